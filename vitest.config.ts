@@ -1,8 +1,13 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import LongestFirstSequencer from './test/longest-first-sequencer.ts'
 
 const FLOWS = 'test/flows/**/*.test.ts'
 const POWER_CUTS = 'test/flows/crash.test.ts'
+/** Tests of what touches the world (sockets, files, processes); all others run on values and virtual time. */
+const EDGES = ['src/**/*-{client,server,transport,store}.test.ts', 'test/*.test.ts', 'test/contracts/**/*.test.ts']
+/** They read the tree, and belong to every check. */
+const RULES = ['test/architecture.test.ts', 'test/documents.test.ts']
 
 export default defineConfig({
   test: {
@@ -12,20 +17,34 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
+    sequence: { sequencer: LongestFirstSequencer },
+    reporters: ['default', './test/long-test-reporter.ts'],
     coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
     // One after the other: flows start processes of their own, and power cuts want the machine to themselves. Not from
     // zero: with one worker Vitest would run group zero after all others. All cores: Vitest by itself leaves one free,
-    // which is half of a small machine. Flows wait for a third of their time, so there are more of them than cores.
+    // which is half of a small machine. Flows wait for most of their time, so there are more of them than cores.
     projects: [
       {
         extends: true,
         test: {
           name: 'modules',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'console/src/**/*.test.ts'],
-          exclude: [FLOWS],
+          include: ['src/**/*.test.ts', 'console/src/**/*.test.ts', ...RULES],
+          exclude: EDGES.slice(0, 1),
           maxWorkers: '100%',
           sequence: { groupOrder: 1 },
-          // A test of a module waits for nobody: one that takes a minute hangs.
+          // A test on virtual time waits for nobody: one that takes half a minute hangs.
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'edges',
+          include: EDGES,
+          exclude: RULES,
+          maxWorkers: 2 * availableParallelism(),
+          sequence: { groupOrder: 2 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -36,11 +55,11 @@ export default defineConfig({
           name: 'flows',
           include: [FLOWS],
           exclude: [POWER_CUTS],
-          maxWorkers: 2 * availableParallelism(),
-          sequence: { groupOrder: 2 },
+          maxWorkers: 3 * availableParallelism(),
+          sequence: { groupOrder: 3 },
         },
       },
-      { extends: true, test: { name: 'power cuts', include: [POWER_CUTS], sequence: { groupOrder: 3 } } },
+      { extends: true, test: { name: 'power cuts', include: [POWER_CUTS], sequence: { groupOrder: 4 } } },
     ],
   },
 })

@@ -10,10 +10,10 @@
  */
 import { pathToFileURL } from 'node:url'
 import { ServiceBroker } from 'moleculer'
-import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
+import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import { CapabilityBus } from '../src/bus/bus.ts'
 import type { Offer } from '../src/bus/capability.ts'
-import { busFamily } from '../src/bus/family.ts'
+import { busFamily } from '../src/bus/bus-family.ts'
 import { validateRequest } from '../src/bus/schema.ts'
 import { systemClock } from '../src/core/clock.ts'
 
@@ -80,7 +80,7 @@ const CALLER = { caller: { kind: 'principal', id: 'bench', role: 'agent' }, chan
 function newBus(): CapabilityBus {
   return new CapabilityBus({
     nodeId: 'bench',
-    config: BUS_DEFAULTS,
+    config: DEFAULT_BUS_CONFIG,
     clock: systemClock,
     // The chain reduced to its validate stage: lock, guard and ledger are measured elsewhere.
     admit: (call, offer, proceed) => {

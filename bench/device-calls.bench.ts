@@ -13,8 +13,8 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { Caller } from '../src/bus/call.ts'
 import type { Service } from '../src/bus/capability.ts'
-import { busFamily } from '../src/bus/family.ts'
-import { CALLS_ON, defineChange } from '../src/bus/capability-definition.ts'
+import { busFamily } from '../src/bus/bus-family.ts'
+import { DELEGATING_STEPS, defineChange } from '../src/bus/capability-definition.ts'
 import { readConfig } from '../src/config/config-file.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { isJsonObject } from '../src/core/json.ts'
@@ -93,7 +93,7 @@ function nothing(): Service {
     input: z.strictObject({ nonce: z.string() }),
     output: z.object({}),
     maxConcurrent: 10_000,
-    ...CALLS_ON,
+    ...DELEGATING_STEPS,
     assess: () => ({ effect: 'writes', reasons: [] }),
     act: () => ok({ data: {} }),
   })

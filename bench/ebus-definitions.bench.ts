@@ -9,11 +9,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { fromHex } from '../src/core/bytes.ts'
-import { decodeMessage } from '../src/ebus/definitions/decode.ts'
+import { decodeMessage } from '../src/ebus/definitions/message-decoder.ts'
 import { DefinitionFolder } from '../src/ebus/definitions/definition-folder-store.ts'
 import { DefinitionSet } from '../src/ebus/definitions/definition-set.ts'
 import type { DefinitionSource } from '../src/ebus/definitions/definition-set.ts'
-import { DefinitionIndex } from '../src/ebus/definitions/lookup.ts'
+import { DefinitionIndex } from '../src/ebus/definitions/definition-index.ts'
 import type { MessageDefinition } from '../src/ebus/definitions/message-definition.ts'
 
 const ROUNDS = 15

@@ -4,6 +4,7 @@
  *
  *   an ordinary day   an hour of the virtual house's own talk, recorded symbol by symbol and played 24 times
  *   a full day        telegrams back to back without a pause: 240 symbols a second is all that 2400 Bd can carry
+ *   all definitions   the same, with ten minutes of every message that the definitions know of
  *
  * Does I/O.
  */
@@ -16,22 +17,24 @@ import { ebusConfigSchema } from '../src/config/ebus.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import { silentLogger } from '../src/core/logger.ts'
-import type { BusEvent } from '../src/ebus/adapter/bus.ts'
+import type { BusEvent } from '../src/ebus/adapter/ebus-connection.ts'
 import { BusDefinitions } from '../src/ebus/definitions/bus-definitions.ts'
 import { DefinitionFolder } from '../src/ebus/definitions/definition-folder-store.ts'
-import { matchFileName } from '../src/ebus/definitions/file-defaults.ts'
+import { parseDefinitionFileName } from '../src/ebus/definitions/file-defaults.ts'
 import { createEbus } from '../src/ebus/ebus.ts'
-import { SEMANTIC_PLANES } from '../src/ebus/semantic/planes.ts'
-import { ebusMigrations } from '../src/ebus/values-store.ts'
-import { encodeAdapterMessage } from '../src/ebus/wire/enhanced.ts'
-import { encodeExchange } from '../src/ebus/wire/exchange.ts'
-import type { LineEvent } from '../src/ebus/wire/line.ts'
-import { newBusLine, stepLine } from '../src/ebus/wire/line.ts'
-import { SYMBOL_MS, SYN } from '../src/ebus/wire/symbol.ts'
+import { SEMANTIC_PLANE_NAMES } from '../src/ebus/semantic/planes.ts'
+import { ebusMigrations } from '../src/ebus/register-value-store.ts'
+import { encodeAdapterMessage } from '../src/ebus/wire/enhanced-protocol.ts'
+import { encodeExchange } from '../src/ebus/wire/telegram-exchange.ts'
+import type { BusLineEvent } from '../src/ebus/wire/bus-line.ts'
+import { newBusLine, stepBusLine } from '../src/ebus/wire/bus-line.ts'
+import { SYMBOL_DURATION_MS, SYN } from '../src/ebus/wire/symbol.ts'
 import { HeatingSystem } from '../src/sim/ebus/heating-system.ts'
 import { listeningInstallation, situationAt } from '../test/listening-installation.ts'
 
 const WIRE_PER_SECOND = 240
+/** In this time a full wire carries some six thousand telegrams. */
+const DEFINED_S = 600
 const DAY_S = 86_400
 const HOUR_MS = 3_600_000
 const ROUNDS = 5
@@ -84,13 +87,31 @@ function fullMinute(): Uint8Array {
   return Uint8Array.from(symbols)
 }
 
+/** Every message that is defined, in turn, each time with another answer: conditions change their minds all the time. */
+function definedMinutes(definitions: BusDefinitions): Uint8Array {
+  const asked = definitions.messages.filter(
+    ({ isPassive, isWrite, zz, chain }) => !isPassive && !isWrite && zz !== undefined && chain.length === 0,
+  )
+  const symbols: number[] = [SYN]
+  for (let turn = 0; symbols.length < DEFINED_S * WIRE_PER_SECOND; turn++) {
+    const { zz: target = 0, pb: primary, sb: secondary, id } = asked[(turn * 7_919) % asked.length] ?? never()
+    const answer = Uint8Array.from({ length: 8 }, (_, at) => (turn * 31 + at * 17) & 0x3f)
+    symbols.push(...encodeExchange({ source: 0xf1, target, primary, secondary, data: id }, answer), SYN)
+  }
+  return Uint8Array.from(symbols)
+}
+
+function never(): never {
+  throw new Error('no message is defined')
+}
+
 const lineOnly: Sink = (symbols, times) => {
   const line = newBusLine()
-  for (let round = 0; round < times; round++) for (const symbol of symbols) stepLine(line, symbol)
+  for (let round = 0; round < times; round++) for (const symbol of symbols) stepBusLine(line, symbol)
 }
 
 /** As the adapter tells it. */
-function eventOf(heard: LineEvent, atMs: number): BusEvent {
+function eventOf(heard: BusLineEvent, atMs: number): BusEvent {
   return heard.kind === 'exchange'
     ? { kind: 'exchange', exchange: heard.exchange, own: false, atMs }
     : { ...heard, own: false, atMs }
@@ -103,32 +124,64 @@ function everything(symbols: Uint8Array, times: number, definitions?: BusDefinit
   heating.hear({ kind: 'connected', atMs: 0 }, situationAt(0))
   for (let round = 0; round < times; round++)
     for (const symbol of symbols) {
-      const heard = stepLine(line, symbol)
+      const heard = stepBusLine(line, symbol)
       if (heard === undefined) continue
-      const nowMs = line.symbols * SYMBOL_MS
+      const nowMs = line.symbols * SYMBOL_DURATION_MS
       heating.hear(eventOf(heard, nowMs), situationAt(nowMs, line.symbols))
     }
-  for (const name of SEMANTIC_PLANES)
-    if (name !== 'runtime_status' && name !== 'adapter_info') heating.plane(name, line.symbols * SYMBOL_MS)
+  for (const name of SEMANTIC_PLANE_NAMES)
+    if (name !== 'runtime_status' && name !== 'adapter_info') heating.plane(name, line.symbols * SYMBOL_DURATION_MS)
 }
 
 const OFFICIAL = fileURLToPath(new URL('../../shared/data/ebusd/definitions/en', import.meta.url))
 const hasOfficial = existsSync(OFFICIAL)
 
+/** The whole tree of ebusd has more messages than one bus can have devices for: copies at other addresses make up for it. */
+const WANTED_MESSAGES = 16_000
+/** Of these, which have most; the copies are called otherwise, as circuits are. */
+const COPIED = ['15.720', '15.ctlv2', '15.basv', '15.700', '15.ctls2', '15.bass', '15.ctlv3', '15.470']
+const COPY_ADDRESSES = [0xa5, 0xb5, 0x75, 0x7b, 0x0b, 0x0d, 0x2b, 0x2d]
+
+class DevicesOfEveryFile extends DefinitionFolder {
+  readonly #copies = new Map<string, string>()
+
+  copy(file: string, as: string): void {
+    this.#copies.set(as, file)
+  }
+
+  override list(folder: string): ReturnType<DefinitionFolder['list']> {
+    const listed = super.list(folder)
+    const copies = [...this.#copies.keys()].filter((file) => file.startsWith(`${folder}/`))
+    return { ...listed, files: [...listed.files, ...copies] }
+  }
+
+  override readText(file: string): string | undefined {
+    return super.readText(this.#copies.get(file) ?? file)
+  }
+}
+
 /** Every file is loaded: as if each device that has one were on the bus, and those of the house last. */
 function allDefinitions(): BusDefinitions {
-  const folder = new DefinitionFolder(OFFICIAL, 'en')
+  const folder = new DevicesOfEveryFile(OFFICIAL, 'en')
   const definitions = new BusDefinitions(folder, 'en')
-  for (const file of folder.files()) {
-    const name = matchFileName(file.slice(file.lastIndexOf('/') + 1))
+  const identify = (file: string): void => {
+    const name = parseDefinitionFileName(file.slice(file.lastIndexOf('/') + 1))
     const maker = MAKERS.get(file.split('/').at(-2) ?? '')
-    if (name === undefined || maker === undefined) continue
+    if (name === undefined || maker === undefined) return
     definitions.identify(name.address, {
       ...maker,
       deviceId: name.ident.toUpperCase(),
       software: String(name.software ?? 507).padStart(4, '0'),
       hardware: String(name.hardware ?? 1_704).padStart(4, '0'),
     })
+  }
+  for (const file of folder.files()) identify(file)
+  for (const [turn, address] of COPY_ADDRESSES.entries()) {
+    if (definitions.messages.length >= WANTED_MESSAGES) break
+    const original = `vaillant/${COPIED[turn]}.csv`
+    const copy = `vaillant/${address.toString(16).padStart(2, '0')}.copy${turn}.csv`
+    folder.copy(original, copy)
+    identify(copy)
   }
   return definitions
 }
@@ -164,9 +217,19 @@ function best(sink: Sink, symbols: Uint8Array, times: number): number {
 function throughput(): void {
   const hour = recordedHour()
   const minute = fullMinute()
+  const defined = loaded === undefined ? undefined : definedMinutes(loaded)
   const days = [
     { day: `ordinary day, ${Math.round(hour.length / 3_600)} symbols/s`, symbols: hour, times: 24 },
     { day: 'full day, 240 symbols/s', symbols: minute, times: Math.round((DAY_S * WIRE_PER_SECOND) / minute.length) },
+    ...(defined === undefined
+      ? []
+      : [
+          {
+            day: 'full day, all definitions in turn',
+            symbols: defined,
+            times: Math.round((DAY_S * WIRE_PER_SECOND) / defined.length),
+          },
+        ]),
   ]
   console.table(
     days.flatMap(({ day, symbols, times }) =>

@@ -9,13 +9,17 @@
  */
 import { once } from 'node:events'
 import type { Json, JsonObject } from '../src/core/json.ts'
-import { buildNameResolver, resolveDevices } from '../src/homeseer/resolve/resolve.ts'
-import { buildEventGraph, followConsequences, buildCatalog } from '../src/homeseer/catalog/homeseer-catalog.ts'
-import { decodeDefinitions } from '../src/homeseer/catalog/event-definition.ts'
+import { buildNameResolver, resolveDevices } from '../src/homeseer/resolve/name-resolver.ts'
+import {
+  buildEventGraph,
+  traceEventConsequences,
+  buildHomeseerCatalog,
+} from '../src/homeseer/catalog/homeseer-catalog.ts'
+import { decodeEventDefinitions } from '../src/homeseer/catalog/event-definition.ts'
 import { decodeStatus } from '../src/homeseer/wire/device.ts'
-import { eventsFile } from '../src/sim/homeseer/automation.ts'
-import { encodeStatus } from '../src/sim/homeseer/device-answer.ts'
-import { newSystem, simEvent } from '../src/sim/homeseer/system.ts'
+import { createEventsFile } from '../src/sim/homeseer/simulated-events.ts'
+import { encodeSimulatedStatus } from '../src/sim/homeseer/device-answer.ts'
+import { createSimulatedSystem, createSimulatedEvent } from '../src/sim/homeseer/simulated-system.ts'
 import { connectHttp, startGatewayProcess } from '../test/gateway-process.ts'
 import { homeseerHome, openHouse, openWorld } from '../test/homeseer-rig.ts'
 import type { House, World } from '../test/homeseer-rig.ts'
@@ -56,7 +60,7 @@ const { graph, relatives } = eventGraph()
 await report(
   `consequences, ${EVENTS} events, ${SENSORS} devices`,
   TARGETS.consequences,
-  async (round) => followConsequences(graph, { refs: [10_000 + (round % EVENTS)] }, relatives),
+  async (round) => traceEventConsequences(graph, { refs: [10_000 + (round % EVENTS)] }, relatives),
   50,
 )
 
@@ -108,7 +112,7 @@ async function report(
 /** Sensors stand for devices here: what is followed are refs. */
 function eventGraph() {
   const events = Array.from({ length: EVENTS }, (_, index) =>
-    simEvent({
+    createSimulatedEvent({
       id: index + 1,
       group: 'Bench',
       name: `Event ${index + 1}`,
@@ -120,7 +124,7 @@ function eventGraph() {
       })),
     }),
   )
-  const decoded = decodeDefinitions(eventsFile(newSystem(events)), [])
+  const decoded = decodeEventDefinitions(createEventsFile(createSimulatedSystem(events)), [])
   if (!decoded.ok) throw new Error(decoded.fault.detail)
   return {
     graph: buildEventGraph(decoded.value.definitions),
@@ -138,9 +142,9 @@ function phrase(round: number): string {
 
 function currentResolver({ simulator }: World) {
   const records = simulator.house.refs.flatMap((ref) => simulator.house.record(ref, true) ?? [])
-  const status = decodeStatus(JSON.parse(encodeStatus(records, { compress: true, zone: '+0100' })) as Json)
+  const status = decodeStatus(JSON.parse(encodeSimulatedStatus(records, { compress: true, zone: '+0100' })) as Json)
   if (!status.ok) throw new Error(status.fault.detail)
-  const built = buildCatalog(status.value.devices, new Map())
+  const built = buildHomeseerCatalog(status.value.devices, new Map())
   return buildNameResolver({ house: built, events: [], cameras: [], aliases: [] })
 }
 

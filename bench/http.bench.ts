@@ -54,11 +54,11 @@ async function measure(callers: number): Promise<readonly LoadResult[]> {
 }
 
 function print(callers: number, results: readonly LoadResult[]): void {
-  const sdk = results[1]?.perSecond ?? Number.NaN
+  const [sdk, echo] = [results[1]?.perSecond ?? Number.NaN, results[2]?.perSecond ?? Number.NaN]
   process.stdout.write(`\n${callers} callers\n`)
-  for (const [index, { perSecond, p50Ms, p99Ms, cpuMs, failures }] of results.entries())
+  for (const [index, { perSecond, p50Ms, p99Ms, cpuMs, callerCpuMs, writtenBytes, failures }] of results.entries())
     process.stdout.write(
-      `  ${(contenders[index]?.name ?? '').padEnd(22)} ${perSecond.toFixed(0).padStart(7)}/s  ×${(perSecond / sdk).toFixed(2)} of the bare SDK   p50 ${p50Ms.toFixed(2)} ms  p99 ${p99Ms.toFixed(2)} ms  cpu ${cpuMs.toFixed(3)} ms${failures > 0 ? `  ${failures} FAILED` : ''}\n`,
+      `  ${(contenders[index]?.name ?? '').padEnd(22)} ${perSecond.toFixed(0).padStart(7)}/s  ×${(perSecond / sdk).toFixed(2)} of the bare SDK  ×${(perSecond / echo).toFixed(2)} of the echo   p50 ${p50Ms.toFixed(2)} ms  p99 ${p99Ms.toFixed(2)} ms  cpu ${cpuMs.toFixed(3)} ms (callers ${callerCpuMs.toFixed(3)} ms)  ${writtenBytes.toFixed(0)} B written${failures > 0 ? `  ${failures} FAILED` : ''}\n`,
     )
 }
 

@@ -17,14 +17,14 @@ import { join } from 'node:path'
 import { connect } from '@nats-io/transport-node'
 import moleculerPackage from 'moleculer'
 import type { ServiceBroker as Broker } from 'moleculer'
-import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
+import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import type { CapabilityBus } from '../src/bus/bus.ts'
 import type { RemoteProvider } from '../src/bus/peer.ts'
 import { openGuardedBus } from '../src/call/guarded-bus.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import { silentLogger } from '../src/core/logger.ts'
-import { guardMigrations } from '../src/guard/schema-store.ts'
+import { guardMigrations } from '../src/guard/guard-schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { createNoteSigner } from '../src/ledger/note-key.ts'
@@ -193,7 +193,7 @@ async function busWithLedger(nodeId: string, remote: RemoteProvider | undefined)
     logger: silentLogger,
     guard: { ...GUARD_CONFIG, limits: { ...GUARD_CONFIG.limits, calls: { perMinute: 1e9, burst: 1e9 } } },
     voting: TEST_VOTING,
-    bus: { nodeId, config: BUS_DEFAULTS, ...(remote === undefined ? {} : { remote }) },
+    bus: { nodeId, config: DEFAULT_BUS_CONFIG, ...(remote === undefined ? {} : { remote }) },
   })
   return bus
 }

@@ -6,10 +6,10 @@
  *
  * Pure.
  */
-import { CapabilityEntry } from '../src/bus/entry.ts'
-import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
+import { CapabilityEntry } from '../src/bus/capability-entry.ts'
+import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import { observeLatency } from '../src/bus/health.ts'
-import { chooseProvider } from '../src/bus/strategy.ts'
+import { chooseProvider } from '../src/bus/routing-strategy.ts'
 import { offered, seeded } from '../test/bus-village.ts'
 
 export type Strategy = 'ideal' | 'peak-ewma' | 'spec' | 'random'
@@ -81,7 +81,7 @@ function pick(strategy: Strategy, { view, providers, nowMs, random }: Moment): n
     }
     return waitMs(one) <= waitMs(other) ? one : other
   }
-  const chosen = chooseProvider(view, { config: { ...BUS_DEFAULTS, strategy }, nowMs, random })
+  const chosen = chooseProvider(view, { config: { ...DEFAULT_BUS_CONFIG, strategy }, nowMs, random })
   return chosen === undefined ? any() : view.indexOf(chosen)
 }
 

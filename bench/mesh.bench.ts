@@ -9,12 +9,12 @@
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { describeOwnCapability } from '../src/bus/peer.ts'
-import { createCommunity, withMember } from '../src/mesh/identity/community.ts'
+import { createCommunity, admitMember } from '../src/mesh/identity/community.ts'
 import type { Community } from '../src/mesh/identity/community.ts'
-import { nodeIdentity } from '../src/mesh/identity/node-key.ts'
+import { createNodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
 import { issueManifest, withoutCapabilities } from '../src/mesh/identity/node-manifest.ts'
-import { PeerBook } from '../src/mesh/peer-book.ts'
+import { PeerDirectory } from '../src/mesh/peer-directory.ts'
 import { node, offered } from '../test/bus-village.ts'
 import { NATS_SERVER } from '../test/nats-process.ts'
 import { contendersFor, startContender } from './mesh-contenders.ts'
@@ -119,7 +119,7 @@ function registry(): void {
   globalThis.gc?.()
   const before = process.memoryUsage().heapUsed
   const bus = node(us.id)
-  const book = new PeerBook(us.id, bus)
+  const book = new PeerDirectory(us.id, bus)
   for (const capability of capabilities) if (capability.schemas) book.schemas.keep(capability, capability.schemas)
   const take = (documents: readonly object[]): number => {
     const startedMs = performance.now()
@@ -152,10 +152,10 @@ function communityOf(us: NodeIdentity, root: NodeIdentity, others: readonly Node
       addedAt: '',
       addedBy: us.id,
     })
-  const grown = withMember(founded, { nodeId: others[0]?.id ?? '', name: 'n0', level: 'member' }, context)
+  const grown = admitMember(founded, { nodeId: others[0]?.id ?? '', name: 'n0', level: 'member' }, context)
   return grown.ok ? { ...grown.value, members } : founded
 }
 
 function newIdentity(): NodeIdentity {
-  return nodeIdentity(generateKeyPairSync('ed25519').privateKey)
+  return createNodeIdentity(generateKeyPairSync('ed25519').privateKey)
 }

@@ -56,7 +56,7 @@ async function cost(peer: Peer, talk: () => void): Promise<number> {
 }
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
-const [gateway, pipe] = [new Peer('gateway', url), new Peer('pipe', url)]
+const [gateway, pipe] = [new Peer('gateway', { backend: url }), new Peer('pipe', { backend: url })]
 const fleets: SimulatedFleet[] = []
 try {
   const ota = await gateway.ask<string>('ota')

@@ -9,11 +9,11 @@
  * Pure.
  */
 import { pathToFileURL } from 'node:url'
-import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
+import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import type { BusConfig } from '../src/bus/bus-config.ts'
-import { CapabilityEntry } from '../src/bus/entry.ts'
+import { CapabilityEntry } from '../src/bus/capability-entry.ts'
 import { observeLatency } from '../src/bus/health.ts'
-import { chooseProvider } from '../src/bus/strategy.ts'
+import { chooseProvider } from '../src/bus/routing-strategy.ts'
 import { offered, seeded } from '../test/bus-village.ts'
 
 type Strategy = BusConfig['strategy'] | 'random' | 'textbook'
@@ -167,7 +167,7 @@ function pick(
   const anybody = (): CapabilityEntry => candidates[Math.floor(random() * candidates.length)] ?? entryOf(0)
   if (strategy === 'random') return anybody()
   if (strategy !== 'textbook')
-    return chooseProvider(candidates, { config: { ...BUS_DEFAULTS, strategy }, nowMs, random }) ?? entryOf(0)
+    return chooseProvider(candidates, { config: { ...DEFAULT_BUS_CONFIG, strategy }, nowMs, random }) ?? entryOf(0)
   const left = anybody()
   const others = candidates.filter((entry) => entry !== left)
   const right = others[Math.floor(random() * others.length)] ?? left

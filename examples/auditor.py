@@ -13,6 +13,7 @@ RFC 6962 (tree), RFC 8032 (Ed25519) and RFC 8785 (canonical JSON). It ends with 
 """
 import argparse
 import base64
+import datetime
 import hashlib
 import json
 import math
@@ -130,6 +131,13 @@ class Tree:
         for left in reversed(self.stack[:-1]):
             root = node_hash(left, root)
         return root
+
+
+def root_of(leaves):
+    tree = Tree()
+    for leaf in leaves:
+        tree.append(leaf)
+    return tree.root()
 
 
 # RFC 8785.
@@ -611,6 +619,130 @@ def check_rounds(entries):
     return f"{len(rounds)} rounds: {quorums} quorums, {sum(each['used'] for each in rounds.values())} used once"
 
 
+# Draws: RFC 9381, ECVRF-EDWARDS25519-SHA512-TAI; who or what is drawn is in docs/protocols/consensus.md.
+def sha512(data):
+    return hashlib.sha512(data).digest()
+
+
+def encoded(place):
+    inverse = pow(place[2], P - 2, P)
+    x, y = place[0] * inverse % P, place[1] * inverse % P
+    return (y | ((x & 1) << 255)).to_bytes(32, "little")
+
+
+def minus(place):
+    return (P - place[0], place[1], place[2], P - place[3])
+
+
+def vrf_output(key, alpha, proof):
+    """The 64 bytes that a proof proves, or nothing (RFC 9381, 5.3)."""
+    if len(key) != 32 or len(proof) != 80 or is_small(key):
+        return None
+    y, gamma = point(key), point(proof[:32])
+    c, s = int.from_bytes(proof[32:48], "little"), int.from_bytes(proof[48:], "little")
+    if gamma is None or s >= Q:
+        return None
+    for counter in range(256):
+        h = point(sha512(b"\x03\x01" + key + alpha + bytes([counter, 0]))[:32])
+        if h is not None and not is_same(multiply(8, h), (0, 1, 1, 0)):
+            break
+    h = multiply(8, h)
+    u = add(multiply(s, BASE), multiply(c, minus(y)))
+    v = add(multiply(s, h), multiply(c, minus(gamma)))
+    points = b"".join(encoded(each) for each in (y, h, gamma, u, v))
+    if sha512(b"\x03\x02" + points + b"\x00")[:16] != proof[32:48]:
+        return None
+    return sha512(b"\x03\x03" + encoded(multiply(8, gamma)) + b"\x00")
+
+
+def draw_alpha(house, epoch, purpose, number):
+    return canonical({"draw": "hearthbus/vrf/v1", "epoch": epoch, "house": house, "number": number, "purpose": purpose}).encode()
+
+
+def draw_order(beta, members):
+    return sorted(set(members), key=lambda member: sha256(beta + member.encode()))
+
+
+def draw_indices(beta, size, count):
+    if size <= count:
+        return list(range(size))
+    limit, drawn, counter = 2**64 - 2**64 % size, set(), 0
+    while len(drawn) < count:
+        value = int.from_bytes(sha256(beta + str(counter).encode())[:8], "big")
+        counter += 1
+        if value < limit:
+            drawn.add(value % size)
+    return sorted(drawn)
+
+
+def check_cosignature(entry, roots):
+    """The note of a HARD round: by the witness that it names, over a tree that these entries make."""
+    name, key_id, key = entry["witness"].split("+", 2)
+    key = base64.b64decode(key, validate=True)
+    body, _, signatures = entry["note"].rpartition("\n\n")
+    _, size, root = body.split("\n")[:3]
+    if sha256(name.encode() + b"\n" + key)[:4].hex() != key_id or key[:1] != b"\x04" or int(size) != entry["size"]:
+        return False
+    if base64.b64decode(root, validate=True) != roots(int(size)):
+        return False
+    for line in signatures.splitlines():
+        _, signer, blob = line.split(" ")
+        data = base64.b64decode(blob, validate=True)
+        if signer == name and data[:4].hex() == key_id:
+            time = int.from_bytes(data[4:12], "big")
+            return is_signed(key[1:], f"cosignature/v1\ntime {time}\n{body}\n".encode(), data[12:])
+    return False
+
+
+TURN_S = 3600
+
+
+def seconds(at):
+    return datetime.datetime.fromisoformat(at.replace("Z", "+00:00")).timestamp()
+
+
+def check_draws(entries, roots):
+    """Every draw holds, the drawn witness made a decision HARD, and the drawn entries were looked at."""
+    house = key = None
+    rounds, revoked, counts = {}, set(), {"witnesses": 0, "hard": 0, "samples": 0}
+    for seq, entry in enumerate(entries):
+        kind, round_ = entry["kind"], rounds.get(entry.get("approval"))
+        if kind == "node.start" and "vrf_key" in entry:
+            if key not in (None, bytes.fromhex(entry["vrf_key"])):
+                found(f"entry {seq} names another key for draws")
+            house, key = entry["node"], key or bytes.fromhex(entry["vrf_key"])
+        elif kind == "community.changed":
+            revoked.update(entry.get("revoked", []))
+        elif kind == "approval.requested" and "quorum" in entry:
+            rounds[entry["approval"]] = {"seq": seq, "epoch": entry["quorum"]["epoch"], "witnesses": entry["quorum"].get("witnesses", [])}
+        elif kind == "approval.approved" and round_ is not None:
+            round_.setdefault("at", entry["at"])
+        elif kind == "consensus.drawn":
+            beta = vrf_output(key, draw_alpha(house, round_["epoch"], "witness", round_["seq"]), bytes.fromhex(entry["proof"]))
+            round_["order"] = [] if beta is None else draw_order(beta, round_["witnesses"])
+            if round_["order"][:1] != [entry["witness"]]:
+                found(f"the witness of entry {seq} was not drawn")
+            counts["witnesses"] += 1
+        elif kind == "consensus.final" and entry["level"] == "HARD" and round_["witnesses"]:
+            living = [each for each in round_.get("order", []) if node_of(each) not in revoked]
+            turns = 1 + int((seconds(entry["at"]) - seconds(round_["at"])) // TURN_S)
+            if entry.get("witness") not in living[:turns] or not check_cosignature(entry, roots):
+                found(f"entry {seq} is not cosigned by the witness that was drawn")
+            counts["hard"] += 1
+        elif kind == "ledger.sampled":
+            size = entry["size"]
+            beta = vrf_output(key, draw_alpha(house, 0, "sample", size), bytes.fromhex(entry["proof"]))
+            if beta is None or beta.hex() != entry["output"] or size > seq or draw_indices(beta, size, 16) != entry["entries"]:
+                found(f"entry {seq} looked at other entries than were drawn")
+            counts["samples"] += 1
+    return f"{counts['witnesses']} witnesses drawn, {counts['hard']} cosigned by them, {counts['samples']} samples drawn"
+
+
+def node_of(vkey):
+    key = base64.b64decode(vkey.split("+", 2)[2])[1:]
+    return "ed25519:" + base64.urlsafe_b64encode(key).decode().rstrip("=")
+
+
 def main():
     parser = argparse.ArgumentParser(description="checks an exported Hearthbus ledger, or an audit packet")
     parser.add_argument("folder", type=pathlib.Path, help="a folder that was exported, or the file of a packet")
@@ -618,6 +750,7 @@ def main():
     parser.add_argument("--checkpoint", type=pathlib.Path, help="one that was kept elsewhere")
     parser.add_argument("--task", help="recompute the chain of a task's thoughts")
     parser.add_argument("--rounds", action="store_true", help="check every vote and every quorum")
+    parser.add_argument("--draws", action="store_true", help="check every draw: witnesses, and entries that were looked at")
     parser.add_argument("--session", help="recompute the root of a finalized session")
     args = parser.parse_args()
     if args.folder.is_file():
@@ -647,6 +780,8 @@ def main():
         said.append(f"{check_thoughts(entries, bodies, args.task)} thoughts of task {args.task}")
     if args.rounds:
         said.append(check_rounds(entries))
+    if args.draws:
+        said.append(check_draws(entries, lambda at: root_of(tree.levels[0][:at])))
     if args.session is not None:
         said.append(f"session root {check_session(entries, args.session)}")
     for sentence in findings:

@@ -2,17 +2,17 @@
  * Hearthbus: what the package gives to a program that imports it, to run a gateway of its own or to put a service of
  * its own on the bus. docs/services.md says how, `examples/` shows both.
  *
- * The one file that only passes on what others define: a stranger's program needs one name to import from, and we need
- * one list of what we may not break. Inside the project, import the defining file.
+ * The one file that only re-exports: a program needs one name to import from, and we need one list of what must stay
+ * compatible. Inside the project, import the defining file.
  *
- * Joins; the rooms do the work.
+ * Only joins; the modules do the work.
  */
 export type { CallPipeline, NextHandler } from './bus/call-pipeline.ts'
 export type { CallOptions } from './bus/call-options.ts'
 export type { CallStream } from './bus/call-stream.ts'
-export type { Call, Caller, ContentBlock, StreamFrame, OnwardOptions, Outcome, Reply } from './bus/call.ts'
+export type { Call, Caller, ContentBlock, StreamFrame, NestedCallOptions, Outcome, Reply } from './bus/call.ts'
 export type {
-  Assessment,
+  CallAssessment,
   Capability,
   Effect,
   Family,
@@ -22,9 +22,9 @@ export type {
   ServiceHealth,
   Stability,
 } from './bus/capability.ts'
-export { CALLS_ON, defineChange } from './bus/capability-definition.ts'
+export { DELEGATING_STEPS, defineChange } from './bus/capability-definition.ts'
 export type { ChangeDefinition } from './bus/capability-definition.ts'
-export { busFamily } from './bus/family.ts'
+export { busFamily } from './bus/bus-family.ts'
 export type { HandlerContext } from './bus/call-options.ts'
 export { defineService } from './bus/service-definition.ts'
 export type { ServiceDefinition } from './bus/service-definition.ts'
@@ -32,7 +32,7 @@ export { defineTool } from './bus/capability-definition.ts'
 export type { ToolBuilder, ToolDefinition } from './bus/capability-definition.ts'
 export { readConfig } from './config/config-file.ts'
 export type { Config } from './config/schema.ts'
-export type { Fault, FaultKind, Reason } from './core/fault.ts'
+export type { Fault, FaultKind, PolicyReason } from './core/fault.ts'
 export type { Json, JsonObject } from './core/json.ts'
 export { createLogger } from './core/logger.ts'
 export type { Logger } from './core/logger.ts'

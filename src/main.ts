@@ -1,50 +1,57 @@
 /**
- * Main: builds every room, starts them, stops them in reverse.
+ * Main: builds every module, starts them, and stops them in reverse order.
  *
- *   data directory ▸ lock ▸ key ▸ database ▸ ledger ▸ spine (guard, chain, bus) ▸ families ▸ mesh ▸ faces
+ *   data directory ▸ lock ▸ key ▸ database ▸ ledger ▸ guarded bus (guard, chain, bus) ▸ families ▸ mesh ▸ faces
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import type { Service } from './bus/capability.ts'
 import { openGuardedBus } from './call/guarded-bus.ts'
 import type { GuardedBus } from './call/guarded-bus.ts'
-import { dataDirectoryAt } from './config/data-directory.ts'
+import { resolveDataDirectory } from './config/data-directory.ts'
 import type { DataDirectory } from './config/data-directory.ts'
 import type { Config } from './config/schema.ts'
 import { systemClock } from './core/clock.ts'
-import { Database, DatabaseTooNew, SchemaAltered } from './core/database-store.ts'
-import { makeFolder } from './core/folder-store.ts'
+import { Database, DatabaseTooNewError, SchemaAlteredError } from './core/database-store.ts'
+import { createPrivateFolder } from './core/folder-store.ts'
 import type { JsonObject } from './core/json.ts'
 import type { Logger } from './core/logger.ts'
 import { takeProcessLock } from './core/process-lock-store.ts'
 import { fail, ok } from './core/result.ts'
 import type { Result } from './core/result.ts'
-import { thrownMessage } from './core/thrown.ts'
-import { GuardSecretChanged, guardMigrations } from './guard/schema-store.ts'
+import { readErrorMessage } from './core/thrown-error.ts'
+import { GuardSecretChangedError, guardMigrations } from './guard/guard-schema-store.ts'
 import { CheckpointStore } from './ledger/checkpoint-store.ts'
-import { ledgerFaultSentence } from './ledger/fork.ts'
+import { formatLedgerFault } from './ledger/ledger-fork.ts'
+import { deriveNodeSecret } from './ledger/key-store.ts'
 import type { NodeKey } from './ledger/key-store.ts'
-import { ledgerMigrations, oldLedgerSentence } from './ledger/ledger-store.ts'
+import { ledgerMigrations, explainOutdatedLedger } from './ledger/ledger-store.ts'
 import { Ledger } from './ledger/ledger.ts'
+import { createDrawKey, DRAW_KEY_PURPOSE } from './ledger/draw.ts'
 import { createNoteSigner } from './ledger/note-key.ts'
 import { openAccessPoints } from './main/access-points.ts'
-import { VERIFY_EVERY_MS, verifySelf } from './main/self-verification.ts'
-import { NODE_STOP } from './ledger/unsigned-tail.ts'
-import { createCosigning } from './main/cosigning-client.ts'
-import { watchDatabase } from './main/database-watch.ts'
+import {
+  SAMPLE_EVERY_MS,
+  sampleSelf,
+  SELF_VERIFICATION_INTERVAL_MS,
+  verifyOwnLedger,
+} from './main/self-verification.ts'
+import { NODE_STOP_KIND } from './ledger/unsigned-tail.ts'
+import { createCosigning, listCosigned } from './main/cosigning-client.ts'
+import { createDatabaseWriteDetector } from './main/database-write-detector.ts'
 import { startFaces } from './main/faces-server.ts'
-import { createFamilies, familyEnvelopes, familyMigrations } from './main/families.ts'
-import { createDistrustTest } from './main/distrust.ts'
+import { createFamilyServices, familyEnvelopes, familyMigrations } from './main/families.ts'
+import { createDistrustPredicate } from './main/distrust-predicate.ts'
 import { toGuardConfig } from './main/guard-config.ts'
-import type { MeshParts, PreparedMesh } from './main/mesh.ts'
+import type { MeshDependencies, PreparedMesh } from './main/mesh.ts'
 import { createModelsServices } from './main/models.ts'
 import { loadNodeKey } from './main/node-key-store.ts'
-import { resolveLogOrigin } from './main/origin-store.ts'
-import { recordCaches, listContentAudits, recordProjections } from './main/record-projections.ts'
+import { resolveLogOrigin } from './main/log-origin-store.ts'
+import { ledgerEntryCaches, listStoredContentAudits, ledgerProjections } from './main/ledger-projections.ts'
 import { startPeriodicJob } from './main/periodic-job.ts'
-import type { ConsensusPeers } from './runtime/consensus/tools.ts'
+import type { ConsensusPeerService } from './runtime/consensus/tools.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
-import { refusedStart } from './main/start-fault.ts'
-import { createNodeVoter } from './main/voting.ts'
+import { createRefusedStart } from './main/start-fault.ts'
+import { createNodeVoter } from './main/node-voter.ts'
 import type { StartFault } from './main/start-fault.ts'
 import { startNotifier } from './web/notifier-client.ts'
 
@@ -53,9 +60,9 @@ export interface GatewayOptions {
   readonly dataRoot: string
   readonly version: string
   readonly logger: Logger
-  /** Without it the gateway serves whoever started it and nobody else. */
+  /** Without it the gateway opens no listener and serves only the process that started it. */
   readonly listen: boolean
-  /** Services beside the built-in families: a service of one's own, the fixtures of a conformance test. */
+  /** Services beside the built-in families, such as a program's own or the fixtures of a conformance test. */
   readonly services?: (spine: GuardedBus) => readonly Service[]
 }
 
@@ -64,31 +71,31 @@ export interface Gateway extends GuardedBus {
   /** `undefined` when it does not listen. */
   readonly url: string | undefined
   readonly families: readonly string[]
-  /** How the mesh is; `undefined` where there is none. */
+  /** The state of the mesh; `undefined` where there is none. */
   readonly mesh: (() => MeshState) | undefined
-  /** Resolves when nothing runs any more, with what went wrong; empty: everything is recorded. */
+  /** Resolves when nothing is running any more, with a list of errors; empty when everything was recorded. */
   readonly stop: () => Promise<readonly string[]>
 }
 
-/** What has been started, to be undone last first. */
+/** What has been started, to be stopped in reverse order. */
 type Undo = (() => void | Promise<void>)[]
 
 /** All tables of the database. */
 const allMigrations = [ledgerMigrations, guardMigrations, ...familyMigrations]
-/** How often what has lapsed (approvals, prepared changes, keys) is cleared away: within a second of its time. */
+/** How often lapsed approvals, prepared changes and keys are removed: within a second of their time. */
 const SWEEP_MS = 1_000
 /** How soon after a new checkpoint the other nodes are asked to cosign it. */
 const COSIGN_MS = 5_000
-/** The first look at the whole ledger waits until a start is over. */
+/** The first verification of the whole ledger waits until the start is over. */
 const FIRST_VERIFY_MS = 60_000
 
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
-  const data = dataDirectoryAt(options.dataRoot)
-  // 0700 before the first key is in it.
-  makeFolder(data.keys)
+  const data = resolveDataDirectory(options.dataRoot)
+  // Mode 0700 before the first key is written into it.
+  createPrivateFolder(data.keys)
   const lock = takeProcessLock(data.lock)
   if (lock === undefined) return fail({ kind: 'running-already', message: `A gateway runs for ${data.root} already.` })
-  // The lock goes last: the next gateway may only come in when nothing of this one is left.
+  // The lock is released last: the next gateway may only start when nothing of this one is running.
   const undo: Undo = [() => lock.release()]
   const stop = async (): Promise<readonly string[]> => {
     const troubles: string[] = []
@@ -96,9 +103,9 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
       try {
         await step()
       } catch (error) {
-        // What comes after must still be stopped: the database, and the lock that lets the next gateway in.
+        // The rest must still be stopped: the database, and the lock that lets the next gateway start.
         options.logger.error({ err: error }, 'something did not stop as it should')
-        troubles.push(thrownMessage(error))
+        troubles.push(readErrorMessage(error))
       }
     }
     return troubles
@@ -122,39 +129,54 @@ async function build(
   const { config, logger, version } = options
   const opened = await openRecords(options, data, undo)
   if (!opened.ok) return opened
-  // The order from here on is the order of dependence; every start pushes its own undoing.
+  // From here on in the order of dependence; every start adds its own stop.
   const { database, ledger, key } = opened.value
   const { id } = key
   const mesh = config.mesh.enabled ? await loadMesh({ config, data, key, ledger, version, logger }) : ok(undefined)
   if (!mesh.ok) return mesh
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
   const { askBelowReputation: bound } = config.guard
-  const distrust = bound === 0 ? {} : { distrusts: createDistrustTest(ledger, bound) }
+  const distrust = bound === 0 ? {} : { distrusts: createDistrustPredicate(ledger, bound) }
+  const draws = createDrawKey(id, deriveNodeSecret(key, DRAW_KEY_PURPOSE))
   const opening = openGuardedBus({
     database,
     ledger,
     clock: systemClock,
     logger,
     guard: { ...toGuardConfig(config), ...distrust },
-    voting: createNodeVoter(key, { name: config.node.name, community: () => mesh.value?.community() }),
+    voting: createNodeVoter(key, {
+      name: config.node.name,
+      community: () => mesh.value?.community(),
+      witnesses: config.ledger.witnesses.map(({ vkey }) => vkey),
+      draws,
+    }),
     bus: { nodeId: id, config: config.bus, families: familyEnvelopes, log: logger, ...mesh.value?.forBus },
   })
   const spine = await opening.catch((error: unknown) => {
-    if (error instanceof GuardSecretChanged) return error
+    if (error instanceof GuardSecretChangedError) return error
     throw error
   })
-  if (spine instanceof GuardSecretChanged) return refusedStart(spine.message)
-  // Who ran, and when, is part of the record; a start without a stop before it was a crash.
+  if (spine instanceof GuardSecretChangedError) return createRefusedStart(spine.message)
+  // When the node ran is part of the record; a start without a stop before it means a crash.
   const { secretCommitment: guard_secret } = spine.guard
   const tail = recoveredTail(ledger)
-  await ledger.append({ kind: 'node.start', node: id, version, mode: config.mode, guard_secret, ...tail })
-  undo.push(async () => {
-    const signed = await ledger.stop({ kind: NODE_STOP, node: id })
-    if (!signed.ok) throw new Error(ledgerFaultSentence(signed.fault))
+  await ledger.append({
+    kind: 'node.start',
+    node: id,
+    version,
+    mode: config.mode,
+    guard_secret,
+    vrf_key: draws.publicKey,
+    cosigned: ledger.cosignedSize(),
+    ...tail,
   })
-  const reporters: Pick<Service, 'name' | 'health' | 'examine'>[] = []
-  let gossip: ConsensusPeers | undefined
-  const families = await createFamilies({
+  undo.push(async () => {
+    const signed = await ledger.stop({ kind: NODE_STOP_KIND, node: id })
+    if (!signed.ok) throw new Error(formatLedgerFault(signed.fault))
+  })
+  const reporters: Pick<Service, 'name' | 'health' | 'probe' | 'examine'>[] = []
+  let gossip: ConsensusPeerService | undefined
+  const families = await createFamilyServices({
     config,
     version,
     data,
@@ -162,6 +184,7 @@ async function build(
     database,
     logger,
     key,
+    draws,
     reporters: () => reporters,
     peers: () => gossip,
   })
@@ -174,23 +197,31 @@ async function build(
   for (const service of services) await startService(service, spine, undo)
   reporters.push(...services)
   undo.push(startPeriodicJob(SWEEP_MS, () => spine.guard.sweep(), logger))
-  undo.push(startPeriodicJob(SWEEP_MS, watchDatabase({ database, migrations: allMigrations, ledger, logger }), logger))
+  undo.push(
+    startPeriodicJob(
+      SWEEP_MS,
+      createDatabaseWriteDetector({ database, migrations: allMigrations, ledger, logger }),
+      logger,
+    ),
+  )
   const stopping = new AbortController()
-  const verify = (): Promise<void> => verifySelf({ ledger, clock: systemClock, logger, signal: stopping.signal })
-  undo.push(startPeriodicJob(VERIFY_EVERY_MS, verify, logger))
+  const looking = { ledger, clock: systemClock, logger, signal: stopping.signal, draws }
+  const verify = (): Promise<void> => verifyOwnLedger(looking)
+  undo.push(startPeriodicJob(SELF_VERIFICATION_INTERVAL_MS, verify, logger))
+  undo.push(startPeriodicJob(SAMPLE_EVERY_MS, () => sampleSelf(looking), logger))
   const firstVerification = setTimeout(() => void verify().catch(() => undefined), FIRST_VERIFY_MS)
   undo.push(() => {
     clearTimeout(firstVerification)
     stopping.abort()
   })
-  // Signs regularly even without witnesses: `ledger.checkpointSeconds` is a promise of its own.
-  undo.push(startPeriodicJob(COSIGN_MS, () => spine.guard.quorums.finalize(ledger.cosignedSize()), logger))
+  // Signs checkpoints regularly even without witnesses: `ledger.checkpointSeconds` promises it.
+  undo.push(startPeriodicJob(COSIGN_MS, () => spine.guard.quorums.finalize(listCosigned(ledger)), logger))
   const cosign = createCosigning(config, ledger, logger)
   if (!cosign.ok) return cosign
   undo.push(startPeriodicJob(config.ledger.checkpointSeconds * 1_000, cosign.value, logger))
   const meshed = await mesh.value?.start(spine)
   if (meshed?.ok === false) return meshed
-  // Once more, later in the list: it has to say goodbye while the rest still runs.
+  // Added once more, so that it stops earlier: it has to say goodbye to its peers while the rest still runs.
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
   if (meshed !== undefined) {
     gossip = meshed.value.gossip
@@ -212,7 +243,7 @@ async function build(
     reporters.push(notifying.reporter)
   }
 
-  // From what is offered, not from what was configured: a family of a service of one's own counts, too.
+  // Taken from the offers rather than the configuration: families of a program's own services count as well.
   const familyNames = [...new Set(spine.bus.offers().map((offer) => offer.family.name))].toSorted()
   const gateway = { ...spine, nodeId: id, families: familyNames, mesh: meshed?.value.state }
   const accessPoints = await openAccessPoints({ config, spine, families: familyNames, version, logger })
@@ -226,7 +257,7 @@ async function build(
   if (!faces.ok) return faces
   undo.push(faces.value.stop)
   const { url } = faces.value
-  // How commands find this gateway (cli/gateway-client.ts); only the owner can read where it is.
+  // How commands find this gateway (cli/gateway-client.ts); only the owner can read the file.
   writeFileSync(data.gateway, JSON.stringify({ url, pid: process.pid, version }), { mode: 0o600 })
   undo.push(() => rmSync(data.gateway, { force: true }))
   return ok({ ...gateway, url })
@@ -246,7 +277,7 @@ async function openRecords(
   undo: Undo,
 ): Promise<Result<{ readonly database: Database; readonly ledger: Ledger; readonly key: NodeKey }, StartFault>> {
   const key = await loadNodeKey(data)
-  if (!key.ok) return refusedStart(key.fault)
+  if (!key.ok) return createRefusedStart(key.fault)
   const database = openDatabase(data)
   if (!database.ok) return database
   undo.push(() => database.value.close())
@@ -257,23 +288,24 @@ async function openRecords(
     origin,
     lastSignedPath: data.lastSigned,
     clock: systemClock,
-    caches: recordCaches,
-    contents: listContentAudits(database.value),
-    projections: recordProjections,
+    caches: ledgerEntryCaches,
+    contents: listStoredContentAudits(database.value, data),
+    projections: ledgerProjections,
   })
   const state = ledger.state()
-  // A ledger that is not what was signed is not written to: starting would bury the evidence.
-  if (state.kind === 'refusing') return refusedStart(ledgerFaultSentence(state.fault))
+  // A ledger that differs from what was signed is not written to: starting would bury the evidence.
+  if (state.kind === 'refusing') return createRefusedStart(formatLedgerFault(state.fault))
   return ok({ database: database.value, ledger, key: key.value })
 }
 
 function openDatabase(data: DataDirectory): Result<Database, StartFault> {
-  const old = oldLedgerSentence(data.database)
-  if (old !== undefined) return refusedStart(old)
+  const old = explainOutdatedLedger(data.database)
+  if (old !== undefined) return createRefusedStart(old)
   try {
     return ok(new Database({ path: data.database, migrations: allMigrations, isWhole: true }))
   } catch (error) {
-    if (error instanceof DatabaseTooNew || error instanceof SchemaAltered) return refusedStart(error.message)
+    if (error instanceof DatabaseTooNewError || error instanceof SchemaAlteredError)
+      return createRefusedStart(error.message)
     throw error
   }
 }
@@ -285,8 +317,8 @@ async function startService(service: Service, { bus }: GuardedBus, undo: Undo): 
   undo.push(() => service.stop())
 }
 
-/** Not even loaded where the owner did not ask for it: a small computer feels the difference. */
-async function loadMesh(parts: MeshParts): Promise<Result<PreparedMesh, StartFault>> {
+/** Not even loaded where it is not configured, which saves memory on a small computer. */
+async function loadMesh(parts: MeshDependencies): Promise<Result<PreparedMesh, StartFault>> {
   const { prepareMesh } = await import('./main/mesh.ts')
   return prepareMesh(parts)
 }

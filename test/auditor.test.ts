@@ -13,7 +13,7 @@ import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
 import { verifyAuditPacket } from '../src/ledger/audit-packet.ts'
 import { formatSignedCheckpoint, openCheckpoint } from '../src/ledger/checkpoint.ts'
-import { verifyExport } from '../src/ledger/export-store.ts'
+import { verifyLedgerExport } from '../src/ledger/export-store.ts'
 import { formatVerifierKey } from '../src/ledger/note-key.ts'
 import { answering } from './bus-village.ts'
 import { ADMIN } from './guard-house.ts'
@@ -91,7 +91,7 @@ async function afterChange(path: string, change: (bytes: Buffer) => void): Promi
   const bytes = readFileSync(file)
   change(bytes)
   writeFileSync(file, bytes)
-  const { findings } = await verifyExport(join(folder, 'changed'), rig.ledger.verifierKey)
+  const { findings } = await verifyLedgerExport(join(folder, 'changed'), rig.ledger.verifierKey)
   return [audit('changed').status, findings.length > 0]
 }
 
@@ -108,7 +108,7 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
       ),
     })
     expect(audit('bare', '--task', 'T-1')).toMatchObject({ status: 0 })
-    const report = await verifyExport(join(folder, 'export'), rig.ledger.verifierKey)
+    const report = await verifyLedgerExport(join(folder, 'export'), rig.ledger.verifierKey)
     expect(report).toMatchObject({ findings: [], erased: 1 })
   })
 

@@ -3,12 +3,13 @@
  * so nothing crosses that could not cross a real one.
  */
 import type { CallPipeline } from '../src/bus/call-pipeline.ts'
-import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
+import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import type { BusConfig } from '../src/bus/bus-config.ts'
 import { CapabilityBus } from '../src/bus/bus.ts'
-import { newCall, openCallTicket } from '../src/bus/call-options.ts'
+import { NewCall, openCallTicket } from '../src/bus/call-options.ts'
+import { TraceIdSource } from '../src/bus/call-ticket.ts'
 import type { CallOptions } from '../src/bus/call-options.ts'
-import type { Call, StreamFrame, OnwardCalls, Outcome, TrustLevel } from '../src/bus/call.ts'
+import type { Call, StreamFrame, NestedCalls, Outcome, TrustLevel } from '../src/bus/call.ts'
 import type { Capability, Offer, StreamHandler, UnaryHandler } from '../src/bus/capability.ts'
 import { describeOwnCapability } from '../src/bus/peer.ts'
 import type { PeerManifest, PeerRecord, RemoteProvider } from '../src/bus/peer.ts'
@@ -52,7 +53,7 @@ export function reply(data: Json): Outcome {
 
 export const echo: UnaryHandler = (call) => Promise.resolve(reply(call.body))
 
-const NOWHERE: OnwardCalls = {
+const NOWHERE: NestedCalls = {
   call: () => Promise.reject(new Error('this call is on no bus')),
   stream: () => {
     throw new Error('this call is on no bus')
@@ -63,11 +64,9 @@ const NOWHERE: OnwardCalls = {
 export function callOf(name: string, facts: Partial<Call> = {}): Call {
   const clock = manualClock()
   const ticket = openCallTicket(undefined, clock.monotonic())
-  const parts = { options: ME, refusal: undefined, onward: NOWHERE }
-  return {
-    ...newCall({ name, versionReq: [1, 0], body: {}, isStream: false }, ticket, { ...parts, clock }),
-    ...facts,
-  }
+  const parts = { options: ME, refusal: undefined, onward: NOWHERE, traceIds: new TraceIdSource(clock) }
+  const made: Call = new NewCall({ name, versionReq: [1, 0], body: {}, isStream: false }, ticket, parts)
+  return { ...made, ...facts }
 }
 
 export interface NodeOptions {
@@ -88,7 +87,7 @@ export function node(nodeId: string, options: NodeOptions = {}): CapabilityBus {
     admit,
     random,
     remote,
-    config: { ...BUS_DEFAULTS, ...config },
+    config: { ...DEFAULT_BUS_CONFIG, ...config },
     ...(log === undefined ? {} : { log }),
   })
 }

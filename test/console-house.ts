@@ -17,7 +17,7 @@ import { configSchema } from '../src/config/schema.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { startGateway } from '../src/main.ts'
 import type { Gateway } from '../src/main.ts'
-import type { LinkView } from '../src/web/views.ts'
+import type { SignInLinkView } from '../src/web/views.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
 const FLAGS = [
@@ -103,7 +103,7 @@ export async function openConsoleHouse(
     api,
     link: async (role = 'admin') => {
       const answer = await api('/api/console/link', { method: 'POST', body: { role }, token: owner })
-      return ((await answer.json()) as LinkView).url
+      return ((await answer.json()) as SignInLinkView).url
     },
     stop: async () => {
       await started.value.stop()

@@ -7,9 +7,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { startDeviceSimulator } from '../src/sim/devices/device-client.ts'
-import { numberedIdentity } from '../src/sim/devices/identity.ts'
-import type { SimulatedDevice, SimulatorOptions } from '../src/sim/devices/simulated-device.ts'
-import type { CallView } from '../src/web/api.ts'
+import { createNumberedIdentity } from '../src/sim/devices/identity.ts'
+import type { SimulatedDevice, DeviceSimulatorOptions } from '../src/sim/devices/simulated-device.ts'
+import type { CallView } from '../src/web/api-requests.ts'
 import { createHome, startGatewayProcess } from './gateway-process.ts'
 import type { GatewayProcess, Home } from './gateway-process.ts'
 
@@ -35,7 +35,7 @@ export interface DeviceHome {
   readonly stop: () => Promise<void>
 }
 
-export type EnrolOptions = Partial<SimulatorOptions> & { readonly transport: Transport }
+export type EnrolOptions = Partial<DeviceSimulatorOptions> & { readonly transport: Transport }
 
 let nextIdentity = 1
 
@@ -89,7 +89,7 @@ export async function openDeviceHome(options: DeviceHomeOptions = {}): Promise<D
     const device = await startDeviceSimulator({
       profile: 'fw-2.4',
       kind: 'speaker',
-      identity: numberedIdentity(nextIdentity++),
+      identity: createNumberedIdentity(nextIdentity++),
       ota,
       awake: true,
       ...options,

@@ -10,7 +10,7 @@
 import { isJsonObject, parseJsonOrUndefined } from '../src/core/json.ts'
 import type { Result } from '../src/core/result.ts'
 import { fail, ok } from '../src/core/result.ts'
-import { stepSession } from '../src/devices/session/machine.ts'
+import { stepSession } from '../src/devices/session/session-machine.ts'
 import type { SessionEffect, SessionInput, DeviceSession } from '../src/devices/session/session.ts'
 
 export type TraceLine = { readonly in: SessionInput } | { readonly out: SessionEffect } | { readonly note: string }

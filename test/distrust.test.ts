@@ -4,7 +4,7 @@ import type { Caller } from '../src/bus/call.ts'
 import type { LedgerEntry, StoredEntry } from '../src/ledger/entry.ts'
 import { isApprovalNeeded, decidePolicy } from '../src/guard/policy.ts'
 import type { PolicyInput } from '../src/guard/policy.ts'
-import { createDistrustTest } from '../src/main/distrust.ts'
+import { createDistrustPredicate } from '../src/main/distrust-predicate.ts'
 
 const AGENT: Caller = { kind: 'principal', id: 'claude', role: 'agent' }
 
@@ -31,7 +31,7 @@ function denial(seq: number, principal: string): LedgerEntry {
 describe('distrust', () => {
   it('begins when a person has said no, for that caller alone, and not for those who administer', () => {
     const entries: LedgerEntry[] = []
-    const distrusts = createDistrustTest(ledgerOf(entries), 4_000)
+    const distrusts = createDistrustPredicate(ledgerOf(entries), 4_000)
     expect(distrusts(AGENT)).toBe(false)
     entries.push(denial(0, 'claude'), denial(1, 'owner'), denial(2, 'peer:ed25519:aa/bob'))
     // 5000 − 1500.
@@ -44,8 +44,8 @@ describe('distrust', () => {
   })
 
   it('asks about newcomers, too, above neutral', () => {
-    expect(createDistrustTest(ledgerOf([]), 5_001)(AGENT)).toBe(true)
-    expect(createDistrustTest(ledgerOf([]), 5_000)(AGENT)).toBe(false)
+    expect(createDistrustPredicate(ledgerOf([]), 5_001)(AGENT)).toBe(true)
+    expect(createDistrustPredicate(ledgerOf([]), 5_000)(AGENT)).toBe(false)
   })
 
   it('only ever adds a question', () => {

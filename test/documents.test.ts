@@ -2,12 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Family, Offer } from '../src/bus/capability.ts'
-import { FAULT_KINDS, HTTP_STATUS_BY_ERROR_CODE } from '../src/bus/code.ts'
+import { FAULT_KINDS, HTTP_STATUS_BY_ERROR_CODE } from '../src/bus/error-code.ts'
 import { generateDocuments } from '../src/cli/docs-store.ts'
-import { EXIT } from '../src/cli/print.ts'
+import { EXIT_CODES } from '../src/cli/command-output.ts'
 import { readConfig } from '../src/config/config-file.ts'
 import { isJsonObject } from '../src/core/json.ts'
-import { EBUS_CODES } from '../src/ebus/tools/ebus-envelope.ts'
+import { EBUS_ERROR_CODES } from '../src/ebus/tools/ebus-envelope.ts'
 import { familyEnvelopes } from '../src/main/families.ts'
 
 function codesOf(family: Family): readonly string[] {
@@ -31,7 +31,7 @@ describe('documents', () => {
     const listed = new Set([...faults.matchAll(/`([\w-]+)`/g)].map(([, code]) => code))
     const codes = [
       ...new Set(familyEnvelopes.flatMap(codesOf)),
-      ...EBUS_CODES,
+      ...EBUS_ERROR_CODES,
       ...Object.keys(HTTP_STATUS_BY_ERROR_CODE),
     ]
     expect(codes.length).toBeGreaterThan(50)
@@ -46,7 +46,7 @@ describe('documents', () => {
 
   it('list the exit codes that the program has', () => {
     const listed = [...running.matchAll(/^\| (\d) \|/gm)].map(([, code]) => Number(code))
-    expect(listed).toEqual(Object.values(EXIT))
+    expect(listed).toEqual(Object.values(EXIT_CODES))
   })
 
   it('index every decision by its title', () => {

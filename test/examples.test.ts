@@ -22,7 +22,7 @@ describe('examples', () => {
       if (said.join('').includes('Ctrl-C')) break
     }
     const lines = said.join('').split('\n')
-    expect(lines.slice(0, 2)).toEqual(['{"open":true}', '4 entries in the ledger'])
+    expect(lines.slice(0, 2)).toEqual(['{"open":true}', '5 entries in the ledger'])
     const commands = lines.filter((line) => line.startsWith('  bin/hearthbus '))
     const tried = commands.map((command) => spawnSync('/bin/sh', ['-c', command], { cwd: root, encoding: 'utf8' }))
     expect(tried.map(({ status, stderr }) => [status, stderr])).toEqual([

@@ -12,14 +12,14 @@ import {
   DIMMER_CONTROLS,
   GARAGE_CONTROLS,
   LOCK_CONTROLS,
-  createPart,
-  createSetpoint,
-} from '../src/sim/homeseer/simulated-part.ts'
-import type { SimulatedPart } from '../src/sim/homeseer/simulated-part.ts'
+  createSimulatedHomeseerDevice,
+  createSetpointDevice,
+} from '../src/sim/homeseer/simulated-homeseer-device.ts'
+import type { SimulatedHomeseerDevice } from '../src/sim/homeseer/simulated-homeseer-device.ts'
 
 export interface GeneratedThing {
   readonly ref: number
-  readonly kind: 'light' | 'plug' | 'blind' | 'lock' | 'sensor' | 'thermostat' | 'door'
+  readonly kind: 'light' | 'plug' | 'blind' | 'lock' | 'sensor' | 'thermostat' | 'door' | 'odd'
   readonly room: GeneratedRoom
   /** Which of its kind in that room, in both languages; empty for the only one. */
   readonly which: readonly [english: string, german: string]
@@ -71,23 +71,44 @@ const PLUGS: readonly (readonly [string, string])[] = [
   ['Kettle', 'Wasserkocher'],
 ]
 
-/** The same house for the same seed. */
-export function generateHouse(seed: number): {
-  readonly parts: readonly SimulatedPart[]
+/** What people really call things: twice the same, with pictures, commas and commands in the name. */
+const ODD_ROOMS: readonly GeneratedRoom[] = [
+  { name: 'Zimmer 3', other: 'Room 3', floor: 'Upstairs', isGerman: true },
+  { name: '🛋️ Lounge', other: 'Lounge', floor: 'Ground', isGerman: false },
+  { name: 'Büro/Office', other: 'Office', floor: 'Ground', isGerman: true },
+]
+const ODD_NAMES: readonly (readonly string[])[] = [
+  ['Lamp', 'Lamp', 'LAMPE', 'Nachtlicht 🦄', 'Everything', 'Mum’s lamp'],
+  ['💡 Lamp', 'Stehlampe', 'Lamp, left (old)', 'Lamp, right', 'Off', 'TV'],
+  ['Licht an/aus', 'Do not touch!', 'Not in use', 'Ventilator', 'Lampe (nicht ausschalten)', 'Lamp 2'],
+]
+
+/** The same house for the same seed; with `odd` also rooms whose names nobody planned. */
+export function generateHouse(
+  seed: number,
+  { odd = false }: { readonly odd?: boolean } = {},
+): {
+  readonly parts: readonly SimulatedHomeseerDevice[]
   readonly things: readonly GeneratedThing[]
 } {
   const draw = drawing(seed)
   const things: GeneratedThing[] = []
-  const parts: SimulatedPart[] = []
+  const parts: SimulatedHomeseerDevice[] = []
   let ref = 1_000
   const add = (
     thing: Omit<GeneratedThing, 'ref'>,
-    options: Omit<Parameters<typeof createPart>[0], 'ref' | 'name'>,
+    options: Omit<Parameters<typeof createSimulatedHomeseerDevice>[0], 'ref' | 'name'>,
   ): void => {
     const one = { ...thing, ref: ref++ }
     things.push(one)
     parts.push(
-      createPart({ ref: one.ref, name: one.name, location: one.room.name, location2: one.room.floor, ...options }),
+      createSimulatedHomeseerDevice({
+        ref: one.ref,
+        name: one.name,
+        location: one.room.name,
+        location2: one.room.floor,
+        ...options,
+      }),
     )
   }
   for (const [english, german, floor] of ROOMS) {
@@ -116,7 +137,7 @@ export function generateHouse(seed: number): {
       )
     add(
       { kind: 'thermostat', room, which: ['', ''], name: named('Thermostat Setpoint', 'Thermostat Solltemperatur') },
-      { pairs: createSetpoint('HeatSetPoint', 5, 30), value: 20, display: { suffix: ' C' } },
+      { pairs: createSetpointDevice('HeatSetPoint', 5, 30), value: 20, display: { suffix: ' C' } },
     )
     // What only tells: most of what a real house has.
     for (const [inEnglish, inGerman, value] of SENSORS)
@@ -141,6 +162,10 @@ export function generateHouse(seed: number): {
     add({ kind: 'lock', room: hall, which: ['', ''], name: 'Front Door Lock' }, { pairs: LOCK_CONTROLS, value: 255 })
   if (garage !== undefined)
     add({ kind: 'door', room: garage, which: ['', ''], name: 'Garage Door' }, { pairs: GARAGE_CONTROLS })
+  if (odd)
+    for (const [index, room] of ODD_ROOMS.entries())
+      for (const name of ODD_NAMES[index] ?? [])
+        add({ kind: 'odd', room, which: ['', ''], name }, { pairs: BINARY_SWITCH_CONTROLS, value: 0 })
   return { parts, things }
 }
 

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import type { Call, Caller, Outcome } from '../src/bus/call.ts'
 import type { NextHandler } from '../src/bus/call-pipeline.ts'
-import type { Assessment, Effect, Family, Offer } from '../src/bus/capability.ts'
+import type { CallAssessment, Effect, Family, Offer } from '../src/bus/capability.ts'
 import { createDispatchStage } from '../src/call/dispatch.ts'
 import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
@@ -18,8 +18,9 @@ import type { OfferFacts } from './plain-offer.ts'
 import { LOG_TABLE, tableLog } from './table-log.ts'
 import { createHash } from 'node:crypto'
 import { toBase64url, fromHex } from '../src/core/bytes.ts'
-import type { NodeVoter } from '../src/guard/rounds-store.ts'
-import { voterPublicKey } from '../src/guard/vote.ts'
+import type { NodeVoterKeys } from '../src/guard/quorum-round-store.ts'
+import { createDrawKey } from '../src/ledger/draw.ts'
+import { deriveVoterPublicKey } from '../src/guard/vote.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
@@ -28,15 +29,15 @@ import { createGuard } from '../src/guard/guard.ts'
 import type { Guard } from '../src/guard/guard.ts'
 import { guardProjection } from '../src/guard/guard-state.ts'
 import type { GuardState } from '../src/guard/guard-state.ts'
-import { guardMigrations } from '../src/guard/schema-store.ts'
+import { guardMigrations } from '../src/guard/guard-schema-store.ts'
 import type { LedgerEvent } from '../src/ledger/entry.ts'
-import type { ProjectionLog } from '../src/ledger/state-log.ts'
+import type { ProjectionLogWriter } from '../src/ledger/projection-log.ts'
 
 export const HOUSE_SEED = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'
 export const MEMBER_SEED = '4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb'
 
 export function nodeIdOf(seed: string): string {
-  return `ed25519:${toBase64url(fromHex(voterPublicKey(fromHex(seed))))}`
+  return `ed25519:${toBase64url(fromHex(deriveVoterPublicKey(fromHex(seed))))}`
 }
 
 export const AGENT: Caller & { readonly kind: 'principal' } = { kind: 'principal', id: 'claude', role: 'agent' }
@@ -61,12 +62,14 @@ export const GUARD_CONFIG: GuardConfig = {
 }
 
 /** A node with the key of RFC 8032's first test, whose one other member has the second. */
-export const TEST_VOTING: NodeVoter = {
+export const TEST_VOTING: NodeVoterKeys = {
   house: nodeIdOf(HOUSE_SEED),
   epoch: () => 7,
   personSeed: (credential) => new Uint8Array(createHash('sha256').update(credential).digest()),
   nodeSeed: fromHex(HOUSE_SEED),
   member: (which) => [HOUSE_SEED, MEMBER_SEED].map(nodeIdOf).find((id) => id === which),
+  witnesses: () => [],
+  draws: createDrawKey(nodeIdOf(HOUSE_SEED), fromHex(HOUSE_SEED)),
 }
 
 interface LoggedEvent {
@@ -78,7 +81,7 @@ interface LoggedEvent {
 export interface GuardHouse {
   readonly clock: ManualClock
   readonly database: Database
-  readonly log: ProjectionLog
+  readonly log: ProjectionLogWriter
   /** What the guard decides from. */
   readonly state: GuardState
   readonly guard: Guard
@@ -96,6 +99,7 @@ export function openHouse(
   config: Partial<GuardConfig> = {},
   sleep?: (ms: number, clock: ManualClock, signal: AbortSignal) => Promise<void>,
   approvers = APPROVERS,
+  voting = TEST_VOTING,
 ): GuardHouse & Disposable {
   const directory = mkdtempSync(join(tmpdir(), 'hearthbus-guard-'))
   const clock = manualClock()
@@ -109,7 +113,7 @@ export function openHouse(
       log,
       clock,
       config: { ...GUARD_CONFIG, ...settings },
-      voting: TEST_VOTING,
+      voting,
       ...(sleep === undefined ? {} : { sleep: (ms, signal) => sleep(ms, clock, signal) }),
     })
     return {
@@ -189,7 +193,7 @@ export function offerOf(effect: Effect, more: Partial<OfferFacts> = {}): Offer {
 /** An offer whose arguments say what it would do, as a family's do. */
 export function assessedOffer(
   effect: Effect,
-  assess: (body: JsonObject) => Partial<Assessment>,
+  assess: (body: JsonObject) => Partial<CallAssessment>,
 ): Offer & Required<Pick<Offer, 'plan'>> {
   const offer = offerOf(effect, { assess: ({ body }) => ({ effect, reasons: [], ...assess(body) }) })
   return { ...offer, plan: offer.plan ?? expect.unreachable() }

@@ -15,11 +15,11 @@ import { configSchema } from '../src/config/schema.ts'
 import { isJsonObject } from '../src/core/json.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
-import { OWNER } from '../src/guard/authenticate.ts'
+import { OWNER_PRINCIPAL } from '../src/guard/authenticator.ts'
 import { startGateway } from '../src/main.ts'
 import type { Gateway } from '../src/main.ts'
 import type { FacePrincipal } from '../src/mcp/face-bus.ts'
-import { createToolResult } from '../src/mcp/results.ts'
+import { createToolResult } from '../src/mcp/mcp-results.ts'
 import { startHomeseerSimulator } from '../src/sim/homeseer/homeseer-server.ts'
 import type { HomeseerSimulator, HomeseerSimulatorOptions } from '../src/sim/homeseer/homeseer-server.ts'
 import { createHome } from './gateway-process.ts'
@@ -183,7 +183,7 @@ export async function openHouse(world: World, options: HouseOptions = {}): Promi
   const gateway = started.value
   // Who decides, and who calls, was let in before: the log takes no decision of a stranger.
   if (gateway.guard.tokens.list().length === 0)
-    for (const { id, role } of [AGENT, APPROVER]) await gateway.guard.tokens.create(OWNER, { name: id, role })
+    for (const { id, role } of [AGENT, APPROVER]) await gateway.guard.tokens.create(OWNER_PRINCIPAL, { name: id, role })
   let running = true
   const stop = async (): Promise<void> => {
     if (running) await gateway.stop()

@@ -8,13 +8,8 @@
  * Pure.
  */
 import type { Json, JsonObject } from '../src/core/json.ts'
-
-export interface HurtfulSchema {
-  readonly kind: string
-  readonly schema: JsonObject
-  readonly answer: () => Json
-  readonly refused?: RegExp
-}
+import { COSTLY_SCHEMAS } from './costly-schemas.ts'
+import type { HurtfulSchema } from './costly-schemas.ts'
 
 const many = <Value>(count: number, make: (index: number) => Value): readonly Value[] =>
   Array.from({ length: count }, (_, index) => make(index))
@@ -363,4 +358,5 @@ export const HURTFUL_SCHEMAS: readonly HurtfulSchema[] = [
     schema: { propertyNames: { pattern: '^(?:[a-z]+[a-z]*)*$' }, maxProperties: 1 },
     answer: () => members(many(20_000, (index) => [`name${index}`, 0])),
   },
+  ...COSTLY_SCHEMAS,
 ]

@@ -10,7 +10,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { GUARD_CONFIG, TEST_VOTING } from './guard-house.ts'
 import { manualClock } from './manual-clock.ts'
-import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
+import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import type { Caller } from '../src/bus/call.ts'
 import type { Effect } from '../src/bus/capability.ts'
 import { defineChange } from '../src/bus/capability-definition.ts'
@@ -20,15 +20,15 @@ import { Database } from '../src/core/database-store.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { ok } from '../src/core/result.ts'
-import { OWNER } from '../src/guard/authenticate.ts'
+import { OWNER_PRINCIPAL } from '../src/guard/authenticator.ts'
 import { guardProjection } from '../src/guard/guard-state.ts'
-import { guardMigrations } from '../src/guard/schema-store.ts'
+import { guardMigrations } from '../src/guard/guard-schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { createNoteSigner } from '../src/ledger/note-key.ts'
 import { homeFamily } from '../src/home/home-envelope.ts'
-import { LaterRunner } from '../src/home/later-runner.ts'
-import { laterProjection } from '../src/home/later-state.ts'
+import { LaterCallRunner } from '../src/home/later-runner.ts'
+import { laterCallsProjection } from '../src/home/later-state.ts'
 import { createLaterTools } from '../src/home/later-tools.ts'
 import { parseDueTime } from '../src/home/later-time.ts'
 
@@ -45,9 +45,11 @@ interface Opened {
   readonly nowMs?: number
   /** In the middle of the act. */
   readonly onAct?: () => void
+  /** The family of the tools offers them only when it is told to. */
+  readonly isFamilyLate?: boolean
 }
 
-async function open({ folder = newFolder(), nowMs, onAct }: Opened = {}) {
+async function open({ folder = newFolder(), nowMs, onAct, isFamilyLate = false }: Opened = {}) {
   const clock = manualClock()
   if (nowMs !== undefined) clock.advance(nowMs - clock.now())
   const database = new Database({ path: join(folder, 'node.db'), migrations: [ledgerMigrations, guardMigrations] })
@@ -57,7 +59,7 @@ async function open({ folder = newFolder(), nowMs, onAct }: Opened = {}) {
     clock,
     origin: ORIGIN,
     lastSignedPath: join(folder, 'signed'),
-    projections: [guardProjection, laterProjection],
+    projections: [guardProjection, laterCallsProjection],
   })
   const { bus, guard } = await openGuardedBus({
     database,
@@ -66,7 +68,7 @@ async function open({ folder = newFolder(), nowMs, onAct }: Opened = {}) {
     logger: silentLogger,
     guard: GUARD_CONFIG,
     voting: TEST_VOTING,
-    bus: { nodeId: 'node-a', config: BUS_DEFAULTS },
+    bus: { nodeId: 'node-a', config: DEFAULT_BUS_CONFIG },
   })
   const acts: string[] = []
   const change = (name: string, effect: Exclude<Effect, 'reads'>) =>
@@ -98,16 +100,20 @@ async function open({ folder = newFolder(), nowMs, onAct }: Opened = {}) {
     ledger,
     clock,
     rooms: {},
+    aliases: {},
     principalNow: (key: string) => names.get(key),
     report: (error: unknown) => reports.push(error),
   }
-  bus.registerService(
-    defineService({ name: 'test', capabilities: [change('test.lamp', 'writes'), change('test.door', 'sensitive')] }),
-  )
+  const startFamily = (): void => {
+    bus.registerService(
+      defineService({ name: 'test', capabilities: [change('test.lamp', 'writes'), change('test.door', 'sensitive')] }),
+    )
+  }
+  if (!isFamilyLate) startFamily()
   bus.registerService(defineService({ name: 'home', prefixes: ['later'], capabilities: createLaterTools(parts) }))
-  const runner = new LaterRunner(parts)
+  const runner = new LaterCallRunner(parts)
   const later = async (body: JsonObject, id = 'agent'): Promise<JsonObject> => {
-    const caller = id === 'owner' ? OWNER : names.get(id)
+    const caller = id === 'owner' ? OWNER_PRINCIPAL : names.get(id)
     if (caller === undefined) throw new Error(`nobody is called ${id}`)
     const outcome = await bus.call('later', undefined, body, { caller, channel: 'api' })
     return outcome.ok ? (outcome.value.data as JsonObject) : { fault: outcome.fault.kind, say: outcome.fault.message }
@@ -121,6 +127,9 @@ async function open({ folder = newFolder(), nowMs, onAct }: Opened = {}) {
     names,
     reports,
     later,
+    startFamily,
+    look: () => runner.runDue(),
+    settled: () => runner.settled(),
     plan: (tool = 'test.lamp', more: JsonObject = {}) =>
       later({ call: { tool, arguments: { to: 'on' } }, in_minutes: 10, why: 'a wish', ...more }),
     pass: async (ms: number) => {
@@ -211,6 +220,90 @@ describe('a call for later', () => {
     await next.close()
   })
 
+  it('waits after a restart until its tool is offered, and is left when that takes too long', async () => {
+    const house = await open()
+    await house.plan()
+    const nowMs = house.clock.now() + 12 * MINUTE_MS
+    const [soon, never] = [cutOff(house.folder), cutOff(house.folder)]
+    await house.close()
+    const next = await open({ folder: soon, nowMs, isFamilyLate: true })
+    await next.pass(1_000)
+    await next.pass(MINUTE_MS)
+    expect([next.acts, next.ends()]).toEqual([[], []])
+    next.startFamily()
+    await next.pass(1_000)
+    await next.pass(1_000)
+    expect([next.acts, next.ends()]).toEqual([['test.lamp on'], ['done']])
+    await next.close()
+    const left = await open({ folder: never, nowMs, isFamilyLate: true })
+    await left.pass(1_000)
+    await left.pass(20 * MINUTE_MS)
+    expect([left.acts, left.ends()]).toEqual([[], ['missed']])
+    await left.close()
+  })
+
+  it('is made once however the clock is set back, before and after it was made', async () => {
+    const house = await open()
+    await house.plan()
+    house.clock.set(-1_440 * MINUTE_MS)
+    await house.pass(10 * MINUTE_MS)
+    expect(house.acts).toEqual([])
+    house.clock.set(1_440 * MINUTE_MS)
+    await house.pass(0)
+    expect(house.acts).toEqual(['test.lamp on'])
+    house.clock.set(-60 * MINUTE_MS)
+    for (let minutes = 0; minutes < 120; minutes += 5) await house.pass(5 * MINUTE_MS)
+    const nowMs = house.clock.now() - 180 * MINUTE_MS
+    const next = await open({ folder: cutOff(house.folder), nowMs })
+    for (let minutes = 0; minutes < 240; minutes += 5) await next.pass(5 * MINUTE_MS)
+    expect([house.acts, next.acts, next.ends()]).toEqual([['test.lamp on'], [], ['done']])
+    expect([...house.reports, ...next.reports]).toEqual([])
+    await house.close()
+    await next.close()
+  })
+
+  it('is kept when the clock is set back in the moment in which it is due', async () => {
+    const house = await open()
+    await house.plan()
+    house.clock.advance(10 * MINUTE_MS)
+    house.look()
+    house.clock.set(-30 * MINUTE_MS)
+    await house.settled()
+    for (let minutes = 0; minutes < 60; minutes += 5) await house.pass(5 * MINUTE_MS)
+    expect([house.acts, house.ends()]).toEqual([['test.lamp on'], ['done']])
+    await house.close()
+  })
+
+  it('is left, and says so, when the clock leaps over it', async () => {
+    const house = await open()
+    await house.plan()
+    house.clock.set(60 * MINUTE_MS)
+    await house.pass(1_000)
+    house.clock.set(-60 * MINUTE_MS)
+    await house.pass(10 * MINUTE_MS)
+    expect([house.acts, house.ends()]).toEqual([[], ['missed']])
+    expect(JSON.stringify(await house.later({}))).toContain('its clock was set')
+    await house.close()
+  })
+
+  it('is either made or cancelled when both come in one moment', async () => {
+    for (const isCancelledFirst of [true, false]) {
+      const house = await open()
+      const { id = '' } = await house.plan()
+      house.clock.advance(10 * MINUTE_MS)
+      if (!isCancelledFirst) house.look()
+      const cancelling = house.later({ cancel: id })
+      house.look()
+      const { say } = await cancelling
+      await house.settled()
+      await house.pass(1_000)
+      const isCancelled = typeof say === 'string' && say.startsWith('Cancelled')
+      expect([house.acts, house.ends()]).toEqual(isCancelled ? [[], ['cancelled']] : [['test.lamp on'], ['done']])
+      expect(house.reports).toEqual([])
+      await house.close()
+    }
+  })
+
   it('is refused when the credential is gone or has become an observer’s', async () => {
     for (const now of [undefined, { kind: 'principal', id: 'agent', role: 'observer' } as const]) {
       const house = await open()
@@ -225,7 +318,7 @@ describe('a call for later', () => {
 
   it('tells that it will wait for a person, waits, and is done after the yes', async () => {
     const house = await open()
-    await house.guard.tokens.create(OWNER, { name: 'anna', role: 'approver' })
+    await house.guard.tokens.create(OWNER_PRINCIPAL, { name: 'anna', role: 'approver' })
     expect(await house.plan('test.door')).toMatchObject({ asks_a_person: true })
     await house.pass(10 * MINUTE_MS)
     expect(house.acts).toEqual([])
@@ -240,7 +333,7 @@ describe('a call for later', () => {
 
   it('ends with a no', async () => {
     const house = await open()
-    await house.guard.tokens.create(OWNER, { name: 'anna', role: 'approver' })
+    await house.guard.tokens.create(OWNER_PRINCIPAL, { name: 'anna', role: 'approver' })
     await house.plan('test.door')
     await house.pass(10 * MINUTE_MS)
     const [asked] = house.guard.approvals.list({ state: 'requested' })

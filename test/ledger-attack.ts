@@ -3,12 +3,13 @@
  *
  * Does I/O.
  */
+import type { KeyObject } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AppendedEntry } from '../src/ledger/group.ts'
+import type { AppendedEntry } from '../src/ledger/entry-group.ts'
 import { LogStore } from '../src/ledger/log-store.ts'
 import { StoredTree } from '../src/ledger/stored-tree.ts'
-import { readTail } from '../src/ledger/tail-store.ts'
+import { readTail } from '../src/ledger/tail-reader-store.ts'
 
 /** Entries with their bodies, as the files have them. */
 export function storedEntries(directory: string): AppendedEntry[] {
@@ -25,11 +26,11 @@ export function storedEntries(directory: string): AppendedEntry[] {
  * Puts other entries in their place and makes every tile anew. With the node's own `key` all groups are authentic, too:
  * what is found then is found by signatures.
  */
-export function rewriteLog(
+export async function rewriteLog(
   directory: string,
-  key: Uint8Array,
+  key: KeyObject,
   change: (entries: AppendedEntry[]) => readonly AppendedEntry[],
-): void {
+): Promise<void> {
   const entries = change(storedEntries(directory))
   for (const name of ['tile', 'tail', 'bodies', 'nodes'])
     rmSync(join(directory, name), { recursive: true, force: true })
@@ -41,7 +42,8 @@ export function rewriteLog(
     log.writeGroup(false)
     tree.append(log.groupEnds(true))
   }
-  tree.writePartials(log.size)
+  await log.writeBundles()
+  await tree.writeTiles(log.size)
   log.close()
 }
 

@@ -14,8 +14,8 @@ import { manualClock } from './manual-clock.ts'
 import type { ManualClock } from './manual-clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json } from '../src/core/json.ts'
-import { TAIL_KEY_PURPOSE } from '../src/ledger/group.ts'
-import type { AppendedEntry } from '../src/ledger/group.ts'
+import { deriveTailKey } from '../src/ledger/entry-group.ts'
+import type { AppendedEntry } from '../src/ledger/entry-group.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import type { SignedCheckpoint } from '../src/ledger/checkpoint.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
@@ -72,7 +72,7 @@ export class LedgerFixture {
   /** Closes, puts other entries in the place of those that are stored, as who has the node's key can, and opens. */
   async rewrite(change: (entries: AppendedEntry[]) => readonly AppendedEntry[]): Promise<Ledger> {
     this.database.close()
-    rewriteLog(this.log, this.signer.deriveSecret(TAIL_KEY_PURPOSE), change)
+    await rewriteLog(this.log, deriveTailKey(this.signer), change)
     return this.open()
   }
 

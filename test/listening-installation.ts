@@ -5,18 +5,18 @@
  * Pure.
  */
 import { HeatingInstallation } from '../src/ebus/installation.ts'
-import type { ObservationState } from '../src/ebus/observe/observatory.ts'
-import type { FeatureFlags } from '../src/ebus/observe/status.ts'
-import { DEFAULT_WARM_UP_THRESHOLDS } from '../src/ebus/observe/warm-up.ts'
+import type { ObservationContext } from '../src/ebus/observe/bus-observer.ts'
+import type { ObservationFeatureFlags } from '../src/ebus/observe/bus-status.ts'
+import { DEFAULT_WARM_UP_THRESHOLDS } from '../src/ebus/observe/passive-warm-up.ts'
 
-export const ALL_ALLOWED: FeatureFlags = {
+export const ALL_ALLOWED: ObservationFeatureFlags = {
   observe_first_enabled: true,
   passive_state_direct_apply: true,
   passive_config_direct_apply: true,
   external_write_policy: 'record_and_invalidate',
 }
 
-export function listeningInstallation(flags: Partial<FeatureFlags> = {}): HeatingInstallation {
+export function listeningInstallation(flags: Partial<ObservationFeatureFlags> = {}): HeatingInstallation {
   return new HeatingInstallation({
     nowMs: 0,
     pollMs: 60_000,
@@ -28,6 +28,6 @@ export function listeningInstallation(flags: Partial<FeatureFlags> = {}): Heatin
 }
 
 /** A bus whose symbols are heard, with an address of our own on it. */
-export function situationAt(nowMs: number, symbols = nowMs): ObservationState {
+export function situationAt(nowMs: number, symbols = nowMs): ObservationContext {
   return { nowMs, symbols, address: 0xff, passive: 'symbols' }
 }

@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { Server } from 'node:net'
-import { listenOn } from '../src/core/listen-server.ts'
+import { startListening } from '../src/core/listen-server.ts'
 
 export function listenLocally(server: Server): Promise<number> {
-  return listenOn(server, { host: '127.0.0.1', port: 0 })
+  return startListening(server, { host: '127.0.0.1', port: 0 })
 }
 
 /** Below those that the system gives to whoever asks for any, so that nobody is given it by chance meanwhile. */
@@ -16,7 +16,7 @@ export async function freePort(): Promise<number> {
   for (;;) {
     const server = createServer()
     const wanted = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST))
-    const port = await listenOn(server, { host: '127.0.0.1', port: wanted }).catch(() => undefined)
+    const port = await startListening(server, { host: '127.0.0.1', port: wanted }).catch(() => undefined)
     if (port === undefined) continue
     server.close()
     await once(server, 'close')

@@ -7,7 +7,7 @@ import { createServer } from 'node:http'
 import { listenLocally } from './local-port.ts'
 import { plainOffer } from './plain-offer.ts'
 import type { OfferFacts } from './plain-offer.ts'
-import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
+import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import { CapabilityBus } from '../src/bus/bus.ts'
 import type { Call, Outcome } from '../src/bus/call.ts'
 import type { Capability, Family, Offer } from '../src/bus/capability.ts'
@@ -16,7 +16,7 @@ import type { JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { fail, ok } from '../src/core/result.ts'
 import type { FaceBus, FacePrincipal } from '../src/mcp/face-bus.ts'
-import { mcpHttpHandler } from '../src/mcp/http-server.ts'
+import { createMcpHttpHandler } from '../src/mcp/http-server.ts'
 import type { McpHttpHandler, McpHttpOptions } from '../src/mcp/http-server.ts'
 
 export const plainFamily: Family = {
@@ -67,7 +67,7 @@ export function recordedBus(...capabilities: readonly Capability[]): RecordedBus
   const calls: Call[] = []
   const bus = new CapabilityBus({
     nodeId: 'test-node',
-    config: BUS_DEFAULTS,
+    config: DEFAULT_BUS_CONFIG,
     clock: systemClock,
     admit: (call, _offer, proceed) => {
       calls.push(call)
@@ -90,7 +90,7 @@ export interface House {
 }
 
 export async function openHouse(bus: FaceBus, options: Partial<McpHttpOptions> = {}): Promise<House> {
-  const handler = mcpHttpHandler({
+  const handler = createMcpHttpHandler({
     bus,
     authenticate: () => ok(agent),
     serverInfo: { name: 'hearthbus', title: 'Hearthbus', version: '0.0.0' },

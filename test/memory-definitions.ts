@@ -4,11 +4,11 @@
  * Pure.
  */
 import type { DefinitionFileFault } from '../src/ebus/definitions/definition-error.ts'
-import type { NamedSource } from '../src/ebus/definitions/telegram-row.ts'
-import type { FieldTemplates } from '../src/ebus/definitions/templates.ts'
-import { readTemplates } from '../src/ebus/definitions/templates.ts'
+import type { ListableDefinitionSource } from '../src/ebus/definitions/telegram-row.ts'
+import type { FieldTemplates } from '../src/ebus/definitions/field-templates.ts'
+import { readTemplates } from '../src/ebus/definitions/field-templates.ts'
 
-export class MemoryDefinitions implements NamedSource {
+export class MemoryDefinitions implements ListableDefinitionSource {
   readonly templateFaults: DefinitionFileFault[] = []
   readonly #files: Readonly<Record<string, string>>
   readonly #templates: FieldTemplates

@@ -9,13 +9,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newUlid } from '../src/core/ids.ts'
-import { formatSignedAnswer, envelopeBodyHash, formatSignedCall, envelopeFields } from '../src/mesh/mesh-envelope.ts'
+import { formatSignedAnswer, computeBodyHash, formatSignedCall, toEnvelopeFields } from '../src/mesh/mesh-envelope.ts'
 import type { MeshEnvelope } from '../src/mesh/mesh-envelope.ts'
-import { nodeIdentity } from '../src/mesh/identity/node-key.ts'
+import { createNodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
-import { formatMeshTime } from '../src/mesh/identity/time.ts'
-import { isMessageProven, macProof, signatureProof } from '../src/mesh/proof.ts'
-import { offerSession, acceptGrantedSession } from '../src/mesh/sessions.ts'
+import { formatMeshTime } from '../src/mesh/identity/mesh-time.ts'
+import { isMessageProofValid, createMacProof, createSignatureProof } from '../src/mesh/message-proof.ts'
+import { proposeSession, completeProposedSession } from '../src/mesh/sessions.ts'
 import type { MeshSession } from '../src/mesh/sessions.ts'
 import { encodeTraceparent } from '../src/toolbox/traceparent.ts'
 import { callerIn, ledgered } from './mesh-attack-wire.ts'
@@ -65,7 +65,7 @@ export function meshAttacks(
       victim = await startNode('victim', home)
       const lowly = meshHome('lowly', { mesh })
       cli(lowly, 'mesh', 'join', invite(home, 'member'))
-      member = nodeIdentity(createPrivateKey(readFileSync(join(lowly.data, 'keys', 'node.key'))))
+      member = createNodeIdentity(createPrivateKey(readFileSync(join(lowly.data, 'keys', 'node.key'))))
       lowly.remove()
       community = String(cli(home, 'mesh', 'members')['community'])
       const { mesh: state } = (await victim.say({ do: 'stats' })) as { mesh?: { port: number } }
@@ -222,18 +222,19 @@ export function meshAttacks(
     async function attack(change: Partial<MeshEnvelope>, how: Attack = {}): Promise<string> {
       const envelope = envelopeOf(change)
       const body = how.body ?? '{"x":1}'
-      const text = formatSignedCall(envelopeFields(envelope), envelopeBodyHash(body))
-      const proof = how.proof ?? (how.signer === undefined ? macProof(text, session) : signatureProof(text, how.signer))
-      const sent = envelopeFields({ ...envelope, ...how.sentAs })
+      const text = formatSignedCall(toEnvelopeFields(envelope), computeBodyHash(body))
+      const proof =
+        how.proof ?? (how.signer === undefined ? createMacProof(text, session) : createSignatureProof(text, how.signer))
+      const sent = toEnvelopeFields({ ...envelope, ...how.sentAs })
       const answered = await wire.post(sent, proof, how.sentBody ?? body)
       const { error } = JSON.parse(answered.text) as { readonly error?: string }
       const covered = formatSignedAnswer({
         requestId: envelope.requestId,
         from: victim.nodeId,
         status: answered.status,
-        bodyHash: envelopeBodyHash(answered.text),
+        bodyHash: computeBodyHash(answered.text),
       })
-      expect(isMessageProven(covered, answered.proof, { from: victim.nodeId, session })).toBe(true)
+      expect(isMessageProofValid(covered, answered.proof, { from: victim.nodeId, session })).toBe(true)
       return answered.status === 200 ? '200' : `${answered.status} ${error}`
     }
 
@@ -259,8 +260,8 @@ export function meshAttacks(
 
     async function schemaHashes(): Promise<ReadonlyMap<string, string>> {
       const envelope = envelopeOf({ capability: 'mesh.manifest' })
-      const proof = macProof(formatSignedCall(envelopeFields(envelope), envelopeBodyHash('{}')), session)
-      const { text } = await wire.post(envelopeFields(envelope), proof, '{}')
+      const proof = createMacProof(formatSignedCall(toEnvelopeFields(envelope), computeBodyHash('{}')), session)
+      const { text } = await wire.post(toEnvelopeFields(envelope), proof, '{}')
       const { data } = JSON.parse(text) as {
         readonly data: { readonly capabilities: readonly { readonly name: string; readonly schema_hash: string }[] }
       }
@@ -268,13 +269,13 @@ export function meshAttacks(
     }
 
     async function handshake(identity: NodeIdentity): Promise<MeshSession> {
-      const offer = offerSession()
+      const offer = proposeSession()
       const envelope = envelopeOf({ capability: 'mesh.session', keyId: undefined })
       const body = JSON.stringify(offer.body)
-      const proof = signatureProof(formatSignedCall(envelopeFields(envelope), envelopeBodyHash(body)), identity)
-      const { text } = await wire.post(envelopeFields(envelope), proof, body)
-      const { data } = JSON.parse(text) as { readonly data: Parameters<typeof acceptGrantedSession>[1] }
-      const taken = acceptGrantedSession(offer, data, { self: identity.id, peer: victim.nodeId, nowMs: 0 })
+      const proof = createSignatureProof(formatSignedCall(toEnvelopeFields(envelope), computeBodyHash(body)), identity)
+      const { text } = await wire.post(toEnvelopeFields(envelope), proof, body)
+      const { data } = JSON.parse(text) as { readonly data: Parameters<typeof completeProposedSession>[1] }
+      const taken = completeProposedSession(offer, data, { self: identity.id, peer: victim.nodeId, nowMs: 0 })
       if (taken === undefined) throw new Error(text)
       return taken
     }

@@ -28,6 +28,8 @@ export interface Network {
    * From now on every packet, in either direction, is lost with a probability of one half. `undefined`: no tool for it.
    */
   readonly spoil: (name: string) => Spoilt | undefined
+  /** Pulls the cable of a node; what is returned plugs it in again. */
+  readonly cut: (name: string) => () => void
   readonly remove: () => void
 }
 
@@ -90,6 +92,11 @@ export function openNetwork(what: string): Network | undefined {
         { namespace: `${prefix}-${number}`, device: 'eth0' },
         { namespace: hub, device: `port${number}` },
       ])
+    },
+    cut: (name) => {
+      const port = `port${[...places.keys()].indexOf(name)}`
+      inside(hub, 'ip', 'link', 'set', port, 'down')
+      return () => inside(hub, 'ip', 'link', 'set', port, 'up')
     },
     remove: () => {
       for (const namespace of made.splice(0)) tried('ip', 'netns', 'delete', namespace)

@@ -19,8 +19,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Call, Outcome } from '../src/bus/call.ts'
 import type { CallStream } from '../src/bus/call-stream.ts'
 import type { Capability, Offer, Service } from '../src/bus/capability.ts'
-import { checkReply } from '../src/bus/schema.ts'
-import { setAnnouncedSchemaHash, schemaHash } from '../src/bus/schema-hash.ts'
+import { checkReplySchema } from '../src/bus/schema.ts'
+import { setAnnouncedSchemaHash, computeSchemaHash } from '../src/bus/schema-hash.ts'
 import { loadConfig } from '../src/config/config-store.ts'
 import { systemClock } from '../src/core/clock.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
@@ -77,7 +77,10 @@ const capabilities: readonly Capability[] = [
   // A person has to agree, on this node.
   answering(
     { name: `test.door.${name}`, effect: 'sensitive', idempotent: false, trustRequired: 'trusted' },
-    async (call) => said(call),
+    async (call) => {
+      log(`opened ${JSON.stringify(call.body)}`)
+      return said(call)
+    },
   ),
   answering({ name: 'test.sleep', timeoutSeconds: 60 }, async (call) => {
     log(`sleeping ${idIn(call)}`)
@@ -246,11 +249,11 @@ const commands: Readonly<Record<string, (said: JsonObject) => Promise<object | v
     gateway.bus.registerCapability(capability, service)
     const { offer } = capability
     // Checked once as it is, its answers are never checked again.
-    checkReply(offer, { data: null })
+    checkReplySchema(offer, { data: null })
     Object.assign(offer, { [textOf(part)]: hurtful.schema, accept: (body: JsonObject) => ok(body) })
     const { name: offerName, version, requestSchema, responseSchema, streamSchema } = offer
     const contract = { name: offerName, version, requestSchema, responseSchema, streamSchema }
-    setAnnouncedSchemaHash(offer, schemaHash(contract))
+    setAnnouncedSchemaHash(offer, computeSchemaHash(contract))
   },
   /** Says of a capability whatever it likes. */
   claim: ({ facts }) => {
@@ -317,7 +320,7 @@ function textOf(value: Json | undefined): string {
 function hashesOf(given: string): Readonly<Record<string, string>> {
   const entries = gateway.bus.registry.named(given)
   return Object.fromEntries(
-    entries.map(({ nodeId, offer, announced }) => [nodeId, announced?.schemaHash ?? schemaHash(offer)]),
+    entries.map(({ nodeId, offer, announced }) => [nodeId, announced?.schemaHash ?? computeSchemaHash(offer)]),
   )
 }
 

@@ -8,8 +8,8 @@ import { expect, it } from 'vitest'
 import { newUlid } from '../src/core/ids.ts'
 import type { Json } from '../src/core/json.ts'
 import { verifyText } from '../src/mesh/identity/node-key.ts'
-import { encodeCoveredHead, decodePacket, encodePacket } from '../src/mesh/packets/packet.ts'
-import { isPacketProven, packetProof } from '../src/mesh/packets/packet-proof.ts'
+import { encodeProvenPacketHeader, decodePacket, encodePacket } from '../src/mesh/packets/packet.ts'
+import { matchesExpectedPacketProof, createPacketProof } from '../src/mesh/packets/packet-proof.ts'
 import type { MeshSession } from '../src/mesh/sessions.ts'
 import { callerIn, ledgered } from './mesh-attack-wire.ts'
 import type { AttackWire } from './mesh-attack-wire.ts'
@@ -47,15 +47,15 @@ export async function attackByPacket(attacker: PacketAttacker, how: PacketAttack
   const call = [contract, 10_000, 0, traceId, '00000000000000ff', null, body]
   const payload = JSON.stringify([sentMs, how.actor === undefined ? call : [...call, how.actor]])
   const keyId = how.keyId ?? session.id
-  const covered = encodeCoveredHead({ kind: 'call', keyId, first: how.number ?? ++last, count: 1 })
-  const packet = encodePacket(covered, how.proof ?? packetProof('call', covered, payload, session), payload)
+  const covered = encodeProvenPacketHeader({ kind: 'call', keyId, first: how.number ?? ++last, count: 1 })
+  const packet = encodePacket(covered, how.proof ?? createPacketProof('call', covered, payload, session), payload)
   const answered = decodePacket(await wire.packet(how.meddle?.(packet) ?? packet))
   const text = answered?.payload ?? ''
   if (answered?.head.kind === 'refusal') {
     expect(verifyText(victim.nodeId, `packet ${answered.covered}${text}`, answered.proof)).toBe(true)
     return verdict(JSON.parse(text) as readonly [number, Body])
   }
-  expect(answered !== undefined && isPacketProven('answer', answered, session)).toBe(true)
+  expect(answered !== undefined && matchesExpectedPacketProof('answer', answered, session)).toBe(true)
   const [[, ...answer] = []] = JSON.parse(text) as readonly (readonly [number, number, Body])[]
   return verdict(answer as unknown as readonly [number, Body])
 }

@@ -20,19 +20,19 @@ import { startMeshHttpServer } from '../src/mesh/http/http-server.ts'
 import type { MeshHttpServer } from '../src/mesh/http/http-server.ts'
 import type { TlsIdentity } from '../src/mesh/http/pinned-agent-client.ts'
 import { createNodeCertificate } from '../src/mesh/identity/certificate.ts'
-import { createCommunity, withMember } from '../src/mesh/identity/community.ts'
+import { createCommunity, admitMember } from '../src/mesh/identity/community.ts'
 import type { Community } from '../src/mesh/identity/community.ts'
 import type { MembershipLevel } from '../src/mesh/identity/membership-record.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
-import { InboundCalls } from '../src/mesh/inbound.ts'
+import { InboundCalls } from '../src/mesh/inbound-calls.ts'
 import { NatsTransport } from '../src/mesh/nats/nats-transport.ts'
-import { OutboundCalls } from '../src/mesh/outbound.ts'
+import { OutboundCalls } from '../src/mesh/outbound-calls.ts'
 import { PacketProvider } from '../src/mesh/packets/packet-provider.ts'
 import { PeerRateLimiter } from '../src/mesh/peer-rate-limiter.ts'
-import type { RateLimits } from '../src/mesh/peer-rate-limiter.ts'
+import type { PeerRateLimits } from '../src/mesh/peer-rate-limiter.ts'
 import { ReplayCache } from '../src/mesh/replay-cache.ts'
-import { GrantedSessions } from '../src/mesh/sessions.ts'
-import type { SignatureMode } from '../src/mesh/sessions.ts'
+import { ProviderSessions } from '../src/mesh/sessions.ts'
+import type { SessionSignatureMode } from '../src/mesh/sessions.ts'
 import type { PeerAddress, PeerEndpoint } from '../src/mesh/transport.ts'
 import { manifestOf, node } from './bus-village.ts'
 import { freePort } from './local-port.ts'
@@ -64,7 +64,7 @@ interface Side {
   readonly bus: CapabilityBus
   readonly inbound: InboundCalls
   readonly packets: PacketProvider
-  readonly sessions: GrantedSessions
+  readonly sessions: ProviderSessions
   readonly age: () => void
 }
 
@@ -72,12 +72,12 @@ const [callerKey, rootKey, providerKey] = [identityOf(11), identityOf(12), ident
 
 export interface PairOptions {
   readonly level?: MembershipLevel
-  readonly signatures?: SignatureMode
+  readonly signatures?: SessionSignatureMode
 }
 
 export interface HttpPairOptions extends PairOptions {
   /** What the provider grants. */
-  readonly rate?: RateLimits
+  readonly rate?: PeerRateLimits
   /** Something between the two: it is told where the provider listens, and says where it listens itself. */
   readonly through?: (port: number) => Promise<number>
 }
@@ -144,7 +144,7 @@ export interface FarSide {
 }
 
 export interface SideOptions {
-  readonly signatures?: SignatureMode
+  readonly signatures?: SessionSignatureMode
   /** A bus with more, or less, around it than the bench of a transport needs. */
   readonly openBus?: (nodeId: string, remote: RemoteProvider | undefined) => Promise<CapabilityBus>
 }
@@ -227,9 +227,9 @@ function side(
     bus = node(identity.id, { clock: systemClock }),
     signatures = 'session',
     rate = { callsPerSecond: 1_000_000, callsPerSecondPerCapability: 1_000_000 },
-  }: { bus?: CapabilityBus; signatures?: SignatureMode; rate?: RateLimits | undefined } = {},
+  }: { bus?: CapabilityBus; signatures?: SessionSignatureMode; rate?: PeerRateLimits | undefined } = {},
 ): Side {
-  const sessions = new GrantedSessions(identity.id, systemClock, signatures)
+  const sessions = new ProviderSessions(identity.id, systemClock, signatures)
   const gate = {
     self: identity.id,
     community: () => community,
@@ -293,7 +293,7 @@ function natsOf({ identity, inbound, packets }: Side, community: Community, url:
 function outboundOf(
   community: Community,
   transports: ConstructorParameters<typeof OutboundCalls>[0]['transports'],
-  signatures: SignatureMode = 'session',
+  signatures: SessionSignatureMode = 'session',
 ): OutboundCalls {
   const communityId = (): string => community.id
   return new OutboundCalls({ identity: callerKey, communityId, transports, clock: systemClock, signatures })
@@ -304,7 +304,7 @@ function pairCommunity(level: MembershipLevel): Community {
   const founder = { nodeId: providerKey.id, name: 'provider' }
   const founded = createCommunity({ name: 'pair', root: rootKey, founder, nowMs })
   const context = { authority: { self: providerKey, root: rootKey }, nowMs }
-  const grown = withMember(founded, { nodeId: callerKey.id, name: 'caller', level }, context)
+  const grown = admitMember(founded, { nodeId: callerKey.id, name: 'caller', level }, context)
   if (!grown.ok) throw new Error(grown.fault.kind)
   return grown.value
 }

@@ -3,7 +3,7 @@ import { runtimeRig } from './runtime-rig.ts'
 import type { Rig } from './runtime-rig.ts'
 import { fail, ok } from '../src/core/result.ts'
 import type { Outcome } from '../src/bus/call.ts'
-import { createChatTool } from '../src/models/definitions.ts'
+import { createChatTool } from '../src/models/model-tools.ts'
 
 let rig: Rig
 beforeEach(async () => {

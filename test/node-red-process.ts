@@ -9,6 +9,8 @@
  *
  * Does I/O.
  */
+import { once } from 'node:events'
+import type { EventEmitter } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
@@ -49,7 +51,7 @@ interface Order {
 
 // The runtime has no types, and is loaded as CommonJS.
 const require = createRequire(import.meta.url)
-const util = require('@node-red/util') as { readonly init: (settings: object) => void }
+const util = require('@node-red/util') as { readonly init: (settings: object) => void; readonly events: EventEmitter }
 const runtime = require('@node-red/runtime') as RedRuntime
 
 const userDir = process.argv[2] ?? ''
@@ -79,7 +81,10 @@ runtime.httpAdmin.use((request, _response, next) => {
 })
 server.on('request', runtime.httpAdmin)
 server.listen(0, '127.0.0.1')
+// The runtime loads the stored flows behind `start`, and with them credentials that would replace those of a deployment.
+const started = once(util.events, 'flows:started')
 await runtime.start()
+await started
 
 // Of several wires each is told; the tests use one.
 runtime.hooks.add('onSend', (events) => {

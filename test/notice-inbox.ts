@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { listenOn } from '../src/core/listen-server.ts'
+import { startListening } from '../src/core/listen-server.ts'
 
 export interface Letter {
   readonly request: string
@@ -36,7 +36,7 @@ export async function openInbox(port = 0): Promise<Inbox> {
     // Who sends and goes away before the end has sent nothing.
     take(request, response).catch(() => response.destroy())
   })
-  const taken = await listenOn(server, { host: '127.0.0.1', port })
+  const taken = await startListening(server, { host: '127.0.0.1', port })
   const close = async (): Promise<void> => {
     if (!server.listening) return
     server.closeAllConnections()

@@ -1,18 +1,18 @@
 /** Plain offer: an offer of a tool that says nothing but its name, for tests that say the rest. */
 import type { Call } from '../src/bus/call.ts'
-import type { Assessment, Offer } from '../src/bus/capability.ts'
-import { busFamily } from '../src/bus/family.ts'
+import type { CallAssessment, Offer } from '../src/bus/capability.ts'
+import { busFamily } from '../src/bus/bus-family.ts'
 import { ok } from '../src/core/result.ts'
 
 export type OfferFacts = Partial<Offer> &
   Pick<Offer, 'name'> & {
     /** What a call would do; by default what the effect says. */
-    readonly assess?: (call: Call) => Assessment | Promise<Assessment>
+    readonly assess?: (call: Call) => CallAssessment | Promise<CallAssessment>
   }
 
 export function plainOffer({ assess, ...facts }: OfferFacts): Offer {
   const { effect = 'reads' } = facts
-  const says = assess ?? (effect === 'reads' ? undefined : (): Assessment => ({ effect, reasons: [] }))
+  const says = assess ?? (effect === 'reads' ? undefined : (): CallAssessment => ({ effect, reasons: [] }))
   const offer: Offer = {
     version: [1, 0],
     stability: 'stable',

@@ -4,6 +4,8 @@
  * Does I/O.
  */
 import { spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { traceIdToUlid } from '../src/core/ids.ts'
 import { CLI, createHome, startGatewayProcess } from './gateway-process.ts'
 import type { Home } from './gateway-process.ts'
@@ -36,6 +38,7 @@ export async function cutPower({ kills, callers, longestLoadMs, budgetMs }: Powe
     while (done < kills && performance.now() - began < budgetMs) {
       const gateway = await startGatewayProcess(home)
       findings.push(...inspect(home, acknowledged))
+      keepCheckpoint(home)
       const dark = new AbortController()
       const running = load(gateway.url, callers, dark.signal)
       await new Promise((resolve) => setTimeout(resolve, Math.random() * longestLoadMs))
@@ -81,13 +84,33 @@ function inspect(home: Home, acknowledged: ReadonlySet<string>): readonly string
   const missing = [...acknowledged].filter((traceId) => recorded.get(traceId) !== 'ok')
   const open = [...recorded].filter(([, outcome]) => outcome === 'running')
   // By the command, beside the gateway: a long ledger takes longer than a caller of a tool waits in silence.
-  const args = [CLI, 'ledger', 'verify', '--data', home.data, '--config', home.config]
+  const kept = existsSync(keptPath(home)) ? ['--checkpoint', keptPath(home)] : []
+  const args = [CLI, 'ledger', 'verify', ...kept, '--data', home.data, '--config', home.config]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
   return [
     ...missing.map((traceId) => `${traceId} was acknowledged and is ${recorded.get(traceId) ?? 'missing'}`),
     ...open.map(([traceId]) => `${traceId} is still running after a restart`),
+    ...findDoubled(home).map((traceId) => `${traceId} is on record twice`),
     ...(status === 0 ? [] : [`the ledger does not verify: ${stdout}${stderr}`]),
   ]
+}
+
+/** Each call of this load has a trace of its own. */
+function findDoubled(home: Home): readonly string[] {
+  const seen = new Set<string>()
+  return recordedActions(home.data)
+    .map(({ trace_id: traceId }) => traceId)
+    .filter((traceId) => seen.size === seen.add(traceId).size)
+}
+
+/** What this node has signed once it must extend for ever. */
+function keepCheckpoint(home: Home): void {
+  const signed = join(home.data, 'checkpoint.signed')
+  if (existsSync(signed)) copyFileSync(signed, keptPath(home))
+}
+
+function keptPath(home: Home): string {
+  return join(home.data, 'kept-elsewhere')
 }
 
 function outcomes(home: Home): Map<string, string> {

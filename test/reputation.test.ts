@@ -17,6 +17,7 @@ import { Reputation } from '../src/runtime/reputation/reputation.ts'
 import { runtimeRig } from './runtime-rig.ts'
 
 const SCRIPT = fileURLToPath(new URL('../examples/reputation.py', import.meta.url))
+const SECOND_READING = fileURLToPath(new URL('./second-reading.py', import.meta.url))
 const hasPython = spawnSync('python3', ['--version']).status === 0
 if (!hasPython) process.stderr.write('NOT RUN: examples/reputation.py, because there is no python3 on this machine\n')
 
@@ -30,6 +31,16 @@ interface Recomputed {
   readonly subjects: Readonly<
     Record<string, { readonly gates: JsonObject; readonly rows: Readonly<Record<string, JsonObject>> }>
   >
+}
+
+interface SecondReadingRow {
+  readonly node_id: string
+  readonly domain: (typeof REPUTATION_DOMAINS)[number]
+  readonly score: number
+  readonly scar: number
+  readonly ban: number
+  readonly last: number
+  readonly events: readonly unknown[]
 }
 
 function recompute(exported: string, ...more: readonly string[]): Recomputed {
@@ -167,6 +178,41 @@ function readAll(entries: readonly LedgerEntry[]): Reputation {
   for (const _ of reputation.catchUp(entries.length));
   return reputation
 }
+
+describe.skipIf(!hasPython)('a second reading of the document, by another author', () => {
+  it.each([1, 2, 3])('agrees to the last digit over 20,000 random entries, seed %i', (seed) => {
+    const { status, stdout, stderr } = spawnSync('python3', [SECOND_READING, String(seed), '20000'], {
+      encoding: 'utf8',
+      maxBuffer: 64_000_000,
+    })
+    expect([status, stderr]).toEqual([0, ''])
+    const { epoch, entries, rows } = JSON.parse(stdout) as {
+      readonly epoch: number
+      readonly entries: readonly LedgerEntry[]
+      readonly rows: readonly SecondReadingRow[]
+    }
+    const reputation = readAll(entries)
+    expect(reputation.epoch).toBe(epoch)
+    let compared = 0
+    for (const { node_id, domain, score, scar, ban, last, events } of rows) {
+      expect(reputation.row(node_id, domain)).toEqual({
+        node_id,
+        domain,
+        score,
+        scar_bps: scar,
+        ban_until_epoch: ban,
+        last_activity_epoch: last,
+      })
+      const own = reputation.events(node_id, domain).events.toReversed()
+      const told = own.map(({ logIndex, rule, delta, scoreAfter }) => [logIndex, rule, delta, scoreAfter])
+      // Of very long histories the gateway keeps the newest events.
+      expect(told).toEqual(events.slice(-told.length))
+      compared += told.length
+    }
+    expect(REPUTATION_DOMAINS.flatMap((domain) => reputation.leaderboard(domain))).toHaveLength(rows.length)
+    expect(compared).toBeGreaterThan(5_000)
+  })
+})
 
 describe.skipIf(!hasPython)('examples/reputation.py', () => {
   it.each([1, 2, 3])('agrees to the last digit with history %i, every row and every event of it', (seed) => {

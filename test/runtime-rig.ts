@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
+import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import type { CapabilityBus } from '../src/bus/bus.ts'
 import type { CallOptions } from '../src/bus/call-options.ts'
 import type { Call, Outcome } from '../src/bus/call.ts'
@@ -23,15 +23,16 @@ import type { Json, JsonObject } from '../src/core/json.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import type { Guard } from '../src/guard/guard.ts'
 import { guardProjection } from '../src/guard/guard-state.ts'
-import { guardMigrations } from '../src/guard/schema-store.ts'
+import { guardMigrations } from '../src/guard/guard-schema-store.ts'
+import { createDrawKey } from '../src/ledger/draw.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { createNoteSigner } from '../src/ledger/note-key.ts'
-import { runtimeCache } from '../src/runtime/runtime-cache-store.ts'
+import { runtimeEntryCache } from '../src/runtime/runtime-cache-store.ts'
 import { runtimeProjection } from '../src/runtime/runtime-state.ts'
 import { runtimeMigrations } from '../src/runtime/migrations.ts'
 import type { HealthReporter } from '../src/runtime/system/attention.ts'
-import { createRuntime } from '../src/runtime/runtime.ts'
+import { createAuditedRuntimeService } from '../src/runtime/runtime.ts'
 import type { RuntimeConfig } from '../src/runtime/runtime.ts'
 import { GUARD_CONFIG, TEST_VOTING } from './guard-house.ts'
 
@@ -91,7 +92,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     clock,
     origin: ORIGIN,
     lastSignedPath: join(folder, 'signed'),
-    caches: [runtimeCache],
+    caches: [runtimeEntryCache],
     projections: [guardProjection, runtimeProjection],
   })
   const { bus, guard } = await openGuardedBus({
@@ -101,10 +102,11 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     logger: silentLogger,
     guard: { ...GUARD_CONFIG, mode: options.config?.mode ?? 'full' },
     voting: TEST_VOTING,
-    bus: { nodeId: 'node-a', config: BUS_DEFAULTS },
+    bus: { nodeId: 'node-a', config: DEFAULT_BUS_CONFIG },
   })
-  const service = createRuntime({
+  const service = createAuditedRuntimeService({
     vrfSecret: new Uint8Array(32).fill(7),
+    draws: createDrawKey('rig', new Uint8Array(32).fill(7)),
     database,
     ledger,
     clock,

@@ -6,16 +6,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BUS_DEFAULTS } from '../src/bus/bus-config.ts'
+import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import type { CapabilityBus } from '../src/bus/bus.ts'
 import type { Call } from '../src/bus/call.ts'
 import { formatCapabilityVersion } from '../src/bus/capability.ts'
-import { toErrorCode, isErrorCode, HTTP_STATUS_BY_ERROR_CODE } from '../src/bus/code.ts'
-import type { CapabilityEntry } from '../src/bus/entry.ts'
-import { schemaHash, schemaHashInput } from '../src/bus/schema-hash.ts'
-import { validateRequest, checkFrame, checkReply } from '../src/bus/schema.ts'
+import { toErrorCode, isErrorCode, HTTP_STATUS_BY_ERROR_CODE } from '../src/bus/error-code.ts'
+import type { CapabilityEntry } from '../src/bus/capability-entry.ts'
+import { computeSchemaHash, encodeSchemaHashInput } from '../src/bus/schema-hash.ts'
+import { validateRequest, checkFrameSchema, checkReplySchema } from '../src/bus/schema.ts'
 import { defineService } from '../src/bus/service-definition.ts'
-import { scoreBySpecification } from '../src/bus/strategy.ts'
+import { scoreBySpecification } from '../src/bus/routing-strategy.ts'
 import { answering, callOf, collect, introduce, manifestOf, ME, node, reply, streaming } from './bus-village.ts'
 
 let bus: CapabilityBus
@@ -87,7 +87,7 @@ const DESCRIPTOR: Readonly<Record<string, Row>> = {
   timeout_seconds: member(() => local.offer, 'timeoutSeconds'),
   idempotent: member(() => local.offer, 'idempotent'),
   version_str: row('versionText', () => formatCapabilityVersion([1, 0]) === '1.0'),
-  schema_hash: row('schemaHash', () => /^blake3:[\da-f]{64}$/.test(schemaHash(local.offer))),
+  schema_hash: row('computeSchemaHash', () => /^blake3:[\da-f]{64}$/.test(computeSchemaHash(local.offer))),
 }
 
 const ENTRY: Readonly<Record<string, Row>> = {
@@ -168,21 +168,23 @@ const HEALTH: Readonly<Record<string, Row>> = {
 const SCHEMAS: Readonly<Record<string, Row>> = {
   validate_request: row('validateRequest', () => {
     const verdict = validateRequest(local.offer, { n: 'x' })
-    return !verdict.ok && verdict.fault.details?.['schema_hash_expected'] === schemaHash(local.offer)
+    return !verdict.ok && verdict.fault.details?.['schema_hash_expected'] === computeSchemaHash(local.offer)
   }),
-  validate_response: row('wrongReply', () => checkReply(local.offer, { data: 'x' }) !== undefined),
-  validate_stream_frame: row('wrongFrame', () => {
+  validate_response: row('checkReplySchema', () => checkReplySchema(local.offer, { data: 'x' }) !== undefined),
+  validate_stream_frame: row('checkFrameSchema', () => {
     const offer = bus.offer('x.count')!
     return (
-      checkFrame(offer, { event: 'token', data: 'x' }) !== undefined &&
-      checkFrame(offer, { event: 'token', data: 1 }) === undefined
+      checkFrameSchema(offer, { event: 'token', data: 'x' }) !== undefined &&
+      checkFrameSchema(offer, { event: 'token', data: 1 }) === undefined
     )
   }),
   frame: row('Frame', async () => (await collect(bus.stream('x.count', [1, 0], {}, ME))).length === 1),
-  compute_schema_hash: row('schemaHash', () => schemaHashInput(local.offer).startsWith('{"name":"x.add"')),
-  descriptor_partial: row('schemaHashInput', () => {
+  compute_schema_hash: row('computeSchemaHash', () => encodeSchemaHashInput(local.offer).startsWith('{"name":"x.add"')),
+  descriptor_partial: row('encodeSchemaHashInput', () => {
     const keys = ['name', 'request_schema', 'response_schema', 'stream_schema', 'version']
-    return JSON.stringify(Object.keys(JSON.parse(schemaHashInput(local.offer)) as object)) === JSON.stringify(keys)
+    return (
+      JSON.stringify(Object.keys(JSON.parse(encodeSchemaHashInput(local.offer)) as object)) === JSON.stringify(keys)
+    )
   }),
 }
 
@@ -238,7 +240,10 @@ const FACADE: Readonly<Record<string, Row>> = {
   __init__: row('new CapabilityBus', () => bus.nodeId === 'here'),
   node_id_full: row('BusOptions.nodeId', () => bus.nodeId === 'here'),
   community_id: row('BusOptions.communityId', () => snapshot().communityId === undefined),
-  config: row('BusOptions.config', () => BUS_DEFAULTS.preferLocal && BUS_DEFAULTS.localLoadThreshold === 0.8),
+  config: row(
+    'BusOptions.config',
+    () => DEFAULT_BUS_CONFIG.preferLocal && DEFAULT_BUS_CONFIG.localLoadThreshold === 0.8,
+  ),
   transport_client: row('BusOptions.remote', async () => {
     const outcome = await bus.call('x.add', [1, 0], { n: 1 }, { ...ME, node: 'there' })
     return outcome.ok && outcome.value.from?.node === 'there'

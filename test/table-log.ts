@@ -7,10 +7,10 @@
 import type { Clock } from '../src/core/clock.ts'
 import type { Database } from '../src/core/database-store.ts'
 import type { Json } from '../src/core/json.ts'
-import { toAppliedEntry } from '../src/ledger/entry.ts'
+import { toLedgerEntry } from '../src/ledger/entry.ts'
 import type { LedgerEntry, LedgerEvent } from '../src/ledger/entry.ts'
 import { ProjectionSet } from '../src/ledger/projection.ts'
-import type { ProjectionLog } from '../src/ledger/state-log.ts'
+import type { ProjectionLogWriter } from '../src/ledger/projection-log.ts'
 
 export const LOG_TABLE = {
   room: 'test-log',
@@ -22,19 +22,19 @@ export function tableLog(
   database: Database,
   clock: Pick<Clock, 'now'>,
   introduced: readonly LedgerEvent[] = [],
-): ProjectionLog {
+): ProjectionLogWriter {
   const projections = new ProjectionSet(() => storedEntries(database))
   database.follow(projections.follower)
+  const insert = database.sql.prepare('INSERT INTO test_event VALUES (?, ?, ?, ?)')
+  const newest = database.sql.prepare('SELECT max(seq) AS last FROM test_event')
+  const bodyOf = database.sql.prepare('SELECT body FROM test_event WHERE seq = ?')
   const append = (event: LedgerEvent, body: Json | undefined, seq: number): void => {
     const at = new Date(clock.now()).toISOString()
-    const entry = toAppliedEntry(event, { seq, at, bodyHash: body === undefined ? undefined : 'committed' })
+    const entry = toLedgerEntry(event, { seq, at, bodyHash: body === undefined ? undefined : 'committed' })
     if (projections.handles(entry.kind)) projections.append(entry)
-    database.sql
-      .prepare('INSERT INTO test_event VALUES (?, ?, ?, ?)')
-      .run(seq, at, JSON.stringify(event), body === undefined ? null : JSON.stringify(body))
+    insert.run(seq, at, JSON.stringify(event), body === undefined ? null : JSON.stringify(body))
   }
-  const last = (): number =>
-    Number(database.sql.prepare('SELECT max(seq) AS last FROM test_event').get()?.['last'] ?? 0)
+  const last = (): number => Number(newest.get()?.['last'] ?? 0)
   if (database.sql.prepare('SELECT 1 FROM test_event').get() === undefined)
     introduced.forEach((event, index) => append(event, undefined, index - introduced.length + 1))
   return {
@@ -46,7 +46,7 @@ export function tableLog(
       return { seq }
     },
     body: (seq) => {
-      const text = database.sql.prepare('SELECT body FROM test_event WHERE seq = ?').get(seq)?.['body']
+      const text = bodyOf.get(seq)?.['body']
       return typeof text === 'string' ? { kind: 'kept', body: JSON.parse(text) as Json } : { kind: 'none' }
     },
   }
@@ -57,7 +57,7 @@ function storedEntries(database: Database): readonly LedgerEntry[] {
     .prepare('SELECT * FROM test_event ORDER BY seq')
     .all()
     .map((row) =>
-      toAppliedEntry(JSON.parse(String(row['event'])) as LedgerEvent, {
+      toLedgerEntry(JSON.parse(String(row['event'])) as LedgerEvent, {
         seq: Number(row['seq']),
         at: String(row['at']),
         bodyHash: row['body'] === null ? undefined : 'committed',

@@ -4,6 +4,8 @@
  */
 import {
   appendFileSync,
+  chmodSync,
+  chownSync,
   cpSync,
   mkdtempSync,
   readdirSync,
@@ -36,7 +38,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 /** Three entries each; the tail then still repeats the first bundles. */
 async function work(tasks: number): Promise<void> {
-  const gateway = await startGateway({ config, dataRoot: base, version: '0', logger: silentLogger, listen: false })
+  const gateway = await startGateway({ config, dataRoot: base, version: '0', logger: silentLogger, listen: true })
   if (!gateway.ok) throw new Error(gateway.fault.message)
   const titles = Array.from({ length: tasks }, (_, index) => `task ${index}`)
   await Promise.all(titles.map((title) => gateway.value.bus.call('task_create', undefined, { title }, OWNER)))
@@ -48,7 +50,11 @@ async function findingsAfter(change: (data: string) => void): Promise<number> {
   rmSync(copy, { recursive: true, force: true })
   cpSync(base, copy, { recursive: true })
   change(copy)
-  const report = await verifyFiles(copy, config)
+  return findingsIn(copy)
+}
+
+async function findingsIn(data: string): Promise<number> {
+  const report = await verifyFiles(data, config)
   return report.ok ? report.value.findings.length + report.value.more : 1
 }
 
@@ -82,6 +88,7 @@ const UNCHANGED = new Set(['keys/node.key said twice', 'ledger/tile/1/000.p/1 re
 
 function sql(data: string, text: string): void {
   const file = new DatabaseSync(join(data, 'hearthbus.db'))
+  file.enableDefensive(false)
   file.exec('PRAGMA foreign_keys = OFF')
   file.exec(text)
   file.close()
@@ -128,6 +135,17 @@ describe('the files of a data directory', () => {
     ['the smallest number', 'UPDATE tasks SET seq = -9223372036854775808 WHERE seq = (SELECT max(seq) FROM tasks)'],
     ['a generated column', 'ALTER TABLE tasks ADD COLUMN g TEXT AS (title)'],
     ['a virtual table', 'CREATE VIRTUAL TABLE v USING fts5(a)'],
+    [
+      'a trigger with the name of a table, in front of it',
+      `CREATE TRIGGER tasks AFTER INSERT ON thought_records BEGIN UPDATE tasks SET status = 'DONE'; END;
+       PRAGMA writable_schema = ON;
+       UPDATE sqlite_schema SET rowid = -rowid WHERE type = 'trigger'`,
+    ],
+    [
+      'a view with the name of one of SQLite’s own tables',
+      `CREATE VIEW planted AS SELECT 1; PRAGMA writable_schema = ON;
+       UPDATE sqlite_schema SET name = 'sqlite_stat1', tbl_name = 'sqlite_stat1' WHERE name = 'planted'`,
+    ],
     ['a version of the schema', 'UPDATE room_version SET version = version - 1 WHERE version > 1'],
     ['a checkpoint', "UPDATE ledger_checkpoint SET note = note || 'x'"],
     ['a task removed', 'DELETE FROM tasks WHERE seq = (SELECT min(seq) FROM tasks)'],
@@ -139,8 +157,65 @@ describe('the files of a data directory', () => {
     ['another page size', 'PRAGMA journal_mode = DELETE; PRAGMA page_size = 8192; VACUUM'],
     ['an application id', 'PRAGMA application_id = 77'],
     ['statistics', 'ANALYZE'],
-    ['rows of checkpoints, which the file and the tiles have, too', 'DELETE FROM ledger_checkpoint'],
+    ['a cookie', 'PRAGMA schema_version = 4711'],
+    ['a size of the cache', 'PRAGMA default_cache_size = 7'],
+    ['free pages', 'CREATE TABLE gone (x); INSERT INTO gone VALUES (zeroblob(50000)); DROP TABLE gone'],
+    [
+      'rows of checkpoints that no witness signed, which the file and the tiles have, too',
+      'DELETE FROM ledger_checkpoint',
+    ],
   ])('are the same with %s: nothing is decided from it', async (_, text) => {
     expect(await findingsAfter((data) => sql(data, text))).toBe(0)
+  })
+
+  it.each<[string, (data: string) => void]>([
+    ['a key that others may read', (data) => chmodSync(join(data, 'keys/node.key'), 0o644)],
+    ['the owner’s token that others may read', (data) => chmodSync(join(data, 'keys/owner.token'), 0o640)],
+    ['keys that others may replace', (data) => chmodSync(join(data, 'keys'), 0o777)],
+    // A token of the right form, which nobody but its author knows.
+    ['another token of the owner', (data) => writeFileSync(join(data, 'keys/owner.token'), `hb_${'A'.repeat(43)}\n`)],
+  ])('are found out by %s', async (_, change) => {
+    expect(await findingsAfter(change)).toBeGreaterThan(0)
+  })
+
+  // Only root can give a file away.
+  it.runIf(process.getuid?.() === 0)('are found out by a token that belongs to another user', async () => {
+    expect(await findingsAfter((data) => chownSync(join(data, 'keys/owner.token'), 4_711, 4_711))).toBeGreaterThan(0)
+  })
+
+  it.each([
+    ['a call that is shown as open', 'UPDATE lookup SET ended = NULL'],
+    ['a change that is not shown', 'UPDATE lookup SET changed_at = NULL, listed = 0'],
+    ['an entry that is not found', 'DELETE FROM lookup WHERE seq = (SELECT min(seq) FROM lookup)'],
+    ['one that is found and does not exist', "INSERT INTO lookup SELECT -1, 1, 1, 'x', 'x', 'x', 'x', 'x', NULL, NULL"],
+  ])('are found out by %s in the table of lookups, which decides nothing', async (_, text) => {
+    const change = (data: string): void => {
+      const file = new DatabaseSync(join(data, 'ledger/lookup.db'))
+      file.exec(text)
+      file.close()
+    }
+    expect(await findingsAfter(change)).toBeGreaterThan(0)
+    // No call that had ended is ended once more, which would be in the log for ever.
+    const restarted = await startGateway({ config, dataRoot: copy, version: '0', logger: silentLogger, listen: false })
+    if (!restarted.ok) throw new Error(restarted.fault.message)
+    await restarted.value.stop()
+    const report = await verifyFiles(copy, config)
+    const found = report.ok ? report.value.findings.map(({ kind }) => kind) : [report.fault]
+    expect(found.filter((kind) => kind !== 'lookup-differs')).toEqual([])
+  })
+
+  it('make the cache of lookups anew when somebody planted something in it', async () => {
+    rmSync(copy, { recursive: true, force: true })
+    cpSync(base, copy, { recursive: true })
+    const file = new DatabaseSync(join(copy, 'ledger/lookup.db'))
+    file.exec("CREATE TRIGGER planted BEFORE INSERT ON lookup BEGIN SELECT RAISE(FAIL, 'no'); END")
+    file.close()
+    const restarted = await startGateway({ config, dataRoot: copy, version: '0', logger: silentLogger, listen: false })
+    if (!restarted.ok) throw new Error(restarted.fault.message)
+    await restarted.value.stop()
+    const again = new DatabaseSync(join(copy, 'ledger/lookup.db'))
+    expect(again.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE type = 'trigger'").get()).toEqual({ n: 0 })
+    again.close()
+    expect(await findingsIn(copy)).toBe(0)
   })
 })

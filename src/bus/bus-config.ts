@@ -8,9 +8,12 @@ export interface BusConfig {
   readonly preferLocal: boolean
   /** The share of its concurrency limit from which the local provider is no longer preferred. */
   readonly localLoadThreshold: number
-  /** A peer not heard of for longer gets no calls. */
+  /** A peer that was not heard of for longer than this gets no calls. */
   readonly freshnessSeconds: number
-  /** `spec` is the formula of spec 2 § 5.4, which herds; `peak-ewma` chooses the better of two at random. */
+  /**
+   * `spec` is the formula of spec 2 § 5.4, which sends all callers to the same provider; `peak-ewma` chooses the better
+   * of two at random.
+   */
   readonly strategy: 'peak-ewma' | 'spec'
   /** Ask a second provider when an idempotent call takes unusually long, and use whichever answers first. */
   readonly hedge?: boolean
@@ -18,7 +21,7 @@ export interface BusConfig {
   readonly retries?: number
 }
 
-export const BUS_DEFAULTS: BusConfig = {
+export const DEFAULT_BUS_CONFIG: BusConfig = {
   preferLocal: true,
   localLoadThreshold: 0.8,
   freshnessSeconds: 60,

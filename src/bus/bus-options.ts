@@ -14,7 +14,7 @@ export interface BusOptions {
   readonly nodeId: string
   /** What people call this node. */
   readonly nodeName?: string
-  /** TriedProviders whenever somebody wants to know: a node may join a community while it runs. */
+  /** Read again each time: a node may join a community while it runs. */
   readonly communityId?: () => string | undefined
   readonly config: BusConfig
   readonly clock: Clock

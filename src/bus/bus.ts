@@ -15,36 +15,36 @@ import type { Result } from '../core/result.ts'
 import type { NextHandler } from './call-pipeline.ts'
 import type { BusOptions } from './bus-options.ts'
 import {
-  limitHops,
-  DEFAULT_HOPS,
-  newCall,
-  deriveOnwardOptions,
+  limitHopBudget,
+  NewCall,
+  deriveNestedCallOptions,
   openCallTicket,
-  createReceivedCall,
-  refuseUntimelyCall,
+  createCallFromPeer,
+  explainMissingTime,
+  toRouteRequest,
 } from './call-options.ts'
 import type { CallOptions, CallRequest } from './call-options.ts'
 import { CallStream } from './call-stream.ts'
-import type { Call, OnwardCalls, Outcome } from './call.ts'
+import type { Call, NestedCalls, Outcome } from './call.ts'
 import type { Capability, CapabilityName, Offer, Service, CapabilityVersion } from './capability.ts'
 import { DeadlineWheel, WheelTimer } from './deadline-timer.ts'
 import type { NamespaceOwner } from './descriptor.ts'
-import { CallDispatcher } from './dispatch.ts'
-import type { RouteRequest } from './eligible.ts'
-import { servesParams } from './eligible.ts'
-import { annotateWithNode } from './remote-fault.ts'
+import { CallDispatcher } from './call-dispatcher.ts'
+import type { RouteRequest } from './provider-eligibility.ts'
+import { canServeParams } from './provider-eligibility.ts'
+import { addNodeToFault } from './remote-fault.ts'
 import { HealthTracker } from './health.ts'
 import { NodeDirectory } from './node-directory.ts'
-import type { EmitFrame, PeerRecord } from './peer.ts'
-import { internalFault } from './provider.ts'
+import type { StreamFrameEmitter, PeerRecord } from './peer.ts'
+import { createInternalFault } from './provider.ts'
 import type { BusLog } from './provider.ts'
 import { CapabilityRegistry } from './registry.ts'
-import { LiveTicket, attributeReply, requireTicket } from './ticket.ts'
+import { RunningCallTicket, TraceIdSource, setReplyNode, requireCallTicket } from './call-ticket.ts'
 import type { RegistryDiff } from './registry.ts'
 import type { RegistryEvent } from './registry-events.ts'
 import { CapabilityRouter } from './router.ts'
-import { StickySweeper } from './sticky.ts'
-import { CallTally, UNKNOWN_CAPABILITY, TraceBuffer } from './trace.ts'
+import { StickySessionSweeper } from './sticky-sessions.ts'
+import { CallTally, UNKNOWN_CAPABILITY_LABEL, TraceBuffer } from './trace.ts'
 import { computeBusStats, toProviderView, countInFlight } from './topology.ts'
 import type { BusStats, PeerView, TopologySnapshot } from './topology.ts'
 import type { CallTraceEvent } from './trace.ts'
@@ -56,7 +56,7 @@ export interface NodeOutcome {
   readonly outcome: Outcome
 }
 
-/** A call of another node under way here. */
+/** A call from another node that is running here. */
 export interface InboundPeerCall {
   readonly outcome: Promise<Outcome>
   readonly withdraw: (why: string) => void
@@ -76,12 +76,13 @@ export class CapabilityBus {
   readonly tally = new CallTally()
   readonly #options: BusOptions
   readonly #clock: Clock
+  readonly #traceIds: TraceIdSource
   readonly #log: BusLog
   readonly #timer: WheelTimer
-  readonly #sweeper: StickySweeper
+  readonly #sweeper: StickySessionSweeper
   readonly #dispatcher: CallDispatcher
   readonly #proceed: NextHandler
-  readonly #onward: OnwardCalls
+  readonly #onward: NestedCalls
   readonly #nodes: NodeDirectory
   #metrics: { readonly metrics: () => Promise<string>; readonly contentType: string } | undefined
   readonly #resourceListeners = new Set<(uri: string) => void>()
@@ -91,6 +92,7 @@ export class CapabilityBus {
     this.nodeId = nodeId
     this.#options = options
     this.#clock = clock
+    this.#traceIds = new TraceIdSource(clock)
     this.#nodes = new NodeDirectory(nodeId, options.nodeName)
     this.#log = options.log ?? SILENT
     this.#timer = new WheelTimer(new DeadlineWheel(), clock)
@@ -108,14 +110,14 @@ export class CapabilityBus {
       remote: options.remote,
       log: this.#log,
     })
-    this.#sweeper = new StickySweeper(this.router.sticky, (sweeper, dueMs) => this.#timer.set(sweeper, dueMs))
+    this.#sweeper = new StickySessionSweeper(this.router.sticky, (sweeper, dueMs) => this.#timer.set(sweeper, dueMs))
     this.#sweeper.ring(clock.monotonic())
     this.#proceed = (call) => this.#dispatcher.dispatch(call)
     this.#onward = {
       call: (parent, name, body, given = {}) =>
-        this.call(name, given.version, body, deriveOnwardOptions(parent, given, clock.monotonic())),
+        this.call(name, given.version, body, deriveNestedCallOptions(parent, given, clock.monotonic())),
       stream: (parent, name, body, given = {}) =>
-        this.stream(name, given.version, body, deriveOnwardOptions(parent, given, clock.monotonic())),
+        this.stream(name, given.version, body, deriveNestedCallOptions(parent, given, clock.monotonic())),
     }
   }
 
@@ -123,7 +125,7 @@ export class CapabilityBus {
     return this.#options.communityId?.()
   }
 
-  /** All of its capabilities or none. Starting and stopping the service is its holder's business. */
+  /** Registers all capabilities of the service or none. The caller starts and stops the service. */
   registerService(service: Service): Result<void, Fault> {
     const before = new Set(this.registry.allLocal())
     for (const capability of service.capabilities()) {
@@ -136,7 +138,7 @@ export class CapabilityBus {
     return ok(undefined)
   }
 
-  /** Without an owner: our own code, which may use any name. */
+  /** Without an owner it is the program's own code, which may use any name. */
   registerCapability(capability: Capability, owner: NamespaceOwner = OURSELVES): Result<void, Fault> {
     return this.registry.registerLocal(capability, owner, this.#clock.monotonic())
   }
@@ -145,7 +147,7 @@ export class CapabilityBus {
     this.registry.deregisterLocal(name, version, instance)
   }
 
-  /** Never rejects. `versionReq` of `undefined` means whatever `offer(name)` shows. */
+  /** Never rejects. Without `versionReq` the version is the one that `offer(name)` shows. */
   call(
     name: CapabilityName,
     versionReq: CapabilityVersion | undefined,
@@ -165,11 +167,14 @@ export class CapabilityBus {
     const call = this.#begin({ name, versionReq, body, isStream: true }, given)
     return new CallStream(
       (emit) => this.#throughStreaming(call, given.signal, emit),
-      () => requireTicket(call).end('cancelled'),
+      () => requireCallTicket(call).end('cancelled'),
     )
   }
 
-  /** Asks every node that offers it, at most `ALL_LIMIT`, under one trace: what each answered, errors included. */
+  /**
+   * Calls every node that offers it, at most `ALL_LIMIT`, under one trace; returns every node's answer, errors
+   * included.
+   */
   callAll(
     name: CapabilityName,
     versionReq: CapabilityVersion | undefined,
@@ -177,7 +182,7 @@ export class CapabilityBus {
     options: CallOptions,
   ): Promise<readonly NodeOutcome[]> {
     const version = versionReq ?? this.registry.offer(name)?.version ?? [0, 0]
-    const able = this.registry.find(name, version).filter(({ offer }) => servesParams(offer, body))
+    const able = this.registry.find(name, version).filter(({ offer }) => canServeParams(offer, body))
     const nodes = [...new Set(able.map((entry) => entry.nodeId))].slice(0, ALL_LIMIT)
     const each = { timeoutMs: ALL_TIMEOUT_MS, traceId: newUlid(this.#clock.now()), ...options }
     return Promise.all(
@@ -186,20 +191,23 @@ export class CapabilityBus {
   }
 
   /**
-   * A call that a transport received, verified and decoded. Served here; passed on only while `call.hopBudget` lasts.
+   * Serves a call that a transport received, verified and decoded. It is forwarded only while `call.hopBudget` lasts.
    * With `emit` the answer is streamed.
    */
-  handleCall(inbound: Call, emit?: EmitFrame): Promise<Outcome> {
+  handleCall(inbound: Call, emit?: StreamFrameEmitter): Promise<Outcome> {
     const call = this.#receive(inbound, emit !== undefined)
     if (emit === undefined) return this.#through(call, inbound.signal, this.#proceed)
     return this.#throughStreaming(call, inbound.signal, emit)
   }
 
-  /** The same for a transport that says itself when its caller has gone: nothing has to listen to a signal per call. */
+  /**
+   * The same for a transport that reports itself when the caller has disconnected, so that no abort signal is needed
+   * per call.
+   */
   serve(inbound: Omit<Call, 'signal'>): InboundPeerCall {
     const call = this.#receive(inbound, false)
     const outcome = this.#through(call, undefined, this.#proceed)
-    return { outcome, withdraw: (why) => requireTicket(call).end('cancelled', new DOMException(why, 'AbortError')) }
+    return { outcome, withdraw: (why) => requireCallTicket(call).end('cancelled', new DOMException(why, 'AbortError')) }
   }
 
   /** What faces list: one per name, this node's own first; or only what one node offers. */
@@ -207,17 +215,17 @@ export class CapabilityBus {
     return node === undefined ? this.registry.offers() : this.registry.offersOf(this.#nodes.idOf(node))
   }
 
-  /** Who offers it, by the names that people gave them, this node first. */
+  /** The names of the nodes that offer it, this node first. */
   nodesOffering(name: CapabilityName): readonly string[] {
     return this.#nodes.namesOf(new Set(this.registry.named(name).map(({ nodeId }) => nodeId)))
   }
 
-  /** What to say to whoever wants a node that is not here; `undefined` where it is. */
+  /** Why no node of that id or name can be called; `undefined` where one is connected. */
   strangeNode(idOrName: string): string | undefined {
     return this.#nodes.strange(idOrName)
   }
 
-  /** What people call a node, where that is known. */
+  /** The name that people gave a node, where it is known. */
   nodeName(nodeId: string): string | undefined {
     return this.#nodes.nameOf(nodeId)
   }
@@ -240,7 +248,7 @@ export class CapabilityBus {
     return () => this.#resourceListeners.delete(listener)
   }
 
-  /** Who belongs to this node's community, by id, and what each is called: also those who are not here. */
+  /** Sets the members of this node's community, by id, with their names; also those that are not connected. */
   expectPeers(names: ReadonlyMap<string, string>): void {
     this.#nodes.expect(names)
   }
@@ -262,7 +270,7 @@ export class CapabilityBus {
     this.registry.removePeer(nodeId)
   }
 
-  /** The other nodes on this bus, and what of their offers is not taken. */
+  /** The other nodes on this bus, and which of their offers were refused. */
   peerViews(): readonly PeerView[] {
     return this.#nodes.views(this.#clock.monotonic())
   }
@@ -282,14 +290,14 @@ export class CapabilityBus {
     }
   }
 
-  /** Calls that have ended. */
+  /** Calls that have ended, newest first. */
   recentTraces(count = 50): readonly CallTraceEvent[] {
     return this.trace.recent(count)
   }
 
-  /** Calls under way, the oldest first: one that hangs is in no other list. */
+  /** Calls that are running, oldest first: a call that hangs is in no other list. */
   runningTraces(): readonly CallTraceEvent[] {
-    const tickets = [...this.#timer.alarms()].filter((alarm) => alarm instanceof LiveTicket)
+    const tickets = [...this.#timer.alarms()].filter((alarm) => alarm instanceof RunningCallTicket)
     return this.trace.running(tickets)
   }
 
@@ -300,22 +308,22 @@ export class CapabilityBus {
 
   /** In the text format of Prometheus. */
   async metrics(): Promise<{ readonly text: string; readonly contentType: string }> {
-    // Loaded with the first question: a node that nobody scrapes does without.
+    // Loaded when metrics are requested for the first time: a node that is never scraped does without prom-client.
     const { createBusMetrics } = await import('./metrics.ts')
     this.#metrics ??= createBusMetrics(this)
     return { text: await this.#metrics.metrics(), contentType: this.#metrics.contentType }
   }
 
-  /** Rings what is due: for holders of a clock of their own. With the system's clock it happens by itself. */
+  /** Fires the timers that are due; for a bus with a clock of its own. With the system clock this happens by itself. */
   tick(): void {
     this.#timer.turn()
   }
 
-  /** Withdraws every call under way and ends every subscription. */
+  /** Cancels every running call and ends every subscription. */
   close(): void {
-    // Every call has a deadline, so the wheel knows them all.
+    // Every call has a deadline, so the timer wheel knows all of them.
     for (const alarm of this.#timer.alarms())
-      if (alarm instanceof LiveTicket) alarm.end('cancelled', new DOMException('the node stops', 'AbortError'))
+      if (alarm instanceof RunningCallTicket) alarm.end('cancelled', new DOMException('the node stops', 'AbortError'))
     this.registry.events.close()
     this.#timer.clear(this.#sweeper)
   }
@@ -323,41 +331,32 @@ export class CapabilityBus {
   /** A call that begins here, resolved to its contract. */
   #begin(wanted: CallRequest, given: CallOptions): Call {
     const options = given.node === undefined ? given : { ...given, node: this.#nodes.idOf(given.node) }
-    const { caller, node, sessionId, hopBudget = DEFAULT_HOPS, timeoutMs } = options
-    const { name: capability, versionReq, body } = wanted
     const nowMs = this.#clock.monotonic()
-    const asked: RouteRequest = {
-      capability,
-      versionReq,
-      body,
-      caller,
-      node,
-      sessionId,
-      hopBudget,
-      schemaHash: undefined,
-    }
-    const contract = this.router.resolve(asked, nowMs)
-    const ticket = openCallTicket(contract, nowMs, timeoutMs)
+    const sole = this.router.soleContract(wanted.name)
+    const asked = sole === undefined ? toRouteRequest(wanted, options) : undefined
+    const contract = sole ?? (asked && this.router.resolve(asked, nowMs))
+    const ticket = openCallTicket(contract, nowMs, options.timeoutMs)
     const refusal =
-      refuseUntimelyCall(capability, timeoutMs) ?? (contract && this.router.ambiguity(asked, contract, nowMs))
-    return newCall(wanted, ticket, { options, refusal, clock: this.#clock, onward: this.#onward })
+      explainMissingTime(wanted.name, options.timeoutMs) ??
+      (asked && contract && this.router.ambiguity(asked, contract, nowMs))
+    return new NewCall(wanted, ticket, { options, refusal, traceIds: this.#traceIds, onward: this.#onward })
   }
 
   #receive(inbound: Omit<Call, 'signal'>, isStream: boolean): Call {
     const nowMs = this.#clock.monotonic()
     const leftMs = inbound.deadlineMs - nowMs
-    const asked: RouteRequest = { ...inbound, hopBudget: limitHops(inbound.hopBudget) }
+    const asked: RouteRequest = { ...inbound, hopBudget: limitHopBudget(inbound.hopBudget) }
     const contract = this.router.resolve(asked, nowMs)
     const ticket = openCallTicket(contract, nowMs, leftMs)
     const refusal =
       inbound.refusal ??
-      refuseUntimelyCall(inbound.capability, leftMs) ??
+      explainMissingTime(inbound.capability, leftMs) ??
       (contract && this.router.ambiguity(asked, contract, nowMs))
-    return createReceivedCall(inbound, ticket, { isStream, refusal, onward: this.#onward })
+    return createCallFromPeer(inbound, ticket, { isStream, refusal, onward: this.#onward })
   }
 
-  async #throughStreaming(call: Call, parent: AbortSignal | undefined, emit: EmitFrame): Promise<Outcome> {
-    const tally = this.tally.of(requireTicket(call).contract?.offer.name ?? UNKNOWN_CAPABILITY)
+  async #throughStreaming(call: Call, parent: AbortSignal | undefined, emit: StreamFrameEmitter): Promise<Outcome> {
+    const tally = this.tally.of(requireCallTicket(call).contract?.offer.name ?? UNKNOWN_CAPABILITY_LABEL)
     tally.activeStreams++
     const outcome = await this.#through(call, parent, (admitted) => this.#dispatcher.dispatch(admitted, emit))
     tally.activeStreams--
@@ -365,7 +364,7 @@ export class CapabilityBus {
   }
 
   async #through(call: Call, parent: AbortSignal | undefined, proceed: NextHandler): Promise<Outcome> {
-    const ticket = requireTicket(call)
+    const ticket = requireCallTicket(call)
     const offer = ticket.contract?.offer
     this.trace.onCallStart(call, ticket)
     this.#timer.set(ticket, ticket.deadlineMs)
@@ -375,12 +374,12 @@ export class CapabilityBus {
       outcome = await this.#options.admit(call, offer, proceed)
     } catch (error) {
       this.#log.error({ err: error, capability: call.capability, traceId: call.traceId }, 'the chain threw')
-      outcome = fail(internalFault(call, error))
+      outcome = fail(createInternalFault(call, error))
     }
     this.#timer.clear(ticket)
     ticket.release()
     ticket.totalMs = this.#clock.monotonic() - ticket.startedMs
-    this.tally.of(offer?.name ?? UNKNOWN_CAPABILITY).count(outcome, ticket.totalMs)
+    this.tally.of(offer?.name ?? UNKNOWN_CAPABILITY_LABEL).count(outcome, ticket.totalMs)
     this.tally.countRefusal(outcome)
     this.trace.onCallEnd(call, ticket, outcome)
     const { entry, hasBegun } = ticket
@@ -391,10 +390,10 @@ export class CapabilityBus {
     if (entry === undefined) return outcome
     const tokens = outcome.value.usage?.tokensOut
     if (tokens !== undefined) this.tally.countTokens(entry.offer.params, tokens)
-    return entry.isLocal ? outcome : ok(attributeReply(outcome.value, entry.nodeId))
+    return entry.isLocal ? outcome : ok(setReplyNode(outcome.value, entry.nodeId))
   }
 
   #fromElsewhere(fault: Fault, id: string): Fault {
-    return annotateWithNode(fault, { id, name: this.#nodes.nameOf(id) ?? id })
+    return addNodeToFault(fault, { id, name: this.#nodes.nameOf(id) ?? id })
   }
 }

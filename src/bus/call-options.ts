@@ -1,20 +1,20 @@
 /**
  * Call options: what a caller may say beside name and body, and the call and ticket that the bus makes of it. A handler
- * sees that call with the way to call on:
+ * sees that call with two methods for making further calls:
  *
  *   context.call(name, body)      an answer          both carry on caller, trace, deadline, cancellation, held locks
- *   context.stream(name, body)    frames, answer     and rehearsal, and pass the whole pipeline for themselves
+ *   context.stream(name, body)    frames, answer     and rehearsal, and pass through the whole pipeline
  *
  * Pure: time comes from outside.
  */
-import type { Clock } from '../core/clock.ts'
-import type { Fault, WorkReference } from '../core/fault.ts'
-import { newUlid } from '../core/ids.ts'
+import type { Fault, CallWorkReference } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Call, Caller, CallChannel, CallerInteraction, OnwardCalls, OnwardOptions, Outcome } from './call.ts'
+import type { Call, Caller, CallChannel, CallerInteraction, NestedCalls, NestedCallOptions, Outcome } from './call.ts'
 import type { CapabilityName, CapabilityVersion } from './capability.ts'
 import type { CapabilityContract } from './contract.ts'
-import { LiveTicket } from './ticket.ts'
+import type { RouteRequest } from './provider-eligibility.ts'
+import { RunningCallTicket } from './call-ticket.ts'
+import type { TraceIdSource } from './call-ticket.ts'
 import type { CallStream } from './call-stream.ts'
 
 export interface CallOptions {
@@ -30,19 +30,19 @@ export interface CallOptions {
   readonly heldLocks?: readonly string[] | undefined
   readonly rehearsal?: boolean | undefined
   readonly interaction?: CallerInteraction | undefined
-  readonly work?: WorkReference | undefined
+  readonly work?: CallWorkReference | undefined
 }
 
-/** A call of our own may go to one other node, which serves it itself. */
-export const DEFAULT_HOPS = 1
-/** Whatever a peer allows, no call wanders further than this. */
+/** A call that starts on this node may be sent to one other node, which serves it itself. */
+const DEFAULT_HOP_BUDGET = 1
+/** Upper limit of the hop budget, whatever a peer asks for. */
 const MAX_HOPS = 4
-/** For names that nobody offers: the chain still writes down that somebody asked. */
+/** For names that nobody offers: such a call is recorded as well. */
 const UNKNOWN_TIMEOUT_SECONDS = 30
 const NO_LOCKS: readonly string[] = []
 const ANY_VERSION: CapabilityVersion = [0, 0]
 
-/** Between nodes time is counted in whole milliseconds: with less than one, nothing is begun. */
+/** Nodes exchange times in whole milliseconds: a call with less than one left is not begun. */
 const LEAST_TIME_MS = 1
 
 /** The deadline is the caller's or the contract's, whichever comes first. */
@@ -50,15 +50,15 @@ export function openCallTicket(
   contract: CapabilityContract | undefined,
   startedMs: number,
   wantedMs = Infinity,
-): LiveTicket {
+): RunningCallTicket {
   const limitMs = (contract?.offer.timeoutSeconds ?? UNKNOWN_TIMEOUT_SECONDS) * 1_000
   const isHurried = wantedMs < limitMs
   const deadlineMs = startedMs + (isHurried ? Math.max(0, wantedMs) : limitMs)
-  return new LiveTicket({ contract, startedMs, deadlineMs, isHurried })
+  return new RunningCallTicket({ contract, startedMs, deadlineMs, isHurried })
 }
 
-/** Why a call with that much time is refused before anything is tried; `undefined` where there is time enough. */
-export function refuseUntimelyCall(name: CapabilityName, wantedMs = Infinity): Fault | undefined {
+/** Why a call with that little time is refused before anything is tried; `undefined` where there is enough. */
+export function explainMissingTime(name: CapabilityName, wantedMs = Infinity): Fault | undefined {
   if (wantedMs >= LEAST_TIME_MS) return undefined
   if (Number.isNaN(wantedMs))
     return {
@@ -81,51 +81,80 @@ export interface CallRequest {
   readonly isStream: boolean
 }
 
+export function toRouteRequest({ name, versionReq, body }: CallRequest, options: CallOptions): RouteRequest {
+  const { caller, node, sessionId, hopBudget = DEFAULT_HOP_BUDGET } = options
+  return { capability: name, versionReq, body, caller, node, sessionId, hopBudget, schemaHash: undefined }
+}
+
 interface NewCallParts {
   readonly options: CallOptions
   readonly refusal: Fault | undefined
-  readonly clock: Clock
-  readonly onward: OnwardCalls
+  readonly traceIds: TraceIdSource
+  readonly onward: NestedCalls
 }
 
-export function newCall(
-  { name, versionReq, body, isStream }: CallRequest,
-  ticket: LiveTicket,
-  { options, refusal, clock, onward }: NewCallParts,
-): HandlerContext {
-  return {
-    capability: name,
-    versionReq: versionReq ?? ticket.contract?.offer.version ?? ANY_VERSION,
-    body,
-    caller: options.caller,
-    channel: options.channel,
-    traceId: options.traceId ?? newUlid(clock.now()),
-    parentSpan: options.parentSpan,
-    sessionId: options.sessionId,
-    deadlineMs: ticket.deadlineMs,
-    isStream,
-    signal: ticket.signal,
-    hopBudget: options.hopBudget ?? DEFAULT_HOPS,
-    node: options.node,
-    rehearsal: options.rehearsal ?? false,
-    heldLocks: options.heldLocks ?? NO_LOCKS,
-    interaction: options.interaction,
-    work: options.work,
-    refusal,
-    ticket,
-    onward,
-    call: ONWARD_CALL_METHODS.call,
-    stream: ONWARD_CALL_METHODS.stream,
+/**
+ * A call that begins here. A class, like everything else that is made for every call and refers to the rest of it: what
+ * a literal makes, V8 may come to allocate among what lives long, and then the whole call stays there with it (ADR 250).
+ */
+export class NewCall implements HandlerContext {
+  readonly capability: CapabilityName
+  readonly versionReq: CapabilityVersion
+  readonly body: JsonObject
+  readonly caller: Caller
+  readonly channel: CallChannel
+  readonly traceId: string
+  readonly parentSpan: string | undefined
+  readonly sessionId: string | undefined
+  readonly deadlineMs: number
+  readonly isStream: boolean
+  readonly signal: AbortSignal
+  readonly hopBudget: number
+  readonly node: string | undefined
+  readonly rehearsal: boolean
+  readonly heldLocks: readonly string[]
+  readonly interaction: CallerInteraction | undefined
+  readonly work: CallWorkReference | undefined
+  readonly refusal: Fault | undefined
+  readonly ticket: RunningCallTicket
+  readonly onward: NestedCalls
+  readonly call: HandlerContext['call']
+  readonly stream: HandlerContext['stream']
+
+  constructor(wanted: CallRequest, ticket: RunningCallTicket, { options, refusal, traceIds, onward }: NewCallParts) {
+    this.capability = wanted.name
+    this.versionReq = wanted.versionReq ?? ticket.contract?.offer.version ?? ANY_VERSION
+    this.body = wanted.body
+    this.caller = options.caller
+    this.channel = options.channel
+    this.traceId = options.traceId ?? traceIds.mintFor(ticket)
+    this.parentSpan = options.parentSpan
+    this.sessionId = options.sessionId
+    this.deadlineMs = ticket.deadlineMs
+    this.isStream = wanted.isStream
+    this.signal = ticket.signal
+    this.hopBudget = options.hopBudget ?? DEFAULT_HOP_BUDGET
+    this.node = options.node
+    this.rehearsal = options.rehearsal ?? false
+    this.heldLocks = options.heldLocks ?? NO_LOCKS
+    this.interaction = options.interaction
+    this.work = options.work
+    this.refusal = refusal
+    this.ticket = ticket
+    this.onward = onward
+    // Its own, so that a copy that a stage makes has them too.
+    this.call = callOnward
+    this.stream = streamOnward
   }
 }
 
 /**
- * What a call that is made for another takes over from it. The deadline shrinks, the hop budget too: a call that
- * another node sent here with its last hop is not sent on.
+ * The options that a nested call takes over from the call that it is made for. Deadline and hop budget shrink: a call
+ * that another node sent here with its last hop is not forwarded.
  */
-export function deriveOnwardOptions(
+export function deriveNestedCallOptions(
   parent: Call,
-  { node, sessionId, timeoutMs = Infinity, isLocal = false }: OnwardOptions,
+  { node, sessionId, timeoutMs = Infinity, isLocal = false }: NestedCallOptions,
   nowMs: number,
 ): CallOptions {
   const { caller, channel, traceId, parentSpan, signal, heldLocks, interaction, rehearsal, work } = parent
@@ -146,60 +175,60 @@ export function deriveOnwardOptions(
   }
 }
 
-/** A peer's call with this node's deadline and signal; what the peer says about hops is believed up to a bound. */
-export function createReceivedCall(
+/** A peer's call with this node's deadline and signal; the peer's hop budget is accepted up to a limit. */
+export function createCallFromPeer(
   inbound: Omit<Call, 'signal'>,
-  ticket: LiveTicket,
+  ticket: RunningCallTicket,
   {
     isStream,
     refusal,
     onward,
-  }: { readonly isStream: boolean; readonly refusal: Fault | undefined; readonly onward: OnwardCalls },
+  }: { readonly isStream: boolean; readonly refusal: Fault | undefined; readonly onward: NestedCalls },
 ): HandlerContext {
   return {
     ...inbound,
     deadlineMs: ticket.deadlineMs,
     signal: ticket.signal,
     isStream,
-    hopBudget: limitHops(inbound.hopBudget),
+    hopBudget: limitHopBudget(inbound.hopBudget),
     ticket,
     refusal,
     onward,
-    call: ONWARD_CALL_METHODS.call,
-    stream: ONWARD_CALL_METHODS.stream,
+    call: NESTED_CALL_METHODS.call,
+    stream: NESTED_CALL_METHODS.stream,
   }
 }
 
-export function limitHops(hopBudget: number): number {
+export function limitHopBudget(hopBudget: number): number {
   return Math.min(Math.max(0, Math.floor(hopBudget)), MAX_HOPS)
 }
 
 export interface HandlerContext extends Call {
   /** Never rejects. */
-  readonly call: (this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions) => Promise<Outcome>
-  readonly stream: (this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions) => CallStream
+  readonly call: (this: Call, name: CapabilityName, body: JsonObject, options?: NestedCallOptions) => Promise<Outcome>
+  readonly stream: (this: Call, name: CapabilityName, body: JsonObject, options?: NestedCallOptions) => CallStream
 }
 
 /**
- * The bus makes every call with both functions. They look at the call that they are called on, so that one that a stage
- * has copied with a lock or a parsed body carries these on, and nothing has to be made per handler.
+ * The bus adds both functions to every call. They use the call that they are called on (`this`), so a stage that copies
+ * a call with a lock or a parsed body needs to add nothing.
  */
-export const ONWARD_CALL_METHODS: Pick<HandlerContext, 'call' | 'stream'> = { call: callOnward, stream: streamOnward }
+export const NESTED_CALL_METHODS: Pick<HandlerContext, 'call' | 'stream'> = { call: callOnward, stream: streamOnward }
 
 export function createHandlerContext(call: Call | HandlerContext): HandlerContext {
-  return 'call' in call ? call : { ...call, ...ONWARD_CALL_METHODS }
+  return 'call' in call ? call : { ...call, ...NESTED_CALL_METHODS }
 }
 
-function callOnward(this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions): Promise<Outcome> {
+function callOnward(this: Call, name: CapabilityName, body: JsonObject, options?: NestedCallOptions): Promise<Outcome> {
   return onwardOf(this).call(this, name, body, options)
 }
 
-function streamOnward(this: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions): CallStream {
+function streamOnward(this: Call, name: CapabilityName, body: JsonObject, options?: NestedCallOptions): CallStream {
   return onwardOf(this).stream(this, name, body, options)
 }
 
-/** Every call that the bus hands out has it; one that was built from nothing leads nowhere. */
-function onwardOf({ onward, capability }: Call): OnwardCalls {
+/** Every call that the bus hands out has it; a call object that was built by hand does not. */
+function onwardOf({ onward, capability }: Call): NestedCalls {
   if (onward === undefined) throw new TypeError(`a call of ${capability} that no bus carries cannot call on`)
   return onward
 }

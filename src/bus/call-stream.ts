@@ -8,15 +8,15 @@
  */
 import type { StreamFrame, Outcome } from './call.ts'
 
-/** What a provider's `emit` rejects with when nobody is there to take the frame any more. */
-export class StreamClosed extends Error {
+/** The error with which `emit` rejects once the consumer has gone. */
+export class StreamClosedError extends Error {
   override readonly name = 'StreamClosed'
 }
 
 interface Offered {
   readonly frame: StreamFrame
   readonly taken: () => void
-  readonly refused: (reason: StreamClosed) => void
+  readonly refused: (reason: StreamClosedError) => void
 }
 
 type Step = IteratorResult<StreamFrame, undefined>
@@ -24,7 +24,7 @@ type Step = IteratorResult<StreamFrame, undefined>
 const END: Step = { done: true, value: undefined }
 
 export class CallStream implements AsyncIterableIterator<StreamFrame, undefined>, AsyncDisposable {
-  /** Never rejects. Comes after the last frame was taken. */
+  /** Never rejects. Resolves after the last frame was taken. */
   readonly outcome: Promise<Outcome>
   readonly #withdraw: () => void
   #offered: Offered[] = []
@@ -52,7 +52,7 @@ export class CallStream implements AsyncIterableIterator<StreamFrame, undefined>
     return END
   }
 
-  /** Withdraws the call; frames not yet taken are dropped. */
+  /** Cancels the call; frames that were not taken yet are dropped. */
   cancel(): void {
     if (this.#closed) return
     this.#close()
@@ -74,7 +74,7 @@ export class CallStream implements AsyncIterableIterator<StreamFrame, undefined>
   }
 
   #emit(frame: StreamFrame): Promise<void> {
-    if (this.#closed) return Promise.reject(new StreamClosed('nobody takes frames of this stream any more'))
+    if (this.#closed) return Promise.reject(new StreamClosedError('nobody takes frames of this stream any more'))
     const eater = this.#hungry.shift()
     if (eater !== undefined) {
       eater({ done: false, value: frame })
@@ -85,7 +85,7 @@ export class CallStream implements AsyncIterableIterator<StreamFrame, undefined>
 
   #close(): void {
     this.#closed = true
-    for (const { refused } of this.#offered.splice(0)) refused(new StreamClosed('the stream is over'))
+    for (const { refused } of this.#offered.splice(0)) refused(new StreamClosedError('the stream is over'))
     for (const eater of this.#hungry.splice(0)) eater(END)
   }
 }

@@ -3,15 +3,15 @@
  *
  * Spec 2 § 3.1 `RouteRequest`, in TypeScript idiom, plus who asks and through which face.
  */
-import type { Fault, RecordReference, WorkReference } from '../core/fault.ts'
+import type { Fault, CallRecordReference, CallWorkReference } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import type { CallStream } from './call-stream.ts'
 import type { CapabilityName, Effect, PlannedCall, CapabilityVersion } from './capability.ts'
 
 /** `observer` reads; `agent` does what the gates allow; `approver` decides and never acts; `admin` runs the node. */
-export const ROLES = ['observer', 'agent', 'approver', 'admin'] as const
-export type PrincipalRole = (typeof ROLES)[number]
+export const PRINCIPAL_ROLES = ['observer', 'agent', 'approver', 'admin'] as const
+export type PrincipalRole = (typeof PRINCIPAL_ROLES)[number]
 
 /** Spec 2's levels. `self` is not a level: it means that the caller is the serving node. */
 export type TrustLevel = 'unknown' | 'member' | 'trusted' | 'anchor'
@@ -21,16 +21,16 @@ export type Caller =
       readonly kind: 'principal'
       readonly id: string
       readonly role: PrincipalRole
-      /** What the credential was narrowed to; absent means not narrowed. */
+      /** What the credential was restricted to; absent means no restriction. */
       readonly restrictions?: CredentialRestrictions
-      /** What the client calls itself, for the record only: nobody proves it. */
+      /** The name that the client gives itself; recorded, never verified. */
       readonly client?: string
     }
   | {
       readonly kind: 'peer'
       readonly id: string
       readonly level: TrustLevel
-      /** For whom that node says that it calls. Nobody but it proves that, and it opens nothing (ADR 94). */
+      /** For whom the peer says that it calls. Only the peer vouches for it, and it grants nothing (ADR 94). */
       readonly actor?: string
     }
   /** A service of this node that calls another on its own behalf. */
@@ -42,7 +42,7 @@ export interface CredentialRestrictions {
   readonly devices?: readonly string[]
 }
 
-/** The way a call came in; for the record and for nothing else. */
+/** Through which face a call came in; only recorded. */
 export type CallChannel = 'mcp-http' | 'mcp-stdio' | 'access-point' | 'api' | 'mesh' | 'service'
 
 export interface Call {
@@ -66,24 +66,24 @@ export interface Call {
   readonly hopBudget: number
   /** Pins the provider when several nodes offer the capability. */
   readonly node?: string | undefined
-  /** Set by the guard: plan it, say what would happen, change nothing. */
+  /** Set by the guard for a dry run: plan the call and report what would happen, change nothing. */
   readonly rehearsal: boolean
   /** Lock keys held by the call that made this one, so that a service calling a service cannot wait for itself. */
   readonly heldLocks: readonly string[]
   readonly interaction?: CallerInteraction | undefined
-  /** Refused before it came in: the call still takes all five stages and is recorded, but never tried. */
+  /** The call was refused before it was accepted: it still takes all five stages and is recorded, but never tried. */
   readonly refusal?: Fault | undefined
   /** What the family planned before the guard decided, for the handler that carries it out. */
   readonly planned?: PlannedCall | undefined
-  /** The bus's own note on this call. It goes wherever the call goes, also through `{ ...call, body }`. */
-  readonly ticket?: CallTicket | undefined
+  /** The bus's own record of this call. It stays with the call through copies such as `{ ...call, body }`. */
+  readonly ticket?: CallTraceTicket | undefined
   /** The bus, for a handler that makes calls of its own while it works on this one. */
-  readonly onward?: OnwardCalls | undefined
+  readonly onward?: NestedCalls | undefined
   /** The contract that a caller on another node means, where the name has several. */
   readonly schemaHash?: string | undefined
-  /** For the record and for nothing else. */
-  readonly work?: WorkReference | undefined
-  /** Set by the audit, for a call that is no read. */
+  /** Only recorded. */
+  readonly work?: CallWorkReference | undefined
+  /** Set by the audit for every call that is not a read. */
   readonly recordLateOutcome?: RecordLateOutcome | undefined
 }
 
@@ -103,33 +103,33 @@ export interface LateOutcome {
 export type RecordLateOutcome = (late: LateOutcome) => Promise<boolean>
 
 /** What a handler may say about a call that it makes while it works on another. */
-export interface OnwardOptions {
+export interface NestedCallOptions {
   readonly version?: CapabilityVersion
   readonly node?: string | undefined
   readonly sessionId?: string | undefined
-  /** Less time than the call that it is made for has left; more is not to be had. */
+  /** May only shorten the time that the parent call has left. */
   readonly timeoutMs?: number | undefined
   /** True: only a provider on this node may serve it. */
   readonly isLocal?: boolean
 }
 
 /** Calls made for another call: with its caller, trace, deadline, cancellation, locks and rehearsal. */
-export interface OnwardCalls {
-  readonly call: (parent: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions) => Promise<Outcome>
-  readonly stream: (parent: Call, name: CapabilityName, body: JsonObject, options?: OnwardOptions) => CallStream
+export interface NestedCalls {
+  readonly call: (parent: Call, name: CapabilityName, body: JsonObject, options?: NestedCallOptions) => Promise<Outcome>
+  readonly stream: (parent: Call, name: CapabilityName, body: JsonObject, options?: NestedCallOptions) => CallStream
 }
 
 /** Where stages and transports note what the trace of the call will show. */
-export interface CallTicket {
+export interface CallTraceTicket {
   /** Adds to the time that a stage of this call took. */
   readonly mark: (stage: string, ms: number) => void
   /** Adds to what crossed a wire for this call. */
   readonly bytes: (received: number, sent: number) => void
-  /** Resolves when providers that were cut off have stopped working, too; `undefined` where nobody works any more. */
+  /** Resolves when providers that were cut off have stopped working; `undefined` when none is running. */
   readonly stillWorking?: Promise<void> | undefined
 }
 
-/** What some callers can take while a call runs. Absent parts are simply not heard. */
+/** What some callers can receive while a call runs; what a caller cannot receive is absent. */
 export interface CallerInteraction {
   readonly progress?: (progress: number, total?: number, message?: string) => void
   readonly log?: (level: string, data: Json, logger?: string) => void
@@ -148,21 +148,23 @@ export interface Reply {
   readonly inputRequired?: {
     readonly requests: JsonObject
     readonly state?: string
-    /** Another node asks: the answers are for it and for nobody else. */
+    /** Set when another node asks: the answers are meant for that node only. */
     readonly node?: string
   }
   readonly usage?: { readonly tokensIn?: number; readonly tokensOut?: number }
   /** The answer to an earlier call with the same idempotency key: nothing was done for this one. */
   readonly replayed?: true
-  /** Whose answer it is; without a node, this node's. The bus sets the node, a handler may say which of its devices. */
+  /**
+   * Where the answer comes from: without a node, from this one. The bus sets the node; a handler may add the device.
+   */
   readonly from?: ReplyOrigin
-  /** Set by the audit. Never travels: another node has records of its own. */
-  readonly record?: RecordReference
+  /** Set by the audit. Not sent to other nodes, which have records of their own. */
+  readonly record?: CallRecordReference
 }
 
 export interface ReplyOrigin {
   readonly node?: string
-  /** Attached to that node. */
+  /** A device that is attached to that node. */
   readonly device?: string
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from './call.ts'
-import { accountKey, readCallerAccount, callerKey, parsePeerCallerKey } from './caller.ts'
+import { toAccountKey, toAccountKeyFromCallerKey, toCallerKey, parsePeerCallerKey } from './caller.ts'
 
 const PEER: Caller = { kind: 'peer', id: 'ed25519:AAAA', level: 'trusted' }
 
@@ -12,7 +12,7 @@ describe('caller key', () => {
     [{ ...PEER, actor: 'claude' }, 'peer:ed25519:AAAA/claude', 'peer:ed25519:AAAA'],
     [{ ...PEER, actor: 'peer:ed25519:BBBB/claude' }, 'peer:ed25519:AAAA/peer:ed25519:BBBB/claude', 'peer:ed25519:AAAA'],
   ])('of %o is %s, for which %s answers', (caller, key, account) => {
-    expect([callerKey(caller), accountKey(caller), readCallerAccount(key)]).toEqual([key, account, account])
+    expect([toCallerKey(caller), toAccountKey(caller), toAccountKeyFromCallerKey(key)]).toEqual([key, account, account])
   })
 
   it('tells which node calls and for whom, all the way', () => {

@@ -18,19 +18,22 @@ import type { CapabilityDescriptor } from './capability.ts'
 const PEER = 'peer:'
 const SLASH = '/'
 
-/** Under which approvals, grants, keys, tokens and records are a caller's own. */
-export function callerKey(caller: Caller): string {
-  const account = accountKey(caller)
+/** The key under which approvals, grants, idempotency keys, tokens and records belong to a caller. */
+export function toCallerKey(caller: Caller): string {
+  const account = toAccountKey(caller)
   return caller.kind === 'peer' && caller.actor !== undefined ? account + SLASH + caller.actor : account
 }
 
-/** Who answers for a caller. Budgets and bounds are kept under this name: a node can make up any number of others. */
-export function accountKey(caller: Caller): string {
+/**
+ * The account that is responsible for a caller. Budgets and limits are kept per account, because a node can invent any
+ * number of callers.
+ */
+export function toAccountKey(caller: Caller): string {
   return caller.kind === 'principal' ? caller.id : `${caller.kind}:${caller.id}`
 }
 
-/** The same for a caller key, such as a row has it. */
-export function readCallerAccount(key: string): string {
+/** The same for a caller key, as it is stored in records. */
+export function toAccountKeyFromCallerKey(key: string): string {
   const end = key.startsWith(PEER) ? key.indexOf(SLASH) : -1
   return end < 0 ? key : key.slice(0, end)
 }
@@ -40,7 +43,7 @@ export function parsePeerCallerKey(
   key: string,
 ): { readonly node: string; readonly actor: string | undefined } | undefined {
   if (!key.startsWith(PEER)) return undefined
-  const account = readCallerAccount(key)
+  const account = toAccountKeyFromCallerKey(key)
   return {
     node: account.slice(PEER.length),
     actor: account === key ? undefined : key.slice(account.length + SLASH.length),

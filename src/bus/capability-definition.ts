@@ -16,9 +16,10 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { StreamFrame, Outcome, Call } from './call.ts'
 import type {
-  Assessment,
+  CallAssessment,
   Capability,
   CapabilityDescriptor,
+  ClaimCompleter,
   Effect,
   McpExposure,
   Family,
@@ -30,12 +31,12 @@ import type {
   Stability,
   PlannedCall,
 } from './capability.ts'
-import { busFamily } from './family.ts'
+import { busFamily } from './bus-family.ts'
 import { createHandlerContext } from './call-options.ts'
 import type { HandlerContext } from './call-options.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'
-import { computeInstanceId, schemaHash } from './schema-hash.ts'
+import { computeInstanceId, computeSchemaHash } from './schema-hash.ts'
 
 /** What every capability of our own says about itself, whether it reads or changes. */
 export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknown>> {
@@ -63,14 +64,18 @@ export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknow
   /** See `Offer.anywhere`. */
   readonly anywhere?: boolean
   readonly secrets?: readonly string[]
+  readonly completeClaims?: ClaimCompleter
   /** See `Offer.forApprovers`. */
   readonly forApprovers?: boolean
 }
 
 export interface ToolDefinition<Input extends z.ZodType<JsonObject, unknown>> extends CapabilityDefinition<Input> {
   readonly effect: 'reads' | 'records'
-  /** For a tool that is not for everybody, or that only reads with some arguments. Absent: the declared effect. */
-  readonly assess?: (input: z.output<Input>, context: HandlerContext) => Assessment
+  /**
+   * For a tool that is not for every caller, or that only reads with some arguments. Absent: the declared effect
+   * counts.
+   */
+  readonly assess?: (input: z.output<Input>, context: HandlerContext) => CallAssessment
 }
 
 export interface ToolBuilder<Input extends z.ZodType<JsonObject, unknown>> {
@@ -100,7 +105,7 @@ export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
   })
   return {
     offer,
-    // The pipeline has put the parsed body into the call by the time that a handler sees it.
+    // By the time a handler is called, the pipeline has put the parsed body into the call.
     handledBy: (handler) => ({
       offer,
       handle: (call) => handler(call.body as z.output<Input>, createHandlerContext(call)),
@@ -112,7 +117,7 @@ export function defineTool<Input extends z.ZodType<JsonObject, unknown>>(
   }
 }
 
-/** What the bus registers of a definition. */
+/** The offer that the bus registers for a definition. */
 export function defineOffer<Input extends z.ZodType<JsonObject, unknown>>(
   definition: CapabilityDefinition<Input>,
   { effect, plan }: { readonly effect: Effect; readonly plan: Offer['plan'] },
@@ -151,6 +156,7 @@ export function defineOffer<Input extends z.ZodType<JsonObject, unknown>>(
     ...(definition.forApprovers === undefined ? {} : { forApprovers: definition.forApprovers }),
     ...(definition.anywhere === undefined ? {} : { anywhere: definition.anywhere }),
     ...(definition.secrets === undefined ? {} : { secrets: definition.secrets }),
+    ...(definition.completeClaims === undefined ? {} : { completeClaims: definition.completeClaims }),
   }
   ourOwn.add(offer)
   return offer
@@ -158,7 +164,10 @@ export function defineOffer<Input extends z.ZodType<JsonObject, unknown>>(
 
 const ourOwn = new WeakSet<Offer>()
 
-/** Whether its schemas came out of Zod just here, and are therefore well-formed. A copy of an offer does not count. */
+/**
+ * Whether the offer's schemas were generated from Zod in this process, and are therefore well-formed. Copies of an
+ * offer do not count.
+ */
 export function isLocallyDefinedOffer(offer: Offer): boolean {
   return ourOwn.has(offer)
 }
@@ -185,7 +194,7 @@ function toIssue(issue: z.core.$ZodIssue): ArgumentIssue {
 
 export type ChangeDefinition<Input extends z.ZodType<JsonObject, unknown>, Plan> = CapabilityDefinition<Input> &
   ChangeSteps<z.output<Input>, Plan> & {
-    /** The most that a call can be, for listings; what one call is, `assess` says. */
+    /** The strongest effect that a call can have, for lists; `assess` says the effect of one call. */
     readonly effect: Exclude<Effect, 'reads'>
   }
 
@@ -203,20 +212,23 @@ export type ChangeSteps<Input extends JsonObject, Plan> = PlanSteps<Input, Plan>
 
 interface PlanSteps<Input extends JsonObject, Plan> {
   readonly plan: (input: Input, context: HandlerContext) => Result<Plan, Fault> | Promise<Result<Plan, Fault>>
-  readonly assess: (plan: Plan, input: Input, context: HandlerContext) => Assessment
-  /** Where a plan found a mistake: reasons for which this caller is not told of it. Absent: everybody is. */
-  readonly assessMistake?: (input: Input, context: HandlerContext, mistake: Fault) => Omit<Assessment, 'effect'>
-  /** The answer to a dry run. Absent: it cannot be rehearsed. */
+  readonly assess: (plan: Plan, input: Input, context: HandlerContext) => CallAssessment
+  /**
+   * Where planning found a mistake of the caller: reasons for which this caller is not told about it. Absent: every
+   * caller is told.
+   */
+  readonly assessMistake?: (input: Input, context: HandlerContext, mistake: Fault) => Omit<CallAssessment, 'effect'>
+  /** Answers a dry run. Absent: the change cannot be rehearsed. */
   readonly rehearse?: (plan: Plan, input: Input, context: HandlerContext) => Outcome | Promise<Outcome>
 }
 
 /**
- * For what changes nothing by itself but calls on in its caller's name: what it calls is planned, decided about and
- * recorded there.
+ * For a change that only makes further calls in its caller's name: those calls are planned, decided about and recorded
+ * themselves.
  */
-export const CALLS_ON = {
+export const DELEGATING_STEPS = {
   plan: (): Result<undefined, Fault> => ok(undefined),
-  assess: (): Assessment => ({ effect: 'reads', reasons: [] }),
+  assess: (): CallAssessment => ({ effect: 'reads', reasons: [] }),
 }
 
 export function defineChange<Input extends z.ZodType<JsonObject, unknown>, Plan>(
@@ -230,7 +242,7 @@ export function defineChange<Input extends z.ZodType<JsonObject, unknown>, Plan>
 }
 
 /** The same for an offer whose schemas are not ours, such as a device's own tool. */
-export function createPlannedCapability<Plan>(
+export function createPlannedForeignCapability<Plan>(
   unplanned: Omit<Offer, 'plan'>,
   steps: ChangeSteps<JsonObject, Plan>,
 ): Capability {
@@ -239,7 +251,7 @@ export function createPlannedCapability<Plan>(
 }
 
 function changeCapability<Input extends JsonObject, Plan>(offer: Offer, steps: ChangeSteps<Input, Plan>): Capability {
-  // Types end where a program in JavaScript begins.
+  // A program in JavaScript has no type checker, so the steps are checked at run time.
   if (typeof steps.plan !== 'function' || typeof steps.assess !== 'function')
     throw new TypeError(`${offer.name} changes something and does not say what: plan or assess is missing`)
   if ('actStream' in steps)
@@ -273,7 +285,7 @@ async function planned<Input extends JsonObject, Plan>(
   const made = await plan(input, context)
   if (made.ok) return { offer, plan: made, assessment: assess(made.value, input, context) }
   const refusal = assessMistake?.(input, context, made.fault) ?? { reasons: [] }
-  // A refusal is one of the change that was asked for; an answer with the mistake is none.
+  // A refusal refuses the requested change, with that change's effect; reporting the caller's mistake only reads.
   const effect = refusal.reasons.length > 0 ? offer.effect : 'reads'
   return { offer, plan: made, assessment: { ...refusal, effect } }
 }
@@ -285,27 +297,28 @@ interface CarriedOut<Input, Plan> {
   readonly isRehearsal: boolean
 }
 
-/** Throws for a call that was never planned: then no guard has seen it, and this node is put together wrongly. */
+/** Throws for a call that was not planned: no guard has seen it, so this node is assembled wrongly. */
 function carriedOut<Input extends JsonObject, Plan>(offer: Offer, call: Call): CarriedOut<Input, Plan> {
   const { planned: given } = call
   if (given === undefined) throw new Error(`${offer.name} reached its handler without a plan`)
   return {
-    // What was planned under one contract is not carried out under another, such as that of a tool that was just replaced.
+    // A plan is only carried out under the contract that it was made for, not under that of a tool that was replaced
+    // meanwhile.
     plan: isSameContract(given.offer, offer) ? (given.plan as Result<Plan, Fault>) : fail(replaced(offer)),
     input: call.body as Input,
     context: createHandlerContext(call),
-    // What only calls on rehearses by calling on: the rehearsal goes with it.
+    // A change that only delegates is rehearsed by its nested calls, which carry the rehearsal flag.
     isRehearsal: call.rehearsal && given.assessment.effect !== 'reads',
   }
 }
 
-/** A device that comes back offers the same tool anew, while a call of it waits: what that planned still holds. */
+/** A device that reconnects registers its tool again while a call of it waits: the plan made before still holds. */
 function isSameContract(left: Offer, right: Offer): boolean {
   if (left === right) return true
   return (
     left.effect === right.effect &&
     computeInstanceId(left.params) === computeInstanceId(right.params) &&
-    schemaHash(left) === schemaHash(right)
+    computeSchemaHash(left) === computeSchemaHash(right)
   )
 }
 

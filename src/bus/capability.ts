@@ -2,7 +2,7 @@
  * Capability: everything callable, described once. From this one value come the bus registration, the MCP tool, the
  * CLI help and docs/contract.md (spec 2 § 3.1).
  */
-import type { Fault, Reason } from '../core/fault.ts'
+import type { Fault, PolicyReason } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import type { Call, ContentBlock, StreamFrame, Outcome } from './call.ts'
@@ -47,11 +47,11 @@ export interface Offer extends CapabilityDescriptor {
   readonly accept?: (body: JsonObject) => Result<JsonObject, readonly ArgumentIssue[]>
   /** Which of a caller's `params` this instance can serve. As data it travels to peers; as a function it stays here. */
   readonly matches?: ParamsMatcher | ParamsPredicate
-  /** A decision about calls of others: approvers make it as well. */
+  /** True for a decision about other callers' calls: approvers may make it as well. */
   readonly forApprovers?: boolean
   /**
-   * True: any node's provider of this name and params does the same, so a call may go to whichever is best. Absent: it
-   * acts on what is attached to its own node; the same name elsewhere is another house, and no call drifts there.
+   * True: providers of this name and these params do the same on every node, so a call may go to whichever is best.
+   * Absent: it acts on what is attached to its own node, so a call never goes to another node by itself.
    */
   readonly anywhere?: boolean
   /**
@@ -60,17 +60,24 @@ export interface Offer extends CapabilityDescriptor {
    */
   readonly isFromPeer?: true
   /**
-   * What this very call would do, found out once, before the guard decides. Absent for reads and records that claim
-   * nothing, and for offers of other nodes, which plan and judge for themselves.
+   * Finds out once, before the guard decides, what this call would do. Absent for reads and records without an
+   * assessment, and for offers of other nodes, which plan and decide themselves.
    */
   readonly plan?: (call: Call) => PlannedCall | Promise<PlannedCall>
-  /** Names of arguments that must never be stored, beyond those whose names give them away. */
+  /** Names of arguments that must never be stored, beside those that are recognised by their names. */
   readonly secrets?: readonly string[]
+  readonly completeClaims?: ClaimCompleter
 }
 
-/** Where models meet it. Every face is the same capability behind the same five stages. */
+/**
+ * Claims are arguments by which a caller only says that it means the call: `confirm`, `intent`, `why`, a key. Given a
+ * body as it came, those that are missing, each with a value that is true and can be sent as it stands.
+ */
+export type ClaimCompleter = (body: JsonObject, call: { readonly traceId: string }) => JsonObject
+
+/** How MCP clients see it. Every kind is the same capability behind the same five stages. */
 export type McpExposure =
-  /** `unlisted`: called by name as any other, and in no list while it would only fail. */
+  /** `unlisted`: can be called by name like any other, but is not listed while it would only fail. */
   | { readonly kind: 'tool'; readonly unlisted?: boolean }
   | {
       readonly kind: 'resource'
@@ -96,7 +103,7 @@ export interface ArgumentIssue {
   readonly code: string
 }
 
-/** Whose envelope an offer answers in. A family only spells; it decides nothing. */
+/** The envelope that an offer's answers are written in. A family only formats; it decides nothing. */
 export interface Family {
   readonly name: string
   /** The list of everything shows its tools in short; they are complete at `/mcp/<name>` and in docs/contract.md. */
@@ -104,8 +111,8 @@ export interface Family {
   /** The structured content of a success; `replayed` when it is the answer to an earlier call with the same key. */
   readonly success: (data: Json, offer: Offer, replayed?: boolean) => Json
   /**
-   * The structured content of a failure, and whether MCP shows it as an error. `listed` is how the reader's own list
-   * spells a tool, where that is another way than ours.
+   * The structured content of a failure, and whether MCP shows it as an error. `listed` translates a tool's name into
+   * the spelling of the reader's own list.
    */
   readonly failure: (
     fault: Fault,
@@ -119,36 +126,39 @@ export interface Family {
   readonly outputSchema?: (offer: Offer) => JsonSchema | undefined
 }
 
-/** What a family makes of one call before anything is decided: guard, approver and handler read the same value. */
+/** What a family plans for one call before anything is decided: guard, approver and handler read the same value. */
 export interface PlannedCall {
-  /** Who planned it: no other offer carries it out. */
+  /** The offer that planned it: no other offer may carry it out. */
   readonly offer: Offer
-  readonly assessment: Assessment
+  readonly assessment: CallAssessment
   /** For the family's own `act`. A fault is the caller's mistake: it is the answer, and nothing is tried. */
   readonly plan: Result<unknown, Fault>
 }
 
-/** What one call would do, in the family's words turned into facts, for guard and approver. */
-export interface Assessment {
+/** What one call would do, as facts for the guard and the approver. */
+export interface CallAssessment {
   readonly effect: Effect
-  /** What is acted on, for approvals, credentials and the owner's overrides, e.g. `homeseer:ref:4711`. */
+  /** What is acted on, e.g. `homeseer:ref:4711`: approvals, restrictions and the owner's rules name it so. */
   readonly target?: string
-  /** What rests between two changes and wears out, where that is only a part of the target; absent: the target. */
+  /** The part that needs rest between changes and wears out, if it is only a part of the target. Absent: the target. */
   readonly actuator?: string
-  /** Other actuators that this call would move: the owner's word, limits and credentials hold for them, too. */
+  /** Other actuators that this call would move: the owner's rules, limits and restrictions hold for them as well. */
   readonly touches?: readonly string[]
-  /** Actuators that it might move, or would move later on: what the owner forbids of them is forbidden to it, too. */
+  /**
+   * Actuators that the call might move, or would move later: what the owner's rules forbid for them is forbidden for
+   * this call.
+   */
   readonly mayTouch?: readonly string[]
   /** What a person would call it, e.g. `Front door lock (Hall)`. */
   readonly label?: string
   /** The caller asked for a plan only. */
   readonly dryRun?: boolean
   readonly idempotencyKey?: string
-  /** The part of the arguments that the key stands for, where others only say how to go about it. Absent: all. */
+  /** The arguments that the idempotency key stands for, where others only say how to proceed. Absent: all of them. */
   readonly keyedChange?: JsonObject
-  /** Why the family's own contract refuses this call, all reasons at once; empty means that it does not. */
-  readonly reasons: readonly Reason[]
-  /** What a refusal of this call tells beside its reasons, as details of the fault. */
+  /** Every reason for which the family's own contract refuses this call; empty when it does not. */
+  readonly reasons: readonly PolicyReason[]
+  /** What a refusal of this call reports beside its reasons, as details of the fault. */
   readonly refusal?: JsonObject
   /** Before → after, for the approver. */
   readonly preview?: JsonObject
@@ -166,7 +176,7 @@ export type Capability =
   | { readonly offer: Offer; readonly handle: UnaryHandler }
   | { readonly offer: Offer; readonly handleStream: StreamHandler }
 
-/** What a family gives to the bus: a named owner of a prefix, with a life of its own. */
+/** What a family registers on the bus: the named owner of a prefix, with its own start and stop. */
 export interface Service {
   readonly name: string
   /** Every capability name starts with one of these; `''` is for families whose spec gives their names no prefix. */
@@ -175,15 +185,25 @@ export interface Service {
   readonly start: () => Promise<void>
   readonly stop: () => Promise<void>
   readonly health: () => ServiceHealth
-  /** A closer look, by trying, that may take a moment; absent where `health` says it all. */
-  readonly examine?: () => Promise<ServiceHealth>
-  /** Of the service itself, whatever its capabilities' versions are; absent for what comes with this program. */
+  /** Tests whether the service is ready, which may take a moment; absent where `health` is enough. */
+  readonly probe?: () => Promise<ServiceHealth>
+  /** What the doctor says about this service; absent where `health` says it all. */
+  readonly examine?: () => Promise<readonly ServiceFinding[]>
+  /**
+   * The version of the service itself, whatever its capabilities' versions are; absent for services of this program.
+   */
   readonly version?: string
 }
 
 export interface ServiceHealth {
   readonly status: 'ok' | 'degraded' | 'failing'
   readonly details: JsonObject
+}
+
+/** A sentence of the doctor: what works, or what is wrong and what the owner can do about it. */
+export interface ServiceFinding {
+  readonly status: ServiceHealth['status']
+  readonly advice: string
 }
 
 export function formatCapabilityVersion(version: CapabilityVersion): string {

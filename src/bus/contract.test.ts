@@ -5,7 +5,7 @@ import type { OfferFacts } from '../../test/plain-offer.ts'
 import type { CallPipeline } from './call-pipeline.ts'
 import type { CapabilityBus } from './bus.ts'
 import type { Offer } from './capability.ts'
-import { busFamily } from './family.ts'
+import { busFamily } from './bus-family.ts'
 import type { PeerCapability, RemoteProvider } from './peer.ts'
 import { describeOwnCapability } from './peer.ts'
 import { defineTool } from './capability-definition.ts'
@@ -268,6 +268,43 @@ describe('where providers of one name disagree', () => {
     await bus.call('lock.open', [1, 0], {}, ME)
     expect(judged.map(({ effect, secrets }) => [effect, secrets])).toEqual(judged.map(() => ['writes', ['pin']]))
     expect(judged).toHaveLength(3)
+  })
+
+  it('nobody lowers a demand by its secrets alone or its effect alone, nor by naming a secret twice', () => {
+    for (const lax of [
+      { effect: 'writes' },
+      { effect: 'reads', secrets: ['pin'] },
+      { effect: 'writes', secrets: ['x', 'x'] },
+    ] as const) {
+      const { bus, meet } = caller()
+      meet('b', { name: 'lock.open', effect: 'writes', secrets: ['pin'] })
+      meet('m', { name: 'lock.open', ...lax })
+      const shown = [...bus.offers('m'), bus.registry.offer('lock.open', undefined, 'm'), bus.offer('lock.open')]
+      for (const offer of shown) {
+        expect(offer?.effect).toBe('writes')
+        expect(offer?.secrets).toContain('pin')
+      }
+    }
+  })
+
+  it('a demand that changes holds for everybody as it is now', () => {
+    const { bus, meet } = caller()
+    const atM = () => {
+      const offer = bus.registry.offer('lock.open', undefined, 'm')
+      return [offer?.effect, offer?.secrets]
+    }
+    meet('m', { name: 'lock.open', effect: 'reads' })
+    meet('b', { name: 'lock.open', effect: 'writes', secrets: ['pin'] })
+    expect(atM()).toEqual(['writes', ['pin']])
+    meet('b', { name: 'lock.open', effect: 'writes', secrets: ['code'] })
+    expect(atM()).toEqual(['writes', ['code']])
+    meet('b', { name: 'lock.open', effect: 'admin', secrets: ['code'] })
+    expect(atM()).toEqual(['admin', ['code']])
+    meet('b', { name: 'lock.open', effect: 'admin', secrets: ['code', 'pin'] })
+    expect(atM()).toEqual(['admin', ['code', 'pin']])
+    meet('b', { name: 'lock.open', effect: 'admin' })
+    expect(atM()[0]).toBe('admin')
+    expect(atM()[1] ?? []).toEqual([])
   })
 
   it('a contract that became stricter is still evaluated in bounded steps', async () => {

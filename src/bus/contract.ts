@@ -10,21 +10,21 @@
  */
 import { EFFECTS } from './capability.ts'
 import type { Effect, Offer } from './capability.ts'
-import type { CapabilityEntry } from './entry.ts'
-import { setAnnouncedSchemaHash, schemaHash } from './schema-hash.ts'
+import type { CapabilityEntry } from './capability-entry.ts'
+import { setAnnouncedSchemaHash, computeSchemaHash } from './schema-hash.ts'
 
 const NO_ENTRIES: readonly CapabilityEntry[] = []
 
 export class CapabilityContract {
-  /** What a call is validated, guarded, recorded and timed by. */
+  /** The offer by which a call is validated, guarded, recorded and timed. */
   offer: Offer
-  /** This node's own first. */
+  /** Providers of this contract, this node's own first. */
   entries: readonly CapabilityEntry[] = NO_ENTRIES
   localCount = 0
   nodeCount = 0
-  /** The offer that `offer` was made from, where somebody demands more than its own provider. */
+  /** The original offer, where another provider demands a stricter effect or more secrets. */
   raisedFrom: Offer | undefined
-  /** Providers in quarantine, so that a due probe is found without looking at everybody. */
+  /** Providers in quarantine, so that a due probe is found without searching all providers. */
   readonly ejected = new Set<CapabilityEntry>()
   #byNode: ReadonlyMap<string, readonly CapabilityEntry[]> | undefined
 
@@ -32,14 +32,14 @@ export class CapabilityContract {
     this.offer = offer
   }
 
-  /** Those on one node, or all. */
+  /** The providers on one node, or all of them. */
   placedOn(nodeId: string | undefined): readonly CapabilityEntry[] {
     if (nodeId === undefined) return this.entries
     this.#byNode ??= Map.groupBy(this.entries, (entry) => entry.nodeId)
     return this.#byNode.get(nodeId) ?? NO_ENTRIES
   }
 
-  /** In place of those that it had; this node's own first. */
+  /** Replaces the providers; this node's own come first. */
   serveBy(members: readonly CapabilityEntry[]): void {
     const local = members.filter(({ isLocal }) => isLocal)
     this.entries = local.length === 0 ? members : [...local, ...members.filter(({ isLocal }) => !isLocal)]
@@ -53,7 +53,7 @@ export class CapabilityContract {
     return this.localCount > 0
   }
 
-  /** It acts on what is attached to its own node: the same name elsewhere is another house. */
+  /** Whether it acts on what is attached to its own node: the same name on another node is about another house. */
   get isBoundToNode(): boolean {
     return this.offer.anywhere !== true
   }
@@ -70,19 +70,21 @@ export interface ContractGroup {
 export interface ContractDisagreement {
   readonly name: string
   readonly effects: readonly Effect[]
-  /** How many schemas there are for one and the same version, at most. */
+  /** The largest number of different schemas for one version. */
   readonly schemas: number
   readonly nodeIds: readonly string[]
 }
 
 export const EMPTY_CONTRACT_GROUP: ContractGroup = { contracts: [], hasBound: false, disagreement: undefined }
 
-/** Groups all providers of one name. Contracts that go on keep their identity: calls under way hold them. */
+/**
+ * Groups all providers of one name. Contracts that continue keep their identity, because running calls refer to them.
+ */
 export function groupContracts(
   entries: readonly CapabilityEntry[],
   before: readonly CapabilityContract[],
 ): ContractGroup {
-  // Whoever still holds one that is no more finds nobody there.
+  // A contract that ended has no providers any more, for whoever still refers to it.
   for (const contract of before) contract.serveBy(NO_ENTRIES)
   const contracts = entries.length === 1 ? soleContract(entries) : gather(entries)
   const ours = demandOf(contracts.filter(({ isLocal }) => isLocal))
@@ -99,7 +101,7 @@ export function groupContracts(
   }
 }
 
-/** The entry's own hash may not be known yet, and need not be: our schemas are made when somebody asks for them. */
+/** With one entry the hash is not needed, and our schemas are generated only when they are. */
 function soleContract(entries: readonly CapabilityEntry[]): readonly CapabilityContract[] {
   return entries.map((entry) => {
     const contract = entry.contract ?? new CapabilityContract(entry.offer)
@@ -109,7 +111,7 @@ function soleContract(entries: readonly CapabilityEntry[]): readonly CapabilityC
 }
 
 function gather(entries: readonly CapabilityEntry[]): readonly CapabilityContract[] {
-  const groups = Map.groupBy(entries, contractKey)
+  const groups = Map.groupBy(entries, toContractKey)
   const taken = new Set<CapabilityContract>()
   return [...groups.values()].flatMap((group) =>
     splitByFunctions(group).map((members) => {
@@ -123,8 +125,8 @@ function gather(entries: readonly CapabilityEntry[]): readonly CapabilityContrac
 }
 
 /**
- * Two instances on this node that lock or plan by functions of their own are two contracts: what one of them says of
- * a call says nothing about the other. Other nodes lock and plan for themselves, and go with the first.
+ * Two instances on this node that lock or plan with functions of their own are two contracts: what one of them says
+ * about a call says nothing about the other. Other nodes lock and plan themselves and belong to the first contract.
  */
 function splitByFunctions(group: readonly CapabilityEntry[]): readonly (readonly CapabilityEntry[])[] {
   const parts: CapabilityEntry[][] = []
@@ -143,16 +145,16 @@ function splitByFunctions(group: readonly CapabilityEntry[]): readonly (readonly
 
 /** Whether providers with these two offers serve the same calls in the same way. */
 export function isSameContract(entry: CapabilityEntry, offer: Offer): boolean {
-  return factsOf(entry.offer) === factsOf(offer) && contractHash(entry) === schemaHash(offer)
+  return factsOf(entry.offer) === factsOf(offer) && computeContractHash(entry) === computeSchemaHash(offer)
 }
 
-export function contractKey(entry: CapabilityEntry): string {
-  return `${contractHash(entry)} ${factsOf(entry.offer)}`
+export function toContractKey(entry: CapabilityEntry): string {
+  return `${computeContractHash(entry)} ${factsOf(entry.offer)}`
 }
 
-/** Of another node's contract as it announced it: its schemas may not have come yet. */
-export function contractHash({ announced, offer }: CapabilityEntry): string {
-  return announced?.schemaHash ?? schemaHash(offer)
+/** For another node's contract, the hash that it announced: its schemas may not have arrived yet. */
+export function computeContractHash({ announced, offer }: CapabilityEntry): string {
+  return announced?.schemaHash ?? computeSchemaHash(offer)
 }
 
 function factsOf({ effect, trustRequired, timeoutSeconds, idempotent, anywhere, secrets = [] }: Offer): string {
@@ -176,23 +178,28 @@ function stricter(one: Effect, other: Effect): Effect {
   return EFFECTS.indexOf(one) < EFFECTS.indexOf(other) ? other : one
 }
 
-/** The offer of its first provider that shows its schemas, with as strict an effect and as many secrets as demanded. */
+/** The offer of the first provider whose schemas are known, with the demanded effect and secrets. */
 function asStrictAs(contract: CapabilityContract, { effect, secrets }: Demand): Offer {
   const { entries, offer: before } = contract
   const first = entries.find(({ isLocal, announced }) => isLocal || announced?.schemas !== undefined) ?? entries[0]
   const offer = first?.offer ?? before
-  if (offer.effect === effect && (offer.secrets?.length ?? 0) === secrets.length) return offer
-  // Made once: validators are remembered by the offer.
-  const isMade = contract.raisedFrom === offer && before.effect === effect && before.secrets?.length === secrets.length
-  if (isMade) return before
+  if (isAsStrictAs(offer, { effect, secrets })) return offer
+  // Made only once: validators are cached by offer.
+  if (contract.raisedFrom === offer && isAsStrictAs(before, { effect, secrets })) return before
   contract.raisedFrom = offer
-  return raiseOffer(offer, { effect, secrets })
+  return raiseOfferRequirements(offer, { effect, secrets })
 }
 
-/** The same contract, more strictly: it keeps its hash, and the offer of another node stays one. */
-export function raiseOffer(offer: Offer, demand: Partial<Demand>): Offer {
+/** Compares names and not their number: a peer may list a secret twice, or another one than before. */
+export function isAsStrictAs(offer: Offer, { effect, secrets = [] }: Pick<Offer, 'effect' | 'secrets'>): boolean {
+  const [own, demanded] = [new Set(offer.secrets), new Set(secrets)]
+  return offer.effect === effect && own.size === demanded.size && [...own].every((name) => demanded.has(name))
+}
+
+/** The same contract with stricter requirements: it keeps its hash, and a peer's offer stays marked as such. */
+export function raiseOfferRequirements(offer: Offer, demand: Partial<Demand>): Offer {
   const raised = { ...offer, ...demand }
-  setAnnouncedSchemaHash(raised, schemaHash(offer))
+  setAnnouncedSchemaHash(raised, computeSchemaHash(offer))
   return raised
 }
 
@@ -217,7 +224,7 @@ function disagreementOf(entries: readonly CapabilityEntry[]): ContractDisagreeme
   if (first === undefined || entries.length < 2) return undefined
   const effects = EFFECTS.filter((effect) => entries.some(({ offer }) => offer.effect === effect))
   const versions = Map.groupBy(entries, ({ offer }) => offer.version.join('.'))
-  const schemas = Math.max(...[...versions.values()].map((same) => new Set(same.map(contractHash)).size))
+  const schemas = Math.max(...[...versions.values()].map((same) => new Set(same.map(computeContractHash)).size))
   if (effects.length < 2 && schemas < 2) return undefined
   return {
     name: first.offer.name,

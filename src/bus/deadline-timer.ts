@@ -1,5 +1,5 @@
 /**
- * Deadline timer: everything of the bus that waits for a moment, under one timer of the system.
+ * Deadline timer: all timers of the bus behind one system timer.
  *
  *   spoke 300 ─▶ alarm ⇄ alarm        setting and clearing an alarm is O(1) and costs no system timer;
  *   spoke 301 ─▶ alarm                a spoke is SPOKE_MS wide, so an alarm rings up to that much late, never early
@@ -11,9 +11,9 @@
  */
 import type { Clock } from '../core/clock.ts'
 
-export const WHEEL_SLOT_MS = 10
+export const TIMER_WHEEL_SLOT_MS = 10
 
-/** Something that wants to be told when a moment has come. It sits on at most one spoke at a time. */
+/** Something that wants to be called at a time. It is in at most one slot of the wheel. */
 export abstract class TimerWheelEntry {
   previous: TimerWheelEntry | undefined
   following: TimerWheelEntry | undefined
@@ -29,20 +29,20 @@ interface Spoke {
 
 export class DeadlineWheel {
   readonly #spokes = new Map<number, Spoke>()
-  /** The spoke looked up last: calls that come in together mostly share their deadline. */
+  /** The slot that was looked up last: calls that arrive together mostly share their deadline. */
   #recent: Spoke | undefined
 
-  /** Moves the alarm if it was set already; says when it will ring. `Infinity` means never. */
+  /** Moves the entry if it was set already; returns when it will fire. `Infinity` means never. */
   set(alarm: TimerWheelEntry, dueMs: number): number {
     this.clear(alarm)
     if (dueMs === Infinity) return Infinity
-    const number = Math.ceil(dueMs / WHEEL_SLOT_MS)
+    const number = Math.ceil(dueMs / TIMER_WHEEL_SLOT_MS)
     const spoke = this.#recent?.number === number ? this.#recent : this.#spokeAt(number)
     alarm.spoke = spoke
     alarm.following = spoke.first
     if (spoke.first !== undefined) spoke.first.previous = alarm
     spoke.first = alarm
-    return number * WHEEL_SLOT_MS
+    return number * TIMER_WHEEL_SLOT_MS
   }
 
   clear(alarm: TimerWheelEntry): void {
@@ -56,9 +56,9 @@ export class DeadlineWheel {
     alarm.spoke = undefined
   }
 
-  /** Rings what is due. An alarm may set itself or others again while it rings. */
+  /** Fires what is due. An entry may set itself or others again while it fires. */
   turn(nowMs: number): void {
-    const due = [...this.#spokes.values()].filter((spoke) => spoke.number * WHEEL_SLOT_MS <= nowMs)
+    const due = [...this.#spokes.values()].filter((spoke) => spoke.number * TIMER_WHEEL_SLOT_MS <= nowMs)
     for (const spoke of due.toSorted((left, right) => left.number - right.number)) {
       this.#drop(spoke)
       for (let alarm = spoke.first; alarm !== undefined; alarm = spoke.first) {
@@ -68,17 +68,17 @@ export class DeadlineWheel {
     }
   }
 
-  /** When to turn next, or `undefined` while nothing waits. Forgets spokes whose alarms were all cleared. */
+  /** When to turn next, or `undefined` while nothing waits. Removes slots whose entries were all cleared. */
   nextMs(): number | undefined {
     let next: number | undefined
     for (const spoke of this.#spokes.values()) {
       if (spoke.first === undefined) this.#drop(spoke)
-      else next = Math.min(next ?? Infinity, spoke.number * WHEEL_SLOT_MS)
+      else next = Math.min(next ?? Infinity, spoke.number * TIMER_WHEEL_SLOT_MS)
     }
     return next
   }
 
-  /** Everything that is set at the moment. */
+  /** Every entry that is set at the moment. */
   *alarms(): Generator<TimerWheelEntry> {
     for (const spoke of this.#spokes.values())
       for (let alarm = spoke.first; alarm !== undefined; alarm = alarm.following) yield alarm
@@ -100,7 +100,7 @@ export class DeadlineWheel {
   }
 }
 
-/** After a leap of the clock, alarms that were set since do not wait for one that was armed before it. */
+/** After the clock jumps, timers that were set since do not wait for one that was armed before the jump. */
 const LONGEST_WAIT_MS = 1_000
 
 export class WheelTimer {
@@ -126,7 +126,7 @@ export class WheelTimer {
     this.#wheel.clear(alarm)
   }
 
-  /** Rings what is due now; a test with a clock of its own calls it after moving the clock. */
+  /** Fires what is due now; a test with its own clock calls it after moving the clock. */
   turn(): void {
     this.#armedForMs = Infinity
     this.#wheel.turn(this.#clock.monotonic())
@@ -134,7 +134,7 @@ export class WheelTimer {
     if (nextMs !== undefined && nextMs < this.#armedForMs) this.#arm(nextMs)
   }
 
-  /** After whatever the system has ready. */
+  /** Resolves after the events that the event loop has ready. */
   nextTurn(): Promise<void> {
     return new Promise((resolve) => {
       setImmediate(resolve)

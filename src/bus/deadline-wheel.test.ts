@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { TimerWheelEntry, DeadlineWheel, WHEEL_SLOT_MS } from './deadline-timer.ts'
+import { TimerWheelEntry, DeadlineWheel, TIMER_WHEEL_SLOT_MS } from './deadline-timer.ts'
 
 class Bell extends TimerWheelEntry {
   readonly rang: number[] = []
@@ -31,7 +31,7 @@ describe('deadline wheel', () => {
         for (const { bell, dueMs } of bells) {
           expect(bell.rang).toHaveLength(1)
           expect((bell.rang[0] ?? -1) - dueMs).toBeGreaterThanOrEqual(0)
-          expect((bell.rang[0] ?? Infinity) - dueMs).toBeLessThan(WHEEL_SLOT_MS)
+          expect((bell.rang[0] ?? Infinity) - dueMs).toBeLessThan(TIMER_WHEEL_SLOT_MS)
         }
         expect(wheel.nextMs()).toBeUndefined()
       }),

@@ -1,24 +1,24 @@
-/**
- * Descriptor: whether what somebody wants to offer can be offered, by whom, and whether it differs from what was there.
- */
+/** Descriptor: whether an offer is valid, who may register it, and whether it differs from the one before. */
 import type { Fault } from '../core/fault.ts'
 import { canonicalJson } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Offer } from './capability.ts'
-import { busFamily } from './family.ts'
+import { busFamily } from './bus-family.ts'
 import { describeOwnCapability } from './peer.ts'
-import { checkSchemas } from './schema.ts'
+import { checkOfferSchemas } from './schema.ts'
 
 /** Who may register under which names. */
 export interface NamespaceOwner {
   readonly name: string
   readonly prefixes: readonly string[]
-  /** The word after a prefix names one thing of this node: other nodes have things of their own below it. */
+  /**
+   * The word after the prefix names one item of this node: other nodes may have items of their own below the prefix.
+   */
   readonly isPerItem?: boolean
 }
 
-/** MCP allows `A-Z a-z 0-9 _ - . /`; a colon is what some resources' names have. */
+/** MCP allows `A-Z a-z 0-9 _ - . /`; names of some resources contain a colon. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_./:-]{0,127}$/
 const MAX_PARAMS_TEXT = 16 * 1_024
 const MAX_TIMEOUT_SECONDS = 24 * 60 * 60
@@ -27,7 +27,7 @@ const MAX_VERSION = 1_000_000
 
 export function checkDescriptor(offer: Offer): Result<void, Fault> {
   const wrong = wrongDescriptor(offer)
-  if (wrong === undefined) return checkSchemas(offer)
+  if (wrong === undefined) return checkOfferSchemas(offer)
   return fail({
     kind: 'unsupported',
     code: 'schema_invalid',
@@ -60,7 +60,7 @@ export function checkNamespace(name: string, owner: NamespaceOwner): Result<void
   )
   if (owned) return ok(undefined)
   const prefixes = owner.prefixes.map((prefix) => JSON.stringify(prefix)).join(', ')
-  return fail(namespaceViolationFault(`${name} is outside the names of ${owner.name} (${prefixes || 'none'}).`))
+  return fail(createNamespaceViolationFault(`${name} is outside the names of ${owner.name} (${prefixes || 'none'}).`))
 }
 
 /** The prefixes that a local capability takes for its node: no other node may offer something new below them. */
@@ -74,11 +74,11 @@ export function listReservedPrefixes(
   return prefixes.filter((prefix) => prefix !== '')
 }
 
-export function namespaceViolationFault(message: string): Fault {
+export function createNamespaceViolationFault(message: string): Fault {
   return { kind: 'not-permitted', code: 'namespace_violation', message }
 }
 
-/** Of our own alone: what another node offers is assessed over there. */
+/** Only for this node's own offers: those of another node are assessed there. */
 export function isAssessmentMissing({ effect, plan }: Offer): boolean {
   return effect !== 'reads' && effect !== 'records' && plan === undefined
 }
@@ -91,7 +91,7 @@ export function createMissingAssessmentFault({ name, effect }: Offer): Fault {
   }
 }
 
-/** Compares what anybody can notice from outside; handlers and other functions are replaced in silence. */
+/** Compares what is visible from outside; handlers and other functions are replaced without an event. */
 export function isSameOffer(left: Offer, right: Offer): boolean {
   return left === right || noticeable(left) === noticeable(right)
 }

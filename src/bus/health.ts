@@ -1,5 +1,5 @@
 /**
- * Health: what the last hundred calls say about one provider, how long it takes, and when it is left alone for a while.
+ * Health: success rate and latency of a provider over its last hundred calls, and when it is in quarantine.
  *
  *            rate < 0.5 (of ≥ 10) or 5 failures in a row
  *   trusted ────────────────────────────────────────────▶ quarantined (60 s × ejections, at most 300 s)
@@ -8,7 +8,7 @@
  *
  * Spec 2 § 5.7, with a minimum number of samples so that one failure of a newcomer ejects nobody, and with at most half
  * of a capability's providers ejected: when everybody fails, the fault is more likely ours than theirs. It follows that
- * an only provider is never ejected; there is nobody to go to instead.
+ * an only provider is never ejected; no other provider could serve its calls.
  *
  * What an outcome says of its provider (spec 2 § 3.3):
  *
@@ -24,8 +24,8 @@
  */
 import type { FaultKind, Fault } from '../core/fault.ts'
 import type { Outcome } from './call.ts'
-import type { CapabilityEntry } from './entry.ts'
-import { coversParams } from './eligible.ts'
+import type { CapabilityEntry } from './capability-entry.ts'
+import { canServeSameParams } from './provider-eligibility.ts'
 import type { CapabilityRegistry } from './registry.ts'
 
 const HEALTH_WINDOW_CALLS = 100
@@ -37,7 +37,7 @@ const CONSECUTIVE_FAILURES = 5
 /** After this long without an ejection, the next one counts as the first again. */
 const FORGIVEN_AFTER_MS = 600_000
 
-/** Kinds that say something about the provider. All others are the caller's doing, or mere load. */
+/** Fault kinds that say something about the provider. All others are caused by the caller or by load. */
 const PROVIDER_FAULTS: ReadonlySet<FaultKind> = new Set([
   'offline',
   'timed-out',
@@ -50,10 +50,12 @@ export function isProviderFailure(kind: FaultKind): boolean {
   return PROVIDER_FAULTS.has(kind)
 }
 
-/** What a node says that does not serve this call. Said by a handler that was entered, the same words are an answer. */
+/**
+ * Fault kinds with which a node refuses to serve a call. Returned by a handler that was entered, they are an answer.
+ */
 const REFUSED: ReadonlySet<FaultKind> = new Set(['not-found', 'not-permitted', 'unsupported'])
 
-/** The node refused the call before a handler of it saw it. */
+/** The node refused the call before one of its handlers was entered. */
 export function isRefusedBeforeStart({ kind, begun }: Fault): boolean {
   return begun === false && REFUSED.has(kind)
 }
@@ -70,7 +72,7 @@ export interface HealthSample {
 }
 
 export class ProviderHealth {
-  /** Rings, made with the first sample: most entries of a large mesh are never called from here. */
+  /** Ring buffers, allocated with the first sample: most entries of a large mesh are never called from here. */
   #succeeded: Uint8Array | undefined
   #latencyMs: Float32Array | undefined
   #next = 0
@@ -138,7 +140,7 @@ export class ProviderHealth {
     this.#probing = true
   }
 
-  /** The probe told nothing about the provider (the caller's fault, or cancelled): the next call is one again. */
+  /** The probe said nothing about the provider (the caller's fault, or cancelled): the next call is the probe. */
   probeEndedOpenly(): void {
     this.#probing = false
   }
@@ -153,13 +155,13 @@ export class ProviderHealth {
     }
     this.#push(success, latencyMs)
     if (isProbe) return this.#eject(nowMs)
-    // Calls that were under way when it was ejected tell nothing new, good or bad: only the probe decides.
+    // Calls that were running when it was ejected do not count, whether they succeed or fail: only the probe decides.
     if (success || !this.#open || !mayEject) return undefined
     const failing = this.#samples >= MIN_SAMPLES && this.successRate < QUARANTINE_THRESHOLD
     return failing || this.#failuresInARow >= CONSECUTIVE_FAILURES ? this.#eject(nowMs) : undefined
   }
 
-  /** Forgets the history and ends the quarantine; how often it was ejected is kept. */
+  /** Forgets the history and ends the quarantine; the number of ejections is kept. */
   reset(): void {
     this.#next = 0
     this.#samples = 0
@@ -194,7 +196,7 @@ export class ProviderHealth {
     } else this.#failuresInARow++
   }
 
-  /** Sorted when somebody asks, not at every call: routing by default does not need it. */
+  /** Sorted on request rather than at every call: the default routing strategy does not need it. */
   #quantile(share: number): number {
     const [succeeded, latencies] = [this.#succeeded, this.#latencyMs]
     if (succeeded === undefined || latencies === undefined) return 0
@@ -206,16 +208,16 @@ export class ProviderHealth {
   }
 }
 
-/** No provider is believed to be busy for longer than this, whatever it says. */
+/** Upper limit for how long a provider counts as busy, whatever it asks for. */
 const MAX_BUSY_MS = 30_000
 
-export interface CallEnding {
+export interface EndedCallMeasurement {
   readonly outcome: Outcome
   /** The provider's own time, without what its consumer took. */
   readonly latencyMs: number
   readonly nowMs: number
   readonly isProbe: boolean
-  /** Ended by the caller or by the caller's own hurry: how far it got is not the provider's doing. */
+  /** Ended by the caller or by the caller's short deadline: the provider is not to blame. */
   readonly isCallersDoing: boolean
 }
 
@@ -226,17 +228,17 @@ export class HealthTracker {
     this.#registry = registry
   }
 
-  record(entry: CapabilityEntry, ending: CallEnding): HealthChange {
+  record(entry: CapabilityEntry, ending: EndedCallMeasurement): HealthChange {
     const change = this.#record(entry, ending)
     if (change === 'quarantined') entry.contract?.ejected.add(entry)
     if (change === 'recovered') entry.contract?.ejected.delete(entry)
     return change
   }
 
-  #record(entry: CapabilityEntry, ending: CallEnding): HealthChange {
+  #record(entry: CapabilityEntry, ending: EndedCallMeasurement): HealthChange {
     const { outcome, latencyMs, nowMs, isProbe } = ending
     if (outcome.ok) {
-      // A probe that succeeds makes a newcomer of the provider: nothing known, and a slow start.
+      // A probe that succeeds resets the provider: no history, and a slow start.
       if (isProbe) resetLatency(entry.latency)
       observeLatency(entry.latency, latencyMs, nowMs)
       if (!entry.isLocal) entry.lastSeenMs = nowMs
@@ -244,18 +246,18 @@ export class HealthTracker {
     }
     const { kind, retryAfterMs = 0, ownSide } = outcome.fault
     if (!ending.isCallersDoing && ownSide !== true && isProviderFailure(kind)) {
-      observeLatency(entry.latency, Math.max(latencyMs, FAILED_CALL_PENALTY_MS), nowMs)
+      observeLatency(entry.latency, Math.max(latencyMs, FAILED_CALL_LATENCY_MS), nowMs)
       return entry.health.record({ success: false, latencyMs, nowMs, isProbe, mayEject: this.#mayEject(entry) })
     }
     if (isProbe) entry.health.probeEndedOpenly()
     if (kind === 'busy' && (!entry.isLocal || entry.offer.anywhere === true)) {
-      observeLatency(entry.latency, FAILED_CALL_PENALTY_MS, nowMs)
+      observeLatency(entry.latency, FAILED_CALL_LATENCY_MS, nowMs)
       entry.busyUntilMs = nowMs + Math.min(retryAfterMs, MAX_BUSY_MS)
     }
-    // Refusing is quick: without this, whoever refuses everything would look like the best.
+    // A refusal is fast: without this penalty, a provider that refuses everything would look like the best.
     else if (isRefusedBeforeStart(outcome.fault) && !entry.isLocal && !isAboutParams(outcome.fault))
-      observeLatency(entry.latency, FAILED_CALL_PENALTY_MS, nowMs)
-    // It took at least this long, which is worth knowing even if nobody waited for the end.
+      observeLatency(entry.latency, FAILED_CALL_LATENCY_MS, nowMs)
+    // It took at least this long, which is worth recording even though the caller did not wait for the end.
     else if (ending.isCallersDoing && latencyMs > entry.latency.latencyMs)
       observeLatency(entry.latency, latencyMs, nowMs)
     return undefined
@@ -269,28 +271,30 @@ export class HealthTracker {
     entry.health.reset()
   }
 
-  /** At most half of those that can replace each other; what nothing can replace is never ejected. */
+  /** At most half of the providers that can replace each other are ejected; one that nothing can replace never is. */
   #mayEject(entry: CapabilityEntry): boolean {
     if (entry.offer.anywhere !== true) return false
     // Providers may have come or gone since the call was resolved.
     this.#registry.regroup(entry.offer.name)
     const others = (entry.contract?.entries ?? []).filter(
-      (other) => other !== entry && coversParams(other.offer, entry.offer),
+      (other) => other !== entry && canServeSameParams(other.offer, entry.offer),
     )
     const ejected = others.filter((other) => other.health.isEjected()).length
     return ejected + 1 <= Math.floor((others.length + 1) / 2)
   }
 }
 
-/** That is remembered by itself (refused-params.ts), and says nothing about other calls. */
+/** Refused params are remembered separately (refused-params.ts) and say nothing about other calls. */
 function isAboutParams({ details }: Fault): boolean {
   return details?.['reason'] === 'params'
 }
 
 const DECAY_MS = 10_000
 
-/** What a failed or refused call counts as (Linkerd's load biaser): failing fast must never look like being fast. */
-export const FAILED_CALL_PENALTY_MS = 5_000
+/**
+ * The latency that a failed or refused call counts as (Linkerd's load biaser), so that failing fast does not look fast.
+ */
+export const FAILED_CALL_LATENCY_MS = 5_000
 
 /** Until a provider has answered this often, it gets at most one call more in flight than it has answered. */
 const SLOW_START_ANSWERS = 8
@@ -316,11 +320,11 @@ export function observeLatency(estimate: PeakEwma, latencyMs: number, nowMs: num
   estimate.answers++
 }
 
-/** Lower is better. A provider nobody knows is tried at once, and then waited for before it gets more. */
+/** Lower is better. An unknown provider is tried at once and gets more calls only after it has answered. */
 export function estimateCost(estimate: PeakEwma, inFlight: number, nowMs: number): number {
   if (estimate.answers < SLOW_START_ANSWERS && inFlight > estimate.answers)
-    return FAILED_CALL_PENALTY_MS * (inFlight + 1)
-  // Without news a bad opinion fades, so that a provider which was slow once gets another chance.
+    return FAILED_CALL_LATENCY_MS * (inFlight + 1)
+  // Without new samples the estimate decays, so that a provider that was slow once gets another chance.
   return decayTowards(estimate, 0, nowMs) * (inFlight + 1)
 }
 

@@ -1,5 +1,5 @@
 /**
- * Hedge: a second provider for a call that takes unusually long, and the first good answer of the two.
+ * Hedge: asks a second provider when a call takes unusually long, and uses the first good answer of the two.
  *
  *   first ──────────── p95 passes ─────────────────▶ answers late, or loses and is withdrawn
  *                           second ──▶ answers      (Dean & Barroso: a few per cent more calls cut the tail)
@@ -8,28 +8,29 @@
  *
  * Pure: timers come from outside.
  */
-import type { ProviderAttempt, CallAttempts } from './attempt.ts'
+import { CallInAttempts } from './provider-attempt.ts'
+import type { ProviderAttempt } from './provider-attempt.ts'
 import type { Outcome } from './call.ts'
-import type { CapabilityEntry } from './entry.ts'
-import type { LiveTicket, CallWorker } from './ticket.ts'
+import type { CapabilityEntry } from './capability-entry.ts'
+import type { RunningCallTicket, CallEndListener } from './call-ticket.ts'
 
-/** Below this many answers nobody knows what is unusual. */
+/** With fewer samples the usual latency is not known. */
 const MIN_SAMPLES = 20
 /** A shorter wait is not worth a second call. */
 const MIN_DELAY_MS = 10
 
 export interface HedgeRace {
-  readonly start: (round: CallAttempts, entry: CapabilityEntry) => ProviderAttempt
-  /** Somebody else with a slot taken for us, if there is one and we can afford it. */
+  readonly start: (round: CallInAttempts, entry: CapabilityEntry) => ProviderAttempt
+  /** Another provider with a slot already taken for this call, if there is one and the retry budget allows it. */
   readonly another: (than: CapabilityEntry) => CapabilityEntry | undefined
   readonly pause: (ms: number) => Promise<void>
 }
 
-export function isWorthHedging({ emit }: CallAttempts, { offer, health }: CapabilityEntry): boolean {
+export function shouldHedge({ emit }: CallInAttempts, { offer, health }: CapabilityEntry): boolean {
   return emit === undefined && offer.idempotent && offer.anywhere === true && health.samples >= MIN_SAMPLES
 }
 
-export async function runHedged(round: CallAttempts, entry: CapabilityEntry, race: HedgeRace): Promise<Outcome> {
+export async function runHedgedCall(round: CallInAttempts, entry: CapabilityEntry, race: HedgeRace): Promise<Outcome> {
   const first = launch(round, entry, race)
   const early = await Promise.race([first.attempt.answered, race.pause(Math.max(entry.health.p95Ms, MIN_DELAY_MS))])
   const other = early === undefined && round.ticket.cause === undefined ? race.another(entry) : undefined
@@ -41,7 +42,7 @@ export async function runHedged(round: CallAttempts, entry: CapabilityEntry, rac
     second.attempt.answered.then(() => [second, first] as const),
   ])
   const outcome = await finish(quick)
-  // A quick failure wins nothing: the other one may still do better.
+  // A fast failure does not win: the other provider may still succeed.
   if (!outcome.ok) return finish(slow)
   slow.leash.withdraw()
   slow.attempt.abandon()
@@ -53,15 +54,15 @@ interface Runner {
   readonly leash: Leash
 }
 
-/** Each runner has a signal of its own: it ends with the call, or when the other one has won. */
-class Leash implements CallWorker {
+/** Each attempt has its own signal, which aborts when the call ends or when the other attempt has won. */
+class Leash implements CallEndListener {
   readonly #controller = new AbortController()
 
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 
-  callEnded(ticket: LiveTicket): void {
+  callEnded(ticket: RunningCallTicket): void {
     this.#controller.abort(ticket.signal.reason)
   }
 
@@ -70,10 +71,10 @@ class Leash implements CallWorker {
   }
 }
 
-function launch(round: CallAttempts, entry: CapabilityEntry, race: HedgeRace): Runner {
+function launch(round: CallInAttempts, entry: CapabilityEntry, race: HedgeRace): Runner {
   const leash = new Leash()
   round.ticket.employ(leash)
-  const leashed: CallAttempts = { ...round, call: { ...round.call, signal: leash.signal } }
+  const leashed = new CallInAttempts({ ...round.call, signal: leash.signal }, round.contract, round.emit)
   return { attempt: race.start(leashed, entry), leash }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Metrics: the tally in Prometheus' words. Nothing is counted here: what the bus counts anyway is read when scraped, so
- * that a call pays for metrics with a few additions.
+ * Metrics: the call counters in Prometheus' format. Nothing is counted here: the bus's counters are read when metrics
+ * are scraped, so that metrics cost a call only a few additions.
  *
  * Names are spec 2's (X03) with our own prefix. Durations are a plain histogram; quantiles are the reader's to compute.
  *
@@ -13,7 +13,7 @@ import { DURATION_BUCKETS_MS } from './trace.ts'
 import type { CapabilityTally, CallTally } from './trace.ts'
 import { countInFlight } from './topology.ts'
 
-/** What there is to read. */
+/** What the metrics are read from. */
 export interface BusMetricsSource {
   readonly communityId: string | undefined
   readonly registry: CapabilityRegistry
@@ -21,7 +21,10 @@ export interface BusMetricsSource {
   readonly stats: () => { readonly peers: number }
 }
 
-/** A registry of its own: two buses in one process, or a library that uses the global one, do not meet in it. */
+/**
+ * Uses its own prom-client registry, so that two buses in one process, or a library that uses the global one, do not
+ * interfere.
+ */
 export function createBusMetrics(bus: BusMetricsSource): Registry {
   const registry = new Registry()
   const registers = [registry]
@@ -179,7 +182,7 @@ function perCapability(
   })
 }
 
-/** prom-client's histogram can only be told one value at a time; this one is told all of them when asked. */
+/** prom-client's histogram takes one value at a time; this one is given all counts when it is read. */
 function durations(tally: CallTally): Histogram {
   const name = 'hearthbus_request_duration_ms'
   const help = 'What calls took, from the first question to the last word, in milliseconds.'

@@ -1,11 +1,11 @@
 /**
  * Node directory: the other nodes on this bus, and the names that people gave them.
  */
-import { sanitizeLine } from '../core/stranger-text.ts'
+import { sanitizeLine } from '../core/untrusted-text.ts'
 import type { PeerRecord, RefusedCapability } from './peer.ts'
 import type { PeerView, RefusedCapabilityView } from './topology.ts'
 
-/** Nodes that are remembered although they left. */
+/** How many nodes are remembered after they left. */
 const MAX_AWAY = 256
 const MAX_REFUSED_SHOWN = 32
 
@@ -14,9 +14,9 @@ export class NodeDirectory {
   readonly #selfName: string | undefined
   readonly #peers = new Map<string, { readonly record: PeerRecord; readonly seenMs: number }>()
   readonly #refused = new Map<string, readonly RefusedCapability[]>()
-  /** The names of nodes that left, so that asking for one is told from asking for one that never was. */
+  /** The names of nodes that left, to tell a node that is away from one that never existed. */
   readonly #away = new Map<string, string>()
-  /** The names of all who belong here, whether this process has seen them or not; `undefined` if nobody said. */
+  /** The names of all members, whether this process has seen them or not; `undefined` while they are not known. */
   #expected: ReadonlyMap<string, string> | undefined
 
   constructor(selfId: string, selfName: string | undefined) {
@@ -28,14 +28,14 @@ export class NodeDirectory {
     return this.#peers.size
   }
 
-  /** Ignores whoever claims to be this node, or shows the manifest of another one. */
+  /** Ignores a record that claims to be this node, or that carries another node's manifest. */
   see(record: PeerRecord, nowMs: number): void {
     if (record.nodeId === this.#selfId || record.manifest.nodeId !== record.nodeId) return
     this.#peers.set(record.nodeId, { record, seenMs: nowMs })
     this.#away.delete(record.nodeId)
   }
 
-  /** What of a peer's offers is not on the bus. */
+  /** Records which of a peer's offers were refused. */
   refuse(nodeId: string, refused: readonly RefusedCapability[]): void {
     if (refused.length === 0) this.#refused.delete(nodeId)
     else if (this.#peers.has(nodeId)) this.#refused.set(nodeId, refused)
@@ -51,19 +51,19 @@ export class NodeDirectory {
     this.#away.set(nodeId, left.record.displayName ?? nodeId)
   }
 
-  /** Names by id of those who belong here, in place of those that were said before. */
+  /** Replaces the members and their names, by id. */
   expect(names: ReadonlyMap<string, string>): void {
     this.#expected = names
   }
 
-  /** Whether it belongs here and is not; where nobody said who does, whether it was here and has left. */
+  /** Whether a member is not connected; where the members are not known, whether a node was here and has left. */
   isAway(id: string): boolean {
     return id !== this.#selfId && !this.#peers.has(id) && (this.#expected ?? this.#away).has(id)
   }
 
   /**
-   * An id stays what it is; a name becomes the id of the one node that has it. That somebody else has it too who is
-   * away does not make it the name of the one who is here: nobody gets a call that may be meant for another.
+   * Returns an id as it is; a name becomes the id of the only node that has it. A name that an absent node has as well
+   * is not resolved to the connected one: the call may be meant for the other.
    */
   idOf(idOrName: string): string {
     if (idOrName === this.#selfId || this.#peers.has(idOrName)) return idOrName
@@ -71,7 +71,7 @@ export class NodeDirectory {
     return one === undefined || more.length > 0 ? idOrName : one
   }
 
-  /** What to say to whoever wants a node that is not here; `undefined` where it is. Quoted: a caller wrote it. */
+  /** Why a node cannot be called; `undefined` where it is connected. The name is quoted because a caller wrote it. */
   strange(idOrName: string, instead = `there is ${this.#names().join(', ')}`): string | undefined {
     const id = this.idOf(idOrName)
     if (id === this.#selfId || this.#peers.has(id)) return undefined
@@ -82,13 +82,13 @@ export class NodeDirectory {
     return `No node is called ${JSON.stringify(idOrName)} here; ${instead}.`
   }
 
-  /** What people call it, where that is known. */
+  /** The name that people gave it, where it is known. */
   nameOf(id: string): string | undefined {
     if (id === this.#selfId) return this.#selfName
     return this.#peers.get(id)?.record.displayName ?? this.#away.get(id) ?? this.#expected?.get(id)
   }
 
-  /** What people call them, this node first. */
+  /** The names that people gave them, this node first. */
   namesOf(ids: ReadonlySet<string>): readonly string[] {
     const others = [...ids].filter((id) => id !== this.#selfId).map((id) => this.nameOf(id) ?? id)
     return [...(ids.has(this.#selfId) ? [this.#selfName ?? this.#selfId] : []), ...others.toSorted()]
@@ -106,7 +106,7 @@ export class NodeDirectory {
     }))
   }
 
-  /** The ids of all who have a name, here or away. */
+  /** The ids of all nodes with that name, connected or away. */
   #called(name: string): readonly string[] {
     const known = new Set([this.#selfId, ...this.#peers.keys(), ...(this.#expected ?? this.#away).keys()])
     return [...known].filter((id) => this.nameOf(id) === name)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { answering, ME, node, offered, reply } from '../../test/bus-village.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Offer, ParamsMatcher } from './capability.ts'
-import { coversParams, matchesParams, servesParams } from './eligible.ts'
+import { canServeSameParams, matchesParams, canServeParams } from './provider-eligibility.ts'
 
 describe('params', () => {
   it.each([
@@ -42,7 +42,7 @@ describe('params', () => {
       fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 }), (params) => {
         const matches = Object.fromEntries(Object.keys(params).map((key) => [key, 'equals' as const]))
         const offer = offered({ name: 'x', params: params as never, matches })
-        expect(servesParams(offer, { params: params as never })).toBe(true)
+        expect(canServeParams(offer, { params: params as never })).toBe(true)
       }),
     )
   })
@@ -58,16 +58,20 @@ describe('params', () => {
     ['subset', ['en'], ['de', 'en'], false],
   ] as const)('%s: who offers %j can do all that who offers %j does: %s', (test, other, one, expected) => {
     const offer = (ctx: Json): Offer => offered({ name: 'x', params: { ctx }, matches: { ctx: test } })
-    expect(coversParams(offer(other), offer(one))).toBe(expected)
+    expect(canServeSameParams(offer(other), offer(one))).toBe(expected)
   })
 
   it('are covered by who takes any, whom nobody with a choice of them covers', () => {
     const [any, some] = [offered({ name: 'x' }), offered({ name: 'x', params: { a: 1 }, matches: { a: 'equals' } })]
-    expect([coversParams(any, some), coversParams(some, any), coversParams(any, any)]).toEqual([true, false, true])
+    expect([canServeSameParams(any, some), canServeSameParams(some, any), canServeSameParams(any, any)]).toEqual([
+      true,
+      false,
+      true,
+    ])
     const choosy = offered({ name: 'x', params: { a: 1, b: 2 }, matches: { a: 'equals', b: 'equals' } })
-    expect([coversParams(choosy, some), coversParams(some, choosy)]).toEqual([false, true])
+    expect([canServeSameParams(choosy, some), canServeSameParams(some, choosy)]).toEqual([false, true])
     const byFunction = offered({ name: 'x', params: { a: 2 }, matches: (has, wants) => has['a'] === wants['a'] })
-    expect([coversParams(byFunction, some), coversParams(byFunction, byFunction)]).toEqual([false, true])
+    expect([canServeSameParams(byFunction, some), canServeSameParams(byFunction, byFunction)]).toEqual([false, true])
   })
 
   // test_params_compatible_predicate_invoked

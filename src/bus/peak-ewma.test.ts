@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { estimateCost, observeLatency, FAILED_CALL_PENALTY_MS, createLatencyEstimate } from './health.ts'
+import { estimateCost, observeLatency, FAILED_CALL_LATENCY_MS, createLatencyEstimate } from './health.ts'
 
 function answeredOften(latencyMs: number, nowMs = 0) {
   const estimate = createLatencyEstimate()
@@ -29,14 +29,14 @@ describe('peak ewma', () => {
   })
 
   it('gives a newcomer one call at a time until it has answered', () => {
-    expect(estimateCost(createLatencyEstimate(), 1, 0)).toBe(2 * FAILED_CALL_PENALTY_MS)
+    expect(estimateCost(createLatencyEstimate(), 1, 0)).toBe(2 * FAILED_CALL_LATENCY_MS)
     const once = createLatencyEstimate()
     observeLatency(once, 5, 0)
     expect(estimateCost(once, 1, 0)).toBe(10)
-    expect(estimateCost(once, 2, 0)).toBe(3 * FAILED_CALL_PENALTY_MS)
+    expect(estimateCost(once, 2, 0)).toBe(3 * FAILED_CALL_LATENCY_MS)
   })
 
   it('lets a bad opinion fade without news', () => {
-    expect(estimateCost(answeredOften(FAILED_CALL_PENALTY_MS), 0, 60_000)).toBeLessThan(15)
+    expect(estimateCost(answeredOften(FAILED_CALL_LATENCY_MS), 0, 60_000)).toBeLessThan(15)
   })
 })

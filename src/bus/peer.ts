@@ -1,5 +1,6 @@
 /**
- * Peer: another node as the bus sees it. Whoever finds peers (mesh, a test) verifies them first and speaks these words.
+ * Peer: another node as the bus sees it. Whoever discovers peers (mesh, a test) verifies them first and describes them
+ * with these types.
  *
  * A manifest carries what a caller needs to choose, to validate and to know whether a second try is safe; schemas are
  * fetched once by hash and may come later than the rest.
@@ -21,9 +22,9 @@ import type {
   Stability,
   CapabilityVersion,
 } from './capability.ts'
-import type { CapabilityEntry } from './entry.ts'
-import { computeInstanceId, setAnnouncedSchemaHash, schemaHash } from './schema-hash.ts'
-import { rebuildPeerSchemas } from './stranger-contract.ts'
+import type { CapabilityEntry } from './capability-entry.ts'
+import { computeInstanceId, setAnnouncedSchemaHash, computeSchemaHash } from './schema-hash.ts'
+import { rebuildPeerContractSchemas } from './untrusted-peer-schemas.ts'
 
 export interface PeerCapability {
   readonly name: string
@@ -65,11 +66,11 @@ export interface PeerRecord {
   readonly nodeId: string
   readonly displayName?: string
   readonly communityId?: string
-  /** Where it is, in the transport's own words; the bus only hands it back. */
+  /** Where to reach it, as the transport describes it; the bus only passes it back. */
   readonly endpoint: unknown
   readonly manifest: PeerManifest
   readonly source?: string
-  /** What of its offers whoever found the peer left out, and why. */
+  /** Which of its offers were left out before the bus saw them, and why. */
   readonly refused?: readonly RefusedCapability[]
 }
 
@@ -84,25 +85,25 @@ export interface RemoteProvider {
    * `emit` resolves when the consumer has taken the frame; await it before the next one. Should it reject, nobody wants
    * more, or the frame did not fit: stop the far end and reject with the same error.
    */
-  readonly stream: (entry: CapabilityEntry, call: Call, emit: EmitFrame) => Promise<Outcome>
+  readonly stream: (entry: CapabilityEntry, call: Call, emit: StreamFrameEmitter) => Promise<Outcome>
 }
 
-export type EmitFrame = (frame: StreamFrame) => Promise<void>
+export type StreamFrameEmitter = (frame: StreamFrame) => Promise<void>
 
-/** A peer's capability that was not taken into the registry, and why. */
+/** A peer's capability that was refused, and why. */
 export interface RefusedCapability {
   readonly name: string
   readonly fault: Fault
 }
 
-/** What this node says about a capability of its own. Functions stay here: such a matcher is not announced. */
+/** How this node announces one of its own capabilities. A matcher that is a function is not announced. */
 export function describeOwnCapability(offer: Offer): PeerCapability {
   const { name, version, stability, params, maxConcurrent, trustRequired, timeoutSeconds, idempotent } = offer
   return {
     name,
     version,
     stability,
-    schemaHash: schemaHash(offer),
+    schemaHash: computeSchemaHash(offer),
     params,
     maxConcurrent,
     trustRequired,
@@ -126,7 +127,7 @@ export function describeOwnCapability(offer: Offer): PeerCapability {
   }
 }
 
-/** Completion of a prompt's arguments is a function, too, and stays here. */
+/** The completion of a prompt's arguments is a function and is not announced either. */
 function announcedFace(face: McpExposure): McpExposure {
   if (face.kind !== 'prompt') return face
   return { kind: 'prompt', arguments: face.arguments.map(announcedArgument) }
@@ -137,12 +138,13 @@ function announcedArgument({ name, description, required }: PromptArgument): Pro
 }
 
 /**
- * A peer's capability as this node offers it on, under the hash that it was announced with and with schemas rebuilt
- * from it. Its own node locks, guards and audits it; so do we, by what it says.
+ * A peer's capability as this node offers it: under the announced hash, with schemas rebuilt from the announced ones.
+ * Its own node locks, guards and audits it; this node does so as well, by what it announced.
  */
 export function createPeerOffer(capability: PeerCapability, family: Family): Result<Offer, Fault> {
   const { name, version, stability, params, maxConcurrent, trustRequired, timeoutSeconds, idempotent } = capability
-  const read = capability.schemas === undefined ? ok(undefined) : rebuildPeerSchemas(capability, capability.schemas)
+  const read =
+    capability.schemas === undefined ? ok(undefined) : rebuildPeerContractSchemas(capability, capability.schemas)
   if (!read.ok) return read
   const schemas = read.value
   const offer: Offer = {

@@ -1,41 +1,41 @@
 /**
- * Provider: starts the work behind an entry, here or on another node, and turns whatever happens into an answer.
+ * Provider: runs the handler behind an entry, here or on another node, and turns whatever happens into an answer.
  *
- * A handler that throws is our own mistake: the caller hears that there was one, the log hears what it was. Services of
- * one's own are plain JavaScript at run time: whatever passes for an outcome or a frame here can be recorded, encoded
- * and shown without anybody looking again.
+ * A handler that throws is a bug: the caller is told that there was an internal error, the log has the details.
+ * Services of one's own are plain JavaScript at run time: whatever passes for an outcome or a frame here can be
+ * recorded, encoded and shown without anybody looking again.
  *
  * Pure: handlers and the way to other nodes come from outside.
  */
-import type { Fault, FaultKind, Reason } from '../core/fault.ts'
+import type { Fault, FaultKind, PolicyReason } from '../core/fault.ts'
 import { isJsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
-import { isUnwritable } from '../core/thrown.ts'
-import type { ProviderAttempt, AttemptTimer, CallAttempts } from './attempt.ts'
-import { StreamClosed } from './call-stream.ts'
+import { isDiskWriteError } from '../core/thrown-error.ts'
+import type { ProviderAttempt, AttemptTimer, CallInAttempts } from './provider-attempt.ts'
+import { StreamClosedError } from './call-stream.ts'
 import type { Call, StreamFrame, Outcome, Reply } from './call.ts'
-import type { CapabilityEntry } from './entry.ts'
-import type { EmitFrame, RemoteProvider } from './peer.ts'
-import { checkFrame } from './schema.ts'
-import { FAULT_KINDS } from './code.ts'
+import type { CapabilityEntry } from './capability-entry.ts'
+import type { StreamFrameEmitter, RemoteProvider } from './peer.ts'
+import { checkFrameSchema } from './schema.ts'
+import { FAULT_KINDS } from './error-code.ts'
 
-/** What pino's loggers look like to us. */
+/** The part of pino's logger interface that the bus uses. */
 export interface BusLog {
   readonly warn: (details: object, message: string) => void
   readonly error: (details: object, message: string) => void
 }
 
-/** What every attempt needs of its surroundings. */
+/** What every attempt needs from outside. */
 export interface ProviderDependencies {
   readonly remote: RemoteProvider | undefined
   readonly log: BusLog
   readonly timer: AttemptTimer
 }
 
-export function startProvider(attempt: ProviderAttempt, round: CallAttempts, around: ProviderDependencies): void {
+export function startProvider(attempt: ProviderAttempt, round: CallInAttempts, around: ProviderDependencies): void {
   let answer: Promise<Outcome>
   try {
-    // A handler that is not async answers at once; one that gives something else than an outcome is found out below.
+    // A handler that is not async answers at once; a value that is not an outcome is detected below.
     answer = Promise.resolve(invoke(attempt.entry, round, around))
   } catch (error) {
     crash(attempt, round, { error, log: around.log })
@@ -47,10 +47,10 @@ export function startProvider(attempt: ProviderAttempt, round: CallAttempts, aro
   )
 }
 
-/** Types end where plugins and wires begin. Looking at what a handler gave may throw as well. */
+/** Checks at run time, because plugins and wires have no types. Inspecting the value may throw as well. */
 function take(
   attempt: ProviderAttempt,
-  round: CallAttempts,
+  round: CallInAttempts,
   { outcome, log }: { outcome: unknown; log: BusLog },
 ): void {
   let wrong: unknown
@@ -66,12 +66,12 @@ function take(
   crash(attempt, round, { error: wrong, log })
 }
 
-/** Once a handler of ours was entered, the call has begun, unless the handler itself says that it did nothing. */
+/** Once a handler of this node was entered, the call has begun, unless the handler says that it did nothing. */
 function begunFault({ untouched, ...fault }: Fault): Fault {
   return { ...fault, begun: untouched !== true }
 }
 
-function invoke(entry: CapabilityEntry, round: CallAttempts, around: ProviderDependencies): Promise<Outcome> {
+function invoke(entry: CapabilityEntry, round: CallInAttempts, around: ProviderDependencies): Promise<Outcome> {
   const { call } = round
   const { capability } = entry
   if (capability !== undefined) {
@@ -80,19 +80,19 @@ function invoke(entry: CapabilityEntry, round: CallAttempts, around: ProviderDep
   }
   if (around.remote === undefined) return Promise.resolve(fail(noWay(entry)))
   const onward: Call = { ...call, hopBudget: call.hopBudget - 1 }
-  // A caller who wants only the end may still want to hear of progress.
+  // A caller that wants only the final answer may still want progress notifications.
   const wantsFrames = round.emit !== undefined || call.interaction?.progress !== undefined
   if (!wantsFrames || entry.offer.streamSchema === undefined) return around.remote.call(entry, onward)
   return around.remote.stream(entry, onward, checkedEmit(round, around.timer))
 }
 
-/** A generator that never waits for anything would keep everybody else from running, its own deadline included. */
+/** A generator that never waits would block the event loop, and with it its own deadline. */
 const FRAMES_PER_TURN = 256
 
-/** One frame at a time; whatever ends the loop, the generator's `finally` blocks run. */
+/** Passes on one frame at a time; however the loop ends, the generator's `finally` blocks run. */
 async function pump(
   frames: AsyncGenerator<StreamFrame, Outcome, void>,
-  emit: EmitFrame,
+  emit: StreamFrameEmitter,
   timer: AttemptTimer,
 ): Promise<Outcome> {
   try {
@@ -103,7 +103,7 @@ async function pump(
       if (count % FRAMES_PER_TURN === 0) await timer.nextTurn()
     }
   } catch (error) {
-    // Not awaited: a generator that waits for something else gets to it when that is over.
+    // Not awaited: a generator that waits for something else only gets to its `finally` block afterwards.
     void closeFrames(frames)
     throw error
   }
@@ -113,7 +113,7 @@ async function closeFrames(frames: AsyncGenerator<StreamFrame, Outcome, void>): 
   try {
     await frames.return(CLOSED)
   } catch {
-    // What its `finally` blocks throw is heard by nobody: the call was answered for what went wrong first.
+    // Errors of its `finally` blocks are ignored: the call was already answered with the first error.
   }
 }
 
@@ -129,25 +129,25 @@ class WrongFrame extends Error {
 }
 
 /**
- * Lets frames through that fit the contract, while somebody is there; keeps count of the consumer's share of the time.
+ * Passes on frames that fit the contract while the consumer is there, and measures the consumer's share of the time.
  */
 function checkedEmit(
-  { call, ticket, contract, emit = progressOf(call) }: CallAttempts,
+  { call, ticket, contract, emit = progressOf(call) }: CallInAttempts,
   timer: AttemptTimer,
-): EmitFrame {
+): StreamFrameEmitter {
   return async (frame) => {
     const offeredMs = timer.nowMs()
-    if (ticket.isOver(offeredMs)) throw new StreamClosed('the call is over')
-    const fault = isFrame(frame) ? checkFrame(contract.offer, frame) : noFrame(call)
+    if (ticket.isOver(offeredMs)) throw new StreamClosedError('the call is over')
+    const fault = isStreamFrame(frame) ? checkFrameSchema(contract.offer, frame) : noFrame(call)
     if (fault !== undefined) throw new WrongFrame(fault)
     ticket.frames++
     ticket.isWithConsumer = true
     try {
       await emit(frame)
     } catch (error) {
-      // Whatever the consumer's side threw, it takes no more frames.
+      // Whatever the consumer threw, it takes no more frames.
       ticket.end('cancelled', error)
-      throw new StreamClosed('the consumer is gone')
+      throw new StreamClosedError('the consumer is gone')
     }
     ticket.isWithConsumer = false
     ticket.consumerMs += timer.nowMs() - offeredMs
@@ -155,10 +155,10 @@ function checkedEmit(
 }
 
 /**
- * Somebody who wants only the end of a stream still hears of its progress, and of a text as it grows: a client that
- * hears nothing for a minute takes a long answer for a dead one.
+ * A caller that wants only the end of a stream still gets its progress, and a text as it grows: a client that receives
+ * nothing for a minute takes a long answer for a dead one.
  */
-function progressOf({ interaction }: Call): EmitFrame {
+function progressOf({ interaction }: Call): StreamFrameEmitter {
   let pieces = 0
   return (frame) => {
     if (!isJsonObject(frame.data)) return Promise.resolve()
@@ -176,7 +176,7 @@ function progressOf({ interaction }: Call): EmitFrame {
 
 function crash(
   attempt: ProviderAttempt,
-  { call, ticket }: CallAttempts,
+  { call, ticket }: CallInAttempts,
   { error, log }: { error: unknown; log: BusLog },
 ): void {
   if (error instanceof WrongFrame) {
@@ -185,12 +185,12 @@ function crash(
   }
   if (ticket.cause === undefined && !attempt.isAbandoned)
     log.error({ err: error, capability: call.capability, traceId: call.traceId }, 'a handler threw')
-  attempt.crash({ ...internalFault(call, error), begun: true })
+  attempt.crash({ ...createInternalFault(call, error), begun: true })
 }
 
-/** What a caller hears of a mistake of ours, or of a disk that took nothing while it worked. */
-export function internalFault({ capability, traceId }: Call, error: unknown): Fault {
-  const why = isUnwritable(error)
+/** The fault that a caller gets for a bug, or for a disk that could not be written. */
+export function createInternalFault({ capability, traceId }: Call, error: unknown): Fault {
+  const why = isDiskWriteError(error)
     ? 'because what it does could not be written down (is the disk full?)'
     : 'because of a mistake inside'
   return {
@@ -226,7 +226,7 @@ export function isOutcome(outcome: unknown): outcome is Outcome {
   return ok === true ? isReply(value) : ok === false && isFault(fault)
 }
 
-export function isFrame(frame: unknown): frame is StreamFrame {
+export function isStreamFrame(frame: unknown): frame is StreamFrame {
   if (typeof frame !== 'object' || frame === null) return false
   const { event, data } = frame as Readonly<Record<string, unknown>>
   return typeof event === 'string' && data !== undefined
@@ -236,7 +236,7 @@ function isReply(reply: unknown): reply is Reply {
   if (typeof reply !== 'object' || reply === null) return false
   const { data, content, usage, inputRequired, from } = reply as Readonly<Record<string, unknown>>
   if (data === undefined) return false
-  // Nearly all of them.
+  // True for nearly all replies.
   if ((content ?? usage ?? inputRequired ?? from) === undefined) return true
   return (
     (content === undefined || (Array.isArray(content) && content.every(isContentBlock))) &&
@@ -263,7 +263,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }
 
-/** Or nothing. */
+/** Accepts `undefined` as well. */
 function isText(value: unknown): boolean {
   return value === undefined || typeof value === 'string'
 }
@@ -272,6 +272,6 @@ function isContentBlock(block: unknown): boolean {
   return isObject(block) && typeof block['type'] === 'string'
 }
 
-function isReason(reason: unknown): reason is Reason {
+function isReason(reason: unknown): reason is PolicyReason {
   return isObject(reason) && typeof reason['rule'] === 'string' && typeof reason['message'] === 'string'
 }

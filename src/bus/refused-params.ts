@@ -1,19 +1,19 @@
 /**
- * Refused params: what another node said it cannot serve. Whether an instance serves what a caller asks for may be
- * decided by a function, which stays at its node (spec 2 § 5.5): here it shows only in what that node refuses.
+ * Refused params: params that another node said it cannot serve. Whether an instance serves what a caller asks for may
+ * be decided by a function on its own node (spec 2 § 5.5): this node only learns of it when a call is refused.
  *
  * Pure: time is an argument.
  */
 import type { Fault } from '../core/fault.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { CapabilityEntry } from './entry.ts'
+import type { CapabilityEntry } from './capability-entry.ts'
 
-/** Params change when a model is loaded or a document comes in: a refusal is not believed for long. */
+/** Params change when a model is loaded or a document arrives: a refusal is only remembered for a minute. */
 const REMEMBERED_MS = 60_000
 const MAX_REMEMBERED = 64
 
-export function noteRefusedParams(
+export function rememberRefusedParams(
   entry: CapabilityEntry,
   fault: Fault,
   about: { body: JsonObject; nowMs: number },

@@ -1,22 +1,20 @@
 /**
- * Registry events: what came, changed and went, for whoever watches.
- *
- * A watcher that is slow gets the sum of what happened since it last looked, not every step: added and removed in
- * between is nothing, removed and added again is an update. What waits for one watcher is bounded; beyond that it is
- * told to look at everything again.
+ * Registry events: what was added, changed and removed, for subscribers. A slow subscriber gets the sum of what
+ * happened since it last looked, not every step: added and removed in between is nothing, removed and added again is an
+ * update. What waits for one watcher is bounded; beyond that it is told to look at everything again.
  */
-import type { CapabilityEntry } from './entry.ts'
+import type { CapabilityEntry } from './capability-entry.ts'
 
 export type RegistryChange = 'added' | 'removed' | 'updated'
 
 export type RegistryEvent =
   | { readonly kind: RegistryChange; readonly entry: CapabilityEntry }
-  /** Too much happened to tell it one by one. */
+  /** Too many changes to report one by one: read everything again. */
   | { readonly kind: 'resync' }
 
 const MAX_WAITING = 4_096
 
-/** Earlier change, then later change: what the two amount to. */
+/** Combines an earlier and a later change into one. */
 const SUM: Readonly<Record<RegistryChange, Readonly<Record<RegistryChange, RegistryChange | undefined>>>> = {
   added: { added: 'added', updated: 'added', removed: undefined },
   updated: { added: 'updated', updated: 'updated', removed: 'removed' },

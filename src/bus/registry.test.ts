@@ -69,6 +69,18 @@ describe('registration', () => {
     await events.return?.()
   })
 
+  // Its functions may be new, although everything that can be seen of it is as before.
+  it('lists what was registered last, also where it looks the same', () => {
+    const bus = node('a')
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    const [before] = bus.offers()
+    const again = answering({ name: 'x.y' }, echo)
+    bus.registerCapability(again)
+    expect(bus.offers()).toHaveLength(1)
+    expect(bus.offers()[0]).toBe(bus.offer('x.y'))
+    expect(bus.offers()[0]).not.toBe(before)
+  })
+
   it('keeps two instances with different params apart', () => {
     const bus = node('a')
     bus.registerCapability(answering({ name: 'llm.chat', params: { model: 'a' } }, echo))
@@ -160,6 +172,14 @@ describe('peers', () => {
     expect(bus.offers().map(({ name }) => name)).toEqual(['a.first', 'house.there'])
     bus.registerCapability(answering({ name: 'house.state', face }, echo))
     expect(bus.offers().map(({ name }) => name)).toEqual(['house.state', 'house.there'])
+  })
+
+  it('goes on showing its own resource when a peer offers one of that name and address', () => {
+    const bus = node('a')
+    const face = { kind: 'resource', uri: 'house://state', mimeType: 'text/plain' } as const
+    bus.registerCapability(answering({ name: 'house.state', face, title: 'here' }, echo))
+    bus.onPeerAdded(peer('b', [describeOwnCapability(offered({ name: 'house.state', face, title: 'there' }))]))
+    expect(bus.offers().map(({ name, title }) => [name, title])).toEqual([['house.state', 'here']])
   })
 
   it('leaves out what is no descriptor and says so, and takes the rest', () => {

@@ -12,23 +12,30 @@ import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { grantFreeSlots } from './admission.ts'
+import { grantFreeSlots } from './provider-queue.ts'
 import type { Capability, CapabilityName, Family, Offer, CapabilityVersion } from './capability.ts'
-import { contractKey, groupContracts, isSameContract, EMPTY_CONTRACT_GROUP, raiseOffer } from './contract.ts'
+import {
+  toContractKey,
+  groupContracts,
+  isSameContract,
+  EMPTY_CONTRACT_GROUP,
+  isAsStrictAs,
+  raiseOfferRequirements,
+} from './contract.ts'
 import type { CapabilityContract, ContractDisagreement, ContractGroup } from './contract.ts'
 import {
   checkDescriptor,
   checkNamespace,
   isSameOffer,
   isAssessmentMissing,
-  namespaceViolationFault,
+  createNamespaceViolationFault,
   listReservedPrefixes,
   createMissingAssessmentFault,
 } from './descriptor.ts'
 import type { NamespaceOwner } from './descriptor.ts'
-import { satisfiesVersion } from './eligible.ts'
-import { CapabilityEntry, entryKey } from './entry.ts'
-import { busFamily } from './family.ts'
+import { satisfiesVersion } from './provider-eligibility.ts'
+import { CapabilityEntry, toCapabilityEntryKey } from './capability-entry.ts'
+import { busFamily } from './bus-family.ts'
 import { createPeerOffer } from './peer.ts'
 import type { PeerCapability, PeerRecord, RefusedCapability } from './peer.ts'
 import { RegistryEvents } from './registry-events.ts'
@@ -43,7 +50,7 @@ export interface RegistryDiff {
 }
 
 const NOTHING: readonly CapabilityEntry[] = []
-/** A peer that claims to offer more than this is not believed beyond it. */
+/** Capabilities of a peer beyond this number are ignored. */
 const MAX_PEER_CAPABILITIES = 2_000
 
 export class CapabilityRegistry {
@@ -53,11 +60,11 @@ export class CapabilityRegistry {
   readonly #byKey = new Map<string, CapabilityEntry>()
   readonly #byName = new Map<CapabilityName, readonly CapabilityEntry[]>()
   readonly #byNode = new Map<string, Set<CapabilityEntry>>()
-  /** Grouped when somebody asks after a change. */
+  /** Grouped on the first request after a change. */
   readonly #contracts = new Map<CapabilityName, ContractGroup>()
   readonly #regroup = new Set<CapabilityName>()
   #offers: readonly Offer[] | undefined
-  /** Prefixes of families that this node has or had since its start. */
+  /** Prefixes of the families that this node has had since its start. */
   readonly reserved = new Set<string>()
 
   constructor(nodeId: string, families: readonly Family[] = []) {
@@ -65,16 +72,21 @@ export class CapabilityRegistry {
     this.#families = new Map(families.map((family) => [family.name, family]))
   }
 
-  /** Registering the same again changes nothing but the handler; nothing is told to anybody. */
+  /** Registering an identical offer again only replaces the handler; no event is sent. */
   registerLocal(capability: Capability, owner: NamespaceOwner, nowMs: number): Result<void, Fault> {
     const { offer } = capability
     const named = checkNamespace(offer.name, owner)
     if (!named.ok) return named
     const instance = computeInstanceId(offer.params)
-    const key = entryKey({ nodeId: this.#nodeId, name: offer.name, version: offer.version, instanceId: instance })
+    const key = toCapabilityEntryKey({
+      nodeId: this.#nodeId,
+      name: offer.name,
+      version: offer.version,
+      instanceId: instance,
+    })
     const known = this.#byKey.get(key)
     if (known !== undefined && known.owner !== owner.name)
-      return fail(namespaceViolationFault(`${offer.name} is offered by ${known.owner} already.`))
+      return fail(createNamespaceViolationFault(`${offer.name} is offered by ${known.owner} already.`))
     const checked = checkDescriptor(offer)
     if (!checked.ok) return checked
     if (isAssessmentMissing(offer)) return fail(createMissingAssessmentFault(offer))
@@ -98,7 +110,7 @@ export class CapabilityRegistry {
     return ok(undefined)
   }
 
-  /** Without an instance, all of them. Calls under way go on to their end. */
+  /** Without an instance id, removes all instances. Running calls continue to their end. */
   deregisterLocal(name: CapabilityName, version: CapabilityVersion, instance?: string): number {
     const gone = this.named(name).filter(
       (entry) =>
@@ -111,7 +123,7 @@ export class CapabilityRegistry {
     return gone.length
   }
 
-  /** Entries that stay keep their health, their calls in flight and their sessions (spec 2 § 5.2). */
+  /** Entries that stay keep their health, running calls and sessions (spec 2 § 5.2). */
   updateFromPeer(peer: PeerRecord, nowMs: number): RegistryDiff {
     const diff = { added: [] as CapabilityEntry[], removed: [] as CapabilityEntry[], updated: [] as CapabilityEntry[] }
     const refused: RefusedCapability[] = []
@@ -162,7 +174,7 @@ export class CapabilityRegistry {
     instanceId?: string
   }): CapabilityEntry | undefined {
     const { instanceId: instance = computeInstanceId({}) } = identity
-    return this.#byKey.get(entryKey({ ...identity, instanceId: instance }))
+    return this.#byKey.get(toCapabilityEntryKey({ ...identity, instanceId: instance }))
   }
 
   all(): readonly CapabilityEntry[] {
@@ -179,7 +191,7 @@ export class CapabilityRegistry {
     return this.#offers
   }
 
-  /** The same of one node alone. */
+  /** The same for one node. */
   offersOf(nodeId: string): readonly Offer[] {
     const names = new Set([...(this.#byNode.get(nodeId) ?? [])].map((entry) => entry.offer.name))
     return [...names].toSorted().flatMap((name) => this.offer(name, undefined, nodeId) ?? [])
@@ -191,7 +203,7 @@ export class CapabilityRegistry {
     return this.#contracts.get(name) ?? EMPTY_CONTRACT_GROUP
   }
 
-  /** Whoever holds a contract of the name has its providers as they are now. */
+  /** Updates the providers of a name's contracts, for callers that already hold one of them. */
   regroup(name: CapabilityName): void {
     if (this.#regroup.size === 0 || !this.#regroup.delete(name)) return
     const grouped = groupContracts(this.named(name), this.#contracts.get(name)?.contracts ?? [])
@@ -207,8 +219,8 @@ export class CapabilityRegistry {
   }
 
   /**
-   * The offer that faces show for a name, or the one of the version and node asked for. Where that node does not offer
-   * it, the node is ignored: the call will be refused, and is recorded as what it would have been.
+   * The offer that faces show for a name, or the one of the requested version and node. Where that node does not offer
+   * it, the node is ignored: the call will be refused, and is recorded with the other offer.
    */
   offer(name: CapabilityName, versionReq?: CapabilityVersion, nodeId?: string): Offer | undefined {
     const { contracts } = this.contracts(name)
@@ -223,7 +235,7 @@ export class CapabilityRegistry {
     return fitting[0]?.offer
   }
 
-  /** Under an address of ours nobody reads another node's resource, whatever name that has. */
+  /** A resource of another node is not listed under an address of this node, whatever its name. */
   #listed(): readonly Offer[] {
     const ours = new Set(this.allLocal().flatMap(({ offer }) => addressOf(offer) ?? []))
     return [...this.#byName.keys()]
@@ -233,7 +245,7 @@ export class CapabilityRegistry {
   }
 
   #believable(peer: PeerRecord): readonly PeerCapability[] {
-    // Nobody else speaks for this node, and nobody speaks for a third one.
+    // A peer may speak neither for this node nor for a third one.
     if (peer.nodeId === this.#nodeId || peer.manifest.nodeId !== peer.nodeId) return []
     return peer.manifest.capabilities.slice(0, MAX_PEER_CAPABILITIES)
   }
@@ -244,7 +256,7 @@ export class CapabilityRegistry {
     nowMs: number,
   ): Result<{ entry: CapabilityEntry; change: RegistryChange | undefined }, Fault> {
     const { name, version, instanceId: instance } = capability
-    const known = this.#byKey.get(entryKey({ nodeId: peer.nodeId, name, version, instanceId: instance }))
+    const known = this.#byKey.get(toCapabilityEntryKey({ nodeId: peer.nodeId, name, version, instanceId: instance }))
     if (known !== undefined && isSameAnnouncement(known.announced, capability)) {
       known.endpoint = peer.endpoint
       known.lastSeenMs = nowMs
@@ -257,10 +269,10 @@ export class CapabilityRegistry {
     if (!checked.ok) return checked
     const identity = { nodeId: peer.nodeId, instanceId: instance, isLocal: false, owner: peer.nodeId }
     const entry = known ?? new CapabilityEntry({ ...identity, offer, lastSeenMs: nowMs })
-    const before = known === undefined ? undefined : contractKey(known)
+    const before = known === undefined ? undefined : toContractKey(known)
     entry.offer = offer
     entry.announced = capability
-    if (before !== contractKey(entry)) entry.contract = undefined
+    if (before !== toContractKey(entry)) entry.contract = undefined
     entry.endpoint = peer.endpoint
     entry.lastSeenMs = nowMs
     if (known === undefined) this.#add(entry)
@@ -295,7 +307,7 @@ export class CapabilityRegistry {
   }
 }
 
-/** Schemas are named by their hash, so only whether they have come yet matters. */
+/** Schemas are identified by their hash, so only whether they have arrived matters. */
 function isSameAnnouncement(before: PeerCapability | undefined, now: PeerCapability): boolean {
   if (before === undefined || before === now) return before === now
   const { schemas: schemasBefore, ...factsBefore } = before
@@ -308,9 +320,9 @@ function addressOf({ face }: Offer): string | undefined {
   return face.kind === 'resource' ? face.uri : undefined
 }
 
-/** In the words of the node that was asked for, and as strict as its name is everywhere. */
+/** The requested node's own offer, with the strictest effect that any provider of the name demands. */
 function shownOffer({ offer }: CapabilityEntry, { offer: agreed }: CapabilityContract): Offer {
-  if (offer.effect === agreed.effect && offer.secrets?.length === agreed.secrets?.length) return offer
+  if (isAsStrictAs(offer, agreed)) return offer
   const { effect, secrets } = agreed
-  return raiseOffer(offer, secrets === undefined ? { effect } : { effect, secrets })
+  return raiseOfferRequirements(offer, secrets === undefined ? { effect } : { effect, secrets })
 }

@@ -1,14 +1,15 @@
 /**
- * Elsewhere: what another node lets wait for a person, or cannot do because its own records are in trouble. The caller
- * asked here, and has to hear where the person is asked, and whose disk to look at.
+ * Remote fault: names the node in a fault that came from another node, such as a call that waits for a person's
+ * approval there, or a ledger there that cannot be written. The caller asked here and has to learn on which node to
+ * look.
  */
 import type { Fault } from '../core/fault.ts'
 
-/** The audit's word. From here it is `internal`, from another node a far end that failed. */
+/** The audit's error code. For this node it is an internal fault, from another node a failed far end. */
 const UNRECORDED = 'LEDGER_UNAVAILABLE'
 
-/** With the node's id, and what people call it. Of several nodes on the way it is the last one that is meant. */
-export function annotateWithNode(fault: Fault, node: { readonly id: string; readonly name: string }): Fault {
+/** Adds the node's id and name. Of several nodes on the way it is the last one. */
+export function addNodeToFault(fault: Fault, node: { readonly id: string; readonly name: string }): Fault {
   const isUnrecorded = fault.kind === 'failed' && fault.code === UNRECORDED
   if (!isUnrecorded && fault.kind !== 'approval-required') return fault
   if (typeof fault.details?.['node'] === 'string') return fault

@@ -8,7 +8,7 @@ import type { Call, Outcome } from './call.ts'
 import type { Offer, UnaryHandler } from './capability.ts'
 import type { RemoteProvider } from './peer.ts'
 import { describeOwnCapability } from './peer.ts'
-import { isSafeToRetry, RetryBudget } from './dispatch.ts'
+import { isSafeToRetry, RetryBudget } from './call-dispatcher.ts'
 
 /** As a transport gives it: `busy` and `offline` come from whoever stands before the handler. */
 function fault(kind: FaultKind, facts = {}): Outcome {
@@ -300,6 +300,16 @@ describe('hedging', () => {
     held[2]?.finish(reply('third'))
     expect(await answer).toMatchObject(reply('third'))
     expect(bus.stats()).toMatchObject({ inFlight: 0, hedges: 1, retries: 1 })
+  })
+
+  it('asks neither of the two again when there is nobody else', async () => {
+    const { bus, held, pass } = await slowVillage(true)
+    const answer = ask(bus)
+    await pass(10)
+    for (const { finish } of held) finish(fault('internal'))
+    expect(await answer).toMatchObject(fault('internal'))
+    expect(held.map(({ nodeId }) => nodeId).toSorted()).toEqual(['b', 'c'])
+    expect(bus.stats()).toMatchObject({ inFlight: 0, hedges: 1, retries: 0 })
   })
 
   it('waits for the other one when the quicker answer is a failure', async () => {

@@ -3,10 +3,10 @@ import { answering, callOf, echo, node, offered } from '../../test/bus-village.t
 import type { NodeOptions } from '../../test/bus-village.ts'
 import type { CapabilityBus } from './bus.ts'
 import type { Offer } from './capability.ts'
-import type { CapabilityEntry } from './entry.ts'
+import type { CapabilityEntry } from './capability-entry.ts'
 import { describeOwnCapability } from './peer.ts'
-import { scoreBySpecification } from './strategy.ts'
-import { LiveTicket } from './ticket.ts'
+import { scoreBySpecification } from './routing-strategy.ts'
+import { RunningCallTicket } from './call-ticket.ts'
 
 /** Node `a`, which may offer `llm.chat` itself, and peers that do. */
 function village(
@@ -250,7 +250,7 @@ describe('the peak-ewma strategy', () => {
     bus.registerCapability(answering({ name: 'x.other' }, echo))
     const call = callOf('llm.chat')
     const contract = bus.router.resolve(call, 0)
-    const ticket = new LiveTicket({ contract, startedMs: 0, deadlineMs: 1_000, isHurried: false })
+    const ticket = new RunningCallTicket({ contract, startedMs: 0, deadlineMs: 1_000, isHurried: false })
     expect(bus.router.route({ ...call, ticket, capability: 'x.other' }, 0)?.offer.name).toBe('x.other')
     expect(bus.router.route({ ...call, ticket }, 0)?.offer.name).toBe('llm.chat')
   })
@@ -307,6 +307,14 @@ describe('what acts on its own house', () => {
       details: { alt_nodes: ['b', 'c'] },
     })
     expect(bus.router.route(callOf('llm.chat', { node: 'c' }), 0)?.nodeId).toBe('c')
+  })
+
+  it('does not wait at one of several others, either, when all of them are full', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c'], facts: { ...bound, maxConcurrent: 1 } })
+    for (const nodeId of ['b', 'c']) at(nodeId).inFlight = 1
+    expect(bus.router.queueFor(callOf('llm.chat'), 0)).toBeUndefined()
+    expect(bus.router.queueFor(callOf('llm.chat', { node: 'c' }), 0)?.nodeId).toBe('c')
+    expect(bus.router.queueFor(callOf('llm.nobody'), 0)).toBeUndefined()
   })
 
   it('goes to the only other one without being told', () => {

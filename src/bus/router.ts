@@ -4,27 +4,28 @@
  *   name ─▶ contract (version, params, node, trust, hops) ─▶ available (slot, quarantine, freshness) ─▶ one of them
  *              │ nobody: not found, not permitted …              │ nobody: busy, quarantined, stale
  *
- * Synchronous from look to choice: nothing can change in between. With many providers it looks at a few of them, drawn
- * at random: what a call costs does not grow with their number.
+ * Synchronous from lookup to choice, so nothing can change in between. Of many providers it compares a few that are
+ * drawn at random, so that the cost of a call does not grow with their number.
  *
  * Pure: time and chance are arguments.
  */
 import type { Fault } from '../core/fault.ts'
-import { isProviderFull } from './admission.ts'
+import { isProviderFull } from './provider-queue.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Call } from './call.ts'
-import { contractHash } from './contract.ts'
+import type { CapabilityName } from './capability.ts'
+import { computeContractHash } from './contract.ts'
 import type { CapabilityContract } from './contract.ts'
-import { isProviderNodeAmbiguous, isEligible, isServedHere } from './eligible.ts'
-import type { RouteRequest } from './eligible.ts'
-import type { CapabilityEntry } from './entry.ts'
+import { isProviderNodeAmbiguous, isEligible, isServedHere } from './provider-eligibility.ts'
+import type { RouteRequest } from './provider-eligibility.ts'
+import type { CapabilityEntry } from './capability-entry.ts'
 import type { NodeDirectory } from './node-directory.ts'
 import { hasRefusedParams } from './refused-params.ts'
-import { explainNoProvider } from './refusal.ts'
+import { createNoProviderFault } from './no-provider-fault.ts'
 import type { CapabilityRegistry } from './registry.ts'
-import { StickySessions } from './sticky.ts'
-import { chooseProvider } from './strategy.ts'
-import { LiveTicket } from './ticket.ts'
+import { StickySessions } from './sticky-sessions.ts'
+import { chooseProvider } from './routing-strategy.ts'
+import { RunningCallTicket } from './call-ticket.ts'
 
 export interface RouterOptions {
   readonly registry: CapabilityRegistry
@@ -33,10 +34,10 @@ export interface RouterOptions {
   readonly random: () => number
 }
 
-/** Who shall not get the call this time, e.g. because it was tried there. */
+/** Whether a provider is excluded this time, e.g. because it was already tried. */
 type LeftOut = (entry: CapabilityEntry) => boolean
 
-/** As many are compared with each other; with more, the better of two hardly gets better. */
+/** How many providers are compared; more would hardly improve the choice. */
 const MAX_COMPARED = 16
 
 export class CapabilityRouter {
@@ -55,9 +56,16 @@ export class CapabilityRouter {
     this.#freshnessMs = config.freshnessSeconds * 1_000
   }
 
+  /** Where a name has one contract, and only this node serves it, every call of that name is about that one. */
+  soleContract(name: CapabilityName): CapabilityContract | undefined {
+    const { contracts } = this.#registry.contracts(name)
+    const [first] = contracts
+    return contracts.length === 1 && first?.entries.length === first?.localCount ? first : undefined
+  }
+
   /**
-   * The one contract that a call is about: its session's, else the first in the order that faces show which has a
-   * provider for it. Where nobody has, still one, so that the call is recorded as what it would have been.
+   * The one contract that a call is about: that of its session, else the first in the listed order that has a provider
+   * for it. Where there is no provider, still one contract, so that the call is recorded with it.
    */
   resolve(request: RouteRequest, nowMs: number): CapabilityContract | undefined {
     const { contracts } = this.#registry.contracts(request.capability)
@@ -101,7 +109,9 @@ export class CapabilityRouter {
     )
   }
 
-  /** When the first of those that asked to be left alone takes calls again; `undefined` when that is not the reason. */
+  /**
+   * When the first provider that asked to be left alone takes calls again; `undefined` where that is not the reason.
+   */
   freeAtMs(call: Call, nowMs: number): number | undefined {
     const contract = this.#contractOf(call, nowMs)
     const resting = contract
@@ -131,7 +141,7 @@ export class CapabilityRouter {
     this.sticky.release(sessionId)
   }
 
-  /** Why a provider gets no calls now, whatever is asked of it; `undefined` when it could take one. */
+  /** Why a provider takes no calls now, whatever the call is; `undefined` when it could take one. */
   blockedBy(entry: CapabilityEntry, nowMs: number): 'busy' | 'quarantined' | 'stale' | undefined {
     if (this.#isStale(entry, nowMs)) return 'stale'
     if (entry.health.isQuarantined(nowMs)) return 'quarantined'
@@ -139,8 +149,8 @@ export class CapabilityRouter {
   }
 
   #contractOf(call: Call, nowMs: number): CapabilityContract | undefined {
-    const resolved = call.ticket instanceof LiveTicket ? call.ticket.contract : undefined
-    // A call that was made out of another one has its ticket, and is about something else.
+    const resolved = call.ticket instanceof RunningCallTicket ? call.ticket.contract : undefined
+    // A nested call carries its parent's ticket but is about another capability.
     if (resolved?.offer.name !== call.capability) return this.resolve(call, nowMs)
     this.#registry.regroup(call.capability)
     return resolved
@@ -148,7 +158,7 @@ export class CapabilityRouter {
 
   #explain(request: RouteRequest, contract: CapabilityContract | undefined, nowMs: number): Fault {
     const named = this.#registry.contracts(request.capability)
-    return explainNoProvider(request, {
+    return createNoProviderFault(request, {
       named: this.#registry.named(request.capability),
       eligible: (contract?.placedOn(request.node) ?? []).filter((entry) => isEligible(entry, request)),
       ambiguous:
@@ -161,7 +171,7 @@ export class CapabilityRouter {
     })
   }
 
-  /** Whom the request's session talks to, where it is still there and may be asked. */
+  /** The provider of the request's session, if it still exists and may be called. */
   #boundEntry(request: RouteRequest, nowMs: number): CapabilityEntry | undefined {
     if (request.sessionId === undefined) return undefined
     const bound = this.sticky.bound(request.sessionId, request.capability, nowMs)
@@ -179,7 +189,7 @@ export class CapabilityRouter {
       return isLeftOut?.(only) === true || this.#isAmbiguous(call, contract) ? undefined : only
     if (this.#isAmbiguous(call, contract)) return undefined
     const isCandidate: LeftOut = (entry) => isLeftOut?.(entry) !== true && this.#isViable(entry, call, nowMs)
-    // The first call after a quarantine goes to the one that was in it, or it would never be heard of again.
+    // The first call after a quarantine goes to the provider that was in it, or it would never be tried again.
     for (const entry of contract.ejected) if (entry.health.isProbeDue(nowMs) && isCandidate(entry)) return entry
     const candidates = this.#some(call, contract, isCandidate)
     const unrefused = candidates.filter((entry) => !hasRefusedParams(entry, call.body, nowMs))
@@ -194,8 +204,8 @@ export class CapabilityRouter {
   }
 
   /**
-   * All that pass, or enough of them from a random place on. What acts on this node's own things stays here, however
-   * busy it is. The formula of spec 2 compares everybody.
+   * All providers that pass, or enough of them starting at a random place. A capability that is bound to this node
+   * stays here, however busy it is. The formula of spec 2 compares all providers.
    */
   #some(call: Call, contract: CapabilityContract, passes: LeftOut): readonly CapabilityEntry[] {
     const { localCount, isBoundToNode } = contract
@@ -216,8 +226,8 @@ export class CapabilityRouter {
   }
 
   /**
-   * At most half of those that are there are left alone. When the others have gone, whoever's quarantine ends first is
-   * let back: there is nobody to go to instead.
+   * At most half of the present providers are in quarantine. When the others have gone, the one whose quarantine ends
+   * first is used again, because no other could serve the call.
    */
   #letBack(
     call: Call,
@@ -225,7 +235,7 @@ export class CapabilityRouter {
     { nowMs, isLeftOut }: { readonly nowMs: number; readonly isLeftOut: LeftOut | undefined },
   ): CapabilityEntry | undefined {
     if (contract.ejected.size === 0) return undefined
-    // That a caller wants this one does not make it the only one.
+    // Pinning a provider does not make it the only one of its contract.
     const anywhere = { ...call, node: undefined }
     const present = contract.entries.filter((entry) => isEligible(entry, anywhere) && !this.#isStale(entry, nowMs))
     const leftAlone = present.filter(({ health }) => health.isEjected())
@@ -251,9 +261,9 @@ export class CapabilityRouter {
   }
 }
 
-/** A caller on another node says by its hash which contract it has checked its arguments against. */
+/** A caller on another node names by its hash the contract that it validated its arguments against. */
 function isMeant({ entries: [entry] }: CapabilityContract, { schemaHash }: RouteRequest): boolean {
-  return schemaHash === undefined || (entry !== undefined && contractHash(entry) === schemaHash)
+  return schemaHash === undefined || (entry !== undefined && computeContractHash(entry) === schemaHash)
 }
 
 function nodesOf(request: RouteRequest, contracts: readonly CapabilityContract[]): readonly string[] {

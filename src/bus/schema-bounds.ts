@@ -1,22 +1,22 @@
 /**
- * Schema bounds: what a stranger's JSON Schema may not do to us, before any of it is compiled.
+ * Schema bounds: limits that a device's JSON Schema must keep before any of it is compiled.
  *
  * Ajv turns a schema into code. Size and depth bound that code; references stay inside the schema, so that no schema
- * can fetch or be confused with another one's parts; patterns must at least be regular expressions (pattern.ts bounds
+ * can fetch or be confused with another one's parts; patterns must at least be regular expressions (bounded-pattern.ts bounds
  * how long they run).
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonSchema } from './capability.ts'
-import { explainWrongPattern } from './pattern.ts'
+import { explainInvalidPattern } from './bounded-pattern.ts'
 
 const MAX_NODES = 4_000
 const MAX_DEPTH = 48
 const MAX_TEXT = 128 * 1_024
 
-/** 2020-12 is MCP's default. Draft-07 is what older firmware names; what it shares with 2020-12 is all that we take. */
+/** 2020-12 is MCP's default. Older firmware names Draft-07; only what it shares with 2020-12 is accepted. */
 const DIALECT = /^https?:\/\/json-schema\.org\/(?:draft\/2020-12|draft-07)\/schema#?$/
 
-/** Their values are data, not schemas. */
+/** Keywords whose values are data, not schemas. */
 const DATA_KEYWORDS: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
 
 interface Walk {
@@ -26,7 +26,7 @@ interface Walk {
   anchors?: ReadonlySet<string>
 }
 
-/** A sentence about the first thing that is wrong, or `undefined`. */
+/** A sentence about the first violation, or `undefined`. */
 export function explainSchemaBoundsViolation(schema: JsonSchema): string | undefined {
   const dialect = schema['$schema']
   if (dialect !== undefined && !(typeof dialect === 'string' && DIALECT.test(dialect)))
@@ -55,10 +55,10 @@ function wrongKeyword(key: string, part: unknown, { walk, depth }: { walk: Walk;
   if (key === '$id' && depth > 0 && typeof part === 'string') return 'a part of it has an $id of its own'
   if ((key === '$ref' || key === '$dynamicRef') && typeof part === 'string')
     return resolves(walk, part) ? undefined : `its reference ${JSON.stringify(part)} leads nowhere inside it`
-  if (key === 'pattern' && typeof part === 'string') return explainWrongPattern(part)
+  if (key === 'pattern' && typeof part === 'string') return explainInvalidPattern(part)
   if (key === 'patternProperties' && isJsonObject(part))
     return Object.keys(part)
-      .map(explainWrongPattern)
+      .map(explainInvalidPattern)
       .find((wrong) => wrong !== undefined)
   return undefined
 }

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest'
 /** In a process that may open 64 files: first while it has all of them open, then when they are closed. */
 const SCRIPT = `
   import { closeSync, openSync } from 'node:fs'
-  import { validateRequest, checkReply } from ${JSON.stringify(new URL('schema.ts', import.meta.url).href)}
+  import { validateRequest, checkReplySchema } from ${JSON.stringify(new URL('schema.ts', import.meta.url).href)}
   const schema = { type: 'object', properties: { n: { type: 'number' } } }
   const offer = { name: 'x.y', version: [1, 0], params: {}, requestSchema: schema, responseSchema: schema }
   const tried = () => {
     try {
-      return [validateRequest(offer, { n: 1 }).ok, checkReply(offer, { data: { n: 1 } })?.message]
+      return [validateRequest(offer, { n: 1 }).ok, checkReplySchema(offer, { data: { n: 1 } })?.message]
     } catch (error) {
-      return [error.message, checkReply(offer, { data: { n: 1 } })?.message]
+      return [error.message, checkReplySchema(offer, { data: { n: 1 } })?.message]
     }
   }
   const open = []

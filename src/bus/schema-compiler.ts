@@ -1,16 +1,16 @@
 /**
  * Schema compiler: Ajv, loaded when the first schema needs it and not before (it takes 50 to 90 ms to load).
  *
- * Formats are annotations, as 2020-12 has it. Unknown keywords are let be: strangers have their own. References are not
+ * Formats are annotations, as 2020-12 has it. Unknown keywords are ignored: devices have their own. References are not
  * inlined, so that the code grows no faster than the schema.
  *
  * Pure, apart from being remembered.
  */
 import { createRequire } from 'node:module'
 import type { Ajv2020, Options, ValidateFunction } from 'ajv/dist/2020.js'
-import { thrownMessage } from '../core/thrown.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
 import type { JsonSchema } from './capability.ts'
-import { compileBoundedPattern } from './pattern.ts'
+import { compileBoundedPattern } from './bounded-pattern.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -23,11 +23,11 @@ const OPTIONS = {
   code: { regExp: Object.assign(compileBoundedPattern, { code: 'new RegExp' }) },
 } satisfies Options
 
-/** An instance keeps a little of everything it ever compiled; strangers come and go for years. */
+/** An Ajv instance keeps a little of everything that it ever compiled, and devices come and go for years. */
 const COMPILES_PER_INSTANCE = 1_000
 
-/** The compiler itself could not be loaded: that says nothing about any schema, and may be over in a moment. */
-export class CompilerMissing extends Error {}
+/** The compiler itself could not be loaded: that says nothing about the schema, and may succeed later. */
+export class SchemaCompilerMissingError extends Error {}
 
 type Instances = { checker?: Ajv2020; fast?: Ajv2020; thorough?: Ajv2020 }
 
@@ -49,12 +49,12 @@ export function compileSchema(schema: JsonSchema, mode: 'fast' | 'thorough'): Va
   try {
     return ajv.compile(own)
   } finally {
-    // Ajv would keep every schema for ever; ours are kept by schema.ts, which knows when to forget.
+    // Ajv would keep every schema for ever; schema.ts keeps ours and decides when to drop them.
     ajv.removeSchema(own)
   }
 }
 
-/** Without the names by which one stranger's schema could collide with another's. */
+/** Removes the names by which schemas of two devices could collide. */
 function anonymous(schema: JsonSchema): JsonSchema {
   const { $schema: _dialect, $id: _name, ...rest } = schema
   return rest
@@ -65,7 +65,7 @@ function load(options: Options): Ajv2020 {
   try {
     ajv = require('ajv/dist/2020.js') as typeof ajv
   } catch (error) {
-    throw new CompilerMissing(`what checks schemas could not be loaded (${thrownMessage(error)})`)
+    throw new SchemaCompilerMissingError(`what checks schemas could not be loaded (${readErrorMessage(error)})`)
   }
   return new ajv.Ajv2020(options)
 }

@@ -1,38 +1,38 @@
 /**
- * Schema cost: how often a checker may have to look at values because of one schema, found out before it is used.
+ * Schema cost: an upper bound of how often a validator visits values because of one schema, computed before it is used.
  *
  *   in place    what looks at the same value again: allOf, anyOf, oneOf, not, if, $ref       adds up
  *   below       what looks at a member or an item of it                                      once per level of the data
  *
  * Sixty definitions that each refer twice to the next one look at one value 2⁶⁰ times. The check itself counts its steps
- * as well (bounded-check.ts); this is for saying so when the capability is announced, and not when it is called.
+ * as well (bounded-validator.ts); this is for saying so when the capability is announced, and not when it is called.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { JsonSchema } from './capability.ts'
 
 const MAX_LOOKS = 100_000
-/** Levels of data that are counted through: deeper answers are rare, and run into the check's own limit. */
+/** Levels of data that are counted: deeper answers are rare and reach the validator's own limit. */
 const LEVELS = 12
-/** Longer chains in place, each once, than any schema has that was written to be read. */
+/** A longer chain of references on one value than any schema that was written by hand has. */
 const MAX_CHAIN = 128
 
 const IN_PLACE_LISTS = ['allOf', 'anyOf', 'oneOf'] as const
 const IN_PLACE = ['not', 'if', 'then', 'else'] as const
 const NOTHING: readonly Part[] = []
-/** Stands where looks are being counted: whoever comes back there goes in a circle. */
+/** Marks a part whose visits are being counted: meeting it again means a cycle. */
 const OPEN = -1
 
-/** One object of a schema, with whom it asks about what. */
+/** One object of a schema, with the parts that it applies to the same value, to items and to members. */
 interface Part {
   readonly inPlace: readonly Part[]
-  /** About an item: the dearest of the first, and all of the second. */
+  /** For an item: the most expensive of the first list, and all of the second. */
   readonly items: readonly Part[]
   readonly everyItem: readonly Part[]
-  /** About a member, likewise. */
+  /** For a member, likewise. */
   readonly members: readonly Part[]
   readonly everyMember: readonly Part[]
-  /** Looks at an array or an object with so many levels below it, where that is known. */
+  /** Visits of an array or an object with so many levels below it, where that is known. */
   readonly array: (number | undefined)[]
   readonly object: (number | undefined)[]
 }
@@ -40,7 +40,7 @@ interface Part {
 class CostRefusal extends Error {}
 
 /** A sentence about why it is too costly, or `undefined`. */
-export function checkCost(schema: JsonSchema): string | undefined {
+export function checkSchemaCost(schema: JsonSchema): string | undefined {
   const root = schema as JsonObject
   try {
     const part = partOf(root, root, new Map())
@@ -77,7 +77,7 @@ function countLooks(part: Part, levels: number, chain: number): void {
   part.object[levels] = object
 }
 
-/** Others are other values, and are counted by the size of the data. */
+/** Other items are other values, and are counted by the size of the data. */
 function dearest(parts: readonly Part[], levels: number): number {
   let most = 0
   for (const part of parts) {
@@ -96,7 +96,7 @@ function total(parts: readonly Part[], levels: number): number {
   return all
 }
 
-/** Parts are made before those that they ask: a schema may refer to what it is inside of. */
+/** A part is created before those that it refers to: a schema may refer to itself. */
 function partOf(schema: JsonObject, root: JsonObject, known: Map<JsonObject, Part>): Part {
   const made = known.get(schema)
   if (made !== undefined) return made
@@ -115,7 +115,7 @@ function partOf(schema: JsonObject, root: JsonObject, known: Map<JsonObject, Par
   part.items = parts([...asList(schema['prefixItems']), schema['items']])
   part.everyItem = parts([schema['contains']])
   part.members = parts([...valuesIn(schema['properties']), schema['additionalProperties']])
-  // Every pattern may fit the same name.
+  // Every pattern may match the same name.
   part.everyMember = parts([...valuesIn(schema['patternProperties']), schema['propertyNames']])
   return part
 }
@@ -131,7 +131,7 @@ export function resolveSchemaReference(root: JsonObject, reference: Json | undef
   return definitions[name]
 }
 
-/** A JSON Pointer's step in a URI fragment (RFC 6901 § 6). */
+/** One token of a JSON Pointer in a URI fragment (RFC 6901 § 6). */
 function definitionName(step: string): string | undefined {
   try {
     return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { offered } from '../../test/bus-village.ts'
 import type { JsonSchema, CapabilityVersion } from './capability.ts'
-import { computeInstanceId, schemaHash, schemaHashInput } from './schema-hash.ts'
+import { computeInstanceId, computeSchemaHash, encodeSchemaHashInput } from './schema-hash.ts'
 
 interface Vector {
   readonly about: string
@@ -32,16 +32,16 @@ describe('schema hash', () => {
       responseSchema: contract.response_schema ?? undefined,
       streamSchema: contract.stream_schema ?? undefined,
     }
-    expect(schemaHashInput(descriptor)).toBe(canonical)
+    expect(encodeSchemaHashInput(descriptor)).toBe(canonical)
     expect(Buffer.byteLength(canonical)).toBe(canonicalBytes)
-    expect(schemaHash(descriptor)).toBe(hash)
+    expect(computeSchemaHash(descriptor)).toBe(hash)
   })
 
   // test_schema_hash_stable_across_runs
   it('schema hash stable across runs', () => {
     const offer = offered({ name: 'echo.say', requestSchema: {}, responseSchema: undefined })
-    expect(schemaHash(offer)).toBe(vectors[0]?.hash)
-    expect(schemaHash({ ...offer })).toBe(schemaHash(offer))
+    expect(computeSchemaHash(offer)).toBe(vectors[0]?.hash)
+    expect(computeSchemaHash({ ...offer })).toBe(computeSchemaHash(offer))
   })
 
   // test_schema_hash_changes_on_schema_change
@@ -54,20 +54,20 @@ describe('schema hash', () => {
       { ...base, responseSchema: undefined },
       { ...base, streamSchema: {} },
     ]
-    expect(new Set([base, ...changed].map(schemaHash)).size).toBe(6)
+    expect(new Set([base, ...changed].map(computeSchemaHash)).size).toBe(6)
   })
 
   it('does not depend on params, trust, limits or timeouts', () => {
     const base = offered({ name: 'echo.say' })
     const limits = { params: { model: 'm' }, trustRequired: 'self', maxConcurrent: 1, timeoutSeconds: 1 } as const
-    expect(schemaHash(offered({ name: 'echo.say', idempotent: false, ...limits }))).toBe(schemaHash(base))
+    expect(computeSchemaHash(offered({ name: 'echo.say', idempotent: false, ...limits }))).toBe(computeSchemaHash(base))
   })
 
   it('does not depend on the order of keys', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 6 }), (schema) => {
         const turned = Object.fromEntries(Object.entries(schema).toReversed())
-        const of = (requestSchema: JsonSchema): string => schemaHash(offered({ name: 'x', requestSchema }))
+        const of = (requestSchema: JsonSchema): string => computeSchemaHash(offered({ name: 'x', requestSchema }))
         expect(of(turned)).toBe(of(schema))
       }),
     )

@@ -1,5 +1,5 @@
 /**
- * Schema hash: the name of a contract. Two nodes with the same hash speak of the same thing.
+ * Schema hash: identifies a contract. Two nodes with the same hash mean the same contract.
  *
  *   'blake3:' + hex( BLAKE3( RFC 8785 of { name, version: "X.Y", request_schema, response_schema, stream_schema } ) )
  *
@@ -17,8 +17,8 @@ type Contract = Pick<CapabilityDescriptor, 'name' | 'version' | 'requestSchema' 
 
 const known = new WeakMap<Contract, string>()
 
-/** The bytes that are hashed, for whoever wants to check with another implementation. */
-export function schemaHashInput(contract: Contract): string {
+/** The bytes that are hashed, for checking with another implementation. */
+export function encodeSchemaHashInput(contract: Contract): string {
   return canonicalJson({
     name: contract.name,
     version: formatCapabilityVersion(contract.version),
@@ -28,17 +28,19 @@ export function schemaHashInput(contract: Contract): string {
   })
 }
 
-/** Remembered per object: descriptors do not change once made. */
-export function schemaHash(contract: Contract): string {
+/** Cached per object: descriptors do not change once they are made. */
+export function computeSchemaHash(contract: Contract): string {
   let hash = known.get(contract)
   if (hash === undefined) {
-    hash = `blake3:${toHex(blake3(toUtf8(schemaHashInput(contract))))}`
+    hash = `blake3:${toHex(blake3(toUtf8(encodeSchemaHashInput(contract))))}`
     known.set(contract, hash)
   }
   return hash
 }
 
-/** For an offer of another node, whose schemas are rebuilt here: its contract is called what that node calls it. */
+/**
+ * For an offer of another node, whose schemas are rebuilt here: its contract keeps the hash that the node announced.
+ */
 export function setAnnouncedSchemaHash(offer: Contract, hash: string): void {
   known.set(offer, hash)
 }
@@ -48,8 +50,8 @@ const NO_PARAMS_ID = 'default'
 const knownIds = new WeakMap<JsonObject, string>()
 
 /**
- * Tells instances of one capability on one node apart: a short hash of their params. Remembered as well: a device that
- * comes back offers what it offered before, and each of its tools asks for this three times.
+ * Tells instances of one capability on one node apart: a short hash of their params. Cached, because a device that
+ * reconnects offers the same tools again and each of them needs this three times.
  */
 export function computeInstanceId(params: JsonObject): string {
   if (Object.keys(params).length === 0) return NO_PARAMS_ID

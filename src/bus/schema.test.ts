@@ -4,9 +4,9 @@ import { z } from 'zod'
 import { answering, echo, ME, node, offered, reply, streaming } from '../../test/bus-village.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { JsonSchema, Offer } from './capability.ts'
-import { busFamily } from './family.ts'
-import { schemaHash } from './schema-hash.ts'
-import { checkSchemas, validateRequest, checkReply } from './schema.ts'
+import { busFamily } from './bus-family.ts'
+import { computeSchemaHash } from './schema-hash.ts'
+import { checkOfferSchemas, validateRequest, checkReplySchema } from './schema.ts'
 import { defineTool } from './capability-definition.ts'
 
 const ADD: JsonSchema = {
@@ -19,7 +19,7 @@ const ADD: JsonSchema = {
 const INSIDE = { path: ['inside', 'x'], message: 'must be number', code: 'type' }
 
 function refusalOf(requestSchema: JsonSchema): string | undefined {
-  const checked = checkSchemas(offered({ name: 'x.y', requestSchema }))
+  const checked = checkOfferSchemas(offered({ name: 'x.y', requestSchema }))
   if (checked.ok) return undefined
   expect(checked.fault.code).toBe('schema_invalid')
   return checked.fault.message
@@ -111,7 +111,7 @@ describe('requests', () => {
         code: 'schema_mismatch',
         message: expect.stringContaining('math.add') as string,
         details: {
-          schema_hash_expected: schemaHash(offer),
+          schema_hash_expected: computeSchemaHash(offer),
           issues: [
             { path: ['b'], message: "must have required property 'b'", code: 'required' },
             { path: ['c'], message: 'must NOT have additional properties', code: 'additionalProperties' },
@@ -209,7 +209,7 @@ describe('requests', () => {
     expect(validateRequest(own, { level: 'x' })).toMatchObject({
       fault: {
         code: 'schema_mismatch',
-        details: { issues: [{ path: ['level'] }], schema_hash_expected: schemaHash(own) },
+        details: { issues: [{ path: ['level'] }], schema_hash_expected: computeSchemaHash(own) },
       },
     })
   })
@@ -237,13 +237,16 @@ describe('answers', () => {
       effect: 'reads',
       family: busFamily,
     })
-    expect(checkReply(offer, { data: { celsius: 20.5 } })).toBeUndefined()
-    expect(checkReply(offer, { data: { celsius: '20.5' } })).toMatchObject({ kind: 'internal', code: 'internal_error' })
+    expect(checkReplySchema(offer, { data: { celsius: 20.5 } })).toBeUndefined()
+    expect(checkReplySchema(offer, { data: { celsius: '20.5' } })).toMatchObject({
+      kind: 'internal',
+      code: 'internal_error',
+    })
   })
 
   it('a question back is not an answer yet', () => {
     const offer = offered({ name: 'x.y', responseSchema: { type: 'number' } })
-    expect(checkReply(offer, { data: null, inputRequired: { requests: {} } })).toBeUndefined()
+    expect(checkReplySchema(offer, { data: null, inputRequired: { requests: {} } })).toBeUndefined()
   })
 
   it('a frame that does not fit ends the stream, and the provider with it', async () => {

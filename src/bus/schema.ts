@@ -1,9 +1,9 @@
 /**
- * Schema: what goes into a capability and what comes out of it, checked against its contract.
+ * Schema: validates what goes into a capability and what comes out of it against its contract.
  *
  * A contract of this node is checked once when it is registered and compiled once per schema hash, when it is first
  * needed; tools' schemas that come out of Zod are well-formed by construction. Another node's contract was rebuilt when
- * it came (stranger-contract.ts) and is evaluated in bounded steps, never compiled.
+ * it came (untrusted-peer-schemas.ts) and is evaluated in bounded steps, never compiled.
  *
  * Pure, apart from remembering what was compiled.
  */
@@ -15,18 +15,18 @@ import type { Result } from '../core/result.ts'
 import type { StreamFrame, Reply } from './call.ts'
 import { formatCapabilityVersion } from './capability.ts'
 import type { CapabilityDescriptor, ArgumentIssue, JsonSchema, Offer } from './capability.ts'
-import { compileBoundedCheck } from './bounded-check.ts'
-import type { BoundedCheck } from './bounded-check.ts'
+import { compileBoundedValidator } from './bounded-validator.ts'
+import type { BoundedValidator } from './bounded-validator.ts'
 import { explainSchemaBoundsViolation } from './schema-bounds.ts'
-import { CompilerMissing, compileSchema, checkMetaSchema } from './schema-compiler.ts'
-import { schemaHash } from './schema-hash.ts'
+import { SchemaCompilerMissingError, compileSchema, checkMetaSchema } from './schema-compiler.ts'
+import { computeSchemaHash } from './schema-hash.ts'
 import { isLocallyDefinedOffer } from './capability-definition.ts'
 
 type Part = 'requestSchema' | 'responseSchema' | 'streamSchema'
 
 type Check = ValidateFunction | Error
 
-/** What is compiled so far. `thorough` is the request schema once more, for explaining refusals. */
+/** The compiled validators of a contract. `thorough` is the request schema once more, for explaining refusals. */
 interface Contract {
   requestSchema: Check | undefined
   responseSchema: Check | undefined
@@ -36,7 +36,7 @@ interface Contract {
 
 const PARTS: readonly Part[] = ['requestSchema', 'responseSchema', 'streamSchema']
 
-/** By hash, so that a thousand nodes with one contract share its validators; oldest forgotten first. */
+/** By hash, so that a thousand nodes with one contract share its validators; the oldest are dropped first. */
 const contracts = new Map<string, Contract>()
 const MAX_CONTRACTS = 2_048
 const contractOfOffer = new WeakMap<Offer, Contract>()
@@ -49,11 +49,13 @@ const NOTHING_COMPILED: Contract = {
 }
 
 const MAX_ISSUES = 20
-/** Larger bodies are refused with their first error only: collecting all of them would be work for an attacker. */
+/**
+ * Larger bodies are refused with their first error only: collecting all of them would help an attacker to cause work.
+ */
 const MAX_EXPLAINED_BYTES = 64 * 1_024
 
-/** Spec 2 § 3.2: a capability whose schemas are no schemas cannot be registered. */
-export function checkSchemas(offer: Offer): Result<void, Fault> {
+/** Spec 2 § 3.2: a capability whose schemas are invalid cannot be registered. */
+export function checkOfferSchemas(offer: Offer): Result<void, Fault> {
   if (isLocallyDefinedOffer(offer) || offer.isFromPeer === true) return ok(undefined)
   for (const part of PARTS) {
     const schema = offer[part]
@@ -64,18 +66,20 @@ export function checkSchemas(offer: Offer): Result<void, Fault> {
 }
 
 /**
- * The chain's validate stage. The value is the body to go on with: the same one, or one with defaults filled in and
- * without what was not given.
+ * The chain's validate stage. The value is the body to continue with: the same one, or one with defaults filled in and
+ * without arguments that were null.
  */
 export function validateRequest(offer: Offer, body: JsonObject): Result<JsonObject, Fault> {
   if (offer.isFromPeer === true) {
-    const accepted = acceptWithoutNulls((given) => fittingStrangers(offer, given), body)
+    const accepted = validateWithoutNullArguments((given) => fittingStrangers(offer, given), body)
     return accepted.ok ? accepted : fail(mismatch(offer, accepted.fault))
   }
   const check = offer.accept === undefined ? checkOf(offer, 'requestSchema') : undefined
-  if (check instanceof CompilerMissing) throw check
+  if (check instanceof SchemaCompilerMissingError) throw check
   if (check instanceof Error) return fail(schemaInvalid(offer, check.message))
-  const accepted = acceptWithoutNulls(offer.accept ?? ((given) => fitting(offer, given, check)), body)
+  // Nearly all of them.
+  if (check !== undefined && passes(check, body)) return ok(body)
+  const accepted = validateWithoutNullArguments(offer.accept ?? ((given) => fitting(offer, given, check)), body)
   return accepted.ok ? accepted : fail(mismatch(offer, accepted.fault))
 }
 
@@ -94,22 +98,22 @@ function fittingStrangers(offer: Offer, body: JsonObject): Result<JsonObject, re
   return fail([{ path: [], message: `cannot be checked, because ${verdict.why}`, code: 'cost' }])
 }
 
-const strangersChecks = new WeakMap<JsonSchema, BoundedCheck>()
+const strangersChecks = new WeakMap<JsonSchema, BoundedValidator>()
 
-function strangersCheck(schema: JsonSchema): BoundedCheck {
-  const check = strangersChecks.get(schema) ?? compileBoundedCheck(schema)
+function strangersCheck(schema: JsonSchema): BoundedValidator {
+  const check = strangersChecks.get(schema) ?? compileBoundedValidator(schema)
   strangersChecks.set(schema, check)
   return check
 }
 
 /** A provider's answer that does not fit its own contract is the provider's failure, never the caller's. */
-export function checkReply(offer: Offer, reply: Reply): Fault | undefined {
+export function checkReplySchema(offer: Offer, reply: Reply): Fault | undefined {
   if (reply.inputRequired !== undefined) return undefined
   return wrongAnswer(offer, 'responseSchema', reply.data)
 }
 
 /** Stream schemas describe the whole frame, `{ event, data }`, since what the data looks like depends on the event. */
-export function checkFrame(offer: Offer, frame: StreamFrame): Fault | undefined {
+export function checkFrameSchema(offer: Offer, frame: StreamFrame): Fault | undefined {
   return wrongAnswer(offer, 'streamSchema', frame)
 }
 
@@ -126,7 +130,7 @@ function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefine
   if (offer.isFromPeer === true) return wrongStrangersAnswer(offer, part, value)
   const check = checkOf(offer, part)
   if (check === undefined || (!(check instanceof Error) && passes(check, value))) return undefined
-  if (check instanceof CompilerMissing)
+  if (check instanceof SchemaCompilerMissingError)
     return {
       kind: 'internal',
       code: 'internal_error',
@@ -137,7 +141,7 @@ function wrongAnswer(offer: Offer, part: Part, value: unknown): Fault | undefine
 
 function contradiction(offer: Offer, part: Part, issues: readonly ArgumentIssue[]): Fault {
   return {
-    // A wrong answer of our own tool is our mistake; one of a device or a peer is the far end's.
+    // A wrong answer of our own tool is a bug; one of a device or a peer is a failure of the far end.
     kind: isLocallyDefinedOffer(offer) ? 'internal' : 'failed',
     code: 'internal_error',
     message: `${offer.name} answered something that its own contract does not allow (${WORDS[part]}). What it did, it did.`,
@@ -148,7 +152,7 @@ function contradiction(offer: Offer, part: Part, issues: readonly ArgumentIssue[
 function checkOf(offer: Offer, part: Part, mode: 'fast' | 'thorough' = 'fast'): Check | undefined {
   let contract = contractOfOffer.get(offer)
   if (contract === undefined) {
-    contract = contractByHash(schemaHash(offer))
+    contract = contractByHash(computeSchemaHash(offer))
     contractOfOffer.set(offer, contract)
   }
   const slot = mode === 'fast' ? part : 'thorough'
@@ -157,7 +161,7 @@ function checkOf(offer: Offer, part: Part, mode: 'fast' | 'thorough' = 'fast'): 
   const schema = offer[part]
   if (schema === undefined) return undefined
   const check = compiled(schema, mode)
-  if (!(check instanceof CompilerMissing)) contract[slot] = check
+  if (!(check instanceof SchemaCompilerMissingError)) contract[slot] = check
   return check
 }
 
@@ -169,16 +173,14 @@ function contractByHash(hash: string): Contract {
   return contract
 }
 
-/**
- * A thousand devices answer in the same form: the schema that their offers share is compiled for all of them at once.
- */
+/** A thousand devices answer in the same form: the schema that their offers share is compiled once for all. */
 const sharedChecks = new WeakMap<JsonSchema, Check>()
 
 function compiled(schema: JsonSchema, mode: 'fast' | 'thorough'): Check {
   const known = mode === 'fast' ? sharedChecks.get(schema) : undefined
   if (known !== undefined) return known
   const check = compiledAnew(schema, mode)
-  if (mode === 'fast' && !(check instanceof CompilerMissing)) sharedChecks.set(schema, check)
+  if (mode === 'fast' && !(check instanceof SchemaCompilerMissingError)) sharedChecks.set(schema, check)
   return check
 }
 
@@ -194,7 +196,7 @@ function passes(check: ValidateFunction, value: unknown): boolean {
   try {
     return check(value)
   } catch {
-    // A schema that refers to itself, or a value that is nested too deep for one, ends on the stack's limit.
+    // A recursive schema, or a value that is nested too deep, ends with a stack overflow, which is caught here.
     check.errors = [{ instancePath: '', keyword: 'depth', message: 'is nested too deep', params: {}, schemaPath: '#' }]
     return false
   }
@@ -240,7 +242,7 @@ function mismatch(offer: Offer, issues: readonly ArgumentIssue[]): Fault {
     message: `The arguments do not fit ${offer.name}: ${sentences.join('; ')}.`,
     details: {
       issues: issues.slice(0, MAX_ISSUES).map(issueJson),
-      schema_hash_expected: schemaHash(offer),
+      schema_hash_expected: computeSchemaHash(offer),
     },
   }
 }
@@ -265,7 +267,10 @@ type Accept = (body: JsonObject) => Result<JsonObject, readonly ArgumentIssue[]>
  * could have sent, checked like any other. Only arguments themselves: inside of one, `null` may be a wish, such as to
  * clear a field. What does not fit without its nulls either is refused as it was sent.
  */
-export function acceptWithoutNulls(accept: Accept, body: JsonObject): Result<JsonObject, readonly ArgumentIssue[]> {
+export function validateWithoutNullArguments(
+  accept: Accept,
+  body: JsonObject,
+): Result<JsonObject, readonly ArgumentIssue[]> {
   const asSent = accept(body)
   if (asSent.ok) return asSent
   const refused = new Set(asSent.fault.filter((issue) => isRefusedNull(issue, body)).map(({ path }) => path[0]))
@@ -274,7 +279,7 @@ export function acceptWithoutNulls(accept: Accept, body: JsonObject): Result<Jso
   return rest.ok ? rest : asSent
 }
 
-/** What a contract does not know at all stays refused, whatever its value. */
+/** An argument that the contract does not know stays refused, whatever its value. */
 function isRefusedNull({ path: [name, ...inside], code }: ArgumentIssue, body: JsonObject): boolean {
   return inside.length === 0 && typeof name === 'string' && body[name] === null && code !== 'additionalProperties'
 }

@@ -6,7 +6,7 @@ import type { Capability, Service } from './capability.ts'
 
 export interface ServiceDefinition extends Partial<Omit<Service, 'name' | 'capabilities'>> {
   readonly name: string
-  /** By default every name of theirs begins with the service's name and a dot. */
+  /** By default every name begins with the service's name and a dot. */
   readonly capabilities: readonly Capability[]
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { reply } from '../../test/bus-village.ts'
-import { DURATION_BUCKETS_MS, CallTally, UNKNOWN_CAPABILITY } from './trace.ts'
+import { DURATION_BUCKETS_MS, CallTally, UNKNOWN_CAPABILITY_LABEL } from './trace.ts'
 
 describe('tally', () => {
   it('puts a duration into the bucket whose bound it does not exceed', () => {
@@ -16,7 +16,7 @@ describe('tally', () => {
       tally.countTokens({ model: `m${count}` }, 1)
     }
     expect(tally.byCapability.size).toBe(5_001)
-    expect(tally.of(UNKNOWN_CAPABILITY).calls).toBe(1_000)
+    expect(tally.of(UNKNOWN_CAPABILITY_LABEL).calls).toBe(1_000)
     expect(tally.tokens.size).toBe(1_000)
   })
 })

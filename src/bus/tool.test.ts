@@ -2,9 +2,9 @@ import { createRequire } from 'node:module'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { collect, ME, node, reply } from '../../test/bus-village.ts'
-import { busFamily } from './family.ts'
+import { busFamily } from './bus-family.ts'
 import { ok } from '../core/result.ts'
-import { CALLS_ON, defineChange, defineTool, isLocallyDefinedOffer } from './capability-definition.ts'
+import { DELEGATING_STEPS, defineChange, defineTool, isLocallyDefinedOffer } from './capability-definition.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -61,7 +61,7 @@ describe('a tool of our own', () => {
       output: z.strictObject({}),
       effect: 'sensitive',
       family: busFamily,
-      ...CALLS_ON,
+      ...DELEGATING_STEPS,
       act: () => ok({ data: {} }),
     })
     expect(offer).toMatchObject({ trustRequired: 'trusted', idempotent: false, streamSchema: undefined })

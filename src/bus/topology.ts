@@ -5,7 +5,7 @@ import type { JsonObject } from '../core/json.ts'
 import { formatCapabilityVersion } from './capability.ts'
 import type { Effect, Stability } from './capability.ts'
 import type { ContractDisagreement } from './contract.ts'
-import type { CapabilityEntry } from './entry.ts'
+import type { CapabilityEntry } from './capability-entry.ts'
 import type { CapabilityRegistry } from './registry.ts'
 import type { CallTally, TraceBuffer } from './trace.ts'
 
@@ -36,7 +36,7 @@ export interface PeerView {
   readonly displayName: string | undefined
   readonly source: string | undefined
   readonly capabilities: number
-  /** How many of its offers are not taken, and the first of them with the reasons. */
+  /** How many of its offers were refused, and the first of them with the reasons. */
   readonly refused: number
   readonly refusedOffers: readonly RefusedCapabilityView[]
   readonly seenAgoMs: number
@@ -54,7 +54,7 @@ export interface TopologySnapshot {
   readonly capabilitiesLocal: readonly ProviderView[]
   readonly capabilitiesRemote: readonly ProviderView[]
   readonly inFlightTotal: number
-  /** Names whose providers do not agree on what they do: the strictest of them counts. */
+  /** Names whose providers disagree: the strictest of them counts. */
   readonly disagreements: readonly ContractDisagreement[]
 }
 
@@ -82,7 +82,7 @@ export function toProviderView(entry: CapabilityEntry, stickySessions: number, n
   }
 }
 
-/** Numbers since the start. */
+/** Counters since the start. */
 export interface BusStats {
   readonly calls: number
   readonly inFlight: number
@@ -92,7 +92,7 @@ export interface BusStats {
   readonly retries: number
   readonly hedges: number
   readonly quarantines: number
-  /** Providers that went on after their call was over. */
+  /** Providers that kept running after their call was over. */
   readonly cutOff: number
   readonly capabilities: readonly CapabilityStats[]
 }

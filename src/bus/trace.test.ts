@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { answering, callOf, echo, ME, node, offered, reply } from '../../test/bus-village.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import { isUlid } from '../core/ids.ts'
-import { requireTicket } from './ticket.ts'
+import { requireCallTicket } from './call-ticket.ts'
 import { TraceBuffer, TRACE_BUFFER_CAPACITY } from './trace.ts'
 
 describe('trace', () => {
@@ -10,7 +10,7 @@ describe('trace', () => {
     const trace = new TraceBuffer('a', manualClock())
     for (let count = 0; count < TRACE_BUFFER_CAPACITY + 500; count++) {
       const call = callOf('x.y', { traceId: `t${count}` })
-      trace.onCallEnd(call, requireTicket(call), reply(null))
+      trace.onCallEnd(call, requireCallTicket(call), reply(null))
     }
     expect(trace.recent(2).map(({ traceId }) => traceId)).toEqual(['t10499', 't10498'])
     const all = trace.recent(1_000_000)

@@ -2,7 +2,7 @@
  * Trace: the last 10,000 calls, with where they went, how they ended and what each stage took; and what is counted about
  * every call, in plain numbers, of which metrics and `stats` are made when somebody asks (spec 2 § 3.6).
  *
- * A ring whose slots are used again: recording a call makes no garbage once it has gone round.
+ * A ring buffer whose slots are reused: once it is full, recording a call allocates nothing.
  *
  * Pure: time comes from outside.
  */
@@ -10,10 +10,10 @@ import type { Clock } from '../core/clock.ts'
 import type { Call, Caller, CallChannel, Outcome } from './call.ts'
 import { formatCapabilityVersion } from './capability.ts'
 import type { CapabilityVersion } from './capability.ts'
-import type { LiveTicket } from './ticket.ts'
+import type { RunningCallTicket } from './call-ticket.ts'
 import type { JsonObject } from '../core/json.ts'
-import { toErrorCode } from './code.ts'
-import type { ErrorCode } from './code.ts'
+import { toErrorCode } from './error-code.ts'
+import type { ErrorCode } from './error-code.ts'
 
 export const TRACE_BUFFER_CAPACITY = 10_000
 const RUNNING = 'running'
@@ -33,7 +33,7 @@ export interface CallTraceEvent {
   readonly ms: number
   readonly tokensIn?: number
   readonly tokensOut?: number
-  /** From and to another node; nothing is on any wire for a call that stays here. */
+  /** Bytes from and to another node; 0 for a call that stays here. */
   readonly bytesIn: number
   readonly bytesOut: number
   readonly caller: string
@@ -44,11 +44,13 @@ export interface CallTraceEvent {
   readonly stages: Readonly<Record<string, number>>
 }
 
-/** The event as it is kept: scalars only, so that no body and no secret outlives its call here. */
+/** The stored event: scalars only, so that no body and no secret outlives its call here. */
 interface Slot {
-  /** Monotonic; what the wall clock said then is worked out when somebody asks. */
+  /** Monotonic; the wall-clock time is computed on request. */
   endedMs: number
-  traceId: string
+  /** In two parts that many share: ten thousand strings of their own would be copied by every collection of garbage. */
+  traceHead: string
+  traceTail: string
   capability: string
   version: CapabilityVersion
   fromNode: string
@@ -84,13 +86,13 @@ export class TraceBuffer {
     return this.#recorded
   }
 
-  /** From now on the call is among those that run, by its ticket. */
-  onCallStart(call: Call, ticket: LiveTicket): void {
+  /** Adds the call to the running ones. */
+  onCallStart(call: Call, ticket: RunningCallTicket): void {
     ticket.call = call
   }
 
-  /** The call is over and its ticket complete. */
-  onCallEnd(call: Call, ticket: LiveTicket, outcome: Outcome): void {
+  /** The call has ended and its ticket is complete. */
+  onCallEnd(call: Call, ticket: RunningCallTicket, outcome: Outcome): void {
     const usage = outcome.ok ? outcome.value.usage : undefined
     const slot = this.#nextSlot()
     this.#describe(slot, call, ticket)
@@ -101,8 +103,8 @@ export class TraceBuffer {
     slot.tokensOut = usage?.tokensOut
   }
 
-  /** Those of the tickets whose calls run, the oldest first, as far as they have come. */
-  running(tickets: readonly LiveTicket[]): readonly CallTraceEvent[] {
+  /** The running calls among the tickets, oldest first, with what is known so far. */
+  running(tickets: readonly RunningCallTicket[]): readonly CallTraceEvent[] {
     const nowMs = this.#clock.monotonic()
     const wallOffsetMs = this.#clock.now() - nowMs
     return tickets
@@ -111,15 +113,17 @@ export class TraceBuffer {
       .map((slot) => eventOf(slot, wallOffsetMs))
   }
 
-  #runningSlot(call: Call, ticket: LiveTicket, nowMs: number): Slot {
+  #runningSlot(call: Call, ticket: RunningCallTicket, nowMs: number): Slot {
     const slot = emptySlot()
     this.#describe(slot, call, ticket)
     return { ...slot, endedMs: nowMs, result: RUNNING, ms: nowMs - ticket.startedMs }
   }
 
-  #describe(slot: Slot, call: Call, ticket: LiveTicket): void {
+  #describe(slot: Slot, call: Call, ticket: RunningCallTicket): void {
     const { entry } = ticket
-    slot.traceId = call.traceId
+    const isMinted = call.traceId === ticket.mintedTraceId
+    slot.traceHead = isMinted ? ticket.traceHead : call.traceId
+    slot.traceTail = isMinted ? ticket.traceTail : ''
     slot.capability = call.capability
     slot.version = entry?.offer.version ?? call.versionReq
     slot.fromNode = call.caller.kind === 'peer' ? call.caller.id : this.#nodeId
@@ -162,7 +166,8 @@ function resultOf(outcome: Outcome): string {
 function emptySlot(): Slot {
   return {
     endedMs: 0,
-    traceId: '',
+    traceHead: '',
+    traceTail: '',
     capability: '',
     version: [0, 0],
     fromNode: '',
@@ -184,10 +189,11 @@ function emptySlot(): Slot {
 }
 
 function eventOf(slot: Slot, wallOffsetMs: number): CallTraceEvent {
-  const { endedMs, version, tokensIn, tokensOut, stages, providerMs, ...same } = slot
+  const { endedMs, traceHead, traceTail, version, tokensIn, tokensOut, stages, providerMs, ...same } = slot
   return {
     ...same,
     ts: new Date(endedMs + wallOffsetMs).toISOString(),
+    traceId: traceHead + traceTail,
     version: formatCapabilityVersion(version),
     ...(tokensIn === undefined ? {} : { tokensIn }),
     ...(tokensOut === undefined ? {} : { tokensOut }),
@@ -226,10 +232,10 @@ export class CapabilityTally {
   }
 }
 
-/** Names that nobody offers are counted together, or a stranger could fill the memory with inventions. */
-export const UNKNOWN_CAPABILITY = 'unknown'
+/** Names that nobody offers are counted together, or a caller could fill the memory with invented names. */
+export const UNKNOWN_CAPABILITY_LABEL = 'unknown'
 
-/** Beyond these they are not told apart. */
+/** Further capabilities are counted together. */
 const MAX_CAPABILITIES = 5_000
 const MAX_MODELS = 1_000
 const MAX_RULES = 200
@@ -261,7 +267,7 @@ export class CallTally {
     else if (this.tokens.size < MAX_MODELS) this.tokens.set(key, { model, backend, tokens })
   }
 
-  /** Rules are few and our own; a peer's words for them are bounded all the same. */
+  /** Rules are few and our own; those that a peer names are bounded all the same. */
   countRefusal(outcome: Outcome): void {
     if (outcome.ok) return
     for (const { rule } of outcome.fault.reasons ?? []) {
@@ -273,8 +279,9 @@ export class CallTally {
   of(name: string): CapabilityTally {
     const known = this.byCapability.get(name)
     if (known !== undefined) return known
-    // Devices come and go for years, and each may bring names of its own.
-    if (this.byCapability.size >= MAX_CAPABILITIES && name !== UNKNOWN_CAPABILITY) return this.of(UNKNOWN_CAPABILITY)
+    // Devices come and go for years, and each may bring new names.
+    if (this.byCapability.size >= MAX_CAPABILITIES && name !== UNKNOWN_CAPABILITY_LABEL)
+      return this.of(UNKNOWN_CAPABILITY_LABEL)
     const tally = new CapabilityTally()
     this.byCapability.set(name, tally)
     return tally

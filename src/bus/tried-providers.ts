@@ -1,11 +1,11 @@
 /**
- * Tried providers: who was asked about one call so far, and which nodes were not reached, so that the next try goes elsewhere.
- *
- * Made only once a first answer was no good, or takes unusually long: most calls never need it.
+ * Tried providers: which providers were asked about one call so far, and which nodes were not reached, so that the next
+ * attempt goes to another. Created only when the first attempt failed or takes unusually long: most calls never need
+ * it.
  */
 import type { Fault } from '../core/fault.ts'
 import type { Call } from './call.ts'
-import type { CapabilityEntry } from './entry.ts'
+import type { CapabilityEntry } from './capability-entry.ts'
 import type { CapabilityRouter } from './router.ts'
 
 export class TriedProviders {
@@ -25,7 +25,7 @@ export class TriedProviders {
     if (fault.kind === 'offline' && !entry.isLocal && fault.ownSide !== true) this.#unreached.add(entry.nodeId)
   }
 
-  /** On a node that was reached, as long as there is one. */
+  /** Prefers a provider on a node that was reached, as long as there is one. */
   nextProvider(call: Call, router: CapabilityRouter, nowMs: number): CapabilityEntry | undefined {
     const elsewhere = router.route(
       call,

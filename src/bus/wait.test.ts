@@ -5,7 +5,7 @@ import type { Fault } from '../core/fault.ts'
 import type { CapabilityBus } from './bus.ts'
 import type { Outcome } from './call.ts'
 import type { Offer } from './capability.ts'
-import type { CapabilityEntry } from './entry.ts'
+import type { CapabilityEntry } from './capability-entry.ts'
 import { describeOwnCapability } from './peer.ts'
 
 function entryAt(bus: CapabilityBus, nodeId: string): CapabilityEntry {
@@ -78,6 +78,18 @@ describe('a full provider on another node', () => {
     entryAt(bus, 'b').busyUntilMs = 30_000
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ fault: { kind: 'busy' } })
     expect(asked).toHaveLength(1)
+  })
+
+  it('that asked to be left alone is waited for until the caller leaves, who is told that and not of a deadline', async () => {
+    const { bus, asked, pass } = village({ b: () => reply('served') })
+    entryAt(bus, 'b').busyUntilMs = 500
+    const leaving = new AbortController()
+    const answer = bus.call('x.y', [1, 0], {}, { ...ME, signal: leaving.signal })
+    await pass(100)
+    leaving.abort()
+    await pass(1_000)
+    expect(await answer).toMatchObject({ fault: { kind: 'cancelled', begun: false } })
+    expect(asked).toEqual([])
   })
 
   it('that was waited for over there is not waited for once more', async () => {
@@ -371,6 +383,22 @@ describe('a quarantine', () => {
     expect([entryAt(bus, 'c').waiting.size, entryAt(bus, 'b').health.isEjected()]).toEqual([1, true])
     bus.close()
     await waits
+  })
+
+  // Spec 2 § 5.7: the counter goes up when a provider is quarantined, and a probe that succeeds ends it.
+  it('is counted when it begins, and not when it ends', async () => {
+    let isBroken = true
+    const { bus, clock } = village({ b: () => (isBroken ? refused('internal', { begun: true }) : reply('b')) })
+    const [b, c] = ['b', 'c']
+    const capabilities = [describeOwnCapability(offered({ name: 'x.y' }))]
+    bus.onPeerUpdated({ nodeId: c, endpoint: undefined, manifest: { nodeId: c, capabilities } })
+    for (let call = 0; call < 20; call++) await bus.call('x.y', [1, 0], {}, { ...ME, node: b })
+    expect([entryAt(bus, b).health.isEjected(), bus.stats().quarantines]).toEqual([true, 1])
+    isBroken = false
+    clock.advance(60_000)
+    for (const nodeId of [b, c]) entryAt(bus, nodeId).lastSeenMs = clock.monotonic()
+    for (let call = 0; call < 3; call++) await bus.call('x.y', [1, 0], {}, { ...ME, node: b })
+    expect([entryAt(bus, b).health.isEjected(), bus.stats().quarantines]).toEqual([false, 1])
   })
 
   it('is not for those that this node itself cannot reach', async () => {

@@ -4,62 +4,62 @@
  *   enter ──▶ (durable before the act, if there is an act) ──▶ dispatch ──▶ exit ──▶ durable ──▶ the caller hears
  *
  * A call that only reads does not wait for its enter: works of one database run in order, so an exit that is on the
- * disk has its enter there too, and a read that was cut off told nobody anything. Everything else waits: what a crash
- * interrupts must be on record as begun, so that the next start can close it as aborted.
+ * disk has its enter there too, and a read that was interrupted returned nothing to its caller. Everything else waits:
+ * what a crash interrupts must be on record as begun, so that the next start can close it as aborted.
  *
  * Does no I/O of its own: it hands events to the log.
  */
 import { hash } from 'node:crypto'
 import type { Call, Caller, LateOutcome, Outcome } from '../bus/call.ts'
-import { callerKey } from '../bus/caller.ts'
+import { toCallerKey } from '../bus/caller.ts'
 import { randomBytes } from '../core/ids.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { concatBytes, toHex, toUtf8 } from '../core/bytes.ts'
+import { toHex } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
-import { isUntried } from '../core/fault.ts'
-import type { Fault, RecordReference } from '../core/fault.ts'
-import { classifyCall } from '../guard/decision.ts'
-import { redactArguments, redactData } from '../guard/redact.ts'
-import { ledgerFaultBrief } from '../ledger/fork.ts'
+import { isFaultBeforeAttempt } from '../core/fault.ts'
+import type { Fault, CallRecordReference } from '../core/fault.ts'
+import { classifyCall } from '../guard/call-decision.ts'
+import { redactArguments, redactJson } from '../guard/redaction.ts'
+import { formatLedgerFaultBriefly } from '../ledger/ledger-fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Database } from '../core/database-store.ts'
-import type { CallContext, EnterRecord, CallStage } from './context.ts'
+import type { CallContext, AuditEnterRecord, CallStage } from './context.ts'
 
 /** The ledger as the audit needs it. */
 export interface AuditLog {
   /**
-   * Makes the event and appends it when its turn in the group comes, says its place at once, and resolves when it is
-   * durable. Later works of the same group see what `appended` was told.
+   * Creates the event and appends it when its turn in the group comes, returns its position at once, and resolves when
+   * it is durable. Later works of the same group see what `appended` was given.
    */
-  readonly record: (make: () => AuditEvent, appended?: (seq: number) => void, when?: AuditWriteMode) => Promise<void>
-  /** Why it takes nothing, in a sentence; `undefined` while it does. */
+  readonly record: (make: () => AuditEvent, appended?: (seq: number) => void, when?: AuditWriteUrgency) => Promise<void>
+  /** Why the log accepts no events, as a sentence; `undefined` while it does. */
   readonly refusal?: () => string | undefined
 }
 
-/** `deferred`: nobody waits for it alone, so it may share the group of what comes next. */
-export type AuditWriteMode = 'now' | 'deferred'
+/** `deferred`: no caller waits for this event alone, so it may share the group of the next one. */
+export type AuditWriteUrgency = 'now' | 'deferred'
 
 export interface AuditEvent {
   readonly event: { readonly kind: string; readonly [field: string]: Json | undefined }
-  /** Kept beside the log, erasable. */
+  /** Stored beside the log, so that it can be erased. */
   readonly body?: JsonObject
 }
 
 export interface AuditOptions {
   readonly log: AuditLog
-  /** What of the arguments may be kept. */
+  /** Returns the arguments as they may be stored. */
   readonly redact: (context: CallContext) => JsonObject
   readonly redactResult: (context: CallContext, data: Json) => Json
 }
 
-/** What the guard calls a secret is in no record. */
-export const REDACTION: Pick<AuditOptions, 'redact' | 'redactResult'> = {
+/** What the guard considers a secret is in no record. */
+export const ARGUMENT_REDACTION: Pick<AuditOptions, 'redact' | 'redactResult'> = {
   redact: ({ call, offer }) => redactArguments(call.body, offer),
-  redactResult: ({ offer }, data) => redactData(data, offer?.secrets),
+  redactResult: ({ offer }, data) => redactJson(data, offer?.secrets),
 }
 
-export function ledgerAuditLog(database: Database, ledger: Ledger): AuditLog {
+export function createLedgerAuditLog(database: Database, ledger: Ledger): AuditLog {
   return {
     record: (make, appended, when = 'now') =>
       database.commit(
@@ -72,19 +72,19 @@ export function ledgerAuditLog(database: Database, ledger: Ledger): AuditLog {
       ),
     refusal: () => {
       const state = ledger.state()
-      return state.kind === 'refusing' ? ledgerFaultBrief(state.fault) : undefined
+      return state.kind === 'refusing' ? formatLedgerFaultBriefly(state.fault) : undefined
     },
   }
 }
 
-/** Larger results are committed to by their hash alone. */
+/** Of larger results only the hash is recorded. */
 const MAX_STORED_RESULT_LENGTH = 16_384
 const SALT_BYTES = 16
-/** Of what a caller calls itself and the tool, and of what a provider calls its failure. */
+/** Limit for the names that a caller gives itself and the tool, and for a provider's error code. */
 const MAX_RECORDED_TEXT = 256
 const MAX_RECORDED_REASONS = 64
 const MAX_RECORDED_TOUCHES = 64
-/** Where nobody knows, it might be every device of the house. */
+/** Where the affected devices are uncertain, they might be all devices of the house. */
 const MAX_RECORDED_DOUBTS = 8
 
 export function createAuditEnterStage({ log, redact, redactResult }: AuditOptions): CallStage {
@@ -92,19 +92,19 @@ export function createAuditEnterStage({ log, redact, redactResult }: AuditOption
     const { call, offer } = context
     const salt = randomBytes(SALT_BYTES)
     const args = redact(context)
-    const entered: EnterRecord = { salt }
+    const entered: AuditEnterRecord = { salt }
     const makeEvent = (): AuditEvent => ({
       event: {
         kind: 'call.enter',
         tool: recordable(call.capability),
-        principal: callerKey(call.caller),
+        principal: toCallerKey(call.caller),
         channel: call.channel,
         client: clientOf(call.caller),
         trace_id: call.traceId,
         task_id: call.work?.taskId,
         session_id: call.work?.sessionId,
         effect: offer?.effect,
-        args_hash: saltedHash(salt, args),
+        args_hash: saltedHash(salt, canonicalJson(args)),
       },
       body: { salt: toHex(salt), args },
     })
@@ -114,7 +114,7 @@ export function createAuditEnterStage({ log, redact, redactResult }: AuditOption
     }
     const durable = log.record(makeEvent, appended, isRead ? 'deferred' : 'now')
     if (isRead) {
-      // Not awaited, yet not forgotten: the exit cannot be recorded unless this was.
+      // Not awaited, but not lost: the exit cannot be recorded unless this was.
       durable.catch(() => undefined)
       return next({ ...context, entered })
     }
@@ -131,12 +131,12 @@ export function createAuditEnterStage({ log, redact, redactResult }: AuditOption
 
 interface LateRecord {
   readonly log: AuditLog
-  readonly entered: EnterRecord
+  readonly entered: AuditEnterRecord
   readonly traceId: string
   readonly redact: (words: Json) => Json
 }
 
-/** A later entry that points to the call. The call's own end stays as its caller heard it. */
+/** Appends a later entry that points to the call. The call's own end stays as its caller got it. */
 async function recordLate({ log, entered, traceId, redact }: LateRecord, late: LateOutcome): Promise<boolean> {
   if (entered.endSequenceNo === undefined)
     await new Promise<void>((resolve) => {
@@ -173,7 +173,8 @@ export function createAuditExitStage({ log, redactResult }: AuditOptions): CallS
         endSeq = seq
       },
     )
-    // Works run in the order they were given: the next holder's events come after this one whenever that is written.
+    // Works run in the order in which they were given: the next lock holder's events come after this one, whenever it
+    // is written.
     context.release?.()
     try {
       await durable
@@ -186,36 +187,36 @@ export function createAuditExitStage({ log, redactResult }: AuditOptions): CallS
   }
 }
 
-/** What the answer tells of its record. */
+/** The reference to its ledger record that an answer carries. */
 function recordReference(
   { call, assessed, authorization }: CallContext,
-  entered: EnterRecord,
-): RecordReference | undefined {
+  entered: AuditEnterRecord,
+): CallRecordReference | undefined {
   const { sequenceNo, endSequenceNo } = entered
   if (sequenceNo === undefined || typeof endSequenceNo !== 'number') return undefined
   const yes = assessed && authorization && classifyCall(assessed, authorization).yes
   return { traceId: call.traceId, logIndex: sequenceNo, endLogIndex: endSequenceNo, ...yes, work: call.work }
 }
 
-function withRecord(outcome: Outcome, record: RecordReference | undefined): Outcome {
+function withRecord(outcome: Outcome, record: CallRecordReference | undefined): Outcome {
   if (record === undefined) return outcome
   return outcome.ok ? ok({ ...outcome.value, record }) : fail({ ...outcome.fault, record })
 }
 
-function endRecord(entered: EnterRecord, seq: number | null): void {
+function endRecord(entered: AuditEnterRecord, seq: number | null): void {
   entered.endSequenceNo = seq
   entered.onEnd?.()
 }
 
-/** How a call ended, with the text of its answer that is hashed. */
+/** How a call ended, with the text of its answer for hashing. */
 interface Ended {
   readonly outcome: Outcome
   readonly text: string
 }
 
 /**
- * An answer that no wire could carry (half a character, NaN, a loop) is none: what was done is on record all the same,
- * as an error, rather than as a call that never ended.
+ * An answer that cannot be serialised (half a surrogate pair, NaN, a cycle) becomes an error: what was done is recorded
+ * all the same, instead of leaving a call that never ended.
  */
 function endOf(outcome: Outcome, call: Call): Ended {
   if (!outcome.ok) return { outcome, text: '' }
@@ -229,14 +230,14 @@ function endOf(outcome: Outcome, call: Call): Ended {
 
 interface Exit {
   readonly context: CallContext
-  readonly entered: EnterRecord
+  readonly entered: AuditEnterRecord
   readonly ended: Ended
 }
 
 function exitEvent({ context, entered, ended }: Exit, redactResult: AuditOptions['redactResult']): AuditEvent {
   const { outcome, text } = ended
   const call = entered.sequenceNo
-  // The enter could not be appended, so neither can the exit: an exit without an enter would be a lie.
+  // The enter event could not be appended, so the exit is not appended either: an exit without an enter would be false.
   if (call === undefined) throw new Error('the enter is not on record')
   if (!outcome.ok) {
     const { kind, code } = outcome.fault
@@ -246,25 +247,25 @@ function exitEvent({ context, entered, ended }: Exit, redactResult: AuditOptions
       call,
       outcome: kind === 'not-permitted' || kind === 'approval-required' ? 'denied' : 'error',
       error_code: recordable(code ?? kind),
-      // A code is a family's word; what became of a change must be readable without knowing the family.
+      // An error code is the family's own word; what became of a change must be readable without knowing the family.
       fault: kind,
       reasons: reasons?.map(({ rule }) => recordable(rule)),
     }
-    // The rules stay for good; sentences have names of devices and people's words in them, which can be erased.
+    // The rules stay for good; the sentences contain names of devices and people's words, which must be erasable.
     return { event, body: redactedWords(outcome.fault, (words) => redactResult(context, words)) }
   }
   const event = {
     kind: 'call.exit',
     call,
     outcome: 'ok',
-    result_hash: hash('sha256', concatBytes(entered.salt, toUtf8(text))),
+    result_hash: saltedHash(entered.salt, text),
   }
-  // What a read answered can be asked again; what a change answered cannot.
+  // A read can be repeated; a change's answer cannot.
   if (context.offer?.effect === 'reads' || text.length > MAX_STORED_RESULT_LENGTH) return { event }
   return { event, body: { result: redactResult(context, outcome.value.data) } }
 }
 
-/** What a failure said and what was observed, as far as it can be kept: like the result of a success. */
+/** The message and details of a failure, as far as they may be stored: like the result of a success. */
 function redactedWords({ message, reasons = [], details }: Fault, redact: (words: Json) => Json): JsonObject {
   const sentences = reasons.slice(0, MAX_RECORDED_REASONS).map((reason) => reason.message)
   return {
@@ -274,7 +275,7 @@ function redactedWords({ message, reasons = [], details }: Fault, redact: (words
   }
 }
 
-/** A provider may put anything into its details, also what JSON cannot say. */
+/** A provider may put anything into its details, also what JSON cannot express. */
 function isStorable(details: Json): boolean {
   try {
     return canonicalJson(details).length <= MAX_STORED_RESULT_LENGTH
@@ -283,10 +284,10 @@ function isStorable(details: Json): boolean {
   }
 }
 
-/** Adds what the enter could not know, because it is written before the guard has looked. */
+/** Adds what was not known when the enter event was written, before the guard decided. */
 function classified(ended: AuditEvent, context: CallContext, redactResult: AuditOptions['redactResult']): AuditEvent {
   const { offer, assessed, authorization, outcome } = context
-  // A read has nothing to classify; a call that never reached the guard was not classified.
+  // A read has no classification; neither has a call that never reached the guard.
   if (offer?.effect === 'reads' || assessed === undefined || authorization === undefined) return ended
   const { event, body } = ended
   const { effect, target, label, touches, mayTouch, dryRun, yes } = classifyCall(assessed, authorization)
@@ -299,12 +300,12 @@ function classified(ended: AuditEvent, context: CallContext, redactResult: Audit
     ...(replayed === true ? { replayed } : {}),
     ...yes,
   }
-  // What people call their things can be erased, like the sentences.
+  // The names that people give their devices must be erasable, like the sentences.
   const words = { ...body, ...(label === undefined ? {} : { label: redactResult(context, recordable(label)) }) }
   return { event: { ...event, ...fields }, ...(Object.keys(words).length === 0 ? {} : { body: words }) }
 }
 
-/** Which other actuators a call moves, or would have moved, as far as a list is short enough to be read. */
+/** The other actuators that a call moves, or would have moved, up to a limit. */
 function reachedFields(touches: readonly string[], mayTouch: readonly string[]): JsonObject {
   return { ...listed('touches', touches, MAX_RECORDED_TOUCHES), ...listed('may_touch', mayTouch, MAX_RECORDED_DOUBTS) }
 }
@@ -315,24 +316,30 @@ function listed(field: string, names: readonly string[], most: number): JsonObje
   return names.length > most ? { ...told, [`${field}_count`]: names.length } : told
 }
 
-function saltedHash(salt: Uint8Array, value: Json): string {
-  return hash('sha256', concatBytes(salt, toUtf8(canonicalJson(value))))
+function saltedHash(salt: Uint8Array, text: string): string {
+  // In one buffer of the pool: joining separate ones costs more than the hash.
+  const bytes = Buffer.allocUnsafe(salt.length + Buffer.byteLength(text))
+  bytes.set(salt, 0)
+  bytes.write(text, salt.length)
+  return hash('sha256', bytes)
 }
 
 function clientOf(caller: Caller): string | undefined {
   return caller.kind === 'principal' && caller.client !== undefined ? recordable(caller.client) : undefined
 }
 
-/** A stranger's text as an entry can hold it: one that is too long or malformed would keep the call off the record. */
+/** Untrusted text as an entry can store it: one that is too long or malformed would keep the call off the record. */
 function recordable(text: string): string {
   return text.slice(0, MAX_RECORDED_TEXT).toWellFormed()
 }
 
-/** What to say of a call whose end could not be recorded: only what was tried is said to have been. */
+/**
+ * The fault for a call whose end could not be recorded: it says that something was done only if something was tried.
+ */
 function unheard({ call, offer, refusal }: CallContext, outcome: Outcome): string {
   if (offer === undefined || offer.effect === 'reads') return 'The answer is withheld.'
   if (outcome.ok) return `${call.capability} was carried out, but that could not be recorded.`
-  if (refusal !== undefined || isUntried(outcome.fault)) return 'Nothing was done.'
+  if (refusal !== undefined || isFaultBeforeAttempt(outcome.fault)) return 'Nothing was done.'
   return `How ${call.capability} ended could not be recorded: look before trying again.`
 }
 

@@ -2,26 +2,26 @@ import { setTimeout as rest } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { plainOffer } from '../../test/plain-offer.ts'
 import type { Call, Outcome } from '../bus/call.ts'
-import type { Assessment, Effect, Offer } from '../bus/capability.ts'
+import type { CallAssessment, Effect, Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { createKeyedLock } from '../core/fair-queue.ts'
 import { fail, ok } from '../core/result.ts'
-import type { Authorization } from '../guard/decision.ts'
-import type { DecisionSteps } from '../guard/reserve.ts'
+import type { Authorization } from '../guard/call-decision.ts'
+import type { CallDecisionSteps } from '../guard/call-reservation.ts'
 import type { AuditEvent, AuditLog } from './audit.ts'
-import { createChain, listStages } from './chain.ts'
-import type { ChainParts } from './chain.ts'
+import { createCallChain, listCallStages } from './chain.ts'
+import type { CallChainDependencies } from './chain.ts'
 
 /** A chain whose every step leaves a word, and a log that can be told to fail. */
 function chainWithDiary(options: { readonly logFails?: (kind: string) => boolean; readonly denial?: Fault } = {}): {
   readonly diary: string[]
-  readonly parts: ChainParts
+  readonly parts: CallChainDependencies
   readonly run: (offer: Offer | undefined, body?: JsonObject, handler?: () => Promise<Outcome>) => Promise<Outcome>
 } {
   const diary: string[] = []
   let seq = 0
-  const parts: ChainParts = {
+  const parts: CallChainDependencies = {
     lock: createKeyedLock(1),
     validateRequest: (_, body) => {
       diary.push('validate')
@@ -51,7 +51,7 @@ function chainWithDiary(options: { readonly logFails?: (kind: string) => boolean
     monotonic: () => 0,
     report: (_, message) => diary.push(`reported: ${message}`),
   }
-  const chain = createChain(parts)
+  const chain = createCallChain(parts)
   const run = (offer: Offer | undefined, body: JsonObject = {}, handler?: () => Promise<Outcome>): Promise<Outcome> =>
     chain(callWith(body), offer, async (call) => {
       diary.push(`handler ${JSON.stringify(call.body)}`)
@@ -61,7 +61,7 @@ function chainWithDiary(options: { readonly logFails?: (kind: string) => boolean
 }
 
 /** A guard that has one thing to say. */
-function deciding(say: (effect: Effect) => Authorization, given?: Assessment): DecisionSteps {
+function deciding(say: (effect: Effect) => Authorization, given?: CallAssessment): CallDecisionSteps {
   return {
     plan: (call, offer) => {
       const assessment = given ?? { effect: offer.effect, reasons: [] }
@@ -97,7 +97,7 @@ function offerOf(effect: Effect, lock?: string): Offer {
 
 describe('chain', () => {
   it('has the five stages of spec 5, in its order', () => {
-    expect(listStages(chainWithDiary().parts).map(({ name }) => name)).toEqual([
+    expect(listCallStages(chainWithDiary().parts).map(({ name }) => name)).toEqual([
       'lock',
       'validate',
       'audit enter',
@@ -138,12 +138,50 @@ describe('chain', () => {
     expect(diary).toEqual(['validate', 'call.enter', 'call.enter durable', 'call.exit error', 'call.exit durable'])
   })
 
+  describe('of a call that lacks nothing but claims', () => {
+    const issues = [{ path: ['why'], message: 'is missing', code: 'required' }]
+    const claims = {
+      accept: (body: JsonObject) => (body['why'] === undefined ? fail(issues) : ok(body)),
+      completeClaims: (body: JsonObject): JsonObject => (body['why'] === undefined ? { why: 'because' } : {}),
+    }
+    const validateRequest: CallChainDependencies['validateRequest'] = () =>
+      fail({ kind: 'invalid-arguments', message: 'why is missing', details: { issues } })
+    const refused = async (facts: Partial<Offer>, denial?: Fault): Promise<Fault> => {
+      const { parts } = chainWithDiary(denial === undefined ? {} : { denial })
+      const chain = createCallChain({ ...parts, validateRequest })
+      const outcome = await chain(callWith({ ref: 1 }), { ...offerOf('writes'), ...facts }, () => expect.unreachable())
+      return outcome.ok ? expect.unreachable() : outcome.fault
+    }
+
+    it('answers with the call as it can be made, and with nothing of the kind where more is missing', async () => {
+      const fault = await refused(claims)
+      expect(fault).toMatchObject({ kind: 'invalid-arguments', message: 'why is missing' })
+      expect(fault.details).toEqual({ issues, next: { tool: 'test.tool', arguments: { ref: 1, why: 'because' } } })
+      expect((await refused({ ...claims, accept: () => fail(issues) })).details).toEqual({ issues })
+      expect((await refused({})).details).toEqual({ issues })
+    })
+
+    it('answers with the refusal and the issues where the policy would refuse it anyway', async () => {
+      const denial: Fault = { kind: 'not-permitted', message: 'Not you.', details: { rule: 'role' } }
+      expect(await refused(claims, denial)).toMatchObject({
+        kind: 'not-permitted',
+        message: 'Not you. why is missing',
+        details: { rule: 'role', issues },
+      })
+      expect((await refused({}, denial)).kind).toBe('invalid-arguments')
+    })
+  })
+
   it('audits a call that was refused before it came, and nobody else sees it', async () => {
     const { diary, parts } = chainWithDiary()
     const refusal: Fault = { kind: 'not-permitted', code: 'invalid_signature', message: 'Sign it.' }
-    const outcome = await createChain(parts)({ ...callWith({ bad: true }), refusal }, offerOf('writes', 'key'), () => {
-      throw new Error('it was tried')
-    })
+    const outcome = await createCallChain(parts)(
+      { ...callWith({ bad: true }), refusal },
+      offerOf('writes', 'key'),
+      () => {
+        throw new Error('it was tried')
+      },
+    )
     expect(outcome).toMatchObject(fail({ ...refusal, record: { logIndex: 0, endLogIndex: 1 } }))
     expect(diary).toEqual(['call.enter', 'call.enter durable', 'call.exit denied', 'call.exit durable'])
   })
@@ -174,7 +212,7 @@ describe('chain', () => {
     const events: AuditEvent[] = []
     const { parts } = chainWithDiary()
     const log = { record: async (make: () => AuditEvent): Promise<void> => void events.push(make()) }
-    const chain = createChain({ ...parts, audit: { ...parts.audit, log } })
+    const chain = createCallChain({ ...parts, audit: { ...parts.audit, log } })
     const caller = { kind: 'principal', id: 'local', role: 'agent', client: 'n'.repeat(70_000) } as const
     await chain({ ...callWith({}), capability: 'half \ud800', caller }, undefined, async () => ok({ data: 1 }))
     expect(events[0]?.event).toMatchObject({ tool: 'half \ufffd', client: 'n'.repeat(256) })
@@ -196,7 +234,7 @@ describe('chain', () => {
         appended?.(seq)
       },
     }
-    const chain = createChain({ ...parts, audit: { ...parts.audit, log } })
+    const chain = createCallChain({ ...parts, audit: { ...parts.audit, log } })
     await chain(callWith({}), offerOf('writes'), async () => ok({ data: 1 }))
     expect(events[1]).toEqual({
       event: expect.objectContaining({ kind: 'call.exit', outcome: 'denied', reasons: ['role'] }),
@@ -213,7 +251,7 @@ describe('chain', () => {
         appended?.(seq)
       },
     }
-    const assessment: Assessment = {
+    const assessment: CallAssessment = {
       effect: 'sensitive',
       target: 'lock:1',
       label: 'Front door',
@@ -224,7 +262,7 @@ describe('chain', () => {
     }
     const yes = { state: 'approved', id: '01K' } as const
     const decision = deciding(() => ({ kind: 'granted', effect: 'sensitive', key: undefined, yes }), assessment)
-    const chain = createChain({ ...parts, decision, audit: { ...parts.audit, log } })
+    const chain = createCallChain({ ...parts, decision, audit: { ...parts.audit, log } })
     for (const effect of ['writes', 'sensitive', 'reads'] as const)
       await chain(callWith({}), offerOf(effect), async () => ok({ data: 1 }))
     const weight = {
@@ -288,11 +326,11 @@ describe('chain', () => {
     }
     const { parts } = chainWithDiary()
     const events: AuditEvent[] = []
-    const record: ChainParts['audit']['log']['record'] = async (make, appended) => {
+    const record: CallChainDependencies['audit']['log']['record'] = async (make, appended) => {
       const place = events.push(make())
       appended?.(place)
     }
-    const chain = createChain({ ...parts, audit: { ...parts.audit, log: { record } } })
+    const chain = createCallChain({ ...parts, audit: { ...parts.audit, log: { record } } })
     const fault: Fault = { kind: 'failed', code: 'c'.repeat(70_000), message: 'no' }
     expect(await chain(callWith({}), offerOf('writes'), async () => fail(fault))).toMatchObject(fail(fault))
     expect(events[1]?.event).toMatchObject({ outcome: 'error', error_code: 'c'.repeat(256) })
@@ -321,7 +359,7 @@ describe('chain', () => {
 
   it('lets the owner through to a thing that a looping caller asks for without end', async () => {
     const { parts } = chainWithDiary()
-    const chain = createChain({ ...parts, lock: createKeyedLock(3) })
+    const chain = createCallChain({ ...parts, lock: createKeyedLock(3) })
     const ask = async (id: string): Promise<string> => {
       const call: Call = { ...callWith({}), caller: { kind: 'principal', id, role: 'agent' } }
       const outcome = await chain(call, offerOf('writes', 'house'), () => Promise.resolve(ok({ data: null })))

@@ -13,31 +13,32 @@ import { createAuditEnterStage, createAuditExitStage } from './audit.ts'
 import type { AuditOptions } from './audit.ts'
 import type { CallContext, NextStage, InternalErrorReporter, CallStage } from './context.ts'
 import { createDispatchStage } from './dispatch.ts'
-import type { DispatchParts } from './dispatch.ts'
+import type { DispatchDependencies } from './dispatch.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import { createInternalErrorFault } from './context.ts'
-import { accountKey } from '../bus/caller.ts'
+import { toAccountKey } from '../bus/caller.ts'
+import { completeCall } from '../guard/guard-faults.ts'
 
-export interface ChainParts {
+export interface CallChainDependencies {
   readonly lock: KeyedLock
   readonly validateRequest: RequestValidator
   readonly audit: AuditOptions
-  readonly decision: DispatchParts['decision']
+  readonly decision: DispatchDependencies['decision']
   readonly monotonic: () => number
   readonly report: InternalErrorReporter
 }
 
 interface NamedStage {
-  /** What the trace of a call calls the time that it spent here. */
+  /** The stage's name in the trace of a call. */
   readonly name: string
   readonly stage: CallStage
 }
 
 /** The order is part of the contract. */
-export function listStages(parts: ChainParts): readonly NamedStage[] {
+export function listCallStages(parts: CallChainDependencies): readonly NamedStage[] {
   return [
     { name: 'lock', stage: createLockStage(parts.lock, parts) },
     { name: 'validate', stage: createValidateStage(parts.validateRequest, parts.report) },
@@ -47,8 +48,8 @@ export function listStages(parts: ChainParts): readonly NamedStage[] {
   ]
 }
 
-export function createChain(parts: ChainParts): CallPipeline {
-  const walk = listStages(parts).reduceRight<NextStage>(
+export function createCallChain(parts: CallChainDependencies): CallPipeline {
+  const walk = listCallStages(parts).reduceRight<NextStage>(
     (rest, named) => timed(named, rest, parts.monotonic),
     (context) => Promise.resolve(decided(context)),
   )
@@ -88,16 +89,19 @@ export function createValidateStage(validateRequest: RequestValidator, report: I
       report(error, `the arguments of ${call.capability} could not be checked`)
       return next({ ...context, refusal: createInternalErrorFault(call) })
     }
-    if (!accepted.ok) return next({ ...context, refusal: accepted.fault })
-    return next({ ...context, call: { ...call, body: accepted.value } })
+    if (accepted.ok) return next({ ...context, call: { ...call, body: accepted.value } })
+    const completed = completeCall(offer, call)
+    if (completed === undefined) return next({ ...context, refusal: accepted.fault })
+    // Nothing but claims is missing: the answer has the call as it can be made.
+    const { fault } = accepted
+    return next({ ...context, refusal: { ...fault, details: { ...fault.details, next: completed } } })
   }
 }
 
-// Tool lock: stage 1. Two handlers that would touch the same thing do not overlap (spec 5 § 4).
-//
-// The key names the thing, not the tool: a HomeSeer ref, a bus, a device, the runtime's database. It is held until the
-// handler is done and the exit has its place in the ledger, but not until that is on the disk: so those who queue for
-// one thing still share one fsync.
+// Tool lock: stage 1. Two handlers that would touch the same thing do not overlap (spec 5 § 4). The key names the
+// thing, not the tool: a HomeSeer ref, a bus, a device, the runtime's database. It is held until the handler is done
+// and the exit has its place in the ledger, but not until that is on the disk, so that calls which wait for the same
+// key still share one fsync.
 
 const RETRY_AFTER_MS = 1_000
 
@@ -112,13 +116,14 @@ export function createLockStage(
     try {
       key = offer === undefined ? undefined : lockKey(offer, call)
     } catch (error) {
-      // The arguments are as the caller sent them: a family that trips over them must not keep the call off the record.
+      // The arguments are not validated yet: a family whose lock function throws on them must not keep the call off the
+      // record.
       report(error, `the lock of ${call.capability} could not be told`)
       return next({ ...context, refusal: createInternalErrorFault(call) })
     }
-    // A service that calls a service would otherwise wait for its own caller to finish.
+    // Otherwise a service that calls a service would wait for its own caller to finish.
     if (key === undefined || call.heldLocks.includes(key)) return next(context)
-    const acquired = await lock.acquire(key, accountKey(call.caller), call.signal)
+    const acquired = await lock.acquire(key, toAccountKey(call.caller), call.signal)
     if (!acquired.ok) return next({ ...context, refusal: toFault(acquired.fault, call, monotonic()) })
     const release = (): void => releaseWhenDone(call, acquired.value)
     try {
@@ -129,7 +134,7 @@ export function createLockStage(
   }
 }
 
-/** A handler that was cut off may still be at work, though its caller has been answered: the next one waits for it. */
+/** A handler that was cut off may still be running although its caller was answered: the next holder waits for it. */
 function releaseWhenDone(call: Call, release: ReleaseLock): void {
   const working = call.ticket?.stillWorking
   if (working === undefined) release()

@@ -12,25 +12,25 @@
  *     execute      outcome, isBegun              settle
  *     settle       outcome                       audit exit
  *
- * A call that is refused early (no place in the queue, arguments that do not fit) is not thrown off the way: it goes
- * on with a refusal, so that the audit sees it, and dispatch hands that back untried.
+ * A call that is refused early (no place in the queue, arguments that do not fit) still passes through the remaining
+ * stages with its refusal, so that the audit records it; dispatch returns the refusal without trying anything.
  */
 import type { NextHandler } from '../bus/call-pipeline.ts'
 import type { Call, Outcome } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
-import type { Authorization, AssessedCall } from '../guard/decision.ts'
+import type { Authorization, AssessedCall } from '../guard/call-decision.ts'
 
 export interface CallContext {
   readonly call: Call
-  /** `undefined`: nobody offers that name. */
+  /** `undefined` for a name that nobody offers. */
   readonly offer: Offer | undefined
-  /** Route to a provider and run it there. */
+  /** Routes the call to a provider and runs it there. */
   readonly execute: NextHandler
   readonly refusal?: Fault
-  /** Gives the lock back. Safe to call twice. */
+  /** Releases the lock. Safe to call twice. */
   readonly release?: () => void
-  readonly entered?: EnterRecord
+  readonly entered?: AuditEnterRecord
   readonly assessed?: AssessedCall
   readonly authorization?: Authorization
   /** Whether a provider was asked to act. */
@@ -39,10 +39,10 @@ export interface CallContext {
 }
 
 /** What the enter record leaves for the exit record. */
-export interface EnterRecord {
+export interface AuditEnterRecord {
   /** Hides short arguments and results from guessing; kept beside the log, erased with the arguments. */
   readonly salt: Uint8Array
-  /** Known once the enter's database work ran, which is always before the exit's. */
+  /** Known once the enter's database work has run, which is always before the exit's. */
   sequenceNo?: number
   /** Known once the exit is durable; `null`: it could not be recorded. */
   endSequenceNo?: number | null
@@ -53,10 +53,10 @@ export interface EnterRecord {
 export type NextStage = (context: CallContext) => Promise<Outcome>
 export type CallStage = (context: CallContext, next: NextStage) => Promise<Outcome>
 
-/** For whoever runs the node: what went wrong where a caller hears only that something did. */
+/** Reports internal errors to whoever runs the node; the caller is only told that there was one. */
 export type InternalErrorReporter = (error: unknown, message: string) => void
 
-/** What a caller hears of a mistake of ours. What went wrong is for the log. */
+/** The fault that a caller gets for a bug. The details are in the log. */
 export function createInternalErrorFault({ capability, traceId }: Call): Fault {
   return {
     kind: 'internal',

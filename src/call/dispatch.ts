@@ -1,33 +1,35 @@
 /**
  * Dispatch: stage 4, in five steps of its own. Each step adds to the context what the next ones read.
  *
- *   plan        the family says what the call would do                          guard/decision.ts
- *   authorise   the policy decides about it, from memory                        guard/decision.ts
- *   reserve     turn, rest, key, approval and budget, on the disk               guard/reserve.ts
- *   execute     the call is routed to a provider, which carries out the plan    bus/dispatch.ts
- *   settle      what became of it closes what was reserved                      guard/reserve.ts
+ *   plan        the family says what the call would do                          guard/call-decision.ts
+ *   authorise   the policy decides about it, from memory                        guard/call-decision.ts
+ *   reserve     turn, rest, key, approval and budget, on the disk               guard/call-reservation.ts
+ *   execute     the call is routed to a provider, which carries out the plan    bus/call-dispatcher.ts
+ *   settle      the outcome closes what was reserved                            guard/call-reservation.ts
  *
  * Pure: the guard and the bus do the work.
  */
 import type { Outcome } from '../bus/call.ts'
+import type { Fault } from '../core/fault.ts'
+import { isJsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
-import type { Authorization } from '../guard/decision.ts'
-import type { DecisionSteps } from '../guard/reserve.ts'
-import { withdrawnCallFault } from '../guard/refusal.ts'
+import type { Authorization } from '../guard/call-decision.ts'
+import type { CallDecisionSteps } from '../guard/call-reservation.ts'
+import { createCancelledCallFault } from '../guard/guard-faults.ts'
 import type { CallContext, InternalErrorReporter, CallStage } from './context.ts'
 
-export interface DispatchParts {
-  readonly decision: DecisionSteps
+export interface DispatchDependencies {
+  readonly decision: CallDecisionSteps
   readonly monotonic: () => number
   readonly report: InternalErrorReporter
 }
 
-type Step = (context: CallContext, parts: DispatchParts) => CallContext | Promise<CallContext>
+type Step = (context: CallContext, parts: DispatchDependencies) => CallContext | Promise<CallContext>
 
 /** The order is part of the contract. */
 export const DISPATCH_STEPS: readonly Step[] = [plan, authorise, reserve, execute, settle]
 
-export function createDispatchStage(parts: DispatchParts): CallStage {
+export function createDispatchStage(parts: DispatchDependencies): CallStage {
   return async (context, next) => {
     let current = context
     for (const step of DISPATCH_STEPS) {
@@ -39,26 +41,53 @@ export function createDispatchStage(parts: DispatchParts): CallStage {
   }
 }
 
-function plan(context: CallContext, { decision }: DispatchParts): CallContext | Promise<CallContext> {
+function plan(context: CallContext, { decision }: DispatchDependencies): CallContext | Promise<CallContext> {
   const { call, offer, refusal } = context
-  if (refusal !== undefined) return { ...context, outcome: fail(refusal) }
-  // Nobody offers it here; the bus knows whether it is unknown, or known in another version, and says so.
+  if (refusal !== undefined) return refuseWithPolicy(context, refusal, decision)
+  // Nobody offers it here; the bus knows whether the name is unknown or known in another version, and says so.
   if (offer === undefined) return context
   const assessed = decision.plan(call, offer)
   return assessed instanceof Promise ? assessed.then((later) => withPlan(context, later)) : withPlan(context, assessed)
 }
 
-function withPlan(context: CallContext, assessed: Awaited<ReturnType<DecisionSteps['plan']>>): CallContext {
+/**
+ * A call that lacks nothing but claims is decided about as if it had them: where the policy would refuse it anyway, its
+ * caller hears both at once.
+ */
+async function refuseWithPolicy(
+  context: CallContext,
+  refusal: Fault,
+  decision: CallDecisionSteps,
+): Promise<CallContext> {
+  const { call, offer } = context
+  const refused = { ...context, outcome: fail(refusal) }
+  const next = refusal.details?.['next']
+  const args = isJsonObject(next) ? next['arguments'] : undefined
+  const accepted = isJsonObject(args) ? offer?.accept?.(args) : undefined
+  if (offer === undefined || accepted?.ok !== true) return refused
+  const assessed = await decision.plan({ ...call, body: accepted.value }, offer)
+  const verdict = assessed.ok ? decision.authorise(assessed.value) : undefined
+  if (verdict?.kind !== 'answered' || verdict.outcome.ok || verdict.outcome.fault.kind !== 'not-permitted')
+    return refused
+  const { fault } = verdict.outcome
+  const issues = refusal.details?.['issues'] ?? []
+  return {
+    ...context,
+    outcome: fail({ ...fault, message: `${fault.message} ${refusal.message}`, details: { ...fault.details, issues } }),
+  }
+}
+
+function withPlan(context: CallContext, assessed: Awaited<ReturnType<CallDecisionSteps['plan']>>): CallContext {
   if (!assessed.ok) return { ...context, outcome: assessed }
   return { ...context, call: assessed.value.call, assessed: assessed.value }
 }
 
-function authorise(context: CallContext, { decision }: DispatchParts): CallContext {
+function authorise(context: CallContext, { decision }: DispatchDependencies): CallContext {
   const { assessed } = context
   return assessed === undefined ? context : { ...context, authorization: decision.authorise(assessed) }
 }
 
-function reserve(context: CallContext, { decision }: DispatchParts): CallContext | Promise<CallContext> {
+function reserve(context: CallContext, { decision }: DispatchDependencies): CallContext | Promise<CallContext> {
   const { assessed, authorization } = context
   if (assessed === undefined || authorization?.kind !== 'open') return context
   const reserved = decision.reserve(assessed, authorization.decision)
@@ -66,7 +95,7 @@ function reserve(context: CallContext, { decision }: DispatchParts): CallContext
   return reserved.then((later) => ({ ...context, authorization: later }))
 }
 
-async function execute(context: CallContext, parts: DispatchParts): Promise<CallContext> {
+async function execute(context: CallContext, parts: DispatchDependencies): Promise<CallContext> {
   const { call, authorization, outcome } = context
   if (outcome !== undefined) return context
   if (authorization?.kind === 'answered') return { ...context, outcome: authorization.outcome }
@@ -74,12 +103,12 @@ async function execute(context: CallContext, parts: DispatchParts): Promise<Call
     return { ...context, outcome: await context.execute({ ...call, rehearsal: true }) }
   if (!isAct(authorization)) return { ...context, outcome: await context.execute(call) }
   if (call.signal.aborted)
-    return { ...context, isBegun: false, outcome: fail(withdrawnCallFault(call, parts.monotonic())) }
+    return { ...context, isBegun: false, outcome: fail(createCancelledCallFault(call, parts.monotonic())) }
   return { ...context, isBegun: true, outcome: await attempted(context, parts) }
 }
 
-/** A throw in the middle of a change says as little about its outcome as no answer would. */
-async function attempted({ call, execute: run }: CallContext, { report }: DispatchParts): Promise<Outcome> {
+/** An exception in the middle of a change says as little about its outcome as a missing answer. */
+async function attempted({ call, execute: run }: CallContext, { report }: DispatchDependencies): Promise<Outcome> {
   try {
     return await run(call)
   } catch (error) {
@@ -88,7 +117,7 @@ async function attempted({ call, execute: run }: CallContext, { report }: Dispat
   }
 }
 
-function settle(context: CallContext, { decision }: DispatchParts): CallContext | Promise<CallContext> {
+function settle(context: CallContext, { decision }: DispatchDependencies): CallContext | Promise<CallContext> {
   const { call, authorization, outcome, isBegun } = context
   if (!isAct(authorization) || outcome === undefined || isBegun === undefined) return context
   return decision
@@ -96,7 +125,7 @@ function settle(context: CallContext, { decision }: DispatchParts): CallContext 
     .then((settled) => ({ ...context, outcome: settled }))
 }
 
-/** A read, and a name that nobody offers, leave nothing behind that would have to be closed. */
+/** A read, and a call of an unknown name, leave nothing that would have to be closed. */
 function isAct(
   authorization: Authorization | undefined,
 ): authorization is Authorization & { readonly kind: 'granted' } {

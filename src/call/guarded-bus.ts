@@ -1,7 +1,7 @@
 /**
- * Spine: bus, ledger and guard, joined by the chain. What every family hangs on and every face reaches through.
+ * Guarded bus: bus, ledger and guard, joined by the chain. Families register on it and faces call through it.
  *
- * Pure joining; the rooms do the work.
+ * Only joins; the modules do the work.
  */
 import { CapabilityBus } from '../bus/bus.ts'
 import type { BusOptions } from '../bus/bus-options.ts'
@@ -13,10 +13,10 @@ import type { Logger } from '../core/logger.ts'
 import type { GuardConfig } from '../guard/config.ts'
 import { createGuard } from '../guard/guard.ts'
 import type { Guard } from '../guard/guard.ts'
-import type { NodeVoter } from '../guard/rounds-store.ts'
+import type { NodeVoterKeys } from '../guard/quorum-round-store.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { ledgerAuditLog, REDACTION } from './audit.ts'
-import { createChain } from './chain.ts'
+import { createLedgerAuditLog, ARGUMENT_REDACTION } from './audit.ts'
+import { createCallChain } from './chain.ts'
 
 export interface GuardedBusOptions {
   readonly database: Database
@@ -24,7 +24,7 @@ export interface GuardedBusOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly guard: GuardConfig
-  readonly voting: NodeVoter
+  readonly voting: NodeVoterKeys
   readonly bus: Omit<BusOptions, 'admit' | 'clock'>
 }
 
@@ -32,14 +32,14 @@ export interface GuardedBus {
   readonly bus: CapabilityBus
   readonly ledger: Ledger
   readonly guard: Guard
-  /** Calls that wait for a lock, and how many may for one. */
+  /** How many calls wait for a lock, and how many may wait for one key. */
   readonly queue: () => { readonly waiting: number; readonly limit: number }
 }
 
-/** More waiting for one thing than this, and later callers are better off being told at once. */
+/** With more calls waiting for one key, later callers are refused at once. */
 const MAX_WAITING_PER_KEY = 128
 
-/** Calls that a dead process left open are closed here, before the first new one can come in. */
+/** Calls that a crashed process left open are closed here, before the first new one is accepted. */
 export async function openGuardedBus({
   database,
   ledger,
@@ -56,12 +56,12 @@ export async function openGuardedBus({
       'calls of an earlier run were cut off and are closed as aborted',
     )
   const lock = createKeyedLock(MAX_WAITING_PER_KEY)
-  const admit = createChain({
+  const admit = createCallChain({
     lock,
     validateRequest,
     audit: {
-      log: ledgerAuditLog(database, ledger),
-      ...REDACTION,
+      log: createLedgerAuditLog(database, ledger),
+      ...ARGUMENT_REDACTION,
     },
     decision: guard.steps,
     monotonic: clock.monotonic,

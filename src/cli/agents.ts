@@ -7,9 +7,9 @@
 import type { Command } from 'commander'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { CallView } from '../web/api.ts'
+import type { CallView } from '../web/api-requests.ts'
 import { fetchFromGateway, printAnswer } from './command-client.ts'
-import { stripControls, formatTable } from './print.ts'
+import { stripControls, formatTable } from './command-output.ts'
 import { formatFailedDeviceCall } from './devices-text.ts'
 
 export function addAgentsCommands(program: Command): void {

@@ -1,7 +1,7 @@
 /** What a person at a terminal is shown of changes. */
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { CallView } from '../web/api.ts'
+import type { CallView } from '../web/api-requests.ts'
 import { formatChanges, collectChanges, parseSince } from './changes.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31, 12)

@@ -6,11 +6,11 @@
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import type { JsonObject } from '../core/json.ts'
-import type { CallView } from '../web/api.ts'
+import type { CallView } from '../web/api-requests.ts'
 import { fetchFromGateway, printAnswer } from './command-client.ts'
-import { stripControls, formatTable } from './print.ts'
-import type { CommandAnswer } from './print.ts'
-import { formatCall } from './remote.ts'
+import { stripControls, formatTable } from './command-output.ts'
+import type { CommandAnswer } from './command-output.ts'
+import { formatCall } from './gateway-text.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
 export function addChangesCommand(program: Command): void {

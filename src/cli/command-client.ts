@@ -9,10 +9,10 @@ import { loadConfig } from '../config/config-store.ts'
 import { resolveDataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import type { Json } from '../core/json.ts'
-import { findGateway, requestGateway } from './gateway-client.ts'
+import { findRunningGateway, requestGateway } from './gateway-client.ts'
 import type { ApiRequest, ClientFault } from './gateway-client.ts'
-import { EXIT } from './print.ts'
-import type { CommandAnswer, ExitCode } from './print.ts'
+import { EXIT_CODES } from './command-output.ts'
+import type { CommandAnswer, ExitCode } from './command-output.ts'
 
 export interface GlobalOptions {
   readonly data?: string
@@ -38,12 +38,12 @@ export function readCommandConfig(command: Command): Config | undefined {
     return loaded.value.config
   }
   process.stderr.write(`${loaded.fault.map(formatConfigProblem).join('\n')}\n`)
-  process.exitCode = EXIT.usage
+  process.exitCode = EXIT_CODES.usage
   return undefined
 }
 
 /** stdout has the answer and nothing else, so that it can be piped; everything beside it goes to stderr. */
-export function printAnswer(command: Command, { json, text, exit = EXIT.ok }: CommandAnswer): void {
+export function printAnswer(command: Command, { json, text, exit = EXIT_CODES.ok }: CommandAnswer): void {
   process.stdout.write(`${readGlobalOptions(command).json === true ? JSON.stringify(json) : text}\n`)
   process.exitCode = exit
 }
@@ -60,7 +60,7 @@ export async function askGateway(
 
 /** For commands that ask more than once; `undefined` after the trouble was told: the command ends there. */
 export async function fetchFromGateway(command: Command, question: ApiRequest): Promise<Json | undefined> {
-  const gateway = findGateway(readGlobalOptions(command).data)
+  const gateway = findRunningGateway(readGlobalOptions(command).data)
   const answer = gateway.ok ? await requestGateway(gateway.value, question) : gateway
   if (answer.ok) return answer.value
   complain(command, answer.fault)
@@ -76,6 +76,6 @@ function complain(command: Command, fault: ClientFault): void {
 
 /** Denied is told from failed: a script may ask somebody for the approval and try again. */
 function exitOf(fault: ClientFault): ExitCode {
-  if (fault.kind !== 'refused') return EXIT.unreachable
-  return fault.status === 401 || fault.status === 403 ? EXIT.denied : EXIT.failed
+  if (fault.kind !== 'refused') return EXIT_CODES.unreachable
+  return fault.status === 401 || fault.status === 403 ? EXIT_CODES.denied : EXIT_CODES.failed
 }

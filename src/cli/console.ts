@@ -5,11 +5,11 @@
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { ROLES } from '../bus/call.ts'
-import type { LinkView, SessionView } from '../web/views.ts'
+import { PRINCIPAL_ROLES } from '../bus/call.ts'
+import type { SignInLinkView, SessionView } from '../web/views.ts'
 import { askGateway } from './command-client.ts'
-import { stripControls, formatTable } from './print.ts'
-import { formatJsonAnswer } from './remote.ts'
+import { stripControls, formatTable } from './command-output.ts'
+import { formatJsonAnswer } from './gateway-text.ts'
 
 export function addConsoleCommands(program: Command): void {
   // The underscore keeps clear of the global of that name.
@@ -18,13 +18,13 @@ export function addConsoleCommands(program: Command): void {
     // With the owner's credential, and good once for 15 minutes: a link in somebody's shell history opens nothing.
     .command('link', { isDefault: true })
     .description('print a link that signs in once')
-    .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).default('admin'))
+    .addOption(new Option('--role <role>', 'what it may do').choices(PRINCIPAL_ROLES).default('admin'))
     .action((options: { role: string }, command: Command) =>
       askGateway(
         command,
         { method: 'POST', path: '/api/console/link', body: { role: options.role }, asOwner: true },
         (value) => {
-          const { url, role } = value as unknown as LinkView
+          const { url, role } = value as unknown as SignInLinkView
           return { json: value, text: `${url}\n\nIt signs in once, as ${role}, within the next 15 minutes.` }
         },
       ),

@@ -3,7 +3,7 @@
  */
 import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
 import { formatCapabilityVersion } from '../bus/capability.ts'
-import { cellText, formatSchemaType } from './schema-text.ts'
+import { formatTableCell, formatSchemaType } from './schema-text.ts'
 
 const EFFECTS: Readonly<Record<Effect, string>> = {
   reads: 'changes nothing',
@@ -60,7 +60,7 @@ function offerPart(offer: Offer): string {
   return [
     `#### \`${title}\``,
     '',
-    `${offer.title} (${facts.join(', ')}). ${cellText(offer.description)}`,
+    `${offer.title} (${facts.join(', ')}). ${formatTableCell(offer.description)}`,
     '',
     ...(arguments_.length === 0 ? ['No arguments.'] : ['| Argument | Type | |', '| --- | --- | --- |', ...arguments_]),
     '',
@@ -76,7 +76,7 @@ function argumentRows(schema: JsonSchema): readonly string[] {
       required.has(name) && property['default'] === undefined ? 'required' : undefined,
       property['default'] === undefined ? undefined : `default \`${JSON.stringify(property['default'])}\``,
       bounds(property),
-      cellText(property['description']),
+      formatTableCell(property['description']),
     ]
     return `| \`${name}\` | ${formatSchemaType(property)} | ${notes.filter((note) => note !== undefined && note !== '').join('; ')} |`
   })

@@ -5,13 +5,13 @@
  */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { listenOn } from '../core/listen-server.ts'
+import { startListening } from '../core/listen-server.ts'
 import type { Config } from '../config/schema.ts'
-import { OWNER } from '../guard/authenticate.ts'
+import { OWNER_PRINCIPAL } from '../guard/authenticator.ts'
 import type { Gateway } from '../main.ts'
-import type { BoardKind } from '../sim/devices/board.ts'
+import type { SimulatedBoardKind } from '../sim/devices/simulated-board.ts'
 import { startDeviceSimulator } from '../sim/devices/device-client.ts'
-import { numberedIdentity } from '../sim/devices/identity.ts'
+import { createNumberedIdentity } from '../sim/devices/identity.ts'
 import { startEbusSimulator } from '../sim/ebus/simulator-server.ts'
 import { startHomeseerSimulator } from '../sim/homeseer/homeseer-server.ts'
 
@@ -25,14 +25,14 @@ export interface DemoHouse {
 
 interface DemoDevice {
   readonly name: string
-  readonly kind: BoardKind
+  readonly kind: SimulatedBoardKind
   readonly transport: 'websocket' | 'mqtt'
 }
 
 interface Switch {
   readonly ota: string
   readonly index: number
-  readonly kind: BoardKind
+  readonly kind: SimulatedBoardKind
   readonly onCode?: (code: string) => void
   /** Off again, in whatever it is doing. */
   readonly signal: AbortSignal
@@ -110,7 +110,7 @@ async function letIn(
       'devices.enrolment.approve',
       undefined,
       { code, name, transport },
-      { caller: OWNER, channel: 'api' },
+      { caller: OWNER_PRINCIPAL, channel: 'api' },
     )
   await switchOn({ ...rest, kind, onCode })
 }
@@ -119,7 +119,7 @@ async function switchOn({ index, ...rest }: Switch): Promise<void> {
   const booting = startDeviceSimulator({
     ...rest,
     profile: 'fw-2.4',
-    identity: numberedIdentity(index + 1),
+    identity: createNumberedIdentity(index + 1),
     awake: true,
     timing: { activateMs: 500, reconnectMs: 2_000 },
   })
@@ -130,7 +130,7 @@ async function switchOn({ index, ...rest }: Switch): Promise<void> {
 /** A port that was free a moment ago: two demos on one machine do not meet. */
 async function freePort(): Promise<number> {
   const probe = createServer()
-  const port = await listenOn(probe, { host: HOST, port: 0 })
+  const port = await startListening(probe, { host: HOST, port: 0 })
   probe.close()
   await once(probe, 'close')
   return port

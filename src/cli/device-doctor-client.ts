@@ -7,14 +7,14 @@
 import { randomUUID } from 'node:crypto'
 import { networkInterfaces } from 'node:os'
 import type { Command } from 'commander'
-import { examineOta } from '../devices/enrol/doctor-client.ts'
-import type { CallView } from '../web/api.ts'
+import { examineOta } from '../devices/enrol/ota-doctor-client.ts'
+import type { CallView } from '../web/api-requests.ts'
 import { fetchFromGateway, printAnswer } from './command-client.ts'
-import { isDeviceNamed, formatFailedDeviceCall } from './devices-text.ts'
+import { isNameOfDevice, formatFailedDeviceCall } from './devices-text.ts'
 import type { EnrolmentView } from './devices-text.ts'
-import { EXIT, stripControls } from './print.ts'
+import { EXIT_CODES, stripControls } from './command-output.ts'
 
-export interface DeviceExamination {
+export interface DeviceExaminationOptions {
   readonly device?: string | undefined
   readonly ota?: string
 }
@@ -22,16 +22,16 @@ export interface DeviceExamination {
 const MARKS = { good: '✓', doubt: '!', problem: '✗' } as const
 
 /** As a stranger unless a device is named: then with its identity, and so with what it would be told. */
-export async function examineDevice(command: Command, { device, ota }: DeviceExamination): Promise<void> {
+export async function examineDevice(command: Command, { device, ota }: DeviceExaminationOptions): Promise<void> {
   const enrolment = await enrolmentOf(command, { needed: device !== undefined || ota === undefined })
   if (enrolment === undefined) return
-  const known = enrolment.devices.find((each) => device !== undefined && isDeviceNamed(each, device))
+  const known = enrolment.devices.find((each) => device !== undefined && isNameOfDevice(each, device))
   if (device !== undefined && known === undefined) {
     command.error(`There is no device ${device}. \`hearthbus devices list\` says which there are.`, {
-      exitCode: EXIT.usage,
+      exitCode: EXIT_CODES.usage,
     })
   }
-  const otaUrl = ota ?? (enrolment.local_only || enrolment.public_url ? enrolment.ota : networkUrl(enrolment.ota))
+  const otaUrl = ota ?? (enrolment.local_only || enrolment.public_url ? enrolment.ota : toLanUrl(enrolment.ota))
   const identity = known === undefined ? strangerIdentity() : { deviceId: known.id, clientId: known.client_id }
   const { told, findings, healthy } = await examineOta({ otaUrl, identity })
   const lines = [
@@ -43,7 +43,7 @@ export async function examineDevice(command: Command, { device, ota }: DeviceExa
   printAnswer(command, {
     json: { ota: otaUrl, told: told ?? null, findings: findings.map((finding) => ({ ...finding })), healthy },
     text: stripControls(lines.join('\n')),
-    exit: healthy ? EXIT.ok : EXIT.failed,
+    exit: healthy ? EXIT_CODES.ok : EXIT_CODES.failed,
   })
 }
 
@@ -63,7 +63,7 @@ async function enrolmentOf(
 }
 
 /** The address under which others reach this machine, as far as it has one. */
-export function networkUrl(ota: string): string {
+export function toLanUrl(ota: string): string {
   const address = Object.values(networkInterfaces())
     .flat()
     .find((each) => each?.family === 'IPv4' && !each.internal)?.address

@@ -3,10 +3,10 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { CallView } from '../web/api.ts'
-import { stripControls, formatTable, toOneLine } from './print.ts'
-import type { CommandAnswer } from './print.ts'
-import { formatCall } from './remote.ts'
+import type { CallView } from '../web/api-requests.ts'
+import { stripControls, formatTable, toOneLine } from './command-output.ts'
+import type { CommandAnswer } from './command-output.ts'
+import { formatCall } from './gateway-text.ts'
 
 /** As `devices.enrolment.list` answers (devices/tools/enrolment-tools.ts). */
 export interface EnrolmentView {
@@ -49,7 +49,7 @@ interface Definition {
 }
 
 /** As `devices.tools.list` answers. */
-export interface ToolsView {
+export interface DeviceToolsView {
   readonly device: string
   readonly online: boolean
   readonly tools: readonly (Definition & { readonly capability: string; readonly effect: string })[]
@@ -112,7 +112,15 @@ function whereToGo(
   return `Only this machine can reach the listener, at ${ota}: set devices.host to 0.0.0.0 for real ones.`
 }
 
-export function formatDeviceTools({ device, online, tools, withheld, digest, problems, voice }: ToolsView): string {
+export function formatDeviceTools({
+  device,
+  online,
+  tools,
+  withheld,
+  digest,
+  problems,
+  voice,
+}: DeviceToolsView): string {
   const rows = tools.map(({ capability, effect, description }) => [capability, effect, description.slice(0, 100)])
   const changed = withheld.map(({ tool, reason, now, was }) =>
     [`${tool} (${reason})`, ...definitionLines('was', was), ...definitionLines('now', now)].join('\n'),
@@ -128,7 +136,7 @@ export function formatDeviceTools({ device, online, tools, withheld, digest, pro
   return stripControls(parts.join('\n\n'))
 }
 
-function voiceSentence(voice: ToolsView['voice']): string {
+function voiceSentence(voice: DeviceToolsView['voice']): string {
   if (voice?.mode !== 'relay') return ''
   if (voice.activation_code !== undefined)
     return ` Its voice backend waits for the code ${toOneLine(voice.activation_code)}, to be typed in there.`
@@ -147,18 +155,18 @@ export function formatEnrolmentSentence(view: JsonObject, done: string): string 
 }
 
 /** Firmware opens a WebSocket only to be spoken to; over MQTT it is connected from its boot on. */
-export function describeAdmission({ transport }: JsonObject): string {
+export function explainNextConnection({ transport }: JsonObject): string {
   if (transport !== 'websocket') return 'is let in. It connects within seconds; its tools are then on the bus'
   return 'is let in. It connects when somebody wakes it, by voice or button; its tools are then on the bus'
 }
 
 /** By short name, MAC address, or the name that people gave it. */
-export function isDeviceNamed(device: { device: string; id: string; name: string }, given: string): boolean {
+export function isNameOfDevice(device: { device: string; id: string; name: string }, given: string): boolean {
   return [device.device, device.id, device.name].some((name) => name.toLowerCase() === given.trim().toLowerCase())
 }
 
 /** The sentence alone for a person; the whole answer stays in `json`. */
-export function revokedSentence(device: string): string {
+export function formatRevokedSentence(device: string): string {
   return stripControls(
     `${device} was turned away: its credentials have ended and it offers nothing. \`hearthbus devices forget ${device}\` makes it a stranger again.`,
   )

@@ -7,18 +7,18 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import type { JsonObject } from '../core/json.ts'
-import type { CallView } from '../web/api.ts'
+import type { CallView } from '../web/api-requests.ts'
 import { fetchFromGateway, printAnswer } from './command-client.ts'
 import {
   formatDevicesTable,
   formatEnrolmentSentence,
-  isDeviceNamed,
-  describeAdmission,
+  isNameOfDevice,
+  explainNextConnection,
   formatFailedDeviceCall,
-  revokedSentence,
+  formatRevokedSentence,
   formatDeviceTools,
 } from './devices-text.ts'
-import type { EnrolmentView, ToolsView } from './devices-text.ts'
+import type { EnrolmentView, DeviceToolsView } from './devices-text.ts'
 
 const TRANSPORTS = ['websocket', 'mqtt', 'mqtt-broker'] as const
 
@@ -28,8 +28,8 @@ export function addDevicesCommands(program: Command): void {
     .command('list', { isDefault: true })
     .description('devices, and those that wait with a code')
     .action(async (_, command: Command) => {
-      const { networkUrl } = await import('./device-doctor-client.ts')
-      await tell(command, 'devices.enrolment.list', {}, (view) => formatDevicesTable(view as EnrolmentView, networkUrl))
+      const { toLanUrl } = await import('./device-doctor-client.ts')
+      await tell(command, 'devices.enrolment.list', {}, (view) => formatDevicesTable(view as EnrolmentView, toLanUrl))
     })
   devices
     .command('show <device>')
@@ -38,9 +38,10 @@ export function addDevicesCommands(program: Command): void {
       const enrolment = await called(command, 'devices.enrolment.list', {})
       if (enrolment === undefined) return
       const { devices: known } = enrolment.structured as unknown as EnrolmentView
-      const revoked = known.find((each) => each.state === 'revoked' && isDeviceNamed(each, device))
-      if (revoked !== undefined) printAnswer(command, { json: { ...revoked }, text: revokedSentence(revoked.device) })
-      else await tell(command, 'devices.tools.list', { device }, (view) => formatDeviceTools(view as ToolsView))
+      const revoked = known.find((each) => each.state === 'revoked' && isNameOfDevice(each, device))
+      if (revoked !== undefined)
+        printAnswer(command, { json: { ...revoked }, text: formatRevokedSentence(revoked.device) })
+      else await tell(command, 'devices.tools.list', { device }, (view) => formatDeviceTools(view as DeviceToolsView))
     })
   devices
     .command('approve <code>')
@@ -49,7 +50,7 @@ export function addDevicesCommands(program: Command): void {
     .addOption(new Option('--transport <transport>', 'how it is to connect').choices(TRANSPORTS))
     .action((code: string, options: { name?: string; transport?: string }, command: Command) =>
       tell(command, 'devices.enrolment.approve', { code, ...options }, (view) =>
-        formatEnrolmentSentence(view as JsonObject, describeAdmission(view as JsonObject)),
+        formatEnrolmentSentence(view as JsonObject, explainNextConnection(view as JsonObject)),
       ),
     )
   addLeaving(devices)
@@ -93,7 +94,7 @@ function addToolApproval(devices: Command): void {
     .action(async (device: string, options: { digest?: string }, command: Command) => {
       const view = await called(command, 'devices.tools.list', { device })
       if (view === undefined) return
-      const shown = view.structured as unknown as ToolsView
+      const shown = view.structured as unknown as DeviceToolsView
       // What was shown is what is approved: a device that changes its tools meanwhile is refused.
       const digest = options.digest ?? shown.digest ?? ''
       await tell(command, 'devices.enrolment.approve_tools', { device, digest }, (answer) => {

@@ -9,21 +9,23 @@ import { fileURLToPath } from 'node:url'
 import type { Offer } from '../bus/capability.ts'
 import { openGuardedBus } from '../call/guarded-bus.ts'
 import { readConfig } from '../config/config-file.ts'
-import { dataDirectoryAt } from '../config/data-directory.ts'
+import { resolveDataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
 import { silentLogger } from '../core/logger.ts'
-import { guardMigrations } from '../guard/schema-store.ts'
+import { guardMigrations } from '../guard/guard-schema-store.ts'
+import { createDrawKey, DRAW_KEY_PURPOSE } from '../ledger/draw.ts'
+import { deriveNodeSecret } from '../ledger/key-store.ts'
 import { ledgerMigrations } from '../ledger/ledger-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import { createNoteSigner } from '../ledger/note-key.ts'
-import { createFamilies, familyMigrations } from '../main/families.ts'
+import { createFamilyServices, familyMigrations } from '../main/families.ts'
 import { toGuardConfig } from '../main/guard-config.ts'
-import { createNodeVoter } from '../main/voting.ts'
+import { createNodeVoter } from '../main/node-voter.ts'
 import { createModelsServices } from '../main/models.ts'
 import { writeContractDocument } from './contract-doc.ts'
-import { insertKeyTable } from './running-doc.ts'
+import { insertConfigKeyTable } from './running-doc.ts'
 
 const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
 
@@ -39,8 +41,8 @@ models: { builtin: true }
 export async function generateDocuments(): Promise<ReadonlyMap<string, string>> {
   const running = join(DOCS, 'running.md')
   return new Map([
-    [join(DOCS, 'contract.md'), writeContractDocument(await collectEveryOffer())],
-    [running, insertKeyTable(readFileSync(running, 'utf8'))],
+    [join(DOCS, 'contract.md'), writeContractDocument(await collectAllOffers())],
+    [running, insertConfigKeyTable(readFileSync(running, 'utf8'))],
   ])
 }
 
@@ -51,7 +53,7 @@ export async function writeDocuments(): Promise<readonly string[]> {
 }
 
 /** Of services that are made and never started: the documents need no sockets and no house. */
-export async function collectEveryOffer(): Promise<readonly Offer[]> {
+export async function collectAllOffers(): Promise<readonly Offer[]> {
   const read = readConfig('everything', EVERYTHING)
   if (!read.ok) throw new Error(JSON.stringify(read.fault))
   const root = mkdtempSync(join(tmpdir(), 'hearthbus-docs-'))
@@ -71,7 +73,8 @@ async function offersOf(config: Config, root: string, database: Database): Promi
   const origin = 'hearthbus.local/docs'
   const key = generateKeyPairSync('ed25519')
   const signer = createNoteSigner(origin, key.privateKey)
-  const data = dataDirectoryAt(root)
+  const data = resolveDataDirectory(root)
+  const draws = createDrawKey('docs', deriveNodeSecret(key, DRAW_KEY_PURPOSE))
   const ledger = await Ledger.open({ database, signer, origin, lastSignedPath: data.lastSigned, clock: systemClock })
   const spine = await openGuardedBus({
     database,
@@ -79,11 +82,17 @@ async function offersOf(config: Config, root: string, database: Database): Promi
     clock: systemClock,
     logger: silentLogger,
     guard: toGuardConfig(config),
-    voting: createNodeVoter(key, { name: 'docs', community: () => undefined }),
+    voting: createNodeVoter(key, {
+      name: 'docs',
+      community: () => undefined,
+      witnesses: [],
+      draws,
+    }),
     bus: { nodeId: 'docs', config: config.bus },
   })
-  const parts = { config, version: 'docs', data, spine, database, logger: silentLogger, key, reporters: () => [] }
-  const services = await createFamilies(parts)
+  const rest = { database, logger: silentLogger, key, draws, reporters: () => [] }
+  const parts = { config, version: 'docs', data, spine, ...rest }
+  const services = await createFamilyServices(parts)
   if (!services.ok) throw new Error(services.fault.message)
   return [...services.value, ...(await createModelsServices(config, silentLogger))]
     .flatMap((service) => service.capabilities())

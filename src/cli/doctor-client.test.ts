@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { dataDirectoryAt } from '../config/data-directory.ts'
+import { resolveDataDirectory } from '../config/data-directory.ts'
 import { Database } from '../core/database-store.ts'
-import { diagnoseFacts } from '../web/doctor.ts'
+import { diagnoseDoctorFacts } from '../web/doctor.ts'
 import { gatherDoctorFacts } from './doctor-client.ts'
 
 let root: string
@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }))
 
 async function broken(): Promise<readonly string[]> {
-  const findings = diagnoseFacts(await gatherDoctorFacts({ data: root, config: join(root, 'hearthbus.yaml') }))
+  const findings = diagnoseDoctorFacts(await gatherDoctorFacts({ data: root, config: join(root, 'hearthbus.yaml') }))
   return findings.filter(({ level }) => level === 'fail').map(({ about, sentence }) => `${about}: ${sentence}`)
 }
 
@@ -26,7 +26,7 @@ describe('doctor, while no gateway runs', () => {
   })
 
   it('knows what the next start will refuse', async () => {
-    const { lock, ownerToken: token, database: path } = dataDirectoryAt(root)
+    const { lock, ownerToken: token, database: path } = resolveDataDirectory(root)
     writeFileSync(lock, 'not what a gateway makes, and long enough to be looked at')
     expect(await broken()).toEqual([
       `start: ${lock} is damaged. Nothing is kept in it: remove it, and the next start makes a new one.`,

@@ -7,24 +7,20 @@ import { dirname } from 'node:path'
 import type { TopologySnapshot } from '../bus/topology.ts'
 import { formatConfigProblem } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
-import { dataDirectoryAt, resolveDataRoot } from '../config/data-directory.ts'
+import { resolveDataDirectory, resolveDataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
-import { isJsonObject } from '../core/json.ts'
-import type { Json } from '../core/json.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { guardProjection } from '../guard/guard-state.ts'
-import { findingSentence } from '../ledger/finding.ts'
-import { FORK_REMEDIES_TEXT } from '../ledger/fork.ts'
+import { formatLedgerFinding } from '../ledger/ledger-finding.ts'
+import { FORK_REMEDIES_TEXT } from '../ledger/ledger-fork.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
-import { parseNote, verifyNote } from '../ledger/note.ts'
-import type { StatusView } from '../web/api.ts'
+import { parseNote, verifyNote } from '../ledger/signed-note.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
-import { disagreementSentences } from '../web/disagreement.ts'
-import { serviceFacts } from '../web/doctor.ts'
+import { formatContractDisagreements } from '../web/contract-disagreement.ts'
 import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { LedgerView } from '../web/views.ts'
-import { findGateway, requestGateway } from './gateway-client.ts'
-import type { GatewayConnection } from './gateway-client.ts'
+import { findRunningGateway, requestGateway } from './gateway-client.ts'
+import type { RunningGatewayRecord } from './gateway-client.ts'
 import { readProjectedState, verifyFiles } from './ledger-files-client.ts'
 import { checkListeners } from './listener-check-client.ts'
 import { gatherNotifyFacts } from './notify.ts'
@@ -36,7 +32,7 @@ export async function gatherDoctorFacts(given: {
 }): Promise<DoctorFacts> {
   const loaded = loadConfig(given.config, process.env, homedir())
   const config = loaded.ok ? loaded.value.config : undefined
-  const running = findGateway(given.data)
+  const running = findRunningGateway(given.data)
   // Where the gateway that runs keeps its records: that may be the demo's.
   const root = running.ok ? running.value.dataRoot : resolveDataRoot(given.data, process.env, homedir())
   const status = running.ok ? await requestGateway(running.value, { path: '/api/status' }) : undefined
@@ -58,7 +54,7 @@ export async function gatherDoctorFacts(given: {
     ...(running.ok && status?.ok === true && config !== undefined ? await topologyFacts(running.value, config) : {}),
     services:
       running.ok && status?.ok === true
-        ? servicesOf(status.value, await failingNow(running.value))
+        ? await servicesNow(running.value)
         : [...(await familiesAlone(config, root)), ...gatherNotifyFacts(config?.notify ?? [], process.env)],
     startRefusals: running.ok ? [] : await listStartRefusals(root),
     configNotes: loaded.ok ? loaded.value.notes : [],
@@ -75,15 +71,15 @@ async function familiesAlone(config: Config | undefined, root: string): Promise<
 
 async function ebusAlone({ ebus }: Config, root: string): Promise<DoctorFacts['services']> {
   if (ebus.buses.length === 0) return []
-  const { examineEbus } = await import('../ebus/doctor-client.ts')
-  return (await examineEbus(ebus, root)).map((finding) => ({ name: 'ebus', ...finding }))
+  const { examineEbusAlone } = await import('../ebus/doctor-client.ts')
+  return (await examineEbusAlone(ebus, root)).map((finding) => ({ name: 'ebus', ...finding }))
 }
 
 async function homeseerAlone({ homeseer }: Config): Promise<DoctorFacts['services']> {
   const { url } = homeseer
   if (url === undefined) return []
-  const { examineHomeseer } = await import('../homeseer/doctor-client.ts')
-  return (await examineHomeseer({ ...homeseer, url })).map((finding) => ({ name: 'homeseer', ...finding }))
+  const { examineHomeseerAlone } = await import('../homeseer/doctor-client.ts')
+  return (await examineHomeseerAlone({ ...homeseer, url })).map((finding) => ({ name: 'homeseer', ...finding }))
 }
 
 /** A first start makes the directory, so its parent is what has to be writable. */
@@ -106,8 +102,8 @@ function freeBytes(root: string): number {
 }
 
 function looseKeys(root: string): DoctorFacts['looseKeys'] {
-  const { nodeKey, ownerToken, devicesKey } = dataDirectoryAt(root)
-  return [nodeKey, ownerToken, devicesKey]
+  const { nodeKey, ownerToken } = resolveDataDirectory(root)
+  return [nodeKey, ownerToken]
     .filter((path) => existsSync(path))
     .map((path) => ({ path, mode: (statSync(path).mode & 0o777).toString(8) }))
     .filter(({ mode }) => mode !== '600' && mode !== '400')
@@ -115,7 +111,7 @@ function looseKeys(root: string): DoctorFacts['looseKeys'] {
 
 function openWithoutToken(root: string, { listen: { host } }: Config): string | undefined {
   if (isLoopback(host)) return undefined
-  const { ledger: path } = dataDirectoryAt(root)
+  const { ledger: path } = resolveDataDirectory(root)
   if (!existsSync(path)) return host
   try {
     return readProjectedState(path, guardProjection).tokens.size > 0 ? undefined : host
@@ -126,7 +122,7 @@ function openWithoutToken(root: string, { listen: { host } }: Config): string | 
 }
 
 async function ledgerFacts(root: string, config: Config): Promise<DoctorFacts['ledger']> {
-  const { database, lastSigned } = dataDirectoryAt(root)
+  const { database, lastSigned } = resolveDataDirectory(root)
   if (!existsSync(database)) {
     if (!existsSync(lastSigned)) return undefined
     const gone = `${database} is missing, though this node has signed a ledger (${lastSigned}). Put it back; without it a start is refused.`
@@ -136,14 +132,14 @@ async function ledgerFacts(root: string, config: Config): Promise<DoctorFacts['l
   if (!report.ok) return { entries: 0, findings: [report.fault] }
   const sentences = report.value.findings.map((finding) =>
     finding.kind === 'tail-missing' || finding.kind === 'root-differs'
-      ? `${findingSentence(finding)} ${FORK_REMEDIES_TEXT}`
-      : findingSentence(finding),
+      ? `${formatLedgerFinding(finding)} ${FORK_REMEDIES_TEXT}`
+      : formatLedgerFinding(finding),
   )
   return { entries: report.value.size, findings: sentences }
 }
 
 async function cosigningFacts(
-  gateway: GatewayConnection,
+  gateway: RunningGatewayRecord,
   { ledger: { witnesses, checkpointSeconds } }: Config,
 ): Promise<Pick<DoctorFacts, 'cosigning'>> {
   const answer = await requestGateway(gateway, { path: '/api/ledger' })
@@ -158,33 +154,18 @@ async function cosigningFacts(
 
 /** Only while a gateway runs does anybody know what there is. */
 async function topologyFacts(
-  gateway: GatewayConnection,
+  gateway: RunningGatewayRecord,
   config: Config,
 ): Promise<Pick<DoctorFacts, 'unmatched' | 'disagreements'>> {
   const answer = await requestGateway(gateway, { path: '/api/topology' })
   if (!answer.ok) return {}
   const topology = answer.value as unknown as TopologySnapshot
   const names = [...topology.capabilitiesLocal, ...topology.capabilitiesRemote].map(({ name }) => name)
-  return { unmatched: explainUnmatchedPatterns(config, names), disagreements: disagreementSentences(topology) }
+  return { unmatched: explainUnmatchedPatterns(config, names), disagreements: formatContractDisagreements(topology) }
 }
 
-/** What services find when they try: a full disk does not show before. */
-async function failingNow(gateway: GatewayConnection): Promise<readonly string[]> {
-  const answer = await requestGateway(gateway, { path: '/ready' })
-  const body = answer.ok || answer.fault.kind !== 'refused' ? undefined : answer.fault.body
-  const failing = isJsonObject(body) ? body['failing'] : undefined
-  return Array.isArray(failing) ? failing.map(String) : []
-}
-
-const CANNOT_WORK =
-  'cannot do its work: it tried to write, and could not. Is the disk full or read-only, or the data directory gone?'
-
-function servicesOf(status: Json, failing: readonly string[]): DoctorFacts['services'] {
-  return (status as unknown as StatusView).services.map((service) => {
-    const facts = serviceFacts(service)
-    // One that knew beforehand has advice of its own.
-    return failing.includes(service.name) && facts.status === 'ok'
-      ? { ...facts, status: 'failing', advice: CANNOT_WORK }
-      : facts
-  })
+/** A running node examines its services itself: it holds the connections that a second one would disturb. */
+async function servicesNow(gateway: RunningGatewayRecord): Promise<DoctorFacts['services']> {
+  const answer = await requestGateway(gateway, { path: '/api/doctor' })
+  return answer.ok ? (answer.value as unknown as Pick<DoctorFacts, 'services'>).services : []
 }

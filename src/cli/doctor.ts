@@ -1,12 +1,12 @@
 /**
  * Doctor: what is wrong and what to do about it, as an answer of this program.
  */
-import type { FindingView } from '../web/views.ts'
-import { EXIT } from './print.ts'
-import type { CommandAnswer } from './print.ts'
+import type { DoctorFindingView } from '../web/views.ts'
+import { EXIT_CODES } from './command-output.ts'
+import type { CommandAnswer } from './command-output.ts'
 
 /** Warnings leave the exit code alone: a script that runs it every night should not cry over them. */
-export function formatDoctorFindings(findings: readonly FindingView[]): CommandAnswer {
+export function formatDoctorFindings(findings: readonly DoctorFindingView[]): CommandAnswer {
   const marks = { ok: '✓', warn: '!', fail: '✗' } as const
   const failed = findings.some((finding) => finding.level === 'fail')
   const warned = findings.some((finding) => finding.level === 'warn')
@@ -20,6 +20,6 @@ export function formatDoctorFindings(findings: readonly FindingView[]): CommandA
     text: [...findings.map(({ level, about, sentence }) => `${marks[level]} ${about}: ${sentence}`), '', closing].join(
       '\n',
     ),
-    exit: failed ? EXIT.integrity : EXIT.ok,
+    exit: failed ? EXIT_CODES.integrity : EXIT_CODES.ok,
   }
 }

@@ -5,13 +5,13 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { DefinitionFileFault } from '../ebus/definitions/definition-error.ts'
-import { fileFaultText } from '../ebus/definitions/definition-error.ts'
+import { formatDefinitionFileFault } from '../ebus/definitions/definition-error.ts'
 import { DefinitionFolder } from '../ebus/definitions/definition-folder-store.ts'
-import { definitionRow, numberedMessages } from '../ebus/definitions/definition-row.ts'
+import { toDefinitionRow, numberMessages } from '../ebus/definitions/definition-row.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
 import { TelegramRowTranslator } from '../ebus/definitions/telegram-row.ts'
-import type { ExitCode } from './print.ts'
-import { EXIT, stripControls, formatTable } from './print.ts'
+import type { ExitCode } from './command-output.ts'
+import { EXIT_CODES, stripControls, formatTable } from './command-output.ts'
 
 const BATCH_CHARACTERS = 65_536
 
@@ -32,7 +32,7 @@ class LineWriter {
 }
 
 /** One row out for each row in, in order. */
-export async function translateRows(options: {
+export async function decodeTelegramRows(options: {
   readonly folder: string
   readonly language: string
   readonly kind: 'decode' | 'encode'
@@ -44,11 +44,11 @@ export async function translateRows(options: {
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }))
     if (line.trim() !== '') await writer.write(rows.answer(line, kind))
   await writer.flush()
-  return EXIT.ok
+  return EXIT_CODES.ok
 }
 
 /** Each file by itself, with what it includes, whatever the conditions say. */
-export async function checkDefinitions(options: {
+export async function checkDefinitionFiles(options: {
   readonly folder: string
   readonly language: string
   readonly strict: boolean
@@ -68,17 +68,22 @@ export async function checkDefinitions(options: {
     counts.push([file, String(set.messages.length)])
     if (!json) continue
     if (summary) {
-      const row = { file, summary: true, messages: set.messages.length, errors: set.faults.map(fileFaultText) }
+      const row = {
+        file,
+        summary: true,
+        messages: set.messages.length,
+        errors: set.faults.map(formatDefinitionFileFault),
+      }
       await writer.write(JSON.stringify(row))
     }
-    for (const { message, nth } of numberedMessages(set.messages))
-      await writer.write(JSON.stringify(definitionRow(message, file, nth)))
+    for (const { message, nth } of numberMessages(set.messages))
+      await writer.write(JSON.stringify(toDefinitionRow(message, file, nth)))
   }
   await writer.flush()
   const all = [...definitions.templateFaults, ...faults]
   if (!json) process.stdout.write(`${formatTable(['file', 'messages'], counts)}\n`)
-  for (const fault of all) process.stderr.write(`${stripControls(fileFaultText(fault))}\n`)
-  return strict && all.length > 0 ? EXIT.integrity : EXIT.ok
+  for (const fault of all) process.stderr.write(`${stripControls(formatDefinitionFileFault(fault))}\n`)
+  return strict && all.length > 0 ? EXIT_CODES.integrity : EXIT_CODES.ok
 }
 
 function isFolder(path: string): boolean {
@@ -87,5 +92,5 @@ function isFolder(path: string): boolean {
 
 function refuseFolder(folder: string): ExitCode {
   process.stderr.write(`${stripControls(folder)} is no folder\n`)
-  return EXIT.usage
+  return EXIT_CODES.usage
 }

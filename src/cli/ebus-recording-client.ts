@@ -1,42 +1,47 @@
 /**
  * eBUS recordings from the command line: record a bus, play one, list what nobody has described, and describe it.
  */
-import { appendFileSync, createWriteStream, existsSync, readFileSync } from 'node:fs'
+import { appendFileSync, createWriteStream, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { toHex } from '../core/bytes.ts'
-import { thrownMessage } from '../core/thrown.ts'
-import { parseAdapterEndpoint } from '../ebus/adapter/endpoint.ts'
-import { decodeMessage, decodedText } from '../ebus/definitions/decode.ts'
-import { errorText, fileFaultText } from '../ebus/definitions/definition-error.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
+import { parseAdapterEndpoint } from '../ebus/adapter/adapter-endpoint.ts'
+import { BusDefinitions } from '../ebus/definitions/bus-definitions.ts'
+import { decodeMessage, formatDecodedMessage } from '../ebus/definitions/message-decoder.ts'
+import { formatDefinitionError, formatDefinitionFileFault } from '../ebus/definitions/definition-error.ts'
 import { DefinitionFolder } from '../ebus/definitions/definition-folder-store.ts'
-import { definitionRow } from '../ebus/definitions/definition-row.ts'
+import { toDefinitionRow } from '../ebus/definitions/definition-row.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
-import { DefinitionIndex } from '../ebus/definitions/lookup.ts'
+import { DefinitionIndex } from '../ebus/definitions/definition-index.ts'
 import type { MessageDefinition } from '../ebus/definitions/message-definition.ts'
-import { TelegramGrabber } from '../ebus/recording/grab.ts'
-import { startRecorder } from '../ebus/recording/recorder-client.ts'
-import type { RecordedSymbols, Recording } from '../ebus/recording/recording.ts'
-import { readRecording, recordingHeader, recordingLine } from '../ebus/recording/recording.ts'
-import { newBusLine, stepLine } from '../ebus/wire/line.ts'
+import { TelegramGrabber } from '../ebus/recording/telegram-grabber.ts'
+import { startBusRecorder } from '../ebus/recording/recorder-client.ts'
+import type { RecordedSymbols, BusRecording } from '../ebus/recording/recording.ts'
+import { parseBusRecording, formatRecordingHeader, formatRecordingLine } from '../ebus/recording/recording.ts'
+import { decodeIdentity } from '../ebus/registry/device-identity.ts'
+import { newBusLine, stepBusLine } from '../ebus/wire/bus-line.ts'
 import type { TelegramExchange } from '../ebus/wire/telegram.ts'
-import type { ExitCode } from './print.ts'
-import { EXIT, stripControls, formatTable } from './print.ts'
-import type { ListenAddress } from './sim-typed-client.ts'
-import { waitForSignal } from './until-signal.ts'
+import type { ExitCode } from './command-output.ts'
+import { EXIT_CODES, stripControls, formatTable } from './command-output.ts'
+import type { ListenAddress } from './sim-input-client.ts'
+import { waitForSignal } from './process-signal.ts'
 
 const LANGUAGE = 'en'
 /** The columns of the official files. */
 const COLUMNS = 'type,circuit,level,name,comment,qq,zz,pbsb,id,*name,part,type,divisor/values,unit,comment'
+/** Without such lines circuit and address of a file's name are not used, as in ebusd; the official files have them. */
+const DEFAULT_LINES = ['*r,', '*w,', '*u,', '*uw,']
 
 function complain(sentence: string): ExitCode {
   process.stderr.write(`${stripControls(sentence)}\n`)
-  return EXIT.usage
+  return EXIT_CODES.usage
 }
 
 /** Until somebody says stop, or for so many seconds. Never writes over a file. */
-export async function recordBus(options: {
+export async function recordEbus(options: {
   readonly file: string
   readonly adapter: string
   readonly dump: boolean
@@ -46,14 +51,14 @@ export async function recordBus(options: {
   if (!endpoint.ok) return complain(`${options.adapter} is no adapter; ${endpoint.fault.expected}`)
   if (endpoint.value.kind === 'ebusd') return complain('ebusd shows telegrams, not symbols; name its adapter instead')
   const file = createWriteStream(options.file, { flags: 'wx' })
-  const failed = new Promise<string>((resolve) => file.once('error', (error) => resolve(thrownMessage(error))))
-  if (!options.dump) file.write(recordingHeader(new Date().toISOString()))
+  const failed = new Promise<string>((resolve) => file.once('error', (error) => resolve(readErrorMessage(error))))
+  if (!options.dump) file.write(formatRecordingHeader(new Date().toISOString()))
   let symbols = 0
-  const recorder = startRecorder({
+  const recorder = startBusRecorder({
     endpoint: endpoint.value,
     onSymbols: (piece) => {
       symbols += piece.symbols.length
-      file.write(options.dump ? piece.symbols : recordingLine(piece))
+      file.write(options.dump ? piece.symbols : formatRecordingLine(piece))
     },
     onState: (sentence) => process.stderr.write(`${stripControls(sentence)}\n`),
   })
@@ -63,45 +68,59 @@ export async function recordBus(options: {
   if (typeof problem === 'string') return complain(problem)
   await new Promise((resolve) => file.end(resolve))
   process.stderr.write(`${symbols} symbols in ${options.file}\n`)
-  return EXIT.ok
+  return symbols === 0 ? EXIT_CODES.failed : EXIT_CODES.ok
 }
 
-function openRecording(file: string): Recording | string {
+function openRecording(file: string): BusRecording | string {
   try {
-    const recording = readRecording(readFileSync(file))
+    const recording = parseBusRecording(readFileSync(file))
     return recording.ok ? recording.value : `${file}: ${recording.fault}`
   } catch (error) {
-    return thrownMessage(error)
+    return readErrorMessage(error)
   }
 }
 
 /** Every finished telegram of a recording, with its time. */
 function* exchangesOf({
   pieces,
-}: Recording): Generator<{ readonly exchange: TelegramExchange; readonly atMs: number }> {
+}: BusRecording): Generator<{ readonly exchange: TelegramExchange; readonly atMs: number }> {
   const line = newBusLine()
   for (const { atMs, symbols } of pieces)
     for (const symbol of symbols) {
-      const heard = stepLine(line, symbol)
+      const heard = stepBusLine(line, symbol)
       if (heard?.kind === 'exchange') yield { exchange: heard.exchange, atMs }
     }
 }
 
-function indexOf(folder: string | undefined): DefinitionIndex {
-  const index = new DefinitionIndex()
-  if (folder === undefined) return index
+type FindMessage = (exchange: TelegramExchange) => MessageDefinition | undefined
+
+/**
+ * By the files of those devices that said in the recording who they are; telegrams of the others belong to the first
+ * definition that fits, whoever's it is.
+ */
+function messageFinder(folder: string | undefined, recording: BusRecording): FindMessage | string {
+  if (folder === undefined) return () => undefined
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return `${folder} is no folder`
   const source = new DefinitionFolder(folder, LANGUAGE)
+  const index = new DefinitionIndex()
   for (const file of source.files()) {
     const set = new DefinitionSet({ source, mode: 'all', language: LANGUAGE })
     set.load(file)
     for (const message of set.messages) index.add(message)
   }
-  return index
-}
-
-function findMessage(index: DefinitionIndex, { telegram }: TelegramExchange): MessageDefinition | undefined {
-  const { source, target, primary: pb, secondary: sb, data } = telegram
-  return index.find({ source, target, pb, sb }, data)
+  const known = new BusDefinitions(source, LANGUAGE)
+  for (const { exchange, atMs } of exchangesOf(recording)) {
+    const { target, primary, secondary } = exchange.telegram
+    if (primary === 0x07 && secondary === 0x04 && exchange.response !== undefined) {
+      const identity = decodeIdentity(exchange.response)
+      if (identity.ok) known.identify(target, identity.value)
+    }
+    known.hear(exchange, atMs)
+  }
+  return (exchange) => {
+    const { source: qq, target, primary: pb, secondary: sb, data } = exchange.telegram
+    return known.find(exchange) ?? index.find({ source: qq, target, pb, sb }, data)
+  }
 }
 
 /** Telegrams in words; with `listen`, the symbols themselves for any client of a plain adapter (`tcp:`). */
@@ -115,16 +134,22 @@ export async function replayRecording(options: {
   const recording = openRecording(options.file)
   if (typeof recording === 'string') return complain(recording)
   if (options.listen !== undefined) return serveRecording(recording, options.listen, options.speed)
-  const index = indexOf(options.definitions)
+  const findMessage = messageFinder(options.definitions, recording)
+  if (typeof findMessage === 'string') return complain(findMessage)
   for (const { exchange, atMs } of exchangesOf(recording)) {
     const { source, target, primary, secondary, data } = exchange.telegram
-    const message = findMessage(index, exchange)
+    const message = findMessage(exchange)
     const decoded =
       message === undefined || message.chain.length > 0
         ? undefined
         : decodeMessage(message, { command: data, response: exchange.response ?? new Uint8Array() })
     const name = message === undefined ? '' : `${message.circuit} ${message.name}`
-    const text = decoded === undefined ? '' : decoded.ok ? decodedText(decoded.value) : errorText(decoded.fault)
+    const text =
+      decoded === undefined
+        ? ''
+        : decoded.ok
+          ? formatDecodedMessage(decoded.value)
+          : formatDefinitionError(decoded.fault)
     const row = {
       at_ms: Math.round(atMs),
       master_hex: toHex(Uint8Array.of(source, target, primary, secondary, data.length, ...data)),
@@ -137,11 +162,15 @@ export async function replayRecording(options: {
       : `${row.at_ms} ${row.master_hex}${row.slave_hex === '' ? '' : ` / ${row.slave_hex}`}  ${name} ${stripControls(text)}`.trimEnd()
     process.stdout.write(`${line}\n`)
   }
-  return EXIT.ok
+  return EXIT_CODES.ok
 }
 
 /** Everybody who connects hears the recording from its beginning, at its own pace. */
-async function serveRecording(recording: Recording, { host, port }: ListenAddress, speed: number): Promise<ExitCode> {
+async function serveRecording(
+  recording: BusRecording,
+  { host, port }: ListenAddress,
+  speed: number,
+): Promise<ExitCode> {
   const stopping = new AbortController()
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -151,7 +180,7 @@ async function serveRecording(recording: Recording, { host, port }: ListenAddres
     socket.resume()
     void play(recording.pieces, { socket, speed, signal: stopping.signal })
   })
-  const failed = new Promise<string>((resolve) => server.once('error', (error) => resolve(thrownMessage(error))))
+  const failed = new Promise<string>((resolve) => server.once('error', (error) => resolve(readErrorMessage(error))))
   server.listen(port, host, () => {
     const address = server.address()
     const bound = typeof address === 'object' && address !== null ? address.port : port
@@ -161,7 +190,7 @@ async function serveRecording(recording: Recording, { host, port }: ListenAddres
   stopping.abort()
   for (const socket of sockets) socket.destroy()
   server.close()
-  return typeof problem === 'string' ? complain(problem) : EXIT.ok
+  return typeof problem === 'string' ? complain(problem) : EXIT_CODES.ok
 }
 
 async function play(
@@ -178,20 +207,21 @@ async function play(
 }
 
 /** What no definition describes. */
-export function grabUnknown(options: {
+export function printUnknownTelegrams(options: {
   readonly file: string
   readonly definitions: string | undefined
   readonly json: boolean
 }): ExitCode {
   const recording = openRecording(options.file)
   if (typeof recording === 'string') return complain(recording)
-  const index = indexOf(options.definitions)
+  const findMessage = messageFinder(options.definitions, recording)
+  if (typeof findMessage === 'string') return complain(findMessage)
   const grab = new TelegramGrabber()
-  for (const { exchange } of exchangesOf(recording)) if (findMessage(index, exchange) === undefined) grab.add(exchange)
+  for (const { exchange } of exchangesOf(recording)) if (findMessage(exchange) === undefined) grab.add(exchange)
   const telegrams = grab.telegrams()
   if (options.json) {
     for (const telegram of telegrams) process.stdout.write(`${JSON.stringify(telegram)}\n`)
-    return EXIT.ok
+    return EXIT_CODES.ok
   }
   const byte = (value: number): string => value.toString(16).padStart(2, '0')
   const rows = telegrams.map(({ source, target, service, times, command, response }) => [
@@ -203,32 +233,59 @@ export function grabUnknown(options: {
     response ?? '',
   ])
   process.stdout.write(`${formatTable(['times', 'qq', 'zz', 'pbsb', 'command', 'answer'], rows)}\n`)
-  return EXIT.ok
+  return EXIT_CODES.ok
 }
 
 /** A line is added only if it can be read; the file is made if it is not there. */
-export function defineMessage(options: {
+export function addMessageDefinition(options: {
   readonly file: string
   readonly line: string
   readonly json: boolean
 }): ExitCode {
   const { file, line } = options
   const isNew = !existsSync(file)
-  const text = isNew ? `${COLUMNS}\n` : readFileSync(file, 'utf8')
-  const name = file.slice(file.lastIndexOf('/') + 1)
+  const text = isNew ? `${[COLUMNS, ...DEFAULT_LINES].join('\n')}\n` : readFileSync(file, 'utf8')
   const whole = `${text.endsWith('\n') ? text : `${text}\n`}${line}\n`
-  const source = { readText: (path: string) => (path === name ? whole : undefined), templatesFor: () => new Map() }
+  // Templates stand beside the file or in the root of its tree, which is the folder above.
+  const maker = dirname(resolve(file))
+  const isInTree = existsSync(join(dirname(maker), '_templates.csv'))
+  const folder = new DefinitionFolder(isInTree ? dirname(maker) : maker, LANGUAGE)
+  const name = isInTree ? `${basename(maker)}/${basename(file)}` : basename(file)
+  const source = {
+    readText: (path: string) => (path === name ? whole : folder.readText(path)),
+    templatesFor: (path: string) => folder.templatesFor(path),
+  }
   const set = new DefinitionSet({ source, mode: 'all', language: LANGUAGE })
   const fault = set.load(name)
-  if (fault !== undefined) return complain(fileFaultText(fault))
-  const message = set.messages.at(-1)
+  if (fault !== undefined) return complain(formatDefinitionFileFault(fault))
+  const own = set.messages.filter((message) => message.source === name)
+  const message = own.at(-1)
   if (line.includes('\n') || message === undefined || message.line !== whole.split('\n').length - 1)
     return complain('that line defines no message')
-  appendFileSync(file, isNew ? whole : `${text.endsWith('\n') ? '' : '\n'}${line}\n`)
+  const twin = own.find(
+    (other) => other.line !== message.line && other.conditions.length === 0 && definesTheSame(other, message),
+  )
+  if (twin !== undefined) return complain(`line ${twin.line} has ${twin.circuit} ${twin.name} already`)
+  try {
+    if (isNew) mkdirSync(maker, { recursive: true })
+    appendFileSync(file, isNew ? whole : `${text.endsWith('\n') ? '' : '\n'}${line}\n`)
+  } catch (error) {
+    return complain(readErrorMessage(error))
+  }
   process.stdout.write(
     options.json
-      ? `${JSON.stringify(definitionRow(message, file, 0))}\n`
+      ? `${JSON.stringify(toDefinitionRow(message, file, 0))}\n`
       : `${message.circuit} ${message.name} is defined in ${stripControls(file)}\n`,
   )
-  return EXIT.ok
+  return EXIT_CODES.ok
+}
+
+/** A running ebusd reads a file only as far as the first such line. */
+function definesTheSame(left: MessageDefinition, right: MessageDefinition): boolean {
+  return (
+    left.circuit.toLowerCase() === right.circuit.toLowerCase() &&
+    left.name.toLowerCase() === right.name.toLowerCase() &&
+    left.isWrite === right.isWrite &&
+    left.isPassive === right.isPassive
+  )
 }

@@ -9,8 +9,8 @@
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import { readGlobalOptions } from './command-client.ts'
-import type { ListenAddress } from './sim-typed-client.ts'
-import { parseListenAddress } from './sim-typed-client.ts'
+import type { ListenAddress } from './sim-input-client.ts'
+import { parseListenAddress, parsePositiveNumber } from './sim-input-client.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
 interface RowOptions {
@@ -37,20 +37,13 @@ export function addEbusCommands(program: Command): void {
       .requiredOption('--definitions <folder>', 'definition files in ebusd’s layout')
       .addOption(language())
       .action(async (options: RowOptions) => {
-        const { translateRows } = await import('./ebus-definitions-client.ts')
-        process.exitCode = await translateRows({ folder: options.definitions, language: options.language, kind })
+        const { decodeTelegramRows } = await import('./ebus-definitions-client.ts')
+        process.exitCode = await decodeTelegramRows({ folder: options.definitions, language: options.language, kind })
       })
   addRecordingCommands(ebus)
   const definitions = ebus.command('definitions').description('look at definition files')
-  definitions
-    .command('define')
-    .description('add a message to a definition file of your own, in ebusd’s format')
-    .argument('<file>', 'the file, e.g. /etc/ebusd/vaillant/15.basv.csv; made if it is not there')
-    .argument('<line>', 'type,circuit,level,name,comment,qq,zz,pbsb,id,fields…')
-    .action(async (file: string, line: string, _, command: Command) => {
-      const { defineMessage } = await import('./ebus-recording-client.ts')
-      process.exitCode = defineMessage({ file, line, json: readGlobalOptions(command).json === true })
-    })
+  // Beside grab, whose findings it names, and beside the check of the files that it writes.
+  for (const parent of [ebus, definitions]) addDefineCommand(parent)
   definitions
     .command('check')
     .description('read every definition file of a folder; with --json one row for each message')
@@ -59,10 +52,22 @@ export function addEbusCommands(program: Command): void {
     .option('--summary', 'with --json: also one row for each file')
     .addOption(language())
     .action(async (folder: string, options: CheckOptions, command: Command) => {
-      const { checkDefinitions } = await import('./ebus-definitions-client.ts')
+      const { checkDefinitionFiles } = await import('./ebus-definitions-client.ts')
       const { language: chosen, strict = false, summary = false } = options
       const isJson = readGlobalOptions(command).json === true
-      process.exitCode = await checkDefinitions({ folder, language: chosen, strict, summary, json: isJson })
+      process.exitCode = await checkDefinitionFiles({ folder, language: chosen, strict, summary, json: isJson })
+    })
+}
+
+function addDefineCommand(parent: Command): void {
+  parent
+    .command('define')
+    .description('add a message to a definition file of your own, in ebusd’s format')
+    .argument('<file>', 'the file, e.g. /etc/ebusd/vaillant/15.basv.csv; made if it is not there')
+    .argument('<line>', 'type,circuit,level,name,comment,qq,zz,pbsb,id,fields…')
+    .action(async (file: string, line: string, _, command: Command) => {
+      const { addMessageDefinition } = await import('./ebus-recording-client.ts')
+      process.exitCode = addMessageDefinition({ file, line, json: readGlobalOptions(command).json === true })
     })
 }
 
@@ -81,9 +86,9 @@ function addRecordingCommands(ebus: Command): void {
     .option('--dump', 'bare symbols, as ebusd dumps them')
     .option('--seconds <n>', 'stop after so long', parseWholeNumber(1, 31_536_000))
     .action(async (file: string, options: { adapter: string; dump?: boolean; seconds?: number }) => {
-      const { recordBus } = await import('./ebus-recording-client.ts')
+      const { recordEbus } = await import('./ebus-recording-client.ts')
       const { adapter, dump = false, seconds } = options
-      process.exitCode = await recordBus({ file, adapter, dump, seconds })
+      process.exitCode = await recordEbus({ file, adapter, dump, seconds })
     })
   ebus
     .command('replay')
@@ -95,12 +100,12 @@ function addRecordingCommands(ebus: Command): void {
         parseListenAddress,
       ),
     )
-    .addOption(new Option('--speed <x>', 'how much faster').argParser(Number).default(1))
+    .addOption(new Option('--speed <x>', 'how much faster').argParser(parsePositiveNumber).default(1))
     .action(async (file: string, options: ReplayOptions, command: Command) => {
       const { replayRecording } = await import('./ebus-recording-client.ts')
       const { definitions, listen, speed } = options
       const json = readGlobalOptions(command).json === true
-      process.exitCode = await replayRecording({ file, definitions, listen, speed: speed > 0 ? speed : 1, json })
+      process.exitCode = await replayRecording({ file, definitions, listen, speed, json })
     })
   ebus
     .command('grab')
@@ -108,9 +113,9 @@ function addRecordingCommands(ebus: Command): void {
     .argument('<file>', 'from record, or ebusd’s dump')
     .option('--definitions <folder>', 'definition files in ebusd’s layout')
     .action(async (file: string, options: { definitions?: string }, command: Command) => {
-      const { grabUnknown } = await import('./ebus-recording-client.ts')
+      const { printUnknownTelegrams } = await import('./ebus-recording-client.ts')
       const { definitions } = options
-      process.exitCode = grabUnknown({ file, definitions, json: readGlobalOptions(command).json === true })
+      process.exitCode = printUnknownTelegrams({ file, definitions, json: readGlobalOptions(command).json === true })
     })
 }
 

@@ -7,23 +7,23 @@
  */
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dataDirectoryAt, resolveDataRoot, demoDataRoot } from '../config/data-directory.ts'
+import { resolveDataDirectory, resolveDataRoot, resolveDemoDataRoot } from '../config/data-directory.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { isProcessLockHeld } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
+import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
 
 /** What a gateway writes when it listens and removes when it stops (main.ts). */
-export interface GatewayNote {
+export interface RunningGatewayFile {
   readonly url: string
   readonly pid: number
   readonly version: string
 }
 
-export interface GatewayConnection {
-  readonly note: GatewayNote
+export interface RunningGatewayRecord {
+  readonly note: RunningGatewayFile
   readonly dataRoot: string
 }
 
@@ -50,10 +50,10 @@ export interface ApiRequest {
 const ANSWER_MS = 7_000
 
 /** The data directory that was named, else the usual one, else the demo inside it: whichever has a living gateway. */
-export function findGateway(given: string | undefined): Result<GatewayConnection, ClientFault> {
+export function findRunningGateway(given: string | undefined): Result<RunningGatewayRecord, ClientFault> {
   const root = resolveDataRoot(given, process.env, homedir())
-  for (const candidate of [root, demoDataRoot(root)]) {
-    const { lock, gateway } = dataDirectoryAt(candidate)
+  for (const candidate of [root, resolveDemoDataRoot(root)]) {
+    const { lock, gateway } = resolveDataDirectory(candidate)
     // The note of a gateway that was cut off stays behind, and whoever has its port now must not get our credential.
     if (!isProcessLockHeld(lock)) continue
     const note = readNote(gateway)
@@ -70,10 +70,10 @@ export function findGateway(given: string | undefined): Result<GatewayConnection
 }
 
 export async function requestGateway(
-  gateway: GatewayConnection,
+  gateway: RunningGatewayRecord,
   question: ApiRequest,
 ): Promise<Result<Json, ClientFault>> {
-  const owner = readText(dataDirectoryAt(gateway.dataRoot).ownerToken)?.trim()
+  const owner = readText(resolveDataDirectory(gateway.dataRoot).ownerToken)?.trim()
   // A voter in a round answers with a credential of their own.
   const shown = process.env['HEARTHBUS_VOTER_TOKEN']
   if (question.asVoter === true && shown !== undefined) return requestWith(gateway, question, shown)
@@ -93,7 +93,7 @@ export async function requestGateway(
 }
 
 async function requestWith(
-  gateway: GatewayConnection,
+  gateway: RunningGatewayRecord,
   { method = 'GET', path, body, mayTakeLong = false }: ApiRequest,
   token: string | undefined,
 ): Promise<Result<Json, ClientFault>> {
@@ -130,7 +130,7 @@ async function requestWith(
   })
 }
 
-function readNote(path: string): GatewayNote | undefined {
+function readNote(path: string): RunningGatewayFile | undefined {
   const text = readText(path)
   const value = text === undefined ? undefined : parse(text)
   if (!isJsonObject(value)) return undefined
@@ -153,7 +153,7 @@ function isAlive(pid: number): boolean {
     return process.kill(pid, 0)
   } catch (error) {
     // It lives, but belongs to another user.
-    return systemErrorCode(error) === 'EPERM'
+    return readSystemErrorCode(error) === 'EPERM'
   }
 }
 
@@ -172,11 +172,11 @@ function messageOf(answer: Json): string | undefined {
 }
 
 function causeOf(error: unknown): string {
-  return thrownMessage(innermost(error))
+  return readErrorMessage(innermost(error))
 }
 
 function neverConnected(error: unknown): boolean {
-  return systemErrorCode(innermost(error)) === 'ECONNREFUSED'
+  return readSystemErrorCode(innermost(error)) === 'ECONNREFUSED'
 }
 
 function innermost(error: unknown): unknown {

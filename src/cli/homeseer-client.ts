@@ -6,11 +6,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { Argument, type Command } from 'commander'
 import { parseDocument } from 'yaml'
-import { configPath } from '../config/config-store.ts'
+import { resolveConfigPath } from '../config/config-store.ts'
 import { HOMESEER_DEVICE_KINDS } from '../config/homeseer.ts'
-import { classifyHomeseer, type ClassifiedDevice } from '../homeseer/classify-client.ts'
+import { classifyAllHomeseerDevices, type ClassifiedDevice } from '../homeseer/device-classification-client.ts'
 import { readCommandConfig, readGlobalOptions, printAnswer } from './command-client.ts'
-import { EXIT, formatTable, type CommandAnswer } from './print.ts'
+import { EXIT_CODES, formatTable, type CommandAnswer } from './command-output.ts'
 
 export function addHomeseerCommands(program: Command): void {
   const homeseer = program.command('homeseer').description('what is known of HomeSeer’s devices')
@@ -31,14 +31,14 @@ export function addHomeseerCommands(program: Command): void {
         printAnswer(command, {
           json: null,
           text: 'homeseer.url is not set: there is no HomeSeer to ask.',
-          exit: EXIT.usage,
+          exit: EXIT_CODES.usage,
         })
         return
       }
-      const found = await classifyHomeseer({ ...config.homeseer, url })
+      const found = await classifyAllHomeseerDevices({ ...config.homeseer, url })
       printAnswer(
         command,
-        found.ok ? classesAnswer(found.value) : { json: null, text: found.fault, exit: EXIT.unreachable },
+        found.ok ? classesAnswer(found.value) : { json: null, text: found.fault, exit: EXIT_CODES.unreachable },
       )
     })
 }
@@ -46,7 +46,7 @@ export function addHomeseerCommands(program: Command): void {
 const WRONG: CommandAnswer = {
   json: null,
   text: 'Give the ref of a device and what it is: hearthbus homeseer classify 185 heater',
-  exit: EXIT.usage,
+  exit: EXIT_CODES.usage,
 }
 
 function classesAnswer(devices: readonly ClassifiedDevice[]): CommandAnswer {
@@ -65,10 +65,10 @@ function classesAnswer(devices: readonly ClassifiedDevice[]): CommandAnswer {
 
 /** Comments and order of the file stay as they are. */
 function correct(command: Command, ref: string, kind: string): CommandAnswer {
-  const { path } = configPath(readGlobalOptions(command).config, process.env, homedir())
+  const { path } = resolveConfigPath(readGlobalOptions(command).config, process.env, homedir())
   const document = parseDocument(existsSync(path) ? readFileSync(path, 'utf8') : '')
   if (document.errors.length > 0)
-    return { json: null, text: `${path} cannot be read; nothing was changed.`, exit: EXIT.usage }
+    return { json: null, text: `${path} cannot be read; nothing was changed.`, exit: EXIT_CODES.usage }
   document.setIn(['homeseer', 'classes', ref], kind)
   writeFileSync(path, document.toString())
   return { json: { ref: Number(ref), kind, path }, text: `${ref} is ${kind} from the next start on (${path}).` }

@@ -3,10 +3,10 @@
  */
 import { writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { makeFolder } from '../core/folder-store.ts'
-import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
-import { EXIT } from './print.ts'
-import type { CommandAnswer } from './print.ts'
+import { createPrivateFolder } from '../core/folder-store.ts'
+import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
+import { EXIT_CODES } from './command-output.ts'
+import type { CommandAnswer } from './command-output.ts'
 
 /** Only what a newcomer decides on the first day: a file with every key is one that nobody reads. */
 const FIRST = `# Hearthbus. Every key, with its default: docs/running.md. An unknown key refuses to start.
@@ -61,14 +61,14 @@ listen:
 /** Never overwrites: somebody's rules are in that file. */
 export function writeInitialConfig(path: string): CommandAnswer {
   try {
-    makeFolder(dirname(path))
+    createPrivateFolder(dirname(path))
     writeFileSync(path, FIRST, { flag: 'wx', mode: 0o600 })
   } catch (error) {
-    const exists = systemErrorCode(error) === 'EEXIST'
+    const exists = readSystemErrorCode(error) === 'EEXIST'
     const text = exists
       ? `${path} is there already; it is left as it is.`
-      : `${path} cannot be written: ${thrownMessage(error)}`
-    return { json: { ok: false, path, message: text }, text, exit: EXIT.usage }
+      : `${path} cannot be written: ${readErrorMessage(error)}`
+    return { json: { ok: false, path, message: text }, text, exit: EXIT_CODES.usage }
   }
   return { json: { ok: true, path }, text: `Wrote ${path}. Edit it, then: hearthbus doctor, hearthbus up.` }
 }

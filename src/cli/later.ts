@@ -6,11 +6,11 @@
 import type { Command } from 'commander'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { CallView } from '../web/api.ts'
+import type { CallView } from '../web/api-requests.ts'
 import { askGateway } from './command-client.ts'
-import { stripControls, formatTable } from './print.ts'
-import type { CommandAnswer } from './print.ts'
-import { formatCall } from './remote.ts'
+import { stripControls, formatTable } from './command-output.ts'
+import type { CommandAnswer } from './command-output.ts'
+import { formatCall } from './gateway-text.ts'
 
 export function addLaterCommands(program: Command): void {
   const later = program.command('later').description('calls that are planned for later, of every agent')

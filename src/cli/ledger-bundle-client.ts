@@ -7,21 +7,21 @@ import { parseJsonOrUndefined, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { thrownMessage } from '../core/thrown.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
 import { verifyAuditPacket } from '../ledger/audit-packet.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
-import { collectAuditPacket, packetFaultSentence } from '../ledger/packet-collection.ts'
-import { explainLedgerRefusal } from '../ledger/refusal.ts'
-import type { CallView } from '../web/api.ts'
+import { collectAuditPacket, formatAuditPacketFault } from '../ledger/audit-packet-collection.ts'
+import { toLedgerRefusalFault } from '../ledger/ledger-refusal.ts'
+import type { CallView } from '../web/api-requests.ts'
 import { parseSince } from './changes.ts'
 import { readCommandConfig, readDataRoot, readGlobalOptions, fetchFromGateway, printAnswer } from './command-client.ts'
-import { findGateway } from './gateway-client.ts'
-import { withLedger } from './ledger-files-client.ts'
-import { EXIT, stripControls } from './print.ts'
-import type { CommandAnswer } from './print.ts'
-import { formatCall } from './remote.ts'
+import { findRunningGateway } from './gateway-client.ts'
+import { withOfflineLedger } from './ledger-files-client.ts'
+import { EXIT_CODES, stripControls } from './command-output.ts'
+import type { CommandAnswer } from './command-output.ts'
+import { formatCall } from './gateway-text.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
 interface BundleOptions {
@@ -51,13 +51,13 @@ export function addBundleCommand(ledger: Command): void {
 async function writeBundle(command: Command, file: string, options: BundleOptions): Promise<void> {
   const { task, session, since, fromSize } = options
   if ([task, session, since].filter((each) => each !== undefined).length !== 1)
-    return command.error('Give exactly one of --task, --session and --since.', { exitCode: EXIT.usage })
+    return command.error('Give exactly one of --task, --session and --since.', { exitCode: EXIT_CODES.usage })
   const scope = {
     ...(task === undefined ? {} : { task_id: task }),
     ...(session === undefined ? {} : { session_id: session }),
     ...(since === undefined ? {} : { since }),
   }
-  const packet = findGateway(readGlobalOptions(command).data).ok
+  const packet = findRunningGateway(readGlobalOptions(command).data).ok
     ? await askForPacket(command, { ...scope, ...(fromSize === undefined ? {} : { from_size: fromSize }) })
     : await packetHere(command, (ledger) =>
         collectAuditPacket(ledger, scope, { fromSize, mayRead: () => true, mayOpen: () => true }),
@@ -67,8 +67,8 @@ async function writeBundle(command: Command, file: string, options: BundleOption
     // It may hold what people said and what their house is called.
     await writeFile(file, `${JSON.stringify(packet, undefined, 1)}\n`, { mode: 0o600 })
   } catch (error) {
-    const text = `${file} cannot be written: ${thrownMessage(error)}`
-    return printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT.failed })
+    const text = `${file} cannot be written: ${readErrorMessage(error)}`
+    return printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT_CODES.failed })
   }
   printAnswer(command, writtenAnswer(file, packet))
 }
@@ -105,15 +105,15 @@ async function packetHere(
   const config = readCommandConfig(command)
   if (config === undefined) return undefined
   const here = { dataRoot: readDataRoot(command), config, state: 'sound', rooms: 'all' } as const
-  const done = await withLedger(here, collect)
+  const done = await withOfflineLedger(here, collect)
   const failed = (text: string, exit: NonNullable<CommandAnswer['exit']>): undefined => {
     printAnswer(command, { json: { ok: false, message: text }, text, exit })
   }
-  if (!done.ok) return failed(done.fault, EXIT.integrity)
+  if (!done.ok) return failed(done.fault, EXIT_CODES.integrity)
   if (done.value.ok) return done.value.value
   const { fault } = done.value
   const isAskedWrongly = fault.kind === 'nothing-found' || fault.kind === 'nothing-signed' || fault.kind === 'too-many'
-  return failed(isAskedWrongly ? packetFaultSentence(fault) : explainLedgerRefusal(fault), EXIT.failed)
+  return failed(isAskedWrongly ? formatAuditPacketFault(fault) : toLedgerRefusalFault(fault), EXIT_CODES.failed)
 }
 
 /** `kept` has been opened with the same key. */
@@ -123,7 +123,7 @@ export async function verifyBundle(
   { key, kept }: { readonly key: VerifierKey; readonly kept: SignedCheckpoint | undefined },
 ): Promise<void> {
   const packet = await readPacket(file)
-  if (!packet.ok) return command.error(packet.fault, { exitCode: EXIT.usage })
+  if (!packet.ok) return command.error(packet.fault, { exitCode: EXIT_CODES.usage })
   const { size, entries, opened, findings } = verifyAuditPacket(packet.value, key, kept)
   const isSound = findings.length === 0
   const from = kept === undefined ? '' : `, which extends the ${kept.checkpoint.size} that were kept`
@@ -132,7 +132,7 @@ export async function verifyBundle(
   printAnswer(command, {
     json: { ok: isSound, size, entries, opened, findings: [...findings] },
     text: stripControls(text),
-    exit: isSound ? EXIT.ok : EXIT.integrity,
+    exit: isSound ? EXIT_CODES.ok : EXIT_CODES.integrity,
   })
 }
 
@@ -143,6 +143,6 @@ async function readPacket(file: string): Promise<Result<Json, string>> {
     if (value === undefined) return fail(`${file} is no JSON.`)
     return ok(isJsonObject(value) && value['ok'] === true ? (value['data'] ?? null) : value)
   } catch (error) {
-    return fail(thrownMessage(error))
+    return fail(readErrorMessage(error))
   }
 }

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readConfig } from '../config/config-file.ts'
-import { dataDirectoryAt } from '../config/data-directory.ts'
+import { resolveDataDirectory } from '../config/data-directory.ts'
 import { Database } from '../core/database-store.ts'
-import { loadOrCreateKey } from '../ledger/key-store.ts'
-import { verifyFiles, withLedger } from './ledger-files-client.ts'
+import { loadOrCreateNodeKey } from '../ledger/key-store.ts'
+import { verifyFiles, withOfflineLedger } from './ledger-files-client.ts'
 
 let root: string
 beforeEach(() => {
@@ -19,13 +19,16 @@ describe('ledger files', () => {
   it.each(['log', 'guard', 'runtime'])('of a newer program are said to be so: %s', async (room) => {
     const config = readConfig('inline', '')
     if (!config.ok) throw new Error('an empty configuration is one')
-    const { database: path, nodeKey, ledger } = dataDirectoryAt(root)
+    const { database: path, nodeKey, ledger } = resolveDataDirectory(root)
     mkdirSync(join(ledger, 'tail'), { recursive: true })
-    await loadOrCreateKey(nodeKey)
+    await loadOrCreateNodeKey(nodeKey)
     new Database({ path, migrations: [{ room, steps: Array.from({ length: 99 }, () => '') }] }).close()
     const sentence = expect.stringContaining(`was written by a newer Hearthbus (${room} is at step 99; this program`)
     expect(await verifyFiles(root, config.value)).toEqual({ ok: false, fault: sentence })
     const place = { dataRoot: root, config: config.value, state: 'sound', rooms: 'all' } as const
-    expect(await withLedger(place, (ledger) => Promise.resolve(ledger.size()))).toEqual({ ok: false, fault: sentence })
+    expect(await withOfflineLedger(place, (ledger) => Promise.resolve(ledger.size()))).toEqual({
+      ok: false,
+      fault: sentence,
+    })
   })
 })

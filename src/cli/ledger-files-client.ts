@@ -9,7 +9,7 @@ import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync } 
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { dataDirectoryAt } from '../config/data-directory.ts'
+import { resolveDataDirectory } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
@@ -19,41 +19,42 @@ import type { ModuleMigrations } from '../core/database-store.ts'
 import { takeProcessLock } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { thrownMessage } from '../core/thrown.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
 import { CheckpointStore } from '../ledger/checkpoint-store.ts'
-import { ledgerFaultSentence } from '../ledger/fork.ts'
-import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
-import { CacheAudit } from '../ledger/entry-cache-store.ts'
-import { TAIL_KEY_PURPOSE } from '../ledger/group.ts'
-import { readEntriesOfKinds } from '../ledger/kind-reader.ts'
-import { ledgerMigrations, oldLedgerSentence, readTablesSize } from '../ledger/ledger-store.ts'
-import { hasLog, LogStore } from '../ledger/log-store.ts'
+import { formatLedgerFault } from '../ledger/ledger-fork.ts'
+import { formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
+import { EntryCacheAudit } from '../ledger/entry-cache-store.ts'
+import { deriveTailKey } from '../ledger/entry-group.ts'
+import { readEntriesOfKinds } from '../ledger/entries-by-kind.ts'
+import { ledgerMigrations, explainOutdatedLedger, readCommittedTablesSize } from '../ledger/ledger-store.ts'
+import { isLogPresent, LogStore } from '../ledger/log-store.ts'
+import { LookupStore } from '../ledger/lookup-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { LedgerOptions } from '../ledger/ledger.ts'
-import { ED25519_SIGNATURE_TYPE, createNoteSigner, verifierKey } from '../ledger/note-key.ts'
+import { ED25519_NOTE_SIGNATURE_TYPE, createNoteSigner, createVerifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { ProjectionSet } from '../ledger/projection.ts'
 import type { Projection } from '../ledger/projection.ts'
 import { parseWitnessPolicy } from '../ledger/tlog-policy.ts'
 import type { WitnessPolicy } from '../ledger/tlog-policy.ts'
-import { continueLogAs, successorName } from '../ledger/succession-store.ts'
-import { verifyStored } from '../ledger/verify.ts'
-import type { VerifyOptions, VerifyReport } from '../ledger/verify.ts'
-import { resolveLogOrigin } from '../main/origin-store.ts'
-import { recordCaches, listContentAudits, recordProjections } from '../main/record-projections.ts'
-import { explainDataTrouble } from './data-trouble.ts'
+import { continueLogUnderNewName, formatSuccessorName } from '../ledger/succession-store.ts'
+import { verifyStoredLog } from '../ledger/log-verification.ts'
+import type { LogVerificationOptions, LogVerificationReport } from '../ledger/log-verification.ts'
+import { resolveLogOrigin } from '../main/log-origin-store.ts'
+import { ledgerEntryCaches, listStoredContentAudits, ledgerProjections } from '../main/ledger-projections.ts'
+import { explainDataDirectoryTrouble } from './data-directory-trouble.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
 export function readVerifierKey(dataRoot: string, config: Config): Promise<Result<VerifierKey, string>> {
   return orSentence(dataRoot, async () => {
-    const data = dataDirectoryAt(dataRoot)
+    const data = resolveDataDirectory(dataRoot)
     const { nodeKey } = data
     if (!existsSync(nodeKey))
       return fail(`There is no ledger in ${dataRoot} yet; the first start of a gateway makes it.`)
-    const key = await loadKey(nodeKey)
-    if (!key.ok) return fail(keyFaultSentence(key.fault))
+    const key = await loadExistingNodeKey(nodeKey)
+    if (!key.ok) return fail(formatKeyFault(key.fault))
     const origin = await resolveLogOrigin(config, data, () => newestNoteIn(data))
-    return ok(verifierKey(origin, ED25519_SIGNATURE_TYPE, key.value.publicKey))
+    return ok(createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, key.value.publicKey))
   })
 }
 
@@ -70,8 +71,8 @@ function newestNoteIn({ database: path }: DataDirectory): string | undefined {
 /** The exact bytes of an entry, beside whoever runs. The fault is a sentence. */
 export function readEntryBytes(dataRoot: string, seq: number): Promise<Result<Uint8Array, string>> {
   return orSentence(dataRoot, async () => {
-    const { ledger: directory } = dataDirectoryAt(dataRoot)
-    if (!hasLog(directory)) return fail(`There is no ledger in ${dataRoot}.`)
+    const { ledger: directory } = resolveDataDirectory(dataRoot)
+    if (!isLogPresent(directory)) return fail(`There is no ledger in ${dataRoot}.`)
     const log = new LogStore({ directory, key: undefined, readOnly: true })
     try {
       const row = log.entry(seq)
@@ -102,30 +103,30 @@ export async function readProof(
     // An entry has no line break of its own; what printed it added one.
     return ok({ text: await readFile(proof, 'utf8'), bytes: bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes })
   } catch (error) {
-    return fail(thrownMessage(error))
+    return fail(readErrorMessage(error))
   }
 }
 
 const NEWLINE = 0x0a
 
 /** A checkpoint that was kept in a file. The fault is a sentence. */
-export async function readKeptCheckpoint(path: string): Promise<Result<Uint8Array, string>> {
+export async function readSavedCheckpoint(path: string): Promise<Result<Uint8Array, string>> {
   try {
     return ok(await readFile(path))
   } catch (error) {
-    return fail(thrownMessage(error))
+    return fail(readErrorMessage(error))
   }
 }
 
 /** Whom a proof has to convince, as C2SP tlog-policy writes it. The fault is a sentence. */
-export async function readPolicy(path: string): Promise<Result<WitnessPolicy, string>> {
+export async function readWitnessPolicyFile(path: string): Promise<Result<WitnessPolicy, string>> {
   try {
     const policy = parseWitnessPolicy(await readFile(path, 'utf8'))
     if (policy.ok) return policy
     const { line, reason } = policy.fault
     return fail(line === 0 ? `${path}: ${reason}.` : `${path}, line ${line}: ${reason}.`)
   } catch (error) {
-    return fail(thrownMessage(error))
+    return fail(readErrorMessage(error))
   }
 }
 
@@ -133,20 +134,20 @@ export async function readPolicy(path: string): Promise<Result<WitnessPolicy, st
 export function verifyFiles(
   dataRoot: string,
   config: Config,
-  options: VerifyOptions = {},
-): Promise<Result<VerifyReport, string>> {
+  options: LogVerificationOptions = {},
+): Promise<Result<LogVerificationReport, string>> {
   return orSentence(dataRoot, () => verifyIn(dataRoot, config, options))
 }
 
 async function verifyIn(
   dataRoot: string,
   config: Config,
-  options: VerifyOptions,
-): Promise<Result<VerifyReport, string>> {
-  const data = dataDirectoryAt(dataRoot)
-  if (!existsSync(data.database) || !hasLog(data.ledger)) return fail(noLedgerSentence(dataRoot))
-  const key = await loadKey(data.nodeKey)
-  if (!key.ok) return fail(keyFaultSentence(key.fault))
+  options: LogVerificationOptions,
+): Promise<Result<LogVerificationReport, string>> {
+  const data = resolveDataDirectory(dataRoot)
+  if (!existsSync(data.database) || !isLogPresent(data.ledger)) return fail(noLedgerSentence(dataRoot))
+  const key = await loadExistingNodeKey(data.nodeKey)
+  if (!key.ok) return fail(formatKeyFault(key.fault))
   // Read-only, so nothing is migrated: checking must not change what it checks. Tables of a newer program are not
   // understood, and would only be found changed.
   const migrations = await loadAllMigrations()
@@ -155,11 +156,12 @@ async function verifyIn(
   // One view of all tables, whoever writes meanwhile; then the log, which is never behind them.
   database.sql.exec('BEGIN')
   const checkpoints = new CheckpointStore(database.sql)
-  const tables = { size: readTablesSize(database.sql), signed: checkpoints.latest()?.size ?? 0 }
+  const tables = { size: readCommittedTablesSize(database.sql), signed: checkpoints.latest()?.size ?? 0 }
   // After the tables and before the entries: what is signed meanwhile is in neither, or in all that are read later.
   const text = await readIfThere(data.lastSigned)
   const origin = await resolveLogOrigin(config, data, () => checkpoints.latest()?.note)
-  const secret = createNoteSigner(origin, key.value.privateKey).deriveSecret(TAIL_KEY_PURPOSE)
+  const secret = deriveTailKey(createNoteSigner(origin, key.value.privateKey))
+  const lookup = openLookup(data.ledger)
   const log = new LogStore({ directory: data.ledger, key: secret, readOnly: true, tables })
   try {
     const stored = {
@@ -168,18 +170,38 @@ async function verifyIn(
       tail: () => log.read,
       checkpoints,
       newestRow: tables.signed,
-      key: verifierKey(origin, ED25519_SIGNATURE_TYPE, key.value.publicKey),
+      key: createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, key.value.publicKey),
       lastSigned: { path: data.lastSigned, text },
-      cacheAudits: () => recordCaches.map((cache) => new CacheAudit(cache, database.sql)),
-      projections: recordProjections,
-      contents: listContentAudits(database),
+      cacheAudits: () => ledgerEntryCaches.map((cache) => new EntryCacheAudit(cache, database.sql)),
+      projections: ledgerProjections,
+      contents: listStoredContentAudits(database, data),
       schema: () => findAlteredSchema(database.sql, migrations),
+      ...(lookup && { lookup: lookup.store }),
     }
-    return ok(await verifyStored(stored, options))
+    return ok(await verifyStoredLog(stored, options))
   } finally {
+    lookup?.close()
     log.close()
     database.close()
     copy?.remove()
+  }
+}
+
+/** Before the log is: it is never ahead of it. `undefined` for a cache that a start would make anew. */
+function openLookup(folder: string): { readonly store: LookupStore; readonly close: () => void } | undefined {
+  const path = join(folder, 'lookup.db')
+  if (!existsSync(path)) return undefined
+  const copy = isWritable(folder) ? undefined : copyDatabase(path)
+  try {
+    const store = new LookupStore(copy?.path ?? path, { readOnly: true })
+    const close = (): void => {
+      store.close()
+      copy?.remove()
+    }
+    return { store, close }
+  } catch {
+    copy?.remove()
+    return undefined
   }
 }
 
@@ -201,34 +223,34 @@ function isWritable(folder: string): boolean {
 }
 
 function noLedgerSentence(dataRoot: string): string {
-  return oldLedgerSentence(dataDirectoryAt(dataRoot).database) ?? `There is no ledger in ${dataRoot}.`
+  return explainOutdatedLedger(resolveDataDirectory(dataRoot).database) ?? `There is no ledger in ${dataRoot}.`
 }
 
 /** `even-refusing`: the work is to mend what the ledger refuses over. */
-export type LedgerCondition = 'sound' | 'even-refusing'
+export type RequiredLedgerCondition = 'sound' | 'even-refusing'
 
-export interface LedgerPlace {
+export interface LedgerLocation {
   readonly dataRoot: string
   readonly config: Config
-  readonly state: LedgerCondition
+  readonly state: RequiredLedgerCondition
   /** Whether the work touches the tables of other rooms, which are then brought up to date. */
   readonly rooms?: 'ledger' | 'all'
 }
 
 /** Runs `work` on the ledger of a data directory that no gateway uses. The fault is a sentence. */
-export function withLedger<Value>(
-  place: LedgerPlace,
+export function withOfflineLedger<Value>(
+  place: LedgerLocation,
   work: (ledger: Ledger) => Promise<Value>,
 ): Promise<Result<Value, string>> {
   return withOptions(place, async (options) => {
     const ledger = await Ledger.open(options)
     const state = ledger.state()
-    if (state.kind === 'refusing' && place.state === 'sound') return fail(ledgerFaultSentence(state.fault))
+    if (state.kind === 'refusing' && place.state === 'sound') return fail(formatLedgerFault(state.fault))
     const done = await work(ledger)
     // Nobody is there to sign later what the work has recorded; and after a stop, nothing unsigned may follow.
     if (ledger.state().kind !== 'refusing' && ledger.size() > (ledger.latestCheckpoint()?.checkpoint.size ?? 0)) {
       const signed = await ledger.checkpoint()
-      if (!signed.ok) return fail(ledgerFaultSentence(signed.fault))
+      if (!signed.ok) return fail(formatLedgerFault(signed.fault))
     }
     return ok(done)
   })
@@ -240,40 +262,40 @@ export interface SuccessorLog {
 }
 
 /** Goes on with an older copy as a log of another name, where no gateway runs. The fault is a sentence. */
-export function startNewLog(dataRoot: string, config: Config): Promise<Result<SuccessorLog, string>> {
+export function startSuccessorLog(dataRoot: string, config: Config): Promise<Result<SuccessorLog, string>> {
   const { origin: named } = config.ledger
   if (named !== undefined)
     return Promise.resolve(
       fail(`ledger.origin names ${named} in the configuration. Take that line out first: a new log has another name.`),
     )
   return withOptions({ dataRoot, config, rooms: 'all' }, async (options, privateKey) => {
-    const signer = createNoteSigner(successorName(options.origin, systemClock.now()), privateKey)
-    const signed = await continueLogAs(options, signer)
+    const signer = createNoteSigner(formatSuccessorName(options.origin, systemClock.now()), privateKey)
+    const signed = await continueLogUnderNewName(options, signer)
     if (signed.ok) return ok({ entries: signed.value.checkpoint.size, key: signer.key })
-    return fail(signed.fault.kind === 'nothing-to-adopt' ? NOTHING_TO_ADOPT : ledgerFaultSentence(signed.fault))
+    return fail(signed.fault.kind === 'nothing-to-adopt' ? NOTHING_TO_ADOPT_MESSAGE : formatLedgerFault(signed.fault))
   })
 }
 
-export const NOTHING_TO_ADOPT = 'The ledger is in order as far as this node knows; there is nothing to adopt.'
+export const NOTHING_TO_ADOPT_MESSAGE = 'The ledger is in order as far as this node knows; there is nothing to adopt.'
 
 function withOptions<Value>(
-  place: Omit<LedgerPlace, 'state'>,
+  place: Omit<LedgerLocation, 'state'>,
   work: (options: LedgerOptions, privateKey: KeyObject) => Promise<Result<Value, string>>,
 ): Promise<Result<Value, string>> {
   return orSentence(place.dataRoot, () => workIn(place, work))
 }
 
 async function workIn<Value>(
-  { dataRoot, config, rooms }: Omit<LedgerPlace, 'state'>,
+  { dataRoot, config, rooms }: Omit<LedgerLocation, 'state'>,
   work: (options: LedgerOptions, privateKey: KeyObject) => Promise<Result<Value, string>>,
 ): Promise<Result<Value, string>> {
-  const data = dataDirectoryAt(dataRoot)
-  if (!existsSync(data.database) || !hasLog(data.ledger)) return fail(noLedgerSentence(dataRoot))
+  const data = resolveDataDirectory(dataRoot)
+  if (!existsSync(data.database) || !isLogPresent(data.ledger)) return fail(noLedgerSentence(dataRoot))
   const lock = takeProcessLock(data.lock)
   if (lock === undefined) return fail(`A gateway runs for ${dataRoot}; it has the ledger.`)
   try {
-    const key = await loadKey(data.nodeKey)
-    if (!key.ok) return fail(keyFaultSentence(key.fault))
+    const key = await loadExistingNodeKey(data.nodeKey)
+    if (!key.ok) return fail(formatKeyFault(key.fault))
     const migrations = rooms === 'all' ? await loadAllMigrations() : [ledgerMigrations]
     const database = new Database({ path: data.database, migrations })
     try {
@@ -285,8 +307,8 @@ async function workIn<Value>(
         origin,
         lastSignedPath: data.lastSigned,
         clock: systemClock,
-        caches: rooms === 'all' ? recordCaches : [],
-        projections: recordProjections,
+        caches: rooms === 'all' ? ledgerEntryCaches : [],
+        projections: ledgerProjections,
       }
       return await work(options, privateKey)
     } finally {
@@ -299,7 +321,7 @@ async function workIn<Value>(
 
 /** Not loaded by commands that only look: the families are large. */
 export async function loadAllMigrations(): Promise<readonly ModuleMigrations[]> {
-  const { guardMigrations } = await import('../guard/schema-store.ts')
+  const { guardMigrations } = await import('../guard/guard-schema-store.ts')
   const { familyMigrations } = await import('../main/families.ts')
   return [ledgerMigrations, guardMigrations, ...familyMigrations]
 }
@@ -312,7 +334,7 @@ async function orSentence<Value>(
   try {
     return await work()
   } catch (error) {
-    const sentence = explainDataTrouble(error, dataRoot)
+    const sentence = explainDataDirectoryTrouble(error, dataRoot)
     if (sentence === undefined) throw error
     return fail(sentence)
   }

@@ -4,14 +4,14 @@
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { thrownMessage } from '../core/thrown.ts'
-import { readIfThere } from '../ledger/atomic-file-store.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
+import { readFileIfPresent } from '../ledger/atomic-file-store.ts'
 import { checkMonitoredLog } from '../ledger/monitor-store.ts'
-import type { MonitorRound, PublishedFileReader } from '../ledger/monitor-store.ts'
+import type { MonitorRoundResult, PublishedFileReader } from '../ledger/monitor-store.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import { printAnswer } from './command-client.ts'
-import { EXIT } from './print.ts'
-import type { CommandAnswer } from './print.ts'
+import { EXIT_CODES } from './command-output.ts'
+import type { CommandAnswer } from './command-output.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
 const MAX_FILE_BYTES = 33_554_432
@@ -37,7 +37,7 @@ export function addMonitorCommand(ledger: Command): void {
 
 async function monitor(command: Command, source: string, options: MonitorOptions): Promise<void> {
   const key = parseVerifierKey(options.vkey)
-  if (!key.ok) return command.error(`--vkey: ${key.fault.reason}`, { exitCode: EXIT.usage })
+  if (!key.ok) return command.error(`--vkey: ${key.fault.reason}`, { exitCode: EXIT_CODES.usage })
   const log = {
     published: /^https?:\/\//.test(source) ? overHttp(source) : fromFolder(resolve(source)),
     key: key.value,
@@ -55,17 +55,17 @@ async function roundOf(log: Parameters<typeof checkMonitoredLog>[0]): Promise<Co
   try {
     return answerTo(await checkMonitoredLog(log, Date.now()))
   } catch (error) {
-    const message = `The log cannot be read: ${thrownMessage(error)}`
-    return { json: { ok: false, alarm: 'unreachable', message }, text: message, exit: EXIT.failed }
+    const message = `The log cannot be read: ${readErrorMessage(error)}`
+    return { json: { ok: false, alarm: 'unreachable', message }, text: message, exit: EXIT_CODES.failed }
   }
 }
 
-function answerTo(round: MonitorRound): CommandAnswer {
+function answerTo(round: MonitorRoundResult): CommandAnswer {
   if (round.kind === 'alarm')
     return {
       json: { ok: false, alarm: round.alarm, message: round.sentence },
       text: `ALARM: ${round.sentence}`,
-      exit: EXIT.integrity,
+      exit: EXIT_CODES.integrity,
     }
   if (round.kind === 'unchanged')
     return { json: { ok: true, size: round.size }, text: `${round.size} entries, nothing new.` }
@@ -76,7 +76,7 @@ function answerTo(round: MonitorRound): CommandAnswer {
 }
 
 function fromFolder(folder: string): PublishedFileReader {
-  return (path) => readIfThere(join(folder, path))
+  return (path) => readFileIfPresent(join(folder, path))
 }
 
 function overHttp(source: string): PublishedFileReader {

@@ -7,24 +7,31 @@ import type { Command } from 'commander'
 import { toHex } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { checkpointFaultReason, openCheckpoint } from '../ledger/checkpoint.ts'
+import { formatCheckpointFault, openCheckpoint } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
-import { verifyExport } from '../ledger/export-store.ts'
-import { findingSentence } from '../ledger/finding.ts'
-import type { LedgerFinding } from '../ledger/finding.ts'
+import { verifyLedgerExport } from '../ledger/export-store.ts'
+import { formatLedgerFinding } from '../ledger/ledger-finding.ts'
+import type { LedgerFinding } from '../ledger/ledger-finding.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
-import { verifyOpening } from '../ledger/opening.ts'
+import { verifyBodyOpening } from '../ledger/body-opening.ts'
 import { createLogOnlyPolicy } from '../ledger/tlog-policy.ts'
 import type { WitnessPolicy } from '../ledger/tlog-policy.ts'
 import { parseTlogProof, verifyTlogProof } from '../ledger/tlog-proof.ts'
 import type { TlogProofFault } from '../ledger/tlog-proof.ts'
 import { readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
-import { findGateway } from './gateway-client.ts'
-import { readKeptCheckpoint, readPolicy, readProof, readVerifierKey, verifyFiles } from './ledger-files-client.ts'
+import { findRunningGateway } from './gateway-client.ts'
+import {
+  readSavedCheckpoint,
+  readWitnessPolicyFile,
+  readProof,
+  readVerifierKey,
+  verifyFiles,
+} from './ledger-files-client.ts'
 import { verifyBundle } from './ledger-bundle-client.ts'
-import { EXIT } from './print.ts'
-import type { CommandAnswer } from './print.ts'
+import { verifySample } from './ledger-sample-client.ts'
+import { EXIT_CODES } from './command-output.ts'
+import type { CommandAnswer } from './command-output.ts'
 
 interface VerifyOptions {
   readonly export?: string
@@ -34,6 +41,7 @@ interface VerifyOptions {
   readonly vkey?: string
   readonly policy?: string
   readonly checkpoint?: string
+  readonly sample?: true
 }
 
 export function addVerifyCommand(ledger: Command): void {
@@ -41,6 +49,7 @@ export function addVerifyCommand(ledger: Command): void {
     .command('verify')
     .description('re-derive everything from the stored bytes, or from an exported copy')
     .option('--export <folder>', 'check an exported copy, with no database')
+    .option('--sample', 'look only at some entries, drawn so that nobody chooses them and anybody can check the draw')
     .option('--bundle <file>', 'check a packet that `ledger bundle` or audit_export made')
     .option('--proof <file>', 'check a proof, with the entry that it is about')
     .option('--entry <file>', 'that entry, as `ledger entry` prints it')
@@ -51,6 +60,11 @@ export function addVerifyCommand(ledger: Command): void {
       'instead of --vkey: which logs are trusted, and who has to have cosigned (C2SP tlog-policy)',
     )
     .action((options: VerifyOptions, command: Command) => {
+      if (options.sample === true && options.export === undefined) return verifySample(command)
+      if (options.sample === true)
+        return command.error('Only the node’s own key draws: --sample is for a data directory, not for a copy.', {
+          exitCode: EXIT_CODES.usage,
+        })
       if (options.proof !== undefined) return verifyProof(command, options)
       if (options.bundle !== undefined) return verifyPacket(command, options.bundle, options)
       return options.export === undefined ? verifyHere(command, options) : verifyCopy(command, options.export, options)
@@ -60,17 +74,17 @@ export function addVerifyCommand(ledger: Command): void {
 async function verifyHere(command: Command, { checkpoint }: VerifyOptions): Promise<void> {
   const config = readCommandConfig(command)
   if (config === undefined) return
-  const running = findGateway(readGlobalOptions(command).data)
+  const running = findRunningGateway(readGlobalOptions(command).data)
   const root = running.ok ? running.value.dataRoot : readDataRoot(command)
   const key = checkpoint === undefined ? undefined : await readVerifierKey(root, config)
   const kept = await keptCheckpoints(checkpoint, key?.ok === true ? key.value : undefined)
-  if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT.usage })
+  if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })
   const report = await verifyFiles(root, config, { kept: kept.value })
   if (!report.ok)
     return printAnswer(command, {
       json: { ok: false, message: report.fault },
       text: report.fault,
-      exit: EXIT.integrity,
+      exit: EXIT_CODES.integrity,
     })
   const { root: hash } = report.value
   printAnswer(command, reportAnswer({ ...report.value, about: hash === undefined ? '' : `, root ${toHex(hash)}` }))
@@ -80,10 +94,10 @@ async function verifyPacket(command: Command, file: string, { vkey, checkpoint }
   const key = parseVerifierKey(vkey ?? '')
   if (!key.ok)
     return command.error(`--vkey is needed to check a bundle: the log’s public key. (${key.fault.reason})`, {
-      exitCode: EXIT.usage,
+      exitCode: EXIT_CODES.usage,
     })
   const kept = await keptCheckpoints(checkpoint, key.value)
-  if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT.usage })
+  if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })
   return verifyBundle(command, file, { key: key.value, kept: kept.value[0] })
 }
 
@@ -91,11 +105,11 @@ async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }
   const key = parseVerifierKey(vkey ?? '')
   if (!key.ok) {
     const text = `--vkey is needed to check a copy: the line that \`hearthbus ledger export\` printed. (${key.fault.reason})`
-    return printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT.usage })
+    return printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT_CODES.usage })
   }
   const kept = await keptCheckpoints(checkpoint, key.value)
-  if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT.usage })
-  const { size, findings, more, erased } = await verifyExport(folder, key.value, { kept: kept.value })
+  if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })
+  const { size, findings, more, erased } = await verifyLedgerExport(folder, key.value, { kept: kept.value })
   printAnswer(command, reportAnswer({ size, findings, more, erased, about: `, signed by ${key.value.name}` }))
 }
 
@@ -105,35 +119,35 @@ async function keptCheckpoints(
   key: VerifierKey | undefined,
 ): Promise<Result<readonly SignedCheckpoint[], string>> {
   if (path === undefined) return ok([])
-  const text = await readKeptCheckpoint(path)
+  const text = await readSavedCheckpoint(path)
   if (!text.ok) return text
   if (key === undefined) return fail('The key of the log cannot be read, so its checkpoint cannot be checked.')
   const opened = openCheckpoint(text.value, key)
   return opened.ok
     ? ok([opened.value])
-    : fail(`${path} is no checkpoint of this log: ${checkpointFaultReason(opened.fault)}.`)
+    : fail(`${path} is no checkpoint of this log: ${formatCheckpointFault(opened.fault)}.`)
 }
 
 async function verifyProof(command: Command, { proof = '', entry, vkey, policy }: VerifyOptions): Promise<void> {
-  const trusted = policy === undefined ? keyPolicy(vkey) : await readPolicy(policy)
+  const trusted = policy === undefined ? keyPolicy(vkey) : await readWitnessPolicyFile(policy)
   if (!trusted.ok || entry === undefined)
-    return command.error(trusted.ok ? PROOF_NEEDS : trusted.fault, { exitCode: EXIT.usage })
+    return command.error(trusted.ok ? PROOF_NEEDS : trusted.fault, { exitCode: EXIT_CODES.usage })
   const read = await readProof(proof, entry)
-  if (!read.ok) return command.error(read.fault, { exitCode: EXIT.usage })
+  if (!read.ok) return command.error(read.fault, { exitCode: EXIT_CODES.usage })
   const verified = verifyTlogProof(read.value.text, read.value.bytes, trusted.value)
   if (!verified.ok) {
     const text = `This does not prove it: ${PROOF_FAULTS[verified.fault.kind]}.`
-    return printAnswer(command, { json: { ok: false, fault: verified.fault.kind }, text, exit: EXIT.integrity })
+    return printAnswer(command, { json: { ok: false, fault: verified.fault.kind }, text, exit: EXIT_CODES.integrity })
   }
   const { origin, size } = verified.value.checkpoint.checkpoint
   const parsed = parseTlogProof(read.value.text)
   const extra = parsed.ok ? parsed.value.extra : undefined
   const said = `The entry is in ${origin}, as it was signed at ${size} entries.`
   if (extra === undefined) return printAnswer(command, { json: { ok: true, origin, size }, text: said })
-  const body = verifyOpening(extra, read.value.bytes)
+  const body = verifyBodyOpening(extra, read.value.bytes)
   if (!body.ok) {
     const text = `${said} But the content that came with the proof is not what the entry commits to.`
-    return printAnswer(command, { json: { ok: false, fault: body.fault }, text, exit: EXIT.integrity })
+    return printAnswer(command, { json: { ok: false, fault: body.fault }, text, exit: EXIT_CODES.integrity })
   }
   const text = `${said} It commits to:\n${JSON.stringify(body.value, undefined, 2)}`
   printAnswer(command, { json: { ok: true, origin, size, body: body.value }, text })
@@ -163,7 +177,7 @@ interface Reported {
 }
 
 function reportAnswer({ size, findings, more, erased = 0, about }: Reported): CommandAnswer {
-  const sentences = findings.map(findingSentence)
+  const sentences = findings.map(formatLedgerFinding)
   if (findings.length === 0) {
     const gone = erased === 0 ? '' : `, the words of ${erased} erased on request`
     return {
@@ -175,6 +189,6 @@ function reportAnswer({ size, findings, more, erased = 0, about }: Reported): Co
   return {
     json: { ok: false, size, findings: sentences, more, erased },
     text: [...sentences, ...rest].join('\n'),
-    exit: EXIT.integrity,
+    exit: EXIT_CODES.integrity,
   }
 }

@@ -7,24 +7,30 @@ import { resolve } from 'node:path'
 import { Argument } from 'commander'
 import type { Command } from 'commander'
 import type { Json } from '../core/json.ts'
-import { OWNER } from '../guard/authenticate.ts'
+import { OWNER_PRINCIPAL } from '../guard/authenticator.ts'
 import { formatSignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
-import { explainLedgerRefusal } from '../ledger/refusal.ts'
-import { eraseRequestSchema } from '../web/api.ts'
-import type { ErasureView } from '../web/api.ts'
-import { eraseEntries } from '../web/erase-entries.ts'
-import type { EntryView } from '../web/views.ts'
+import { toLedgerRefusalFault } from '../ledger/ledger-refusal.ts'
+import { eraseRequestSchema } from '../web/api-requests.ts'
+import type { ErasureView } from '../web/api-requests.ts'
+import { eraseLedgerEntries } from '../web/ledger-erasure.ts'
+import type { LedgerEntryView } from '../web/views.ts'
 import { askGateway, readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
-import { findGateway } from './gateway-client.ts'
-import { readEntryBytes, NOTHING_TO_ADOPT, startNewLog, readVerifierKey, withLedger } from './ledger-files-client.ts'
-import type { LedgerPlace } from './ledger-files-client.ts'
+import { findRunningGateway } from './gateway-client.ts'
+import {
+  readEntryBytes,
+  NOTHING_TO_ADOPT_MESSAGE,
+  startSuccessorLog,
+  readVerifierKey,
+  withOfflineLedger,
+} from './ledger-files-client.ts'
+import type { LedgerLocation } from './ledger-files-client.ts'
 import { addBundleCommand } from './ledger-bundle-client.ts'
 import { addMonitorCommand } from './ledger-monitor-client.ts'
 import { addVerifyCommand } from './ledger-verify.ts'
-import { EXIT } from './print.ts'
-import type { CommandAnswer } from './print.ts'
+import { EXIT_CODES } from './command-output.ts'
+import type { CommandAnswer } from './command-output.ts'
 import { formatLedgerEntries } from './views-text.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
@@ -58,7 +64,7 @@ export function addLedgerCommands(program: Command): void {
     .action((options: { limit: number; before?: number }, command: Command) => {
       const before = options.before === undefined ? '' : `&before=${options.before}`
       return askGateway(command, { path: `/api/ledger/entries?limit=${options.limit}${before}` }, (value) =>
-        formatLedgerEntries(value as unknown as EntryView[]),
+        formatLedgerEntries(value as unknown as LedgerEntryView[]),
       )
     })
   ledger
@@ -102,7 +108,7 @@ async function rebuild(log: Ledger): Promise<CommandAnswer> {
 }
 
 async function adopt(log: Ledger): Promise<CommandAnswer> {
-  if (log.state().kind === 'sound') return { json: { ok: true }, text: NOTHING_TO_ADOPT }
+  if (log.state().kind === 'sound') return { json: { ok: true }, text: NOTHING_TO_ADOPT_MESSAGE }
   const adopted = await log.adopt()
   if (!adopted.ok) return refusal(adopted.fault)
   return {
@@ -114,10 +120,10 @@ async function adopt(log: Ledger): Promise<CommandAnswer> {
 async function adoptAsNewLog(command: Command): Promise<void> {
   const config = readCommandConfig(command)
   if (config === undefined) return
-  const begun = await startNewLog(readDataRoot(command), config)
+  const begun = await startSuccessorLog(readDataRoot(command), config)
   if (!begun.ok) {
     const text = begun.fault
-    return printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT.integrity })
+    return printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT_CODES.integrity })
   }
   const { entries, key } = begun.value
   const vkey = formatVerifierKey(key)
@@ -135,15 +141,19 @@ function seqArgument(): Argument {
 }
 
 async function showEntry(command: Command, seq: number): Promise<void> {
-  const running = findGateway(readGlobalOptions(command).data)
+  const running = findRunningGateway(readGlobalOptions(command).data)
   const entry = await readEntryBytes(running.ok ? running.value.dataRoot : readDataRoot(command), seq)
   if (!entry.ok)
-    return printAnswer(command, { json: { ok: false, message: entry.fault }, text: entry.fault, exit: EXIT.failed })
+    return printAnswer(command, {
+      json: { ok: false, message: entry.fault },
+      text: entry.fault,
+      exit: EXIT_CODES.failed,
+    })
   printAnswer(command, textAnswer(new TextDecoder().decode(entry.value)))
 }
 
 async function signNow(command: Command): Promise<void> {
-  if (findGateway(readGlobalOptions(command).data).ok)
+  if (findRunningGateway(readGlobalOptions(command).data).ok)
     return askGateway(command, { method: 'POST', path: '/api/ledger/checkpoint', asOwner: true }, (value) =>
       textAnswer(value),
     )
@@ -154,7 +164,7 @@ async function signNow(command: Command): Promise<void> {
 }
 
 async function prove(command: Command, seq: number, withBody: boolean): Promise<void> {
-  if (findGateway(readGlobalOptions(command).data).ok)
+  if (findRunningGateway(readGlobalOptions(command).data).ok)
     return askGateway(command, { path: `/api/ledger/proof/${seq}${withBody ? '?with_body=true' : ''}` }, (value) =>
       textAnswer(value),
     )
@@ -167,17 +177,21 @@ async function prove(command: Command, seq: number, withBody: boolean): Promise<
 async function showKey(command: Command): Promise<void> {
   const config = readCommandConfig(command)
   if (config === undefined) return
-  const running = findGateway(readGlobalOptions(command).data)
+  const running = findRunningGateway(readGlobalOptions(command).data)
   const root = running.ok ? running.value.dataRoot : readDataRoot(command)
   const key = await readVerifierKey(root, config)
   if (!key.ok)
-    return printAnswer(command, { json: { ok: false, message: key.fault }, text: key.fault, exit: EXIT.integrity })
+    return printAnswer(command, {
+      json: { ok: false, message: key.fault },
+      text: key.fault,
+      exit: EXIT_CODES.integrity,
+    })
   const vkey = formatVerifierKey(key.value)
   printAnswer(command, { json: { vkey }, text: vkey })
 }
 
 async function exportTo(command: Command, folder: string, withBodies: boolean): Promise<void> {
-  if (findGateway(readGlobalOptions(command).data).ok)
+  if (findRunningGateway(readGlobalOptions(command).data).ok)
     return askGateway(
       command,
       {
@@ -201,9 +215,9 @@ async function erase(command: Command, entries: readonly number[], reason: strin
   const wish = eraseRequestSchema.safeParse({ entries, reason })
   if (!wish.success)
     return command.error(wish.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '), {
-      exitCode: EXIT.usage,
+      exitCode: EXIT_CODES.usage,
     })
-  if (findGateway(readGlobalOptions(command).data).ok)
+  if (findRunningGateway(readGlobalOptions(command).data).ok)
     return askGateway(
       command,
       { method: 'POST', path: '/api/ledger/erase', body: wish.data, asOwner: true, mayTakeLong: true },
@@ -212,7 +226,9 @@ async function erase(command: Command, entries: readonly number[], reason: strin
   await offline(
     command,
     async (log) =>
-      erasureAnswer(await eraseEntries(log, wish.data.entries, { reason: wish.data.reason, by: OWNER.id })),
+      erasureAnswer(
+        await eraseLedgerEntries(log, wish.data.entries, { reason: wish.data.reason, by: OWNER_PRINCIPAL.id }),
+      ),
     { rooms: 'all' },
   )
 }
@@ -229,7 +245,7 @@ function erasureAnswer(view: ErasureView): CommandAnswer {
   ]
   const json = JSON.parse(JSON.stringify({ ok: view.refused === null, ...view })) as Json
   if (view.refused === null) return { json, text: [...lines, ...also].join('\n') }
-  return { json, text: [...lines, ...also, view.refused].join('\n'), exit: EXIT.failed }
+  return { json, text: [...lines, ...also, view.refused].join('\n'), exit: EXIT_CODES.failed }
 }
 
 interface ExportView {
@@ -245,15 +261,15 @@ function exportSentence({ size, files, vkey }: ExportView, folder: string): stri
 async function offline(
   command: Command,
   work: (ledger: Ledger) => Promise<CommandAnswer>,
-  place: Pick<Partial<LedgerPlace>, 'state' | 'rooms'> = {},
+  place: Pick<Partial<LedgerLocation>, 'state' | 'rooms'> = {},
 ): Promise<void> {
   const config = readCommandConfig(command)
   if (config === undefined) return
   const here = { dataRoot: readDataRoot(command), config, state: 'sound' } as const
-  const done = await withLedger({ ...here, ...place }, work)
+  const done = await withOfflineLedger({ ...here, ...place }, work)
   printAnswer(
     command,
-    done.ok ? done.value : { json: { ok: false, message: done.fault }, text: done.fault, exit: EXIT.integrity },
+    done.ok ? done.value : { json: { ok: false, message: done.fault }, text: done.fault, exit: EXIT_CODES.integrity },
   )
 }
 
@@ -261,12 +277,12 @@ function textAnswer(text: Json): CommandAnswer {
   return { json: text, text: typeof text === 'string' ? text.trimEnd() : JSON.stringify(text) }
 }
 
-function refusal(fault: Parameters<typeof explainLedgerRefusal>[0]): CommandAnswer {
-  const message = explainLedgerRefusal(fault)
+function refusal(fault: Parameters<typeof toLedgerRefusalFault>[0]): CommandAnswer {
+  const message = toLedgerRefusalFault(fault)
   return {
     json: { ok: false, fault: fault.kind, message },
     text: message,
-    exit: ASKED_WRONGLY.has(fault.kind) ? EXIT.failed : EXIT.integrity,
+    exit: ASKED_WRONGLY.has(fault.kind) ? EXIT_CODES.failed : EXIT_CODES.integrity,
   }
 }
 

@@ -5,7 +5,7 @@ import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 import type { Config } from '../config/schema.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
-import type { ListenSettings } from '../toolbox/listen-fault.ts'
+import type { ListenAddressSettings } from '../toolbox/listen-fault.ts'
 
 /** A sentence for each listener that cannot be opened now; while a gateway runs its own ports are of course taken. */
 export async function checkListeners(config: Config): Promise<readonly string[]> {
@@ -13,7 +13,7 @@ export async function checkListeners(config: Config): Promise<readonly string[]>
   return faults.filter((fault) => fault !== undefined)
 }
 
-function configuredListeners({ listen, devices, mesh, homeseer }: Config): readonly ListenSettings[] {
+function configuredListeners({ listen, devices, mesh, homeseer }: Config): readonly ListenAddressSettings[] {
   const web = tcp('listen.host', listen.host, 'listen.port', listen.port)
   const { host } = devices
   const forDevices = [
@@ -35,12 +35,12 @@ function configuredListeners({ listen, devices, mesh, homeseer }: Config): reado
   ]
 }
 
-function tcp(hostKey: string, host: string, portKey: string, port: number): ListenSettings {
+function tcp(hostKey: string, host: string, portKey: string, port: number): ListenAddressSettings {
   return { hostKey, host, portKey, port, protocol: 'tcp' }
 }
 
 /** By trying: asking the system for its sockets takes rights that a doctor should not need. */
-async function listenerFault(settings: ListenSettings): Promise<string | undefined> {
+async function listenerFault(settings: ListenAddressSettings): Promise<string | undefined> {
   try {
     await (settings.protocol === 'udp' ? tryUdp(settings) : tryTcp(settings))
     return undefined
@@ -49,7 +49,7 @@ async function listenerFault(settings: ListenSettings): Promise<string | undefin
   }
 }
 
-function tryTcp({ host, port }: ListenSettings): Promise<void> {
+function tryTcp({ host, port }: ListenAddressSettings): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)
@@ -57,7 +57,7 @@ function tryTcp({ host, port }: ListenSettings): Promise<void> {
   })
 }
 
-function tryUdp({ host, port }: ListenSettings): Promise<void> {
+function tryUdp({ host, port }: ListenAddressSettings): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
     socket.once('error', (error) => {

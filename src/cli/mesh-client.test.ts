@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../config/config-file.ts'
 import { takeProcessLock } from '../core/process-lock-store.ts'
-import { loadKey } from '../ledger/key-store.ts'
-import { withMember } from '../mesh/identity/community.ts'
+import { loadExistingNodeKey } from '../ledger/key-store.ts'
+import { admitMember } from '../mesh/identity/community.ts'
 import type { Community } from '../mesh/identity/community.ts'
-import { meshSealKey } from '../main/membership-log.ts'
+import { deriveMeshSealKey } from '../main/membership-log.ts'
 import { MeshStore } from '../mesh/identity/mesh-store.ts'
-import { nodeIdentity } from '../mesh/identity/node-key.ts'
-import { foundOwnCommunity, inviteNode, joinCommunity, listMembers, findMembers } from './mesh-client.ts'
+import { createNodeIdentity } from '../mesh/identity/node-key.ts'
+import { createOwnCommunity, inviteNode, joinCommunity, listMembers, findMemberIds } from './mesh-client.ts'
 import type { MeshCommand } from './mesh-client.ts'
 import { leaveCommunity } from './mesh-leaving-client.ts'
 
@@ -29,7 +29,7 @@ function community(names: Readonly<Record<string, string>>): Pick<Community, 'me
 describe('members called by a name', () => {
   it('are found by id or by name', () => {
     const house = community({ [ATTIC]: 'attic', [CELLAR]: 'cellar' })
-    expect([findMembers(house, CELLAR), findMembers(house, 'attic'), findMembers(house, 'shed')]).toEqual([
+    expect([findMemberIds(house, CELLAR), findMemberIds(house, 'attic'), findMemberIds(house, 'shed')]).toEqual([
       [CELLAR],
       [ATTIC],
       [],
@@ -37,11 +37,11 @@ describe('members called by a name', () => {
   })
 
   it('are all of them where several share it', () => {
-    expect(findMembers(community({ [ATTIC]: 'attic', [GUEST]: 'attic' }), 'attic')).toEqual([ATTIC, GUEST])
+    expect(findMemberIds(community({ [ATTIC]: 'attic', [GUEST]: 'attic' }), 'attic')).toEqual([ATTIC, GUEST])
   })
 
   it('are not those that took another node’s id for a name', () => {
-    expect(findMembers(community({ [GUEST]: CELLAR, [CELLAR]: 'cellar' }), CELLAR)).toEqual([CELLAR])
+    expect(findMemberIds(community({ [GUEST]: CELLAR, [CELLAR]: 'cellar' }), CELLAR)).toEqual([CELLAR])
   })
 })
 
@@ -56,7 +56,7 @@ describe('founding and inviting', () => {
     if (!config.ok) throw new Error('the configuration is wrong')
     const dataRoot = mkdtempSync(join(tmpdir(), 'hearthbus-mesh-client-'))
     const command = { config: config.value, dataRoot, name: 'attic' }
-    const founded = await foundOwnCommunity(command, 'family')
+    const founded = await createOwnCommunity(command, 'family')
     const invited = await inviteNode(command, { level: 'member', minutes: 60 })
     expect([founded.text.includes(HINT), invited.text.includes(HINT)]).toEqual([isSaid, isSaid])
   })
@@ -67,9 +67,9 @@ describe('leaving', () => {
 
   it('is what a node that founded one by mistake is told to do, and then it may found or join another', async () => {
     const [home, site] = [newNode('home'), newNode('site')]
-    await foundOwnCommunity(home, 'family')
-    await foundOwnCommunity(site, 'mistake')
-    expect((await foundOwnCommunity(site, 'again')).text).toBe(
+    await createOwnCommunity(home, 'family')
+    await createOwnCommunity(site, 'mistake')
+    expect((await createOwnCommunity(site, 'again')).text).toBe(
       'This node belongs to mistake already. To leave that one first: hearthbus mesh leave.',
     )
     expect((await joinCommunity(site, await invitationOf(home))).text).toBe(
@@ -82,14 +82,14 @@ describe('leaving', () => {
     // Put aside under the name of the community, and not the key of the next one.
     const aside = readdirSync(join(site.dataRoot, 'keys')).find((name) => name.startsWith('community.key.')) ?? ''
     expect(readFileSync(join(site.dataRoot, 'keys', aside), 'utf8')).toBe(key)
-    await foundOwnCommunity(site, 'another')
+    await createOwnCommunity(site, 'another')
     expect(readFileSync(join(site.dataRoot, 'keys', 'community.key'), 'utf8')).not.toBe(key)
     expect((await listMembers(site)).text).toMatch(/^another, revision 1/)
   })
 
   it('keeps the id that the node has', async () => {
     const site = newNode('site')
-    await foundOwnCommunity(site, 'first')
+    await createOwnCommunity(site, 'first')
     const before = readFileSync(join(site.dataRoot, 'keys', 'node.key'), 'utf8')
     await leaveCommunity(site, LEAVE)
     expect(readFileSync(join(site.dataRoot, 'keys', 'node.key'), 'utf8')).toBe(before)
@@ -97,7 +97,7 @@ describe('leaving', () => {
 
   it('takes more than a word where others are in a community that was founded here', async () => {
     const home = newNode('home')
-    await foundOwnCommunity(home, 'family')
+    await createOwnCommunity(home, 'family')
     await admit(home)
     const refused = await leaveCommunity(home, LEAVE)
     expect(refused).toMatchObject({
@@ -114,7 +114,7 @@ describe('leaving', () => {
     const nobody = newNode('nobody')
     expect((await leaveCommunity(nobody, LEAVE)).text).toMatch(/^This node belongs to no community/)
     expect(existsSync(join(nobody.dataRoot, 'mesh.db'))).toBe(false)
-    await foundOwnCommunity(nobody, 'somebody')
+    await createOwnCommunity(nobody, 'somebody')
     const lock = takeProcessLock(join(nobody.dataRoot, 'gateway.lock'))
     expect((await leaveCommunity(nobody, LEAVE)).text).toMatch(/^The gateway of this node runs\. Stop it first/)
     lock?.release()
@@ -134,17 +134,17 @@ async function invitationOf(command: MeshCommand): Promise<string> {
 
 /** Lets a node in that is nowhere. */
 async function admit({ dataRoot }: MeshCommand): Promise<void> {
-  const root = await loadKey(join(dataRoot, 'keys', 'community.key'))
-  const self = await loadKey(join(dataRoot, 'keys', 'node.key'))
+  const root = await loadExistingNodeKey(join(dataRoot, 'keys', 'community.key'))
+  const self = await loadExistingNodeKey(join(dataRoot, 'keys', 'node.key'))
   if (!root.ok || !self.ok) throw new Error('there are no keys')
-  const store = new MeshStore(join(dataRoot, 'mesh.db'), { sealKey: meshSealKey(self.value.privateKey) })
-  const authority = { self: nodeIdentity(self.value.privateKey), root: nodeIdentity(root.value.privateKey) }
+  const store = new MeshStore(join(dataRoot, 'mesh.db'), { sealKey: deriveMeshSealKey(self.value.privateKey) })
+  const authority = { self: createNodeIdentity(self.value.privateKey), root: createNodeIdentity(root.value.privateKey) }
   const guest = {
-    nodeId: nodeIdentity(generateKeyPairSync('ed25519').privateKey).id,
+    nodeId: createNodeIdentity(generateKeyPairSync('ed25519').privateKey).id,
     name: 'guest',
     level: 'member',
   } as const
-  const decided = await store.decide((current) => withMember(current, guest, { authority, nowMs: Date.now() }))
+  const decided = await store.decide((current) => admitMember(current, guest, { authority, nowMs: Date.now() }))
   if (!decided.ok) throw new Error(decided.fault.kind)
   store.close()
 }

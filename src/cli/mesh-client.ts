@@ -3,33 +3,33 @@
  * runs; a running gateway notices within half a second.
  */
 import { existsSync } from 'node:fs'
-import { dataDirectoryAt } from '../config/data-directory.ts'
+import { resolveDataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { randomBytes, newUlid } from '../core/ids.ts'
 import { systemClock } from '../core/clock.ts'
-import { SchemaAltered } from '../core/database-store.ts'
-import { makeFolder } from '../core/folder-store.ts'
+import { SchemaAlteredError } from '../core/database-store.ts'
+import { createPrivateFolder } from '../core/folder-store.ts'
 import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { keyFaultSentence, loadKey, loadOrCreateKey } from '../ledger/key-store.ts'
-import { meshSealKey } from '../main/membership-log.ts'
+import { formatKeyFault, loadExistingNodeKey, loadOrCreateNodeKey } from '../ledger/key-store.ts'
+import { deriveMeshSealKey } from '../main/membership-log.ts'
 import { loadNodeKey } from '../main/node-key-store.ts'
 import { joinByInvitation } from '../main/joining-client.ts'
-import { meshFiles } from '../main/mesh.ts'
+import { locateMeshFiles } from '../main/mesh.ts'
 import { listOwnAddresses } from '../mesh/discovery/own-address-client.ts'
 import { formatPeerAddress } from '../mesh/discovery/peer-source.ts'
-import { createCommunity, mayAdmitMembers, withoutMember } from '../mesh/identity/community.ts'
-import type { CommunityAuthority, Community, CommunityFault } from '../mesh/identity/community.ts'
+import { createCommunity, mayAdmitMembers, revokeMember } from '../mesh/identity/community.ts'
+import type { CommunitySigner, Community, CommunityFault } from '../mesh/identity/community.ts'
 import type { MembershipLevel } from '../mesh/identity/membership-record.ts'
 import { readInvitation, writeInvitation } from '../mesh/identity/invitation.ts'
 import type { InvitationFault } from '../mesh/identity/invitation.ts'
-import { MembershipAltered, MeshStore } from '../mesh/identity/mesh-store.ts'
-import { nodeIdentity, shortId } from '../mesh/identity/node-key.ts'
+import { MembershipAlteredError, MeshStore } from '../mesh/identity/mesh-store.ts'
+import { createNodeIdentity, formatShortId } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import { encodeUserNkey } from '../mesh/nats/nkey.ts'
-import { EXIT, formatTable } from './print.ts'
-import type { CommandAnswer } from './print.ts'
+import { EXIT_CODES, formatTable } from './command-output.ts'
+import type { CommandAnswer } from './command-output.ts'
 
 export interface MeshCommand {
   readonly config: Config
@@ -43,25 +43,25 @@ export type MeshCommandResult = Result<CommandAnswer, string>
 
 export interface OpenedMeshStore {
   readonly store: MeshStore
-  readonly authority: CommunityAuthority
+  readonly authority: CommunitySigner
 }
 
 const MINUTE_MS = 60_000
 const LEAVE_FIRST = 'To leave that one first: hearthbus mesh leave.'
 
-export function foundOwnCommunity(command: MeshCommand, name: string): Promise<CommandAnswer> {
+export function createOwnCommunity(command: MeshCommand, name: string): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ store, authority }) => {
     const held = store.community()
     if (held !== undefined) return fail(`This node belongs to ${held.name} already. ${LEAVE_FIRST}`)
-    const key = await loadOrCreateKey(meshFiles(dataDirectoryAt(command.dataRoot)).rootKey)
-    if (!key.ok) return fail(keyFaultSentence(key.fault))
-    const root = nodeIdentity(key.value.privateKey)
+    const key = await loadOrCreateNodeKey(locateMeshFiles(resolveDataDirectory(command.dataRoot)).rootKey)
+    if (!key.ok) return fail(formatKeyFault(key.fault))
+    const root = createNodeIdentity(key.value.privateKey)
     const founder = { nodeId: authority.self.id, name: command.name }
     const founded = await store.accept(createCommunity({ name, root, founder, nowMs: systemClock.now() }))
     if (!founded.ok) return fail(communitySentence(founded.fault))
     return said(
       { community: root.id, name },
-      `${name} is founded, and this node is its first anchor.\nIts root key is ${meshFiles(dataDirectoryAt(command.dataRoot)).rootKey}: keep a copy of it in a safe place.\nNext: hearthbus mesh invite${enabledHint(command)}`,
+      `${name} is founded, and this node is its first anchor.\nIts root key is ${locateMeshFiles(resolveDataDirectory(command.dataRoot)).rootKey}: keep a copy of it in a safe place.\nNext: hearthbus mesh invite${enabledHint(command)}`,
     )
   })
 }
@@ -72,7 +72,7 @@ export function inviteNode(
 ): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ store, authority }) => {
     const community = store.community()
-    if (community === undefined) return fail(NO_COMMUNITY)
+    if (community === undefined) return fail(NO_COMMUNITY_MESSAGE)
     if (!mayAdmitMembers(community, authority)) return fail('Only an anchor invites. Ask on a node that is one.')
     // An anchor can admit and revoke others; who makes one is decided by the root key alone (ADR 31).
     if (options.level === 'anchor' && authority.root?.id !== community.id)
@@ -133,19 +133,20 @@ function enabledHint({ config }: MeshCommand): string {
 
 export async function listMembers(command: MeshCommand): Promise<CommandAnswer> {
   // Looking makes neither a key nor a database.
-  if (!existsSync(meshFiles(dataDirectoryAt(command.dataRoot)).database)) return formatRefusal(NO_COMMUNITY)
+  if (!existsSync(locateMeshFiles(resolveDataDirectory(command.dataRoot)).database))
+    return formatMeshRefusal(NO_COMMUNITY_MESSAGE)
   return withMeshStore(command, async ({ store, authority }) => {
     const community = store.community()
-    if (community === undefined) return fail(NO_COMMUNITY)
+    if (community === undefined) return fail(NO_COMMUNITY_MESSAGE)
     const members = [...community.members.values()]
     const rows = members.map(({ name, nodeId, level, addedAt }) => [
       `${name}${nodeId === authority.self.id ? ' (this node)' : ''}`,
       level,
-      shortId(nodeId),
+      formatShortId(nodeId),
       addedAt,
       nodeId,
     ])
-    const revoked = [...community.revoked].map(([nodeId, at]) => ['–', 'revoked', shortId(nodeId), at, nodeId])
+    const revoked = [...community.revoked].map(([nodeId, at]) => ['–', 'revoked', formatShortId(nodeId), at, nodeId])
     return said(
       {
         community: community.id,
@@ -168,16 +169,16 @@ export async function listMembers(command: MeshCommand): Promise<CommandAnswer> 
 export function revokeNode(command: MeshCommand, which: string): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ store, authority }) => {
     const community = store.community()
-    if (community === undefined) return fail(NO_COMMUNITY)
-    const [nodeId, ...others] = findMembers(community, which)
+    if (community === undefined) return fail(NO_COMMUNITY_MESSAGE)
+    const [nodeId, ...others] = findMemberIds(community, which)
     if (nodeId === undefined) return fail(`No member is called ${which}. hearthbus mesh members lists them.`)
     if (others.length > 0)
       return fail(`${others.length + 1} members are called ${which}. Say which by its id: hearthbus mesh members.`)
     if (nodeId === authority.self.id) return fail('A node does not revoke itself.')
     const context = { authority, nowMs: systemClock.now() }
-    const decided = await store.decide((current) => withoutMember(current, nodeId, context))
+    const decided = await store.decide((current) => revokeMember(current, nodeId, context))
     if (!decided.ok)
-      return fail(decided.fault.kind === 'no-community' ? NO_COMMUNITY : communitySentence(decided.fault))
+      return fail(decided.fault.kind === 'no-community' ? NO_COMMUNITY_MESSAGE : communitySentence(decided.fault))
     return said(
       { revoked: nodeId, revision: decided.value.revision },
       `${which} is revoked. This node refuses it from now on; the others hear of it as soon as they are reached.`,
@@ -186,7 +187,7 @@ export function revokeNode(command: MeshCommand, which: string): Promise<Command
 }
 
 /** For the `users` of a NATS server; see docs/protocols/mesh.md for the permissions that go with it. */
-export function showNkey(command: MeshCommand): Promise<CommandAnswer> {
+export function showNatsKey(command: MeshCommand): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ authority }) => {
     const nkey = encodeUserNkey(authority.self.publicKey)
     return said({ nkey, node_id: authority.self.id }, nkey)
@@ -204,10 +205,10 @@ function listeningAt({ config }: MeshCommand, store: MeshStore): readonly string
  * By id or, where it is none, by name or by the short id that lists show. Nodes name themselves, so a name may be
  * several nodes', and one node's name another's id: the id itself always wins.
  */
-export function findMembers({ members }: Pick<Community, 'members'>, which: string): readonly string[] {
+export function findMemberIds({ members }: Pick<Community, 'members'>, which: string): readonly string[] {
   if (members.has(which)) return [which]
   return [...members.values()]
-    .filter(({ nodeId, name }) => name === which || shortId(nodeId) === which)
+    .filter(({ nodeId, name }) => name === which || formatShortId(nodeId) === which)
     .map(({ nodeId }) => nodeId)
 }
 
@@ -216,23 +217,24 @@ export async function withMeshStore(
   command: MeshCommand,
   work: (opened: OpenedMeshStore) => Promise<MeshCommandResult>,
 ): Promise<CommandAnswer> {
-  const data = dataDirectoryAt(command.dataRoot)
-  const files = meshFiles(data)
-  makeFolder(data.keys)
+  const data = resolveDataDirectory(command.dataRoot)
+  const files = locateMeshFiles(data)
+  createPrivateFolder(data.keys)
   const key = await loadNodeKey(data)
-  if (!key.ok) return formatRefusal(key.fault)
+  if (!key.ok) return formatMeshRefusal(key.fault)
   const root = await rootAt(files.rootKey)
-  const sealKey = meshSealKey(key.value.privateKey)
+  const sealKey = deriveMeshSealKey(key.value.privateKey)
   let store: MeshStore
   try {
     store = new MeshStore(files.database, { sealKey })
   } catch (error) {
-    if (error instanceof MembershipAltered || error instanceof SchemaAltered) return formatRefusal(error.message)
+    if (error instanceof MembershipAlteredError || error instanceof SchemaAlteredError)
+      return formatMeshRefusal(error.message)
     throw error
   }
   try {
-    const result = await work({ store, authority: { self: nodeIdentity(key.value.privateKey), root } })
-    return result.ok ? result.value : formatRefusal(result.fault)
+    const result = await work({ store, authority: { self: createNodeIdentity(key.value.privateKey), root } })
+    return result.ok ? result.value : formatMeshRefusal(result.fault)
   } finally {
     store.close()
   }
@@ -240,19 +242,19 @@ export async function withMeshStore(
 
 /** Absent on every node but the founder's; a key that cannot be read counts as absent, and decides nothing. */
 async function rootAt(path: string): Promise<NodeIdentity | undefined> {
-  const key = await loadKey(path)
-  return key.ok ? nodeIdentity(key.value.privateKey) : undefined
+  const key = await loadExistingNodeKey(path)
+  return key.ok ? createNodeIdentity(key.value.privateKey) : undefined
 }
 
-export const NO_COMMUNITY =
+export const NO_COMMUNITY_MESSAGE =
   'This node belongs to no community: hearthbus mesh init founds one, hearthbus mesh join enters one.'
 
 function said(json: Json, text: string): MeshCommandResult {
   return ok({ json, text })
 }
 
-export function formatRefusal(message: string): CommandAnswer {
-  return { json: { ok: false, error: { message } }, text: message, exit: EXIT.failed }
+export function formatMeshRefusal(message: string): CommandAnswer {
+  return { json: { ok: false, error: { message } }, text: message, exit: EXIT_CODES.failed }
 }
 
 function invitationSentence(fault: InvitationFault): string {

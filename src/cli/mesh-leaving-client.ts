@@ -3,15 +3,15 @@
  * ledger and what it knows of this house stay as they are.
  */
 import { existsSync, renameSync } from 'node:fs'
-import { dataDirectoryAt } from '../config/data-directory.ts'
+import { resolveDataDirectory } from '../config/data-directory.ts'
 import { takeProcessLock } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
-import { meshFiles } from '../main/mesh.ts'
+import { locateMeshFiles } from '../main/mesh.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { stripNodeIdPrefix } from '../mesh/identity/node-key.ts'
-import { NO_COMMUNITY, formatRefusal, withMeshStore } from './mesh-client.ts'
+import { NO_COMMUNITY_MESSAGE, formatMeshRefusal, withMeshStore } from './mesh-client.ts'
 import type { MeshCommand, OpenedMeshStore, MeshCommandResult } from './mesh-client.ts'
-import type { CommandAnswer } from './print.ts'
+import type { CommandAnswer } from './command-output.ts'
 
 export interface LeaveOptions {
   /** Also where this node founded the community and others are in it. */
@@ -19,13 +19,13 @@ export interface LeaveOptions {
 }
 
 export async function leaveCommunity(command: MeshCommand, options: LeaveOptions): Promise<CommandAnswer> {
-  const data = dataDirectoryAt(command.dataRoot)
+  const data = resolveDataDirectory(command.dataRoot)
   // Looking makes neither a key nor a database.
-  if (!existsSync(meshFiles(data).database)) return formatRefusal(NO_COMMUNITY)
+  if (!existsSync(locateMeshFiles(data).database)) return formatMeshRefusal(NO_COMMUNITY_MESSAGE)
   // A gateway has neighbours, sessions and subscriptions of the community that it started in.
   const lock = takeProcessLock(data.lock)
   if (lock === undefined)
-    return formatRefusal('The gateway of this node runs. Stop it first, then leave, then start it again.')
+    return formatMeshRefusal('The gateway of this node runs. Stop it first, then leave, then start it again.')
   try {
     return await withMeshStore(command, (opened) => leave(command, opened, options))
   } finally {
@@ -39,9 +39,9 @@ async function leave(
   { abandon }: LeaveOptions,
 ): Promise<MeshCommandResult> {
   const community = store.community()
-  if (community === undefined) return fail(NO_COMMUNITY)
+  if (community === undefined) return fail(NO_COMMUNITY_MESSAGE)
   const others = [...community.members.keys()].filter((nodeId) => nodeId !== authority.self.id).length
-  const { rootKey } = meshFiles(dataDirectoryAt(command.dataRoot))
+  const { rootKey } = locateMeshFiles(resolveDataDirectory(command.dataRoot))
   const isFounder = existsSync(rootKey)
   if (isFounder && others > 0 && !abandon)
     return fail(

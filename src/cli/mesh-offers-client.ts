@@ -4,11 +4,11 @@
  */
 import { fail, ok } from '../core/result.ts'
 import type { Community } from '../mesh/identity/community.ts'
-import { withheldOffersDigest } from '../mesh/offer-pin.ts'
+import { computeWithheldOffersDigest } from '../mesh/offer-pin.ts'
 import type { WithheldOffer } from '../mesh/offer-pin.ts'
-import { findMembers, NO_COMMUNITY, withMeshStore } from './mesh-client.ts'
+import { findMemberIds, NO_COMMUNITY_MESSAGE, withMeshStore } from './mesh-client.ts'
 import type { MeshCommand } from './mesh-client.ts'
-import type { CommandAnswer } from './print.ts'
+import type { CommandAnswer } from './command-output.ts'
 
 const WHY: Readonly<Record<WithheldOffer['why'], string>> = {
   changed: 'is described otherwise than when it was first seen',
@@ -16,19 +16,19 @@ const WHY: Readonly<Record<WithheldOffer['why'], string>> = {
   'many-names': 'comes after thousands of other names',
 }
 
-export function listWithheld(command: MeshCommand, which: string | undefined): Promise<CommandAnswer> {
+export function listWithheldOffers(command: MeshCommand, which: string | undefined): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ store }) => {
     const community = store.community()
-    if (community === undefined) return fail(NO_COMMUNITY)
-    if (which !== undefined && findMembers(community, which).length === 0) return fail(noMember(which))
-    const ids = which === undefined ? [...community.members.keys()] : findMembers(community, which)
+    if (community === undefined) return fail(NO_COMMUNITY_MESSAGE)
+    if (which !== undefined && findMemberIds(community, which).length === 0) return fail(noMember(which))
+    const ids = which === undefined ? [...community.members.keys()] : findMemberIds(community, which)
     const nodes = ids
       .map((nodeId) => ({ nodeId, name: nameOf(community, nodeId), withheld: store.offers.withheld(nodeId) }))
       .filter(({ withheld }) => withheld.length > 0)
     const json = nodes.map(({ nodeId, name, withheld }) => ({
       node_id: nodeId,
       name,
-      digest: withheldOffersDigest(withheld),
+      digest: computeWithheldOffersDigest(withheld),
       offers: withheld.map(({ name: offer, title, description, effect, why }) => ({
         name: offer,
         title,
@@ -40,22 +40,22 @@ export function listWithheld(command: MeshCommand, which: string | undefined): P
     const text = nodes.map(({ name, withheld }) =>
       [
         ...withheld.map((offer) => `${offer.name} (${offer.effect}) ${WHY[offer.why]}:\n  ${offer.description}`),
-        `To take what ${name} offers as it is: hearthbus mesh accept ${name} --digest ${withheldOffersDigest(withheld)}`,
+        `To take what ${name} offers as it is: hearthbus mesh accept ${name} --digest ${computeWithheldOffersDigest(withheld)}`,
       ].join('\n'),
     )
     return ok({ json, text: text.length === 0 ? 'Nothing is withheld.' : text.join('\n\n') })
   })
 }
 
-export function acceptOffers(
+export function acceptWithheldOffers(
   command: MeshCommand,
   which: string,
   { digest }: { readonly digest?: string },
 ): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ store }) => {
     const community = store.community()
-    if (community === undefined) return fail(NO_COMMUNITY)
-    const [nodeId, ...others] = findMembers(community, which)
+    if (community === undefined) return fail(NO_COMMUNITY_MESSAGE)
+    const [nodeId, ...others] = findMemberIds(community, which)
     if (nodeId === undefined) return fail(noMember(which))
     if (others.length > 0)
       return fail(`${others.length + 1} members are called ${which}. Say which by its id: hearthbus mesh members.`)

@@ -5,11 +5,11 @@
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import type { StatusView } from '../web/api.ts'
+import type { StatusView } from '../web/api-requests.ts'
 import { readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
-import { findGateway, requestGateway } from './gateway-client.ts'
+import { findRunningGateway, requestGateway } from './gateway-client.ts'
 import type * as meshClient from './mesh-client.ts'
-import type { CommandAnswer } from './print.ts'
+import type { CommandAnswer } from './command-output.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
 type MeshWork = typeof meshClient
@@ -24,7 +24,7 @@ export function addMeshCommands(program: Command): void {
     .description('found a community; this node is its first anchor')
     .option('--name <name>', 'what it is called', 'home')
     .action((options: { name: string }, command: Command) =>
-      run(command, (work, given) => work.foundOwnCommunity(given, options.name)),
+      run(command, (work, given) => work.createOwnCommunity(given, options.name)),
     )
   mesh
     .command('invite')
@@ -46,7 +46,7 @@ export function addMeshCommands(program: Command): void {
     .command('offers [node]')
     .description('what other nodes offer that is withheld here, because it is not what was first seen')
     .action((node: string | undefined, _, command: Command) =>
-      run(command, async (_work, given) => (await import('./mesh-offers-client.ts')).listWithheld(given, node)),
+      run(command, async (_work, given) => (await import('./mesh-offers-client.ts')).listWithheldOffers(given, node)),
     )
   mesh
     .command('accept <node>')
@@ -54,13 +54,13 @@ export function addMeshCommands(program: Command): void {
     .option('--digest <digest>', 'only if it is still what hearthbus mesh offers showed')
     .action((node: string, options: { digest?: string }, command: Command) =>
       run(command, async (_work, given) =>
-        (await import('./mesh-offers-client.ts')).acceptOffers(given, node, options),
+        (await import('./mesh-offers-client.ts')).acceptWithheldOffers(given, node, options),
       ),
     )
   mesh
     .command('nkey')
     .description('this node’s key as a NATS server wants to have it')
-    .action((_, command: Command) => run(command, (work, given) => work.showNkey(given)))
+    .action((_, command: Command) => run(command, (work, given) => work.showNatsKey(given)))
   mesh
     .command('leave')
     .description('belong to no community any more; the node keeps its key, its ledger and everything about this house')
@@ -82,7 +82,7 @@ async function run(
   if (config === undefined) return
   const work = await import('./mesh-client.ts')
   // The demo has a directory of its own; what is asked while it runs is about it.
-  const running = findGateway(readGlobalOptions(command).data)
+  const running = findRunningGateway(readGlobalOptions(command).data)
   const dataRoot = running.ok ? running.value.dataRoot : readDataRoot(command)
   // It may have been started with another configuration than this command was given.
   const status = running.ok ? await requestGateway(running.value, { path: '/api/status' }) : undefined

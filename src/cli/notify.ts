@@ -7,13 +7,13 @@
 import type { Command } from 'commander'
 import type { NotifyDestination } from '../config/notify.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
-import { sendNotice } from '../web/notice-client.ts'
-import { explainUndeliveredNotices, resolveNoticePlace } from '../web/notice-place.ts'
-import { createTrialNotice } from '../web/notice.ts'
+import { postNotice } from '../web/notice-client.ts'
+import { explainUndeliveredNotices, resolveNoticeDestination } from '../web/notice-destination.ts'
+import { createTestNotice } from '../web/notice.ts'
 import type { PersonNotice } from '../web/notice.ts'
 import { readCommandConfig, printAnswer } from './command-client.ts'
-import { EXIT, formatTable } from './print.ts'
-import type { CommandAnswer } from './print.ts'
+import { EXIT_CODES, formatTable } from './command-output.ts'
+import type { CommandAnswer } from './command-output.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -31,7 +31,7 @@ export function addNotifyCommand(program: Command): void {
     .action(async (_, command: Command) => {
       const config = readCommandConfig(command)
       if (config === undefined) return
-      const notice = createTrialNotice(config.node.name)
+      const notice = createTestNotice(config.node.name)
       printAnswer(
         command,
         formatNotifyAttempts(await Promise.all(config.notify.map((one) => tryOut(notice, one, process.env)))),
@@ -41,14 +41,18 @@ export function addNotifyCommand(program: Command): void {
 
 async function tryOut(notice: PersonNotice, destination: NotifyDestination, environment: Environment): Promise<Tried> {
   const { format } = destination
-  const place = resolveNoticePlace(destination, environment)
+  const place = resolveNoticeDestination(destination, environment)
   if (!place.ok) return { ...place.fault, format }
-  return { host: place.value.host, format, trouble: await sendNotice(notice, place.value) }
+  return { host: place.value.host, format, trouble: await postNotice(notice, place.value) }
 }
 
 export function formatNotifyAttempts(tried: readonly Tried[]): CommandAnswer {
   if (tried.length === 0)
-    return { json: [], text: 'Nobody is to be told: notify in the configuration names no place.', exit: EXIT.usage }
+    return {
+      json: [],
+      text: 'Nobody is to be told: notify in the configuration names no place.',
+      exit: EXIT_CODES.usage,
+    }
   return {
     json: tried.map(({ host, format, trouble }) =>
       trouble === undefined ? { host, format, ok: true } : { host, format, ok: false, trouble },
@@ -57,7 +61,7 @@ export function formatNotifyAttempts(tried: readonly Tried[]): CommandAnswer {
       ['place', 'format', 'trial'],
       tried.map(({ host, format, trouble }) => [host, format, trouble === undefined ? 'taken' : `failed: ${trouble}`]),
     ),
-    exit: tried.every(({ trouble }) => trouble === undefined) ? EXIT.ok : EXIT.failed,
+    exit: tried.every(({ trouble }) => trouble === undefined) ? EXIT_CODES.ok : EXIT_CODES.failed,
   }
 }
 
@@ -68,7 +72,7 @@ export function gatherNotifyFacts(
 ): DoctorFacts['services'] {
   if (notify.length === 0) return []
   const unusable = notify
-    .map((destination) => resolveNoticePlace(destination, environment))
+    .map((destination) => resolveNoticeDestination(destination, environment))
     .flatMap((place) => (place.ok ? [] : [place.fault]))
   if (unusable.length > 0) return [{ name: 'notify', status: 'degraded', advice: explainUndeliveredNotices(unusable) }]
   const places = notify.length === 1 ? '1 place' : `${notify.length} places`

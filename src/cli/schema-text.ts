@@ -16,6 +16,6 @@ export function formatSchemaType(schema: JsonSchema): string {
 }
 
 /** One line that stays inside its cell. */
-export function cellText(text: unknown): string {
+export function formatTableCell(text: unknown): string {
   return typeof text === 'string' ? text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').trim() : ''
 }

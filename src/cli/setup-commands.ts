@@ -6,51 +6,54 @@
 import { homedir } from 'node:os'
 import { Argument } from 'commander'
 import type { Command } from 'commander'
-import { configPath } from '../config/config-store.ts'
-import { httpAddress } from '../core/http-address.ts'
-import { CLIENTS, resolveOwnCommand, resolveOwnSettings } from '../web/connect.ts'
-import type { ClientName } from '../web/connect.ts'
-import { diagnoseFacts } from '../web/doctor.ts'
+import { resolveConfigPath } from '../config/config-store.ts'
+import { formatHttpAddress } from '../core/http-address.ts'
+import { MCP_CLIENT_NAMES, resolveHearthbusCommand, resolveHearthbusSettings } from '../web/client-snippet.ts'
+import type { McpClientName } from '../web/client-snippet.ts'
+import { diagnoseDoctorFacts } from '../web/doctor.ts'
 import { readCommandConfig, readGlobalOptions, fetchFromGateway, printAnswer } from './command-client.ts'
 import { formatConnectSnippet } from './connect.ts'
 import { formatDoctorFindings } from './doctor.ts'
 import { gatherDoctorFacts } from './doctor-client.ts'
-import { findGateway } from './gateway-client.ts'
+import { findRunningGateway } from './gateway-client.ts'
 import { writeInitialConfig } from './init-store.ts'
 
 const ALWAYS_SERVED: ReadonlySet<string> = new Set(['all', 'home'])
 
-export function addSettingUpCommands(program: Command): void {
+export function addSetupCommands(program: Command): void {
   program
     .command('init')
     .description('write a first configuration file')
     .action((_, command: Command) => {
       printAnswer(
         command,
-        writeInitialConfig(configPath(readGlobalOptions(command).config, process.env, homedir()).path),
+        writeInitialConfig(resolveConfigPath(readGlobalOptions(command).config, process.env, homedir()).path),
       )
     })
   program
     .command('doctor')
     .description('what is wrong, and what to do about it')
     .action(async (_, command: Command) => {
-      printAnswer(command, formatDoctorFindings(diagnoseFacts(await gatherDoctorFacts(readGlobalOptions(command)))))
+      printAnswer(
+        command,
+        formatDoctorFindings(diagnoseDoctorFacts(await gatherDoctorFacts(readGlobalOptions(command)))),
+      )
     })
   program
     .command('connect')
     .description('what to paste into which client')
-    .addArgument(new Argument('<client>', 'the program that is to use Hearthbus').choices(CLIENTS))
+    .addArgument(new Argument('<client>', 'the program that is to use Hearthbus').choices(MCP_CLIENT_NAMES))
     .option('--profile <name>', 'connect to a profile; `all`: every tool under the name of its contract', 'home')
-    .action(async (client: ClientName, { profile }: { profile: string }, command: Command) => {
+    .action(async (client: McpClientName, { profile }: { profile: string }, command: Command) => {
       const config = readCommandConfig(command)
       if (config === undefined) return
-      const running = findGateway(readGlobalOptions(command).data)
+      const running = findRunningGateway(readGlobalOptions(command).data)
       // A profile that nobody serves is better found out here than in a client that says nothing.
       const tools = { path: `/api/tools?profile=${encodeURIComponent(profile)}` }
       if (running.ok && !ALWAYS_SERVED.has(profile) && (await fetchFromGateway(command, tools)) === undefined) return
-      const url = running.ok ? running.value.note.url : httpAddress(config.listen.host, config.listen.port)
-      const self = resolveOwnCommand(process.argv[1] ?? '')
-      const settings = resolveOwnSettings(process.argv.slice(2), process.env, process.cwd())
+      const url = running.ok ? running.value.note.url : formatHttpAddress(config.listen.host, config.listen.port)
+      const self = resolveHearthbusCommand(process.argv[1] ?? '')
+      const settings = resolveHearthbusSettings(process.argv.slice(2), process.env, process.cwd())
       printAnswer(
         command,
         formatConnectSnippet(client, { url, command: self, settings, profile, listen: config.listen }),

@@ -5,24 +5,24 @@
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import type { BoardKind } from '../sim/devices/board.ts'
+import type { SimulatedBoardKind } from '../sim/devices/simulated-board.ts'
 import { startDeviceFleet } from '../sim/devices/fleet-client.ts'
-import type { ProfileName } from '../sim/devices/profile.ts'
+import type { FirmwareProfileName } from '../sim/devices/firmware-profile.ts'
 import { FIRMWARE_TIMING } from '../sim/devices/simulated-device.ts'
-import type { DeviceFaults } from '../sim/devices/simulated-device.ts'
+import type { SimulatedDeviceFaults } from '../sim/devices/simulated-device.ts'
 import { readGlobalOptions } from './command-client.ts'
-import { findGateway, requestGateway } from './gateway-client.ts'
-import { EXIT } from './print.ts'
-import { waitForSignal } from './until-signal.ts'
+import { findRunningGateway, requestGateway } from './gateway-client.ts'
+import { EXIT_CODES } from './command-output.ts'
+import { waitForSignal } from './process-signal.ts'
 import { parseWholeNumber } from './whole-number.ts'
-import { thrownMessage } from '../core/thrown.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
 
 interface SimOptions {
   readonly ota: string
   readonly count: number
   readonly first: number
-  readonly profile?: ProfileName
-  readonly kind?: BoardKind
+  readonly profile?: FirmwareProfileName
+  readonly kind?: SimulatedBoardKind
   readonly approve?: boolean
   readonly transport: string
   readonly asleep?: boolean
@@ -102,15 +102,15 @@ async function simulate(options: SimOptions, command: Command): Promise<number> 
   if (typeof outcome === 'string') {
     process.stderr.write(`${outcome}\n`)
     clearInterval(alive)
-    return EXIT.unreachable
+    return EXIT_CODES.unreachable
   }
   if (outcome !== undefined) process.stdout.write(`${outcome.devices.length} devices are up. Ctrl-C stops them.\n`)
   await stopWanted
   stopping.abort()
-  return EXIT.ok
+  return EXIT_CODES.ok
 }
 
-function faultsOf({ late, fault }: SimOptions): Partial<DeviceFaults> {
+function faultsOf({ late, fault }: SimOptions): Partial<SimulatedDeviceFaults> {
   const switched = Object.fromEntries(fault.map((name) => [FAULTS[name], true]))
   return { ...switched, ...(late === undefined ? {} : { lateMs: late }) }
 }
@@ -121,7 +121,7 @@ function transportOf({ transport }: SimOptions, index: number): string {
 }
 
 async function approve(command: Command, code: string, transport: string): Promise<void> {
-  const gateway = findGateway(readGlobalOptions(command).data)
+  const gateway = findRunningGateway(readGlobalOptions(command).data)
   const body = { tool: 'devices.enrolment.approve', arguments: { code, transport } }
   const answer = gateway.ok
     ? await requestGateway(gateway.value, { method: 'POST', path: '/api/call', body, asOwner: true })
@@ -131,5 +131,5 @@ async function approve(command: Command, code: string, transport: string): Promi
 
 function reason(error: unknown): string {
   const cause = error instanceof AggregateError ? error.errors[0] : error
-  return `The devices could not boot: ${thrownMessage(cause)}`
+  return `The devices could not boot: ${readErrorMessage(cause)}`
 }

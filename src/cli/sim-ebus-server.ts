@@ -6,13 +6,13 @@
  * What is typed to it while it runs makes things go wrong: `help` lists how.
  */
 import type { Command } from 'commander'
-import { InvalidArgumentError, Option } from 'commander'
-import type { GeneratedDevice } from './defined-device.ts'
-import { EXIT } from './print.ts'
-import { parseListenAddress, obeyLinesUntilSignal } from './sim-typed-client.ts'
-import type { ListenAddress } from './sim-typed-client.ts'
+import { Option } from 'commander'
+import type { GeneratedEbusDevice } from './generated-ebus-device.ts'
+import { EXIT_CODES } from './command-output.ts'
+import { parseListenAddress, parsePositiveNumber, runTypedCommandsUntilSignal } from './sim-input-client.ts'
+import type { ListenAddress } from './sim-input-client.ts'
 import { parseWholeNumber } from './whole-number.ts'
-import { thrownMessage } from '../core/thrown.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
 
 interface SimOptions {
   readonly listen: ListenAddress
@@ -44,8 +44,8 @@ export function addEbusSim(sim: Command): void {
     .option('--udp-port <n>', 'also as a plain adapter on this UDP port', PORT)
     .option('--ebusd-port <n>', 'also as an ebusd on this TCP port', PORT)
     .option('--seed <n>', 'equal seeds give equal houses', Number, 1)
-    .option('--speed <x>', 'how much faster than 2400 Bd', positive, 1)
-    .option('--house-speed <x>', 'seconds of the house per second of the bus', positive, 1)
+    .option('--speed <x>', 'how much faster than 2400 Bd', parsePositiveNumber, 1)
+    .option('--house-speed <x>', 'seconds of the house per second of the bus', parsePositiveNumber, 1)
     .addOption(new Option('--regulator <family>', 'which regulator').choices(['720', '700']).default('720'))
     .addOption(
       new Option('--heat-source <kind>', 'what makes the heat').choices(['boiler', 'heat-pump']).default('boiler'),
@@ -68,15 +68,15 @@ function collected(value: string, all: readonly string[]): readonly string[] {
 }
 
 /** Devices that definition files describe; a sentence when one cannot be made. */
-async function definedDevices({ definitions, device }: SimOptions): Promise<readonly GeneratedDevice[] | string> {
+async function definedDevices({ definitions, device }: SimOptions): Promise<readonly GeneratedEbusDevice[] | string> {
   if (device.length === 0) return []
   if (definitions === undefined) return '--device needs --definitions'
   const { DefinitionFolder } = await import('../ebus/definitions/definition-folder-store.ts')
-  const { createDefinedDevice } = await import('./defined-device.ts')
+  const { generateEbusDevice } = await import('./generated-ebus-device.ts')
   const folder = new DefinitionFolder(definitions, 'en')
-  const devices: GeneratedDevice[] = []
+  const devices: GeneratedEbusDevice[] = []
   for (const spec of device) {
-    const made = createDefinedDevice(folder, spec)
+    const made = generateEbusDevice(folder, spec)
     if (!made.ok) return made.fault
     devices.push(made.value)
   }
@@ -87,10 +87,10 @@ async function runEbusSim(options: SimOptions): Promise<number> {
   const devices = await definedDevices(options)
   if (typeof devices === 'string') {
     process.stderr.write(`${devices}\n`)
-    return EXIT.usage
+    return EXIT_CODES.usage
   }
   const { startEbusSimulator } = await import('../sim/ebus/simulator-server.ts')
-  const { obeyEbusCommand } = await import('../sim/ebus/control.ts')
+  const { runEbusSimulatorCommand } = await import('../sim/ebus/simulator-commands.ts')
   const { plainPort, udpPort, ebusdPort, seed, speed, houseSpeed, regulator, heatSource } = options
   const simulator = await startEbusSimulator({
     listen: {
@@ -106,10 +106,10 @@ async function runEbusSim(options: SimOptions): Promise<number> {
     house: { speed: houseSpeed },
     chatter: options.quiet !== true,
     ...(devices.length === 0 ? {} : { devices }),
-  }).catch(thrownMessage)
+  }).catch(readErrorMessage)
   if (typeof simulator === 'string') {
     process.stderr.write(`The heating system cannot listen there: ${simulator}\n`)
-    return EXIT.usage
+    return EXIT_CODES.usage
   }
   const { host } = options.listen
   const ways = [
@@ -121,13 +121,7 @@ async function runEbusSim(options: SimOptions): Promise<number> {
   for (const { address, deviceId, file, messages } of devices)
     process.stdout.write(`${deviceId} at ${address.toString(16).padStart(2, '0')}: ${messages} messages of ${file}\n`)
   process.stdout.write(`A heating system answers at ${ways.join(', ')}. Type \`help\`; Ctrl-C stops it.\n`)
-  await obeyLinesUntilSignal((line) => obeyEbusCommand(simulator, line))
+  await runTypedCommandsUntilSignal((line) => runEbusSimulatorCommand(simulator, line))
   await simulator.stop()
-  return EXIT.ok
-}
-
-function positive(text: string): number {
-  const value = Number(text)
-  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('a number above 0')
-  return value
+  return EXIT_CODES.ok
 }

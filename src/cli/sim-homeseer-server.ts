@@ -5,13 +5,13 @@
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { obeyHomeseerCommand } from '../sim/homeseer/control.ts'
+import { runHomeseerSimulatorCommand } from '../sim/homeseer/simulator-commands.ts'
 import { startHomeseerSimulator } from '../sim/homeseer/homeseer-server.ts'
-import { EXIT } from './print.ts'
-import { parseListenAddress, obeyLinesUntilSignal } from './sim-typed-client.ts'
-import type { ListenAddress } from './sim-typed-client.ts'
+import { EXIT_CODES } from './command-output.ts'
+import { parseListenAddress, runTypedCommandsUntilSignal } from './sim-input-client.ts'
+import type { ListenAddress } from './sim-input-client.ts'
 import { parseWholeNumber } from './whole-number.ts'
-import { thrownMessage } from '../core/thrown.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
 
 interface SimOptions {
   readonly http: ListenAddress
@@ -56,7 +56,7 @@ async function run(options: SimOptions): Promise<number> {
   const { http, ascii, sensors, webhook: webhooks, dataDirectory } = options
   if (http.host !== ascii.host) {
     process.stderr.write('The web server and the ASCII port are on one machine: give both the same host.\n')
-    return EXIT.usage
+    return EXIT_CODES.usage
   }
   const simulator = await startHomeseerSimulator({
     host: http.host,
@@ -65,10 +65,10 @@ async function run(options: SimOptions): Promise<number> {
     sensors,
     webhooks,
     ...(dataDirectory === undefined ? {} : { dataDirectory }),
-  }).catch(thrownMessage)
+  }).catch(readErrorMessage)
   if (typeof simulator === 'string') {
     process.stderr.write(`HomeSeer cannot be simulated there: ${simulator}\n`)
-    return EXIT.usage
+    return EXIT_CODES.usage
   }
   simulator.system.passwordRequired = options.openSubnet !== true
   simulator.faults.adapterMissing = options.withoutAdapter === true
@@ -90,7 +90,7 @@ async function run(options: SimOptions): Promise<number> {
       '',
     ].join('\n'),
   )
-  await obeyLinesUntilSignal((line) => obeyHomeseerCommand(simulator, line))
+  await runTypedCommandsUntilSignal((line) => runHomeseerSimulatorCommand(simulator, line))
   await simulator.stop()
-  return EXIT.ok
+  return EXIT_CODES.ok
 }

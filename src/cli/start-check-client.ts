@@ -2,17 +2,17 @@
  * Start check: what of a data directory a start would refuse, found without starting.
  */
 import { existsSync } from 'node:fs'
-import { dataDirectoryAt } from '../config/data-directory.ts'
-import { Database, DatabaseTooNew } from '../core/database-store.ts'
-import { LockUnusable, takeProcessLock } from '../core/process-lock-store.ts'
-import { OwnerTokenUnusable, readOwnerToken } from '../guard/owner-token-store.ts'
+import { resolveDataDirectory } from '../config/data-directory.ts'
+import { Database, DatabaseTooNewError } from '../core/database-store.ts'
+import { ProcessLockUnusableError, takeProcessLock } from '../core/process-lock-store.ts'
+import { OwnerTokenUnusableError, readOwnerToken } from '../guard/owner-token-store.ts'
 import { loadAllMigrations } from './ledger-files-client.ts'
 
 /**
  * Sentences, for a directory that no gateway uses. Damage is left to whoever verifies, modes to whoever looks at keys.
  */
 export async function listStartRefusals(dataRoot: string): Promise<readonly string[]> {
-  const { lock, ownerToken, database: path } = dataDirectoryAt(dataRoot)
+  const { lock, ownerToken, database: path } = resolveDataDirectory(dataRoot)
   const migrations = await loadAllMigrations()
   return [
     ...refusalOf(lock, () => takeProcessLock(lock)?.release()),
@@ -33,5 +33,9 @@ function refusalOf(path: string, look: () => void): readonly string[] {
 }
 
 function isRefusal(error: unknown): error is Error {
-  return error instanceof LockUnusable || error instanceof OwnerTokenUnusable || error instanceof DatabaseTooNew
+  return (
+    error instanceof ProcessLockUnusableError ||
+    error instanceof OwnerTokenUnusableError ||
+    error instanceof DatabaseTooNewError
+  )
 }

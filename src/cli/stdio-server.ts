@@ -6,18 +6,18 @@ import { setTimeout as rest } from 'node:timers/promises'
 import type { Config } from '../config/schema.ts'
 import { createLogger } from '../core/logger.ts'
 import type { Logger } from '../core/logger.ts'
-import { createAuthenticator, localCaller } from '../guard/authenticate.ts'
+import { createAuthenticator, resolveLocalPrincipal } from '../guard/authenticator.ts'
 import type { Gateway } from '../main.ts'
 import { bridgeStdio } from '../mcp/bridge-client.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { serveStdio } from '../mcp/stdio-server.ts'
-import { findGateway } from './gateway-client.ts'
-import type { GatewayConnection } from './gateway-client.ts'
-import { EXIT } from './print.ts'
-import type { ExitCode } from './print.ts'
-import { explainFailedStart, startOrExplain } from './start-server.ts'
+import { findRunningGateway } from './gateway-client.ts'
+import type { RunningGatewayRecord } from './gateway-client.ts'
+import { EXIT_CODES } from './command-output.ts'
+import type { ExitCode } from './command-output.ts'
+import { explainFailedGatewayStart, startGatewayOrExplain } from './gateway-start-server.ts'
 
-export interface StdioOptions {
+export interface StdioCommandOptions {
   readonly config: Config
   readonly dataRoot: string
   readonly version: string
@@ -33,18 +33,18 @@ const PATIENCE_MS = 15_000
 const LOOK_AGAIN_MS = 100
 const NO_LONGER_GOOD = 'HEARTHBUS_TOKEN is not, or no longer, good here.'
 
-export async function runStdioCommand(options: StdioOptions): Promise<ExitCode> {
+export async function runStdioCommand(options: StdioCommandOptions): Promise<ExitCode> {
   const logger = createLogger(options.config.logLevel)
   // One patience for all attempts together: a client waits for its server only so long.
   const patience = AbortSignal.timeout(PATIENCE_MS)
   for (;;) {
-    const running = findGateway(options.dataRoot)
+    const running = findRunningGateway(options.dataRoot)
     if (running.ok) return bridge(options, logger)
     const over = patience.aborted
     if (running.fault.kind === 'not-running') {
       const code = await become(options, logger, over)
       if (code !== 'another-was-first') return code
-    } else if (over) return refuse(running.fault.message, EXIT.unreachable)
+    } else if (over) return refuse(running.fault.message, EXIT_CODES.unreachable)
     // Clients start their servers all at once: one of those is the gateway, the others wait for it.
     await rest(LOOK_AGAIN_MS)
   }
@@ -52,21 +52,21 @@ export async function runStdioCommand(options: StdioOptions): Promise<ExitCode> 
 
 /** Is the gateway for as long as the client keeps it. */
 async function become(
-  { config, dataRoot, version, profile, style, node, token }: StdioOptions,
+  { config, dataRoot, version, profile, style, node, token }: StdioCommandOptions,
   logger: Logger,
   isLastTry: boolean,
 ): Promise<ExitCode | 'another-was-first'> {
   if (token === undefined && config.listen.anonymous === 'off')
-    return refuse('listen.anonymous is off, so nobody may act without a token: set HEARTHBUS_TOKEN.', EXIT.denied)
+    return refuse('listen.anonymous is off, so nobody may act without a token: set HEARTHBUS_TOKEN.', EXIT_CODES.denied)
   // Listening as well: the next client that starts its server is put through to this one.
-  const started = await startOrExplain({ config, dataRoot, version, logger, listen: true })
+  const started = await startGatewayOrExplain({ config, dataRoot, version, logger, listen: true })
   if (!started.ok && started.fault.kind === 'running-already' && !isLastTry) return 'another-was-first'
-  if (!started.ok) return refuse(started.fault.message, explainFailedStart(started.fault))
+  if (!started.ok) return refuse(started.fault.message, explainFailedGatewayStart(started.fault))
   const gateway = started.value
   const principal = principalOf(gateway, config, token)
   if (principal === undefined) {
     await gateway.stop()
-    return refuse(NO_LONGER_GOOD, EXIT.denied)
+    return refuse(NO_LONGER_GOOD, EXIT_CODES.denied)
   }
   const served = serveStdio({
     bus: gateway.bus,
@@ -80,7 +80,7 @@ async function become(
   })
   if (served === undefined) {
     await gateway.stop()
-    return refuse(`There is no profile ${profile}. hearthbus profiles lists them.`, EXIT.usage)
+    return refuse(`There is no profile ${profile}. hearthbus profiles lists them.`, EXIT_CODES.usage)
   }
   // Ends the session; the gateway is stopped behind it, in order.
   process.once('SIGINT', () => void served.close())
@@ -94,31 +94,31 @@ async function become(
   })
   await served.ended
   const troubles = await gateway.stop()
-  if (expelled) return refuse(NO_LONGER_GOOD, EXIT.denied)
+  if (expelled) return refuse(NO_LONGER_GOOD, EXIT_CODES.denied)
   // The log has said which.
-  return troubles.length === 0 ? EXIT.ok : EXIT.integrity
+  return troubles.length === 0 ? EXIT_CODES.ok : EXIT_CODES.integrity
 }
 
 /** Checked as the listener would: the same tokens, the same answer. */
 function principalOf({ guard }: Gateway, config: Config, token: string | undefined): FacePrincipal | undefined {
-  if (token === undefined) return localCaller(config.listen.anonymous)
+  if (token === undefined) return resolveLocalPrincipal(config.listen.anonymous)
   const authenticate = createAuthenticator({ findToken: guard.tokens.find, isOwner: () => false, anonymous: 'off' })
   const known = authenticate({ authorization: `Bearer ${token}` }, undefined)
   return known.ok && known.value.kind === 'principal' ? known.value : undefined
 }
 
-async function bridge({ dataRoot, token, ...door }: StdioOptions, logger: Logger): Promise<ExitCode> {
+async function bridge({ dataRoot, token, ...door }: StdioCommandOptions, logger: Logger): Promise<ExitCode> {
   const locate = (): URL | undefined => {
-    const running = findGateway(dataRoot)
+    const running = findRunningGateway(dataRoot)
     return running.ok ? endpoint(running.value, door) : undefined
   }
   await bridgeStdio({ streams: { input: process.stdin, output: process.stdout }, locate, token, log: logger })
-  return EXIT.ok
+  return EXIT_CODES.ok
 }
 
 function endpoint(
-  { note }: GatewayConnection,
-  { profile, style, node }: Pick<StdioOptions, 'profile' | 'style' | 'node'>,
+  { note }: RunningGatewayRecord,
+  { profile, style, node }: Pick<StdioCommandOptions, 'profile' | 'style' | 'node'>,
 ): URL {
   const url = new URL(`${note.url}/mcp${profile === 'all' ? '' : `/${profile}`}?names=${style}`)
   if (node !== undefined) url.searchParams.set('node', node)

@@ -2,18 +2,18 @@
  * Up: runs the gateway until somebody stops it.
  */
 import { rmSync, writeFileSync } from 'node:fs'
-import { dataDirectoryAt } from '../config/data-directory.ts'
+import { resolveDataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { createLogger } from '../core/logger.ts'
 import type { Gateway } from '../main.ts'
-import type { LinkView } from '../web/views.ts'
+import type { SignInLinkView } from '../web/views.ts'
 import { requestGateway } from './gateway-client.ts'
-import { EXIT } from './print.ts'
-import type { ExitCode } from './print.ts'
-import { explainFailedStart, startOrExplain } from './start-server.ts'
-import { waitForSignal } from './until-signal.ts'
+import { EXIT_CODES } from './command-output.ts'
+import type { ExitCode } from './command-output.ts'
+import { explainFailedGatewayStart, startGatewayOrExplain } from './gateway-start-server.ts'
+import { waitForSignal } from './process-signal.ts'
 
-export interface UpOptions {
+export interface UpCommandOptions {
   readonly config: Config
   readonly dataRoot: string
   readonly version: string
@@ -23,7 +23,13 @@ export interface UpOptions {
   readonly afterwards?: (gateway: Gateway) => void
 }
 
-export async function runUpCommand({ config, dataRoot, version, command, afterwards }: UpOptions): Promise<ExitCode> {
+export async function runUpCommand({
+  config,
+  dataRoot,
+  version,
+  command,
+  afterwards,
+}: UpCommandOptions): Promise<ExitCode> {
   // Before anything is started, so that a stop is a clean one from the first moment.
   const stopWanted = waitForSignal()
   const logger = createLogger(config.logLevel)
@@ -31,31 +37,31 @@ export async function runUpCommand({ config, dataRoot, version, command, afterwa
   process.on('unhandledRejection', (error) =>
     logger.error({ err: error }, 'a promise was rejected and nobody listened'),
   )
-  const started = await startOrExplain({ config, dataRoot, version, logger, listen: true })
+  const started = await startGatewayOrExplain({ config, dataRoot, version, logger, listen: true })
   if (!started.ok) {
     process.stderr.write(`${started.fault.message}\n`)
-    return explainFailedStart(started.fault)
+    return explainFailedGatewayStart(started.fault)
   }
   const place = linkPlace(await signInLink(started.value, dataRoot), started.value.url ?? '', dataRoot)
   process.stdout.write(welcome(started.value, dataRoot, { command, place }))
   afterwards?.(started.value)
   await stopWanted
-  rmSync(dataDirectoryAt(dataRoot).consoleLink, { force: true })
+  rmSync(resolveDataDirectory(dataRoot).consoleLink, { force: true })
   process.stdout.write('\nStopping …\n')
   const troubles = await started.value.stop()
   if (troubles.length === 0) {
     process.stdout.write('Stopped. Everything is recorded.\n')
-    return EXIT.ok
+    return EXIT_CODES.ok
   }
   process.stdout.write(`Stopped, but not in order:\n${troubles.map((trouble) => `  ${trouble}\n`).join('')}`)
-  return EXIT.integrity
+  return EXIT_CODES.integrity
 }
 
 /** Asked for like `hearthbus console` does, with the owner's credential: there is no other way in. */
 async function signInLink({ url = '' }: Gateway, dataRoot: string): Promise<string> {
   const gateway = { note: { url, pid: process.pid, version: '' }, dataRoot }
   const asked = await requestGateway(gateway, { method: 'POST', path: '/api/console/link', body: {}, asOwner: true })
-  return asked.ok ? (asked.value as unknown as LinkView).url : url
+  return asked.ok ? (asked.value as unknown as SignInLinkView).url : url
 }
 
 /** What to print about the console, and how it signs in. */
@@ -70,7 +76,7 @@ interface LinkPlace {
  */
 function linkPlace(link: string, url: string, dataRoot: string): LinkPlace {
   if (process.stdout.isTTY) return { console: link, signIn: 'signs in once' }
-  const { consoleLink } = dataDirectoryAt(dataRoot)
+  const { consoleLink } = resolveDataDirectory(dataRoot)
   // A file that was there before would keep its mode.
   rmSync(consoleLink, { force: true })
   writeFileSync(consoleLink, `${link}\n`, { mode: 0o600, flag: 'wx' })

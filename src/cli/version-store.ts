@@ -7,4 +7,4 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
   version: string
 }
 
-export const VERSION = version
+export const PACKAGE_VERSION = version

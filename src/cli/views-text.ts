@@ -3,13 +3,13 @@
  * harmless; the whole of it is in `--json`.
  */
 import type { TopologySnapshot } from '../bus/topology.ts'
-import { disagreementSentences } from '../web/disagreement.ts'
-import { findClosest, formatNameSuggestion } from '../core/closest-name.ts'
+import { formatContractDisagreements } from '../web/contract-disagreement.ts'
+import { findClosestName, formatNameSuggestion } from '../core/closest-name.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
-import type { EntryView, SeriesView, SettingsView, ToolView } from '../web/views.ts'
-import { formatAge, EXIT, stripControls, formatTable } from './print.ts'
-import type { CommandAnswer } from './print.ts'
+import type { LedgerEntryView, MeasurementSeriesView, SettingsView, ToolView } from '../web/views.ts'
+import { formatAge, EXIT_CODES, stripControls, formatTable } from './command-output.ts'
+import type { CommandAnswer } from './command-output.ts'
 
 type Entry = TopologySnapshot['capabilitiesLocal'][number]
 
@@ -27,7 +27,7 @@ export function formatTopology(topology: TopologySnapshot): CommandAnswer {
     `This node is ${ourNodeId}${peers.length === 0 ? ' and knows no others.' : '.'}`,
     formatTable(['node', 'service', 'offers', 'calls now', 'slowest', 'quarantined'], rows),
     ...(peers.length === 0 ? [] : [peerTable(peers)]),
-    ...disagreementSentences(topology),
+    ...formatContractDisagreements(topology),
     ...peers.flatMap(({ refusedOffers }) => (refusedOffers.length === 0 ? [] : [refusedLines(refusedOffers)])),
     'Everything about each of them: --json.',
   ]
@@ -68,12 +68,16 @@ function peerTable(peers: TopologySnapshot['peers']): string {
 }
 
 /** Where each series stands, and between what it moved; of those asked for, or of all. */
-export function formatHistory(all: readonly SeriesView[], asked: readonly string[], nowMs: number): CommandAnswer {
+export function formatHistory(
+  all: readonly MeasurementSeriesView[],
+  asked: readonly string[],
+  nowMs: number,
+): CommandAnswer {
   if (all.length === 0) return { json: [], text: 'Nothing was measured yet; the house is asked every three minutes.' }
   const ids = all.map(({ id }) => id)
   const unknown = asked.find((id) => !ids.includes(id))
   if (unknown !== undefined) {
-    const near = formatNameSuggestion(findClosest(unknown, ids))
+    const near = formatNameSuggestion(findClosestName(unknown, ids))
     return missing(`Nothing is measured as ${unknown}. hearthbus history lists what is.${near}`)
   }
   const series = asked.length === 0 ? all : all.filter(({ id }) => asked.includes(id))
@@ -107,7 +111,7 @@ function unitOf(id: string): string {
 }
 
 function missing(message: string): CommandAnswer {
-  return { json: { ok: false, message }, text: stripControls(message), exit: EXIT.failed }
+  return { json: { ok: false, message }, text: stripControls(message), exit: EXIT_CODES.failed }
 }
 
 export function formatProfiles({ profiles }: SettingsView): CommandAnswer {
@@ -122,7 +126,7 @@ export function formatProfiles({ profiles }: SettingsView): CommandAnswer {
 /** The words of an entry that tell most, in this order. */
 const TELLING = ['tool', 'principal', 'outcome', 'approval', 'grant', 'name', 'title', 'by'] as const
 
-export function formatLedgerEntries(entries: readonly EntryView[]): CommandAnswer {
+export function formatLedgerEntries(entries: readonly LedgerEntryView[]): CommandAnswer {
   const rows = entries.map(({ seq, at, kind, entry }) => {
     const words = TELLING.flatMap((field) => {
       const value = entry[field]
@@ -137,7 +141,7 @@ export function formatLedgerEntries(entries: readonly EntryView[]): CommandAnswe
 export function formatToolDetails(tools: readonly ToolView[], name: string): CommandAnswer {
   const tool = tools.find((candidate) => candidate.name === name)
   if (tool === undefined) {
-    const near = findClosest(
+    const near = findClosestName(
       name,
       tools.map((known) => known.name),
     )

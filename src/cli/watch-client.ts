@@ -4,19 +4,19 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { dataDirectoryAt } from '../config/data-directory.ts'
+import { resolveDataDirectory } from '../config/data-directory.ts'
 import type { Json } from '../core/json.ts'
 import { readGlobalOptions } from './command-client.ts'
-import { findGateway } from './gateway-client.ts'
-import { EXIT } from './print.ts'
+import { findRunningGateway } from './gateway-client.ts'
+import { EXIT_CODES } from './command-output.ts'
 import { formatWatchLine } from './watch-text.ts'
-import type { WatchedEvent } from './watch-text.ts'
+import type { WatchedFeedEvent } from './watch-text.ts'
 
 /** The gateway says something every five seconds, if only that it is there. */
 const LOOK_MS = 5_000
 const MAX_SILENT_LOOKS = 3
 
-export function addWatchingCommands(program: Command): void {
+export function addWatchCommands(program: Command): void {
   program
     .command('watch')
     .description('what happens, as it happens: calls, approvals, tools that come and go; Ctrl-C ends it')
@@ -25,7 +25,7 @@ export function addWatchingCommands(program: Command): void {
 }
 
 async function watch(command: Command, after: string | undefined): Promise<void> {
-  const gateway = findGateway(readGlobalOptions(command).data)
+  const gateway = findRunningGateway(readGlobalOptions(command).data)
   if (!gateway.ok) return complain(gateway.fault.message)
   const { note, dataRoot } = gateway.value
   const hung = new AbortController()
@@ -61,7 +61,7 @@ async function watch(command: Command, after: string | undefined): Promise<void>
 /** Our own gateway writes the three fields in this order, each on one line. */
 const EVENT = /^id: (.*)\nevent: (.*)\ndata: (.*)$/
 
-async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<WatchedEvent> {
+async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<WatchedFeedEvent> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of body) {
@@ -78,7 +78,7 @@ async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): A
 
 function ownerToken(dataRoot: string): string | undefined {
   try {
-    return readFileSync(dataDirectoryAt(dataRoot).ownerToken, 'utf8').trim()
+    return readFileSync(resolveDataDirectory(dataRoot).ownerToken, 'utf8').trim()
   } catch {
     return undefined
   }
@@ -86,5 +86,5 @@ function ownerToken(dataRoot: string): string | undefined {
 
 function complain(message: string): void {
   process.stderr.write(`${message}\n`)
-  process.exitCode = EXIT.unreachable
+  process.exitCode = EXIT_CODES.unreachable
 }

@@ -6,24 +6,24 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { StreamEvents } from '../web/views.ts'
-import { stripControls, toOneLine } from './print.ts'
+import type { ConsoleStreamEvents } from '../web/views.ts'
+import { stripControls, toOneLine } from './command-output.ts'
 
-export interface WatchedEvent {
+export interface WatchedFeedEvent {
   readonly id: string
   readonly event: string
   readonly data: Json
 }
 
 /** `undefined` for what would only drown the rest: a heating bus has a new telegram every second. */
-export function formatWatchLine({ event, data }: WatchedEvent, now: Date): string | undefined {
+export function formatWatchLine({ event, data }: WatchedFeedEvent, now: Date): string | undefined {
   if (!isJsonObject(data)) return undefined
-  const summary = event in SUMMARIES ? SUMMARIES[event as keyof StreamEvents](data) : JSON.stringify(data)
+  const summary = event in SUMMARIES ? SUMMARIES[event as keyof ConsoleStreamEvents](data) : JSON.stringify(data)
   if (summary === undefined) return undefined
   return `${now.toLocaleTimeString('en-GB')}  ${event.padEnd(12)} ${stripControls(toOneLine(summary))}`.trimEnd()
 }
 
-const SUMMARIES: Readonly<Record<keyof StreamEvents, (data: JsonObject) => string | undefined>> = {
+const SUMMARIES: Readonly<Record<keyof ConsoleStreamEvents, (data: JsonObject) => string | undefined>> = {
   hello: ({ node, resumed }) => `${word(node)}${resumed === true ? ', going on where it was left' : ''}`,
   calls: ({ calls, skipped }) => {
     // They come newest first; a line is read the other way.

@@ -5,12 +5,12 @@
 import { join } from 'node:path'
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
-import { makeFolder } from '../core/folder-store.ts'
-import { systemErrorCode } from '../core/thrown.ts'
-import { keyFaultSentence, loadOrCreateKey } from '../ledger/key-store.ts'
+import { createPrivateFolder } from '../core/folder-store.ts'
+import { readSystemErrorCode } from '../core/thrown-error.ts'
+import { formatKeyFault, loadOrCreateNodeKey } from '../ledger/key-store.ts'
 import {
   createCosigner,
-  ED25519_SIGNATURE_TYPE,
+  ED25519_NOTE_SIGNATURE_TYPE,
   formatVerifierKey,
   isKeyName,
   parseVerifierKey,
@@ -18,11 +18,11 @@ import {
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { startWitness } from '../ledger/witness-server.ts'
 import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
-import { explainDataTrouble } from './data-trouble.ts'
-import { EXIT } from './print.ts'
-import type { ExitCode } from './print.ts'
-import { waitForSignal } from './until-signal.ts'
-import { witnessText } from './witness-text.ts'
+import { explainDataDirectoryTrouble } from './data-directory-trouble.ts'
+import { EXIT_CODES } from './command-output.ts'
+import type { ExitCode } from './command-output.ts'
+import { waitForSignal } from './process-signal.ts'
+import { formatStartedWitness } from './witness-text.ts'
 
 export interface WitnessCommand {
   readonly folder: string
@@ -37,41 +37,41 @@ export async function runWitness(command: WitnessCommand): Promise<ExitCode> {
   try {
     return await witness(command)
   } catch (error) {
-    if (systemErrorCode(error) === 'EADDRINUSE')
-      return refuse(`Port ${command.port} belongs to another program. Take another: --port N.`, EXIT.usage)
-    const sentence = explainDataTrouble(error, command.folder)
+    if (readSystemErrorCode(error) === 'EADDRINUSE')
+      return refuse(`Port ${command.port} belongs to another program. Take another: --port N.`, EXIT_CODES.usage)
+    const sentence = explainDataDirectoryTrouble(error, command.folder)
     if (sentence === undefined) throw error
-    return refuse(sentence, EXIT.integrity)
+    return refuse(sentence, EXIT_CODES.integrity)
   }
 }
 
 async function witness({ folder, name, host, port, logs }: WitnessCommand): Promise<ExitCode> {
   if (!isKeyName(name))
-    return refuse(`--name ${name}: a name without spaces or plus signs, such as example.com/witness.`, EXIT.usage)
+    return refuse(`--name ${name}: a name without spaces or plus signs, such as example.com/witness.`, EXIT_CODES.usage)
   const known = new Map<string, VerifierKey[]>()
   for (const text of logs) {
     const parsed = parseVerifierKey(text)
-    if (!parsed.ok) return refuse(`${text} is not a log's key: ${parsed.fault.reason}`, EXIT.usage)
-    if (parsed.value.type !== ED25519_SIGNATURE_TYPE)
+    if (!parsed.ok) return refuse(`${text} is not a log's key: ${parsed.fault.reason}`, EXIT_CODES.usage)
+    if (parsed.value.type !== ED25519_NOTE_SIGNATURE_TYPE)
       return refuse(
         `${text} is not a log's key: it is a witness’s. \`hearthbus ledger key\` prints a log's.`,
-        EXIT.usage,
+        EXIT_CODES.usage,
       )
     // Several keys under one name: a log that was given a new key is still one log.
     known.set(parsed.value.name, [...(known.get(parsed.value.name) ?? []), parsed.value])
   }
-  makeFolder(folder)
-  const key = await loadOrCreateKey(join(folder, 'witness.key'))
-  if (!key.ok) return refuse(keyFaultSentence(key.fault), EXIT.integrity)
+  createPrivateFolder(folder)
+  const key = await loadOrCreateNodeKey(join(folder, 'witness.key'))
+  if (!key.ok) return refuse(formatKeyFault(key.fault), EXIT_CODES.integrity)
   const signer = createCosigner(name, key.value.privateKey, systemClock.now)
   const database = new Database({ path: join(folder, 'witness.db'), migrations: [witnessMigrations] })
   const server = await startWitness(new WitnessStore({ database, signer, logs: known }), { host, port })
   const vkey = formatVerifierKey(signer.key)
-  process.stdout.write(witnessText({ host, url: server.url, vkey, logs: [...known.keys()] }))
+  process.stdout.write(formatStartedWitness({ host, url: server.url, vkey, logs: [...known.keys()] }))
   await waitForSignal()
   await server.close()
   database.close()
-  return EXIT.ok
+  return EXIT_CODES.ok
 }
 
 function refuse(message: string, code: ExitCode): ExitCode {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { witnessText } from './witness-text.ts'
+import { formatStartedWitness } from './witness-text.ts'
 
 const here = { host: '127.0.0.1', url: 'http://127.0.0.1:7422', vkey: 'w+1+A', logs: ['hearthbus.local/attic'] }
 
 describe('what a witness says at its start', () => {
   it('is two lines for the gateway that it watches over', () => {
-    expect(witnessText(here).split('\n')).toEqual([
+    expect(formatStartedWitness(here).split('\n')).toEqual([
       'The witness listens at http://127.0.0.1:7422 for hearthbus.local/attic.',
       'In the configuration of a gateway that it should watch over:',
       '  ledger:',
@@ -20,7 +20,7 @@ describe('what a witness says at its start', () => {
     ['0.0.0.0', 'http://127.0.0.1:7422', '127.0.0.1'],
     ['::', 'http://[::1]:7422', '[::1]'],
   ])('where it listens everywhere (%s), has a word for other machines', (host, url, printed) => {
-    expect(witnessText({ ...here, host, url })).toContain(
+    expect(formatStartedWitness({ ...here, host, url })).toContain(
       `\nOn another machine this one's address goes where ${printed} is.\n`,
     )
   })

@@ -2,7 +2,7 @@
  * Witness text: what a witness says when it has started, for whoever configures the gateway that it watches over.
  */
 
-export interface StartedWitness {
+export interface StartedWitnessFacts {
   /** As it was told to listen. */
   readonly host: string
   readonly url: string
@@ -10,7 +10,7 @@ export interface StartedWitness {
   readonly logs: readonly string[]
 }
 
-export function witnessText({ host, url, vkey, logs }: StartedWitness): string {
+export function formatStartedWitness({ host, url, vkey, logs }: StartedWitnessFacts): string {
   const served =
     logs.length === 0
       ? 'no log yet: name one with --log KEY, which `hearthbus ledger key` prints there'

@@ -11,7 +11,7 @@ const accessPoint = z.strictObject({
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'lower-case letters, digits and dashes')
     .describe('What it is called; calls are made as `access-point:<name>`.'),
-  // A token belongs into the environment: this file is copied, shown and backed up.
+  // A token belongs in the environment, because this file is copied, shown and backed up.
   url: z
     .string()
     .regex(/^wss?:\/\/[^\s]+$/, 'a WebSocket address, wss://… or ws://…')
@@ -33,7 +33,7 @@ export const accessPointsConfigSchema = z
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
 /** The text with every `${NAME}` replaced, percent-encoded: a token may hold characters that mean something in a URL. */
-export function expandVariables(
+export function expandUrlVariables(
   text: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): Result<string, { readonly missing: string }> {

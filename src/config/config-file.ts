@@ -9,7 +9,7 @@ import type { Result } from '../core/result.ts'
 import { configSchema } from './schema.ts'
 import type { Config } from './schema.ts'
 
-/** `line` is absent for what no line says, such as a variable of the environment. */
+/** `line` is absent for a problem that is not in the file, such as one with an environment variable. */
 export interface ConfigProblem {
   readonly file: string
   readonly line: number | undefined
@@ -17,10 +17,10 @@ export interface ConfigProblem {
   readonly message: string
 }
 
-/** `name` is for the sentences only. An empty file is a valid configuration: everything has a default. */
+/** `name` is only used in the messages. An empty file is valid: everything has a default. */
 export function readConfig(name: string, text: string): Result<Config, readonly ConfigProblem[]> {
   const lines = new LineCounter()
-  // As a document, not as a value: only the document knows which line a key stands in.
+  // Parsed as a document, because only the document knows the line of each key.
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true })
   if (document.errors.length > 0) {
     return fail(
@@ -59,13 +59,13 @@ function toProblems(
   })
 }
 
-/** Of a key that does not fit, Zod says only that; what would fit is one level down. */
+/** Zod's own message for an invalid key says only that; the issue one level down says what would be valid. */
 function sentence(issue: z.core.$ZodIssue): string {
   const reason = issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined
   return reason ?? issue.message
 }
 
-/** Follows the path through Zod's own description of the schema, so that no list of keys has to be kept up here. */
+/** Reads Zod's own description of the schema, so that no list of keys has to be maintained here. */
 function knownKeys(path: readonly PropertyKey[]): string {
   let schema: unknown = configSchema
   for (const step of path) schema = inner(schema, step)
@@ -73,7 +73,7 @@ function knownKeys(path: readonly PropertyKey[]): string {
   return shape === undefined ? 'see docs/running.md' : `known here: ${Object.keys(shape).join(', ')}`
 }
 
-/** One step down: a member of an object, an element of a list, a value of a record. */
+/** One step into the schema: a member of an object, an element of a list, a value of a record. */
 function inner(schema: unknown, step: PropertyKey): unknown {
   const shape = shapeOf(schema)
   if (shape !== undefined) return shape[String(step)]
@@ -89,7 +89,7 @@ function shapeOf(schema: unknown): Record<string, unknown> | undefined {
   return typeof shape === 'object' && shape !== null ? (shape as Record<string, unknown>) : undefined
 }
 
-/** Defaults, optionals and prefaults are wrapped around what they are about. */
+/** Removes the wrappers of defaults, optionals and prefaults. */
 function unwrap(schema: unknown): unknown {
   let current = schema
   while (definition(current)?.['innerType'] !== undefined) current = definition(current)?.['innerType']

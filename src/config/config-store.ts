@@ -5,27 +5,27 @@ import { readFileSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { ok, fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
+import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
 import { readConfig } from './config-file.ts'
 import type { ConfigProblem } from './config-file.ts'
-import { explainIdleVariables, withHomeseerEnvironment } from './homeseer-environment.ts'
-import { listIdleSettings } from './idle-settings.ts'
+import { explainIneffectiveVariables, applyHomeseerEnvironment } from './homeseer-environment.ts'
+import { listIneffectiveSettings } from './ineffective-settings.ts'
 import type { Config } from './schema.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface LoadedConfig {
   readonly config: Config
-  /** `undefined`: there is no file, everything has its default. */
+  /** `undefined` when there is no file and everything has its default. */
   readonly path: string | undefined
-  /** Sentences for whoever starts it: variables that are set and do nothing. */
+  /** Sentences about variables that are set and have no effect. */
   readonly notes: readonly string[]
-  /** The same of keys. */
+  /** The same about configuration keys. */
   readonly idle: readonly string[]
 }
 
 /** `given` wins, then `$HEARTHBUS_CONFIG`, then the XDG configuration directory. */
-export function configPath(
+export function resolveConfigPath(
   given: string | undefined,
   environment: Environment,
   home: string,
@@ -37,40 +37,40 @@ export function configPath(
   return { path: join(base, 'hearthbus', 'hearthbus.yaml'), named: false }
 }
 
-/** A file that was named must be there; the usual one may be absent. */
+/** A file that was named must exist; the default one may be absent. */
 export function loadConfig(
   given: string | undefined,
   environment: Environment,
   home: string,
 ): Result<LoadedConfig, readonly ConfigProblem[]> {
-  const { path, named } = configPath(given, environment, home)
+  const { path, named } = resolveConfigPath(given, environment, home)
   let text = ''
   let present = true
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    // Any other trouble with the usual file (rights, a directory of that name) is not taken for its absence.
-    const absent = systemErrorCode(error) === 'ENOENT'
+    // Any other error with the default file (permissions, a directory of that name) is not treated as its absence.
+    const absent = readSystemErrorCode(error) === 'ENOENT'
     if (named || !absent)
       return fail([
         {
           file: path,
           line: undefined,
           key: '',
-          message: `cannot be read (${thrownMessage(error)})`,
+          message: `cannot be read (${readErrorMessage(error)})`,
         },
       ])
     present = false
   }
   const read = readConfig(path, text)
-  // The environment comes last: spec 4's variables override the file.
-  const config = read.ok ? withHomeseerEnvironment(read.value, environment) : read
+  // The environment is applied last: spec 4's variables override the file.
+  const config = read.ok ? applyHomeseerEnvironment(read.value, environment) : read
   if (!config.ok) return config
   return ok({
     config: config.value,
     path: present ? path : undefined,
-    notes: explainIdleVariables(environment),
-    idle: listIdleSettings(config.value, isFolder),
+    notes: explainIneffectiveVariables(environment),
+    idle: listIneffectiveSettings(config.value, isFolder),
   })
 }
 

@@ -8,7 +8,6 @@
  *   checkpoint.signed      the last checkpoint that was signed, kept apart from the database on purpose
  *   keys/node.key          the node's Ed25519 key, 0600
  *   keys/owner.token       the credential with which a person at this machine approves, 0600
- *   keys/devices.key       the secret that signs the MQTT credentials of devices, 0600
  *   keys/console.link      a one-time sign-in link, while a gateway runs that was started without a terminal, 0600
  */
 import { isAbsolute, join, resolve } from 'node:path'
@@ -25,7 +24,6 @@ export interface DataDirectory {
   readonly keys: string
   readonly nodeKey: string
   readonly ownerToken: string
-  readonly devicesKey: string
   readonly consoleLink: string
 }
 
@@ -39,7 +37,7 @@ export function resolveDataRoot(given: string | undefined, environment: Environm
   return join(base, 'hearthbus')
 }
 
-export function dataDirectoryAt(root: string): DataDirectory {
+export function resolveDataDirectory(root: string): DataDirectory {
   const keys = join(root, 'keys')
   return {
     root,
@@ -51,12 +49,11 @@ export function dataDirectoryAt(root: string): DataDirectory {
     keys,
     nodeKey: join(keys, 'node.key'),
     ownerToken: join(keys, 'owner.token'),
-    devicesKey: join(keys, 'devices.key'),
     consoleLink: join(keys, 'console.link'),
   }
 }
 
-/** The demo keeps its own records: trying the product out must not write into the real house's ledger. */
-export function demoDataRoot(root: string): string {
+/** The demo has its own records: trying out the product must not write into the real house's ledger. */
+export function resolveDemoDataRoot(root: string): string {
   return join(root, 'demo')
 }

@@ -22,7 +22,10 @@ const mqttSection = z
   })
   .prefault({})
 
-/** One of the two placeholders, once: without it all devices would share a topic. Wildcards are for readers. */
+/**
+ * Requires one of the two placeholders, once: without it all devices would share a topic. Wildcards are only for
+ * subscribers.
+ */
 const topic = (word: string) =>
   z.string().regex(/^[^+#{}]*\{(?:device|client)\}[^+#{}]*$/, `a topic such as devices/${word}/{device}`)
 
@@ -42,7 +45,7 @@ const brokerSection = z.strictObject({
     .describe('One account for all devices; absent: they use credentials that we sign.'),
 })
 
-/** As tools/url-rule.ts reads them. */
+/** In the form that tools/url-rule.ts parses. */
 const urlRule = z
   .string()
   .max(512)
@@ -50,7 +53,7 @@ const urlRule = z
     message: 'an address such as https://files.example.org/firmware/ or https://*.example.org/',
   })
 
-/** What stands in the environment stays out of this file, which is copied, shown and backed up. */
+/** May refer to environment variables, so that secrets stay out of this file, which is copied, shown and backed up. */
 const withVariables = z.string().min(1).max(2_048)
 
 const voiceSection = z

@@ -3,18 +3,18 @@
  */
 import { z } from 'zod'
 
-/** Both halves of an address that may speak first are one of these. */
+/** Both halves of an initiator's address are one of these. */
 const INITIATOR_NIBBLES = new Set([0x0, 0x1, 0x3, 0x7, 0xf])
 
 function mayInitiate(address: number): boolean {
   return INITIATOR_NIBBLES.has(address >> 4) && INITIATOR_NIBBLES.has(address & 0xf)
 }
 
-/** ebusd's own spelling of devices, so that a line can be copied from one configuration to the other. */
+/** ebusd's own notation for devices, so that a line can be copied from one configuration to the other. */
 const ADAPTER =
   /^((enh|ens|tcp|udp|ebusd):(\[[0-9a-f:]+\]|[^:/\s]+)(:\d{1,5})?|(enh|ens|serial):(\/\S+|COM\d+)|mdns:([0-9a-f]{12})?(@[0-9a-f.:]+)?)$/i
 
-/** An address is fetched once and kept; plain http could be changed on its way. */
+/** A URL is downloaded once and stored; plain http could be changed in transit. */
 const DEFINITIONS = /^(?:\/.*|[a-z]:[\\/].*|https:\/\/[^\s/]+(?:\/\S*)?)$/i
 
 const bus = z.strictObject({

@@ -2,21 +2,25 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { formatConfigProblem } from './config-file.ts'
 import { loadConfig } from './config-store.ts'
-import { FOREIGN_VARIABLE_NAMES } from './foreign-variables.ts'
-import { explainIdleVariables, VARIABLE_KEYS, withHomeseerEnvironment } from './homeseer-environment.ts'
+import { UNSUPPORTED_VARIABLE_NAMES } from './unsupported-variables.ts'
+import {
+  explainIneffectiveVariables,
+  CONFIG_KEY_BY_VARIABLE,
+  applyHomeseerEnvironment,
+} from './homeseer-environment.ts'
 import { configSchema } from './schema.ts'
 import type { Config } from './schema.ts'
 
 const config = configSchema.parse({ homeseer: { url: 'http://192.0.2.5', allow: { devices: [1] } } })
 
 function read(environment: Record<string, string>): Config {
-  const result = withHomeseerEnvironment(config, environment)
+  const result = applyHomeseerEnvironment(config, environment)
   if (!result.ok) throw new Error(result.fault.map(formatConfigProblem).join('; '))
   return result.value
 }
 
 function refusal(environment: Record<string, string>): string {
-  const result = withHomeseerEnvironment(config, environment)
+  const result = applyHomeseerEnvironment(config, environment)
   return result.ok ? 'accepted' : result.fault.map(formatConfigProblem).join('; ')
 }
 
@@ -109,7 +113,7 @@ describe('the contract’s environment', () => {
       MCP_AUDIT_PERSIST_PATH: '/var/log/audit.jsonl',
       HS4_CHANGE_TOKEN_PERSIST_PATH: '/var/lib/tokens.jsonl',
     }
-    expect(explainIdleVariables(without).map((note) => note.split(' has no effect here: ')[0])).toEqual(
+    expect(explainIneffectiveVariables(without).map((note) => note.split(' has no effect here: ')[0])).toEqual(
       Object.keys(without),
     )
     expect(read(without)).toBe(config)
@@ -120,17 +124,18 @@ describe('the contract’s environment', () => {
       MCP_HTTP_ALLOW_JSON_ONLY: 'off',
       MCP_LOG_PRETTY: 'false',
     }
-    expect(explainIdleVariables(holds)).toEqual([])
+    expect(explainIneffectiveVariables(holds)).toEqual([])
     expect(read(holds)).toBe(config)
   })
 
   it('is in the documentation, variable by variable', () => {
     const document = readFileSync(new URL('../../docs/protocols/homeseer.md', import.meta.url), 'utf8')
     const rows = document.split('\n').filter((line) => /^\| `(HS4|MCP)_/.test(line))
-    for (const [name, key] of VARIABLE_KEYS)
+    for (const [name, key] of CONFIG_KEY_BY_VARIABLE)
       expect(rows).toContainEqual(expect.stringContaining(`| \`${name}\` | \`${key}\``))
-    for (const name of FOREIGN_VARIABLE_NAMES) expect(rows).toContainEqual(expect.stringContaining(`| \`${name}\` | `))
-    expect(rows).toHaveLength(VARIABLE_KEYS.size + FOREIGN_VARIABLE_NAMES.length + 1)
+    for (const name of UNSUPPORTED_VARIABLE_NAMES)
+      expect(rows).toContainEqual(expect.stringContaining(`| \`${name}\` | `))
+    expect(rows).toHaveLength(CONFIG_KEY_BY_VARIABLE.size + UNSUPPORTED_VARIABLE_NAMES.length + 1)
   })
 
   it('counts without any file, too', () => {

@@ -7,7 +7,7 @@
  */
 import { hash } from 'node:crypto'
 import type { ConfigProblem } from './config-file.ts'
-import { explainForeignVariables } from './foreign-variables.ts'
+import { explainUnsupportedVariables } from './unsupported-variables.ts'
 import { configSchema } from './schema.ts'
 import type { Config } from './schema.ts'
 import { isLoopback } from '../core/loopback.ts'
@@ -76,33 +76,33 @@ const VARIABLES: Readonly<Record<string, Variable>> = {
   MCP_LOG_LEVEL: to('logLevel', logLevel),
 }
 
-/** Says no to a listener beyond this machine; what it says yes to is decided by `listen.host`. */
+/** Can only forbid a listener beyond this machine; `listen.host` decides whether there is one. */
 const LOOPBACK_ONLY = 'MCP_HTTP_ALLOW_NON_LOOPBACK'
 
 const AUTH_TOKEN = 'MCP_HTTP_AUTH_TOKEN'
 const MIN_TOKEN = 8
 
 /** Which key each variable sets. */
-export const VARIABLE_KEYS: ReadonlyMap<string, string> = new Map(
+export const CONFIG_KEY_BY_VARIABLE: ReadonlyMap<string, string> = new Map(
   Object.entries(VARIABLES).map(([name, { key }]) => [name, key.join('.')]),
 )
 
-const KNOWN: ReadonlySet<string> = new Set([...VARIABLE_KEYS.keys(), LOOPBACK_ONLY])
+const KNOWN: ReadonlySet<string> = new Set([...CONFIG_KEY_BY_VARIABLE.keys(), LOOPBACK_ONLY])
 
-/** Variables that are set and do nothing, each with what there is instead; for whoever starts the gateway. */
-export function explainIdleVariables(environment: Environment): readonly string[] {
-  return explainForeignVariables(environment, KNOWN).notes.map(({ name, message }) => `${name} ${message}`)
+/** Sentences about variables that are set and have no effect, each with what to use instead. */
+export function explainIneffectiveVariables(environment: Environment): readonly string[] {
+  return explainUnsupportedVariables(environment, KNOWN).notes.map(({ name, message }) => `${name} ${message}`)
 }
 
-/** All problems at once. What variables set is checked by the same schema as the file. */
-export function withHomeseerEnvironment(
+/** Reports all problems at once. Values from variables are checked by the same schema as the file. */
+export function applyHomeseerEnvironment(
   config: Config,
   environment: Environment,
 ): Result<Config, readonly ConfigProblem[]> {
   const problems: ConfigProblem[] = []
   let raw: unknown = config
   const sources = new Map<string, string>()
-  for (const { name, message } of explainForeignVariables(environment, KNOWN).wrong)
+  for (const { name, message } of explainUnsupportedVariables(environment, KNOWN).wrong)
     problems.push(problem(name, message))
   for (const [name, { key, read }] of Object.entries(VARIABLES)) {
     const said = environment[name]
@@ -112,7 +112,7 @@ export function withHomeseerEnvironment(
     else raw = replaced(raw, key, found.value)
     sources.set(key.join('.'), name)
   }
-  // Whoever sets it believes that the door is locked with it: nobody comes in without one then.
+  // Whoever sets this variable expects a token to be required: then anonymous callers are refused.
   if (given(environment[AUTH_TOKEN])) raw = replaced(raw, ['listen', 'anonymous'], 'off')
   if (problems.length > 0) return fail(problems)
   if (sources.size === 0) return onlyHere(config, environment)
@@ -121,7 +121,7 @@ export function withHomeseerEnvironment(
   return fail(parsed.error.issues.map(({ path, message }) => problem(sourceOf(sources, path.map(String)), message)))
 }
 
-/** Last, when `listen.host` is what it will be. */
+/** Checked last, when `listen.host` has its final value. */
 function onlyHere(config: Config, environment: Environment): Result<Config, readonly ConfigProblem[]> {
   const said = environment[LOOPBACK_ONLY]
   const allowed = given(said) ? boolean(said.trim()) : { value: true }
@@ -143,14 +143,14 @@ function text(value: string): Read {
   return { value }
 }
 
-/** Kept as a hash from here on, like every other token. */
+/** Only its hash is kept, as for every other token. */
 function tokenHash(value: string): Read {
   if (value.length < MIN_TOKEN || /[\s,]/.test(value))
     return { wrong: `a token has at least ${MIN_TOKEN} characters, and neither blanks nor commas` }
   return { value: hash('sha256', value) }
 }
 
-/** Pino's levels; ours have no finer one than debug and no graver one than error. */
+/** Maps pino's levels; ours have none below debug and none above error. */
 function logLevel(value: string): Read {
   const level = value.toLowerCase()
   return { value: level === 'trace' ? 'debug' : level === 'fatal' ? 'error' : level }
@@ -176,7 +176,7 @@ function list(value: string): Read {
   return kept.length === 0 ? { wrong: 'holds nothing but commas; use * for no restriction' } : { value: kept }
 }
 
-/** Credentials do not belong into an address: it is shown, logged and compared. */
+/** Credentials do not belong in a URL, because it is shown, logged and compared. */
 function baseUrl(value: string): Read {
   const url = URL.parse(value)
   if (url === null || !/^https?:$/.test(url.protocol)) return { wrong: 'is no http address' }
@@ -187,14 +187,14 @@ function baseUrl(value: string): Read {
   return { value: url.href.replace(/\/+$/, '') }
 }
 
-/** A copy with one key set, or taken out; sections on the way are made where they are missing. */
+/** A copy with one key set or removed; missing sections on the way are created. */
 function replaced(from: unknown, [step = '', ...rest]: readonly string[], value: unknown): unknown {
   const { [step]: inner, ...others } = (from ?? {}) as Record<string, unknown>
   if (rest.length > 0) return { ...others, [step]: replaced(inner, rest, value) }
   return value === undefined ? others : { ...others, [step]: value }
 }
 
-/** The variable that set what the schema complains about, or the key itself. */
+/** The variable that set the invalid value, or the key itself. */
 function sourceOf(sources: ReadonlyMap<string, string>, path: readonly string[]): string {
   for (let length = path.length; length > 0; length--) {
     const name = sources.get(path.slice(0, length).join('.'))

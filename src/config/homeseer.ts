@@ -9,7 +9,7 @@ const idRange = z.union([
   z
     .string()
     .regex(/^\d{1,12}(\s*-\s*\d{1,12})?$/, 'a number such as 101, or a range such as 100-110')
-    // Written backwards it holds nothing, and whoever wrote it thinks that it holds something.
+    // A reversed range contains nothing, although its author thinks that it does.
     .refine((range) => isForwards(range), 'a range has the smaller number first, such as 100-110'),
 ])
 
@@ -37,7 +37,7 @@ const allowSection = z
   })
   .prefault({})
 
-/** All off: spec 4 asks for one yes for administration, and one more per domain. */
+/** All off by default: spec 4 requires one switch for administration and one more per domain. */
 const adminSection = z
   .strictObject({
     enabled: z.boolean().default(false).describe('Whether `hs4.admin.*` may change anything.'),
@@ -48,7 +48,7 @@ const adminSection = z
     cameras: z.boolean().default(false).describe('Whether it may change the configuration of cameras.'),
     events: z.boolean().default(false).describe('Whether it may change events.'),
     config: z.boolean().default(false).describe('Whether it may change names, places and categories of devices.'),
-    // Words that callers must repeat: here case counts.
+    // Callers must repeat this text exactly: case matters.
     maintenanceWindowId: z.string().min(1).exactOptional().describe('The one maintenance window that is open.'),
     allowedMaintenanceWindowIds: nameList.describe('Maintenance windows that may be named; absent: any.'),
     requireChangeTicket: z.boolean().default(true).describe('Whether a change needs a ticket.'),
@@ -85,7 +85,7 @@ const pushSection = z
       .max(65_535)
       .exactOptional()
       .describe('HomeSeer’s ASCII port (usually 11000), which pushes changes; absent: everything is polled.'),
-    // HomeSeer cannot sign what it posts; a secret in the address is all that there is.
+    // HomeSeer cannot sign its requests; a secret in the URL is the only protection.
     webhookKey: z
       .string()
       .min(16)
@@ -108,7 +108,7 @@ const pushSection = z
   })
   .prefault({})
 
-/** What a device can be; the first five need a person's approval. */
+/** The kinds of devices; the first five need a person's approval. */
 export const HOMESEER_DEVICE_KINDS = [
   'lock',
   'door',

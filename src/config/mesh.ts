@@ -59,7 +59,8 @@ export const meshConfigSchema = z
     rate: rateSection,
     nats: natsSection,
   })
-  // Without a MAC a call is as safe as what carries it: HTTP between nodes is always sealed, a broker may be anything.
+  // Without a MAC a call is only as safe as its transport: HTTP between nodes is always encrypted, a broker may be
+  // anything.
   .refine(({ signatures, nats }) => signatures === 'session' || isSealed(nats), {
     path: ['signatures'],
     error:
@@ -67,7 +68,7 @@ export const meshConfigSchema = z
   })
   .prefault({})
 
-/** Whether nobody but the broker, and whom it knows by key, sees what goes over it. */
+/** Whether only the broker, and clients that it knows by their keys, can read the traffic. */
 function isSealed({ servers, nkey }: z.output<typeof natsSection>): boolean {
   return servers.length === 0 || (nkey && servers.every((server) => server.startsWith('tls://') || isHere(server)))
 }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 
 const endpoint = z.strictObject({
   url: z.url().describe('Where an OpenAI-compatible server answers, up to and including /v1.'),
-  // The name of the variable, never the key: this file is copied, shown and backed up.
+  // The name of the variable, never the key itself: this file is copied, shown and backed up.
   keyVariable: z
     .string()
     .regex(/^[A-Z_][A-Z0-9_]*$/, 'the name of an environment variable')

@@ -1,6 +1,4 @@
-/**
- * Notify section: who is told, away from the console, that a call waits for a person.
- */
+/** Notify section: who is notified, away from the console, that a call waits for approval. */
 import { z } from 'zod'
 
 const address = z
@@ -8,19 +6,19 @@ const address = z
   .refine(holdsNoLogin, 'without user and password in it: tokenVariable names what holds a token')
 
 const destination = z.strictObject({
-  // Whoever knows the address of a topic or a web hook can write there; logs and health name its host only.
+  // Whoever knows the URL of a topic or a web hook can post there, so logs and health show its host only.
   url: address.describe('Where a POST is taken, such as a topic at an ntfy server or a web hook.'),
   format: z
     .enum(['json', 'ntfy'])
     .default('json')
     .describe('`json`: an object, for web hooks; `ntfy`: a text with the headers that ntfy shows on a phone.'),
-  // The name of the variable, never the token: this file is copied, shown and backed up.
+  // The name of the variable, never the token itself: this file is copied, shown and backed up.
   tokenVariable: z
     .string()
     .regex(/^[A-Z_][A-Z0-9_]*$/, 'the name of an environment variable')
     .exactOptional()
     .describe('Environment variable that holds a bearer token for it; no token if absent.'),
-  // Off unless asked for: what a call is about is often named in the caller's own words.
+  // Off by default: the description of a call often contains the caller's own words.
   names: z
     .boolean()
     .default(false)
@@ -36,7 +34,7 @@ export const notifyConfigSchema = z
 
 export type NotifyDestination = z.output<typeof destination>
 
-/** What is no address at all is said to be none already. */
+/** Text that is not a URL at all is reported elsewhere. */
 function holdsNoLogin(text: string): boolean {
   if (!URL.canParse(text)) return true
   const { username, password } = new URL(text)

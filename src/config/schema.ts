@@ -1,8 +1,9 @@
 /**
- * Schema: the configuration file, key by key. The only home of defaults; `docs/running.md` is made from it.
+ * Schema: the configuration file, key by key. All defaults are here; the key table in `docs/running.md` is generated
+ * from it.
  */
 import { z } from 'zod'
-import { TARGET_FORMAT_HINT, TARGET_PATTERN } from '../core/target.ts'
+import { DEVICE_TARGET_FORMAT_HINT, DEVICE_TARGET_PATTERN } from '../core/device-target.ts'
 import { accessPointsConfigSchema } from './access-points.ts'
 import { devicesConfigSchema } from './devices.ts'
 import { ebusConfigSchema } from './ebus.ts'
@@ -13,10 +14,10 @@ import { notifyConfigSchema } from './notify.ts'
 
 const effect = z.enum(['reads', 'records', 'writes', 'sensitive', 'admin'])
 
-/** A star elsewhere would match nothing, and a rule that forbids nothing looks like one that forbids. */
+/** A star elsewhere would match nothing, and a rule that matches nothing looks as if it forbade something. */
 const namePattern = z.string().regex(/^(?:[^*]+\*?|\*)$/, 'a name; `*` may only stand at its end')
 
-const targetPattern = z.string().regex(TARGET_PATTERN, TARGET_FORMAT_HINT)
+const targetPattern = z.string().regex(DEVICE_TARGET_PATTERN, DEVICE_TARGET_FORMAT_HINT)
 
 const ownerRule = z
   .strictObject({
@@ -59,8 +60,15 @@ const ownerRule = z
     'a rule that says quorum names its voters, and no other rule does',
   )
   .refine(({ need, voters }) => need === undefined || need <= (voters?.length ?? 0), 'more yeses than voters')
+  .refine(({ voters = [] }) => new Set(voters).size === voters.length, 'a voter is named twice')
+  .refine(
+    // The names that tokens can have, and nodes: who has no credential of their own could be anybody at this machine.
+    ({ voters = [] }) =>
+      voters.every((each) => /^(?:node:.+|(?!(?:local|owner|console(?:-\w+)?)$)[a-z0-9][a-z0-9._-]{0,63})$/.test(each)),
+    'a voter is a person with a token of their own (hearthbus token create NAME --role approver) or node:NAME; owner, local and console are shared by whoever is at this machine',
+  )
 
-/** The ledger's name is made from it once and then stays: see `ledger.origin`. */
+/** The ledger's name is derived from it once and then stays: see `ledger.origin`. */
 const nodeSection = z
   .strictObject({
     name: z
@@ -75,7 +83,7 @@ const listenSection = z
   .strictObject({
     host: z.string().min(1).default('127.0.0.1').describe('Address of the listener for agents and people.'),
     port: z.int().min(0).max(65_535).default(7420).describe('Port of that listener; 0 takes a free one.'),
-    // Only programs on this machine can be anonymous; from anywhere else a token is always asked for.
+    // Only programs on this machine can be anonymous; from anywhere else a token is required.
     anonymous: z
       .enum(['agent', 'observer', 'off'])
       .default('agent')
@@ -113,7 +121,7 @@ const busSection = z
     preferLocal: z.boolean().default(true).describe('Choose a local provider while it is not too busy.'),
     localLoadThreshold: z.number().min(0).max(1).default(0.8).describe('How busy it may be for that, 0 to 1.'),
     freshnessSeconds: z.int().min(1).default(60).describe('A peer not heard of for so long is not chosen.'),
-    // Spec 2 § 5.4 is greedy, and sends everybody to the fastest at once.
+    // The formula of spec 2 § 5.4 is greedy: it sends all callers to the fastest provider at once.
     strategy: z
       .enum(['peak-ewma', 'spec'])
       .default('peak-ewma')
@@ -173,7 +181,8 @@ const ledgerSection = z
       .describe(
         'Name of the log in its checkpoints; if absent, the one that it has, made from the node name at the first start.',
       ),
-    // What no checkpoint covers yet could be rewritten by somebody who has the disk: this bounds how much that is.
+    // Entries that no checkpoint covers yet could be rewritten by somebody with access to the disk: this bounds how
+    // many.
     checkpointSeconds: z
       .int()
       .min(1)
@@ -210,7 +219,7 @@ const profilesSection = z
   .default({})
   .describe('Named subsets of the tools, served at /mcp/<name>.')
 
-/** Strict at every level: a key that nobody knows is a key that does nothing, and somebody relies on it. */
+/** Strict at every level: an unknown key has no effect although somebody relies on it. */
 export const configSchema = z.strictObject({
   mode: z.enum(['full', 'readonly']).default('full').describe('`readonly` refuses every change, whoever asks.'),
   logLevel: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info').describe('What goes to stderr.'),
@@ -227,6 +236,12 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
   profiles: profilesSection,
+  aliases: z
+    .record(z.string().min(1).max(120), z.array(z.string().min(1).max(60)).max(10))
+    .default({})
+    .describe(
+      'What people call a thing beside its own name, by its handle: `"hs:120": ["Leselampe"]`. `home_find` tells handles. Only who writes this file teaches names that hold for everybody.',
+    ),
   rooms: z
     .record(z.string().min(1).max(60), z.array(z.string().min(1).max(60)).max(20))
     .default({})

@@ -1,7 +1,7 @@
 /**
  * Backoff: how long to wait before trying again. The schedule lives here, the waiting in the transport.
  *
- * Pure, given its source of chance.
+ * Pure, given its source of random numbers.
  */
 export interface BackoffSchedule {
   readonly firstMs: number
@@ -11,8 +11,14 @@ export interface BackoffSchedule {
 
 export const RECONNECT_BACKOFF: BackoffSchedule = { firstMs: 500, maxMs: 30_000, factor: 2 }
 
-/** Equal jitter: at least half the step, so that a flapping peer is never hammered; `attempt` counts from 0. */
-export function backoffMs(schedule: BackoffSchedule, attempt: number, random: () => number = Math.random): number {
+/**
+ * Equal jitter: at least half the step, so that an unstable peer is not flooded with attempts; `attempt` counts from 0.
+ */
+export function computeBackoffMs(
+  schedule: BackoffSchedule,
+  attempt: number,
+  random: () => number = Math.random,
+): number {
   const step = Math.min(schedule.maxMs, schedule.firstMs * schedule.factor ** attempt)
   return Math.round(step / 2 + (step / 2) * random())
 }

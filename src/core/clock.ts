@@ -1,7 +1,7 @@
 /**
  * Clock: the two times a program knows. Wall time is for people; monotonic time is for waiting and ordering.
  *
- * Handed to whoever needs it, so that a trace replays and a test decides when a minute has passed.
+ * Passed in as a dependency, so that a trace can be replayed and a test decides when a minute has passed.
  *
  * Reads the system's clocks.
  */

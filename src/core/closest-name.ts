@@ -1,18 +1,16 @@
-/**
- * Closest: which known names somebody may have meant by one that is unknown.
- */
+/** Closest name: which known names somebody may have meant by an unknown one. */
 const MAX_LENGTH = 128
 const MAX_SUGGESTIONS = 3
-/** One letter in so many may be wrong; two in any name. */
+/** One letter in this many may be wrong; two in any name. */
 const LETTERS_PER_MISTAKE = 6
 
-/** The nearest ones first; none when nothing is near. */
-export function findClosest(written: string, known: Iterable<string>): readonly string[] {
+/** The nearest names first; none when nothing is near. */
+export function findClosestName(written: string, known: Iterable<string>): readonly string[] {
   if (written.length > MAX_LENGTH) return []
   const limit = Math.max(2, Math.floor(written.length / LETTERS_PER_MISTAKE))
   const near: { readonly name: string; readonly mistakes: number }[] = []
   for (const name of new Set(known)) {
-    // Letters that are missing are mistakes, too: most names are ruled out without a look at them.
+    // Missing letters are mistakes as well: most names are excluded by their length alone.
     if (Math.abs(name.length - written.length) > limit) continue
     const mistakes = distance(written, name)
     if (mistakes <= limit) near.push({ name, mistakes })
@@ -23,12 +21,12 @@ export function findClosest(written: string, known: Iterable<string>): readonly 
     .map(({ name }) => name)
 }
 
-/** ` Did you mean this, or that?`, to put behind a sentence; nothing when there is nothing to say. */
+/** ` Did you mean this, or that?`, to be appended to a sentence; empty when there is no suggestion. */
 export function formatNameSuggestion(names: readonly string[]): string {
   return names.length === 0 ? '' : ` Did you mean ${names.join(', or ')}?`
 }
 
-/** Levenshtein's: letters to insert, to leave out or to exchange. */
+/** Levenshtein distance: letters to insert, delete or replace. */
 function distance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, column) => column)
   for (let index = 0; index < left.length; index++) {

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it } from 'vitest'
 import { findAlteredSchema } from './database-schema-store.ts'
-import { Database, SchemaAltered } from './database-store.ts'
+import { Database, SchemaAlteredError } from './database-store.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ function isRefused(path: string): boolean {
     new Database({ path, migrations, isWhole: true }).close()
     return false
   } catch (error) {
-    return error instanceof SchemaAltered
+    return error instanceof SchemaAlteredError
   }
 }
 

@@ -1,20 +1,24 @@
 /**
  * Database schema: whether the tables, indexes, views and triggers of a file are those that this program makes, all of
- * them and no others. A trigger that somebody planted would act inside our own transactions.
+ * them and no others. A trigger that somebody added would run inside our own transactions.
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { ModuleMigrations } from './database-store.ts'
 
-/** SQLite's own, which it makes and drops by itself. */
-const OWN = new Set(['sqlite_sequence', 'sqlite_stat1', 'sqlite_stat4'])
+/** SQLite's own tables, which it makes and drops by itself. */
+const OWN = new Set([
+  'CREATE TABLE sqlite_sequence(name,seq)',
+  'CREATE TABLE sqlite_stat1(tbl,idx,stat)',
+  'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)',
+])
 
 /**
- * Names of what was changed, added or removed. Each module's tables are held against the steps that it says it had, so
- * that a file which was not brought up to date yet can be checked before anything is done to it.
+ * Names of what was changed, added or removed. Each module's tables are compared with the migrations that it has
+ * recorded, so that an older file can be checked before it is migrated.
  */
 export function findAlteredSchema(sql: DatabaseSync, migrations: readonly ModuleMigrations[]): readonly string[] {
   const found = schemaOf(sql)
-  // A new file: everything in it is still to be made.
+  // A new file: nothing has been created yet.
   if (found.size === 0) return []
   const taken = new Map(
     found.has('room_version')
@@ -30,22 +34,26 @@ export function findAlteredSchema(sql: DatabaseSync, migrations: readonly Module
     for (const { room, steps } of migrations) for (const step of steps.slice(0, taken.get(room) ?? 0)) made.exec(step)
     const expected = schemaOf(made)
     return [...new Set([...expected.keys(), ...found.keys()])]
-      .filter((name) => expected.get(name) !== found.get(name))
+      .filter((name) => expected.get(name)?.toString() !== found.get(name)?.toString())
       .toSorted()
   } finally {
     made.close()
   }
 }
 
-/** How far each module has come. */
+/** The number of migrations that each module has applied. */
 export const MODULE_VERSION_TABLE_SQL =
   'CREATE TABLE IF NOT EXISTS room_version (room TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT'
 
-function schemaOf(sql: DatabaseSync): ReadonlyMap<string, string> {
+/** By name, all that bear it: a trigger may be called like a table. */
+function schemaOf(sql: DatabaseSync): ReadonlyMap<string, readonly string[]> {
   const rows = sql.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema').all()
+  const own = rows.filter(({ type, sql: text }) => type !== 'table' || !OWN.has(String(text)))
+  const named = Map.groupBy(own, ({ name }) => String(name))
   return new Map(
-    rows
-      .filter(({ name }) => !OWN.has(String(name)))
-      .map(({ type, name, tbl_name: table, sql: text }) => [String(name), JSON.stringify([type, table, text])]),
+    [...named].map(([name, same]) => [
+      name,
+      same.map(({ type, tbl_name: table, sql: text }) => JSON.stringify([type, table, text])).toSorted(),
+    ]),
   )
 }

@@ -2,7 +2,8 @@ import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Database, DatabaseTooNew } from './database-store.ts'
+import { Database, DatabaseTooNewError } from './database-store.ts'
+import type { CommitJournal } from './database-store.ts'
 
 const migrations = [{ room: 'test', steps: ['CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT UNIQUE) STRICT'] }]
 let folder: string
@@ -142,7 +143,7 @@ describe('database', () => {
   it('refuses a file that a newer program wrote', () => {
     new Database({ path, migrations: [{ room: 'test', steps: ['CREATE TABLE a (x)', 'CREATE TABLE b (x)'] }] }).close()
     expect(() => new Database({ path, migrations: [{ room: 'test', steps: ['CREATE TABLE a (x)'] }] })).toThrow(
-      DatabaseTooNew,
+      DatabaseTooNewError,
     )
   })
 
@@ -158,5 +159,62 @@ describe('database', () => {
     const database = new Database({ path, migrations })
     database.close()
     await expect(database.commit(() => 1)).rejects.toThrow('closed')
+  })
+})
+
+/** A log on a disk that is as quick as memory, until it is told to fail. */
+class QuickJournal implements CommitJournal {
+  readonly syncs: ('now' | 'later')[] = []
+  failure: Error | undefined
+  readonly workBegins = (): void => undefined
+  readonly workUndone = (): void => undefined
+  readonly groupEnds = (): void => undefined
+  readonly close = (): void => undefined
+  readonly writeGroup = () => ({
+    later: (done: (error: Error | null) => void) => {
+      this.syncs.push('later')
+      queueMicrotask(() => done(null))
+    },
+    now: () => {
+      this.syncs.push('now')
+      if (this.failure !== undefined) throw this.failure
+    },
+  })
+}
+
+describe('a caller that is alone', () => {
+  const append = (database: Database): Promise<void> => database.commit(() => undefined, { tables: false })
+
+  /** A busy machine is not quick every time: as many groups as it takes. */
+  async function untilWaitedFor(database: Database, journal: QuickJournal): Promise<void> {
+    do await append(database)
+    while (journal.syncs.at(-1) !== 'now')
+  }
+
+  it('is waited for on the event loop only when the disk was quick, and never beside others', async () => {
+    const database = new Database({ path, migrations })
+    const journal = new QuickJournal()
+    database.useJournal(journal)
+    await untilWaitedFor(database, journal)
+    expect(journal.syncs.indexOf('now')).toBeGreaterThanOrEqual(16)
+    const before = journal.syncs.length
+    await Promise.all(Array.from({ length: 3 }, () => append(database)))
+    await database.commit((sql) => sql.prepare("INSERT INTO item (name) VALUES ('a')").run())
+    expect(journal.syncs.slice(before)).toEqual(['later', 'later'])
+    database.close()
+  })
+
+  it('hears of a disk that failed, and nothing is promised after it', async () => {
+    const database = new Database({ path, migrations })
+    const journal = new QuickJournal()
+    database.useJournal(journal)
+    await untilWaitedFor(database, journal)
+    journal.failure = new Error('EIO')
+    const failed = async (): Promise<void> => {
+      for (;;) await append(database)
+    }
+    await expect(failed()).rejects.toThrow('the disk failed to keep what it was given (EIO)')
+    await expect(append(database)).rejects.toThrow('the disk failed')
+    database.close()
   })
 })

@@ -13,61 +13,73 @@
  * Each work runs in its own savepoint: one that throws undoes only itself. Works run in the order they were given, so
  * what a later one reads is what an earlier one wrote.
  *
- * No sync holds up the event loop: SQLite only writes its WAL (synchronous = NORMAL), and both files are synced beside
- * the event loop. A transaction therefore stays open while the journal is synced. What reads the tables meanwhile sees
- * a group that is not durable yet; what needs one consistent state of journal and tables uses `view`.
+ * No slow sync holds up the event loop: SQLite only writes its WAL (synchronous = NORMAL), and both files are synced
+ * beside the event loop. The exception is the journal of a caller that is alone while the disk is quick: handing the sync
+ * to a thread would take half as long again. A transaction therefore stays open while the journal is synced. What reads
+ * the tables meanwhile sees a group that is not durable yet; what needs one consistent state of journal and tables uses
+ * `view`.
  */
 import { closeSync, existsSync, fdatasync, fdatasyncSync, fstatSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
 import { findAlteredSchema, MODULE_VERSION_TABLE_SQL } from './database-schema-store.ts'
 
-/** Rooms bring their own tables; a room's steps are numbered from 1 without gaps and never edited once landed. */
+/**
+ * Each module brings its own tables; its migrations are numbered from 1 without gaps and never edited once released.
+ */
 export interface ModuleMigrations {
   readonly room: string
   readonly steps: readonly string[]
 }
 
-export interface OpenOptions {
+export interface DatabaseOpenOptions {
   readonly path: string
   readonly migrations: readonly ModuleMigrations[]
   readonly readOnly?: boolean
-  /** These are all the migrations there are: a file with anything else in it is refused before it is touched. */
+  /** These are all migrations: a file that contains anything else is refused before it is touched. */
   readonly isWhole?: boolean
 }
 
-export class DatabaseTooNew extends Error {}
+export class DatabaseTooNewError extends Error {}
 
-/** Somebody changed what this program made. */
-export class SchemaAltered extends Error {}
+/** The schema is not the one that this program created. */
+export class SchemaAlteredError extends Error {}
 
-/** Bumped when an older program must not touch the file at all, whatever rooms it knows. */
+/** Increased when an older program must not touch the file at all, whatever modules it knows. */
 const FORMAT = 1
 
-/** One group takes at most this many works, so that a flood cannot postpone its own first answer for ever. */
+/** One group takes at most this many works, so that a flood of works cannot postpone the first answer for ever. */
 const GROUP_LIMIT = 512
+
+/** What one call appends: its enter and its exit. */
+const LONE_CALLER_WORKS = 2
+/** A disk that was so quick so many times in a row is waited for on the event loop, where nobody else would be served. */
+const QUICK_SYNC_MS = 1
+const QUICK_SYNCS = 16
 
 /** How often to check that the file was not removed. */
 const LOOK_EVERY_MS = 1_000
 
-/** How long a work that nobody waits for may wait for others to share its group with. */
+/** How long a work that nobody waits for may wait for others to share its group. */
 const DEFERRED_MS = 20
 
 /**
- * Something in memory that must follow the transaction: a state that changes while a work runs and has to change back
- * when that work, or its whole group, is undone.
+ * State in memory that must follow the transaction: it changes while a work runs, and must change back when that work,
+ * or its whole group, is undone.
  */
-export interface TransactionFollower {
+export interface TransactionListener {
   /** A work is about to run. */
   readonly workBegins: () => void
   /** The work that began last was undone, the rest of the group goes on. */
   readonly workUndone: () => void
-  /** The group is over, before any caller hears; `false` means that everything since the last end was undone. */
+  /**
+   * The group has ended, before any caller is answered; `false` means that everything since the last end was undone.
+   */
   readonly groupEnds: (committed: boolean) => void
 }
 
 /** An append-only log that is durable before the tables are. */
-export interface CommitJournal extends TransactionFollower {
+export interface CommitJournal extends TransactionListener {
   /**
    * All works have run. Writes what they appended; `undefined` when that is nothing. With `changedRows` a transaction
    * is open, and its tables differ from what they were before the group.
@@ -78,14 +90,14 @@ export interface CommitJournal extends TransactionFollower {
 
 export interface JournalSync {
   readonly later: (done: (error: Error | null) => void) => void
-  /** For a close that cannot wait. */
+  /** Synchronous, for a close that cannot wait, and for a caller that is alone. */
   readonly now: () => void
 }
 
 export interface CommitOptions {
   /** `false` for a work that only appends to the journal: no transaction is opened for it. */
   readonly tables?: boolean
-  /** Nobody waits for it alone: it runs with the next group, or after a short while. */
+  /** Nobody waits for it alone: it runs with the next group, or after a short time. */
   readonly deferred?: boolean
 }
 
@@ -112,7 +124,7 @@ interface Group {
 
 export class Database {
   readonly sql: DatabaseSync
-  /** What its tables are made of. */
+  /** The migrations that created its tables. */
   readonly migrations: readonly ModuleMigrations[]
   #queue: Pending[] = []
   readonly #views: (() => void)[] = []
@@ -120,24 +132,28 @@ export class Database {
   #deferral: NodeJS.Timeout | undefined
   #closed = false
   #journal: CommitJournal | undefined
-  readonly #followers: TransactionFollower[] = []
+  readonly #followers: TransactionListener[] = []
   /** Written to the journal and not yet committed to the tables. */
   #group: Group | undefined
   readonly #path: string
   #lookedMs = -Infinity
   /** The write-ahead log, to be synced; `undefined` for a database in memory. */
   readonly #wal: number | undefined
-  /** Committed and not yet synced, or behind something that is not. */
+  /** Committed but not synced yet, or waiting for an earlier group that is not. */
   #unsynced: Settled[] = []
   #walIsDirty = false
   #syncing = false
   readonly #total: StatementSync
-  /** Rows changed so far, as of the last group. */
+  /** The number of changed rows, as of the last group. */
   #changes: unknown
-  /** A disk that failed to sync may have lost what it was given: nothing is promised after that. */
+  /** How many syncs in a row, up to the latest, were quick. */
+  #quickSyncs = 0
+  /** Whether the group before belonged to one caller. */
+  #isAlone = false
+  /** A disk that failed to sync may have lost data: nothing is confirmed after that. */
   #broken: Error | undefined
 
-  constructor(options: OpenOptions) {
+  constructor(options: DatabaseOpenOptions) {
     this.#path = options.path
     this.migrations = options.migrations
     this.sql = new DatabaseSync(options.path, { readOnly: options.readOnly ?? false })
@@ -151,10 +167,10 @@ export class Database {
     const mode = this.sql.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode']
     if (mode !== 'wal' && options.path !== ':memory:')
       throw new Error(`${options.path}: SQLite answered journal mode ${String(mode)} instead of wal`)
-    // What is deleted or replaced is overwritten. SQLite would otherwise leave the bytes in free pages and, where a row
-    // moves, in its old place: words that were to be erased later would have left copies that nobody can find.
+    // Deleted or replaced data is overwritten. SQLite would otherwise leave the bytes in free pages and, where a row
+    // moves, in its old place: texts that are erased later would leave copies that nobody can find.
     this.sql.exec('PRAGMA secure_delete = ON')
-    // With FULL, so that what a migration made is on the disk before the first work.
+    // With FULL, so that a migration is on the disk before the first work.
     this.sql.exec('PRAGMA synchronous = FULL')
     migrate(this.sql, options)
     this.sql.exec('PRAGMA synchronous = NORMAL')
@@ -173,14 +189,12 @@ export class Database {
     })
   }
 
-  /**
-   * A number that changes when another program writes into the file. Nobody but the process that holds the lock should.
-   */
+  /** A number that changes when another program writes into the file. Only the process that holds the lock should. */
   foreignWrites(): number {
     return Number(this.sql.prepare('PRAGMA data_version').get()?.['data_version'])
   }
 
-  /** Runs between two groups, when journal and tables say the same and no transaction is open. */
+  /** Runs between two groups, when journal and tables agree and no transaction is open. */
   view<Value>(read: (db: DatabaseSync) => Value): Promise<Value> {
     if (this.#closed) return Promise.reject(new Error('the database is closed'))
     return new Promise<Value>((resolve, reject) => {
@@ -195,14 +209,14 @@ export class Database {
     })
   }
 
-  /** One journal at a time; the next one takes the place of the last. */
+  /** There is one journal at a time; a new one replaces it. */
   useJournal(journal: CommitJournal): void {
     if (this.#journal !== undefined) this.#followers.splice(this.#followers.indexOf(this.#journal), 1)
     this.#journal = journal
     this.#followers.push(journal)
   }
 
-  follow(follower: TransactionFollower): void {
+  follow(follower: TransactionListener): void {
     this.#followers.push(follower)
   }
 
@@ -219,7 +233,7 @@ export class Database {
     const removed = this.#removed()
     if (this.#wal !== undefined) {
       fdatasyncSync(this.#wal)
-      // A sync that is under way still holds the descriptor; the process gives it back.
+      // A running sync still uses the descriptor; it is closed with the process.
       if (!this.#syncing) closeSync(this.#wal)
     }
     answer(this.#unsynced.splice(0))
@@ -231,7 +245,7 @@ export class Database {
   #schedule(): void {
     if (this.#scheduled || this.#group !== undefined) return
     this.#scheduled = true
-    // setImmediate, not a microtask: everything that this turn of the event loop wants to write shares one fsync.
+    // setImmediate rather than a microtask: all writes of this turn of the event loop share one fsync.
     setImmediate(() => this.#runGroup())
   }
 
@@ -249,7 +263,7 @@ export class Database {
     const pending = this.#queue.splice(0, GROUP_LIMIT)
     if (pending.length === 0) return
     if (this.#broken !== undefined) {
-      // They waited while the sync failed: a later one that succeeds would cover nothing of what was lost before it.
+      // They waited while the sync failed: a later one that succeeds would not cover what was lost before.
       for (const { reject } of pending) reject(this.#broken)
       return
     }
@@ -257,7 +271,9 @@ export class Database {
     if (group === undefined) return this.#next()
     if (group.sync === undefined) return this.#commitGroup(group)
     this.#group = group
-    group.sync.later((error) => {
+    const beganMs = performance.now()
+    const synced = (error: Error | null): void => {
+      this.#quickSyncs = performance.now() - beganMs < QUICK_SYNC_MS ? this.#quickSyncs + 1 : 0
       // A close has finished it meanwhile.
       if (this.#group !== group) return
       if (error === null) this.#commitGroup(group)
@@ -265,7 +281,16 @@ export class Database {
         this.#undoGroup(group.pending, (this.#broken = unkept(error)))
         this.#next()
       }
-    })
+    }
+    if (this.#isWorthWaiting(group)) synced(tryNow(group.sync))
+    else group.sync.later(synced)
+  }
+
+  /** Whether one caller alone waits for the group, as for the one before it, and the disk has been quick. */
+  #isWorthWaiting({ pending, tables }: Group): boolean {
+    const wasAlone = this.#isAlone
+    this.#isAlone = !tables && pending.length <= LONE_CALLER_WORKS && this.#queue.length === 0
+    return this.#isAlone && wasAlone && this.#quickSyncs >= QUICK_SYNCS
   }
 
   #runWorks(pending: readonly Pending[]): Group | undefined {
@@ -278,7 +303,7 @@ export class Database {
       const sync = this.#journal?.writeGroup(changedRows)
       return { pending, settled, tables, changedRows, sync }
     } catch (error) {
-      // A full disk, a locked or broken file: nobody in this group was recorded, and everybody must hear so.
+      // A full disk, or a locked or broken file: nothing of this group was recorded, and every caller must be told.
       this.#undoGroup(pending, error)
       return undefined
     }
@@ -358,9 +383,7 @@ export class Database {
     return this.#removed()
   }
 
-  /**
-   * A file that was removed while it is open takes everything and keeps it until it is closed. A moved one keeps it.
-   */
+  /** A removed file accepts writes until it is closed, and then they are lost. A moved file keeps them. */
   #removed(): Error | undefined {
     if (this.#wal === undefined) return undefined
     const isGone = fstatSync(this.#wal).nlink === 0 || (existsSync(`${this.#path}-wal`) && !existsSync(this.#path))
@@ -386,6 +409,15 @@ export class Database {
   }
 }
 
+function tryNow(sync: JournalSync): Error | null {
+  try {
+    sync.now()
+    return null
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
 function unkept(error: Error): Error {
   return new Error(`the disk failed to keep what it was given (${error.message}); restart when it is mended`)
 }
@@ -397,34 +429,34 @@ function answer(settled: readonly Settled[]): void {
   }
 }
 
-/** Whoever brings migrations means to understand the tables: those of a newer program are not understood. */
-function refuseNewer(sql: DatabaseSync, { path, migrations }: OpenOptions): void {
+/** A database with tables of a newer program is refused, because they are not understood. */
+function refuseNewer(sql: DatabaseSync, { path, migrations }: DatabaseOpenOptions): void {
   if (migrations.length === 0) return
   const format = Number(sql.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
   if (format > FORMAT)
-    throw new DatabaseTooNew(
+    throw new DatabaseTooNewError(
       `${path} was written by a newer Hearthbus (format ${format}; this program knows ${FORMAT}). Use that version, or another data directory.`,
     )
   const begun = sql.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'room_version'").get() !== undefined
   for (const { room, steps } of begun ? migrations : []) {
     const have = stepsTaken(sql, room)
     if (have > steps.length)
-      throw new DatabaseTooNew(
+      throw new DatabaseTooNewError(
         `${path} was written by a newer Hearthbus (${room} is at step ${have}; this program knows ${steps.length}). Use that version, or another data directory.`,
       )
   }
 }
 
-/** Before the first statement that writes: a planted trigger would run with it. */
-function refuseAltered(sql: DatabaseSync, { path, migrations, isWhole }: OpenOptions): void {
+/** Before the first statement that writes: an added trigger would run with it. */
+function refuseAltered(sql: DatabaseSync, { path, migrations, isWhole }: DatabaseOpenOptions): void {
   const names = isWhole === true ? findAlteredSchema(sql, migrations) : []
   if (names.length > 0)
-    throw new SchemaAltered(
+    throw new SchemaAlteredError(
       `${path} was changed by somebody else: ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not what this program made. Put back the newest copy of the database, or see what is wrong with it: hearthbus ledger verify.`,
     )
 }
 
-function migrate(sql: DatabaseSync, options: OpenOptions): void {
+function migrate(sql: DatabaseSync, options: DatabaseOpenOptions): void {
   refuseNewer(sql, options)
   refuseAltered(sql, options)
   sql.exec('BEGIN IMMEDIATE')

@@ -1,7 +1,8 @@
 /**
- * Turns: what waits for one thing, such as a bus or a device, and the lock that lets one holder at a time have it.
- * Callers take turns; each has its own first-come-first-served line, and when there is no place left, the caller with
- * most of them gives one up. A caller that asks again and again waits behind itself and keeps nobody else out.
+ * Fair queue: callers that wait for one thing, such as a bus or a device, and the keyed lock (mutex) that lets one
+ * holder at a time have it. Callers take turns; each has its own first-come-first-served line, and when there is no
+ * place left, the caller with most of them gives one up. A caller that calls in a loop waits behind itself and keeps
+ * nobody else out.
  *
  * Pure: it waits for its own holders and for the caller's signal, nothing else.
  */
@@ -10,20 +11,20 @@ import type { Result } from './result.ts'
 
 export interface FairQueue<Item> {
   readonly capacity: number
-  /** By caller, whose turn it is next first. A caller without anything waiting is not in it. */
+  /** By caller, the next in turn first. A caller with nothing waiting is not in the map. */
   readonly lines: Map<string, Item[]>
   size: number
 }
 
-export function newFairQueue<Item>(capacity: number): FairQueue<Item> {
+export function createFairQueue<Item>(capacity: number): FairQueue<Item> {
   return { capacity, lines: new Map(), size: 0 }
 }
 
 /**
- * Who finds no place: nobody, the newest of whoever has most, or the item itself. By two at least, lest two callers
- * push each other out for ever.
+ * Returns the item that found no place: none, the newest of the caller with the most items, or the new item itself. The
+ * difference must be at least two, lest two callers push each other out for ever.
  */
-export function enqueueFairly<Item>(turns: FairQueue<Item>, caller: string, item: Item): Item | undefined {
+export function enqueueInFairQueue<Item>(turns: FairQueue<Item>, caller: string, item: Item): Item | undefined {
   const line = turns.lines.get(caller) ?? []
   let left: Item | undefined
   if (turns.size >= turns.capacity) {
@@ -38,7 +39,7 @@ export function enqueueFairly<Item>(turns: FairQueue<Item>, caller: string, item
   return left
 }
 
-export function dequeueFairly<Item>(turns: FairQueue<Item>): Item | undefined {
+export function dequeueFromFairQueue<Item>(turns: FairQueue<Item>): Item | undefined {
   for (const [caller, line] of turns.lines) {
     const item = line.shift()
     turns.lines.delete(caller)
@@ -51,7 +52,7 @@ export function dequeueFairly<Item>(turns: FairQueue<Item>): Item | undefined {
 }
 
 /** `false` when it was no longer waiting. */
-export function withdrawFromQueue<Item>(turns: FairQueue<Item>, item: Item): boolean {
+export function removeFromFairQueue<Item>(turns: FairQueue<Item>, item: Item): boolean {
   for (const [caller, line] of turns.lines) {
     const index = line.indexOf(item)
     if (index < 0) continue
@@ -63,8 +64,8 @@ export function withdrawFromQueue<Item>(turns: FairQueue<Item>, item: Item): boo
   return false
 }
 
-/** Everything that waits, and an empty turns. */
-export function drainQueue<Item>(turns: FairQueue<Item>): Item[] {
+/** Returns everything that waits and empties the queue. */
+export function drainFairQueue<Item>(turns: FairQueue<Item>): Item[] {
   const items = [...turns.lines.values()].flat()
   turns.lines.clear()
   turns.size = 0
@@ -83,22 +84,22 @@ interface Waiter {
 export interface KeyedLock {
   readonly acquire: (key: string, caller: string, signal: AbortSignal) => Promise<Result<ReleaseLock, LockFault>>
   readonly isHeld: (key: string) => boolean
-  /** How many wait, over all keys. */
+  /** How many callers wait, over all keys. */
   readonly waiting: () => number
 }
 
 export function createKeyedLock(maxWaitingPerKey: number): KeyedLock {
-  /** A key is present while somebody holds it. */
+  /** A key is present while it is held. */
   const queues = new Map<string, FairQueue<Waiter>>()
 
   function releaseOf(key: string): ReleaseLock {
     let held = true
     return () => {
-      // A second release must not hand the key to two holders.
+      // A second release must not give the key to two holders.
       if (!held) return
       held = false
       const queue = queues.get(key)
-      const next = queue === undefined ? undefined : dequeueFairly(queue)
+      const next = queue === undefined ? undefined : dequeueFromFairQueue(queue)
       if (next === undefined) {
         queues.delete(key)
         return
@@ -112,7 +113,7 @@ export function createKeyedLock(maxWaitingPerKey: number): KeyedLock {
     if (signal.aborted) return Promise.resolve(fail('aborted'))
     const queue = queues.get(key)
     if (queue === undefined) {
-      queues.set(key, newFairQueue(maxWaitingPerKey))
+      queues.set(key, createFairQueue(maxWaitingPerKey))
       return Promise.resolve(ok(releaseOf(key)))
     }
     return new Promise((resolve) => {
@@ -120,12 +121,12 @@ export function createKeyedLock(maxWaitingPerKey: number): KeyedLock {
         resolve,
         signal,
         leave: () => {
-          withdrawFromQueue(queue, waiter)
+          removeFromFairQueue(queue, waiter)
           resolve(fail('aborted'))
         },
       }
       signal.addEventListener('abort', waiter.leave, { once: true })
-      const left = enqueueFairly(queue, caller, waiter)
+      const left = enqueueInFairQueue(queue, caller, waiter)
       left?.signal.removeEventListener('abort', left.leave)
       left?.resolve(fail('queue-full'))
     })

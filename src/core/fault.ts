@@ -1,6 +1,6 @@
 /**
- * Fault: the one form of an expected failure inside Hearthbus. Each family's envelope spells it in its own words,
- * once, at its edge; nothing inside matches on text.
+ * Fault: the one form of an expected failure inside Hearthbus. Each family's envelope formats it once, at its edge; no
+ * code matches on its text.
  */
 import type { JsonObject } from './json.ts'
 
@@ -9,82 +9,84 @@ export type FaultKind =
   | 'invalid-arguments'
   /** No such tool, resource, device, task …; nothing was tried. */
   | 'not-found'
-  /** Policy says no; `reasons` says why, all of it at once. Nothing was tried. */
+  /** Refused by policy; `reasons` lists every reason. Nothing was tried. */
   | 'not-permitted'
   /** A person has to approve this exact call first; details say how. Nothing was tried. */
   | 'approval-required'
-  /** The state of the thing does not allow it (wrong transition, key reused for another call, …). Nothing was tried. */
+  /** The present state does not allow it (wrong transition, key reused for another call, …). Nothing was tried. */
   | 'conflict'
-  /** Too many calls, a full queue, a rate limit: later will do; see `retryAfterMs`. Nothing was tried. */
+  /** Too many calls, a full queue, a rate limit: a later call may succeed; see `retryAfterMs`. Nothing was tried. */
   | 'busy'
   /** The far end is not reachable. Nothing was tried. */
   | 'offline'
   /** No answer within the deadline; a write may have happened only if the kind is `unknown-outcome` instead. */
   | 'timed-out'
-  /** The caller went away or withdrew. */
+  /** The caller disconnected or cancelled. */
   | 'cancelled'
-  /** The far end understood and said no, or answered nonsense. */
+  /** The far end understood and refused, or its answer made no sense. */
   | 'failed'
-  /** A change was sent and nobody can tell whether it took effect. Never retried by us. */
+  /** A change was sent and it is not known whether it took effect. Never retried by us. */
   | 'unknown-outcome'
   /** Not offered by this far end or this configuration. Nothing was tried. */
   | 'unsupported'
-  /** Our own mistake. The message says nothing about the inside; the log does. */
+  /** A bug. The message reveals nothing about the inside; the log has the details. */
   | 'internal'
 
 export interface Fault {
   readonly kind: FaultKind
-  /** The family's own stable word for it, e.g. `ERR_NOT_FOUND`, `schema_mismatch`. */
+  /** The family's own stable error code, e.g. `ERR_NOT_FOUND`, `schema_mismatch`. */
   readonly code?: string
   /** A sentence for a person or a model: what is wrong and, where it helps, what would be right. */
   readonly message: string
   readonly retryAfterMs?: number
-  readonly reasons?: readonly Reason[]
+  readonly reasons?: readonly PolicyReason[]
   readonly details?: JsonObject
-  /** What an earlier call with the same idempotency key was told: nothing was done for this one. */
+  /** The answer to an earlier call with the same idempotency key: nothing was done for this one. */
   readonly replayed?: true
   /**
-   * Whether a handler was entered for this call: a fact that the bus of the providing node sets, and that travels.
-   * Absent where nobody knows, such as after a line that broke: then it may have been.
+   * Whether a handler was entered for this call; set by the bus of the providing node, and sent to the caller. Absent
+   * where it is not known, such as after a broken connection: then one may have been.
    */
   readonly begun?: boolean
-  /** A handler says so of a call that it has done nothing for. The bus makes `begun: false` of it. */
+  /** Set by a handler that has done nothing for the call. The bus turns it into `begun: false`. */
   readonly untouched?: true
-  /** This node itself is not connected: that says nothing about the far end. Never travels. */
+  /** This node itself is not connected: that says nothing about the far end. Not sent to other nodes. */
   readonly ownSide?: true
-  /** Set by the audit. Never travels: another node has records of its own. */
-  readonly record?: RecordReference
+  /** Set by the audit. Not sent to other nodes, which have records of their own. */
+  readonly record?: CallRecordReference
 }
 
-/** Where this node's ledger has a call. */
-export interface RecordReference {
+/** Where a call is in this node's ledger. */
+export interface CallRecordReference {
   readonly traceId: string
-  /** Of its `call.enter`. */
+  /** The index of its `call.enter`. */
   readonly logIndex: number
-  /** Of its `call.exit`. */
+  /** The index of its `call.exit`. */
   readonly endLogIndex: number
   readonly approval?: string
   readonly grant?: string
-  /** The caller's own work that it is recorded under, if the caller named any. */
-  readonly work?: WorkReference | undefined
+  /** The caller's own work that the call is recorded under, if the caller named any. */
+  readonly work?: CallWorkReference | undefined
 }
 
-/** Which work a call belongs to, such as a task and an audit session of the runtime: its caller's word. */
-export interface WorkReference {
+/** Which work a call belongs to, such as a task and an audit session of the runtime, as its caller claims. */
+export interface CallWorkReference {
   readonly taskId?: string
   readonly sessionId?: string
 }
 
-/** Why a policy refused: the rule that spoke, and a sentence. */
-export interface Reason {
+/** Why a policy refused: the rule, and a sentence. */
+export interface PolicyReason {
   readonly rule: string
   readonly message: string
+  /** The argument that was left out: the caller can supply it, so this is a mistake and no ban. */
+  readonly argument?: string
 }
 
 const RETRIABLE: ReadonlySet<FaultKind> = new Set(['busy', 'offline', 'timed-out'])
 
-/** Whether the very same call may succeed later without anybody changing anything. */
-export function isRetriable(fault: Fault): boolean {
+/** Whether the same call may succeed later without anybody changing anything. */
+export function isRetriableFault(fault: Fault): boolean {
   return RETRIABLE.has(fault.kind)
 }
 
@@ -99,7 +101,24 @@ const UNTRIED: ReadonlySet<FaultKind> = new Set([
   'unsupported',
 ])
 
-/** Whether fault or kind promise that nothing was tried: the same call may be made again without happening twice. */
-export function isUntried(fault: Fault): boolean {
+/** Whether the fault guarantees that nothing was tried, so that the same call may be repeated without acting twice. */
+export function isFaultBeforeAttempt(fault: Fault): boolean {
   return fault.begun === false || UNTRIED.has(fault.kind)
 }
+
+/**
+ * The same for a reader without a terminal: what is the matter, and that the owner sees to it. A model that is told of a
+ * command it does not have looks for a way to run it.
+ */
+export function omitTerminalCommands(text: string): string {
+  if (!TERMINAL_COMMAND.test(text)) return text
+  const kept = text.split(/(?<=[.!?])\s+/).flatMap((sentence) => {
+    const at = sentence.search(TERMINAL_COMMAND)
+    if (at === -1) return [sentence]
+    const head = sentence.slice(0, Math.max(0, ...[':', ';', '('].map((mark) => sentence.lastIndexOf(mark, at))))
+    return head.trim().split(' ').length > 3 ? [`${head.trim()}.`] : []
+  })
+  return [...kept, 'The owner sees to it.'].join(' ')
+}
+
+const TERMINAL_COMMAND = /\bhearthbus [a-z]/

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { makeFolder } from './folder-store.ts'
+import { createPrivateFolder } from './folder-store.ts'
 
 let root: string
 beforeEach(() => {
@@ -13,18 +13,18 @@ afterEach(() => rmSync(root, { recursive: true }))
 describe('folder', () => {
   it('is made with all it is in, for its owner alone, and left as it is when it is there', () => {
     const path = join(root, 'a', 'b', 'c')
-    makeFolder(path)
-    makeFolder(path)
+    createPrivateFolder(path)
+    createPrivateFolder(path)
     expect((statSync(path).mode & 0o777).toString(8)).toBe('700')
   })
 
   it('is refused where a file is in its place or on the way', () => {
     writeFileSync(join(root, 'file'), '')
-    expect(() => makeFolder(join(root, 'file'))).toThrow('EEXIST')
-    expect(() => makeFolder(join(root, 'file', 'below'))).toThrow('EEXIST')
+    expect(() => createPrivateFolder(join(root, 'file'))).toThrow('EEXIST')
+    expect(() => createPrivateFolder(join(root, 'file', 'below'))).toThrow('EEXIST')
   })
 
   it.runIf(process.platform === 'linux')('is refused, not tried for ever, where nothing can be made', () => {
-    expect(() => makeFolder('/proc/1/hearthbus/keys')).toThrow(/ENOENT|EACCES|EPERM/)
+    expect(() => createPrivateFolder('/proc/1/hearthbus/keys')).toThrow(/ENOENT|EACCES|EPERM/)
   })
 })

@@ -1,22 +1,22 @@
 /**
- * Folder: makes a folder and its parents. Node's recursive mkdir never returns where the system says that the parent
- * exists and also that nothing can be made in it, as under /proc.
+ * Folder: creates a folder and its parents. Node's recursive mkdir never returns where the parent exists but nothing
+ * can be created in it, as under /proc.
  */
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Only its owner may look into what is made here. */
+/** Only the owner may read what is created here. */
 const MODE = 0o700
 
-/** Throws what the system says, a file in its place included. */
-export function makeFolder(path: string): void {
+/** Throws the system's error, also when a file of that name exists. */
+export function createPrivateFolder(path: string): void {
   if (isFolder(path)) return
   const parent = dirname(path)
-  if (parent !== path) makeFolder(parent)
+  if (parent !== path) createPrivateFolder(parent)
   try {
     mkdirSync(path, { mode: MODE })
   } catch (error) {
-    // Somebody else was faster.
+    // Another process created it meanwhile.
     if (!isFolder(path)) throw error
   }
 }

@@ -1,50 +1,72 @@
 /**
  * Ids: ULIDs, which sort by time and map losslessly onto W3C trace ids.
  *
- *   01K9Z3N8QK 6R3M0V6V5A8B4C2D   10 characters of milliseconds, 16 of chance, Crockford base 32
+ *   01K9Z3N8QK 6R3M0V6V5A8B4C2D   10 characters of milliseconds, 16 random, Crockford base 32
  *
- * Draws from the system's source of chance; otherwise pure.
+ * Uses the system's random number generator; otherwise pure.
  */
 import { randomFillSync } from 'node:crypto'
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const TIME_DIGITS = 10
-/** The 80 bits of chance as two numbers of 40 bits, eight digits each. */
+/** The 80 random bits as two numbers of 40 bits, eight digits each. */
 const HALF = 2 ** 40
 const HALF_BYTES = 5
-/** Two digits at a time: an id is minted for every call. */
+/** Two digits at a time: an id is minted for every call, and mostly its last two differ from those of the one before. */
 const PAIRS = Array.from({ length: 1_024 }, (_, value) => `${ALPHABET[value >> 5]}${ALPHABET[value & 31]}`)
 
 let lastMs = -1
 let timeText = ''
 let high = 0
+/** Without its last two digits, which are `last`. */
 let low = 0
-/** Everything but the low half, which alone changes within a millisecond. */
+let last = 0
+/** Everything but the last two digits. */
 let prefix = ''
 
-/** Monotonic within the process: ids minted in one millisecond still sort in the order they were minted. */
+/** Monotonic within the process: ids created in one millisecond still sort in the order of their creation. */
 export function newUlid(nowMs: number = Date.now()): string {
-  // A clock that went back must not produce an id that sorts before one already handed out.
+  // A clock that went back must not produce an id that sorts before an earlier one.
   if (nowMs > lastMs) drawAnew(nowMs)
-  else if (++low === HALF) carry()
-  return prefix + digitsOf(low)
+  else if (++last === PAIRS.length) carry()
+  return prefix + PAIRS[last]
+}
+
+/** The id that was minted last in two parts, `head + tail`, which it shares with others: to keep both is to keep little. */
+export function lastUlidHead(): string {
+  return prefix
+}
+
+export function lastUlidTail(): string {
+  return PAIRS[last] ?? ''
 }
 
 function drawAnew(nowMs: number): void {
   lastMs = nowMs
   timeText = ''
-  for (let left = nowMs, digit = 0; digit < TIME_DIGITS; digit++, left = Math.floor(left / 32))
+  for (let left = Math.floor(nowMs), digit = 0; digit < TIME_DIGITS; digit++, left = Math.floor(left / 32))
     timeText = `${ALPHABET[left % 32]}${timeText}`
   const chance = randomBytes(2 * HALF_BYTES)
   high = numberIn(chance, 0)
   low = numberIn(chance, HALF_BYTES)
-  prefix = timeText + digitsOf(high)
+  last = low % PAIRS.length
+  low -= last
+  prefix = prefixOf()
 }
 
-/** 80 bits of chance do not overflow within a millisecond. */
+/** 80 random bits do not overflow within a millisecond. */
 function carry(): void {
-  low = 0
-  prefix = timeText + digitsOf(++high)
+  last = 0
+  low += PAIRS.length
+  if (low === HALF) {
+    low = 0
+    high++
+  }
+  prefix = prefixOf()
+}
+
+function prefixOf(): string {
+  return timeText + digitsOf(high) + digitsOf(low).slice(0, -2)
 }
 
 function numberIn(bytes: Uint8Array, at: number): number {
@@ -77,13 +99,13 @@ export function traceIdToUlid(traceId: string): string {
   return text
 }
 
-// Chance: random bytes in small pieces, drawn from the system in large ones. A call to the system for every salt would
-// cost more than the hash that it salts.
+// Random bytes: drawn from the system in large pieces and given out in small ones. A system call for every salt would
+// cost more than the hash.
 
 const pool = new Uint8Array(8_192)
 let used = pool.length
 
-/** Never hands the same bytes out twice, and does not keep what it has handed out. */
+/** Never returns the same bytes twice, and does not keep what it has returned. */
 export function randomBytes(length: number): Uint8Array {
   if (length > pool.length) return randomFillSync(new Uint8Array(length))
   if (used + length > pool.length) {

@@ -1,7 +1,8 @@
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalJson, parseReceivedJson } from './json.ts'
+import { canonicalJson, isCanonicalJsonText, parseUntrustedJson } from './json.ts'
+import type { Json } from './json.ts'
 
 describe('canonical JSON', () => {
   it('orders names after an object with more names than are remembered', () => {
@@ -14,6 +15,51 @@ describe('canonical JSON', () => {
     const value = { '\u20ac': 1, '\r': 2, '\ufb33': 3, '1': 4, '\ud83d\ude00': 5, '\u0080': 6, '\u00f6': 7 }
     expect(canonicalJson(value)).toBe('{"\\r":2,"1":4,"\u0080":6,"\u00f6":7,"\u20ac":1,"\ud83d\ude00":5,"\ufb33":3}')
     expect(canonicalJson([1e21, 1.1, -0, 333_333_333.333_333_3, 1e-7])).toBe('[1e+21,1.1,0,333333333.3333333,1e-7]')
+  })
+
+  it.each([
+    '{"a":1,"b":{"c":[1,-2,true,null,"x:y, {z}"]},"é":"\u2028"}',
+    '{"a": 1}',
+    '{"a":1,"a":1}',
+    '{"a":{"b":1,"b":1}}',
+    '{"b":1,"a":1}',
+    '{"a":1,"1":2}',
+    '{"1":2,"a":1}',
+    '{"a":-0}',
+    '{"a":1.0}',
+    '{"a":1e3}',
+    '{"a":1E3}',
+    '{"a":9007199254740993}',
+    '{"a":123456789012345}',
+    '{"a":"\\u0041"}',
+    '{"a":"\\n"}',
+    '{"a":"\\ud800"}',
+    '{"a":"\ud800"}',
+    '{"__proto__":1,"a":2}',
+    '["a" ,"b"]',
+    '\n1',
+  ])('takes %j for canonical exactly if the reference writes it so', (text) => {
+    const value = JSON.parse(text) as Json
+    expect(isCanonicalJsonText(text, value)).toBe(writtenByReference(value) === text)
+  })
+
+  it('knows a canonical text from any other spelling of it', () => {
+    const spelling = fc.array(
+      fc.constantFrom('{', '}', '[', ']', ',', ':', '"a"', '"b"', '"1"', '1', '-1', '0', '.5', 'e1', ' ', 'true'),
+      {
+        maxLength: 12,
+      },
+    )
+    const judged = (text: string): boolean => isCanonicalJsonText(text, JSON.parse(text) as Json)
+    const written = (text: string): boolean => writtenByReference(JSON.parse(text)) === text
+    fc.assert(
+      fc.property(fc.json(), fc.nat(), spelling, (json, at, pieces) => {
+        const spaced = `${json.slice(0, at % json.length)} ${json.slice(at % json.length)}`
+        const texts = [json, JSON.stringify(JSON.parse(json)), spaced, pieces.join('')].filter(isJson)
+        expect(texts.map(judged)).toEqual(texts.map(written))
+      }),
+      { numRuns: 2_000 },
+    )
   })
 
   it('throws on what JSON cannot say', () => {
@@ -78,9 +124,9 @@ describe('canonical JSON', () => {
 
 describe('received JSON', () => {
   it('is what JSON says, as long as its characters are whole', () => {
-    expect(parseReceivedJson(String.raw`{"a":"\ud83d\ude00 \u00e4 \\ud83d 😀"}`)).toEqual({ a: '😀 ä \\ud83d 😀' })
-    expect(parseReceivedJson('{"a":')).toBeUndefined()
-    expect(parseReceivedJson(undefined)).toBeUndefined()
+    expect(parseUntrustedJson(String.raw`{"a":"\ud83d\ude00 \u00e4 \\ud83d 😀"}`)).toEqual({ a: '😀 ä \\ud83d 😀' })
+    expect(parseUntrustedJson('{"a":')).toBeUndefined()
+    expect(parseUntrustedJson(undefined)).toBeUndefined()
   })
 
   it.each([
@@ -91,10 +137,27 @@ describe('received JSON', () => {
     [String.raw`"\ud83d\\ude00"`, '\ufffd\\ude00'],
     ['"\ud83d"', '\ufffd'],
   ])('has a mark where half a character was: %s', (text, read) => {
-    expect(parseReceivedJson(text)).toBe(read)
+    expect(parseUntrustedJson(text)).toBe(read)
   })
 
   it('has a mark in names of members, too', () => {
-    expect(parseReceivedJson(String.raw`{"\ud83d":[{"x":"\ude00"}]}`)).toEqual({ '\ufffd': [{ x: '\ufffd' }] })
+    expect(parseUntrustedJson(String.raw`{"\ud83d":[{"x":"\ude00"}]}`)).toEqual({ '\ufffd': [{ x: '\ufffd' }] })
   })
 })
+
+function writtenByReference(value: unknown): string | undefined {
+  try {
+    return canonicalize(value)
+  } catch {
+    return undefined
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

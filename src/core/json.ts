@@ -1,6 +1,6 @@
 /**
- * JSON: values that survive a wire, the one canonical form that is hashed and signed (RFC 8785), and how a stranger's
- * text is read.
+ * JSON: values that can be sent, the canonical form that is hashed and signed (RFC 8785), and how untrusted text is
+ * parsed.
  */
 import canonicalizeValue from 'canonicalize'
 import type { Result } from './result.ts'
@@ -11,7 +11,8 @@ export type Json = JsonPrimitive | readonly Json[] | { readonly [key: string]: J
 export type JsonObject = { readonly [key: string]: Json }
 
 /**
- * RFC 8785 text. Throws on what JSON cannot say (undefined at the root, NaN, lone surrogates): only we can cause it.
+ * RFC 8785 text. Throws on what JSON cannot express (undefined at the root, NaN, lone surrogates): only our own code
+ * can cause that.
  */
 export function canonicalJson(value: unknown): string {
   const text = plainText(value) ?? canonicalizeValue(value)
@@ -19,11 +20,9 @@ export function canonicalJson(value: unknown): string {
   return text
 }
 
-/** Whether a text is the canonical one of the value that was read from it: two spellings would have two hashes. */
-export function isCanonicalText(text: string, value: Json): boolean {
-  // What the engine writes again as it was, with every object's names in order, is canonical but for halves of characters.
-  if (hasNamesInOrder(value, PLAIN_DEPTH) && JSON.stringify(value) === text && !text.includes(String.raw`\ud`))
-    return true
+/** Whether a text is the canonical form of the value that was parsed from it: two spellings would have two hashes. */
+export function isCanonicalJsonText(text: string, value: Json): boolean {
+  if (isPlainCanonicalText(text, value)) return true
   try {
     return canonicalJson(value) === text
   } catch {
@@ -31,53 +30,103 @@ export function isCanonicalText(text: string, value: Json): boolean {
   }
 }
 
-function hasNamesInOrder(value: Json, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  if (depth === 0) return false
-  if (Array.isArray(value)) return (value as readonly Json[]).every((one) => hasNamesInOrder(one, depth - 1))
-  const names = Object.keys(value)
-  if (sorted(names) !== names) return false
-  for (const name of names) {
-    const member = (value as JsonObject)[name]
-    if (typeof member === 'object' && !hasNamesInOrder(member, depth - 1)) return false
+/**
+ * The same for nearly every text that is stored, without writing it again. The text is JSON, since the value was read
+ * from it. So it is canonical if no text in it is escaped, the names of each object are in order and none is there
+ * twice, and nothing between two texts can be spelled in another way. `false` says nothing.
+ */
+function isPlainCanonicalText(text: string, value: Json): boolean {
+  if (text.includes('\\') || !text.isWellFormed()) return false
+  const names = countNamesInOrder(value, PLAIN_DEPTH)
+  if (names < 0) return false
+  let colons = 0
+  for (let at = 0; at < text.length;) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = text.indexOf('"', at + 1) + 1
+    else if (code === MINUS || (code >= ZERO && code <= NINE)) {
+      const end = endOfInteger(text, at)
+      if (end < 0) return false
+      at = end
+    } else {
+      // What is left of JSON is space, `true`, `false`, `null`, and what joins values.
+      if (code <= SPACE) return false
+      if (code === COLON) colons += 1
+      at += 1
+    }
   }
-  return true
+  return colons === names
 }
 
-/** Deeper than any answer of ours, and far from the end of the stack. */
+/** Of all its objects; negative where the names of one are not in order, or may have been in another one. */
+function countNamesInOrder(value: Json, depth: number): number {
+  if (typeof value !== 'object' || value === null) return 0
+  if (depth === 0) return NOT_IN_ORDER
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const one of value as readonly Json[]) count += countNamesInOrder(one, depth - 1)
+    return count
+  }
+  const names = Object.keys(value)
+  // The engine puts numbers first wherever they stood.
+  if (sorted(names) !== names || startsWithDigit(names[0] ?? '')) return NOT_IN_ORDER
+  for (const name of names) {
+    const member = (value as JsonObject)[name]
+    if (typeof member === 'object') count += countNamesInOrder(member, depth - 1)
+  }
+  return count + names.length
+}
+
+/** More than any text has names. */
+const NOT_IN_ORDER = -(2 ** 40)
+
+/** Negative for a number that might be written in another way: a fraction, an exponent, −0, more digits than are exact. */
+function endOfInteger(text: string, start: number): number {
+  const first = text.charCodeAt(start) === MINUS ? start + 1 : start
+  let at = first
+  while (isDigit(text.charCodeAt(at))) at += 1
+  const next = text.charCodeAt(at)
+  const goesOn = next === DOT || next === UPPER_E || next === LOWER_E
+  return goesOn || at - first > EXACT_DIGITS || (first > start && text.charCodeAt(first) === ZERO) ? -1 : at
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE
+}
+
+/** Deeper than any answer of ours, and far from a stack overflow. */
 const PLAIN_DEPTH = 32
 const NOT_PLAIN = Symbol('not plain')
 
 /**
- * Every call is hashed, and nearly all that is hashed is plain data: the engine writes that several times faster than
- * any script, and in the text that RFC 8785 § 3.2.2 prescribes, once the keys are in order. `undefined` for
- * everything that is less than plain; the library knows what to make of it.
+ * Every call is hashed, and nearly everything that is hashed is plain data: the engine serialises that several times
+ * faster than any script, and in the form that RFC 8785 § 3.2.2 prescribes, once the keys are in order. `undefined` for
+ * everything else, which is left to the library.
  */
 function plainText(value: unknown): string | undefined {
   const ordered = inOrder(value, PLAIN_DEPTH)
   if (ordered === NOT_PLAIN) return undefined
   const text = JSON.stringify(ordered)
-  // The engine escapes half a character where RFC 8785 forbids it.
+  // The engine escapes a lone surrogate, which RFC 8785 forbids.
   return text.includes(String.raw`\ud`) ? undefined : text
 }
 
 /**
- * Keys that were sorted before: rows of a list share them, and so do events of a kind. Comparing names costs far more
- * than seeing that they are the very same ones.
+ * Names that were sorted before: rows of a list share them, and so do events of a kind. Comparing names costs far more
+ * than finding that they are the same ones.
  */
 interface SortedNames {
   readonly given: readonly string[]
-  /** Absent where they were in order. */
+  /** Absent where they were already in order. */
   readonly names: readonly string[] | undefined
 }
 
-/** The newest take the place of the oldest. */
+/** The newest replace the oldest. */
 const LAST_NAMES: SortedNames[] = []
 const MAX_LAST_NAMES = 16
 const MAX_KNOWN_LIST = 64
 let nextLastName = 0
 
-/** The same data with its keys in order; the very same value where they already are. */
+/** The same data with its keys in order; the same value where they already are. */
 function inOrder(value: unknown, depth: number): unknown {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
   if (typeof value === 'number') return Number.isFinite(value) ? value : NOT_PLAIN
@@ -102,13 +151,13 @@ function listInOrder(list: readonly unknown[], depth: number): unknown {
 function membersInOrder(object: object, depth: number): unknown {
   const given = Object.keys(object)
   const names = sorted(given)
-  // Nothing is copied until something has to be.
+  // Nothing is copied until it is necessary.
   let ordered: Record<string, unknown> | undefined = names === given ? undefined : {}
   for (let index = 0; index < names.length; index++) {
     const name = names[index] ?? ''
     const member = (object as Record<string, unknown>)[name]
     const one = member === undefined ? undefined : inOrder(member, depth - 1)
-    // The engine puts numbers first whatever the order of writing, and takes `__proto__` for something else.
+    // The engine puts integer-like names first whatever the order of assignment, and treats `__proto__` specially.
     if (one === NOT_PLAIN || name === '__proto__' || (name !== given[index] && startsWithDigit(name))) return NOT_PLAIN
     if (ordered === undefined && one !== member) ordered = { ...object }
     if (ordered !== undefined) ordered[name] = one
@@ -119,7 +168,7 @@ function membersInOrder(object: object, depth: number): unknown {
 function sorted(given: readonly string[]): readonly string[] {
   for (const known of LAST_NAMES) if (isSameList(known.given, given)) return known.names ?? given
   const names = isSorted(given) ? undefined : given.toSorted()
-  // One object with a million names must not be held for its names.
+  // An object with a million names must not be kept in memory for its names.
   if (given.length <= MAX_KNOWN_LIST) {
     LAST_NAMES[nextLastName] = { given, names }
     nextLastName = (nextLastName + 1) % MAX_LAST_NAMES
@@ -133,18 +182,17 @@ function isSameList(one: readonly string[], other: readonly string[]): boolean {
   return true
 }
 
-/** What was canonical when it was read still is. */
+/** Names that were in canonical order when they were parsed still are. */
 function isSorted(names: readonly string[]): boolean {
   for (let index = 1; index < names.length; index++) if ((names[index - 1] ?? '') > (names[index] ?? '')) return false
   return true
 }
 
 function startsWithDigit(name: string): boolean {
-  const code = name.charCodeAt(0)
-  return code >= 0x30 && code <= 0x39
+  return isDigit(name.charCodeAt(0))
 }
 
-/** What a text spells. `undefined` is no JSON value, so it means that there was none. */
+/** The parsed value; `undefined`, which is not a JSON value, for text that is not JSON. */
 export function parseJsonOrUndefined(text: string | undefined): Json | undefined {
   try {
     return text === undefined ? undefined : (JSON.parse(text) as Json)
@@ -153,16 +201,16 @@ export function parseJsonOrUndefined(text: string | undefined): Json | undefined
   }
 }
 
-/** Every escape as a whole, a pair as one: what then is half of a pair stands alone. */
+/** Matches every escape as a whole and a surrogate pair as one, so that what remains of a pair is a lone surrogate. */
 const ESCAPE = /\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)/g
 const HALF = /\\u[dD][89a-fA-F]/
 
 /**
- * What a stranger's text spells. Plug-ins and firmware count in halves of characters: a title that was cut after so
- * many of them may end in one half of an emoji, which no other wire can carry. It is read as U+FFFD, so that one such
- * text does not hide all the others.
+ * The value of an untrusted text. Plug-ins and firmware count UTF-16 units: a title that was cut may end in half of an
+ * emoji, which other wires cannot carry. It is read as U+FFFD, so that one such text does not make the whole answer
+ * unreadable.
  */
-export function parseReceivedJson(text: string | undefined): Json | undefined {
+export function parseUntrustedJson(text: string | undefined): Json | undefined {
   const whole = text?.toWellFormed()
   if (whole === undefined || !HALF.test(whole)) return parseJsonOrUndefined(whole)
   return parseJsonOrUndefined(whole.replaceAll(ESCAPE, (escape) => (isHalf(escape) ? String.raw`\ufffd` : escape)))
@@ -176,35 +224,52 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Of what another node answers; far more than any answer has. */
-export const MAX_STRANGER_DEPTH = 64
+/** For another node's answers; far deeper than any answer is. */
+export const MAX_UNTRUSTED_JSON_DEPTH = 64
+
+export function isNestedWithin(value: unknown, levels: number): boolean {
+  return countMembersWithin(value, levels) !== undefined
+}
 
 /**
- * Whether a value is nested at most so deep. Found level by level: the value is a stranger's, and most of what is done
- * with values goes as deep into the stack as they go.
+ * How many members and items a value has at all levels; `undefined` where it is nested deeper than that many levels.
+ * Counted level by level without recursion: the value is untrusted, and most functions on values recurse as deep as the
+ * value does.
  */
-export function isNestedWithin(value: unknown, levels: number): boolean {
+export function countMembersWithin(value: unknown, levels: number): number | undefined {
   let level: readonly unknown[] = [value]
+  let members = 0
   for (let depth = 0; depth <= levels; depth++) {
     const below: unknown[] = []
     for (const each of level) {
       if (typeof each !== 'object' || each === null) continue
-      for (const member of Object.values(each)) if (typeof member === 'object' && member !== null) below.push(member)
+      if (Array.isArray(each)) {
+        members += each.length
+        for (const item of each as readonly unknown[]) if (typeof item === 'object' && item !== null) below.push(item)
+        continue
+      }
+      // By name: a list of all values of a large object takes longer to make than to read.
+      const names = Object.keys(each)
+      members += names.length
+      for (const name of names) {
+        const member = (each as Readonly<Record<string, unknown>>)[name]
+        if (typeof member === 'object' && member !== null) below.push(member)
+      }
     }
-    if (below.length === 0) return true
+    if (below.length === 0) return members
     level = below
   }
-  return false
+  return undefined
 }
 
-// Strict JSON: what a stranger sent, read so that everybody behind us reads the same.
+// Strict JSON: parses untrusted text so that every later reader gets the same value.
 //
 //   bytes ──▶ UTF-8 ──▶ JSON.parse ──▶ one scan over the text ──▶ value
 //
-// The scan finds what JSON.parse lets pass and what later stages (hashing, signing, another parser in a peer) would
-// stumble over: a key given twice, nesting without end, half a surrogate pair, a number too big to be one.
+// The scan finds what JSON.parse accepts and what later stages (hashing, signing, another parser in a peer) would fail
+// on: a duplicate key, endless nesting, half a surrogate pair, a number beyond the range of a double.
 
-export interface JsonFault {
+export interface StrictJsonFault {
   readonly kind:
     | 'not-utf8'
     | 'not-json'
@@ -221,7 +286,7 @@ export const MAX_JSON_DEPTH = 64
 /** A byte order mark is kept: no JSON begins with one. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-export function parseStrictJson(bytes: Uint8Array): Result<Json, JsonFault> {
+export function parseStrictJson(bytes: Uint8Array): Result<Json, StrictJsonFault> {
   let text: string
   try {
     text = decoder.decode(bytes)
@@ -231,7 +296,7 @@ export function parseStrictJson(bytes: Uint8Array): Result<Json, JsonFault> {
   return parseStrictJsonText(text)
 }
 
-export function parseStrictJsonText(text: string): Result<Json, JsonFault> {
+export function parseStrictJsonText(text: string): Result<Json, StrictJsonFault> {
   let value: Json
   try {
     value = JSON.parse(text) as Json
@@ -252,19 +317,28 @@ const COMMA = 0x2c
 const MINUS = 0x2d
 const ZERO = 0x30
 const NINE = 0x39
+const SPACE = 0x20
+const COLON = 0x3a
+const DOT = 0x2e
+const UPPER_E = 0x45
+const LOWER_E = 0x65
+/** Every integer of so many digits is exact in a double. */
+const EXACT_DIGITS = 15
 
 /** The keys seen in each open object; `undefined` for an open array. */
 type Open = Set<string> | undefined
 
-/** Trusts that the text is JSON, because JSON.parse has said so. */
-function scan(text: string): JsonFault | undefined {
+/** Relies on JSON.parse having accepted the text. */
+function scan(text: string): StrictJsonFault | undefined {
   const open: Open[] = []
+  const hasEscapes = text.includes('\\')
   let keyComes = false
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) {
-      const end = endOfString(text, at)
-      const fault = checkString(text.slice(at, end), keyComes ? open.at(-1) : undefined)
+      const end = hasEscapes ? endOfString(text, at) : text.indexOf('"', at + 1) + 1
+      const keys = keyComes ? open.at(-1) : undefined
+      const fault = hasEscapes || keys !== undefined ? checkString(text.slice(at, end), keys) : undefined
       if (fault !== undefined) return fault
       keyComes = false
       at = end - 1
@@ -280,7 +354,7 @@ function scan(text: string): JsonFault | undefined {
       keyComes = open.at(-1) !== undefined
     } else if (code === MINUS || (code >= ZERO && code <= NINE)) {
       const end = endOfNumber(text, at)
-      // JSON.parse reads 1e999 as Infinity, which no JSON can say again.
+      // JSON.parse reads 1e999 as Infinity, which JSON cannot express.
       if (!Number.isFinite(Number(text.slice(at, end))))
         return { kind: 'huge-number', message: 'A number is too large to be represented.' }
       at = end - 1
@@ -305,7 +379,7 @@ function endOfNumber(text: string, start: number): number {
   return at
 }
 
-function checkString(literal: string, keys: Open): JsonFault | undefined {
+function checkString(literal: string, keys: Open): StrictJsonFault | undefined {
   let text = literal.slice(1, -1)
   if (literal.includes('\\')) {
     text = JSON.parse(literal) as string

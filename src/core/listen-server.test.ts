@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { Server } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { listenOn } from './listen-server.ts'
+import { startListening } from './listen-server.ts'
 
 const HOST = '127.0.0.1'
 const open: Server[] = []
@@ -25,18 +25,18 @@ async function isReached(port: number): Promise<boolean> {
 
 describe('listen', () => {
   it('says which port was given out', async () => {
-    const port = await listenOn(server(), { host: HOST, port: 0 })
+    const port = await startListening(server(), { host: HOST, port: 0 })
     expect(await isReached(port)).toBe(true)
   })
 
   it('rejects with what the system says of a port that is taken', async () => {
-    const port = await listenOn(server(), { host: HOST, port: 0 })
-    await expect(listenOn(server(), { host: HOST, port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    const port = await startListening(server(), { host: HOST, port: 0 })
+    await expect(startListening(server(), { host: HOST, port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
   })
 
   it('goes on after somebody could not be let in', async () => {
     const busy = server()
-    const port = await listenOn(busy, { host: HOST, port: 0 })
+    const port = await startListening(busy, { host: HOST, port: 0 })
     // What Node says when the system has no room for another connection.
     busy.emit('error', Object.assign(new Error('accept ENFILE'), { code: 'ENFILE' }))
     expect(await isReached(port)).toBe(true)

@@ -1,11 +1,9 @@
-/**
- * Listen: opens a server's port and says which one it became, where 0 asked for any.
- */
+/** Listen: opens a server's port and returns which one it is, where 0 asked for any. */
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
 
-/** Rejects with what the system says: the port belongs to another program, the address to another machine. */
-export function listenOn(
+/** Rejects with the system's error: the port is used by another program, or the address belongs to another machine. */
+export function startListening(
   server: Server,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<number> {
@@ -13,14 +11,18 @@ export function listenOn(
     server.once('error', reject)
     server.listen({ host, port }, () => {
       server.off('error', reject)
-      // A connection that the system could not accept is the client's to retry; unheard, the error would end us.
+      // A connection that the system could not accept is for the client to retry; without a listener the error would
+      // end the process.
       server.on('error', () => undefined)
       resolve((server.address() as AddressInfo).port)
     })
   })
 }
 
-/** Whether a request has arrived whole and waits for its answer: one that does not end, or is not fetched, is silent. */
-export function isBeingAnswered(response: ServerResponse): boolean {
+/**
+ * Whether a complete request waits for its response: one that is incomplete, or whose response is not read, counts as
+ * silent.
+ */
+export function isAwaitingResponse(response: ServerResponse): boolean {
   return response.req.complete && !response.writableEnded
 }

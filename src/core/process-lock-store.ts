@@ -1,8 +1,7 @@
 /**
- * Process lock: at most one gateway per data directory. Two would write one ledger, and fork it.
- *
- * It is a transaction that is never ended, on a file of its own: the system gives it back when the process dies,
- * however it dies, and no stale file has to be judged by its age.
+ * Process lock: at most one gateway per data directory. Two would write one ledger, and fork it. The lock is a
+ * transaction on a file of its own that is never ended: the system releases it when the process dies, however it dies,
+ * so there are no stale lock files.
  */
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -12,9 +11,9 @@ export interface ProcessLock {
 }
 
 /** The message says what to do. */
-export class LockUnusable extends Error {}
+export class ProcessLockUnusableError extends Error {}
 
-/** Whoever only looks whether it is held keeps it for an instant; a holder keeps it for good. */
+/** A process that only checks the lock holds it for an instant; a gateway holds it for good. */
 const LOOKERS_LEAVE_MS = 250
 
 /** `undefined` when another process holds it. */
@@ -25,9 +24,9 @@ export function takeProcessLock(path: string): ProcessLock | undefined {
   } catch (error) {
     file.close()
     if (isBusy(error)) return undefined
-    // Nothing is kept in it, so nothing is lost with it.
+    // The file contains nothing, so nothing is lost with it.
     if (isNoDatabase(error))
-      throw new LockUnusable(
+      throw new ProcessLockUnusableError(
         `${path} is damaged. Nothing is kept in it: remove it, and the next start makes a new one.`,
       )
     throw error
@@ -36,7 +35,8 @@ export function takeProcessLock(path: string): ProcessLock | undefined {
 }
 
 /**
- * Whether a living process holds it. A process number in a file cannot say: after a power cut it is somebody else's.
+ * Whether a living process holds it. A process id in a file would not do: after a power cut it may belong to another
+ * process.
  */
 export function isProcessLockHeld(path: string): boolean {
   if (!existsSync(path)) return false
@@ -49,7 +49,7 @@ export function isProcessLockHeld(path: string): boolean {
       file.close()
     }
   } catch (error) {
-    // Any other error means that nobody holds it: leftovers of a killed holder, or a file that is no lock.
+    // Any other error means that nobody holds it: remains of a killed holder, or a file that is not a lock.
     return isBusy(error)
   }
 }

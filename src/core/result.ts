@@ -1,6 +1,4 @@
-/**
- * Result: what an expected failure looks like. A value from a closed union, never an exception.
- */
+/** Result: an expected failure as a value of a closed union, never an exception. */
 export type Result<Value, Fault> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly fault: Fault }

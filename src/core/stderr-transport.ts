@@ -1,6 +1,6 @@
 /**
- * Stderr: where the log goes. What cannot be written there is left out, and the log says later how much that was: a
- * house must not go dark because a log is full, or because whoever has the other end of a pipe does not read it.
+ * Stderr: where the log goes. Lines that cannot be written are dropped, and a later line says how many: the gateway
+ * must not stop because a log is full, or because the reader of a pipe does not read.
  */
 import { fstatSync, writeSync } from 'node:fs'
 
@@ -9,14 +9,14 @@ export interface LineWriter {
 }
 
 const STDERR = 2
-/** How much waits for a reader before lines are left out. */
+/** How many bytes wait for a reader before lines are dropped. */
 const MAX_WAITING_BYTES = 262_144
-/** As pino counts: a warning. */
+/** Pino's number for a warning. */
 const WARN = 40
 
-export function stderrLines(): LineWriter {
+export function createStderrLineWriter(): LineWriter {
   const put = isPipe() ? putToReader : putNow
-  // The reader may leave: then nobody misses the line. One listener will do, however many loggers there are.
+  // The reader may close the pipe: then the line is dropped. One listener is enough for all loggers.
   if (put === putToReader && process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => undefined)
   let lost = 0
   return {
@@ -36,27 +36,27 @@ function isPipe(): boolean {
   }
 }
 
-/** Never waits. What the pipe has room for is in it when this returns; the rest goes when somebody reads. */
+/** Never waits. What fits into the pipe is in it when this returns; the rest is written when somebody reads. */
 function putToReader(line: string): boolean {
   if (process.stderr.writableLength > MAX_WAITING_BYTES) return false
   process.stderr.write(line)
   return true
 }
 
-/** Synchronous: the last line before a crash is the one that is needed. */
+/** Synchronous: the last line before a crash is the most important one. */
 function putNow(line: string): boolean {
   try {
     let rest = Buffer.from(line)
     while (rest.length > 0) rest = rest.subarray(writeSync(STDERR, rest))
     return true
   } catch {
-    // A full disk, a terminal that is gone. There is nobody to tell.
+    // A full disk, or a terminal that is gone: the error cannot be reported anywhere.
     return false
   }
 }
 
 function lostLine(lines: number): string {
   const entry = { level: WARN, time: new Date().toISOString(), lines, msg: 'lines of this log could not be written' }
-  // Half of the last line may have been.
+  // The last line may have been written in part.
   return `\n${JSON.stringify(entry)}\n`
 }

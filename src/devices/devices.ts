@@ -11,52 +11,51 @@
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Capability, Service } from '../bus/capability.ts'
 import type { DevicesConfig } from '../config/devices.ts'
-import { backoffMs } from '../core/backoff.ts'
+import { computeBackoffMs } from '../core/backoff.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { DeviceListeners, VoiceOptions } from './enrol/gateway-server.ts'
 import { openDeviceListeners } from './enrol/gateway-server.ts'
-import { openSigningKey } from './enrol/signing-key-store.ts'
 import { createBackendToolCaller } from './tools/backend-tool-calls.ts'
 import { readVoiceBackend } from './voice-settings.ts'
 import {
-  readListenerSettings,
-  isLocalOnly,
-  otaUrl,
-  readToolTimes,
-  explainListenTrouble,
-  readUrlRules,
+  readDeviceListenerSettings,
+  isLoopbackOnlyListener,
+  formatOtaUrl,
+  readToolTimeouts,
+  explainDeviceListenFault,
+  readDeviceUrlRules,
 } from './gateway-settings.ts'
 import type { FleetEvent } from './session/fleet.ts'
-import type { DeviceRefusal } from './session/refusal.ts'
+import type { DeviceRefusal } from './session/device-refusal.ts'
 import { createDeviceAnnounceTools } from './tools/announce-tools.ts'
 import { createDeviceCallTools } from './tools/call-tools.ts'
-import { DeviceCalls } from './tools/device-call.ts'
-import { RefusalLog } from './tools/refusal-log.ts'
+import { DeviceToolCaller } from './tools/device-call.ts'
+import { DeviceRefusalLog } from './tools/refusal-log.ts'
 import { createEnrolmentTools } from './tools/enrolment-tools.ts'
-import { EventLog } from './tools/event-log.ts'
-import { devicesHealth, HOW_TO_GET_A_VOICE } from './tools/health.ts'
+import { DeviceEventLog } from './tools/event-log.ts'
+import { reportDevicesHealth, VOICE_BACKEND_HINT } from './tools/health.ts'
 import { createDeviceListTools } from './tools/list-tools.ts'
 import { Throttle } from '../toolbox/throttle.ts'
-import type { DevicesRuntime } from './tools/devices-runtime.ts'
-import { PinStore } from './tools/pin-store.ts'
-import { REFUSED_URI, createRefusedResource } from './tools/refused-resource.ts'
-import type { RosterBus } from './tools/roster.ts'
-import { Roster } from './tools/roster.ts'
-import { NOTICE_THROTTLE_MS, WaitingNotice } from './tools/waiting-notice.ts'
-import { WAITING_URI, createWaitingResource } from './tools/waiting-resource.ts'
+import type { RunningDevices } from './tools/running-devices.ts'
+import { ToolPinStore } from './tools/tool-pin-store.ts'
+import { REFUSED_DEVICES_URI, createRefusedDevicesResource } from './tools/refused-devices-resource.ts'
+import type { DeviceRosterBus } from './tools/device-roster.ts'
+import { DeviceRoster } from './tools/device-roster.ts'
+import { PENDING_NOTICE_THROTTLE_MS, PendingDevicesNotice } from './tools/pending-devices-notice.ts'
+import { PENDING_DEVICES_URI, createPendingDevicesResource } from './tools/pending-devices-resource.ts'
 
 export interface DevicesOptions {
   readonly config: DevicesConfig
   readonly database: Database
   readonly ledger: Ledger
-  readonly bus: RosterBus & Pick<CapabilityBus, 'call'> & { readonly announceResource: (uri: string) => void }
+  readonly bus: DeviceRosterBus & Pick<CapabilityBus, 'call'> & { readonly announceResource: (uri: string) => void }
   readonly clock: Clock
   readonly logger: Logger
-  /** The file of the secret that signs MQTT credentials; made when it is not there. */
-  readonly signingKeyPath: string
+  /** Signs MQTT credentials. Derived from the node's key: a file of its own could be put in the place of another. */
+  readonly signingKey: Uint8Array
 }
 
 const REOPEN = { firstMs: 5_000, maxMs: 60_000, factor: 2 }
@@ -73,9 +72,9 @@ export function createDevices(options: DevicesOptions): Service {
   const capabilities: readonly Capability[] = [
     ...createDeviceListTools(parts),
     ...createDeviceCallTools(parts),
-    ...createDeviceAnnounceTools(parts, readUrlRules(config)),
-    createWaitingResource(parts),
-    createRefusedResource(parts),
+    ...createDeviceAnnounceTools(parts, readDeviceUrlRules(config)),
+    createPendingDevicesResource(parts),
+    createRefusedDevicesResource(parts),
     ...createEnrolmentTools({ ...parts, transports }),
   ]
   return {
@@ -85,7 +84,7 @@ export function createDevices(options: DevicesOptions): Service {
     start: () => doors.open(),
     stop: () => doors.close(),
     health: () =>
-      devicesHealth(doors.house, {
+      reportDevicesHealth(doors.house, {
         host: config.host,
         port: config.port,
         trouble: doors.trouble,
@@ -97,13 +96,13 @@ export function createDevices(options: DevicesOptions): Service {
 
 /** Everything that is held while devices can come in. */
 class Doors {
-  house: DevicesRuntime | undefined
+  house: RunningDevices | undefined
   trouble: string | undefined
   readonly #options: DevicesOptions
   readonly #closing = new AbortController()
-  readonly #waiting: WaitingNotice
+  readonly #waiting: PendingDevicesNotice
   readonly #refusals: Throttle
-  readonly #doorLog: RefusalLog
+  readonly #doorLog: DeviceRefusalLog
   /** Devices that somebody spoke to in vain. */
   readonly #unheard = new Set<string>()
   #gateway: DeviceListeners | undefined
@@ -113,13 +112,13 @@ class Doors {
   constructor(options: DevicesOptions) {
     const { bus, clock } = options
     this.#options = options
-    this.#waiting = new WaitingNotice({
-      announce: () => bus.announceResource(WAITING_URI),
+    this.#waiting = new PendingDevicesNotice({
+      announce: () => bus.announceResource(PENDING_DEVICES_URI),
       pending: () => this.#gateway?.registrar.pending() ?? [],
       clock,
     })
-    this.#refusals = new Throttle(() => bus.announceResource(REFUSED_URI), NOTICE_THROTTLE_MS)
-    this.#doorLog = new RefusalLog(clock.now())
+    this.#refusals = new Throttle(() => bus.announceResource(REFUSED_DEVICES_URI), PENDING_NOTICE_THROTTLE_MS)
+    this.#doorLog = new DeviceRefusalLog(clock.now())
   }
 
   /** How many devices somebody spoke to in vain. */
@@ -129,7 +128,7 @@ class Doors {
 
   async open(): Promise<void> {
     const { config, database, ledger, clock, logger } = this.#options
-    const settings = readListenerSettings(config)
+    const settings = readDeviceListenerSettings(config)
     try {
       this.#gateway = await openDeviceListeners({
         ...settings,
@@ -137,7 +136,7 @@ class Doors {
         log: ledger,
         clock,
         ...this.#voiceOptions(),
-        signingKey: openSigningKey(this.#options.signingKeyPath),
+        signingKey: this.#options.signingKey,
         registrar: { ...settings.registrar, onWaiting: this.#waiting.changed },
         onRefused: (refusal) => this.#turnedAway(refusal),
         onError: (error, message) => logger.error({ err: error }, message),
@@ -145,8 +144,8 @@ class Doors {
     } catch (error) {
       // Stopped while it was being tried: nobody waits for another attempt.
       if (this.#closing.signal.aborted) return
-      this.trouble = explainListenTrouble(error, config)
-      const pauseMs = backoffMs(REOPEN, this.#attempts++)
+      this.trouble = explainDeviceListenFault(error, config)
+      const pauseMs = computeBackoffMs(REOPEN, this.#attempts++)
       logger.error({ err: error, retryMs: pauseMs }, this.trouble)
       this.#retry = setTimeout(() => void this.open(), pauseMs)
       return
@@ -178,24 +177,24 @@ class Doors {
     await this.#gateway?.close()
   }
 
-  #furnish(gateway: DeviceListeners): DevicesRuntime {
+  #furnish(gateway: DeviceListeners): RunningDevices {
     const { config, database, ledger, bus, clock, logger } = this.#options
     const { fleet, registrar } = gateway
-    const store = new PinStore(database, ledger)
-    const calls = new DeviceCalls(fleet, {
-      toolTimes: readToolTimes(config),
+    const store = new ToolPinStore(database, ledger)
+    const calls = new DeviceToolCaller(fleet, {
+      toolTimes: readToolTimeouts(config),
       whenAsleep: config.whenAsleep,
       waitMs: config.waitSeconds * 1_000,
       bootedAtMs: (deviceId) => registrar.device(deviceId)?.bootedAtMs,
       now: clock.now,
     })
-    const roster = new Roster({
+    const roster = new DeviceRoster({
       fleet,
       registrar,
       store,
       calls,
       bus,
-      rules: { ...config, effects: config, urls: readUrlRules(config) },
+      rules: { ...config, effects: config, urls: readDeviceUrlRules(config) },
       monotonic: clock.monotonic,
       report: (error, message) => logger.error({ err: error }, message),
     })
@@ -204,10 +203,10 @@ class Doors {
       roster,
       calls,
       store,
-      events: new EventLog(),
+      events: new DeviceEventLog(),
       refused: () => this.#doorLog.list(clock.now()),
-      otaUrl: otaUrl(config, gateway.httpPort),
-      localOnly: isLocalOnly(config),
+      otaUrl: formatOtaUrl(config, gateway.httpPort),
+      localOnly: isLoopbackOnlyListener(config),
       publicUrl: config.publicUrl !== undefined,
     }
   }
@@ -244,11 +243,11 @@ class Doors {
     if (this.#unheard.has(deviceId) || this.#options.config.voice.mode !== 'none') return
     this.#unheard.add(deviceId)
     const device = this.house?.store.slug(deviceId) ?? deviceId
-    this.#options.logger.warn({ device }, `somebody spoke to ${device}, and nobody listens here. ${HOW_TO_GET_A_VOICE}`)
+    this.#options.logger.warn({ device }, `somebody spoke to ${device}, and nobody listens here. ${VOICE_BACKEND_HINT}`)
   }
 
   /** Ends with the fleet. Looks never reject, so nobody need wait for them. */
-  async #follow({ gateway, roster, events }: DevicesRuntime): Promise<void> {
+  async #follow({ gateway, roster, events }: RunningDevices): Promise<void> {
     for await (const event of gateway.fleet.subscribe(this.#closing.signal)) {
       events.add(event)
       if (event.kind === 'unheard') this.#tellOwner(event.device)

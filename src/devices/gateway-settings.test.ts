@@ -6,7 +6,7 @@ import { listenLocally } from '../../test/local-port.ts'
 import { devicesConfigSchema } from '../config/devices.ts'
 import { openUdpAudio } from './session/udp-audio-server.ts'
 import { acceptMqttDevices } from './session/mqtt-server.ts'
-import { explainListenTrouble } from './gateway-settings.ts'
+import { explainDeviceListenFault } from './gateway-settings.ts'
 
 const HOST = '127.0.0.1'
 const config = (ports: { port?: number; mqtt?: { port?: number; udpPort?: number } }) =>
@@ -19,7 +19,7 @@ describe('what an owner is told about a port that cannot be had', () => {
     await once(somebody, 'listening')
     const { port } = somebody.address()
     const error = await failure(openUdpAudio({ host: HOST, port }))
-    expect(explainListenTrouble(error, config({ mqtt: { udpPort: port } }))).toBe(
+    expect(explainDeviceListenFault(error, config({ mqtt: { udpPort: port } }))).toBe(
       `UDP port ${port} belongs to another program. Stop that, or set devices.mqtt.udpPort.`,
     )
     somebody.close()
@@ -30,10 +30,10 @@ describe('what an owner is told about a port that cannot be had', () => {
     const port = await listenLocally(somebody)
     const mqtt = { host: HOST, port, harbour: { attach: () => expect.unreachable() }, udp: undefined }
     const error = await failure(acceptMqttDevices({ ...mqtt, admit: () => Promise.resolve(undefined) }))
-    expect(explainListenTrouble(error, config({ mqtt: { port } }))).toBe(
+    expect(explainDeviceListenFault(error, config({ mqtt: { port } }))).toBe(
       `Port ${port} belongs to another program. Stop that, or set devices.mqtt.port.`,
     )
-    expect(explainListenTrouble(error, config({ port }))).toBe(
+    expect(explainDeviceListenFault(error, config({ port }))).toBe(
       `Port ${port} belongs to another program. Stop that, or set devices.port.`,
     )
     somebody.close()
@@ -41,10 +41,10 @@ describe('what an owner is told about a port that cannot be had', () => {
 
   it('says what the system forbids, and what has no sentence of its own as it is', () => {
     const forbidden = Object.assign(new Error('listen EACCES'), { code: 'EACCES', syscall: 'listen', port: 80 })
-    expect(explainListenTrouble(forbidden, config({ port: 80 }))).toBe(
+    expect(explainDeviceListenFault(forbidden, config({ port: 80 }))).toBe(
       'Port 80 may only be used by root. Set devices.port to one above 1023.',
     )
-    expect(explainListenTrouble(new Error('out of files'), config({}))).toBe(
+    expect(explainDeviceListenFault(new Error('out of files'), config({}))).toBe(
       'Port 7421 of 127.0.0.1 cannot be opened (out of files). Check devices.host and devices.port.',
     )
   })

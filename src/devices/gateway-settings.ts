@@ -2,19 +2,19 @@
  * Gateway settings: the configuration of the devices listener, key by key, in the words of those who work by it.
  */
 import type { DevicesConfig } from '../config/devices.ts'
-import { httpAddress } from '../core/http-address.ts'
+import { formatHttpAddress } from '../core/http-address.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
 import type { DeviceListenersOptions } from './enrol/gateway-server.ts'
-import type { ToolTimes } from './session/tool-time.ts'
-import { DEFAULT_TOOL_TIMES } from './session/tool-time.ts'
+import type { ToolTimeouts } from './session/tool-timeout.ts'
+import { DEFAULT_TOOL_TIMEOUTS } from './session/tool-timeout.ts'
 import type { UrlRule } from './tools/url-rule.ts'
 import { parseUrlRule } from './tools/url-rule.ts'
 
 type GatewaySettings = Omit<DeviceListenersOptions, 'database' | 'log' | 'signingKey'>
 
 /** What the configuration says about the gateway, in the gateway's words. */
-export function readListenerSettings(config: DevicesConfig): GatewaySettings {
+export function readDeviceListenerSettings(config: DevicesConfig): GatewaySettings {
   const { host, port, publicUrl, mqtt, broker, transport, keepAliveSeconds, allowedOrigins, maxConnections } = config
   return {
     host,
@@ -24,7 +24,7 @@ export function readListenerSettings(config: DevicesConfig): GatewaySettings {
     ...(mqtt.enabled ? { mqtt: { port: mqtt.port, udpPort: mqtt.udpPort } } : {}),
     ...(broker === undefined ? {} : { broker: { ...broker, account: broker.account } }),
     fleet: {
-      toolTimes: readToolTimes(config),
+      toolTimes: readToolTimeouts(config),
       settings: {
         withUserTools: config.userTools,
         keepAliveMs: keepAliveSeconds === 0 ? undefined : keepAliveSeconds * 1_000,
@@ -42,23 +42,23 @@ export function readListenerSettings(config: DevicesConfig): GatewaySettings {
 }
 
 /** What is typed into a device; where nothing is configured, as seen from this machine. */
-export function otaUrl({ publicUrl, host, otaPath }: DevicesConfig, port: number): string {
+export function formatOtaUrl({ publicUrl, host, otaPath }: DevicesConfig, port: number): string {
   if (publicUrl !== undefined) return `${publicUrl.replace(/\/$/, '')}${otaPath}`
-  return `${httpAddress(host, port)}${otaPath}`
+  return `${formatHttpAddress(host, port)}${otaPath}`
 }
 
 /** A listener on the loopback, with nobody in front of it, is for virtual devices. */
-export function isLocalOnly({ publicUrl, host }: DevicesConfig): boolean {
+export function isLoopbackOnlyListener({ publicUrl, host }: DevicesConfig): boolean {
   return publicUrl === undefined && isLoopback(host)
 }
 
-export function readToolTimes({ toolSeconds }: DevicesConfig): ToolTimes {
+export function readToolTimeouts({ toolSeconds }: DevicesConfig): ToolTimeouts {
   const byTool = Object.fromEntries(Object.entries(toolSeconds).map(([tool, seconds]) => [tool, seconds * 1_000]))
-  return { ...DEFAULT_TOOL_TIMES, byTool }
+  return { ...DEFAULT_TOOL_TIMEOUTS, byTool }
 }
 
 /** The configuration has checked their form. */
-export function readUrlRules({ urls }: DevicesConfig): readonly UrlRule[] {
+export function readDeviceUrlRules({ urls }: DevicesConfig): readonly UrlRule[] {
   return urls.map((text) => {
     const rule = parseUrlRule(text)
     if (rule === undefined) throw new Error(`devices.urls: ${text} is not an address that can be allowed`)
@@ -67,7 +67,7 @@ export function readUrlRules({ urls }: DevicesConfig): readonly UrlRule[] {
 }
 
 /** Which of the three ports could not be opened, and why. */
-export function explainListenTrouble(error: unknown, { host, port, mqtt }: DevicesConfig): string {
+export function explainDeviceListenFault(error: unknown, { host, port, mqtt }: DevicesConfig): string {
   const failed = systemError(error)
   const listener = { hostKey: 'devices.host', host, protocol: 'tcp' } as const
   // Only the UDP socket is bound without listening.

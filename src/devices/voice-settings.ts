@@ -1,7 +1,7 @@
 /**
  * Voice settings: the configuration of the voice backend, in the words of those who dial it.
  */
-import { expandVariables } from '../config/access-points.ts'
+import { expandUrlVariables } from '../config/access-points.ts'
 import type { DevicesConfig } from '../config/devices.ts'
 import type { VoiceOptions } from './enrol/gateway-server.ts'
 
@@ -40,7 +40,7 @@ export function readVoiceBackend(
 }
 
 function expand(text: string, environment: Environment): string {
-  const expanded = expandVariables(text, environment)
+  const expanded = expandUrlVariables(text, environment)
   if (!expanded.ok) throw new Error(`devices.voice needs the environment variable ${expanded.fault.missing}`)
   return expanded.value
 }

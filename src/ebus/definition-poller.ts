@@ -7,21 +7,27 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
-import type { EbusConnection, BusRequest, BusStatus } from './adapter/bus.ts'
+import type { EbusConnection, BusRequest, BusStatus } from './adapter/ebus-connection.ts'
 import type { HeatingInstallation } from './installation.ts'
-import type { DiscoveryMode, DiscoveryProbe, ProbeOutcome } from './registry/discovery.ts'
+import type { DiscoveryMode, DiscoveryProbe, DiscoveryProbeOutcome } from './registry/discovery.ts'
 import { DeviceDiscovery } from './registry/discovery.ts'
-import { VAILLANT_MANUFACTURER, encodeSerialRequest } from './registry/identity.ts'
-import type { HeatingPlane } from './semantic/planes.ts'
-import { planesAffectedBy } from './semantic/planes.ts'
-import { identityKey } from './semantic/read-key.ts'
+import { VAILLANT_MANUFACTURER_CODE, encodeSerialRequest } from './registry/device-identity.ts'
+import type { HeatingPlaneName } from './semantic/planes.ts'
+import { listAffectedPlanes } from './semantic/planes.ts'
+import { toIdentityReadKey } from './semantic/read-key.ts'
 import type { PlannedRead } from './semantic/read-plan.ts'
-import { cadenceMs, isUnknownRead, nextAskedRead, nextDueRead, planReads } from './semantic/read-plan.ts'
-import type { ReadScheduler } from './semantic/read-scheduler.ts'
+import {
+  computePollIntervalMs,
+  isReadMissing,
+  findNextRequestedRead,
+  findNextDueRead,
+  planReads,
+} from './semantic/read-plan.ts'
+import type { RegisterReadScheduler } from './semantic/read-scheduler.ts'
 
-export interface PollerOptions {
+export interface DefinitionPollerOptions {
   readonly installation: HeatingInstallation
-  readonly scheduler: ReadScheduler
+  readonly scheduler: RegisterReadScheduler
   readonly discovery: DiscoveryMode
   readonly clock: Clock
   readonly logger: Logger
@@ -40,15 +46,15 @@ const SPACING_MS = 10
 const PLAN_MS = 1_000
 
 export class DefinitionPoller {
-  readonly #options: PollerOptions
+  readonly #options: DefinitionPollerOptions
   readonly #discovery: DeviceDiscovery
   #planned: { readonly plan: readonly PlannedRead[]; readonly revision: number; readonly atMs: number } | undefined
   #asksDevices = true
   /** Planes that somebody waits for, and how many do. */
-  readonly #waitedFor = new Map<HeatingPlane, number>()
+  readonly #waitedFor = new Map<HeatingPlaneName, number>()
   #step: PromiseWithResolvers<void> | undefined
 
-  constructor(options: PollerOptions) {
+  constructor(options: DefinitionPollerOptions) {
     this.#options = options
     this.#discovery = new DeviceDiscovery(options.discovery)
   }
@@ -97,8 +103,8 @@ export class DefinitionPoller {
   #nextAsked(): PlannedRead | undefined {
     if (this.#waitedFor.size === 0) return undefined
     const { installation, scheduler } = this.#options
-    return nextAskedRead(this.plan(), installation.shadow, {
-      isAsked: (key) => planesAffectedBy(key).some((plane) => this.#waitedFor.has(plane)),
+    return findNextRequestedRead(this.plan(), installation.shadow, {
+      isAsked: (key) => listAffectedPlanes(key).some((plane) => this.#waitedFor.has(plane)),
       isOpen: (key) => scheduler.isResting(key),
     })
   }
@@ -107,7 +113,7 @@ export class DefinitionPoller {
    * Somebody waits for these planes: what they lack is read ahead of everything else, until `done` says so or the
    * signal does. Resolves at once where waiting is in vain: nobody can be asked, or everything was.
    */
-  async readFirst(planes: readonly HeatingPlane[], done: () => boolean, signal: AbortSignal): Promise<void> {
+  async readFirst(planes: readonly HeatingPlaneName[], done: () => boolean, signal: AbortSignal): Promise<void> {
     for (const plane of planes) this.#waitedFor.set(plane, (this.#waitedFor.get(plane) ?? 0) + 1)
     try {
       while (!signal.aborted && this.#canHope(planes) && !done()) await this.#nextStep(signal)
@@ -121,26 +127,26 @@ export class DefinitionPoller {
   }
 
   /** Whether everything of these planes that people ask for first was read, or cannot be. */
-  hasEssentials(planes: readonly HeatingPlane[]): boolean {
+  hasEssentials(planes: readonly HeatingPlaneName[]): boolean {
     const { installation, scheduler } = this.#options
     return this.plan()
       .filter(
-        ({ key, essential }) => essential === true && planesAffectedBy(key).some((plane) => planes.includes(plane)),
+        ({ key, essential }) => essential === true && listAffectedPlanes(key).some((plane) => planes.includes(plane)),
       )
-      .every(({ key }) => !isUnknownRead(installation.shadow, key) || scheduler.isResting(key))
+      .every(({ key }) => !isReadMissing(installation.shadow, key) || scheduler.isResting(key))
   }
 
   /** Somebody can be asked, and either there is something left to ask about these planes, or somebody is unknown. */
-  #canHope(planes: readonly HeatingPlane[]): boolean {
+  #canHope(planes: readonly HeatingPlaneName[]): boolean {
     const { installation, scheduler } = this.#options
     const { connected, signal, source } = this.#options.status()
     const willSpeak = source === 'admitted' || source === 'listening' || source === 'probing'
     if (!connected || !signal || !willSpeak) return false
     if (!this.#discovery.isThrough(installation.registry)) return true
     const isLeft = ({ key }: PlannedRead): boolean =>
-      isUnknownRead(installation.shadow, key) &&
+      isReadMissing(installation.shadow, key) &&
       !scheduler.isResting(key) &&
-      (installation.topology.regulator === undefined || planesAffectedBy(key).some((plane) => planes.includes(plane)))
+      (installation.topology.regulator === undefined || listAffectedPlanes(key).some((plane) => planes.includes(plane)))
     return this.plan().some(isLeft)
   }
 
@@ -170,7 +176,7 @@ export class DefinitionPoller {
     if (sent === undefined) return false
     this.#discovery.settle(probe, outcomeOf(sent), clock.monotonic())
     if (probe.kind === 'identity' && sent.ok && sent.value.response !== undefined)
-      installation.learn(identityKey(probe.address), sent.value.response, {
+      installation.learn(toIdentityReadKey(probe.address), sent.value.response, {
         atMs: clock.now(),
         nowMs: clock.monotonic(),
         source: 'poll',
@@ -182,10 +188,10 @@ export class DefinitionPoller {
     const { installation, scheduler, clock, afterRead } = this.#options
     const { shadow, pollMs } = installation
     const isOpen = (key: number): boolean => scheduler.isResting(key)
-    const due = this.#nextAsked() ?? nextDueRead(this.plan(), shadow, { pollMs, nowMs: clock.now(), isOpen })
+    const due = this.#nextAsked() ?? findNextDueRead(this.plan(), shadow, { pollMs, nowMs: clock.now(), isOpen })
     if (due === undefined) return false
     // What only the last run knew is no answer, however young it looks.
-    const maxAgeMs = shadow.get(due.key)?.source === 'cache' ? 0 : cadenceMs(due.freshness, pollMs)
+    const maxAgeMs = shadow.get(due.key)?.source === 'cache' ? 0 : computePollIntervalMs(due.freshness, pollMs)
     await scheduler.read(due.key, { maxAgeMs, source: 'poll', deadlineMs: DEADLINE_MS, caller: 'poll', signal })
     afterRead()
     return true
@@ -203,10 +209,10 @@ async function rest(ms: number, signal: AbortSignal): Promise<void> {
 function requestOf(probe: DiscoveryProbe): BusRequest {
   const { address: target } = probe
   if (probe.kind === 'identity') return { target, primary: 0x07, secondary: 0x04, data: new Uint8Array() }
-  return { target, primary: VAILLANT_MANUFACTURER, secondary: 0x09, data: encodeSerialRequest(probe.chunk) }
+  return { target, primary: VAILLANT_MANUFACTURER_CODE, secondary: 0x09, data: encodeSerialRequest(probe.chunk) }
 }
 
-function outcomeOf(sent: Awaited<ReturnType<EbusConnection['send']>>): ProbeOutcome {
+function outcomeOf(sent: Awaited<ReturnType<EbusConnection['send']>>): DiscoveryProbeOutcome {
   if (sent.ok || sent.fault.kind === 'refused') return 'answered'
   return sent.fault.kind === 'no-answer' ? 'absent' : 'unclear'
 }

@@ -13,34 +13,34 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
-import { thrownMessage } from '../core/thrown.ts'
-import type { BusStatus } from './adapter/bus.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
+import type { BusStatus } from './adapter/ebus-connection.ts'
 import { openEbus } from './adapter/bus-client.ts'
-import { parseAdapterEndpoint } from './adapter/endpoint.ts'
+import { parseAdapterEndpoint } from './adapter/adapter-endpoint.ts'
 import { BusDefinitions } from './definitions/bus-definitions.ts'
 import { DEFINITION_LANGUAGE, openCatalog } from './definitions/definition-catalog-store.ts'
-import { fileFaultText } from './definitions/definition-error.ts'
-import { disagreementText } from './definitions/disagreement.ts'
+import { formatDefinitionFileFault } from './definitions/definition-error.ts'
+import { formatDisagreement } from './definitions/register-disagreement.ts'
 import { SharedPort } from './adapter/shared-port-server.ts'
-import { adviseOnBus } from './advice.ts'
-import { HeatingBus } from './heating-bus-client.ts'
-import type { FeatureFlags } from './observe/status.ts'
-import { DEFAULT_WARM_UP_THRESHOLDS } from './observe/warm-up.ts'
+import { adviseOnBusStatus } from './bus-advice.ts'
+import { HeatingBusClient } from './heating-bus-client.ts'
+import type { ObservationFeatureFlags } from './observe/bus-status.ts'
+import { DEFAULT_WARM_UP_THRESHOLDS } from './observe/passive-warm-up.ts'
 import { createEbusBusTools, createWatchTools } from './tools/bus-tools.ts'
 import { createConfigTools } from './tools/config-tools.ts'
-import type { DefinitionsOrigin, EbusTools } from './tools/ebus-tools.ts'
+import type { DefinitionLoadState, EbusToolContext } from './tools/ebus-tools.ts'
 import { createMessageTools } from './tools/message-tools.ts'
-import { OLD_NAMES } from './tools/old-names.ts'
+import { LEGACY_EBUS_TOOLS } from './tools/legacy-tools.ts'
 import { createPlaneTools } from './tools/plane-tools.ts'
 import { createRegistryTools } from './tools/registry-tools.ts'
-import { changedUris, createEbusResources } from './tools/resources.ts'
+import { listChangedResourceUris, createEbusResources } from './tools/resources.ts'
 import { createRpcTools } from './tools/rpc-tools.ts'
 import { createScheduleTools } from './tools/schedule-tools.ts'
 import { createSettingTools } from './tools/setting-tools.ts'
 import { SNAPSHOT_LIMITS, EbusSnapshots } from './tools/snapshots.ts'
 import { createSnapshotTools } from './tools/snapshot-tools.ts'
 import { createVaillantTools } from './tools/vaillant-tools.ts'
-import { createValueStore } from './values-store.ts'
+import { createRegisterValueStore } from './register-value-store.ts'
 
 export interface EbusOptions {
   readonly config: EbusConfig
@@ -65,7 +65,7 @@ export function createEbus(options: EbusOptions): Service {
   const snapshots = new EbusSnapshots({ ...SNAPSHOT_LIMITS, ttlMs: config.snapshotSeconds * MS_PER_SECOND })
   const definitions = definitionsOrigin(config)
   const house = { buses, snapshots, clock, version, definitions }
-  const capabilities = [...allCapabilities(house, config), ...OLD_NAMES]
+  const capabilities = [...allCapabilities(house, config), ...LEGACY_EBUS_TOOLS]
   const ports: SharedPort[] = []
   return {
     name: 'ebus',
@@ -88,17 +88,26 @@ export function createEbus(options: EbusOptions): Service {
       await Promise.all(buses.map((heating) => heating.stop()))
     },
     health: () => healthOf(buses, definitions),
+    examine: async () => {
+      const { examineEbus } = await import('./doctor-client.ts')
+      const heard = buses.map((heating) => {
+        const { id, adapter } = heating
+        const { connected, signal } = heating.status()
+        return { id, adapter, hasSignal: connected && signal, advice: busAdvice(heating) }
+      })
+      return examineEbus(config, { dataRoot: options.dataRoot, heard })
+    },
   }
 }
 
-function definitionsOrigin({ definitions }: EbusConfig): DefinitionsOrigin | undefined {
+function definitionsOrigin({ definitions }: EbusConfig): DefinitionLoadState | undefined {
   if (definitions === undefined) return undefined
   return { source: definitions, state: 'loading', problem: undefined, sha256: undefined }
 }
 
 async function loadDefinitions(
-  origin: DefinitionsOrigin,
-  buses: readonly HeatingBus[],
+  origin: DefinitionLoadState,
+  buses: readonly HeatingBusClient[],
   { clock, logger, dataRoot }: EbusOptions,
 ): Promise<void> {
   try {
@@ -110,7 +119,7 @@ async function loadDefinitions(
     origin.state = 'loaded'
   } catch (error) {
     origin.state = 'failed'
-    origin.problem = thrownMessage(error)
+    origin.problem = readErrorMessage(error)
     logger.error({ definitions: origin.source }, origin.problem)
   }
 }
@@ -118,11 +127,11 @@ async function loadDefinitions(
 type BusConfig = EbusConfig['buses'][number]
 
 /** Throws for an adapter that is none and for a name given twice: the configuration should have refused both. */
-function heatingBus(bus: BusConfig, { config, database, clock, logger, ...options }: EbusOptions): HeatingBus {
+function heatingBus(bus: BusConfig, { config, database, clock, logger, ...options }: EbusOptions): HeatingBusClient {
   const endpoint = parseAdapterEndpoint(bus.adapter)
   if (!endpoint.ok) throw new Error(`ebus: ${bus.adapter} is no adapter; ${endpoint.fault.expected}`)
   if (config.buses.filter(({ id }) => id === bus.id).length > 1) throw new Error(`ebus: two buses are called ${bus.id}`)
-  return new HeatingBus({
+  return new HeatingBusClient({
     id: bus.id,
     adapter: bus.adapter,
     readOnly: bus.readOnly,
@@ -142,9 +151,9 @@ function heatingBus(bus: BusConfig, { config, database, clock, logger, ...option
     },
     clock,
     logger,
-    values: createValueStore(database, bus.id, clock.now),
+    values: createRegisterValueStore(database, bus.id, clock.now),
     announce: (change) => {
-      for (const uri of changedUris(bus.id, change)) options.bus.announceResource(uri)
+      for (const uri of listChangedResourceUris(bus.id, change)) options.bus.announceResource(uri)
     },
   })
 }
@@ -155,7 +164,7 @@ function sourceOf({ readOnly, source }: BusConfig): number | 'auto' {
 }
 
 /** Listening that is off clamps everything that follows from it. */
-function featureFlags({ observe, passiveValues }: EbusConfig): FeatureFlags {
+function featureFlags({ observe, passiveValues }: EbusConfig): ObservationFeatureFlags {
   const state = observe && passiveValues !== 'off'
   return {
     observe_first_enabled: observe,
@@ -166,7 +175,7 @@ function featureFlags({ observe, passiveValues }: EbusConfig): FeatureFlags {
 }
 
 /** Traffic is only offered where somebody listens, and watching where something comes of it. */
-function allCapabilities(house: EbusTools, config: EbusConfig): readonly Capability[] {
+function allCapabilities(house: EbusToolContext, config: EbusConfig): readonly Capability[] {
   const pause = async (ms: number): Promise<void> => pauseFor(ms)
   return [
     ...createPlaneTools(house),
@@ -185,11 +194,16 @@ function allCapabilities(house: EbusTools, config: EbusConfig): readonly Capabil
 }
 
 /** A file that was not read to its end costs what stands behind the bad line, so its owner should know. */
-function definitionAdvice(buses: readonly HeatingBus[], origin: DefinitionsOrigin | undefined): readonly string[] {
+function definitionAdvice(
+  buses: readonly HeatingBusClient[],
+  origin: DefinitionLoadState | undefined,
+): readonly string[] {
   if (origin?.problem !== undefined) return [origin.problem]
-  const faults = new Set(buses.flatMap(({ installation }) => installation.definitions?.faults ?? []).map(fileFaultText))
+  const faults = new Set(
+    buses.flatMap(({ installation }) => installation.definitions?.faults ?? []).map(formatDefinitionFileFault),
+  )
   const disagreements = new Set(
-    buses.flatMap(({ installation }) => [...installation.disagreements.values()].map(disagreementText)),
+    buses.flatMap(({ installation }) => [...installation.disagreements.values()].map(formatDisagreement)),
   )
   return [
     ...[...faults].slice(0, FAULTS_TOLD).map((text) => `A definition file was not read to its end: ${text}.`),
@@ -197,16 +211,10 @@ function definitionAdvice(buses: readonly HeatingBus[], origin: DefinitionsOrigi
   ]
 }
 
-function healthOf(buses: readonly HeatingBus[], origin: DefinitionsOrigin | undefined): ServiceHealth {
+function healthOf(buses: readonly HeatingBusClient[], origin: DefinitionLoadState | undefined): ServiceHealth {
   const looked = buses.map((heating) => {
-    const status = heating.status()
-    const { id, adapter, readOnly, installation } = heating
-    const advice = adviseOnBus(status, {
-      adapter,
-      readOnly,
-      hasRegulator: installation.topology.regulator !== undefined,
-    })
-    return { id, status, readOnly, advice }
+    const { id, readOnly } = heating
+    return { id, status: heating.status(), readOnly, advice: busAdvice(heating) }
   })
   const advice = looked
     .filter((each) => each.advice !== undefined)
@@ -223,6 +231,12 @@ function healthOf(buses: readonly HeatingBus[], origin: DefinitionsOrigin | unde
       bus: Object.fromEntries(looked.map(({ id, status, readOnly }) => [id, busJson(status, readOnly)])),
     },
   }
+}
+
+function busAdvice(heating: HeatingBusClient): string | undefined {
+  const { adapter, readOnly, installation } = heating
+  const hasRegulator = installation.topology.regulator !== undefined
+  return adviseOnBusStatus(heating.status(), { adapter, readOnly, hasRegulator })
 }
 
 function busJson(status: BusStatus, readOnly: boolean): JsonObject {

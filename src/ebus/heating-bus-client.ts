@@ -11,28 +11,28 @@ import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
-import type { EbusConnection, BusFault, BusRequest, BusStatus } from './adapter/bus.ts'
-import type { AdapterInfo } from './adapter/info.ts'
-import type { LastData } from './definitions/bus-definitions.ts'
+import type { EbusConnection, BusFault, BusRequest, BusStatus } from './adapter/ebus-connection.ts'
+import type { AdapterInfo } from './adapter/adapter-info.ts'
+import type { LastMessageData } from './definitions/bus-definitions.ts'
 import type { DefinitionErrorCode } from './definitions/definition-error.ts'
-import { encodeCommands } from './definitions/encode.ts'
+import { encodeCommands } from './definitions/message-encoder.ts'
 import type { MessageDefinition } from './definitions/message-definition.ts'
-import { adviseOnReach } from './advice.ts'
+import { adviseOnBusConnection } from './bus-advice.ts'
 import type { SharedPortHost } from './adapter/shared-port-client.ts'
 import type { InstallationChange } from './installation.ts'
 import { HeatingInstallation } from './installation.ts'
 import type { InstallationOptions } from './installation.ts'
-import type { ObservationState } from './observe/observatory.ts'
+import type { ObservationContext } from './observe/bus-observer.ts'
 import { DefinitionPoller } from './definition-poller.ts'
 import type { DiscoveryMode } from './registry/discovery.ts'
-import type { HeatingPlane } from './semantic/planes.ts'
-import type { ReadKey } from './semantic/read-key.ts'
+import type { HeatingPlaneName } from './semantic/planes.ts'
+import type { RegisterReadKey } from './semantic/read-key.ts'
 import { extractAnswerValue, interpretTelegram, encodeReadRequest } from './semantic/read-key.ts'
 import type { PlannedRead } from './semantic/read-plan.ts'
-import type { ReadFault, ReadOptions, ServedRead } from './semantic/read-scheduler.ts'
-import { ReadScheduler } from './semantic/read-scheduler.ts'
-import { listResidentSettings } from './semantic/settings.ts'
-import type { ValueStore } from './values-store.ts'
+import type { RegisterReadFault, RegisterReadOptions, CompletedRead } from './semantic/read-scheduler.ts'
+import { RegisterReadScheduler } from './semantic/read-scheduler.ts'
+import { listResidentSettings } from './semantic/resident-settings.ts'
+import type { RegisterValueStore } from './register-value-store.ts'
 
 export interface HeatingBusOptions {
   readonly id: string
@@ -46,11 +46,11 @@ export interface HeatingBusOptions {
   readonly clock: Clock
   readonly logger: Logger
   /** What the last run knew, and what this one leaves behind. */
-  readonly values: ValueStore | undefined
+  readonly values: RegisterValueStore | undefined
   readonly announce: (change: InstallationChange | 'settings') => void
 }
 
-export interface BusSendOptions {
+export interface HeatingBusSendOptions {
   readonly deadlineMs: number
   readonly caller: string
   readonly signal?: AbortSignal
@@ -71,20 +71,20 @@ const EVENTS_A_TURN = 8
 const TOOL_READS_KEPT = 256
 const TOOL_READS_MS = 900_000
 
-export class HeatingBus {
+export class HeatingBusClient {
   readonly id: string
   readonly adapter: string
   readonly readOnly: boolean
   readonly installation: HeatingInstallation
   readonly #options: HeatingBusOptions
   #bus: EbusConnection | undefined
-  readonly #scheduler: ReadScheduler
+  readonly #scheduler: RegisterReadScheduler
   readonly #poller: DefinitionPoller
   readonly #stopping = new AbortController()
   /** When tools last read which keys. */
-  readonly #toolReads = new Map<ReadKey, number>()
+  readonly #toolReads = new Map<RegisterReadKey, number>()
   /** As they were announced last. */
-  readonly #shown = new Map<HeatingPlane | 'settings', string>()
+  readonly #shown = new Map<HeatingPlaneName | 'settings', string>()
   #running: Promise<unknown> | undefined
   #turn: Promise<unknown> = Promise.resolve()
   #ticks = 0
@@ -100,7 +100,7 @@ export class HeatingBus {
     this.readOnly = options.readOnly
     this.#options = options
     this.installation = new HeatingInstallation({ ...options.installation, nowMs: clock.monotonic() })
-    this.#scheduler = new ReadScheduler({
+    this.#scheduler = new RegisterReadScheduler({
       shadow: this.installation.shadow,
       fetch: (key, wish) => this.#fetch(key, wish),
       learn: (key, payload, how) => this.#learn(key, payload, how),
@@ -134,7 +134,7 @@ export class HeatingBus {
   }
 
   /** Keys that tools have read lately. */
-  get toolReads(): ReadonlySet<ReadKey> {
+  get toolReads(): ReadonlySet<RegisterReadKey> {
     const sinceMs = this.#options.clock.monotonic() - TOOL_READS_MS
     return new Set([...this.#toolReads].filter(([, atMs]) => atMs >= sinceMs).map(([key]) => key))
   }
@@ -175,9 +175,9 @@ export class HeatingBus {
    * For a tool that is asked for planes: where they have nothing to say, or not what people ask for first, that is read
    * now, ahead of the schedule.
    */
-  async makeReady(planes: readonly HeatingPlane[], signal: AbortSignal): Promise<void> {
+  async makeReady(planes: readonly HeatingPlaneName[], signal: AbortSignal): Promise<void> {
     if (this.readOnly) return
-    const isEmpty = (plane: HeatingPlane): boolean =>
+    const isEmpty = (plane: HeatingPlaneName): boolean =>
       this.installation.plane(plane, this.#options.clock.now()).data === null
     await this.#poller.readFirst(
       planes,
@@ -188,19 +188,26 @@ export class HeatingBus {
   }
 
   /** Messages of definitions that these planes are made of, and of which nothing is known yet. */
-  async #readMapped(planes: readonly HeatingPlane[], signal: AbortSignal): Promise<void> {
+  async #readMapped(planes: readonly HeatingPlaneName[], signal: AbortSignal): Promise<void> {
     const { definitions } = this.installation
-    for (const message of definitions?.unreadMessages(planes) ?? []) {
-      const { connected, signal: hasSignal, source } = this.status()
-      if (signal.aborted || !connected || !hasSignal || source !== 'admitted') return
-      const wish = { deadlineMs: DEFINITION_DEADLINE_MS, caller: 'poll', repeatable: true, signal }
-      const read = await this.readDefined(message, '', wish)
-      if (!read.ok && !signal.aborted) definitions?.giveUp(message)
-    }
+    if (definitions === undefined) return
+    // A message that failed because of the bus is there again in the next round; after a few failures it is given up.
+    for (
+      let unread = definitions.unreadMessages(planes);
+      unread.length > 0;
+      unread = definitions.unreadMessages(planes)
+    )
+      for (const message of unread) {
+        const { connected, signal: hasSignal, source } = this.status()
+        if (signal.aborted || !connected || !hasSignal || source !== 'admitted') return
+        const wish = { deadlineMs: DEFINITION_DEADLINE_MS, caller: 'poll', repeatable: true, signal }
+        const read = await this.readDefined(message, '', wish)
+        if (!read.ok && !signal.aborted) definitions.noteFailedRead(message, isDeviceSilent(read.fault))
+      }
   }
 
   /** For a tool: from what is known if it is fresh enough, else from the bus. */
-  async read(key: ReadKey, options: ReadOptions): Promise<Result<ServedRead, ReadFault>> {
+  async read(key: RegisterReadKey, options: RegisterReadOptions): Promise<Result<CompletedRead, RegisterReadFault>> {
     this.#toolReads.delete(key)
     this.#toolReads.set(key, this.#options.clock.monotonic())
     if (this.#toolReads.size > TOOL_READS_KEPT) this.#toolReads.delete(this.#toolReads.keys().next().value ?? 0)
@@ -208,8 +215,8 @@ export class HeatingBus {
   }
 
   /** A telegram as it is. What it changes is no longer believed from here on. */
-  async send(request: BusRequest, wish: BusSendOptions): Promise<Result<Uint8Array, ReadFault>> {
-    if (this.readOnly) return fail<ReadFault>({ kind: 'listen-only' })
+  async send(request: BusRequest, wish: HeatingBusSendOptions): Promise<Result<Uint8Array, RegisterReadFault>> {
+    if (this.readOnly) return fail<RegisterReadFault>({ kind: 'listen-only' })
     const sent = (await this.#bus?.send(request, wish)) ?? fail<BusFault>({ kind: 'closed', phase: 'queued' })
     const nowMs = this.#options.clock.now()
     // Whether the answer came or not: it may have been carried out.
@@ -232,7 +239,7 @@ export class HeatingBus {
     return mine
   }
 
-  situation(): ObservationState {
+  situation(): ObservationContext {
     const { symbols, address, passive } = this.status()
     return { nowMs: this.#options.clock.monotonic(), symbols, address, passive }
   }
@@ -281,7 +288,7 @@ export class HeatingBus {
     try {
       const wish = { deadlineMs: DEFINITION_DEADLINE_MS, caller: 'poll', repeatable: true }
       const read = await this.readDefined(message, '', wish)
-      if (!read.ok) definitions.giveUp(message)
+      if (!read.ok) definitions.noteFailedRead(message, isDeviceSilent(read.fault))
     } catch (error) {
       this.#options.logger.error({ err: error, bus: this.id }, 'a message could not be polled')
     } finally {
@@ -293,8 +300,8 @@ export class HeatingBus {
   async readDefined(
     message: MessageDefinition,
     values: string,
-    wish: BusSendOptions,
-  ): Promise<Result<LastData, ReadFault | DefinitionErrorCode>> {
+    wish: HeatingBusSendOptions,
+  ): Promise<Result<LastMessageData, RegisterReadFault | DefinitionErrorCode>> {
     const commands = encodeCommands(message, values)
     if (!commands.ok) return commands
     const definitions = this.installation.definitions
@@ -318,7 +325,7 @@ export class HeatingBus {
     this.#away = status.connected && status.signal ? 0 : this.#away + 1
     if (told && this.#away === 0) logger.info({ bus: this.id, adapter }, 'the eBUS is heard again')
     if (this.#away === AWAY_AFTER_TICKS)
-      logger.warn({ bus: this.id, adapter }, adviseOnReach(status, adapter) ?? 'the eBUS is away')
+      logger.warn({ bus: this.id, adapter }, adviseOnBusConnection(status, adapter) ?? 'the eBUS is away')
   }
 
   /** A value that changed need not change what is shown of it: only what looks different is announced. */
@@ -333,7 +340,7 @@ export class HeatingBus {
       this.#announceIfNew('settings', listResidentSettings(this.installation))
   }
 
-  #announceIfNew(change: HeatingPlane | 'settings', data: unknown): void {
+  #announceIfNew(change: HeatingPlaneName | 'settings', data: unknown): void {
     const shown = JSON.stringify(data)
     if (shown === this.#shown.get(change)) return
     this.#shown.set(change, shown)
@@ -341,18 +348,18 @@ export class HeatingBus {
   }
 
   async #fetch(
-    key: ReadKey,
-    { deadlineMs, caller = 'tool', signal }: Pick<ReadOptions, 'deadlineMs' | 'caller' | 'signal'>,
-  ): Promise<Result<Uint8Array, ReadFault>> {
+    key: RegisterReadKey,
+    { deadlineMs, caller = 'tool', signal }: Pick<RegisterReadOptions, 'deadlineMs' | 'caller' | 'signal'>,
+  ): Promise<Result<Uint8Array, RegisterReadFault>> {
     const request = encodeReadRequest(key, this.installation.topology.regulator?.address)
     const wish = { deadlineMs, caller, repeatable: true, ...(signal === undefined ? {} : { signal }) }
     return this.send(request, wish)
   }
 
   #learn(
-    key: ReadKey,
+    key: RegisterReadKey,
     payload: Uint8Array,
-    how: { readonly source: ReadOptions['source']; readonly askedAt: number },
+    how: { readonly source: RegisterReadOptions['source']; readonly askedAt: number },
   ): boolean {
     const { clock } = this.#options
     return this.installation.learn(key, extractAnswerValue(key, payload), {
@@ -385,6 +392,11 @@ const NOT_OPEN: BusStatus = {
   symbols: 0,
   reconnects: 0,
   initiators: [],
+}
+
+/** The device was asked and refused or kept silent, or its message cannot be asked for at all. */
+function isDeviceSilent(fault: RegisterReadFault | DefinitionErrorCode): boolean {
+  return typeof fault === 'string' || fault.kind === 'no-answer' || fault.kind === 'refused'
 }
 
 /** Withdrawn by whoever asked, or because the bus closes: nothing that happened to the bus. */

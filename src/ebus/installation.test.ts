@@ -5,24 +5,31 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { ALL_ALLOWED, listeningInstallation } from '../../test/listening-installation.ts'
 import { vectorRows } from '../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../test/shared-data.ts'
-import type { BusEvent } from './adapter/bus.ts'
+import type { BusEvent } from './adapter/ebus-connection.ts'
 import type { HeatingInstallation } from './installation.ts'
-import { ENERGY_METER, ENERGY_USE, encodeDaySelector } from './semantic/energy-selector.ts'
+import { ENERGY_METER_CODES, ENERGY_USE_CODES, encodeDaySelector } from './semantic/energy-selector.ts'
 import { isReadingStale } from './semantic/plane-reader.ts'
-import type { HeatingPlane } from './semantic/planes.ts'
-import { CLOCK_KEY, boilerKey, energyKey, errorsKey, registerKey, timerKey } from './semantic/read-key.ts'
+import type { HeatingPlaneName } from './semantic/planes.ts'
+import {
+  CLOCK_READ_KEY,
+  toBoilerReadKey,
+  toEnergyReadKey,
+  toErrorsReadKey,
+  toRegisterReadKey,
+  toTimerReadKey,
+} from './semantic/read-key.ts'
 import { planReads } from './semantic/read-plan.ts'
 import {
   CIRCUIT_REGISTERS,
   HOT_WATER_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
-  remoteRegisters,
+  createRemoteDeviceRegisters,
 } from './semantic/register-map.ts'
 import type { RegulatorRegister } from './semantic/register.ts'
-import { watchSummaryJson } from './semantic/watch-summary.ts'
-import { decodeExchange } from './wire/exchange.ts'
-import { newBusLine, stepLine } from './wire/line.ts'
+import { toWatchSummaryJson } from './semantic/watch-summary.ts'
+import { decodeExchange } from './wire/telegram-exchange.ts'
+import { newBusLine, stepBusLine } from './wire/bus-line.ts'
 import { SYN } from './wire/symbol.ts'
 
 const AT = Date.UTC(2026, 0, 5, 12)
@@ -70,7 +77,7 @@ const identify = (heating: HeatingInstallation, target: number, id: string): voi
     response: Uint8Array.from([0xb5, ...Buffer.from(id), 0x05, 0x07, 0x17, 0x04]),
   })
 
-const data = (heating: HeatingInstallation, name: HeatingPlane, nowMs = AT): Json => heating.plane(name, nowMs).data
+const data = (heating: HeatingInstallation, name: HeatingPlaneName, nowMs = AT): Json => heating.plane(name, nowMs).data
 
 /** A house with one zone and one circuit, and whatever else is said. */
 function house(...more: readonly (readonly [RegulatorRegister, string, number?])[]): HeatingInstallation {
@@ -111,7 +118,7 @@ describe('boiler', () => {
     const heating = house()
     identify(heating, 0x08, 'BAI00')
     const keys = planReads(heating.topology, heating.shadow, AT).map(({ key }) => key)
-    expect(keys).toEqual(expect.arrayContaining([errorsKey(0x08, [0, 1]), errorsKey(0x08, [0, 2])]))
+    expect(keys).toEqual(expect.arrayContaining([toErrorsReadKey(0x08, [0, 1]), toErrorsReadKey(0x08, [0, 2])]))
   })
 
   it.each([
@@ -129,7 +136,7 @@ describe('boiler', () => {
       })
     if (answer !== undefined) tell('0d0e04', answer)
     const keys = new Set(planReads(heating.topology, heating.shadow, AT).map(({ key }) => key))
-    expect([keys.has(boilerKey(0x08, 0x0e04)), keys.has(boilerKey(0x08, 0xa500))]).toEqual([true, asked])
+    expect([keys.has(toBoilerReadKey(0x08, 0x0e04)), keys.has(toBoilerReadKey(0x08, 0xa500))]).toEqual([true, asked])
     tell('0da500', 'b004')
     const { config } = data(heating, 'boiler_status') as { config: JsonObject }
     expect(config).toMatchObject({ flowset_hc_max_c: 75 })
@@ -233,7 +240,7 @@ describe('zones', () => {
     const heating = house(
       [ZONE_REGISTERS.roomTemperature, 'ffffff7f'],
       [ZONE_REGISTERS.sensorMapping, '0100'],
-      [remoteRegisters(0x09).roomTemperature, '0000a441'],
+      [createRemoteDeviceRegisters(0x09).roomTemperature, '0000a441'],
     )
     expect(zone(heating).state).toMatchObject({ current_temp_c: 20.5 })
     const { fields } = heating.plane('zones', AT)
@@ -308,7 +315,7 @@ describe('hot water', () => {
 describe('circuits', () => {
   const owner = (heating: HeatingInstallation): unknown =>
     (data(heating, 'circuits') as never as readonly { managing_device: unknown }[])[0]?.managing_device
-  const module_ = remoteRegisters(0x0c)
+  const module_ = createRemoteDeviceRegisters(0x0c)
 
   it('belong to the function module only where nothing else is possible', () => {
     const withModule = [
@@ -350,7 +357,7 @@ describe('circuits', () => {
 })
 
 describe('function module', () => {
-  const module_ = remoteRegisters(0x0c)
+  const module_ = createRemoteDeviceRegisters(0x0c)
 
   it.each([
     ['0100', 'INTERPRETED'],
@@ -393,8 +400,12 @@ describe('energy', () => {
     expect(today()).toMatchObject({ today: null, today_meta: { freshness_state: 'unknown', stale: true } })
   })
 
-  const DAY_5 = energyKey(encodeDaySelector(ENERGY_METER.gas, ENERGY_USE.heating, { year: 2026, month: 1, day: 5 }))
-  const DAY_6 = energyKey(encodeDaySelector(ENERGY_METER.gas, ENERGY_USE.heating, { year: 2026, month: 1, day: 6 }))
+  const DAY_5 = toEnergyReadKey(
+    encodeDaySelector(ENERGY_METER_CODES.gas, ENERGY_USE_CODES.heating, { year: 2026, month: 1, day: 5 }),
+  )
+  const DAY_6 = toEnergyReadKey(
+    encodeDaySelector(ENERGY_METER_CODES.gas, ENERGY_USE_CODES.heating, { year: 2026, month: 1, day: 6 }),
+  )
   const climate = (heating: HeatingInstallation, nowMs: number): JsonObject =>
     (data(heating, 'energy_totals', nowMs) as never as { gas: { climate: JsonObject } }).gas.climate
 
@@ -435,7 +446,7 @@ describe('energy', () => {
   it('calls old what the last run knew, inside the data and beside it', () => {
     const heating = installation()
     heating.remember([
-      { key: CLOCK_KEY, payload: fromHex('0000 00 00 12 05 01 01 26'), atMs: AT },
+      { key: CLOCK_READ_KEY, payload: fromHex('0000 00 00 12 05 01 01 26'), atMs: AT },
       { key: DAY_5, payload: fromHex('00007a45'), atMs: AT },
     ])
     expect(climate(heating, AT + 60_000)).toMatchObject({
@@ -450,7 +461,7 @@ describe('energy', () => {
 describe('what is overheard', () => {
   it('counts as read, and what somebody writes is no longer believed', () => {
     const heating = house([ZONE_REGISTERS.daySetpoint, '0000a841'])
-    const key = registerKey(0x15, ZONE_REGISTERS.daySetpoint)
+    const key = toRegisterReadKey(0x15, ZONE_REGISTERS.daySetpoint)
     expect(heating.shadow.get(key)).toMatchObject({ source: 'passive', state: 'present' })
     hear(heating, {
       telegram: { source: 0xf1, target: 0x15, primary: 0xb5, secondary: 0x24, data: fromHex('02010300 2200 0000b041') },
@@ -485,8 +496,10 @@ describe('what is overheard', () => {
       })
     hearTimer('a5ff020000', '00050008002602')
     hearTimer('a60002040001000018002602', '00')
-    expect(heating.shadow.get(registerKey(0x15, HOT_WATER_REGISTERS.target))).toMatchObject({ state: 'invalidated' })
-    expect(heating.shadow.get(timerKey(0x15, [0xa5, 0xff, 2, 0, 0]))).toMatchObject({ state: 'invalidated' })
+    expect(heating.shadow.get(toRegisterReadKey(0x15, HOT_WATER_REGISTERS.target))).toMatchObject({
+      state: 'invalidated',
+    })
+    expect(heating.shadow.get(toTimerReadKey(0x15, [0xa5, 0xff, 2, 0, 0]))).toMatchObject({ state: 'invalidated' })
   })
 
   it('is only recorded when the owner wants no more', () => {
@@ -497,7 +510,7 @@ describe('what is overheard', () => {
     overhear(stateOnly, SYSTEM_REGISTERS.outdoorTemperature, '00002040')
     overhear(stateOnly, SYSTEM_REGISTERS.installerMenuCode, '1100')
     expect([...stateOnly.shadow.entries()].map(({ key }) => key)).toEqual([
-      registerKey(0x15, SYSTEM_REGISTERS.outdoorTemperature),
+      toRegisterReadKey(0x15, SYSTEM_REGISTERS.outdoorTemperature),
     ])
   })
 
@@ -514,7 +527,7 @@ describe('what is overheard', () => {
     const heating = house()
     const plan = planReads(heating.topology, heating.shadow, AT)
     heating.shadow.pin(plan.map(({ key }) => key))
-    const summary = watchSummaryJson({ shadow: heating.shadow, plan, tooling: new Set(), flags: heating.flags })
+    const summary = toWatchSummaryJson({ shadow: heating.shadow, plan, tooling: new Set(), flags: heating.flags })
     expect(summary).toMatchObject({
       inventory: {
         total_entries: 6,
@@ -529,7 +542,7 @@ describe('what is overheard', () => {
       activation_counts: { active_keys: plan.length },
       degraded: { active: false, reasons: [] },
     })
-    const off = watchSummaryJson({
+    const off = toWatchSummaryJson({
       shadow: heating.shadow,
       plan,
       tooling: new Set(),
@@ -580,7 +593,7 @@ describe('a recorded morning', () => {
     const line = newBusLine()
     let heard = 0
     for (const symbol of [SYN, ...wires.flatMap((wire) => [...wire, SYN])]) {
-      const event = stepLine(line, symbol)
+      const event = stepBusLine(line, symbol)
       if (event === undefined) continue
       heating.hear(
         { ...event, own: false, atMs: AT },

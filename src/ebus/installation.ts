@@ -9,40 +9,40 @@
  * Pure, but for the installation it is given.
  */
 import { toHex } from '../core/bytes.ts'
-import type { BusEvent } from './adapter/bus.ts'
-import type { BusDefinitions, RememberedMessage } from './definitions/bus-definitions.ts'
-import type { RegisterDisagreement } from './definitions/disagreement.ts'
-import { decodeFirstNumber, findDisagreements } from './definitions/disagreement.ts'
-import type { ClassifiedObservation } from './observe/dedup.ts'
+import type { BusEvent } from './adapter/ebus-connection.ts'
+import type { BusDefinitions, StoredMessageData } from './definitions/bus-definitions.ts'
+import type { RegisterDisagreement } from './definitions/register-disagreement.ts'
+import { decodeFirstNumericField, findDisagreements } from './definitions/register-disagreement.ts'
+import type { ClassifiedObservation } from './observe/observation-deduplicator.ts'
 import { observeExchange } from './observe/observation.ts'
-import { BusObservatory } from './observe/observatory.ts'
-import type { ObservationState } from './observe/observatory.ts'
-import { SpecimenBook } from './observe/specimen.ts'
-import type { FeatureFlags } from './observe/status.ts'
-import type { WarmUpThresholds } from './observe/warm-up.ts'
+import { BusObserver } from './observe/bus-observer.ts'
+import type { ObservationContext } from './observe/bus-observer.ts'
+import { SpecimenCollection } from './observe/telegram-specimen.ts'
+import type { ObservationFeatureFlags } from './observe/bus-status.ts'
+import type { WarmUpThresholds } from './observe/passive-warm-up.ts'
 import { BusDeviceRegistry } from './registry/device-registry.ts'
-import { findProduct } from './registry/product.ts'
+import { findHeatingProduct } from './registry/heating-product.ts'
 import type { DecodedTelegram } from './semantic/decoded-field.ts'
 import type { TelegramContext } from './semantic/decoded-telegram.ts'
 import { decodeTelegram, isKnownTelegram } from './semantic/decoded-telegram.ts'
-import { addMappedValues } from './semantic/mapped-plane.ts'
+import { addMappedValuesToPlane } from './semantic/mapped-plane.ts'
 import type { SemanticPlane } from './semantic/plane-reader.ts'
-import type { HeatingPlane } from './semantic/planes.ts'
-import { planesAffectedBy, projectPlane } from './semantic/planes.ts'
-import type { ReadKey } from './semantic/read-key.ts'
+import type { HeatingPlaneName } from './semantic/planes.ts'
+import { listAffectedPlanes, buildHeatingPlane } from './semantic/planes.ts'
+import type { RegisterReadKey } from './semantic/read-key.ts'
 import {
-  READ_KEY_KIND,
-  readKeyAddress,
-  readKeyBytes,
-  readKeyKind,
+  READ_KEY_KINDS,
+  decodeReadKeyAddress,
+  decodeReadKeyBytes,
+  decodeReadKeyKind,
   interpretTelegram,
   encodeReadRequest,
 } from './semantic/read-key.ts'
 import { findRegister, HOT_WATER_REGISTERS, ZONE_REGISTERS } from './semantic/register-map.ts'
-import type { ValueSource } from './semantic/shadow.ts'
-import { RegisterShadow } from './semantic/shadow.ts'
-import type { StartupState, StartupStream } from './semantic/startup.ts'
-import { newStartup, noteCacheLoaded, noteLiveStream, advanceStartup } from './semantic/startup.ts'
+import type { ValueSource } from './semantic/register-shadow.ts'
+import { RegisterShadow } from './semantic/register-shadow.ts'
+import type { StartupState, StartupPlaneName } from './semantic/semantic-startup.ts'
+import { newStartup, markCacheLoaded, markPlaneLive, advanceStartup } from './semantic/semantic-startup.ts'
 import { HeatingTopology } from './semantic/topology.ts'
 import type { TelegramExchange } from './wire/telegram.ts'
 
@@ -52,37 +52,37 @@ export interface InstallationOptions {
   readonly pollMs: number
   readonly listens: boolean
   readonly thresholds: WarmUpThresholds
-  readonly flags: FeatureFlags
+  readonly flags: ObservationFeatureFlags
   /** Addresses that the owner knows of. */
   readonly seeds: readonly number[]
 }
 
 /** What may look different now: a plane, the devices, the state of the bus, or what was said on it. */
-export type InstallationChange = HeatingPlane | 'devices' | 'bus' | 'messages'
+export type InstallationChange = HeatingPlaneName | 'devices' | 'bus' | 'messages'
 
 export class HeatingInstallation {
-  readonly observatory: BusObservatory
+  readonly observatory: BusObserver
   readonly registry = new BusDeviceRegistry()
   readonly shadow = new RegisterShadow()
   readonly topology: HeatingTopology
-  readonly specimens = new SpecimenBook()
-  readonly flags: FeatureFlags
+  readonly specimens = new SpecimenCollection()
+  readonly flags: ObservationFeatureFlags
   readonly pollMs: number
   /** There once the owner's definition files are read, where there are any. */
   #definitions: BusDefinitions | undefined
-  #remembered: readonly RememberedMessage[] = []
+  #remembered: readonly StoredMessageData[] = []
   /** What is known about the devices at these addresses, as long as nothing new is known about any. */
   readonly #asked = new Map<number, TelegramContext>()
   #askedRevision = -1
   #messagesTold = 0
-  #compared: { readonly stand: string; readonly found: ReadonlyMap<ReadKey, RegisterDisagreement> } | undefined
+  #compared: { readonly stand: string; readonly found: ReadonlyMap<RegisterReadKey, RegisterDisagreement> } | undefined
   #startup: StartupState
   readonly #changes = new Set<InstallationChange>()
   /** What `planesOf` said about values that changed; the same few lists again and again. */
-  readonly #planes = new Set<readonly HeatingPlane[]>()
+  readonly #planes = new Set<readonly HeatingPlaneName[]>()
 
   constructor({ nowMs, pollMs, listens, thresholds, flags, seeds }: InstallationOptions) {
-    this.observatory = new BusObservatory({ nowMs, listens, thresholds })
+    this.observatory = new BusObserver({ nowMs, listens, thresholds })
     this.topology = new HeatingTopology(this.registry)
     this.flags = flags
     this.pollMs = pollMs
@@ -107,13 +107,13 @@ export class HeatingInstallation {
     this.#changes.add('devices')
   }
 
-  hear(event: BusEvent, situation: ObservationState): void {
+  hear(event: BusEvent, situation: ObservationContext): void {
     const classified = this.observatory.hear(event, situation)
     if (classified.length > 0) this.#takeIn(classified, situation)
     if (event.kind !== 'exchange' && event.kind !== 'broken') this.#changes.add('bus')
   }
 
-  tick(situation: ObservationState, atMs: number): void {
+  tick(situation: ObservationContext, atMs: number): void {
     const before = this.observatory.warmUp.state
     this.#takeIn(this.observatory.tick(situation, atMs), situation)
     this.#startup = advanceStartup(this.#startup, situation.nowMs)
@@ -126,7 +126,7 @@ export class HeatingInstallation {
 
   /** A value that somebody read, for us or for themselves; whether it is what is known now. */
   learn(
-    key: ReadKey,
+    key: RegisterReadKey,
     payload: Uint8Array,
     how: { readonly atMs: number; readonly nowMs: number; readonly source: ValueSource; readonly askedAt?: number },
   ): boolean {
@@ -134,40 +134,42 @@ export class HeatingInstallation {
     if (verdict !== 'changed' && verdict !== 'same') return false
     this.topology.learn(key, payload, how.nowMs)
     if (how.source !== 'cache') this.#noteLive(key)
-    if (verdict === 'changed') this.#planes.add(planesAffectedBy(key))
+    if (verdict === 'changed') this.#planes.add(listAffectedPlanes(key))
     return true
   }
 
   /** What is known about these is no longer true. */
-  invalidate(keys: readonly ReadKey[]): void {
+  invalidate(keys: readonly RegisterReadKey[]): void {
     for (const key of keys) this.shadow.invalidate(key)
   }
 
   /** What an earlier run knew, before anything is heard. */
-  remember(values: Iterable<{ readonly key: ReadKey; readonly payload: Uint8Array; readonly atMs: number }>): void {
+  remember(
+    values: Iterable<{ readonly key: RegisterReadKey; readonly payload: Uint8Array; readonly atMs: number }>,
+  ): void {
     let some = false
     // Devices first: what registers mean depends on whose they are.
     const known = [...values].toSorted((left, right) => Number(isIdentity(right.key)) - Number(isIdentity(left.key)))
     for (const { key, payload, atMs } of known) {
-      if (isIdentity(key)) this.registry.remember(readKeyAddress(key), payload)
+      if (isIdentity(key)) this.registry.remember(decodeReadKeyAddress(key), payload)
       this.learn(key, payload, { atMs, nowMs: 0, source: 'cache' })
       some = true
     }
-    if (some) this.#startup = noteCacheLoaded(this.#startup)
+    if (some) this.#startup = markCacheLoaded(this.#startup)
   }
 
   /** The same of messages by definition, which wait for their definitions. */
-  rememberMessages(messages: Iterable<RememberedMessage>): void {
+  rememberMessages(messages: Iterable<StoredMessageData>): void {
     if (this.#definitions === undefined) this.#remembered = [...messages]
     else this.#definitions.remember(messages)
   }
 
-  plane(name: HeatingPlane, nowMs: number): SemanticPlane {
-    const plane = projectPlane(name, this, nowMs)
+  plane(name: HeatingPlaneName, nowMs: number): SemanticPlane {
+    const plane = buildHeatingPlane(name, this, nowMs)
     const definitions = this.#definitions
     return definitions === undefined
       ? plane
-      : addMappedValues(name, plane, (field) => definitions.mappedValue(field), nowMs)
+      : addMappedValuesToPlane(name, plane, (field) => definitions.mappedValue(field), nowMs)
   }
 
   /** What a telegram says, by what is known now about the device it went to; `undefined` if nobody knows. */
@@ -176,7 +178,7 @@ export class HeatingInstallation {
   }
 
   /** Where the owner's definitions and our register map read the same bytes differently. */
-  get disagreements(): ReadonlyMap<ReadKey, RegisterDisagreement> {
+  get disagreements(): ReadonlyMap<RegisterReadKey, RegisterDisagreement> {
     const definitions = this.#definitions
     if (definitions === undefined) return NO_DISAGREEMENTS
     const stand = `${definitions.messages.length}/${this.topology.revision}`
@@ -191,14 +193,14 @@ export class HeatingInstallation {
   }
 
   /** The value by definition, where that is not what our own tables would say. */
-  definedReading(key: ReadKey, payload: Uint8Array): number | undefined {
+  definedReading(key: RegisterReadKey, payload: Uint8Array): number | undefined {
     const disagreement = this.disagreements.get(key)
     if (disagreement === undefined) return undefined
-    return decodeFirstNumber(disagreement.message, encodeReadRequest(key, undefined).data, payload)
+    return decodeFirstNumericField(disagreement.message, encodeReadRequest(key, undefined).data, payload)
   }
 
   /** Which message a value was read with: by definition where there is one, else as service and bytes. */
-  messageName(key: ReadKey): string | undefined {
+  messageName(key: RegisterReadKey): string | undefined {
     const telegram = { ...encodeReadRequest(key, this.topology.regulator?.address), source: 0x00 }
     const exchange = { telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 }
     const message = this.#definitions?.find(exchange)
@@ -223,7 +225,7 @@ export class HeatingInstallation {
     return changes
   }
 
-  #takeIn(classified: readonly ClassifiedObservation[], { nowMs, address }: ObservationState): void {
+  #takeIn(classified: readonly ClassifiedObservation[], { nowMs, address }: ObservationContext): void {
     for (const { event, disposition } of classified) {
       const own = disposition === 'own'
       const revision = this.registry.revision
@@ -254,7 +256,7 @@ export class HeatingInstallation {
     }
     const known = this.#asked.get(address)
     if (known !== undefined) return known
-    const { registers, extended } = findProduct(this.registry.slot(address)?.identity)
+    const { registers, extended } = findHeatingProduct(this.registry.slot(address)?.identity)
     const asked = { registers, extended: extended || this.topology.regulator?.address === address }
     this.#asked.set(address, asked)
     return asked
@@ -273,38 +275,38 @@ export class HeatingInstallation {
     this.learn(meaning.key, meaning.payload, { atMs, nowMs, source })
   }
 
-  #mayApply(key: ReadKey): boolean {
+  #mayApply(key: RegisterReadKey): boolean {
     const { passive_state_direct_apply: state, passive_config_direct_apply: config } = this.flags
     if (state === config) return state
-    if (readKeyKind(key) !== READ_KEY_KIND.register) return state
-    const [opcode, group, , high, low] = readKeyBytes(key)
+    if (decodeReadKeyKind(key) !== READ_KEY_KINDS.register) return state
+    const [opcode, group, , high, low] = decodeReadKeyBytes(key)
     const freshness = findRegister(opcode, group, high * 256 + low)?.freshness
     return freshness === 'config' || freshness === 'discovery' ? config : state
   }
 
-  #noteLive(key: ReadKey): void {
-    if (this.#startup.phase === 'LIVE_READY' || readKeyKind(key) !== READ_KEY_KIND.register) return
-    const [opcode, group] = readKeyBytes(key)
+  #noteLive(key: RegisterReadKey): void {
+    if (this.#startup.phase === 'LIVE_READY' || decodeReadKeyKind(key) !== READ_KEY_KINDS.register) return
+    const [opcode, group] = decodeReadKeyBytes(key)
     if (opcode !== 0x02) return
-    const stream: StartupStream | undefined =
+    const stream: StartupPlaneName | undefined =
       group === ZONE_REGISTERS.index.group ? 'zones' : group === HOT_WATER_REGISTERS.current.group ? 'dhw' : undefined
     if (stream === undefined) return
-    const published: StartupStream[] = [
+    const published: StartupPlaneName[] = [
       ...(this.topology.zones().length > 0 ? (['zones'] as const) : []),
       ...(this.#knowsHotWater() ? (['dhw'] as const) : []),
     ]
-    this.#startup = noteLiveStream(this.#startup, stream, published)
+    this.#startup = markPlaneLive(this.#startup, stream, published)
   }
 
   #knowsHotWater(): boolean {
-    return projectPlane('dhw', this, 0).data !== null
+    return buildHeatingPlane('dhw', this, 0).data !== null
   }
 }
 
-function isIdentity(key: ReadKey): boolean {
-  return readKeyKind(key) === READ_KEY_KIND.identity
+function isIdentity(key: RegisterReadKey): boolean {
+  return decodeReadKeyKind(key) === READ_KEY_KINDS.identity
 }
 
 const NO_CHANGES: ReadonlySet<InstallationChange> = new Set()
-const NO_DISAGREEMENTS: ReadonlyMap<ReadKey, RegisterDisagreement> = new Map()
-const NO_PLANES: ReadonlySet<HeatingPlane> = new Set()
+const NO_DISAGREEMENTS: ReadonlyMap<RegisterReadKey, RegisterDisagreement> = new Map()
+const NO_PLANES: ReadonlySet<HeatingPlaneName> = new Set()

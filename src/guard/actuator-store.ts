@@ -10,40 +10,40 @@
  * future counts as now.
  */
 import { readEntryTime, readEntryText, readEntryTexts } from '../ledger/entry.ts'
-import type { ApplyEntry } from '../ledger/projection.ts'
+import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
-import { refuseAdmin } from './principal-state.ts'
-import { DAY_HOURS, HOUR_MS, joinActs } from './limits.ts'
+import { explainAdminEntryRefusal } from './principal-state.ts'
+import { HOURS_PER_DAY, MS_PER_HOUR, toHourlyActCounts } from './limits.ts'
 import type { Clock } from '../core/clock.ts'
 import type { ActuatorUsage } from './limits.ts'
-import type { Transaction, TransactionRunner } from './transaction-store.ts'
+import type { GuardTransaction, GuardTransactionRunner } from './guard-transaction-store.ts'
 import type { Caller } from '../bus/call.ts'
-import { callerKey } from '../bus/caller.ts'
+import { toCallerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { refuseAdministration, refuseStop } from './authority.ts'
-import { redactText } from './secrets.ts'
-import { readEntryWords } from '../ledger/state-log.ts'
-import type { ProjectionLog } from '../ledger/state-log.ts'
+import { explainAdministrationRefusal, explainStopRefusal } from './caller-authority.ts'
+import { redactText } from './secret-detection.ts'
+import { readEntryBodyFields } from '../ledger/projection-log.ts'
+import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 
-/** All changes of an hour are dated with its last one: at most an hour too strict. */
-export interface HourlyActuatorUsage {
+/** All changes of an hour are dated with the last of them: the limit is at most an hour too strict. */
+export interface ActuatorUsageOfHour {
   readonly hour: number
   readonly acts: number
   readonly lastAtMs: number
 }
 
-export interface EngagedStop {
+export interface EngagedEmergencyStop {
   readonly by: string
   readonly engagedAtMs: number
   readonly seq: number
 }
 
-/** There is one stop. */
-export const EMERGENCY_STOP_KEY = 'stop'
+/** There is only one emergency stop. */
+export const EMERGENCY_STOP_STATE_KEY = 'stop'
 
-export const actuatorEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const actuatorEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'actuator.used': (state, entry) => {
     const target = readEntryText(entry, 'target')
     if (target === undefined) return 'it names no device'
@@ -66,34 +66,37 @@ export const actuatorEntryHandlers: Readonly<Record<string, ApplyEntry<GuardStat
   'stop.engaged': (state, entry) => {
     const by = readEntryText(entry, 'by')
     if (by === undefined) return 'it does not say who stopped everything'
-    if (state.stop.has(EMERGENCY_STOP_KEY)) return 'everything was stopped before'
-    state.stop.set(EMERGENCY_STOP_KEY, { by, engagedAtMs: readEntryTime(entry), seq: entry.seq })
+    if (state.stop.has(EMERGENCY_STOP_STATE_KEY)) return 'everything was stopped before'
+    state.stop.set(EMERGENCY_STOP_STATE_KEY, { by, engagedAtMs: readEntryTime(entry), seq: entry.seq })
     return undefined
   },
 
   'stop.released': (state, entry) => {
-    if (!state.stop.has(EMERGENCY_STOP_KEY)) return 'nothing was stopped'
-    const unlawful = refuseAdmin(state, entry)
+    if (!state.stop.has(EMERGENCY_STOP_STATE_KEY)) return 'nothing was stopped'
+    const unlawful = explainAdminEntryRefusal(state, entry)
     if (unlawful !== undefined) return unlawful
-    state.stop.delete(EMERGENCY_STOP_KEY)
+    state.stop.delete(EMERGENCY_STOP_STATE_KEY)
     return undefined
   },
 }
 
 function countUse({ actuators }: GuardState, target: string, atMs: number): void {
   const hours = actuators.get(target) ?? []
-  // Last, so that those which were not changed for a day are found first.
+  // Added last, so that actuators which were not changed for a day come first.
   actuators.delete(target)
-  actuators.dropLapsed((used) => listCountedHours(used, atMs).length === 0)
-  actuators.set(target, added(listCountedHours(hours, atMs), 1, atMs))
+  actuators.dropLapsed((used) => listHoursOfLastDay(used, atMs).length === 0)
+  actuators.set(target, added(listHoursOfLastDay(hours, atMs), 1, atMs))
 }
 
-/** Those hours of which something still counts towards the day. */
-export function listCountedHours(hours: readonly HourlyActuatorUsage[], atMs: number): readonly HourlyActuatorUsage[] {
-  return hours.filter(({ hour }) => hour >= hourOf(atMs) - DAY_HOURS - 1)
+/** The hours that still count towards the daily limit. */
+export function listHoursOfLastDay(
+  hours: readonly ActuatorUsageOfHour[],
+  atMs: number,
+): readonly ActuatorUsageOfHour[] {
+  return hours.filter(({ hour }) => hour >= hourOf(atMs) - HOURS_PER_DAY - 1)
 }
 
-function added(hours: readonly HourlyActuatorUsage[], acts: number, atMs: number): readonly HourlyActuatorUsage[] {
+function added(hours: readonly ActuatorUsageOfHour[], acts: number, atMs: number): readonly ActuatorUsageOfHour[] {
   const hour = hourOf(atMs)
   const before = hours.find((each) => each.hour === hour)
   const now = {
@@ -105,32 +108,32 @@ function added(hours: readonly HourlyActuatorUsage[], acts: number, atMs: number
 }
 
 function hourOf(wallMs: number): number {
-  return Math.floor(wallMs / HOUR_MS)
+  return Math.floor(wallMs / MS_PER_HOUR)
 }
 
 export interface ActuatorStore {
-  /** What earlier processes did to each device, on this one's monotonic clock. */
+  /** The changes that earlier processes made to each device, converted to this process's monotonic clock. */
   readonly remembered: () => ReadonlyMap<string, ActuatorUsage>
-  readonly countIn: (transaction: Transaction, targets: readonly string[]) => void
-  /** Before the first call: what is dated in the future is dated now, or it would never lapse. */
-  readonly recoverIn: (transaction: Transaction) => void
+  readonly countIn: (transaction: GuardTransaction, targets: readonly string[]) => void
+  /** Before the first call: entries that are dated in the future are dated now, or they would never lapse. */
+  readonly recoverIn: (transaction: GuardTransaction) => void
 }
 
 /** Names of at most 512 characters each, in an entry of at most 64 KB. */
 const MAX_PER_ENTRY = 60
 
-export function createActuators({ actuators }: GuardState, clock: Clock): ActuatorStore {
+export function createActuatorStore({ actuators }: GuardState, clock: Clock): ActuatorStore {
   return {
     remembered: () => {
       const used = new Map<string, ActuatorUsage>()
       for (const [target, all] of actuators.entries()) {
-        const hours = listCountedHours(all, clock.now())
+        const hours = listHoursOfLastDay(all, clock.now())
         if (hours.length === 0) continue
         const acts = hours.map(({ acts: count, lastAtMs }): [number, number] => [
           clock.monotonic() - Math.max(0, clock.now() - lastAtMs),
           count,
         ])
-        used.set(target, { lastMs: Math.max(...acts.map(([atMs]) => atMs)), day: joinActs(acts) })
+        used.set(target, { lastMs: Math.max(...acts.map(([atMs]) => atMs)), day: toHourlyActCounts(acts) })
       }
       return used
     },
@@ -147,8 +150,8 @@ export function createActuators({ actuators }: GuardState, clock: Clock): Actuat
   }
 }
 
-// Stop store: the emergency stop. Anyone who may act or approve can pull it; it holds through restarts, and only an
-// admin releases it.
+// Emergency stop: anyone who may act or approve can engage it; it stays engaged through restarts, and only an admin
+// releases it.
 
 interface StopState {
   readonly by: string
@@ -167,13 +170,13 @@ const MAX_REASON = 500
 
 export function createEmergencyStop(options: {
   readonly state: GuardState
-  readonly log: Pick<ProjectionLog, 'body'>
-  readonly transact: TransactionRunner
+  readonly log: Pick<ProjectionLogWriter, 'body'>
+  readonly transact: GuardTransactionRunner
   readonly nowMs: () => number
 }): EmergencyStop {
   const { state: guard, log, transact, nowMs } = options
   let stopped = engagedIn(guard, log)
-  /** What the log says counts: a stop and a release may share one group. */
+  /** The log decides: a stop and a release may be in one group. */
   const follow = (): void => {
     stopped = engagedIn(guard, log)
   }
@@ -181,27 +184,27 @@ export function createEmergencyStop(options: {
   return {
     state: () => stopped,
     engage: async (by, reason) => {
-      const flaw = refuseStop(by)
+      const flaw = explainStopRefusal(by)
       if (flaw !== undefined) return fail(flaw)
       const state: StopState = {
-        by: callerKey(by),
+        by: toCallerKey(by),
         reason: redactText(reason.slice(0, MAX_REASON)).toWellFormed() || 'no reason given',
         engagedAtMs: nowMs(),
       }
-      // At once, not when the disk has it: what comes in meanwhile is refused already.
+      // At once, before it is on the disk: calls that arrive meanwhile are already refused.
       stopped ??= state
       await transact(({ record, afterwards }) => {
-        if (!guard.stop.has(EMERGENCY_STOP_KEY))
+        if (!guard.stop.has(EMERGENCY_STOP_STATE_KEY))
           record({ kind: 'stop.engaged', by: state.by }, { reason: state.reason })
         afterwards(follow)
       })
       return ok(stopped ?? state)
     },
     release: async (by) => {
-      const flaw = refuseAdministration(by)
+      const flaw = explainAdministrationRefusal(by)
       if (flaw !== undefined) return fail(flaw)
       await transact(({ record, afterwards }) => {
-        if (guard.stop.has(EMERGENCY_STOP_KEY)) record({ kind: 'stop.released', by: callerKey(by) })
+        if (guard.stop.has(EMERGENCY_STOP_STATE_KEY)) record({ kind: 'stop.released', by: toCallerKey(by) })
         afterwards(follow)
       })
       return ok(undefined)
@@ -209,10 +212,10 @@ export function createEmergencyStop(options: {
   }
 }
 
-function engagedIn({ stop }: GuardState, log: Pick<ProjectionLog, 'body'>): StopState | undefined {
-  const engaged = stop.get(EMERGENCY_STOP_KEY)
+function engagedIn({ stop }: GuardState, log: Pick<ProjectionLogWriter, 'body'>): StopState | undefined {
+  const engaged = stop.get(EMERGENCY_STOP_STATE_KEY)
   if (engaged === undefined) return undefined
-  const reason = readEntryWords(log, engaged.seq)?.['reason']
+  const reason = readEntryBodyFields(log, engaged.seq)?.['reason']
   const { by, engagedAtMs } = engaged
   return { by, engagedAtMs, reason: typeof reason === 'string' ? reason : 'the reason cannot be read' }
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { actuator, assessedOffer, callOf, GUARD_CONFIG, openHouse, around } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
 import type { Clock } from '../core/clock.ts'
-import { createActuators } from './actuator-store.ts'
+import { createActuatorStore } from './actuator-store.ts'
 import { guardProjection } from './guard-state.ts'
 import { createGuardLimits } from './limits.ts'
 
@@ -21,7 +21,7 @@ function laterVerdict(house: GuardHouse, wallMs: number): string {
   const later = createGuardLimits(
     limits,
     clock.monotonic,
-    createActuators(house.log.projections.state(guardProjection), clock).remembered(),
+    createActuatorStore(house.log.projections.state(guardProjection), clock).remembered(),
   )
   const verdict = later.peek({ caller: undefined, effect: 'writes', target: 'homeseer:ref:101' })
   return verdict.ok ? 'ok' : verdict.reasons.map(({ rule }) => rule).join()
@@ -78,6 +78,6 @@ describe('actuator store', () => {
     using house = openHouse({ limits })
     await change(house)
     house.clock.advance(27 * HOUR_MS)
-    expect(createActuators(house.log.projections.state(guardProjection), house.clock).remembered().size).toBe(0)
+    expect(createActuatorStore(house.log.projections.state(guardProjection), house.clock).remembered().size).toBe(0)
   })
 })

@@ -1,5 +1,5 @@
 /**
- * Approval request: one exact call as it is put to a person. What was said about it before, what the person is shown of it, and
+ * Approval request: one exact call as it is presented to a person: earlier answers to it, what the person is shown, and
  * what the answer will be bound to.
  *
  *   a yes or no to this very call ─▶ counts
@@ -10,61 +10,66 @@
  *
  * Pure: the stores do the work.
  */
-import { callerKey } from '../bus/caller.ts'
-import type { Fault, Reason } from '../core/fault.ts'
+import { toCallerKey } from '../bus/caller.ts'
+import type { Fault, PolicyReason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { Approval, ApproverCallView, ShownCall } from './approval.ts'
-import type { ApprovalStore, VotingTerms } from './approvals-store.ts'
+import type { Approval, UnredactedCallView, CallForApprover } from './approval.ts'
+import type { ApprovalStore, ProposedVotingTerms } from './approvals-store.ts'
 import type { GuardConfig } from './config.ts'
-import { findRequiredQuorum } from './decision.ts'
-import type { AssessedCall } from './decision.ts'
-import type { RoundsStore } from './rounds-store.ts'
-import { offerDefinitionHash, hashLeaves, computePreviewHash, sha256OfJson } from './binding.ts'
-import type { CallBinding, LeafHashes } from './binding.ts'
+import { findRequiredQuorum } from './call-decision.ts'
+import type { AssessedCall } from './call-decision.ts'
+import type { QuorumRoundStore } from './quorum-round-store.ts'
+import {
+  computeOfferDefinitionHash,
+  hashArgumentLeaves,
+  computePreviewHash,
+  computeJsonSha256,
+} from './call-binding.ts'
+import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'
 import type { GrantStore } from './grants-store.ts'
-import type { ApprovalStanding } from './policy.ts'
-import { hideSecrets, redactArguments, redactData } from './redact.ts'
-import { redactText } from './secrets.ts'
-import type { Transaction } from './transaction-store.ts'
+import type { ApprovalStatus } from './policy.ts'
+import { hideSecretsInJson, redactArguments, redactJson } from './redaction.ts'
+import { redactText } from './secret-detection.ts'
+import type { GuardTransaction } from './guard-transaction-store.ts'
 
 export interface ApprovalRequest {
   readonly binding: CallBinding
-  readonly leaves: LeafHashes | undefined
-  readonly standing: ApprovalStanding
-  /** Where a rule asks several. */
-  readonly terms: VotingTerms | undefined
-  /** Why an earlier yes does not help. */
-  readonly notes: readonly Reason[]
+  readonly leaves: ArgumentLeafHashes | undefined
+  readonly standing: ApprovalStatus
+  /** The voting terms, where a rule asks several people. */
+  readonly terms: ProposedVotingTerms | undefined
+  /** Why an earlier yes does not count. */
+  readonly notes: readonly PolicyReason[]
 }
 
-export interface ApprovalRequestParts {
+export interface ApprovalRequestDependencies {
   readonly policyVersion: string
   readonly hashKey: Uint8Array
   readonly approvals: ApprovalStore
   readonly grants: GrantStore
-  readonly rounds: RoundsStore
+  readonly rounds: QuorumRoundStore
   readonly config: GuardConfig
 }
 
 const MAX_LABEL = 300
 
 export function createApprovalRequest(
-  transaction: Transaction,
+  transaction: GuardTransaction,
   { assessed, argsHash }: { readonly assessed: AssessedCall; readonly argsHash: string },
-  parts: ApprovalRequestParts,
+  parts: ApprovalRequestDependencies,
 ): Result<ApprovalRequest, Fault> {
   const { body } = assessed.call
-  const binding = createBinding(assessed, argsHash, parts)
-  const leaves = hashLeaves(parts.hashKey, body)
+  const binding = createCallBinding(assessed, argsHash, parts)
+  const leaves = hashArgumentLeaves(parts.hashKey, body)
   const quorum = findRequiredQuorum(assessed, parts)
   const terms = quorum && parts.rounds.terms(quorum, { ...binding, isRule: true, nowMs: transaction.nowMs })
   if (terms?.ok === false) return terms
   const { standing, notes } = parts.approvals.standingIn(transaction, binding, leaves, terms?.value)
-  // A grant speaks for a person who has not spoken about this very call, and never against one who has.
+  // A grant replaces a person's answer only where nobody has answered this very call; it never overrides an answer.
   const spoken = standing.state === 'approved' || standing.state === 'denied'
-  // Nor does it speak for several.
+  // Nor does it replace a vote of several.
   const isRound = terms !== undefined || (standing.state === 'requested' && parts.approvals.get(standing.id)?.round)
   const grant = spoken || isRound ? undefined : parts.grants.findIn(transaction, { binding, body, leaves })
   return ok({
@@ -76,42 +81,47 @@ export function createApprovalRequest(
   })
 }
 
-/** A call that is made again while its request is open files no second one; what only memory holds of it is renewed. */
-export function fileApprovalRequest(
-  transaction: Transaction,
+/**
+ * A call that is repeated while its request is open creates no second request; only what is held in memory is renewed.
+ */
+export function recordApprovalRequest(
+  transaction: GuardTransaction,
   { assessed, request }: { readonly assessed: AssessedCall; readonly request: ApprovalRequest },
-  { approvals }: ApprovalRequestParts,
+  { approvals }: ApprovalRequestDependencies,
 ): Result<Approval, Fault> {
   const { binding, leaves, standing, terms } = request
   const known = standing.state === 'requested' ? approvals.get(standing.id) : undefined
   const open = toApproverCallView(assessed)
   if (known === undefined)
-    return approvals.requestIn(transaction, { binding, leaves, shown: toShownCall(assessed), open, terms })
+    return approvals.requestIn(transaction, { binding, leaves, shown: toCallForApprover(assessed), open, terms })
   approvals.remindIn(transaction, known.id, open)
   return ok(known)
 }
 
-export function createBinding(
+export function createCallBinding(
   { call, offer, assessment }: AssessedCall,
   argsHash: string,
-  parts: ApprovalRequestParts,
+  parts: ApprovalRequestDependencies,
 ): CallBinding {
   return {
-    principal: callerKey(call.caller),
+    principal: toCallerKey(call.caller),
     tool: offer.name,
     argsHash,
-    definitionHash: offerDefinitionHash(offer),
+    definitionHash: computeOfferDefinitionHash(offer),
     target: assessment.target,
     policyVersion: parts.policyVersion,
-    // Of what the approver sees: what is hidden from records alone was promised as well.
-    promiseHash: computePreviewHash(parts.hashKey, hideSecrets(assessment.preview ?? {}, [], 'approver') as JsonObject),
+    // The hash covers what the approver sees, including what is hidden from records.
+    promiseHash: computePreviewHash(
+      parts.hashKey,
+      hideSecretsInJson(assessment.preview ?? {}, [], 'approver') as JsonObject,
+    ),
   }
 }
 
-export function toShownCall({ call, offer, assessment, effect }: AssessedCall): ShownCall {
+export function toCallForApprover({ call, offer, assessment, effect }: AssessedCall): CallForApprover {
   const { caller } = call
   const preview =
-    assessment.preview === undefined ? undefined : (redactData(assessment.preview, offer.secrets) as JsonObject)
+    assessment.preview === undefined ? undefined : (redactJson(assessment.preview, offer.secrets) as JsonObject)
   const client = caller.kind === 'principal' ? caller.client : undefined
   return {
     title: offer.title,
@@ -120,15 +130,15 @@ export function toShownCall({ call, offer, assessment, effect }: AssessedCall): 
     channel: call.channel,
     traceId: call.traceId,
     ...(assessment.label === undefined ? {} : { label: shortText(assessment.label) }),
-    ...(preview === undefined ? {} : { preview, previewHash: sha256OfJson(preview) }),
+    ...(preview === undefined ? {} : { preview, previewHash: computeJsonSha256(preview) }),
     ...(client === undefined ? {} : { client: shortText(client) }),
   }
 }
 
-export function toApproverCallView({ call, offer, assessment: { preview } }: AssessedCall): ApproverCallView {
+export function toApproverCallView({ call, offer, assessment: { preview } }: AssessedCall): UnredactedCallView {
   return {
     arguments: redactArguments(call.body, offer, 'approver'),
-    ...(preview === undefined ? {} : { preview: redactData(preview, [], 'approver') as JsonObject }),
+    ...(preview === undefined ? {} : { preview: redactJson(preview, [], 'approver') as JsonObject }),
   }
 }
 

@@ -10,17 +10,17 @@
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryTime, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
-import type { ApplyEntry } from '../ledger/projection.ts'
+import type { EntryHandler } from '../ledger/projection.ts'
 import type { Approval } from './approval.ts'
-import type { CallBinding } from './binding.ts'
+import type { CallBinding } from './call-binding.ts'
 import type { GuardState } from './guard-state.ts'
-import { roleOfPrincipalAt } from './principal-state.ts'
-import { QUORUM_DECIDER, openRound, explainQuorumFlaw, explainRoundDenial } from './round-state.ts'
-import { raiseLevel } from './round.ts'
+import { findRoleOfPrincipalAt } from './principal-state.ts'
+import { QUORUM_DECIDER_NAME, openQuorumRound, explainQuorumFlaw, explainRoundDenial } from './quorum-round-state.ts'
+import { raiseFinalityLevel } from './quorum-round.ts'
 
 export interface ApprovalRecord extends Omit<Approval, 'shown' | 'reason'> {
   readonly askedSeq: number
-  /** The entry whose body has the reason of a no. */
+  /** The entry whose body has the reason of a denial. */
   readonly saidSeq: number | undefined
   /** Why it expired. */
   readonly because: string | undefined
@@ -28,10 +28,10 @@ export interface ApprovalRecord extends Omit<Approval, 'shown' | 'reason'> {
   readonly usedTrace: string | undefined
 }
 
-/** Answered questions that stay readable; those whose no still holds stay in any case. */
+/** Answered requests that stay readable; denials that still hold stay in any case. */
 const MAX_APPROVALS = 10_000
 
-export const approvalEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'approval.requested': (state, entry) => {
     const [id, expiresAtMs, binding] = [
       readEntryText(entry, 'approval'),
@@ -60,7 +60,7 @@ export const approvalEntryHandlers: Readonly<Record<string, ApplyEntry<GuardStat
       because: undefined,
       usedTrace: undefined,
     }
-    const unlawful = openRound(state, approval, entry)
+    const unlawful = openQuorumRound(state, approval, entry)
     if (unlawful !== undefined) return unlawful
     state.approvals.set(id, approval)
     return undefined
@@ -82,7 +82,12 @@ export const approvalEntryHandlers: Readonly<Record<string, ApplyEntry<GuardStat
     const round = state.rounds.get(approval.id)
     if (round !== undefined && grantId !== undefined) return 'a round makes no grants'
     if (round !== undefined)
-      state.rounds.set(round.id, { ...round, level: raiseLevel(round.level, 'QUORUM'), quorumSeq: entry.seq })
+      state.rounds.set(round.id, {
+        ...round,
+        level: raiseFinalityLevel(round.level, 'QUORUM'),
+        quorumSeq: entry.seq,
+        quorumAtMs: decidedAtMs,
+      })
     const decidedBy = readEntryText(entry, 'by')
     state.approvals.set(approval.id, { ...approval, state: 'approved', expiresAtMs, decidedAtMs, decidedBy, grantId })
     return undefined
@@ -95,7 +100,7 @@ export const approvalEntryHandlers: Readonly<Record<string, ApplyEntry<GuardStat
       return `approval ${approval.id} is ${approval.state} already`
     const unlawful = refuseDecision(state, approval, entry)
     const [decidedAtMs, decidedBy] = [readEntryTime(entry), readEntryText(entry, 'by')]
-    // A no takes power away: it holds even where it is not clear who said it.
+    // A denial takes rights away, so it holds even where it is not clear who made it.
     state.approvals.set(approval.id, { ...approval, state: 'denied', decidedAtMs, decidedBy, saidSeq: entry.seq })
     return unlawful
   },
@@ -134,7 +139,7 @@ export function isApprovalClosed({ state }: Pick<ApprovalRecord, 'state'>): bool
   return state === 'denied' || state === 'expired' || state === 'used'
 }
 
-/** For a call that used it and was not tried. */
+/** Gives the approval back for a call that used it and was not tried. */
 function giveBack(state: GuardState, approval: ApprovalRecord, entry: LedgerEntry): string | undefined {
   if (approval.state !== 'used') return `approval ${approval.id} is ${approval.state}, not used`
   if (approval.usedTrace !== readEntryText(entry, 'given_back_by')) return `another call used approval ${approval.id}`
@@ -142,20 +147,20 @@ function giveBack(state: GuardState, approval: ApprovalRecord, entry: LedgerEntr
   return undefined
 }
 
-/** Why the one who is named may not decide about it. */
+/** Why the named decider may not decide about it. */
 function refuseDecision(state: GuardState, { id, binding }: ApprovalRecord, entry: LedgerEntry): string | undefined {
   const by = readEntryText(entry, 'by')
   if (by === undefined) return INCOMPLETE
   const round = state.rounds.get(id)
   if (round !== undefined) {
-    if (by !== QUORUM_DECIDER) return `${by} decided what ${round.need} voters decide`
+    if (by !== QUORUM_DECIDER_NAME) return `${by} decided what ${round.need} voters decide`
     if (entry.kind !== 'approval.denied') return explainQuorumFlaw(state, round, entry)
     return explainRoundDenial(state, round, readEntryTime(entry)) === undefined
       ? 'no voter stands against it'
       : undefined
   }
   if (by === binding.principal) return `${by} decided about a call of its own`
-  const role = roleOfPrincipalAt(state, by, readEntryTime(entry))
+  const role = findRoleOfPrincipalAt(state, by, readEntryTime(entry))
   return role === 'approver' || role === 'admin' ? undefined : `${by} was not an approver at that time`
 }
 

@@ -6,19 +6,19 @@
  *       └──time──▶ expired ◀──time── approved
  */
 import type { Caller, CallChannel } from '../bus/call.ts'
-import { callerKey } from '../bus/caller.ts'
+import { toCallerKey } from '../bus/caller.ts'
 import type { Effect } from '../bus/capability.ts'
-import type { Fault, Reason } from '../core/fault.ts'
+import type { Fault, PolicyReason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { CallBinding } from './binding.ts'
-import { matchesAnyPattern } from './pattern.ts'
-import type { ApprovalStanding } from './policy.ts'
-import type { RoundRecord } from './round.ts'
+import type { CallBinding } from './call-binding.ts'
+import { matchesAnyPattern } from './name-pattern.ts'
+import type { ApprovalStatus } from './policy.ts'
+import type { QuorumRoundRecord } from './quorum-round.ts'
 
 export type ApprovalState = 'requested' | 'approved' | 'denied' | 'expired' | 'used'
 
-/** A call as it is kept for whoever looks. Names and texts in it may come from strangers: data, never markup. */
-export interface ShownCall {
+/** A call as it is stored for readers. Names and texts in it may be untrusted: they are data, never markup. */
+export interface CallForApprover {
   readonly title: string
   /** What a person would call the device. */
   readonly label?: string
@@ -29,56 +29,56 @@ export interface ShownCall {
   readonly preview?: JsonObject
   readonly previewHash?: string
   readonly channel: CallChannel
-  /** What the client calls itself; nobody proves it. */
+  /** The name that the client gives itself; not verified. */
   readonly client?: string
   readonly traceId: string
 }
 
 /**
- * What the approver sees instead while the question is open: code, and arguments by position, unredacted. There may be
- * a door code among them, so this is held in memory and written nowhere.
+ * What the approver sees while the request is open: code, and positional arguments, unredacted. There may be a door
+ * code among them, so this is held in memory and never stored.
  */
-export type ApproverCallView = Pick<ShownCall, 'arguments' | 'preview'>
+export type UnredactedCallView = Pick<CallForApprover, 'arguments' | 'preview'>
 
 export interface Approval {
   readonly id: string
   readonly state: ApprovalState
   readonly binding: CallBinding
-  readonly shown: ShownCall
+  readonly shown: CallForApprover
   readonly requestedAtMs: number
-  /** When the question lapses; once approved, when the yes does. */
+  /** When the request lapses; once approved, when the approval does. */
   readonly expiresAtMs: number
   readonly decidedAtMs: number | undefined
   readonly decidedBy: string | undefined
   readonly reason: string | undefined
   readonly usedAtMs: number | undefined
   readonly grantId: string | undefined
-  /** Where several have to agree: who, and who has said what. */
-  readonly round?: RoundRecord | undefined
-  /** The entry that asked. */
+  /** Where several people have to agree: who they are, and how each voted. */
+  readonly round?: QuorumRoundRecord | undefined
+  /** The ledger entry of the request. */
   readonly askedSeq?: number
 }
 
 /**
- * A wall clock can be set back. A yes that was given in the future is not good: a minute is forgiven, more is treated
- * as lapsed, because nobody can tell how long ago it really was.
+ * A wall clock can be set back. An approval that is dated in the future is not valid: a minute is tolerated, more
+ * counts as lapsed, because its true age is unknown.
  */
 export const APPROVAL_CLOCK_SLACK_MS = 60_000
 
-export function isOutsideTimeSpan(span: { readonly fromMs: number; readonly untilMs: number }, nowMs: number): boolean {
+export function isOutsidePeriod(span: { readonly fromMs: number; readonly untilMs: number }, nowMs: number): boolean {
   return nowMs >= span.untilMs || nowMs < span.fromMs - APPROVAL_CLOCK_SLACK_MS
 }
 
 type Timed = Pick<Approval, 'state' | 'binding' | 'requestedAtMs' | 'decidedAtMs' | 'expiresAtMs'>
 
 function isOver(approval: Timed, nowMs: number): boolean {
-  return isOutsideTimeSpan(
+  return isOutsidePeriod(
     { fromMs: approval.decidedAtMs ?? approval.requestedAtMs, untilMs: approval.expiresAtMs },
     nowMs,
   )
 }
 
-/** What differs between the call that was approved and the one that is made, as a sentence; `undefined`: nothing. */
+/** What differs between the approved call and this one, as a sentence; `undefined` when nothing does. */
 function bindingChange(approved: CallBinding, made: CallBinding): string | undefined {
   if (approved.definitionHash !== made.definitionHash) return 'the tool itself has changed'
   if (approved.policyVersion !== made.policyVersion) return 'the rules have changed'
@@ -87,19 +87,19 @@ function bindingChange(approved: CallBinding, made: CallBinding): string | undef
   return undefined
 }
 
-export interface ApprovalStandingWithNotes {
-  readonly standing: ApprovalStanding
-  /** Why an earlier yes does not help. */
-  readonly notes: readonly Reason[]
+export interface ApprovalStatusWithNotes {
+  readonly standing: ApprovalStatus
+  /** Why an earlier yes does not count. */
+  readonly notes: readonly PolicyReason[]
 }
 
-/** How one exact call stands, from the questions asked about it before, newest first. */
-export function findApprovalStanding(
+/** The status of one exact call, from the earlier requests about it, newest first. */
+export function findApprovalStatus(
   past: readonly Approval[],
   made: CallBinding,
   nowMs: number,
-): ApprovalStandingWithNotes {
-  const notes: Reason[] = []
+): ApprovalStatusWithNotes {
+  const notes: PolicyReason[] = []
   for (const approval of past.filter((candidate) => !isOver(candidate, nowMs))) {
     const { id, state } = approval
     const change = bindingChange(approval.binding, made)
@@ -109,40 +109,40 @@ export function findApprovalStanding(
       continue
     }
     if (state === 'approved' || state === 'requested') return { standing: { state, id }, notes }
-    // The no holds until the question would have lapsed; asking again at once would only wear the approver down.
+    // A denial holds until the request would have lapsed; asking again at once would only wear the approver down.
     if (state === 'denied') return { standing: { state, id, why: approval.reason ?? '' }, notes }
     if (state === 'used') notes.push({ rule: 'approval-used', message: `Approval ${id} was good for one call.` })
   }
   return { standing: { state: 'none' }, notes }
 }
 
-/** Why an open question or an unused yes is closed now, or `undefined`. */
+/** Why an open request or an unused approval is closed now, or `undefined`. */
 export function explainApprovalExpiry(approval: Timed, policyVersion: string, nowMs: number): string | undefined {
   if (approval.binding.policyVersion !== policyVersion) return 'the rules have changed'
   if (!isOver(approval, nowMs)) return undefined
   return approval.state === 'approved' ? 'the call was not made in time' : 'nobody answered in time'
 }
 
-/** What somebody decides about, as far as it says who may. */
-export interface ApproverRequest {
+/** What decides who may decide about a request. */
+export interface ApproverEligibilityFacts {
   readonly principal: string
   readonly target: string | undefined
-  /** `undefined` where power is only taken away. */
+  /** `undefined` where the decision only takes rights away. */
   readonly effect?: Effect
 }
 
 /** Why this caller may not decide about this request, or `undefined`. */
-export function refuseApprover(by: Caller, request: ApproverRequest): Fault | undefined {
+export function explainApproverRefusal(by: Caller, request: ApproverEligibilityFacts): Fault | undefined {
   if (by.kind !== 'principal' || (by.role !== 'approver' && by.role !== 'admin'))
     return refusal('role', 'Only an approver or an admin decides about approvals.')
-  if (callerKey(by) === request.principal)
+  if (toCallerKey(by) === request.principal)
     return refusal('own-request', 'Nobody approves their own call; it takes another credential.')
   const { devices, effects, profiles } = by.restrictions ?? {}
   if (devices !== undefined && (request.target === undefined || !matchesAnyPattern(devices, request.target)))
     return refusal('token-devices', 'This credential does not cover the device in question.')
   if (request.effect !== undefined && effects?.includes(request.effect) === false)
     return refusal('token-effects', `This credential is narrowed to what ${effects.join(', ')}.`)
-  // A profile is a list of tools to call. None of them decides about the calls of others.
+  // A profile is a list of tools to call. None of them decides about other callers' calls.
   if (profiles !== undefined)
     return refusal('token-profiles', 'A credential that is narrowed to profiles does not decide about approvals.')
   return undefined

@@ -1,95 +1,107 @@
 /**
- * Approvals store: the questions put to people, their answers, and the one call that each answer is good for.
- *
- * A question is asked once however often the call is repeated; a no holds until the question would have lapsed; the
- * number of open questions is bounded, so that a looping model cannot bury the approver.
+ * Approvals store: requests for approval, their answers, and the one call that each answer is valid for. A repeated
+ * call creates no second request; a denial holds until the request would have lapsed; the number of open requests is
+ * bounded, so that a looping model cannot flood the approver.
  */
 import type { Caller } from '../bus/call.ts'
-import { readCallerAccount, callerKey } from '../bus/caller.ts'
+import { toAccountKeyFromCallerKey, toCallerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { newUlid } from '../core/ids.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { refuseApprover, APPROVAL_CLOCK_SLACK_MS, explainApprovalExpiry, findApprovalStanding } from './approval.ts'
-import type { Approval, ApproverRequest, ApprovalStandingWithNotes, ApproverCallView, ShownCall } from './approval.ts'
+import {
+  explainApproverRefusal,
+  APPROVAL_CLOCK_SLACK_MS,
+  explainApprovalExpiry,
+  findApprovalStatus,
+} from './approval.ts'
+import type {
+  Approval,
+  ApproverEligibilityFacts,
+  ApprovalStatusWithNotes,
+  UnredactedCallView,
+  CallForApprover,
+} from './approval.ts'
 import { isApprovalClosed } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
-import { sha256OfJson } from './binding.ts'
-import type { CallBinding, LeafHashes } from './binding.ts'
+import { computeJsonSha256 } from './call-binding.ts'
+import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'
 import { differsOnlyInWording } from './grant.ts'
-import { certificateHash, roundDigest } from './round.ts'
-import type { RoundTerms } from './round.ts'
-import type { RoundsStore } from './rounds-store.ts'
-import { QUORUM_DECIDER } from './round-state.ts'
+import { computeCertificateHash, computeRoundDigest } from './quorum-round.ts'
+import type { QuorumRoundTerms } from './quorum-round.ts'
+import type { QuorumRoundStore } from './quorum-round-store.ts'
+import { QUORUM_DECIDER_NAME } from './quorum-round-state.ts'
 import type { VoteDecision } from './vote.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { GuardState } from './guard-state.ts'
-import { redactText } from './secrets.ts'
-import { ERASED, readErasableText, formatEntryTime, readEntryWords } from '../ledger/state-log.ts'
-import type { ProjectionLog } from '../ledger/state-log.ts'
-import type { TransactionRunner, Transaction } from './transaction-store.ts'
+import { redactText } from './secret-detection.ts'
+import { ERASED_PLACEHOLDER, readErasableText, formatEntryTime, readEntryBodyFields } from '../ledger/projection-log.ts'
+import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
+import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
-/** What the guard itself uses, inside its transactions. */
+/** What the guard itself uses inside its transactions. */
 export interface ApprovalStore extends Approvals {
-  /** `leaves` are its arguments one by one: a no also holds where only the prose among them differs. */
+  /** `leaves` are the single arguments: a denial also holds where only the free text among them differs. */
   readonly standingIn: (
-    transaction: Transaction,
+    transaction: GuardTransaction,
     binding: CallBinding,
-    leaves: LeafHashes | undefined,
-    /** Only a round on these terms counts. */
-    terms?: VotingTerms,
-  ) => ApprovalStandingWithNotes
-  /** Lets follow what follows from the votes of a round. */
-  readonly settleIn: (transaction: Transaction, id: string) => void
-  /** Whether such a call is before voters: then it waits for them. */
+    leaves: ArgumentLeafHashes | undefined,
+    /** Only a voting round with at least these terms counts. */
+    terms?: ProposedVotingTerms,
+  ) => ApprovalStatusWithNotes
+  /** Carries out what follows from the votes of a round. */
+  readonly settleIn: (transaction: GuardTransaction, id: string) => void
+  /** Whether such a call is in an open voting round: then it waits for the voters. */
   readonly isProposed: (principal: string, tool: string) => boolean
   readonly requestIn: (
-    transaction: Transaction,
+    transaction: GuardTransaction,
     request: {
       readonly binding: CallBinding
-      readonly shown: ShownCall
-      readonly open: ApproverCallView
-      readonly leaves: LeafHashes | undefined
-      readonly terms?: VotingTerms | undefined
+      readonly shown: CallForApprover
+      readonly open: UnredactedCallView
+      readonly leaves: ArgumentLeafHashes | undefined
+      readonly terms?: ProposedVotingTerms | undefined
       readonly openMs?: number | undefined
     },
   ) => Result<Approval, Fault>
-  /** The call was made again: after a restart only the caller still has what was kept in memory alone. */
-  readonly remindIn: (transaction: Transaction, id: string, open: ApproverCallView) => void
-  /** Throws when the approval is not there to be used: the whole step is undone. */
-  readonly useIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
-  /** For a call that used it and was not tried: the yes is good again, until it would have lapsed anyway. */
-  readonly giveBackIn: (transaction: Transaction, id: string, call: { readonly traceId: string }) => void
-  /** Closes what has lapsed or was given under other rules. */
-  readonly sweepIn: (transaction: Transaction) => number
-  /** Closes everything of a caller whose credential is gone. */
-  readonly forgetIn: (transaction: Transaction, principal: string) => void
+  /** The call was repeated: after a restart only the caller still has what was held in memory. */
+  readonly remindIn: (transaction: GuardTransaction, id: string, open: UnredactedCallView) => void
+  /** Throws when the approval cannot be used: the whole transaction is undone. */
+  readonly useIn: (transaction: GuardTransaction, id: string, call: { readonly traceId: string }) => void
+  /** For a call that used it and was not tried: the approval is valid again until it would have lapsed. */
+  readonly giveBackIn: (transaction: GuardTransaction, id: string, call: { readonly traceId: string }) => void
+  /** Closes requests that have lapsed or were made under other rules. */
+  readonly sweepIn: (transaction: GuardTransaction) => number
+  /** Closes every round that is open or was not used yet. */
+  readonly abandonRoundsIn: (transaction: GuardTransaction, because: string) => void
+  /** Closes all requests of a caller whose credential has ended. */
+  readonly forgetIn: (transaction: GuardTransaction, principal: string) => void
 }
 
 const MAX_LIST = 500
 const MAX_REASON = 1_000
-/** Of one exact call, how many past questions are looked at. */
+/** How many earlier requests about one exact call are looked at. */
 const MAX_PAST = 20
-/** Of one caller and tool, how many questions that still hold are looked through for the same in other words. */
+/** How many requests of one caller and tool are searched for the same call in other words. */
 const MAX_REWORDED = 200
 
-export function createApprovals(options: {
+export function createApprovalStore(options: {
   readonly state: GuardState
-  readonly log: Pick<ProjectionLog, 'body'>
-  readonly transact: TransactionRunner
+  readonly log: Pick<ProjectionLogWriter, 'body'>
+  readonly transact: GuardTransactionRunner
   readonly config: ApprovalsConfig
   readonly policyVersion: string
   readonly grants: GrantStore
-  readonly rounds: RoundsStore
+  readonly rounds: QuorumRoundStore
   readonly report: (error: unknown, message: string) => void
 }): ApprovalStore {
   const { state, log, transact, config, policyVersion, grants, rounds, report } = options
   const listeners = new Set<(event: ApprovalEvent) => void>()
-  /** Of open questions only, so there are no more than `maxOpen`. */
-  const openCalls = new Map<string, ApproverCallView>()
+  /** For open requests only, so there are at most `maxOpen`. */
+  const openCalls = new Map<string, UnredactedCallView>()
 
   const read = (id: string): Approval | undefined => {
     const record = state.approvals.get(id)
@@ -103,8 +115,8 @@ export function createApprovals(options: {
       .slice(0, limit)
       .map((record) => withWords(record, state, log))
 
-  /** One state change: the ledger, what follows from it, and the listeners. */
-  function announce(transaction: Transaction, event: AnnouncedEvent, body?: JsonObject): Approval {
+  /** One change of state: the ledger entry, what follows from it, and the notification. */
+  function announce(transaction: GuardTransaction, event: AnnouncedEvent, body?: JsonObject): Approval {
     const { kind, approval: id, binding, ...fields } = event
     const { principal, tool, target } = binding
     transaction.record({ kind, approval: id, principal, tool, target, ...fields }, body)
@@ -126,24 +138,24 @@ export function createApprovals(options: {
     }
   }
 
-  function expireIn(transaction: Transaction, { id, state: was, binding }: ApprovalRecord, because: string): void {
+  function expireIn(transaction: GuardTransaction, { id, state: was, binding }: ApprovalRecord, because: string): void {
     announce(transaction, { kind: 'approval.expired', approval: id, binding, was, because })
   }
 
   function decide(
     id: string,
     by: Caller,
-    work: (transaction: Transaction, approval: Approval) => Result<Approval, Fault>,
+    work: (transaction: GuardTransaction, approval: Approval) => Result<Approval, Fault>,
   ): Promise<Result<Approval, Fault>> {
     return transact((transaction) => {
       store.sweepIn(transaction)
       const approval = read(id)
       if (approval === undefined) return fail({ kind: 'not-found', message: `There is no approval ${id}.` } as const)
-      // Who votes in a round is for its terms to say.
-      const flaw = approval.round === undefined ? refuseApprover(by, decidable(approval)) : undefined
+      // In a voting round, its terms say who votes.
+      const flaw = approval.round === undefined ? explainApproverRefusal(by, decidable(approval)) : undefined
       if (flaw !== undefined) {
         const rule = flaw.reasons?.[0]?.rule
-        transaction.record({ kind: 'approval.refused', approval: id, by: callerKey(by), rule })
+        transaction.record({ kind: 'approval.refused', approval: id, by: toCallerKey(by), rule })
         return fail(flaw)
       }
       return work(transaction, approval)
@@ -154,9 +166,9 @@ export function createApprovals(options: {
     return fail({ kind: 'conflict', message: `Approval ${id} is already ${reached}.` })
   }
 
-  /** A person's answer to a round is a vote. */
+  /** A person's answer in a voting round is a vote. */
   function castIn(
-    transaction: Transaction,
+    transaction: GuardTransaction,
     { id }: Approval,
     vote: { readonly by: Caller; readonly decision: VoteDecision; readonly reason: string },
   ): Result<Approval, Fault> {
@@ -167,16 +179,16 @@ export function createApprovals(options: {
     return ok(approval)
   }
 
-  function settleIn(transaction: Transaction, id: string): void {
+  function settleIn(transaction: GuardTransaction, id: string): void {
     const [approval, round] = [state.approvals.get(id), state.rounds.get(id)]
     if (approval === undefined || round === undefined) return
     const { binding } = approval
     const outcome = rounds.outcome(round, transaction.nowMs)
-    const by = QUORUM_DECIDER
+    const by = QUORUM_DECIDER_NAME
     switch (outcome.kind) {
       case 'quorum': {
         const until = { expires_at: formatEntryTime(transaction.nowMs + config.useMs) }
-        const certificate = certificateHash(outcome.yeses)
+        const certificate = computeCertificateHash(outcome.yeses)
         announce(transaction, {
           kind: 'approval.approved',
           approval: id,
@@ -214,7 +226,7 @@ export function createApprovals(options: {
 
     shownTo: (approval, by) => {
       const open = approval.state === 'requested' ? openCalls.get(approval.id) : undefined
-      if (open === undefined || refuseApprover(by, decidable(approval)) !== undefined) return approval
+      if (open === undefined || explainApproverRefusal(by, decidable(approval)) !== undefined) return approval
       return { ...approval, shown: { ...approval.shown, ...open } }
     },
 
@@ -227,7 +239,7 @@ export function createApprovals(options: {
         if (approval.state !== 'requested') return alreadyDecided(approval)
         const granted = grant === undefined ? ok(undefined) : grants.createIn(transaction, { grant, approval, by })
         if (!granted.ok) return granted
-        const decision = { by: callerKey(by), grant: granted.value ?? null }
+        const decision = { by: toCallerKey(by), grant: granted.value ?? null }
         const until = { expires_at: formatEntryTime(transaction.nowMs + config.useMs) }
         const { binding } = approval
         return ok(announce(transaction, { kind: 'approval.approved', approval: id, binding, ...decision, ...until }))
@@ -240,18 +252,18 @@ export function createApprovals(options: {
         if (reached !== 'requested' && reached !== 'approved') return alreadyDecided(approval)
         if (grantId !== undefined) grants.takeBackIn(transaction, grantId, by)
         const kept = redactText(reason.slice(0, MAX_REASON)).toWellFormed()
-        // A yes that is taken back is a no for as long as the yes would have held.
+        // An approval that is taken back counts as a denial for as long as the approval would have held.
         const instead =
           reached === 'approved' ? { grant: grantId ?? null, expires_at: formatEntryTime(expiresAtMs) } : {}
-        const denial = { kind: 'approval.denied', approval: id, binding, by: callerKey(by), ...instead } as const
+        const denial = { kind: 'approval.denied', approval: id, binding, by: toCallerKey(by), ...instead } as const
         return ok(announce(transaction, denial, { reason: kept }))
       }),
 
     withdraw: (id, by) =>
       transact((transaction): Result<Approval, Fault> => {
         const approval = state.approvals.get(id)
-        // Whether somebody else's exists is none of the caller's business.
-        if (approval === undefined || approval.binding.principal !== callerKey(by))
+        // A caller must not learn whether somebody else's request exists.
+        if (approval === undefined || approval.binding.principal !== toCallerKey(by))
           return fail({ kind: 'not-found', message: `There is no request ${id} of yours.` })
         if (isApprovalClosed(approval))
           return fail({ kind: 'conflict', message: `Request ${id} is already ${approval.state}.` })
@@ -277,11 +289,11 @@ export function createApprovals(options: {
           (terms === undefined || meets(state.rounds.get(id), terms)),
         MAX_PAST,
       )
-      const exact = findApprovalStanding(past, binding, nowMs)
+      const exact = findApprovalStatus(past, binding, nowMs)
       if (exact.standing.state !== 'none' || leaves === undefined) return exact
-      // The same call in other words is the same question: it is asked once, a yes to it is one, and a no holds. A no to
-      // a node is one to everybody it speaks for.
-      const account = readCallerAccount(principal)
+      // The same call in other words is the same request: it is asked once, its approval counts, and its denial holds.
+      // A denial of a node's call holds for everybody the node speaks for.
+      const account = toAccountKeyFromCallerKey(principal)
       const reworded = newest(
         ({ binding: asked, state: reached, expiresAtMs }) =>
           expiresAtMs > nowMs &&
@@ -291,10 +303,10 @@ export function createApprovals(options: {
             : (reached === 'requested' || reached === 'approved') && asked.principal === principal),
         MAX_REWORDED,
       ).filter(({ id }) => {
-        const said = readLeafHashes(state, id, log)
+        const said = readArgumentLeafHashes(state, id, log)
         return said !== undefined && differsOnlyInWording(said, leaves)
       })
-      const { standing } = findApprovalStanding(reworded, binding, nowMs)
+      const { standing } = findApprovalStatus(reworded, binding, nowMs)
       return { standing, notes: exact.notes }
     },
 
@@ -314,11 +326,11 @@ export function createApprovals(options: {
       store.sweepIn(transaction)
       const waiting = [...state.approvals.values()].filter(({ state: reached }) => reached === 'requested')
       if (waiting.length >= config.maxOpen) return fail(queueFull('this node', config))
-      const account = readCallerAccount(binding.principal)
-      const own = waiting.filter(({ binding: asked }) => readCallerAccount(asked.principal) === account)
+      const account = toAccountKeyFromCallerKey(binding.principal)
+      const own = waiting.filter(({ binding: asked }) => toAccountKeyFromCallerKey(asked.principal) === account)
       if (own.length >= config.maxOpenPerPrincipal) return fail(queueFull('this caller', config))
       const id = newUlid(nowMs)
-      // Before whoever listens hears of the question.
+      // Before listeners are told of the request.
       store.remindIn(transaction, id, open)
       return ok(
         announce(
@@ -331,7 +343,7 @@ export function createApprovals(options: {
             definition_hash: binding.definitionHash,
             policy_version: binding.policyVersion,
             promise_hash: binding.promiseHash,
-            leaves_hash: leaves === undefined ? null : sha256OfJson(leaves),
+            leaves_hash: leaves === undefined ? null : computeJsonSha256(leaves),
             preview_hash: shown.previewHash ?? null,
             expires_at: formatEntryTime(nowMs + openMs),
             trace_id: shown.traceId,
@@ -376,6 +388,11 @@ export function createApprovals(options: {
       return lapsed.length
     },
 
+    abandonRoundsIn: (transaction, because) => {
+      for (const approval of state.approvals.values())
+        if (state.rounds.has(approval.id) && !isApprovalClosed(approval)) expireIn(transaction, approval, because)
+    },
+
     forgetIn: (transaction, principal) => {
       for (const approval of state.approvals.values())
         if (!isApprovalClosed(approval) && approval.binding.principal === principal)
@@ -385,19 +402,20 @@ export function createApprovals(options: {
   return store
 }
 
-/** The terms without what the call itself says. */
-export type VotingTerms = Pick<RoundTerms, 'need' | 'voters' | 'veto' | 'house' | 'epoch'>
+/** The terms without what the call itself determines. */
+export type ProposedVotingTerms = Pick<QuorumRoundTerms, 'need' | 'voters' | 'veto' | 'house' | 'epoch' | 'witnesses'>
 
 function quorumFields(
-  { need, voters, veto, house, epoch }: VotingTerms,
-  { binding, shown }: { readonly binding: CallBinding; readonly shown: ShownCall },
+  { need, voters, veto, house, epoch, witnesses }: ProposedVotingTerms,
+  { binding, shown }: { readonly binding: CallBinding; readonly shown: CallForApprover },
 ): JsonObject {
   const named = voters.map(({ voter, key }) => ({ voter, key }))
-  return { need, voters: named, veto, house, epoch, digest: roundDigest(binding), effect: shown.effect }
+  const [digest, { effect }] = [computeRoundDigest(binding), shown]
+  return { need, voters: named, veto, house, epoch, digest, effect, witnesses }
 }
 
-/** Whether a round asks at least what the terms ask, and nobody else. */
-function meets(round: RoundTerms | undefined, { need, voters, veto }: VotingTerms): boolean {
+/** Whether a round demands at least these terms, of nobody else. */
+function meets(round: QuorumRoundTerms | undefined, { need, voters, veto }: ProposedVotingTerms): boolean {
   if (round === undefined || round.need < need || (veto && !round.veto)) return false
   return round.voters.every(({ voter, key }) => voters.some((each) => each.voter === voter && each.key === key))
 }
@@ -408,7 +426,7 @@ function alreadyGone(id: string): Result<never, Fault> {
   return fail({ kind: 'not-found', message: `There is no approval ${id}.` })
 }
 
-function decidable({ binding, shown }: Approval): ApproverRequest {
+function decidable({ binding, shown }: Approval): ApproverEligibilityFacts {
   return { principal: binding.principal, target: binding.target, effect: shown.effect }
 }
 
@@ -419,39 +437,39 @@ interface AnnouncedEvent {
   readonly [field: string]: Json | CallBinding | undefined
 }
 
-/** With what people were shown and said, unless it was erased. */
-function withWords(record: ApprovalRecord, state: GuardState, log: Pick<ProjectionLog, 'body'>): Approval {
+/** Adds what people were shown and answered, unless it was erased. */
+function withWords(record: ApprovalRecord, state: GuardState, log: Pick<ProjectionLogWriter, 'body'>): Approval {
   const { askedSeq, saidSeq, because, usedTrace: _, ...approval } = record
-  const asked = readEntryWords(log, askedSeq)
+  const asked = readEntryBodyFields(log, askedSeq)
   const { leaves: __, ...shown } = asked ?? ERASED_CALL
   const reason =
     record.state === 'expired'
       ? because
       : saidSeq === undefined
         ? undefined
-        : readErasableText(readEntryWords(log, saidSeq), 'reason')
+        : readErasableText(readEntryBodyFields(log, saidSeq), 'reason')
   const round = state.rounds.get(record.id)
   return {
     ...approval,
-    shown: shown as unknown as ShownCall,
+    shown: shown as unknown as CallForApprover,
     reason,
     ...(round === undefined ? {} : { round, askedSeq }),
   }
 }
 
-/** The hashes of the single arguments, which are erased with the words: they could be guessed. */
-export function readLeafHashes(
+/** The hashes of the single arguments. They could be guessed, so they are erased together with the texts. */
+export function readArgumentLeafHashes(
   state: GuardState,
   id: string,
-  log: Pick<ProjectionLog, 'body'>,
-): LeafHashes | undefined {
-  const leaves = readEntryWords(log, state.approvals.get(id)?.askedSeq)?.['leaves']
-  return isJsonObject(leaves) ? (leaves as LeafHashes) : undefined
+  log: Pick<ProjectionLogWriter, 'body'>,
+): ArgumentLeafHashes | undefined {
+  const leaves = readEntryBodyFields(log, state.approvals.get(id)?.askedSeq)?.['leaves']
+  return isJsonObject(leaves) ? (leaves as ArgumentLeafHashes) : undefined
 }
 
 const ERASED_CALL: JsonObject = {
-  title: ERASED,
-  label: ERASED,
+  title: ERASED_PLACEHOLDER,
+  label: ERASED_PLACEHOLDER,
   effect: 'sensitive',
   arguments: {},
   channel: 'api',

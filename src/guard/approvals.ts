@@ -1,6 +1,4 @@
-/**
- * Approvals: what a person, or a face on a person's behalf, can do about calls that wait for one.
- */
+/** Approvals: what a person, or a face on a person's behalf, can do about calls that wait for approval. */
 import type { Caller } from '../bus/call.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'
@@ -8,14 +6,14 @@ import type { Approval, ApprovalState } from './approval.ts'
 import type { GrantRequest } from './grant.ts'
 
 export interface ApprovalsConfig {
-  /** How long a question stays open. */
+  /** How long a request stays open. */
   readonly openMs: number
-  /** How long a yes waits for its call. */
+  /** How long an approval waits for its call. */
   readonly useMs: number
-  /** How long after it was cosigned a decision of several can be disputed. */
+  /** How long a decision of several can be disputed after it was cosigned. */
   readonly disputeMs: number
   readonly maxOpen: number
-  /** Of one caller, or of a node with all it speaks for. */
+  /** Limit for one caller, or for a node with everybody it speaks for. */
   readonly maxOpenPerPrincipal: number
 }
 
@@ -45,8 +43,8 @@ export interface Approvals {
     options?: { readonly grant?: GrantRequest },
   ) => Promise<Result<Approval, Fault>>
   readonly deny: (id: string, by: Caller, reason: string) => Promise<Result<Approval, Fault>>
-  /** By whoever asked: an open question, or a yes that was not used. */
+  /** By the caller that asked: withdraws an open request, or an approval that was not used. */
   readonly withdraw: (id: string, by: Caller) => Promise<Result<Approval, Fault>>
-  /** Told once it is durable. Returns how to stop listening. */
+  /** Called once the event is durable. Returns a function that unsubscribes. */
   readonly subscribe: (listener: (event: ApprovalEvent) => void) => () => void
 }

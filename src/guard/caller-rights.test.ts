@@ -42,3 +42,19 @@ describe('a capability for this node alone', () => {
     ])
   })
 })
+
+describe('a peer that is trusted too little', () => {
+  // The order of the levels is that of docs/protocols/capability-bus.md: unknown, member, trusted, anchor.
+  it('hears which level it would need: the higher one of what the tool and what its effect demand', () => {
+    const peer: Caller = { kind: 'peer', id: 'node-b', level: 'unknown' }
+    const said = (effect: Effect, trustRequired: 'member' | 'trusted' | 'anchor'): readonly string[] =>
+      explainCallerRefusal(peer, { effect, trustRequired, target: undefined, inProfile: true }).map(
+        ({ message }) => message,
+      )
+    const needs = (level: string) => [`A peer must be at least ${level} for this; the caller is unknown.`]
+    expect(said('reads', 'member')).toEqual(needs('member'))
+    expect(said('reads', 'trusted')).toEqual(needs('trusted'))
+    expect(said('writes', 'member')).toEqual(needs('trusted'))
+    expect(said('admin', 'member')).toEqual(needs('anchor'))
+  })
+})

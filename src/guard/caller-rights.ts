@@ -1,26 +1,26 @@
 /**
- * Caller rights: which effects a caller may ever ask for, by role, by trust level, and by what its credential was
- * narrowed to. What is not listed here is refused, an unheard-of role or level included.
+ * Caller rights: which effects a caller may ever ask for, by role, by trust level, and by what its credential is
+ * restricted to. What is not listed here is refused, an unknown role or level included.
  */
 import type { Caller, PrincipalRole, TrustLevel } from '../bus/call.ts'
 import { EFFECTS } from '../bus/capability.ts'
 import type { CapabilityDescriptor, Effect, Offer } from '../bus/capability.ts'
-import type { Reason } from '../core/fault.ts'
+import type { PolicyReason } from '../core/fault.ts'
 import type { GuardConfig } from './config.ts'
-import { matchesAnyPattern } from './pattern.ts'
+import { matchesAnyPattern } from './name-pattern.ts'
 
 const ROLE_EFFECTS: Readonly<Record<PrincipalRole, readonly Effect[]>> = {
   observer: ['reads'],
-  // Decides about the acts of others; if it could act itself, it could approve what it asked for under another name.
+  // Decides about other callers' acts; if it could act itself, it could approve what it requested under another name.
   approver: ['reads'],
   agent: EFFECTS,
   admin: EFFECTS,
 }
 
-/** Spec 2's order; `self` is no level and no peer has it. */
+/** Spec 2's order; `self` is not a level, and no peer has it. */
 const LEVELS: readonly TrustLevel[] = ['unknown', 'member', 'trusted', 'anchor']
 
-/** What a peer must at least be, however little the capability itself asks for. */
+/** The least trust level for a peer, however little the capability itself demands. */
 const PEER_FLOOR: Readonly<Record<Effect, TrustLevel>> = {
   reads: 'member',
   records: 'member',
@@ -33,7 +33,7 @@ export function isEffectName(value: unknown): value is Effect {
   return EFFECTS.some((effect) => effect === value)
 }
 
-export interface CallerStanding {
+export interface CallerRightsInput {
   readonly effect: Effect
   readonly trustRequired: CapabilityDescriptor['trustRequired']
   /** The actuator, when the call names one. */
@@ -41,28 +41,31 @@ export interface CallerStanding {
   /** Other actuators that the call moves, or might move. */
   readonly reached?: readonly string[]
   /**
-   * Whether the tool is in one of the profiles that the credential was narrowed to; `true` when it was not narrowed.
+   * Whether the tool is in one of the profiles that the credential is restricted to; true without such a restriction.
    */
   readonly inProfile: boolean
   readonly forApprovers?: boolean | undefined
 }
 
-export function explainCallerRefusal(caller: Caller, standing: CallerStanding): readonly Reason[] {
+export function explainCallerRefusal(caller: Caller, standing: CallerRightsInput): readonly PolicyReason[] {
   switch (caller.kind) {
     case 'principal':
       return [...roleReasons(caller.role, standing), ...restrictionReasons(caller, standing)]
     case 'peer':
       return peerReasons(caller.level, standing)
     case 'service':
-      // Our own code, acting on its own behalf. Acting for somebody, it passes that caller on.
+      // Our own code, acting on its own behalf. When it acts for a caller, it passes that caller on.
       return []
     default:
       return [{ rule: 'caller', message: 'Nobody knows what kind of caller this is.' }]
   }
 }
 
-function roleReasons(role: PrincipalRole, { effect, forApprovers = false }: CallerStanding): readonly Reason[] {
-  // To vote is to decide: it acts on nothing.
+function roleReasons(
+  role: PrincipalRole,
+  { effect, forApprovers = false }: CallerRightsInput,
+): readonly PolicyReason[] {
+  // Voting is a decision: it acts on nothing.
   if (role === 'approver' && forApprovers && effect === 'records') return []
   const may: readonly Effect[] = Object.hasOwn(ROLE_EFFECTS, role) ? ROLE_EFFECTS[role] : []
   if (may.includes(effect)) return []
@@ -71,37 +74,40 @@ function roleReasons(role: PrincipalRole, { effect, forApprovers = false }: Call
 
 function restrictionReasons(
   caller: Caller & { readonly kind: 'principal' },
-  standing: CallerStanding,
-): readonly Reason[] {
+  standing: CallerRightsInput,
+): readonly PolicyReason[] {
   const { effect, target, reached = [], inProfile } = standing
   const { effects, devices, profiles } = caller.restrictions ?? {}
-  const reasons: Reason[] = []
+  const reasons: PolicyReason[] = []
   if (effects !== undefined && !effects.includes(effect))
     reasons.push({ rule: 'token-effects', message: `This credential is narrowed to what ${effects.join(', ')}.` })
   if (profiles !== undefined && !inProfile)
     reasons.push({ rule: 'token-profiles', message: 'This tool is in none of the profiles of this credential.' })
-  // Reading a list, or writing into our own records, names no device and needs none; acting without one does.
+  // Reading a list, or writing our own records, concerns no device; acting does.
   const actsOnDevices = effect !== 'reads' && effect !== 'records'
   if (devices !== undefined && (target === undefined ? actsOnDevices : !matchesAnyPattern(devices, target)))
     reasons.push({ rule: 'token-devices', message: `This credential does not cover ${target ?? 'unnamed devices'}.` })
-  // A credential for one lamp is none for what the lamp sets off.
+  // A credential for one lamp does not cover what the lamp triggers.
   const beyond = devices === undefined ? undefined : reached.find((each) => !matchesAnyPattern(devices, each))
   if (beyond !== undefined)
     reasons.push({ rule: 'token-devices', message: `This credential does not cover ${beyond}, which this reaches.` })
   return reasons
 }
 
-function peerReasons(level: TrustLevel, { effect, trustRequired }: CallerStanding): readonly Reason[] {
+function peerReasons(level: TrustLevel, { effect, trustRequired }: CallerRightsInput): readonly PolicyReason[] {
   if (trustRequired === 'self') return [{ rule: 'trust', message: 'Only this node itself may call this.' }]
   const needed = Math.max(LEVELS.indexOf(trustRequired), LEVELS.indexOf(PEER_FLOOR[effect]))
-  // A requirement that nobody has heard of is met by nobody.
+  // An unknown requirement is met by no caller.
   const known = LEVELS.includes(trustRequired) && LEVELS.includes(level)
   if (known && LEVELS.indexOf(level) >= needed) return []
   const wanted = LEVELS[needed] ?? 'anchor'
   return [{ rule: 'trust', message: `A peer must be at least ${wanted} for this; the caller is ${level}.` }]
 }
 
-/** Whether the tool is in one of the profiles that the caller's credential was narrowed to, if it was. */
+/**
+ * Whether the tool is in one of the profiles that the caller's credential is restricted to; true without such a
+ * restriction.
+ */
 export function isToolInCallerProfiles(
   { profileHolds }: Pick<GuardConfig, 'profileHolds'>,
   caller: Caller,

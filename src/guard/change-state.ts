@@ -11,12 +11,12 @@
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryTime, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
-import type { ApplyEntry } from '../ledger/projection.ts'
-import type { ChangeEnd, ChangeState } from './change.ts'
+import type { EntryHandler } from '../ledger/projection.ts'
+import type { ChangeResultState, ChangeState } from './prepared-change.ts'
 import type { GuardState } from './guard-state.ts'
 
 export interface ChangeRecord {
-  /** What the log calls it: half of its token's hash. */
+  /** The change's name in the log: half of its token's hash. */
   readonly name: string
   readonly state: ChangeState
   readonly principal: string
@@ -27,10 +27,10 @@ export interface ChangeRecord {
   readonly finishedAtMs: number | undefined
 }
 
-/** How long it is remembered how a change ended. */
+/** How long the end of a change is remembered. */
 const KEEP_MS = 86_400_000
 
-export const changeEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const changeEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'change.prepared': (state, entry) => {
     const [name, principal, tool] = [
       readEntryText(entry, 'change'),
@@ -42,7 +42,7 @@ export const changeEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>
       return 'it lacks what such an entry says'
     if (state.changes.has(name)) return `change ${name} was prepared before`
     const preparedAtMs = readEntryTime(entry)
-    state.changes.dropLapsed((change) => isChangeOver(change, preparedAtMs))
+    state.changes.dropLapsed((change) => isChangeForgettable(change, preparedAtMs))
     const preparedSeq = entry.seq
     const times = { preparedAtMs, expiresAtMs, finishedAtMs: undefined }
     state.changes.set(name, { name, state: 'prepared', principal, tool, preparedSeq, ...times })
@@ -72,13 +72,13 @@ export const changeEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>
   },
 }
 
-/** Whether it can no longer be committed and nobody asks any more how it ended. */
-export function isChangeOver({ state, expiresAtMs, finishedAtMs }: ChangeRecord, nowMs: number): boolean {
+/** Whether it can no longer be committed and its result is no longer kept. */
+export function isChangeForgettable({ state, expiresAtMs, finishedAtMs }: ChangeRecord, nowMs: number): boolean {
   if (state === 'prepared') return expiresAtMs <= nowMs
   return finishedAtMs !== undefined && finishedAtMs + KEEP_MS <= nowMs
 }
 
-function end(state: GuardState, entry: LedgerEntry, to: ChangeEnd): string | undefined {
+function end(state: GuardState, entry: LedgerEntry, to: ChangeResultState): string | undefined {
   return move(state, entry, { from: 'committing', to, finishedAtMs: readEntryTime(entry) })
 }
 

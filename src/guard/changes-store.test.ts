@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { GUARD_CONFIG, openHouse } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
-import { isChangeToken, decryptChangeArguments, encryptChangeArguments } from './change.ts'
-import type { ChangeRequest } from './changes-store.ts'
+import { isChangeToken, decryptChangeArguments, encryptChangeArguments } from './prepared-change.ts'
+import type { ChangeToPrepare } from './changes-store.ts'
 
-const request: ChangeRequest = {
+const request: ChangeToPrepare = {
   principal: 'claude',
   tool: 'hs4.admin.users.create',
   args: { name: 'anna', password: 'hunter2-hunter2', level: 3 },
@@ -12,7 +12,7 @@ const request: ChangeRequest = {
   ttlMs: 300_000,
 }
 
-async function prepared(house: GuardHouse, more: Partial<ChangeRequest> = {}): Promise<string> {
+async function prepared(house: GuardHouse, more: Partial<ChangeToPrepare> = {}): Promise<string> {
   const ticket = await house.guard.services.changes.prepare({ ...request, ...more })
   if (!ticket.ok) throw new Error(ticket.fault.message)
   return ticket.value.token

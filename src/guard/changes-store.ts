@@ -2,9 +2,9 @@
  * Changes store: prepared changes, each committed at most once, by whoever prepared it.
  *
  * Taking a token is durable before its change is carried out. A token found in that state at a start belongs to a
- * process that died in between: what became of its change, nobody knows, and it is never carried out again.
+ * process that died in between: it is not known what became of its change, and it is never carried out again.
  */
-import { readCallerAccount } from '../bus/caller.ts'
+import { toAccountKeyFromCallerKey } from '../bus/caller.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
@@ -12,41 +12,41 @@ import type { JsonObject } from '../core/json.ts'
 import { toBase64url, fromBase64url, toHex } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { isOutsideTimeSpan } from './approval.ts'
-import { argumentsHash } from './binding.ts'
+import { isOutsidePeriod } from './approval.ts'
+import { computeArgumentsHash } from './call-binding.ts'
 import {
   hashChangeToken,
   isChangeToken,
   mintChangeToken,
   decryptChangeArguments,
   encryptChangeArguments,
-} from './change.ts'
-import type { ChangeEnd, PreparedChange } from './change.ts'
-import { isChangeOver } from './change-state.ts'
+} from './prepared-change.ts'
+import type { ChangeResultState, PreparedChange } from './prepared-change.ts'
+import { isChangeForgettable } from './change-state.ts'
 import type { ChangeRecord } from './change-state.ts'
 import type { GuardState } from './guard-state.ts'
-import { redactArguments } from './redact.ts'
-import { redactText } from './secrets.ts'
-import { formatEntryTime, readEntryWords } from '../ledger/state-log.ts'
-import type { ProjectionLog } from '../ledger/state-log.ts'
-import type { TransactionRunner, Transaction } from './transaction-store.ts'
+import { redactArguments } from './redaction.ts'
+import { redactText } from './secret-detection.ts'
+import { formatEntryTime, readEntryBodyFields } from '../ledger/projection-log.ts'
+import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
+import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
 export interface ChangesConfig {
-  /** Prepared and not yet taken, of all callers. */
+  /** Limit of prepared changes that were not taken yet, of all callers. */
   readonly maxPrepared: number
-  /** Of one caller, or of a node with all it speaks for; the oldest make room, the caller's own first. */
+  /** Limit for one caller, or for a node with everybody it speaks for; the oldest make room, the caller's own first. */
   readonly maxPreparedPerPrincipal: number
 }
 
-export interface ChangeRequest {
-  /** `callerKey` of whoever prepares, who alone may commit. */
+export interface ChangeToPrepare {
+  /** `toCallerKey` of the caller that prepares it, who alone may commit it. */
   readonly principal: string
   readonly tool: string
-  /** Validated by whoever offers the tool. */
+  /** Validated against the tool's schema. */
   readonly args: JsonObject
   readonly summary: string
   readonly ttlMs: number
-  /** The tool's own offer, which knows its secrets. */
+  /** The tool's own offer, which names its secrets. */
   readonly offer?: Pick<Offer, 'requestSchema' | 'secrets'>
 }
 
@@ -57,30 +57,30 @@ interface ChangeTicket {
   readonly preparedSeq: number
 }
 
-export interface PreparedChanges {
-  readonly prepare: (request: ChangeRequest) => Promise<Result<ChangeTicket, Fault>>
+export interface PreparedChangeService {
+  readonly prepare: (request: ChangeToPrepare) => Promise<Result<ChangeTicket, Fault>>
   /** What would be committed; takes nothing. */
   readonly peek: (token: string, principal: string) => Result<PreparedChange, Fault>
-  /** Of any number of takers at once, one gets it. Whoever takes must `finish` or `release`. */
+  /** Of concurrent calls, one gets it. Whoever takes it must `finish` or `release` it. */
   readonly take: (token: string, principal: string) => Promise<Result<PreparedChange, Fault>>
-  /** Where the ledger says how it ended. Throws when nobody took it. */
-  readonly finish: (token: string, end: ChangeEnd) => Promise<{ readonly finishedSeq: number }>
-  /** Puts it back as it was, for a taker that was refused before it tried anything. Throws when nobody took it. */
+  /** Returns the ledger entry that says how it ended. Throws when it was not taken. */
+  readonly finish: (token: string, end: ChangeResultState) => Promise<{ readonly finishedSeq: number }>
+  /** Puts it back as it was, for a commit that was refused before anything was tried. Throws when it was not taken. */
   readonly release: (token: string) => Promise<{ readonly releasedSeq: number }>
 }
 
-export interface ChangeStore extends PreparedChanges {
-  readonly recoverIn: (transaction: Transaction) => number
-  /** Drops what a caller prepared whose credential is gone. */
-  readonly forgetIn: (transaction: Transaction, principal: string) => void
+export interface ChangeStore extends PreparedChangeService {
+  readonly recoverIn: (transaction: GuardTransaction) => number
+  /** Drops the prepared changes of a caller whose credential has ended. */
+  readonly forgetIn: (transaction: GuardTransaction, principal: string) => void
 }
 
 const MAX_SUMMARY = 1_000
 
-export function createChanges(options: {
+export function createChangeStore(options: {
   readonly state: GuardState
-  readonly log: Pick<ProjectionLog, 'body'>
-  readonly transact: TransactionRunner
+  readonly log: Pick<ProjectionLogWriter, 'body'>
+  readonly transact: GuardTransactionRunner
   readonly clock: Clock
   readonly config: ChangesConfig
   readonly hashKey: Uint8Array
@@ -90,13 +90,13 @@ export function createChanges(options: {
   const waiting = (nowMs: number): readonly ChangeRecord[] =>
     [...state.changes.values()].filter((change) => change.state === 'prepared' && change.expiresAtMs > nowMs)
 
-  function dropIn({ record }: Transaction, { name, principal }: ChangeRecord, because: string): void {
+  function dropIn({ record }: GuardTransaction, { name, principal }: ChangeRecord, because: string): void {
     record({ kind: 'change.dropped', change: name, principal, because })
   }
 
-  function makeRoomIn(transaction: Transaction, principal: string): boolean {
-    const account = readCallerAccount(principal)
-    const held = waiting(transaction.nowMs).filter((change) => readCallerAccount(change.principal) === account)
+  function makeRoomIn(transaction: GuardTransaction, principal: string): boolean {
+    const account = toAccountKeyFromCallerKey(principal)
+    const held = waiting(transaction.nowMs).filter((change) => toAccountKeyFromCallerKey(change.principal) === account)
     // The caller's own oldest go first.
     const oldest = held.toSorted((left, right) => {
       const [isLeftOwn, isRightOwn] = [left.principal === principal, right.principal === principal]
@@ -109,16 +109,16 @@ export function createChanges(options: {
 
   function find(token: string, principal: string, nowMs: number): Result<ChangeRecord, Fault> {
     const change = isChangeToken(token) ? state.changes.get(nameOf(token)) : undefined
-    // To anybody but its owner, a token looks like one that does not exist.
-    if (change?.principal !== principal || isChangeOver(change, nowMs)) return fail(noSuchChange())
+    // For anybody but its owner, a token looks like one that does not exist.
+    if (change?.principal !== principal || isChangeForgettable(change, nowMs)) return fail(noSuchChange())
     if (change.state !== 'prepared') return fail(alreadyTaken(change))
-    if (isOutsideTimeSpan({ fromMs: change.preparedAtMs, untilMs: change.expiresAtMs }, nowMs))
+    if (isOutsidePeriod({ fromMs: change.preparedAtMs, untilMs: change.expiresAtMs }, nowMs))
       return fail(noSuchChange())
     return ok(change)
   }
 
   function opened(token: string, { tool, preparedAtMs, expiresAtMs, preparedSeq }: ChangeRecord): PreparedChange {
-    const words = readEntryWords(log, preparedSeq)
+    const words = readEntryBodyFields(log, preparedSeq)
     const [kept, summary] = [words?.['sealed'], words?.['summary']]
     const sealed = typeof kept === 'string' ? fromBase64url(kept) : undefined
     if (sealed === undefined || typeof summary !== 'string')
@@ -126,9 +126,9 @@ export function createChanges(options: {
     return { tool, args: decryptChangeArguments(token, sealed), summary, preparedAtMs, expiresAtMs, preparedSeq }
   }
 
-  /** What was erased meanwhile cannot be carried out. */
+  /** A change whose arguments were erased cannot be carried out. */
   function read(token: string, change: ChangeRecord): Result<PreparedChange, Fault> {
-    return readEntryWords(log, change.preparedSeq) === undefined ? fail(noSuchChange()) : ok(opened(token, change))
+    return readEntryBodyFields(log, change.preparedSeq) === undefined ? fail(noSuchChange()) : ok(opened(token, change))
   }
 
   function committing(token: string): ChangeRecord {
@@ -140,7 +140,7 @@ export function createChanges(options: {
   const store: ChangeStore = {
     prepare: async ({ principal, tool, args, summary, ttlMs, offer }) => {
       if (!(ttlMs > 0)) throw new RangeError(`a change cannot wait for ${ttlMs} ms`)
-      const argsHash = argumentsHash(hashKey, args)
+      const argsHash = computeArgumentsHash(hashKey, args)
       if (argsHash === undefined)
         return fail({ kind: 'invalid-arguments', message: 'The arguments hold text that is not valid Unicode.' })
       const token = mintChangeToken()
@@ -196,11 +196,15 @@ export function createChanges(options: {
   return store
 }
 
-function finishIn({ record }: Transaction, { name, principal, tool }: ChangeRecord, end: ChangeEnd): number {
+function finishIn(
+  { record }: GuardTransaction,
+  { name, principal, tool }: ChangeRecord,
+  end: ChangeResultState,
+): number {
   return record({ kind: `change.${end}`, change: name, principal, tool })
 }
 
-/** What the ledger calls a change: nothing that could be used to commit it. */
+/** The change's name in the ledger, which cannot be used to commit it. */
 function nameOf(token: string): string {
   return toHex(hashChangeToken(token)).slice(0, 32)
 }

@@ -1,13 +1,11 @@
-/**
- * Config: what the guard must be told. Defaults live in the configuration's own schema.
- */
+/** Guard config: what the guard must be configured with. Defaults are in the configuration's own schema. */
 import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { ApprovalsConfig } from './approvals.ts'
-import { sha256OfJson } from './binding.ts'
+import { computeJsonSha256 } from './call-binding.ts'
 import type { ChangesConfig } from './changes-store.ts'
-import type { KeysConfig } from './idempotency-key-store.ts'
-import type { LimitsConfig } from './limits.ts'
+import type { IdempotencyKeysConfig } from './idempotency-key-store.ts'
+import type { GuardLimitsConfig } from './limits.ts'
 import { isGuardMode, explainOwnerRuleFlaw } from './policy.ts'
 import type { GuardMode, OwnerRule } from './policy.ts'
 
@@ -16,18 +14,21 @@ export interface GuardConfig {
   readonly ownerRules: readonly OwnerRule[]
   /** A digest of the families' own rules (allow lists, gates): when it changes, open approvals and grants are void. */
   readonly familyRules?: string
-  readonly limits: LimitsConfig
+  readonly limits: GuardLimitsConfig
   readonly approvals: ApprovalsConfig
   readonly changes: ChangesConfig
-  readonly keys: KeysConfig
-  /** Whether a profile holds a tool. Absent: a credential that is narrowed to profiles can call nothing. */
+  readonly keys: IdempotencyKeysConfig
+  /** Whether a profile includes a tool. Absent: a credential that is restricted to profiles can call nothing. */
   readonly profileHolds?: (profile: string, offer: Offer) => boolean
-  /** Whether a caller has behaved so that a person is asked about each of its changes. Absent: nobody has. */
+  /**
+   * Whether a person has to approve each of this caller's changes because of its past behaviour. Absent: no caller is
+   * distrusted.
+   */
   readonly distrusts?: (caller: Caller) => boolean
 }
 
 /** What is wrong, as sentences; the node does not start with any. */
-export function listConfigFlaws(config: GuardConfig): readonly string[] {
+export function listGuardConfigFlaws(config: GuardConfig): readonly string[] {
   const flaws = config.ownerRules.map(explainOwnerRuleFlaw).filter((flaw) => flaw !== undefined)
   if (!isGuardMode(config.mode)) flaws.push(`${String(config.mode)} is no mode`)
   const { limits, approvals, changes, keys } = config
@@ -48,7 +49,7 @@ export function listConfigFlaws(config: GuardConfig): readonly string[] {
   return flaws
 }
 
-/** Changes whenever a rule does under which somebody may have said yes. */
+/** Changes whenever a rule changes under which somebody may have approved a call. */
 export function computePolicyVersion({ mode, ownerRules, familyRules }: GuardConfig): string {
-  return sha256OfJson({ mode, ownerRules, familyRules }).slice(0, 16)
+  return computeJsonSha256({ mode, ownerRules, familyRules }).slice(0, 16)
 }

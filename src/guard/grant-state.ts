@@ -1,6 +1,6 @@
 /**
- * Grant state: what the log says of every grant: given with a yes, each use counted, at most as often and as long as
- * was said.
+ * Grant state: every grant according to the log: created with an approval, each use counted, within its number of uses
+ * and its time.
  *
  *   grant.created ─▶ grant.used, grant.given-back ─▶ grant.ended
  *
@@ -8,14 +8,14 @@
  *
  * Pure, but for the state that it is given.
  */
-import { readCallerAccount } from '../bus/caller.ts'
+import { toAccountKeyFromCallerKey } from '../bus/caller.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryTime, readEntryNumber, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
-import type { ApplyEntry } from '../ledger/projection.ts'
-import type { GrantBounds, Grant } from './grant.ts'
+import type { EntryHandler } from '../ledger/projection.ts'
+import type { GrantArgumentBounds, Grant } from './grant.ts'
 import type { GuardState } from './guard-state.ts'
-import { roleOfPrincipalAt } from './principal-state.ts'
+import { findRoleOfPrincipalAt } from './principal-state.ts'
 
 export interface GrantRecord extends Omit<Grant, 'frame'> {
   readonly createdSeq: number
@@ -23,23 +23,26 @@ export interface GrantRecord extends Omit<Grant, 'frame'> {
   readonly usedBy: readonly string[]
 }
 
-export const GRANT_USED_UP_REASON = 'used up'
+export const GRANT_USED_UP_MESSAGE = 'used up'
 const MAX_GRANTS_KEPT = 1_500
 
-export const grantEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const grantEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'grant.created': (state, entry) => {
     const grant = createdGrant(entry)
     if (grant === undefined) return 'it lacks what such an entry says'
     if (state.grants.has(grant.id)) return `there was a grant ${grant.id} before`
     const { id, approvalId, grantedBy } = grant
     const approval = state.approvals.get(approvalId)
-    // In one step with the yes, which comes after it.
+    // In the same transaction as the approval, which comes after it.
     if (approval?.state !== 'requested') return `grant ${id} comes from no open question`
     const { binding } = approval
-    if (readCallerAccount(binding.principal) !== readCallerAccount(grant.principal) || binding.tool !== grant.tool)
+    if (
+      toAccountKeyFromCallerKey(binding.principal) !== toAccountKeyFromCallerKey(grant.principal) ||
+      binding.tool !== grant.tool
+    )
       return `grant ${id} is for another caller or tool than was asked about`
     if (grantedBy === binding.principal) return `${grantedBy} gave a grant to itself`
-    const role = roleOfPrincipalAt(state, grantedBy, readEntryTime(entry))
+    const role = findRoleOfPrincipalAt(state, grantedBy, readEntryTime(entry))
     if (role !== 'approver' && role !== 'admin') return `${grantedBy} was not an approver at that time`
     state.grants.dropOldest(MAX_GRANTS_KEPT, ({ endedAtMs }) => endedAtMs !== undefined)
     state.grants.set(id, grant)
@@ -63,12 +66,12 @@ export const grantEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>
     if (grant === undefined) return NOT_IN_FORCE
     const at = grant.usedBy.indexOf(readEntryText(entry, 'trace_id') ?? '')
     if (at < 0) return `that call did not use grant ${grant.id}`
-    const wasUsedUp = grant.endedBecause === GRANT_USED_UP_REASON
+    const wasUsedUp = grant.endedBecause === GRANT_USED_UP_MESSAGE
     state.grants.set(grant.id, {
       ...grant,
       uses: grant.uses - 1,
       usedBy: grant.usedBy.toSpliced(at, 1),
-      // What was used up is in force again; what ended for another reason stays ended.
+      // A grant that was used up is in force again; one that ended for another reason stays ended.
       ...(wasUsedUp ? { endedAtMs: undefined, endedBecause: undefined } : {}),
     })
     return undefined
@@ -106,7 +109,7 @@ function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
     target: target === 'any' ? undefined : target,
     definitionHash,
     policyVersion,
-    bounds: bounds as Readonly<Record<string, GrantBounds>>,
+    bounds: bounds as Readonly<Record<string, GrantArgumentBounds>>,
     free: free.map(String),
     approvalId,
     grantedBy,

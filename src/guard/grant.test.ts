@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../core/json.ts'
-import { hashLeaves, listLeaves } from './binding.ts'
-import { grantCovers, selectFixedArguments, toJsonPointer } from './grant.ts'
+import { hashArgumentLeaves, listArgumentLeaves } from './call-binding.ts'
+import { isCallCoveredByGrant, omitLoosenedArguments, toJsonPointer } from './grant.ts'
 
 const KEY = new Uint8Array(32)
 
@@ -18,14 +18,15 @@ describe('grant', () => {
     const loosened = fc.subarray(['/celsius', '/zone', '/a~1b/x'])
     const found = fc.check(
       fc.property(body, body, loosened, loosened, (approved, made, free, bounded) => {
-        const leaves = hashLeaves(KEY, approved) ?? {}
+        const leaves = hashArgumentLeaves(KEY, approved) ?? {}
         const bounds = Object.fromEntries(bounded.map((pointer) => [pointer, { min: -1, max: 2 }]))
-        const grant = { target: undefined, bounds, free, frame: selectFixedArguments(leaves, [...bounded, ...free]) }
-        if (!grantCovers(grant, { target: 'any', body: made, leaves: hashLeaves(KEY, made) })) return true
+        const grant = { target: undefined, bounds, free, frame: omitLoosenedArguments(leaves, [...bounded, ...free]) }
+        if (!isCallCoveredByGrant(grant, { target: 'any', body: made, leaves: hashArgumentLeaves(KEY, made) }))
+          return true
         const strict = (given: JsonObject) =>
-          listLeaves(given).filter(([pointer]) => ![...free, ...bounded, '/reason'].includes(pointer))
+          listArgumentLeaves(given).filter(([pointer]) => ![...free, ...bounded, '/reason'].includes(pointer))
         const sorted = (given: JsonObject) => JSON.stringify(strict(given).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-        const values = new Map(listLeaves(made))
+        const values = new Map(listArgumentLeaves(made))
         const within = bounded.every((pointer) => {
           const number = values.get(pointer)
           return typeof number === 'number' && number >= -1 && number <= 2
@@ -39,13 +40,13 @@ describe('grant', () => {
 
   it('covers the very call that it was given for, when its numbers are within bounds', () => {
     const made = { zone: 1, celsius: 20, nested: { deep: [1, { x: 2 }] } }
-    const leaves = hashLeaves(KEY, made) ?? {}
+    const leaves = hashArgumentLeaves(KEY, made) ?? {}
     const bounds = { '/celsius': { min: 18, max: 22 } }
-    const grant = { target: 'zone:1', bounds, free: [], frame: selectFixedArguments(leaves, ['/celsius']) }
-    expect(grantCovers(grant, { target: 'zone:1', body: made, leaves })).toBe(true)
-    expect(grantCovers(grant, { target: 'zone:2', body: made, leaves })).toBe(false)
-    expect(grantCovers(grant, { target: undefined, body: made, leaves })).toBe(false)
-    expect(grantCovers(grant, { target: 'zone:1', body: made, leaves: undefined })).toBe(false)
+    const grant = { target: 'zone:1', bounds, free: [], frame: omitLoosenedArguments(leaves, ['/celsius']) }
+    expect(isCallCoveredByGrant(grant, { target: 'zone:1', body: made, leaves })).toBe(true)
+    expect(isCallCoveredByGrant(grant, { target: 'zone:2', body: made, leaves })).toBe(false)
+    expect(isCallCoveredByGrant(grant, { target: undefined, body: made, leaves })).toBe(false)
+    expect(isCallCoveredByGrant(grant, { target: 'zone:1', body: made, leaves: undefined })).toBe(false)
   })
 
   it('takes a name for a pointer to the top', () => {

@@ -1,28 +1,28 @@
 /**
- * Grant: a bounded yes for calls to come. One caller (or a node with all it speaks for), one tool, one device (or any),
- * numbers within bounds, so many times, for so long; every argument that the approver did not loosen stays as it was
- * approved.
+ * Grant: an approval for future calls within bounds: one caller (or a node with everybody it speaks for), one tool, one
+ * device (or any), numeric arguments within bounds, a number of uses and a time. Every argument that the approver did
+ * not loosen stays as it was approved.
  */
 import type { Json, JsonObject } from '../core/json.ts'
-import { escapeStep, listLeaves } from './binding.ts'
-import type { LeafHashes } from './binding.ts'
+import { escapeJsonPointerToken, listArgumentLeaves } from './call-binding.ts'
+import type { ArgumentLeafHashes } from './call-binding.ts'
 
-/** What an approver asks for beside "yes". */
+/** What an approver asks for beside the approval itself. */
 export interface GrantRequest {
-  /** `same`, unless said otherwise: whoever asked. `node`: everybody for whom the node that asked may ever call. */
+  /** `same` (the default): the caller that asked. `node`: everybody for whom the asking node may ever call. */
   readonly caller?: 'same' | 'node'
-  /** `same`: the device of the approved call. `any`: every device that this tool reaches. */
+  /** `same`: the device of the approved call. `any`: every device that this tool can act on. */
   readonly target: 'same' | 'any'
-  /** Arguments that may vary between numbers, by name or JSON pointer. */
-  readonly bounds: Readonly<Record<string, GrantBounds>>
-  /** Arguments that may be anything, by name or JSON pointer; beside those of `ALWAYS_FREE`. */
+  /** Arguments that may vary within numeric bounds, by name or JSON pointer. */
+  readonly bounds: Readonly<Record<string, GrantArgumentBounds>>
+  /** Arguments that may have any value, by name or JSON pointer; in addition to `ALWAYS_FREE`. */
   readonly free: readonly string[]
-  /** Calls beyond the one that was approved. */
+  /** Further calls, beside the one that was approved. */
   readonly maxUses: number
   readonly durationMs: number
 }
 
-export interface GrantBounds {
+export interface GrantArgumentBounds {
   readonly min?: number
   readonly max?: number
 }
@@ -31,14 +31,14 @@ export interface Grant {
   readonly id: string
   readonly principal: string
   readonly tool: string
-  /** `undefined`: any. */
+  /** `undefined` means any. */
   readonly target: string | undefined
   readonly definitionHash: string
   readonly policyVersion: string
-  /** Pointer → hash of what must stay as it was. */
-  readonly frame: LeafHashes
-  /** Pointer → bounds. */
-  readonly bounds: Readonly<Record<string, GrantBounds>>
+  /** JSON pointer → hash of a value that must not change. */
+  readonly frame: ArgumentLeafHashes
+  /** JSON pointer → bounds. */
+  readonly bounds: Readonly<Record<string, GrantArgumentBounds>>
   readonly free: readonly string[]
   readonly approvalId: string
   readonly grantedBy: string
@@ -50,7 +50,9 @@ export interface Grant {
   readonly endedBecause: string | undefined
 }
 
-/** Prose for the record and keys that must differ from call to call. What they can change, the assessment sees. */
+/**
+ * Free text for the record, and keys that must differ from call to call. The assessment sees whatever they can change.
+ */
 const ALWAYS_FREE = new Set(['/reason', '/intent', '/idempotency_key', '/idempotencyKey'])
 
 const MAX_USES = 1_000
@@ -58,7 +60,7 @@ const MAX_DURATION_MS = 30 * 86_400_000
 const MAX_NAMES = 64
 
 /** What is wrong with a request, or `undefined`. `leaves` are the arguments of the call that is being approved. */
-export function explainGrantFlaw(request: GrantRequest, leaves: LeafHashes): string | undefined {
+export function explainGrantFlaw(request: GrantRequest, leaves: ArgumentLeafHashes): string | undefined {
   const { maxUses, durationMs, bounds, free, target, caller = 'same' } = request
   if (caller !== 'same' && caller !== 'node') return 'the caller is `same` or `node`'
   if (target !== 'same' && target !== 'any') return 'the target is `same` or `any`'
@@ -73,35 +75,35 @@ export function explainGrantFlaw(request: GrantRequest, leaves: LeafHashes): str
   return undefined
 }
 
-/** The arguments that stay: all but those that were loosened. */
-export function selectFixedArguments(leaves: LeafHashes, loosened: readonly string[]): LeafHashes {
+/** The arguments that must not change: all but those that were loosened. */
+export function omitLoosenedArguments(leaves: ArgumentLeafHashes, loosened: readonly string[]): ArgumentLeafHashes {
   return Object.fromEntries(Object.entries(leaves).filter(([pointer]) => !isLoose(pointer, loosened)))
 }
 
-/** Whether two calls differ in nothing but what is always free: the same question in other words. */
-export function differsOnlyInWording(left: LeafHashes, right: LeafHashes): boolean {
-  return sameEntries(selectFixedArguments(left, []), selectFixedArguments(right, []))
+/** Whether two calls differ only in arguments that are always free: the same call in other words. */
+export function differsOnlyInWording(left: ArgumentLeafHashes, right: ArgumentLeafHashes): boolean {
+  return sameEntries(omitLoosenedArguments(left, []), omitLoosenedArguments(right, []))
 }
 
 export function toJsonPointer(name: string): string {
-  return name.startsWith('/') ? name : `/${escapeStep(name)}`
+  return name.startsWith('/') ? name : `/${escapeJsonPointerToken(name)}`
 }
 
-/** Whether a call with these arguments is one that the grant speaks of. Uses and times are the store's to check. */
-export function grantCovers(
+/** Whether the grant covers a call with these arguments. The store checks uses and times. */
+export function isCallCoveredByGrant(
   grant: Pick<Grant, 'target' | 'frame' | 'bounds' | 'free'>,
   call: {
     readonly target: string | undefined
     readonly body: JsonObject
     /** `undefined`: too many arguments for any grant. */
-    readonly leaves: LeafHashes | undefined
+    readonly leaves: ArgumentLeafHashes | undefined
   },
 ): boolean {
   if (call.leaves === undefined) return false
   if (grant.target !== undefined && grant.target !== call.target) return false
-  const kept = selectFixedArguments(call.leaves, [...Object.keys(grant.bounds), ...grant.free])
+  const kept = omitLoosenedArguments(call.leaves, [...Object.keys(grant.bounds), ...grant.free])
   if (!sameEntries(kept, grant.frame)) return false
-  const values = new Map<string, Json>(listLeaves(call.body))
+  const values = new Map<string, Json>(listArgumentLeaves(call.body))
   return Object.entries(grant.bounds).every(([pointer, bounds]) => isWithin(values.get(pointer), bounds))
 }
 
@@ -109,7 +111,7 @@ function isLoose(pointer: string, loosened: readonly string[]): boolean {
   return ALWAYS_FREE.has(pointer) || loosened.includes(pointer)
 }
 
-function sameEntries(left: LeafHashes, right: LeafHashes): boolean {
+function sameEntries(left: ArgumentLeafHashes, right: ArgumentLeafHashes): boolean {
   const names = Object.keys(left)
   if (names.length !== Object.keys(right).length) return false
   return names.every((name) => Object.hasOwn(right, name) && left[name] === right[name])
@@ -120,7 +122,7 @@ function isSpan(min: number | undefined, max: number | undefined): boolean {
   return (min ?? -Number.MAX_VALUE) <= (max ?? Number.MAX_VALUE)
 }
 
-function isWithin(value: Json | undefined, { min, max }: GrantBounds): boolean {
+function isWithin(value: Json | undefined, { min, max }: GrantArgumentBounds): boolean {
   if (typeof value !== 'number' || !Number.isFinite(value)) return false
   return value >= (min ?? -Infinity) && value <= (max ?? Infinity)
 }

@@ -1,66 +1,79 @@
-/**
- * Guard state: everything that the guard decides from, as the log says it. The log decides; there is no table that
- * could say something else.
- */
+/** Guard state: everything that the guard decides from, as a projection of the log. No table could contradict it. */
 import { readEntryText } from '../ledger/entry.ts'
-import type { ApplyEntry, Projection } from '../ledger/projection.ts'
+import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
-import { actuatorEntryHandlers, EMERGENCY_STOP_KEY } from './actuator-store.ts'
-import type { EngagedStop, HourlyActuatorUsage } from './actuator-store.ts'
+import { actuatorEntryHandlers, EMERGENCY_STOP_STATE_KEY } from './actuator-store.ts'
+import type { EngagedEmergencyStop, ActuatorUsageOfHour } from './actuator-store.ts'
 import { approvalEntryHandlers } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
-import { changeEntryHandlers, isChangeOver } from './change-state.ts'
+import { changeEntryHandlers, isChangeForgettable } from './change-state.ts'
 import type { ChangeRecord } from './change-state.ts'
 import { grantEntryHandlers } from './grant-state.ts'
 import type { GrantRecord } from './grant-state.ts'
-import { foreignRoundEntryHandlers } from './foreign-round-state.ts'
-import type { ForeignRoundRecord } from './foreign-round-state.ts'
-import { roundEntryHandlers } from './round-state.ts'
-import type { RoundRecord } from './round.ts'
+import { finalEntryHandlers } from './final-state.ts'
+import { foreignRoundEntryHandlers } from './foreign-quorum-round-state.ts'
+import type { ForeignQuorumRoundRecord } from './foreign-quorum-round-state.ts'
+import { roundEntryHandlers } from './quorum-round-state.ts'
+import type { QuorumRoundRecord } from './quorum-round.ts'
 import { idempotencyKeyEntryHandlers } from './idempotency-key-state.ts'
 import type { IdempotencyKeyRecord } from './idempotency-key-state.ts'
 import { principalEntryChecks, principalEntryHandlers } from './principal-state.ts'
-import type { TokenState } from './principal-state.ts'
+import type { AccessTokenState } from './principal-state.ts'
 
 export interface GuardState {
   readonly approvals: StateTable<ApprovalRecord>
   /** By approval. */
-  readonly rounds: StateTable<RoundRecord>
-  /** Credential to the key that belongs to it. */
+  readonly rounds: StateTable<QuorumRoundRecord>
+  /** Credential → the voter key that belongs to it. */
   readonly voterKeys: StateTable<string>
   /** By key: the last vote of each voter. */
   readonly voteHeads: StateTable<{ readonly seq: number; readonly hash: string }>
   readonly revokedNodes: StateTable<boolean>
   /** Rounds of other nodes. */
-  readonly foreignRounds: StateTable<ForeignRoundRecord>
-  /** Contradictions on record. */
-  readonly conflicts: StateTable<boolean>
+  readonly foreignRounds: StateTable<ForeignQuorumRoundRecord>
+  /** Contradictions on record, and when each was found. */
+  readonly conflicts: StateTable<number>
   readonly grants: StateTable<GrantRecord>
   /** By hash. */
-  readonly tokens: StateTable<TokenState>
-  /** The hash of the newest token of each name. */
+  readonly tokens: StateTable<AccessTokenState>
+  /** Name → the hash of its newest token. */
   readonly tokenNames: StateTable<string>
-  /** Roles for which a link to the console was made. */
+  /** Roles for which a console link was created. */
   readonly consoleRoles: StateTable<boolean>
   readonly changes: StateTable<ChangeRecord>
   readonly keys: StateTable<IdempotencyKeyRecord>
   /** By target. */
-  readonly actuators: StateTable<readonly HourlyActuatorUsage[]>
-  readonly stop: StateTable<EngagedStop>
-  /** What commits to the key of the argument hashes. */
+  readonly actuators: StateTable<readonly ActuatorUsageOfHour[]>
+  readonly stop: StateTable<EngagedEmergencyStop>
+  /** What commits to the key of the argument hashes, and to the owner's token. */
   readonly secrets: StateTable<string>
 }
 
-/** The field of `node.start` that commits to the key of the argument hashes: the first one counts for ever. */
-export const GUARD_SECRET_FIELD = 'guard_secret'
+/** The field of `node.start` that commits to the key of the argument hashes: the first one is valid for ever. */
+export const GUARD_SECRET_COMMITMENT_FIELD = 'guard_secret'
 
-const secretEntries: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+/** Under which the newest token of the owner is kept beside it. */
+const OWNER_TOKEN_STATE_KEY = 'owner_token'
+const TOKEN_HASH = /^[0-9a-f]{64}$/
+
+/** The hash, in hex, of the token that this node made for its owner last. */
+export function readOwnerTokenHash({ secrets }: GuardState): string | undefined {
+  return secrets.get(OWNER_TOKEN_STATE_KEY)
+}
+
+const secretEntries: Readonly<Record<string, EntryHandler<GuardState>>> = {
+  'owner.token': ({ secrets }, entry) => {
+    const hash = readEntryText(entry, 'token_hash')
+    if (hash === undefined || !TOKEN_HASH.test(hash)) return 'it names no token'
+    secrets.set(OWNER_TOKEN_STATE_KEY, hash)
+    return undefined
+  },
   'node.start': ({ secrets }, entry) => {
-    const commitment = readEntryText(entry, GUARD_SECRET_FIELD)
+    const commitment = readEntryText(entry, GUARD_SECRET_COMMITMENT_FIELD)
     if (commitment === undefined) return undefined
-    const before = secrets.get(GUARD_SECRET_FIELD)
+    const before = secrets.get(GUARD_SECRET_COMMITMENT_FIELD)
     if (before !== undefined && before !== commitment) return 'the guard had another secret before'
-    secrets.set(GUARD_SECRET_FIELD, commitment)
+    secrets.set(GUARD_SECRET_COMMITMENT_FIELD, commitment)
     return undefined
   },
 }
@@ -74,7 +87,7 @@ export const guardProjection: Projection<GuardState> = {
     voteHeads: new StateTable(journal),
     revokedNodes: new StateTable<boolean>(journal),
     foreignRounds: new StateTable(journal),
-    conflicts: new StateTable<boolean>(journal),
+    conflicts: new StateTable<number>(journal),
     grants: new StateTable(journal),
     tokens: new StateTable(journal),
     tokenNames: new StateTable(journal),
@@ -90,6 +103,7 @@ export const guardProjection: Projection<GuardState> = {
     ...principalEntryHandlers,
     ...approvalEntryHandlers,
     ...roundEntryHandlers,
+    ...finalEntryHandlers,
     ...foreignRoundEntryHandlers,
     ...grantEntryHandlers,
     ...changeEntryHandlers,
@@ -116,12 +130,12 @@ export const guardProjection: Projection<GuardState> = {
           : undefined
       case 'change.prepared': {
         const prepared = state.changes.get(change ?? '')
-        return prepared !== undefined && !isChangeOver(prepared, nowMs) && prepared.finishedAtMs === undefined
+        return prepared !== undefined && !isChangeForgettable(prepared, nowMs) && prepared.finishedAtMs === undefined
           ? `The change ${prepared.name} is prepared and not yet decided on; it lapses by itself, or is committed. Try again then.`
           : undefined
       }
       case 'stop.engaged':
-        return state.stop.get(EMERGENCY_STOP_KEY)?.seq === entry.seq
+        return state.stop.get(EMERGENCY_STOP_STATE_KEY)?.seq === entry.seq
           ? 'The stop is still engaged and shows these words; release it first (hearthbus resume).'
           : undefined
       default:

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Call, Caller, Outcome } from '../bus/call.ts'
-import type { Assessment, Effect, Offer } from '../bus/capability.ts'
+import type { CallAssessment, Effect, Offer } from '../bus/capability.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import { Database } from '../core/database-store.ts'
 import type { FaultKind } from '../core/fault.ts'
+import { silentLogger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
 import {
   actuator,
@@ -22,7 +23,7 @@ import {
 import type { GuardHouse } from '../../test/guard-house.ts'
 import { createGuard } from './guard.ts'
 import { ProjectionSet } from '../ledger/projection.ts'
-import { guardMigrations } from './schema-store.ts'
+import { guardMigrations } from './guard-schema-store.ts'
 
 const EFFECTS: readonly Effect[] = ['reads', 'records', 'writes', 'sensitive', 'admin']
 
@@ -105,7 +106,7 @@ describe('guard', () => {
     ['read_write', false, true, true, 'acts'],
   ])('in %s, default dry run %s, confirm %s, listed %s: %s', async (safeMode, dryRun, confirm, listed, expected) => {
     using house = openHouse({ mode: safeMode === 'read_only' ? 'readonly' : 'full' })
-    const assessment: Partial<Assessment> = {
+    const assessment: Partial<CallAssessment> = {
       dryRun,
       reasons: [
         ...(dryRun || confirm ? [] : [{ rule: 'confirm', message: 'confirm must be true' }]),
@@ -163,13 +164,13 @@ describe('guard', () => {
 
   it('does nothing when what a call would do cannot be told', async () => {
     using house = openHouse()
-    const broken: (() => Assessment | Promise<Assessment>)[] = [
+    const broken: (() => CallAssessment | Promise<CallAssessment>)[] = [
       () => {
         throw new Error('a bug')
       },
       () => Promise.reject(new Error('a bug')),
-      () => ({ effect: 'writes' }) as Assessment,
-      () => undefined as unknown as Assessment,
+      () => ({ effect: 'writes' }) as CallAssessment,
+      () => undefined as unknown as CallAssessment,
     ]
     for (const assess of broken) expect(await fate(house, offerOf('writes', { assess }))).toBe('internal')
     const unheardOf = () => ({ effect: 'explodes' as Effect, reasons: [] })
@@ -224,6 +225,23 @@ describe('guard', () => {
     const offer = offerOf('reads')
     const broken = () => Promise.reject<Outcome>(new Error('a bug'))
     await expect(around(house.guard, callOf(offer), offer, broken)).rejects.toThrow('a bug')
+  })
+
+  it('does not act where nobody can say what the call would do, and whoever runs the node hears why', async () => {
+    using house = openHouse()
+    const { database, log, clock } = house
+    const errors: unknown[] = []
+    const logger = { ...silentLogger, error: (...said: readonly unknown[]) => void errors.push(said) }
+    const guard = createGuard({ database, log, clock, config: GUARD_CONFIG, voting: TEST_VOTING, logger })
+    const bug = new Error('the code of the door is 1234')
+    const offer: Offer = { ...offerOf('writes'), plan: () => Promise.reject(bug) }
+    const device = actuator()
+    const outcome = await around(guard, callOf(offer), offer, device.proceed)
+    expect(outcome).toEqual(
+      fail({ kind: 'internal', message: 'What test.writes would do could not be told. Nothing was tried.' }),
+    )
+    expect(device.calls).toEqual([])
+    expect(errors).toEqual([[{ err: bug }, 'planning test.writes failed']])
   })
 
   it('does not act when it cannot write down beforehand that it will', async () => {

@@ -11,70 +11,70 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import { createKeyedLock } from '../core/fair-queue.ts'
 import type { Logger } from '../core/logger.ts'
-import { createActuators, createEmergencyStop } from './actuator-store.ts'
+import { createActuatorStore, createEmergencyStop } from './actuator-store.ts'
 import type { EmergencyStop } from './actuator-store.ts'
-import { createApprovals } from './approvals-store.ts'
+import { createApprovalStore } from './approvals-store.ts'
 import type { Approvals } from './approvals.ts'
-import { mayReadRecord } from './authority.ts'
-import type { RecordSubject } from './authority.ts'
-import { previewDecision } from './decision.ts'
-import type { DecisionPreviewer } from './decision.ts'
+import { mayReadRecord } from './caller-authority.ts'
+import type { RecordAccessFacts } from './caller-authority.ts'
+import { previewDecision } from './call-decision.ts'
+import type { DecisionPreviewer } from './call-decision.ts'
 import { explainCallerRefusal, isToolInCallerProfiles } from './caller-rights.ts'
 import type { GuardMode } from './policy.ts'
-import { createChanges } from './changes-store.ts'
-import type { PreparedChanges } from './changes-store.ts'
-import { listConfigFlaws, computePolicyVersion } from './config.ts'
+import { createChangeStore } from './changes-store.ts'
+import type { PreparedChangeService } from './changes-store.ts'
+import { listGuardConfigFlaws, computePolicyVersion } from './config.ts'
 import type { GuardConfig } from './config.ts'
-import { createGrants } from './grants-store.ts'
+import { createGrantStore } from './grants-store.ts'
 import type { Grants } from './grants-store.ts'
-import { createQuorums } from './quorums.ts'
+import { createQuorumRounds } from './quorums.ts'
 import type { QuorumRounds } from './quorums.ts'
-import { createRounds } from './rounds-store.ts'
-import type { NodeVoter } from './rounds-store.ts'
+import { createQuorumRoundStore } from './quorum-round-store.ts'
+import type { NodeVoterKeys } from './quorum-round-store.ts'
 import { createIdempotencyKeyStore } from './idempotency-key-store.ts'
 import type { IdempotencyKeys } from './idempotency-key-store.ts'
 import { createGuardLimits } from './limits.ts'
 import { guardProjection } from './guard-state.ts'
-import { createDecisionSteps } from './reserve.ts'
-import type { DecisionSteps, ReserveParts } from './reserve.ts'
-import { readHashKey, secretCommitment } from './schema-store.ts'
-import { createAccessTokens } from './token-store.ts'
-import type { AccessTokens } from './token-store.ts'
-import { createTransactionRunner } from './transaction-store.ts'
-import type { ProjectionLog } from '../ledger/state-log.ts'
+import { createCallDecisionSteps } from './call-reservation.ts'
+import type { CallDecisionSteps, CallReservationDependencies } from './call-reservation.ts'
+import { readGuardHashKey, computeSecretCommitment } from './guard-schema-store.ts'
+import { createAccessTokens } from './access-token-store.ts'
+import type { AccessTokens } from './access-token-store.ts'
+import { createGuardTransactionRunner } from './guard-transaction-store.ts'
+import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 
 export interface GuardOptions {
   readonly database: Database
-  readonly log: ProjectionLog
+  readonly log: ProjectionLogWriter
   readonly clock: Clock
   readonly config: GuardConfig
-  /** Who this node is among voters. */
-  readonly voting: NodeVoter
+  /** This node's identity and keys as a voter. */
+  readonly voting: NodeVoterKeys
   readonly logger?: Logger
   /** Waits for the rest of an actuator; ends early when the signal aborts. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
 }
 
 export interface Guard {
-  readonly steps: DecisionSteps
+  readonly steps: CallDecisionSteps
   /**
-   * Whether a list shows the tool to this caller: role and credential decide, what a call's arguments can open does
+   * Whether a list shows the tool to this caller: role and credential decide; gates that a call's arguments can open do
    * not.
    */
   readonly visible: (caller: Caller, offer: Offer) => boolean
-  /** Whether a caller may read about a call, a change or an approval. `offer`: the tool, as it is offered now. */
-  readonly mayRead: (caller: Caller, record: Omit<RecordSubject, 'inProfile'>, offer: Offer | undefined) => boolean
+  /** Whether a caller may read about a call, a change or an approval. `offer` is the tool as it is offered now. */
+  readonly mayRead: (caller: Caller, record: Omit<RecordAccessFacts, 'inProfile'>, offer: Offer | undefined) => boolean
   readonly approvals: Approvals
   readonly quorums: QuorumRounds
   readonly grants: Grants
   readonly tokens: AccessTokens
   readonly stop: EmergencyStop
   readonly services: GuardServices
-  /** What `node.start` says of the guard's secret. */
+  /** The commitment to the guard's secret in `node.start`. */
   readonly secretCommitment: string
-  /** Before the first call: what a dead process left half done is unknown from now on. */
+  /** Before the first call: what a crashed process left unfinished is marked as unknown. */
   readonly recover: () => Promise<Recovered>
-  /** Closes what has lapsed. Whoever runs the node calls it every second or so. */
+  /** Closes what has lapsed. The node calls it about every second. */
   readonly sweep: () => Promise<void>
 }
 
@@ -82,9 +82,9 @@ export interface Guard {
 export interface GuardServices {
   readonly mode: GuardMode
   readonly policyVersion: string
-  /** What would be decided about a call, for whoever stages it. Nothing is used up, nobody is asked. */
+  /** Previews the decision about a call that is being staged. Nothing is used up and nobody is asked. */
   readonly previewDecision: DecisionPreviewer
-  readonly changes: PreparedChanges
+  readonly changes: PreparedChangeService
   readonly keys: IdempotencyKeys
   readonly approvals: Pick<Approvals, 'list' | 'get'>
   readonly stopped: EmergencyStop['state']
@@ -98,28 +98,28 @@ interface Recovered {
   readonly endedGrants: number
 }
 
-/** More changes waiting for one actuator than this, and later callers are better off being told at once. */
+/** With more changes waiting for one actuator, later callers are refused at once. */
 const MAX_WAITING_PER_ACTUATOR = 128
 
 async function sleepFor(ms: number, signal: AbortSignal): Promise<void> {
-  // An abort ends the wait; whoever waited looks at the signal itself.
+  // An abort ends the wait; the caller checks the signal itself.
   await pause(ms, undefined, { signal }).catch(() => undefined)
 }
 
-/** Throws when the configuration leaves open what is allowed. */
+/** Throws when the configuration does not say what is allowed. */
 export function createGuard({ database, log, clock, config, voting, logger, sleep = sleepFor }: GuardOptions): Guard {
-  const flaws = listConfigFlaws(config)
+  const flaws = listGuardConfigFlaws(config)
   if (flaws.length > 0) throw new Error(`the guard cannot start: ${flaws.join('; ')}`)
   const report = (error: unknown, message: string): void => logger?.error({ err: error }, message)
   const version = computePolicyVersion(config)
   const state = log.projections.state(guardProjection)
-  const hashKey = readHashKey(database.sql, state)
-  const transact = createTransactionRunner({ database, log, clock })
-  const actuators = createActuators(state, clock)
+  const hashKey = readGuardHashKey(database.sql, state)
+  const transact = createGuardTransactionRunner({ database, log, clock })
+  const actuators = createActuatorStore(state, clock)
   const limits = createGuardLimits(config.limits, clock.monotonic, actuators.remembered())
-  const grants = createGrants({ state, log, transact, policyVersion: version })
-  const rounds = createRounds({ state, voting })
-  const approvals = createApprovals({
+  const grants = createGrantStore({ state, log, transact, policyVersion: version })
+  const rounds = createQuorumRoundStore({ state, voting })
+  const approvals = createApprovalStore({
     state,
     rounds,
     log,
@@ -130,7 +130,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
     report,
   })
   const keys = createIdempotencyKeyStore({ state, log, transact, clock, config: config.keys, hashKey })
-  const changes = createChanges({ state, log, transact, clock, config: config.changes, hashKey })
+  const changes = createChangeStore({ state, log, transact, clock, config: config.changes, hashKey })
   const tokens = createAccessTokens({
     database,
     state,
@@ -141,7 +141,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
     },
   })
   const stop = createEmergencyStop({ state, log, transact, nowMs: clock.now })
-  const parts: ReserveParts = {
+  const parts: CallReservationDependencies = {
     config,
     policyVersion: version,
     hashKey,
@@ -160,12 +160,12 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
     sleep,
   }
 
-  const quorums = createQuorums(parts, { state, disputeMs: config.approvals.disputeMs })
+  const quorums = createQuorumRounds(parts, { state, disputeMs: config.approvals.disputeMs })
   const mayRead: Guard['mayRead'] = (caller, record, offer) =>
     mayReadRecord(caller, { ...record, inProfile: isInProfile(caller, offer, config) })
 
   return {
-    steps: createDecisionSteps(parts),
+    steps: createCallDecisionSteps(parts),
     visible: (caller, offer) => isVisible(caller, offer, config),
     mayRead,
     approvals,
@@ -183,7 +183,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
       stopped: stop.state,
       mayRead,
     },
-    secretCommitment: secretCommitment(hashKey),
+    secretCommitment: computeSecretCommitment(hashKey),
     recover: () =>
       transact((transaction) => {
         actuators.recoverIn(transaction)
@@ -206,7 +206,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
   }
 }
 
-/** What is offered by nobody now is in no profile. */
+/** A tool that is not offered now is in no profile. */
 function isInProfile(caller: Caller, offer: Offer | undefined, config: GuardConfig): boolean {
   if (offer !== undefined) return isToolInCallerProfiles(config, caller, offer)
   return caller.kind !== 'principal' || caller.restrictions?.profiles === undefined
@@ -220,6 +220,6 @@ function isVisible(caller: Caller, offer: Offer, config: GuardConfig): boolean {
     inProfile: isToolInCallerProfiles(config, caller, offer),
     forApprovers: offer.forApprovers,
   })
-  // Which device a call would name is not known yet.
+  // The device is not known before the call.
   return reasons.every((reason) => reason.rule === 'token-devices')
 }

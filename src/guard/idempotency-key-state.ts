@@ -1,5 +1,5 @@
 /**
- * Key state: what the log says of idempotency keys. Each acts once until it lapses.
+ * Idempotency key state: the keys according to the log. Each key allows one act until it lapses.
  *
  *   key.reserved ─▶ key.done · key.unknown · key.freed      key.freed ◀── key.done, to make room
  *
@@ -9,11 +9,11 @@
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryTime, readEntryNumber, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
-import type { ApplyEntry } from '../ledger/projection.ts'
+import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 
 export interface IdempotencyKeyRecord {
-  /** Keyed hash of caller, tool and the caller's word. */
+  /** Keyed hash of the caller, the tool and the caller's key. */
   readonly hash: string
   readonly principal: string
   readonly argsHash: string
@@ -23,7 +23,7 @@ export interface IdempotencyKeyRecord {
   readonly expiresAtMs: number
 }
 
-export const idempotencyKeyEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const idempotencyKeyEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'key.reserved': (state, entry) => {
     const [hash, principal, argsHash] = [
       readEntryText(entry, 'key'),
@@ -36,7 +36,7 @@ export const idempotencyKeyEntryHandlers: Readonly<Record<string, ApplyEntry<Gua
     const reservedAtMs = readEntryTime(entry)
     const before = state.keys.get(hash)
     if (before !== undefined && isIdempotencyKeyActive(before, reservedAtMs)) return 'this key was used before'
-    // Behind the others: the oldest are the first to lapse.
+    // Added last: the oldest are the first to lapse.
     state.keys.delete(hash)
     state.keys.dropLapsed((key) => !isIdempotencyKeyActive(key, reservedAtMs))
     const outcomeSeq = undefined
@@ -63,13 +63,13 @@ export const idempotencyKeyEntryHandlers: Readonly<Record<string, ApplyEntry<Gua
 
   'key.freed': (state, entry) => {
     const key = known(state, entry)
-    // What nobody knows the end of is never free before it lapses.
+    // A key with an unknown outcome is never free before it lapses.
     if (key === undefined || key.state === 'unknown') return NOT_RESERVED
     state.keys.delete(key.hash)
     return undefined
   },
 
-  /** Setting the clock forward lets no time pass: what was reserved before lasts as long as it would have. */
+  /** Setting the clock forward is not passing time: keys reserved before last as long as they would have. */
   'clock.moved': (state, entry) => {
     const byMs = readEntryNumber(entry, 'by_ms')
     if (byMs === undefined || byMs <= 0) return 'it does not say by how much'
@@ -82,7 +82,7 @@ export const idempotencyKeyEntryHandlers: Readonly<Record<string, ApplyEntry<Gua
   },
 }
 
-/** What is in flight is not over because a clock says so: the clock may have been set. */
+/** A call in flight has not ended because a clock says so: the clock may have been set. */
 export function isIdempotencyKeyActive({ state, expiresAtMs }: IdempotencyKeyRecord, nowMs: number): boolean {
   return state === 'in-flight' || expiresAtMs > nowMs
 }

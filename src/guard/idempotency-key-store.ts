@@ -1,30 +1,33 @@
 /**
- * Keys store: idempotency keys. One key of one caller for one tool acts once, across retries, crashes and restarts.
+ * Idempotency key store: one key of one caller for one tool allows one act, across retries, crashes and restarts.
  *
  *   reserve ─▶ in-flight ──answered──▶ done      the answer is replayed
  *                  ├──nothing was tried──▶ free    the key can be used again
  *                  └──nobody knows, or a restart──▶ unknown   never repeated by us
  */
 import type { Outcome } from '../bus/call.ts'
-import { readCallerAccount } from '../bus/caller.ts'
+import { toAccountKeyFromCallerKey } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { keyedHash } from './binding.ts'
+import { computeKeyedHash } from './call-binding.ts'
 import type { GuardState } from './guard-state.ts'
 import { isIdempotencyKeyActive } from './idempotency-key-state.ts'
 import type { IdempotencyKeyRecord } from './idempotency-key-state.ts'
-import { hideSecrets } from './redact.ts'
-import { decideIdempotencyKeyState } from './reserve.ts'
-import { formatEntryTime, readEntryWords } from '../ledger/state-log.ts'
-import type { ProjectionLog } from '../ledger/state-log.ts'
-import type { TransactionRunner, Transaction } from './transaction-store.ts'
+import { hideSecretsInJson } from './redaction.ts'
+import { decideIdempotencyKeyState } from './call-reservation.ts'
+import { formatEntryTime, readEntryBodyFields } from '../ledger/projection-log.ts'
+import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
+import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
-export interface KeysConfig {
+export interface IdempotencyKeysConfig {
   readonly ttlMs: number
   readonly maxKeys: number
-  /** Of one caller, or of a node with all it speaks for; the oldest answers make room, the caller's own first. */
+  /**
+   * Limit for one caller, or for a node with everybody it speaks for; the oldest answers make room, the caller's own
+   * first.
+   */
   readonly maxKeysPerPrincipal: number
-  /** Longer answers are not kept: a repeat is refused with that reason. */
+  /** Longer answers are not stored: a repetition is refused for that reason. */
   readonly maxOutcomeBytes: number
 }
 
@@ -38,9 +41,9 @@ export interface IdempotencyKeyUse {
 export type IdempotencyKeyStatus =
   | { readonly state: 'fresh' }
   | { readonly state: 'in-flight' }
-  /** `outcome` is `undefined` when the answer was too long to keep. */
+  /** `outcome` is `undefined` when the answer was too long to store. */
   | { readonly state: 'replay'; readonly outcome: Outcome | undefined }
-  /** The key was used for other arguments. */
+  /** The key was used with other arguments. */
   | { readonly state: 'mismatch' }
   | { readonly state: 'unknown' }
   | { readonly state: 'full' }
@@ -48,42 +51,45 @@ export type IdempotencyKeyStatus =
 export interface IdempotencyKeys {
   readonly reserve: (use: IdempotencyKeyUse) => Promise<IdempotencyKeyStatus>
   readonly finish: (use: IdempotencyKeyUse, outcome: Outcome) => Promise<void>
-  /** Gives back a key under which nothing was tried. */
+  /** Frees a key under which nothing was tried. */
   readonly release: (use: IdempotencyKeyUse) => Promise<void>
 }
 
 export interface IdempotencyKeyStore extends IdempotencyKeys {
-  readonly standingIn: (transaction: Transaction, use: IdempotencyKeyUse) => IdempotencyKeyStatus
-  /** Only after `standingIn` said `fresh`, in the same transaction. */
-  readonly reserveIn: (transaction: Transaction, use: IdempotencyKeyUse) => void
-  readonly recoverIn: (transaction: Transaction) => number
-  readonly sweepIn: (transaction: Transaction) => void
+  readonly standingIn: (transaction: GuardTransaction, use: IdempotencyKeyUse) => IdempotencyKeyStatus
+  /** Only after `standingIn` returned `fresh`, in the same transaction. */
+  readonly reserveIn: (transaction: GuardTransaction, use: IdempotencyKeyUse) => void
+  readonly recoverIn: (transaction: GuardTransaction) => number
+  readonly sweepIn: (transaction: GuardTransaction) => void
 }
 
-/** Smaller steps of the wall clock do not matter here, and the two clocks drift apart by themselves. */
+/** Smaller steps of the wall clock do not matter here, and the two clocks drift apart anyway. */
 const JUMP_MS = 60_000
 
 export function createIdempotencyKeyStore(options: {
   readonly state: GuardState
-  readonly log: Pick<ProjectionLog, 'body'>
-  readonly transact: TransactionRunner
+  readonly log: Pick<ProjectionLogWriter, 'body'>
+  readonly transact: GuardTransactionRunner
   readonly clock: Clock
-  readonly config: KeysConfig
+  readonly config: IdempotencyKeysConfig
   readonly hashKey: Uint8Array
 }): IdempotencyKeyStore {
   const { state, log, transact, clock, config, hashKey } = options
 
-  /** The caller's word, which may be long, secret or both, is not kept. */
+  /** The caller's own key may be long or secret and is not stored. */
   const hashOf = ({ principal, capability, key }: IdempotencyKeyUse): string =>
-    keyedHash(hashKey, [principal, capability, key.toWellFormed()])
+    computeKeyedHash(hashKey, [principal, capability, key.toWellFormed()])
 
-  /** Drops the oldest answers of whoever needs it; what is in flight or unknown stays, it protects the house. */
-  function makeRoomIn({ nowMs, record }: Transaction, principal: string): boolean {
-    // Most of the time nobody has to be counted.
+  /**
+   * Drops the oldest answers of the caller that needs room; keys in flight or unknown stay, because they protect the
+   * house.
+   */
+  function makeRoomIn({ nowMs, record }: GuardTransaction, principal: string): boolean {
+    // Mostly there is room and nothing has to be counted.
     if (state.keys.size < Math.min(config.maxKeys, config.maxKeysPerPrincipal)) return true
-    const account = readCallerAccount(principal)
+    const account = toAccountKeyFromCallerKey(principal)
     const standing = [...state.keys.values()].filter((key) => isIdempotencyKeyActive(key, nowMs))
-    const own = standing.filter((key) => readCallerAccount(key.principal) === account)
+    const own = standing.filter((key) => toAccountKeyFromCallerKey(key.principal) === account)
     const excess = own.length - config.maxKeysPerPrincipal + 1
     if (excess <= 0) return standing.length < config.maxKeys
     const answered = own
@@ -100,10 +106,10 @@ export function createIdempotencyKeyStore(options: {
   let aheadMs = clock.now() - clock.monotonic()
 
   /**
-   * Setting the clock forward lets no time pass: keys reserved before it last as long as they would have. Those dated
-   * later than the clock was then come from a run in which it was right, and stay as they are.
+   * Setting the clock forward is not passing time: keys reserved before last as long as they would have. Keys that are
+   * dated later than the clock was then come from a run in which it was right, and stay as they are.
    */
-  function followClockIn({ nowMs, record }: Transaction): void {
+  function followClockIn({ nowMs, record }: GuardTransaction): void {
     const jumpMs = nowMs - clock.monotonic() - aheadMs
     aheadMs += jumpMs
     if (jumpMs >= JUMP_MS && state.keys.size > 0) record({ kind: 'clock.moved', by_ms: Math.round(jumpMs) })
@@ -112,7 +118,7 @@ export function createIdempotencyKeyStore(options: {
   function standingOf(key: IdempotencyKeyRecord, use: IdempotencyKeyUse): IdempotencyKeyStatus {
     if (key.argsHash !== use.argsHash) return { state: 'mismatch' }
     if (key.state === 'in-flight' || key.state === 'unknown') return { state: key.state }
-    return { state: 'replay', outcome: readEntryWords(log, key.outcomeSeq)?.['outcome'] as Outcome | undefined }
+    return { state: 'replay', outcome: readEntryBodyFields(log, key.outcomeSeq)?.['outcome'] as Outcome | undefined }
   }
 
   const inFlight = (use: IdempotencyKeyUse): IdempotencyKeyRecord | undefined => {
@@ -123,8 +129,8 @@ export function createIdempotencyKeyStore(options: {
   const store: IdempotencyKeyStore = {
     standingIn: (transaction, use) => {
       followClockIn(transaction)
-      // A key that the node used before it named its agents is not free because it names one now.
-      for (const principal of new Set([use.principal, readCallerAccount(use.principal)])) {
+      // A key that the node used before it named its agents is still used when it names one now.
+      for (const principal of new Set([use.principal, toAccountKeyFromCallerKey(use.principal)])) {
         const key = state.keys.get(hashOf({ ...use, principal }))
         if (key !== undefined && isIdempotencyKeyActive(key, transaction.nowMs)) return standingOf(key, use)
       }
@@ -170,15 +176,15 @@ export function createIdempotencyKeyStore(options: {
       return cutOff.length
     },
 
-    // What is in flight is not forgotten, however long it takes; what has lapsed is passed over.
+    // A key in flight is kept however long it takes; one that has lapsed is skipped.
     sweepIn: followClockIn,
   }
   return store
 }
 
-/** Secrets in an answer are told once, to whoever caused it, and not kept for a replay. */
+/** Secrets in an answer are returned once, to the caller that caused it, and not stored for a replay. */
 function keptOutcome(outcome: Outcome, maxBytes: number): JsonObject | undefined {
   const whole = JSON.stringify(outcome)
   if (Buffer.byteLength(whole) > maxBytes) return undefined
-  return { outcome: hideSecrets(JSON.parse(whole) as Json) }
+  return { outcome: hideSecretsInJson(JSON.parse(whole) as Json) }
 }

@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../test/manual-clock.ts'
-import { createGuardLimits, isOnlyActuatorRest, countDayActs, addActToCounts, dayReliefMs } from './limits.ts'
-import type { LimitsConfig, HourlyActCounts } from './limits.ts'
+import {
+  createGuardLimits,
+  isOnlyActuatorRestReason,
+  countActsOfLastDay,
+  addActToHourlyCounts,
+  computeDailyLimitReliefMs,
+} from './limits.ts'
+import type { GuardLimitsConfig, HourlyActCounts } from './limits.ts'
 
-const config: LimitsConfig = {
+const config: GuardLimitsConfig = {
   calls: { perMinute: 60, burst: 3 },
   effects: { writes: { perMinute: 6, burst: 2 } },
   actuator: { minIntervalMs: 500, writesPerDay: 4 },
@@ -17,12 +23,12 @@ const HOUR_MS = 3_600_000
 describe('day count', () => {
   it('counts a day in at most 25 numbers and forgets an act between 24 and 25 hours later', () => {
     let day: HourlyActCounts = []
-    for (let minute = 0; minute < 60 * 48; minute++) day = addActToCounts(day, minute * 60_000)
+    for (let minute = 0; minute < 60 * 48; minute++) day = addActToHourlyCounts(day, minute * 60_000)
     expect(day.length).toBeLessThanOrEqual(25)
-    const once = addActToCounts([], 30 * 60_000)
-    expect(countDayActs(once, 24 * HOUR_MS)).toBe(1)
-    expect(countDayActs(once, 25 * HOUR_MS)).toBe(0)
-    expect(dayReliefMs(once, 24 * HOUR_MS)).toBe(HOUR_MS)
+    const once = addActToHourlyCounts([], 30 * 60_000)
+    expect(countActsOfLastDay(once, 24 * HOUR_MS)).toBe(1)
+    expect(countActsOfLastDay(once, 25 * HOUR_MS)).toBe(0)
+    expect(computeDailyLimitReliefMs(once, 24 * HOUR_MS)).toBe(HOUR_MS)
   })
 })
 
@@ -142,7 +148,7 @@ describe('limits', () => {
       { rule: 'rate-writes', message: '' },
     ] as const
     expect(
-      [[rest], [rest, rest], [rest, rate], [rate], [], undefined].map((reasons) => isOnlyActuatorRest(reasons)),
+      [[rest], [rest, rest], [rest, rate], [rate], [], undefined].map((reasons) => isOnlyActuatorRestReason(reasons)),
     ).toEqual([true, true, false, false, false, false])
   })
 

@@ -5,34 +5,34 @@
  *   every act    ▸ acts of the caller per effect
  *                ▸ rest and daily number of changes of the target and of all that it moves, whoever asks
  *
- * Kept in memory on monotonic time: a changed wall clock forgives nothing. Nor does a restart what it did to a device:
- * that is counted on the disk, too, and handed in here. The number of callers and actuators remembered is bounded; when
- * all of them are busy, a new one is refused rather than forgotten.
+ * Kept in memory on monotonic time: setting the wall clock resets nothing. Neither does a restart: changes of a device
+ * are also counted on the disk, and passed in here. The number of callers and actuators remembered is bounded; when all
+ * of them are in use, a new one is refused rather than forgotten.
  *
  * Holds memory; otherwise pure.
  */
 import type { Effect } from '../bus/capability.ts'
-import type { Reason } from '../core/fault.ts'
-import { fullBucket, isBucketFull, msUntilToken, takeToken } from '../toolbox/token-bucket.ts'
+import type { PolicyReason } from '../core/fault.ts'
+import { createFullBucket, isBucketFull, computeMsUntilToken, takeToken } from '../toolbox/token-bucket.ts'
 import type { TokenBucket, TokenRate } from '../toolbox/token-bucket.ts'
-import { matchesPattern } from './pattern.ts'
+import { matchesPattern } from './name-pattern.ts'
 
-export interface RateLimit {
+export interface CallRateLimit {
   readonly perMinute: number
-  /** How many at once after a quiet while. */
+  /** How many at once after a quiet period. */
   readonly burst: number
 }
 
-export interface LimitsConfig {
+export interface GuardLimitsConfig {
   /** Calls of one caller, of any kind and outcome. */
-  readonly calls: RateLimit
+  readonly calls: CallRateLimit
   /** Acts of one caller per effect; an effect that is not named is bounded by `calls` alone. */
-  readonly effects: Readonly<Partial<Record<Effect, RateLimit>>>
+  readonly effects: Readonly<Partial<Record<Effect, CallRateLimit>>>
   readonly actuator: ActuatorLimit
   /** Devices that need more rest, e.g. registers in EEPROM; the first pattern that fits counts. */
   readonly actuators?: readonly (ActuatorLimit & { readonly target: string })[]
   readonly maxTracked: number
-  /** How long a change waits for the rest of its actuator before it is refused. */
+  /** How long a change waits for its actuator's rest before it is refused. */
   readonly maxRestWaitMs: number
 }
 
@@ -43,14 +43,14 @@ interface ActuatorLimit {
 
 export type LimitVerdict =
   | { readonly ok: true }
-  | { readonly ok: false; readonly reasons: readonly Reason[]; readonly retryAfterMs: number }
+  | { readonly ok: false; readonly reasons: readonly PolicyReason[]; readonly retryAfterMs: number }
 
-export interface GuardedAct {
+export interface LimitedAct {
   /** `undefined` for our own services, which have no budget of their own. */
   readonly caller: string | undefined
   readonly effect: Effect
   readonly target: string | undefined
-  /** What rests and wears out, where that is only a part of the target. */
+  /** The part that rests and wears out, if it is only a part of the target. */
   readonly actuator?: string | undefined
   /** Other actuators that move with it. */
   readonly touches?: readonly string[] | undefined
@@ -59,15 +59,15 @@ export interface GuardedAct {
 }
 
 export interface GuardLimits {
-  /** Counts a call that came in. */
+  /** Counts an incoming call. */
   readonly arrive: (caller: string | undefined) => LimitVerdict
-  /** Whether the act would be let through now. Nothing is counted. */
-  readonly peek: (act: GuardedAct) => LimitVerdict
-  /** Counts an act that `peek` let through in the same turn of the event loop. */
-  readonly take: (act: GuardedAct) => void
+  /** Whether the act would be allowed now. Nothing is counted. */
+  readonly peek: (act: LimitedAct) => LimitVerdict
+  /** Counts an act that `peek` allowed in the same turn of the event loop. */
+  readonly take: (act: LimitedAct) => void
 }
 
-/** What was done to an actuator so far, on the monotonic clock. */
+/** The past changes of an actuator, on the monotonic clock. */
 export interface ActuatorUsage {
   readonly lastMs: number
   readonly day: HourlyActCounts
@@ -79,23 +79,23 @@ interface Budget {
 }
 
 const MINUTE_MS = 60_000
-/** How many of the longest unused entries are looked at to make room for a new one. */
+/** How many of the least recently used entries are checked to make room for a new one. */
 const EVICTION_SCAN = 64
-/** When nothing says how long to wait. */
+/** Used when nothing says how long to wait. */
 const DEFAULT_RETRY_MS = 1_000
-/** Also for a limit of zero: by tomorrow the owner may have changed it. */
+/** Also for a limit of zero: the owner may have changed it by tomorrow. */
 const MAX_RETRY_MS = 86_400_000
 const OK: LimitVerdict = { ok: true }
 
 export function createGuardLimits(
-  config: LimitsConfig,
+  config: GuardLimitsConfig,
   monotonic: () => number,
   before: ReadonlyMap<string, ActuatorUsage> = new Map(),
 ): GuardLimits {
   const budgets = new Map<string, Budget>()
   const actuators = new Map<string, ActuatorUsage>(before)
 
-  function budgetVerdict(key: string, limit: RateLimit, rule: string): LimitVerdict {
+  function budgetVerdict(key: string, limit: CallRateLimit, rule: string): LimitVerdict {
     const now = monotonic()
     const rate = tokenRate(limit)
     const budget = budgets.get(key)
@@ -104,15 +104,15 @@ export function createGuardLimits(
       !hasRoom(budgets, config.maxTracked, (held) => isBucketFull(held.bucket, held.rate, now))
     )
       return refuse(rule, 'Too many callers at once.', DEFAULT_RETRY_MS)
-    const wait = msUntilToken(budget?.bucket ?? fullBucket(rate, now), rate, now)
+    const wait = computeMsUntilToken(budget?.bucket ?? createFullBucket(rate, now), rate, now)
     if (wait === 0) return OK
     return refuse(rule, `More than ${limit.perMinute} in a minute.`, wait)
   }
 
-  function takeFrom(key: string, limit: RateLimit): void {
+  function takeFrom(key: string, limit: CallRateLimit): void {
     const now = monotonic()
     const rate = tokenRate(limit)
-    const before = budgets.get(key)?.bucket ?? fullBucket(rate, now)
+    const before = budgets.get(key)?.bucket ?? createFullBucket(rate, now)
     touch(budgets, key, { bucket: takeToken(before, rate, now) ?? before, rate })
   }
 
@@ -122,13 +122,13 @@ export function createGuardLimits(
     const actuator = actuators.get(driven)
     if (actuator === undefined) {
       if (writesPerDay < 1) return refuse('actuator-day', `${label}: the device may not be changed at all.`, Infinity)
-      if (hasRoom(actuators, config.maxTracked, (held) => countDayActs(held.day, now) === 0)) return OK
+      if (hasRoom(actuators, config.maxTracked, (held) => countActsOfLastDay(held.day, now) === 0)) return OK
       return refuse('actuator', 'Too many devices at once.', DEFAULT_RETRY_MS)
     }
     const rest = actuator.lastMs + minIntervalMs - now
     if (rest > 0) return refuse(REST_RULE, restWords(label, minIntervalMs, rest), rest)
-    if (countDayActs(actuator.day, now) < writesPerDay) return OK
-    const relief = dayReliefMs(actuator.day, now)
+    if (countActsOfLastDay(actuator.day, now) < writesPerDay) return OK
+    const relief = computeDailyLimitReliefMs(actuator.day, now)
     return refuse('actuator-day', `${label}: the device takes ${writesPerDay} changes a day.`, relief)
   }
 
@@ -144,7 +144,7 @@ export function createGuardLimits(
       const rate = config.effects[effect]
       const key = caller === undefined || rate === undefined ? undefined : { name: `${effect} ${caller}`, rate }
       const budget = key === undefined ? OK : budgetVerdict(key.name, key.rate, `rate-${effect}`)
-      const { own, others } = actuatorDrivenBy(act)
+      const { own, others } = findDrivenActuators(act)
       const { target, label = own } = act
       const named = own === undefined ? OK : actuatorVerdict(own, [own, target], label ?? own)
       return others.reduce(
@@ -161,8 +161,8 @@ export function createGuardLimits(
       const rate = config.effects[effect]
       if (caller !== undefined && rate !== undefined) takeFrom(`${effect} ${caller}`, rate)
       const now = monotonic()
-      for (const driven of actuatorsDrivenBy(act))
-        touch(actuators, driven, { lastMs: now, day: addActToCounts(actuators.get(driven)?.day ?? [], now) })
+      for (const driven of listDrivenActuators(act))
+        touch(actuators, driven, { lastMs: now, day: addActToHourlyCounts(actuators.get(driven)?.day ?? [], now) })
     },
   }
 }
@@ -177,33 +177,33 @@ function bothVerdicts(left: LimitVerdict, right: LimitVerdict): LimitVerdict {
   }
 }
 
-/** What an act wears out. Reading wears out nothing, and our own records are no actuator. */
-export function actuatorDrivenBy({ effect, target, actuator = target, touches = [] }: GuardedAct): DrivenActuators {
+/** The actuators that an act wears. Reads wear none, and our own records are not actuators. */
+export function findDrivenActuators({ effect, target, actuator = target, touches = [] }: LimitedAct): DrivenActuators {
   if (effect === 'reads' || effect === 'records') return { own: undefined, others: [] }
   return { own: actuator, others: [...new Set(touches)].filter((driven) => driven !== actuator) }
 }
 
-export function actuatorsDrivenBy(act: GuardedAct): readonly string[] {
-  const { own, others } = actuatorDrivenBy(act)
+export function listDrivenActuators(act: LimitedAct): readonly string[] {
+  const { own, others } = findDrivenActuators(act)
   return own === undefined ? others : [own, ...others]
 }
 
 export interface DrivenActuators {
-  /** What the call is about. */
+  /** The actuator that the call is about. */
   readonly own: string | undefined
-  /** What it sets in motion beside that. */
+  /** Other actuators that it moves. */
   readonly others: readonly string[]
 }
 
-/** Whether nothing but the rest of an actuator speaks against an act: it passes by itself, and soon. */
-export function isOnlyActuatorRest(reasons: readonly Reason[] = []): boolean {
+/** Whether an actuator's rest is the only obstacle: it passes by itself, and soon. */
+export function isOnlyActuatorRestReason(reasons: readonly PolicyReason[] = []): boolean {
   return reasons.length > 0 && reasons.every(({ rule }) => rule === REST_RULE)
 }
 
 const REST_RULE = 'actuator-rest'
 
-/** The owner's patterns name the target; one that names the actuator itself fits as well. */
-function limitOf(config: LimitsConfig, names: readonly (string | undefined)[]): ActuatorLimit {
+/** The owner's patterns name the target; one that names the actuator itself matches as well. */
+function limitOf(config: GuardLimitsConfig, names: readonly (string | undefined)[]): ActuatorLimit {
   const named = config.actuators?.find(({ target }) =>
     names.some((name) => name !== undefined && matchesPattern(target, name)),
   )
@@ -218,17 +218,17 @@ function restWords(label: string, intervalMs: number, leftMs: number): string {
   return `${label}: the device rests ${intervalMs} ms between changes. Try again in ${Math.ceil(leftMs)} ms.`
 }
 
-function tokenRate({ perMinute, burst }: RateLimit): TokenRate {
+function tokenRate({ perMinute, burst }: CallRateLimit): TokenRate {
   return { tokens: perMinute, perMs: MINUTE_MS, burst }
 }
 
-/** Maps keep the order in which entries were last touched, so the first ones are the longest unused. */
+/** Maps keep the order in which entries were last touched, so the first ones are the least recently used. */
 function touch<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.delete(key)
   map.set(key, value)
 }
 
-/** Makes room, if need be, by dropping one entry whose loss changes no verdict. */
+/** Makes room, if necessary, by dropping one entry whose loss changes no verdict. */
 function hasRoom<Value>(map: Map<string, Value>, limit: number, isIdle: (value: Value) => boolean): boolean {
   if (map.size < limit) return true
   let scanned = 0
@@ -242,45 +242,44 @@ function hasRoom<Value>(map: Map<string, Value>, limit: number, isIdle: (value: 
   return false
 }
 
-// Day count: acts of the last 24 hours, counted per hour: a handful of numbers however much happens.
-//
-// Times are monotonic milliseconds.
+// Day count: acts of the last 24 hours, counted per hour, so that it stays small however many there are. Times are
+// monotonic milliseconds.
 
-export const HOUR_MS = 3_600_000
-export const DAY_HOURS = 24
+export const MS_PER_HOUR = 3_600_000
+export const HOURS_PER_DAY = 24
 
 /** Hour since the monotonic clock began → acts in it; never more than 25 entries. */
 export type HourlyActCounts = readonly (readonly [hour: number, acts: number])[]
 
 /** Counts the hour that is 24 hours ago as a whole: at most an hour too strict, never too lax. */
-export function countDayActs(day: HourlyActCounts, nowMs: number): number {
+export function countActsOfLastDay(day: HourlyActCounts, nowMs: number): number {
   return recent(day, nowMs).reduce((sum, [, acts]) => sum + acts, 0)
 }
 
-export function addActToCounts(day: HourlyActCounts, nowMs: number): HourlyActCounts {
-  const hour = Math.floor(nowMs / HOUR_MS)
+export function addActToHourlyCounts(day: HourlyActCounts, nowMs: number): HourlyActCounts {
+  const hour = Math.floor(nowMs / MS_PER_HOUR)
   const kept = recent(day, nowMs)
   const last = kept.at(-1)
   return last?.[0] === hour ? [...kept.slice(0, -1), [hour, last[1] + 1]] : [...kept, [hour, 1]]
 }
 
-/** Acts that happened at these times, as one count. */
-export function joinActs(acts: readonly (readonly [atMs: number, acts: number])[]): HourlyActCounts {
+/** Converts the times of acts into counts per hour. */
+export function toHourlyActCounts(acts: readonly (readonly [atMs: number, acts: number])[]): HourlyActCounts {
   const hours = new Map<number, number>()
   for (const [atMs, number] of acts) {
-    const hour = Math.floor(atMs / HOUR_MS)
+    const hour = Math.floor(atMs / MS_PER_HOUR)
     hours.set(hour, (hours.get(hour) ?? 0) + number)
   }
   return [...hours].toSorted(([left], [right]) => left - right)
 }
 
 /** When the oldest counted hour stops counting. */
-export function dayReliefMs(day: HourlyActCounts, nowMs: number): number {
+export function computeDailyLimitReliefMs(day: HourlyActCounts, nowMs: number): number {
   const oldest = recent(day, nowMs)[0]
-  return oldest === undefined ? 0 : (oldest[0] + DAY_HOURS + 1) * HOUR_MS - nowMs
+  return oldest === undefined ? 0 : (oldest[0] + HOURS_PER_DAY + 1) * MS_PER_HOUR - nowMs
 }
 
 function recent(day: HourlyActCounts, nowMs: number): HourlyActCounts {
-  const hour = Math.floor(nowMs / HOUR_MS)
-  return day.filter(([then]) => then >= hour - DAY_HOURS)
+  const hour = Math.floor(nowMs / MS_PER_HOUR)
+  return day.filter(([then]) => then >= hour - HOURS_PER_DAY)
 }

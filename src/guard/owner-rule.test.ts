@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { explainOwnerRuleFlaw, findOwnerDecision } from './policy.ts'
+import type { JsonObject } from '../core/json.ts'
+import { explainOwnerRuleFlaw, findOwnerDecision, findOwnerQuorum } from './policy.ts'
 import type { OwnerRule } from './policy.ts'
 
 describe('owner rule', () => {
@@ -38,6 +39,35 @@ describe('owner rule', () => {
     const trusted: OwnerRule[] = [...rules, { target: 'event:7', says: 'trust' }]
     expect(findOwnerDecision(trusted, { tool: 'run', target: 'event:7', touches: ['lamp:3'] })).toBe('trust')
     expect(findOwnerDecision(trusted, { tool: 'run', target: 'event:7', touches: ['lamp:2'] })).toBe('ask')
+  })
+
+  it('looks for an argument under its own name, at any depth, and under no other', () => {
+    const rules: OwnerRule[] = [{ tool: 'a', arguments: { mode: 'off' }, says: 'forbid' }]
+    const decided = (body: JsonObject) => findOwnerDecision(rules, { tool: 'a', target: undefined, body })
+    expect(decided({ mode: 'off' })).toBe('forbid')
+    expect(decided({ list: [{ deep: { mode: 'off' } }] })).toBe('forbid')
+    expect(decided({ mode: ['on', 'off'] })).toBe('forbid')
+    expect(decided({ other: 'off' })).toBeUndefined()
+    expect(decided({ other: { mode: 'on', label: 'off' } })).toBeUndefined()
+    expect(decided({})).toBeUndefined()
+  })
+
+  // docs/running.md: with `quorum`, `veto` means that one no is a no. A second rule takes nothing of that away.
+  it('keeps the veto that one of several quorum rules gives, and gives none that no rule gives', () => {
+    const quorum = (target: string, voters: readonly string[], veto?: boolean): OwnerRule => ({
+      target,
+      says: 'quorum',
+      voters,
+      ...(veto === undefined ? {} : { veto }),
+    })
+    const call = { tool: 'a', target: 'lock:1', touches: ['siren:1'] }
+    const asked = (first?: boolean, second?: boolean) =>
+      findOwnerQuorum([quorum('lock:1', ['anna', 'ben'], first), quorum('siren:1', ['ben', 'cara'], second)], call)
+    expect(asked(true)).toEqual({ need: 3, voters: ['anna', 'ben', 'cara'], veto: true })
+    expect(asked(undefined, true)?.veto).toBe(true)
+    expect(asked(false, true)?.veto).toBe(true)
+    expect(asked(false, false)?.veto).toBe(false)
+    expect(asked()?.veto).toBe(false)
   })
 
   it('counts a word that it does not know as a no', () => {

@@ -1,51 +1,86 @@
 /**
- * Owner token: the credential of whoever owns this machine, in a file that only they can read. The CLI approves with
- * it, so it must not be the agents' to take.
+ * Owner token: the credential of this machine's owner, in a file that only they can read. The CLI approves with it, so
+ * agents must not be able to read it.
  */
-import { existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { makeFolder } from '../core/folder-store.ts'
-import { hashToken, isToken, mintToken, sameHash } from './token.ts'
+import { toHex } from '../core/bytes.ts'
+import { createPrivateFolder } from '../core/folder-store.ts'
+import { readSystemErrorCode } from '../core/thrown-error.ts'
+import type { CacheFinding } from '../ledger/ledger-finding.ts'
+import type { StoredContentAudit } from '../ledger/projection.ts'
+import { hashAccessToken, isAccessToken, mintAccessToken, isSameHash } from './access-token.ts'
+import { guardProjection, readOwnerTokenHash } from './guard-state.ts'
 
 export interface OwnerToken {
   readonly matches: (token: string) => boolean
 }
 
 /** The message says what to do. */
-export class OwnerTokenUnusable extends Error {}
+export class OwnerTokenUnusableError extends Error {}
 
 const OWNER_ONLY = 0o600
 const OTHERS = 0o077
 
-/** Makes the file when it is missing. Throws, with what to do, when others can read it or it holds something else. */
-export function openOwnerToken(path: string): OwnerToken {
-  createOnce(path)
-  const hash = hashToken(readOwnerToken(path))
-  return { matches: (token) => sameHash(hashToken(token), hash) }
+/** What the log says of it. */
+export interface OwnerTokenRecord {
+  /** The hash of the newest that this node made, in hex. */
+  readonly known: () => string | undefined
+  /** Resolves when it is durable. */
+  readonly record: (tokenHash: string) => Promise<void>
+}
+
+/**
+ * Makes the file when it is missing, and records that. Throws, with what to do, when others can read it, or it holds
+ * something else than what this node made last: who can write here must not become the owner by it.
+ */
+export async function openOwnerToken(path: string, { known, record }: OwnerTokenRecord): Promise<OwnerToken> {
+  if (!existsSync(path)) await create(path, record)
+  const hash = hashAccessToken(readOwnerToken(path))
+  if (toHex(hash) !== known())
+    throw new OwnerTokenUnusableError(
+      `${path} is not the token that this node made. Remove the file; the next start makes a new one.`,
+    )
+  return { matches: (token) => isSameHash(hashAccessToken(token), hash) }
+}
+
+/** The kind of the entry that says which token the owner has: `{kind, token_hash}`. */
+export const OWNER_TOKEN_KIND = 'owner.token'
+
+/** The file against what the log says of it. */
+export function auditOwnerToken(path: string): StoredContentAudit {
+  return (state) => {
+    const known = readOwnerTokenHash(state(guardProjection))
+    if (known === undefined) return []
+    const differs: readonly CacheFinding[] = [{ kind: 'copy-unfounded', what: 'token of the owner', id: path }]
+    try {
+      return toHex(hashAccessToken(readOwnerToken(path))) === known ? [] : differs
+    } catch (error) {
+      // One that is gone is made anew by the next start.
+      return readSystemErrorCode(error) === 'ENOENT' ? [] : differs
+    }
+  }
 }
 
 /** The credential itself, for the CLI. */
 export function readOwnerToken(path: string): string {
   const mode = statSync(path).mode & 0o777
   if ((mode & OTHERS) !== 0)
-    throw new OwnerTokenUnusable(`${path} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${path}`)
+    throw new OwnerTokenUnusableError(
+      `${path} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${path}`,
+    )
   const token = readFileSync(path, 'utf8').trim()
-  if (!isToken(token))
-    throw new OwnerTokenUnusable(`${path} holds no token. Remove the file; the next start makes a new one.`)
+  if (!isAccessToken(token))
+    throw new OwnerTokenUnusableError(`${path} holds no token. Remove the file; the next start makes a new one.`)
   return token
 }
 
-/** Written in full under another name and linked into place: of two processes that start at once, one wins whole. */
-function createOnce(path: string): void {
-  if (existsSync(path)) return
-  makeFolder(dirname(path))
+/** On record first: after a crash in between there is no file, and the next start makes another one. */
+async function create(path: string, record: OwnerTokenRecord['record']): Promise<void> {
+  const token = mintAccessToken()
+  await record(toHex(hashAccessToken(token)))
+  createPrivateFolder(dirname(path))
   const draft = `${path}.${process.pid}.new`
-  writeFileSync(draft, `${mintToken()}\n`, { mode: OWNER_ONLY, flush: true })
-  try {
-    linkSync(draft, path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  } finally {
-    unlinkSync(draft)
-  }
+  writeFileSync(draft, `${token}\n`, { mode: OWNER_ONLY, flush: true })
+  renameSync(draft, path)
 }

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { Caller } from '../bus/call.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { LimitVerdict } from './limits.ts'
-import type { GuardMode, ApprovalStanding, PolicyDecision, PolicyInput, OwnerRule } from './policy.ts'
-import { decidePolicy, resolveEffect } from './policy.ts'
+import type { GuardMode, ApprovalStatus, PolicyDecision, PolicyInput, OwnerRule } from './policy.ts'
+import { decidePolicy, resolveEffectiveEffect } from './policy.ts'
 
 const agent: Caller = { kind: 'principal', id: 'claude', role: 'agent' }
 
@@ -171,12 +171,12 @@ describe('policy', () => {
   })
 
   it('keeps an admin tool an admin tool and a reading tool a reading one, whatever a call claims', () => {
-    expect(resolveEffect('admin', 'reads')).toBe('admin')
-    expect(resolveEffect('admin', 'writes')).toBe('admin')
-    expect(resolveEffect('admin', 'sensitive')).toBe('sensitive')
-    expect(resolveEffect('reads', 'writes')).toBeUndefined()
-    expect(resolveEffect('writes', 'reads')).toBe('reads')
-    expect(resolveEffect('writes', 'sensitive')).toBe('sensitive')
+    expect(resolveEffectiveEffect('admin', 'reads')).toBe('admin')
+    expect(resolveEffectiveEffect('admin', 'writes')).toBe('admin')
+    expect(resolveEffectiveEffect('admin', 'sensitive')).toBe('sensitive')
+    expect(resolveEffectiveEffect('reads', 'writes')).toBeUndefined()
+    expect(resolveEffectiveEffect('writes', 'reads')).toBe('reads')
+    expect(resolveEffectiveEffect('writes', 'sensitive')).toBe('sensitive')
     const assessment = { effect: 'writes', reasons: [] } as const
     const offer = { name: 't', effect: 'reads', trustRequired: 'member' } as const
     expect(rules(decidePolicy(input('reads', { offer, assessment })))).toEqual(['effect'])
@@ -200,7 +200,7 @@ describe('policy', () => {
   })
 
   it('takes a no for a no until it lapses', () => {
-    const approval: ApprovalStanding = { state: 'denied', id: 'a', why: 'not at night' }
+    const approval: ApprovalStatus = { state: 'denied', id: 'a', why: 'not at night' }
     expect(decidePolicy(input('sensitive', { approval }))).toEqual({
       verdict: 'deny',
       reasons: [{ rule: 'approval-denied', message: 'A person said no to this call: not at night' }],
@@ -290,14 +290,14 @@ const strange: fc.Arbitrary<PolicyInput> = fc.record({
     fc.constant<LimitVerdict>({ ok: false, reasons: [{ rule: 'rate', message: 'x' }], retryAfterMs: 1 }),
   ),
   approval: fc.oneof(
-    fc.constantFrom<ApprovalStanding>(
+    fc.constantFrom<ApprovalStatus>(
       { state: 'none' },
       { state: 'requested', id: 'a' },
       { state: 'approved', id: 'a' },
       { state: 'granted', id: 'a' },
       { state: 'denied', id: 'a', why: 'no' },
     ),
-    garbage.map((state) => ({ state }) as unknown as ApprovalStanding),
+    garbage.map((state) => ({ state }) as unknown as ApprovalStatus),
   ),
   repeat: fc.boolean(),
 })

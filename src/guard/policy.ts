@@ -1,6 +1,6 @@
 /**
- * Policy: one decision about one call, from facts that were gathered before. Every reason is given at once, so that
- * whoever asks can put all of it right in one go.
+ * Policy: one decision about one call, from facts that were gathered before. Every reason is given at once, so that the
+ * caller can correct all of them at once.
  *
  *   deny ◀─ any reason ─ facts ─ none ─▶ dry run? ─▶ rehearse
  *                                          │ no
@@ -11,17 +11,17 @@
  */
 import type { Caller } from '../bus/call.ts'
 import { EFFECTS } from '../bus/capability.ts'
-import type { Assessment, Effect, Offer } from '../bus/capability.ts'
-import type { Reason } from '../core/fault.ts'
+import type { CallAssessment, Effect, Offer } from '../bus/capability.ts'
+import type { PolicyReason } from '../core/fault.ts'
 import { explainCallerRefusal, isEffectName } from './caller-rights.ts'
 import type { LimitVerdict } from './limits.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { matchesPattern } from './pattern.ts'
-import { defaultQuorum } from './round.ts'
-import type { QuorumRequest } from './rounds-store.ts'
+import { matchesPattern } from './name-pattern.ts'
+import { computeDefaultQuorum } from './quorum-round.ts'
+import type { QuorumRequest } from './quorum-round-store.ts'
 
-/** Whether this node changes anything at all. The owner sets it in the configuration; no argument does. */
+/** Whether this node may change anything at all. Only the owner's configuration sets it, never an argument. */
 export type GuardMode = 'full' | 'readonly'
 
 const MODES: readonly GuardMode[] = ['full', 'readonly']
@@ -32,32 +32,32 @@ export function isGuardMode(value: unknown): value is GuardMode {
 
 export interface PolicyInput {
   readonly offer: Pick<Offer, 'name' | 'effect' | 'trustRequired' | 'forApprovers'>
-  readonly assessment: Assessment
+  readonly assessment: CallAssessment
   readonly caller: Caller
   readonly mode: GuardMode
-  /** Why everything was stopped, or `undefined` while it is not. */
+  /** Why everything was stopped, or `undefined`. */
   readonly stopped: string | undefined
   /** The call came in as part of a rehearsal: it must not act, whatever its own arguments say. */
   readonly rehearsal: boolean
   readonly ownerRules: readonly OwnerRule[]
   readonly inProfile: boolean
   readonly limits: LimitVerdict
-  readonly approval: ApprovalStanding
-  /** The call is before voters, whether or not it would need anybody's yes. */
+  readonly approval: ApprovalStatus
+  /** The call is in an open voting round, whether or not it would need approval. */
   readonly proposed?: boolean
-  /** The caller has behaved so that a person is asked about each of its changes. */
+  /** A person has to approve each of this caller's changes because of its past behaviour. */
   readonly isDistrusted?: boolean
   readonly body?: JsonObject
-  /** The same key was let through before: nothing will act, so neither budget nor approval is asked for. */
+  /** The same key was allowed before: nothing will act, so neither budget nor approval is needed. */
   readonly repeat: boolean
 }
 
-/** How this exact call stands with the approvers. */
-export type ApprovalStanding =
+/** The status of this exact call with the approvers. */
+export type ApprovalStatus =
   | { readonly state: 'none' }
   | { readonly state: 'requested'; readonly id: string }
   | { readonly state: 'approved'; readonly id: string }
-  /** Covered by a bounded grant. */
+  /** Covered by a grant. */
   | { readonly state: 'granted'; readonly id: string }
   | { readonly state: 'denied'; readonly id: string; readonly why: string }
 
@@ -66,17 +66,17 @@ export type PolicyDecision =
   | { readonly verdict: 'rehearse' }
   | {
       readonly verdict: 'deny'
-      readonly reasons: readonly Reason[]
-      /** Set when waiting is all it takes: no reason but a limit. */
+      readonly reasons: readonly PolicyReason[]
+      /** Set when only a limit stands against the call, so that waiting is enough. */
       readonly retryAfterMs?: number
     }
-  | { readonly verdict: 'approval-required'; readonly reasons: readonly Reason[] }
+  | { readonly verdict: 'approval-required'; readonly reasons: readonly PolicyReason[] }
 
 const MAX_TARGET = 512
 
 export function decidePolicy(input: PolicyInput): PolicyDecision {
   const { offer, assessment } = input
-  const effect = resolveEffect(offer.effect, assessment.effect)
+  const effect = resolveEffectiveEffect(offer.effect, assessment.effect)
   if (effect === undefined) return { verdict: 'deny', reasons: [unknownEffect(offer.effect, assessment.effect)] }
   const { target, touches, mayTouch } = assessment
   const word = findOwnerDecision(input.ownerRules, { tool: offer.name, target, touches, mayTouch, body: input.body })
@@ -96,13 +96,15 @@ export function decidePolicy(input: PolicyInput): PolicyDecision {
     ...assessment.reasons,
   ]
   const dryRun = assessment.dryRun === true
-  // A plan wears nothing out, so a device that rests may be planned for.
+  // A plan wears nothing out, so it may be made for a device that rests.
   const limited = input.repeat || dryRun || input.limits.ok ? [] : input.limits.reasons
   const isAsked = isApprovalNeeded(effect, word, input.isDistrusted) || input.proposed === true
   const needsApproval = !dryRun && !input.repeat && isAsked
   if (needsApproval) reasons.push(...approvalReasons(input.approval))
+  // A rest that is over before the caller has put its arguments right makes no ban of them.
+  if (reasons.length > 0 && reasons.every(({ argument }) => argument !== undefined)) return { verdict: 'deny', reasons }
   if (reasons.length > 0) return { verdict: 'deny', reasons: [...reasons, ...limited] }
-  // A person is asked before any budget is: an approval that waits for a quiet minute is still worth having.
+  // A person is asked before any budget is checked: an approval that waits for a free budget is still useful.
   if (needsApproval && !isApproved(input.approval))
     return {
       verdict: 'approval-required',
@@ -113,36 +115,37 @@ export function decidePolicy(input: PolicyInput): PolicyDecision {
   return dryRun ? { verdict: 'rehearse' } : { verdict: 'allow', effect, needsApproval }
 }
 
-function whoApproves(word: OwnerDecision | undefined, { proposed }: PolicyInput): string {
+function whoApproves(word: OwnerRuleDecision | undefined, { proposed }: PolicyInput): string {
   return word === 'quorum' || proposed === true ? 'Several have to approve' : 'A person has to approve'
 }
 
 /**
- * The effect that counts: what the family says this very call would do. Two limits hold. What is declared to read was
- * shown to models as harmless and may do nothing else; what is declared admin stays so, whatever the arguments claim.
+ * The effect that counts: the family's assessment of this call, within two limits. A tool that is declared to read was
+ * shown to models as harmless and may do nothing else; one that is declared admin stays admin, whatever the arguments
+ * claim.
  */
-export function resolveEffect(declared: Effect, assessed: Effect): Effect | undefined {
+export function resolveEffectiveEffect(declared: Effect, assessed: Effect): Effect | undefined {
   if (!isEffectName(declared) || !isEffectName(assessed)) return undefined
   if (declared === 'reads' && assessed !== 'reads') return undefined
   if (declared === 'admin' && EFFECTS.indexOf(assessed) < EFFECTS.indexOf('sensitive')) return 'admin'
   return assessed
 }
 
-/** Distrust only adds a question: it opens nothing, and not even the owner's trust in a tool answers it. */
-export function isApprovalNeeded(effect: Effect, word: OwnerDecision | undefined, isDistrusted = false): boolean {
+/** Distrust only adds an approval: it allows nothing, and not even an owner's rule `trust` removes it. */
+export function isApprovalNeeded(effect: Effect, word: OwnerRuleDecision | undefined, isDistrusted = false): boolean {
   if (effect === 'reads' || effect === 'records') return false
   if (isDistrusted) return true
   if (word === 'ask' || word === 'quorum') return true
   return effect === 'sensitive' && word !== 'trust'
 }
 
-function unknownEffect(declared: Effect, assessed: Effect): Reason {
+function unknownEffect(declared: Effect, assessed: Effect): PolicyReason {
   if (declared === 'reads' && isEffectName(assessed))
     return { rule: 'effect', message: `This tool is declared to read, and this call ${assessed}.` }
   return { rule: 'effect', message: 'Nobody knows what this call would do.' }
 }
 
-function assessmentReasons({ assessment, rehearsal }: PolicyInput, effect: Effect): readonly Reason[] {
+function assessmentReasons({ assessment, rehearsal }: PolicyInput, effect: Effect): readonly PolicyReason[] {
   const { dryRun, target } = assessment
   // It names rows and ledger fields, and part of it may come from an argument.
   if (target !== undefined && (target.length > MAX_TARGET || !target.isWellFormed()))
@@ -155,21 +158,21 @@ function assessmentReasons({ assessment, rehearsal }: PolicyInput, effect: Effec
   return []
 }
 
-function modeReasons({ mode, stopped, assessment }: PolicyInput, effect: Effect): readonly Reason[] {
+function modeReasons({ mode, stopped, assessment }: PolicyInput, effect: Effect): readonly PolicyReason[] {
   if (!isGuardMode(mode)) return [{ rule: 'mode', message: 'This node does not know its mode.' }]
   // A plan changes nothing, so it may be made at any time.
   if (effect === 'reads' || assessment.dryRun === true) return []
-  const reasons: Reason[] = []
+  const reasons: PolicyReason[] = []
   if (mode === 'readonly') reasons.push({ rule: 'mode', message: 'This node is in read-only mode.' })
   if (stopped !== undefined) reasons.push({ rule: 'emergency-stop', message: `Everything is stopped: ${stopped}` })
   return reasons
 }
 
-function ownerReasons(word: OwnerDecision | undefined): readonly Reason[] {
+function ownerReasons(word: OwnerRuleDecision | undefined): readonly PolicyReason[] {
   return word === 'forbid' ? [{ rule: 'owner', message: 'The owner has forbidden this.' }] : []
 }
 
-function approvalReasons(approval: ApprovalStanding): readonly Reason[] {
+function approvalReasons(approval: ApprovalStatus): readonly PolicyReason[] {
   switch (approval.state) {
     case 'denied':
       return [{ rule: 'approval-denied', message: `A person said no to this call: ${approval.why}` }]
@@ -183,15 +186,15 @@ function approvalReasons(approval: ApprovalStanding): readonly Reason[] {
   }
 }
 
-function isApproved(approval: ApprovalStanding): boolean {
+function isApproved(approval: ApprovalStatus): boolean {
   return approval.state === 'approved' || approval.state === 'granted'
 }
 
-// Owner rule: what the owner decided beforehand in the configuration, per tool or device. No argument reaches it.
+// Owner rule: what the owner decided in the configuration, per tool or device. No argument can change it.
 //
 //   trust   a sensitive call needs no approval
 //   ask     a change needs approval, sensitive or not
-//   quorum  a change needs the yes of several
+//   quorum  a change needs the approval of several
 //   forbid  never
 
 export interface OwnerRule {
@@ -201,36 +204,36 @@ export interface OwnerRule {
   readonly target?: string
   /** Arguments by name, each a value or the beginning of a text followed by `*`. */
   readonly arguments?: Readonly<Record<string, string | number | boolean>>
-  readonly says: OwnerDecision
-  /** With `quorum`: how many of whom, and whether one no is a no. */
+  readonly says: OwnerRuleDecision
+  /** With `quorum`: how many of which voters, and whether one no is decisive. */
   readonly need?: number
   readonly voters?: readonly string[]
   readonly veto?: boolean
 }
 
-export type OwnerDecision = 'trust' | 'ask' | 'quorum' | 'forbid'
+export type OwnerRuleDecision = 'trust' | 'ask' | 'quorum' | 'forbid'
 
-/** The strictest word wins, so that the order of the rules cannot open anything. */
-const STRICTEST_FIRST: readonly OwnerDecision[] = ['forbid', 'quorum', 'ask', 'trust']
+/** The strictest decision wins, so that the order of the rules cannot allow anything. */
+const STRICTEST_FIRST: readonly OwnerRuleDecision[] = ['forbid', 'quorum', 'ask', 'trust']
 
-/** One call, as rules name it. */
-export interface PolicyRuleSubject {
+/** One call, in the terms that rules use. */
+export interface OwnerRuleSubject {
   readonly tool: string
   readonly target: string | undefined
-  /** Devices that it reaches beside its target, or might. */
+  /** Devices that it acts on beside its target, or might. */
   readonly touches?: readonly string[] | undefined
   readonly mayTouch?: readonly string[] | undefined
   readonly body?: JsonObject | undefined
 }
 
-/** `undefined`: the owner said nothing about this. A word that nobody knows counts as `forbid`. */
+/** `undefined` when no rule applies. An unknown decision counts as `forbid`. */
 export function findOwnerDecision(
   rules: readonly OwnerRule[],
-  { tool, target, touches = [], mayTouch = [], body = {} }: PolicyRuleSubject,
-): OwnerDecision | undefined {
+  { tool, target, touches = [], mayTouch = [], body = {} }: OwnerRuleSubject,
+): OwnerRuleDecision | undefined {
   const words = [
     ...wordsAbout(rules, { tool, target, body }),
-    // Trust in a lamp is no trust in whatever else switches it.
+    // Trusting a lamp does not mean trusting whatever else switches it.
     ...[...touches, ...mayTouch]
       .flatMap((device) => wordsAbout(rules, { tool, target: device, body }))
       .filter((word) => word !== 'trust'),
@@ -239,10 +242,10 @@ export function findOwnerDecision(
   return STRICTEST_FIRST.find((word) => words.includes(word))
 }
 
-/** Who has to agree, where a rule says `quorum`. Where several rules do, everybody whom they name. */
+/** Who has to agree, where a rule says `quorum`. If several rules do, all voters that they name. */
 export function findOwnerQuorum(
   rules: readonly OwnerRule[],
-  { tool, target, touches = [], mayTouch = [], body = {} }: PolicyRuleSubject,
+  { tool, target, touches = [], mayTouch = [], body = {} }: OwnerRuleSubject,
 ): QuorumRequest | undefined {
   const asking = rules.filter(
     (rule) =>
@@ -262,7 +265,7 @@ interface NamedCall {
   readonly body: JsonObject
 }
 
-function wordsAbout(rules: readonly OwnerRule[], call: NamedCall): readonly OwnerDecision[] {
+function wordsAbout(rules: readonly OwnerRule[], call: NamedCall): readonly OwnerRuleDecision[] {
   return rules.filter((rule) => applies(rule, call)).map((rule) => rule.says)
 }
 
@@ -270,7 +273,7 @@ function wordsAbout(rules: readonly OwnerRule[], call: NamedCall): readonly Owne
 export function explainOwnerRuleFlaw(rule: OwnerRule): string | undefined {
   if (!STRICTEST_FIRST.includes(rule.says)) return `the owner's word ${rule.says} means nothing`
   if (rule.tool === undefined && rule.target === undefined) return 'an owner rule names a tool or a target'
-  const { voters = [], need = defaultQuorum(voters.length) } = rule
+  const { voters = [], need = computeDefaultQuorum(voters.length) } = rule
   if (rule.says === 'quorum' && (new Set(voters).size < voters.length || need < 1 || need > voters.length))
     return `a rule that says quorum names its voters once each, and needs 1 to ${voters.length} of them`
   if (rule.says === 'trust' && rule.arguments !== undefined) return 'trust depends on no argument'
@@ -287,8 +290,7 @@ function applies(rule: OwnerRule, { tool, target, body }: NamedCall): boolean {
 }
 
 /**
- * An argument by its name, wherever it stands in the arguments and however it is spelt: a rule must not be walked around
- * by nesting or by capitals.
+ * Finds an argument by its name at any depth and in any case, so that a rule cannot be evaded by nesting or capitals.
  */
 function hasArgument(value: Json, name: string, wanted: string | number | boolean, isNamed = false): boolean {
   if (Array.isArray(value)) return value.some((each) => hasArgument(each, name, wanted, isNamed))

@@ -1,43 +1,44 @@
 /**
- * Principal state: who was let in, and as what. Tokens, the console's sessions, and the names that a node gives itself.
+ * Principal state: who was authenticated, and with which role. Tokens, the console's sessions, and the names that a
+ * node gives itself.
  *
  *   token.created ─▶ token.revoked      console.link ─▶ console.signed-in      agent.key
  *
  * Pure, but for the state that it is given.
  */
-import { ROLES } from '../bus/call.ts'
+import { PRINCIPAL_ROLES } from '../bus/call.ts'
 import type { PrincipalRole } from '../bus/call.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryTime, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
-import type { ApplyEntry } from '../ledger/projection.ts'
+import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
-import type { TokenRecord } from './token.ts'
+import type { AccessTokenRecord } from './access-token.ts'
 
-/** By name, of which one token is good at a time. */
-export interface TokenState extends Omit<TokenRecord, 'lastUsedAtMs'> {
+/** By name; one token per name is valid at a time. */
+export interface AccessTokenState extends Omit<AccessTokenRecord, 'lastUsedAtMs'> {
   /** Hex SHA-256 of the token. */
   readonly hash: string
 }
 
-/** Tokens that are no longer good and stay readable. */
+/** How many invalid tokens stay readable. */
 const MAX_TOKENS_KEPT = 2_000
-/** A call that was let in a moment before its credential ended is recorded a moment after. */
+/** A call that was accepted a moment before its credential ended is recorded a moment after. */
 const CALL_SLACK_MS = 60_000
-/** Callers that are proven by other means: our own services, and nodes by their signatures. */
+/** Callers that are authenticated by other means: our own services, and nodes by their signatures. */
 const OTHER_CALLERS = /^(?:service|peer):/
 
-export const principalEntryHandlers: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'token.created': (state, entry) => {
     const [name, hash, role] = [readEntryText(entry, 'name'), readEntryText(entry, 'token_hash'), roleField(entry)]
     if (name === undefined || hash === undefined || role === undefined) return 'it lacks what such an entry says'
-    const unlawful = refuseAdmin(state, entry)
+    const unlawful = explainAdminEntryRefusal(state, entry)
     if (unlawful !== undefined) return unlawful
     const atMs = readEntryTime(entry)
     if (state.tokens.has(hash)) return 'there was this token before'
-    const before = findTokenNamed(state, name)
+    const before = findTokenByName(state, name)
     if (before !== undefined && isGood(before, atMs)) return `there was a token named ${name}`
-    // An expired token gives its name back.
+    // The name of an expired token may be used again.
     if (before !== undefined) state.tokens.set(before.hash, { ...before, revokedAtMs: atMs })
     state.tokens.dropOldest(MAX_TOKENS_KEPT, ({ revokedAtMs }) => revokedAtMs !== undefined)
     const { restrictions } = entry
@@ -57,20 +58,20 @@ export const principalEntryHandlers: Readonly<Record<string, ApplyEntry<GuardSta
 
   'token.revoked': (state, entry) => {
     const name = readEntryText(entry, 'name')
-    const token = name === undefined ? undefined : findTokenNamed(state, name)
+    const token = name === undefined ? undefined : findTokenByName(state, name)
     if (token === undefined) return 'there is no such token'
-    // Taking a token away holds, whoever did it.
+    // A revocation holds, whoever made it.
     state.tokens.set(token.hash, { ...token, revokedAtMs: readEntryTime(entry) })
-    return refuseAdmin(state, entry)
+    return explainAdminEntryRefusal(state, entry)
   },
 
-  // The runtime keeps the key; that only an admin decides it holds for whoever writes the entry.
-  'agent.key': refuseAdmin,
+  // The runtime stores the key; only an admin may set it, whoever writes the entry.
+  'agent.key': explainAdminEntryRefusal,
 
   'console.link': (state, entry) => {
     const role = roleField(entry)
     if (role === undefined) return 'it lacks what such an entry says'
-    const unlawful = refuseAdmin(state, entry)
+    const unlawful = explainAdminEntryRefusal(state, entry)
     if (unlawful !== undefined) return unlawful
     state.consoleRoles.set(role, true)
     return undefined
@@ -81,13 +82,13 @@ export const principalEntryHandlers: Readonly<Record<string, ApplyEntry<GuardSta
     if (principal === undefined || role === undefined) return 'it lacks what such an entry says'
     const isByLink = principal === consoleName(role)
     if (isByLink && !state.consoleRoles.has(role)) return `nobody made a link for the role ${role}`
-    if (!isByLink && roleOfPrincipalAt(state, principal, readEntryTime(entry)) !== role)
+    if (!isByLink && findRoleOfPrincipalAt(state, principal, readEntryTime(entry)) !== role)
       return `${principal} was no ${role}`
     return undefined
   },
 }
 
-export const principalEntryChecks: Readonly<Record<string, ApplyEntry<GuardState>>> = {
+export const principalEntryChecks: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'call.enter': (state, entry) => {
     const principal = readEntryText(entry, 'principal')
     if (principal === undefined) return 'it does not say who called'
@@ -95,48 +96,48 @@ export const principalEntryChecks: Readonly<Record<string, ApplyEntry<GuardState
     if (
       principal === 'local' ||
       OTHER_CALLERS.test(principal) ||
-      roleOfPrincipalAt(state, principal, atMs) !== undefined
+      findRoleOfPrincipalAt(state, principal, atMs) !== undefined
     )
       return undefined
-    const token = findTokenNamed(state, principal)
+    const token = findTokenByName(state, principal)
     const endedMs = Math.min(token?.revokedAtMs ?? Infinity, token?.expiresAtMs ?? Infinity)
     return token !== undefined && atMs - endedMs < CALL_SLACK_MS ? undefined : `nobody let ${principal} in`
   },
 }
 
-/** What somebody was allowed at a time; `undefined`: the name was not let in, or no longer. */
-export function roleOfPrincipalAt(state: GuardState, name: string, atMs: number): PrincipalRole | undefined {
+/** The role of a principal at a time; `undefined` when the name was not valid then. */
+export function findRoleOfPrincipalAt(state: GuardState, name: string, atMs: number): PrincipalRole | undefined {
   if (name === 'owner') return 'admin'
-  const console = ROLES.find((role) => name === consoleName(role))
+  const console = PRINCIPAL_ROLES.find((role) => name === consoleName(role))
   if (console !== undefined) return state.consoleRoles.has(console) ? console : undefined
-  const token = findTokenNamed(state, name)
+  const token = findTokenByName(state, name)
   return token !== undefined && isGood(token, atMs) ? token.role : undefined
 }
 
-export function findTokenNamed({ tokenNames, tokens }: GuardState, name: string): TokenState | undefined {
+export function findTokenByName({ tokenNames, tokens }: GuardState, name: string): AccessTokenState | undefined {
   const hash = tokenNames.get(name)
   const token = hash === undefined ? undefined : tokens.get(hash)
   return token
 }
 
-function isGood({ revokedAtMs, expiresAtMs }: TokenState, atMs: number): boolean {
+function isGood({ revokedAtMs, expiresAtMs }: AccessTokenState, atMs: number): boolean {
   return revokedAtMs === undefined && (expiresAtMs === undefined || atMs < expiresAtMs)
 }
 
-export function refuseAdmin(state: GuardState, entry: LedgerEntry): string | undefined {
+export function explainAdminEntryRefusal(state: GuardState, entry: LedgerEntry): string | undefined {
   const by = readEntryText(entry, 'by')
   if (by === undefined) return 'it does not say who did it'
-  return roleOfPrincipalAt(state, by, readEntryTime(entry)) === 'admin'
+  return findRoleOfPrincipalAt(state, by, readEntryTime(entry)) === 'admin'
     ? undefined
     : `${by} was not an admin at that time`
 }
 
-/** As `web/sessions.ts` names who comes with a link. */
+/** As `web/console-sessions.ts` names who comes with a link. */
 function consoleName(role: PrincipalRole): string {
   return role === 'admin' ? 'console' : `console-${role}`
 }
 
 function roleField(entry: LedgerEntry): PrincipalRole | undefined {
   const role = readEntryText(entry, 'role')
-  return ROLES.find((known) => known === role)
+  return PRINCIPAL_ROLES.find((known) => known === role)
 }

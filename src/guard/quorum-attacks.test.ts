@@ -24,8 +24,8 @@ import { fromHex } from '../core/bytes.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { LedgerEvent } from '../ledger/entry.ts'
 import type { OwnerRule } from './policy.ts'
-import type { RoundRecord } from './round.ts'
-import { FIRST_VOTE_PREVIOUS_HASH, signVote, voterKeyId, voterPublicKey } from './vote.ts'
+import type { QuorumRoundRecord } from './quorum-round.ts'
+import { FIRST_VOTE_PREVIOUS_HASH, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
 import type { SignedVote, VoteBody } from './vote.ts'
 
 const offer = { ...assessedOffer('sensitive', () => ({ target: 'lock:1' })), name: 'test.lock' }
@@ -35,7 +35,7 @@ const OPEN = { to: 'open' }
 
 interface Scene {
   at: GuardHouse
-  readonly round: RoundRecord
+  readonly round: QuorumRoundRecord
   /** Anna's vote. */
   readonly cast: SignedVote
 }
@@ -50,7 +50,7 @@ function body({ round }: Scene, more: Partial<VoteBody> = {}): VoteBody {
   const key = round.voters.find(({ voter }) => voter === 'ben')?.key ?? ''
   const expires = Math.floor(round.expiresAtMs / 1_000)
   const { id: approval, digest: call, house, epoch } = round
-  const [issued, voter] = [expires - 600, voterKeyId(key)]
+  const [issued, voter] = [expires - 600, computeVoterKeyId(key)]
   return {
     approval,
     call,
@@ -116,7 +116,7 @@ const FORGERIES: Readonly<Record<string, (scene: Scene) => { voter: string; vote
   'a vote with the key of the node': (s) => ({ voter: 'ben', vote: signVote(body(s), fromHex(HOUSE_SEED)) }),
   'a thief’s vote that says so': (s) => ({
     voter: 'ben',
-    vote: signVote(body(s, { voter: voterKeyId(voterPublicKey(THIEFS)) }), THIEFS),
+    vote: signVote(body(s, { voter: computeVoterKeyId(deriveVoterPublicKey(THIEFS)) }), THIEFS),
   }),
   'a signature of zeros': (s) => ({
     voter: 'ben',
@@ -152,7 +152,10 @@ const FORGERIES: Readonly<Record<string, (scene: Scene) => { voter: string; vote
   'a voter whom nobody named': (s) => ({ voter: 'narrow', vote: signVote(body(s), TEST_VOTING.personSeed('narrow')) }),
   'a node that nobody named': (s) => ({
     voter: MEMBER,
-    vote: signVote(body(s, { voter: voterKeyId(voterPublicKey(fromHex(MEMBER_SEED))) }), fromHex(MEMBER_SEED)),
+    vote: signVote(
+      body(s, { voter: computeVoterKeyId(deriveVoterPublicKey(fromHex(MEMBER_SEED))) }),
+      fromHex(MEMBER_SEED),
+    ),
   }),
   'text that is no vote': () => ({ voter: 'ben', vote: { body: 'yes', signature: '00'.repeat(64) } }),
 }
@@ -178,14 +181,14 @@ const ATTEMPTS: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
   'a round with one key twice': (s) =>
     reopen(s, { approval: 'fifth', need: 2, voters: [vote0(s), { ...vote0(s), voter: 'ben' }] }),
   'a round with a thief’s key for Ben': (s) =>
-    reopen(s, { approval: 'sixth', need: 1, voters: [{ voter: 'ben', key: voterPublicKey(THIEFS) }] }),
+    reopen(s, { approval: 'sixth', need: 1, voters: [{ voter: 'ben', key: deriveVoterPublicKey(THIEFS) }] }),
   'a round with a key of small order': (s) =>
     reopen(s, { approval: 'seventh', need: 1, voters: [{ voter: 'ben', key: ED25519_TORSION_SUBGROUP[0] ?? '' }] }),
   'a round without voters': (s) => reopen(s, { approval: 'eighth', need: 0, voters: [] }),
   'a round in which the proposer votes': (s) =>
-    reopen(s, { approval: 'ninth', need: 1, voters: [{ voter: AGENT.id, key: voterPublicKey(THIEFS) }] }),
+    reopen(s, { approval: 'ninth', need: 1, voters: [{ voter: AGENT.id, key: deriveVoterPublicKey(THIEFS) }] }),
   'a round in which the node votes under another key': (s) =>
-    reopen(s, { approval: 'tenth', need: 1, voters: [{ voter: MEMBER, key: voterPublicKey(THIEFS) }] }),
+    reopen(s, { approval: 'tenth', need: 1, voters: [{ voter: MEMBER, key: deriveVoterPublicKey(THIEFS) }] }),
   'the agent’s own vote': (s) => say(s, AGENT),
   'an agent under a voter’s name': (s) => say(s, person('ben', 'agent')),
   'an observer under a voter’s name': (s) => say(s, person('ben', 'observer')),
@@ -225,11 +228,11 @@ const ATTEMPTS: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
   },
   'a weaker round of the agent’s choice': async (s) => {
     const made = await s.at.guard.quorums.propose(callOf(offer, OPEN), offer, { voters: ['anna'], need: 1 })
-    if (made.ok) await say({ ...s, round: made.value.round as RoundRecord }, person('anna'))
+    if (made.ok) await say({ ...s, round: made.value.round as QuorumRoundRecord }, person('anna'))
   },
   'a round of the agent’s choice for other arguments': async (s) => {
     const made = await s.at.guard.quorums.propose(callOf(offer, { to: 'OPEN' }), offer, { voters: ['anna'], need: 1 })
-    if (made.ok) await say({ ...s, round: made.value.round as RoundRecord }, person('anna'))
+    if (made.ok) await say({ ...s, round: made.value.round as QuorumRoundRecord }, person('anna'))
   },
   'a grant from one voter': async (s) => {
     await s.at.guard.approvals.approve(s.round.id, person('ben'), { grant: { uses: 9, minutes: 60 } as never })

@@ -1,25 +1,28 @@
 /**
- * Quorums: what tools and faces do with rounds: propose a call to voters, vote, and see how final a decision is.
+ * Quorums: what tools and faces do with voting rounds: propose a call, vote, and see how final a decision is.
  *
  * Pure: the stores do the work.
  */
 import type { Call, Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { createBinding, toApproverCallView, toShownCall } from './approval-request.ts'
+import type { LedgerEvent } from '../ledger/entry.ts'
+import { createCallBinding, toApproverCallView, toCallForApprover } from './approval-request.ts'
 import type { Approval } from './approval.ts'
-import { argumentsHash, hashLeaves } from './binding.ts'
+import { computeArgumentsHash, hashArgumentLeaves } from './call-binding.ts'
 import type { GuardState } from './guard-state.ts'
-import { assessCall, decideOnCall, findRequiredQuorum } from './decision.ts'
-import type { AssessedCall } from './decision.ts'
-import { deniedFault } from './refusal.ts'
-import type { ReserveParts } from './reserve.ts'
-import type { RoundRecord, RoundVoter } from './round.ts'
-import { voteFault } from './rounds-store.ts'
-import type { ForeignRound, QuorumRequest } from './rounds-store.ts'
-import type { Transaction } from './transaction-store.ts'
+import { assessCall, decideCallPolicy, findRequiredQuorum } from './call-decision.ts'
+import type { AssessedCall } from './call-decision.ts'
+import { listCountingWitnesses } from './final-state.ts'
+import { createDeniedFault } from './guard-faults.ts'
+import type { CallReservationDependencies } from './call-reservation.ts'
+import type { QuorumRoundRecord, QuorumRoundVoter } from './quorum-round.ts'
+import { createVoteFault } from './quorum-round-store.ts'
+import type { ForeignQuorumRound, QuorumRequest } from './quorum-round-store.ts'
+import type { GuardTransaction } from './guard-transaction-store.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
 
 export interface QuorumProposal extends QuorumRequest {
@@ -28,47 +31,59 @@ export interface QuorumProposal extends QuorumRequest {
   readonly openMs?: number | undefined
 }
 
+/** What the ledger's witnesses have cosigned. */
+export interface CosignedCheckpoints {
+  /** The size of the newest one. */
+  readonly size: number | undefined
+  /** The newest one that covers an entry and bears the cosignature of this key, as a note. */
+  readonly by: (witness: string, seq: number) => { readonly size: number; readonly note: string } | undefined
+}
+
 export interface QuorumRounds {
-  /** Puts one exact call to voters. The same call again is the same round while that is open. */
+  /** Proposes one exact call to voters. Proposing the same call again returns the same round while it is open. */
   readonly propose: (call: Call, offer: Offer, proposal: QuorumProposal) => Promise<Result<Approval, Fault>>
   readonly vote: (
     id: string,
     vote: { readonly by: Caller; readonly decision: VoteDecision; readonly reason: string; readonly digest: string },
   ) => Promise<Result<SignedVote, Fault>>
-  /** A vote that another node signed. */
+  /** Accepts a vote that another node signed. */
   readonly take: (
     id: string,
     vote: { readonly voter: string; readonly vote: SignedVote },
   ) => Promise<Result<SignedVote, Fault>>
-  readonly get: (id: string) => RoundRecord | undefined
+  readonly get: (id: string) => QuorumRoundRecord | undefined
+  /** How many pairs of signed statements on record cannot both be honest. */
+  readonly contradictions: (sinceMs: number) => number
   /** Newest first. */
-  readonly list: () => readonly RoundRecord[]
-  /** Raises levels: HARD where a cosigned checkpoint covers the quorum, ABSOLUTE after the dispute window. */
-  readonly finalize: (cosignedSize: number | undefined) => Promise<void>
+  readonly list: () => readonly QuorumRoundRecord[]
+  /** Draws witnesses, and raises levels: HARD where the drawn one has cosigned, ABSOLUTE after the dispute window. */
+  readonly finalize: (cosigned: CosignedCheckpoints) => Promise<void>
   readonly signElsewhere: (
-    round: ForeignRound,
+    round: ForeignQuorumRound,
     vote: { readonly decision: VoteDecision; readonly seq: number; readonly prev: string; readonly nowMs: number },
   ) => SignedVote
+  /** Closes every open round: what was decided in them is not known any more. */
+  readonly abandon: (because: string) => Promise<void>
   /** This node as a voter. */
-  readonly self: RoundVoter
+  readonly self: QuorumRoundVoter
 }
 
-export function createQuorums(
-  parts: ReserveParts,
+export function createQuorumRounds(
+  parts: CallReservationDependencies,
   { state, disputeMs }: { readonly state: GuardState; readonly disputeMs: number },
 ): QuorumRounds {
   const { rounds, approvals, transact } = parts
 
   function proposeIn(
-    transaction: Transaction,
+    transaction: GuardTransaction,
     {
       assessed,
       argsHash,
       proposal,
     }: { readonly assessed: AssessedCall; readonly argsHash: string; readonly proposal: QuorumProposal },
   ): Result<Approval, Fault> {
-    const binding = createBinding(assessed, argsHash, parts)
-    const leaves = hashLeaves(parts.hashKey, assessed.call.body)
+    const binding = createCallBinding(assessed, argsHash, parts)
+    const leaves = hashArgumentLeaves(parts.hashKey, assessed.call.body)
     const rule = findRequiredQuorum(assessed, parts)
     if (rule !== undefined && !isSameRequest(rule, proposal))
       return fail({
@@ -86,11 +101,13 @@ export function createQuorums(
       standing.state === 'requested' || standing.state === 'approved' ? approvals.get(standing.id) : undefined
     if (known?.round !== undefined) return ok(known)
     if (standing.state === 'denied')
-      return fail(voteFault('ROUND_CLOSED', `Voters said no to this call: ${standing.why}. That holds for a while.`))
+      return fail(
+        createVoteFault('ROUND_CLOSED', `Voters said no to this call: ${standing.why}. That holds for a while.`),
+      )
     return approvals.requestIn(transaction, {
       binding,
       leaves,
-      shown: toShownCall(assessed),
+      shown: toCallForApprover(assessed),
       open: toApproverCallView(assessed),
       terms: terms.value,
       openMs: proposal.openMs,
@@ -104,9 +121,9 @@ export function createQuorums(
       const assessed = await assessCall(call, offer, parts)
       if (!assessed.ok) return assessed
       const { assessment, effect, mistake } = assessed.value
-      const decision = decideOnCall(assessed.value, { approval: { state: 'none' }, repeat: false }, parts)
-      // Nobody votes about what may not happen anyway; waiting is another matter.
-      if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(deniedFault(decision))
+      const decision = decideCallPolicy(assessed.value, { approval: { state: 'none' }, repeat: false }, parts)
+      // There is no vote on a call that is refused anyway; one that only has to wait may be proposed.
+      if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(createDeniedFault(decision))
       if (mistake !== undefined) return fail(mistake)
       if (effect === undefined || effect === 'reads' || effect === 'records' || assessment.dryRun === true)
         return fail({ kind: 'invalid-arguments', message: `tool: ${offer.name} with these arguments changes nothing` })
@@ -115,7 +132,7 @@ export function createQuorums(
           kind: 'invalid-arguments',
           message: `target: this call acts on ${assessment.target ?? 'no device'}`,
         })
-      const argsHash = argumentsHash(parts.hashKey, call.body)
+      const argsHash = computeArgumentsHash(parts.hashKey, call.body)
       if (argsHash === undefined)
         return fail({ kind: 'invalid-arguments', message: 'The arguments hold text that is not valid Unicode.' })
       return transact((transaction) => proposeIn(transaction, { assessed: assessed.value, argsHash, proposal }))
@@ -139,26 +156,51 @@ export function createQuorums(
 
     get: (id) => state.rounds.get(id),
     list: () => [...state.rounds.values()].toReversed(),
+    contradictions: (sinceMs) =>
+      [...state.conflicts.values(), ...[...state.rounds.values()].flatMap(({ conflicts }) => conflicts)].filter(
+        (found) => (typeof found === 'number' ? found : found.atMs) >= sinceMs,
+      ).length,
     signElsewhere: rounds.signElsewhere,
 
-    finalize: async (cosignedSize) => {
+    abandon: (because) => transact((transaction) => approvals.abandonRoundsIn(transaction, because)),
+
+    finalize: async (cosigned) => {
       const nowMs = parts.nowMs()
-      const due = (round: RoundRecord): boolean =>
-        (round.level === 'QUORUM' && (round.quorumSeq ?? Infinity) < (cosignedSize ?? 0)) ||
-        (round.level === 'HARD' && round.conflicts.length === 0 && nowMs - (round.hardAtMs ?? nowMs) >= disputeMs)
-      const found = [...state.rounds.values()].filter(due)
-      if (found.length === 0) return
-      await transact(({ record }) => {
-        for (const { id, level } of found)
-          if (level === 'QUORUM')
-            record({ kind: 'consensus.final', approval: id, level: 'HARD', size: cosignedSize ?? 0 })
-          else record({ kind: 'consensus.final', approval: id, level: 'ABSOLUTE', window_ms: disputeMs })
+      const undrawn: QuorumRoundRecord[] = []
+      const final: LedgerEvent[] = []
+      for (const round of state.rounds.values()) {
+        const { id: approval, level, hardAtMs = nowMs } = round
+        if (level === 'QUORUM' && round.witnesses.length > 0 && round.draw === undefined) undrawn.push(round)
+        const facts = level === 'QUORUM' ? findHardFacts(state, round, { cosigned, nowMs }) : undefined
+        if (facts !== undefined) final.push({ kind: 'consensus.final', approval, level: 'HARD', ...facts })
+        if (level === 'HARD' && round.conflicts.length === 0 && nowMs - hardAtMs >= disputeMs)
+          final.push({ kind: 'consensus.final', approval, level: 'ABSOLUTE', window_ms: disputeMs })
+      }
+      if (undrawn.length + final.length === 0) return
+      await transact((transaction) => {
+        for (const round of undrawn) rounds.drawIn(transaction, round)
+        for (const event of final) transaction.record(event)
       })
     },
   }
 }
 
-/** What a proposer says may be left out, or be what the rule says. */
+/** The cosigned checkpoint that makes a quorum HARD, if there is one. */
+function findHardFacts(
+  state: GuardState,
+  round: QuorumRoundRecord,
+  { cosigned, nowMs }: { readonly cosigned: CosignedCheckpoints; readonly nowMs: number },
+): JsonObject | undefined {
+  const { quorumSeq = Infinity, witnesses } = round
+  if (witnesses.length === 0) return (cosigned.size ?? 0) > quorumSeq ? { size: cosigned.size ?? 0 } : undefined
+  for (const witness of listCountingWitnesses(state, round, nowMs)) {
+    const found = cosigned.by(witness, quorumSeq)
+    if (found !== undefined) return { size: found.size, witness, note: found.note }
+  }
+  return undefined
+}
+
+/** What a proposer says may be left out, or must equal the rule. */
 function isSameRequest(rule: QuorumRequest, { need, voters }: QuorumProposal): boolean {
   const isSameNeed = need === undefined || need === rule.need
   const named = new Set(rule.voters)

@@ -16,8 +16,8 @@ import type { Caller, Outcome } from '../bus/call.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fromHex } from '../core/bytes.ts'
 import type { OwnerRule } from './policy.ts'
-import type { RoundRecord } from './round.ts'
-import { FIRST_VOTE_PREVIOUS_HASH, signVote, voterKeyId, voterPublicKey } from './vote.ts'
+import type { QuorumRoundRecord } from './quorum-round.ts'
+import { FIRST_VOTE_PREVIOUS_HASH, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
 import type { SignedVote } from './vote.ts'
 
 const PEOPLE = ['anna', 'ben', 'cara']
@@ -37,7 +37,7 @@ async function make({ guard }: GuardHouse, lock: Actuator, body: JsonObject = OP
   return around(guard, callOf(offer, body), offer, lock.proceed)
 }
 
-async function begin(at: GuardHouse, lock: Actuator): Promise<RoundRecord> {
+async function begin(at: GuardHouse, lock: Actuator): Promise<QuorumRoundRecord> {
   const outcome = await make(at, lock)
   return roundOf(at, askedIn(outcome))
 }
@@ -47,7 +47,7 @@ function askedIn(outcome: Outcome): string {
   return typeof id === 'string' ? id : ''
 }
 
-function roundOf({ guard }: GuardHouse, id: string): RoundRecord {
+function roundOf({ guard }: GuardHouse, id: string): QuorumRoundRecord {
   const round = guard.quorums.get(id)
   if (round === undefined) throw new Error(`there is no round ${id}`)
   return round
@@ -55,7 +55,7 @@ function roundOf({ guard }: GuardHouse, id: string): RoundRecord {
 
 async function vote(
   at: GuardHouse,
-  round: RoundRecord,
+  round: QuorumRoundRecord,
   id: string,
   decision: 'allow' | 'deny' = 'allow',
 ): Promise<string> {
@@ -206,14 +206,14 @@ describe('a round', () => {
     await vote(at, round, 'anna')
     await vote(at, round, 'ben')
     const { quorumSeq = 0 } = roundOf(at, round.id)
-    await at.guard.quorums.finalize(quorumSeq)
+    await at.guard.quorums.finalize({ size: quorumSeq, by: () => undefined })
     expect(roundOf(at, round.id).level).toBe('QUORUM')
-    await at.guard.quorums.finalize(quorumSeq + 1)
+    await at.guard.quorums.finalize({ size: quorumSeq + 1, by: () => undefined })
     expect(roundOf(at, round.id).level).toBe('HARD')
-    await at.guard.quorums.finalize(quorumSeq + 1)
+    await at.guard.quorums.finalize({ size: quorumSeq + 1, by: () => undefined })
     expect(roundOf(at, round.id).level).toBe('HARD')
     at.clock.advance(3_600_000)
-    await at.guard.quorums.finalize(quorumSeq + 1)
+    await at.guard.quorums.finalize({ size: quorumSeq + 1, by: () => undefined })
     expect(roundOf(at, round.id).level).toBe('ABSOLUTE')
     expect(roundOf(at.afterPowerCut(), round.id).level).toBe('ABSOLUTE')
   })
@@ -263,8 +263,8 @@ describe('a round', () => {
   }, 120_000)
 })
 
-function nodeVote(round: RoundRecord, decision: 'allow' | 'deny' = 'allow', seq = 1): SignedVote {
-  const key = voterPublicKey(fromHex(MEMBER_SEED))
+function nodeVote(round: QuorumRoundRecord, decision: 'allow' | 'deny' = 'allow', seq = 1): SignedVote {
+  const key = deriveVoterPublicKey(fromHex(MEMBER_SEED))
   const expires = Math.floor(round.expiresAtMs / 1_000)
   const { id: approval, digest: call, epoch } = round
   const issued = expires - 600
@@ -279,5 +279,5 @@ function nodeVote(round: RoundRecord, decision: 'allow' | 'deny' = 'allow', seq 
     prev: FIRST_VOTE_PREVIOUS_HASH,
     seq,
   }
-  return signVote({ ...body, voter: voterKeyId(key) }, fromHex(MEMBER_SEED))
+  return signVote({ ...body, voter: computeVoterKeyId(key) }, fromHex(MEMBER_SEED))
 }

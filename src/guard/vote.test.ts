@@ -2,7 +2,15 @@ import { readFileSync } from 'node:fs'
 import { ED25519_TORSION_SUBGROUP } from '@noble/curves/ed25519.js'
 import { describe, expect, it } from 'vitest'
 import { fromHex } from '../core/bytes.ts'
-import { isVoterKey, isVoteSigned, readVote, signVote, voteHash, voterKeyId, voterPublicKey } from './vote.ts'
+import {
+  isVoterKey,
+  isVoteSignatureValid,
+  parseVote,
+  signVote,
+  computeVoteHash,
+  computeVoterKeyId,
+  deriveVoterPublicKey,
+} from './vote.ts'
 import type { VoteBody } from './vote.ts'
 
 interface Vector {
@@ -21,11 +29,11 @@ const [first, second] = votes as [Vector, Vector]
 describe('vote', () => {
   it.each(votes)('is signed as an independent implementation signs it ($publicKey)', (vector) => {
     const { seed, publicKey, body, paeSha256, signature } = vector
-    expect(voterPublicKey(fromHex(seed))).toBe(publicKey)
+    expect(deriveVoterPublicKey(fromHex(seed))).toBe(publicKey)
     expect(signVote(JSON.parse(body) as VoteBody, fromHex(seed))).toEqual({ body, signature })
-    expect(voteHash({ body, signature })).toBe(paeSha256)
-    expect(readVote({ body, signature })?.voter).toBe(voterKeyId(publicKey))
-    expect(isVoteSigned({ body, signature }, publicKey)).toBe(true)
+    expect(computeVoteHash({ body, signature })).toBe(paeSha256)
+    expect(parseVote({ body, signature })?.voter).toBe(computeVoterKeyId(publicKey))
+    expect(isVoteSignatureValid({ body, signature }, publicKey)).toBe(true)
   })
 
   it('has one spelling: no other order, no unknown field, no blank, no large number as text', () => {
@@ -41,22 +49,24 @@ describe('vote', () => {
       'null',
       '',
     ]
-    expect(spellings.map((body) => readVote({ body, signature: first.signature }))).toEqual(
+    expect(spellings.map((body) => parseVote({ body, signature: first.signature }))).toEqual(
       spellings.map(() => undefined),
     )
   })
 
   it('is nobody else’s, and no bit of it can be changed', () => {
-    expect(isVoteSigned(first, second.publicKey)).toBe(false)
+    expect(isVoteSignatureValid(first, second.publicKey)).toBe(false)
     for (let index = 0; index < 64; index++) {
       const bytes = fromHex(first.signature)
       bytes[index] = (bytes[index] ?? 0) ^ (1 << (index % 8))
-      expect(isVoteSigned({ body: first.body, signature: Buffer.from(bytes).toString('hex') }, first.publicKey)).toBe(
-        false,
-      )
+      expect(
+        isVoteSignatureValid({ body: first.body, signature: Buffer.from(bytes).toString('hex') }, first.publicKey),
+      ).toBe(false)
     }
-    expect(isVoteSigned({ body: second.body, signature: first.signature }, first.publicKey)).toBe(false)
-    expect(isVoteSigned({ body: first.body, signature: first.signature.toUpperCase() }, first.publicKey)).toBe(false)
+    expect(isVoteSignatureValid({ body: second.body, signature: first.signature }, first.publicKey)).toBe(false)
+    expect(isVoteSignatureValid({ body: first.body, signature: first.signature.toUpperCase() }, first.publicKey)).toBe(
+      false,
+    )
   })
 
   it('takes no key of small order, none that is no point, and no signature with such a point', () => {
@@ -64,8 +74,8 @@ describe('vote', () => {
     const anything = { body: first.body, signature: `${identity}${'00'.repeat(32)}` }
     for (const key of [...ED25519_TORSION_SUBGROUP, `02${'00'.repeat(31)}`, `ee${'ff'.repeat(30)}7f`, '', 'zz']) {
       expect([key, isVoterKey(key)]).toEqual([key, false])
-      expect(isVoteSigned(anything, key)).toBe(false)
+      expect(isVoteSignatureValid(anything, key)).toBe(false)
     }
-    expect(isVoteSigned(anything, first.publicKey)).toBe(false)
+    expect(isVoteSignatureValid(anything, first.publicKey)).toBe(false)
   })
 })

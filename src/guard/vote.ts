@@ -3,8 +3,9 @@
  *
  *   "DSSEv1" SP len(type) SP type SP len(body) SP body        signed with Ed25519; body is RFC 8785 JSON
  *
- * The type is inside what is signed, so a vote is good for nothing else, and nothing else is good for a vote. House,
- * epoch and approval say where it counts; `seq` and `prev` chain a voter's votes, so that two faces show.
+ * The type is inside what is signed, so a vote cannot be used as anything else, nor anything else as a vote. House,
+ * epoch and approval say where it counts; `seq` and `prev` chain a voter's votes, so that contradictory votes are
+ * detected.
  */
 import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
@@ -25,7 +26,7 @@ const voteBody = z.strictObject({
   call: hash64,
   decision: z.enum(['allow', 'deny']),
   epoch: z.int().min(0),
-  /** Seconds. */
+  /** In seconds. */
   expires: z.int(),
   house: z.string().min(1).max(64),
   issued: z.int(),
@@ -36,7 +37,7 @@ const voteBody = z.strictObject({
 
 export type VoteBody = z.output<typeof voteBody>
 
-/** As it is kept and travels. */
+/** A vote as it is stored and sent. */
 export interface SignedVote {
   /** The exact text that is signed. */
   readonly body: string
@@ -49,8 +50,8 @@ export function signVote(body: VoteBody, seed: Uint8Array): SignedVote {
   return { body: text, signature: toHex(sign(null, encodedVote(text), privateKey(seed))) }
 }
 
-/** `undefined` for anything but the one spelling of a vote: unknown fields and another order are refused. */
-export function readVote({ body }: SignedVote): VoteBody | undefined {
+/** `undefined` for anything but the canonical form of a vote: unknown fields and another order are refused. */
+export function parseVote({ body }: SignedVote): VoteBody | undefined {
   try {
     const parsed = voteBody.safeParse(JSON.parse(body))
     return parsed.success && canonicalJson(parsed.data) === body ? parsed.data : undefined
@@ -59,12 +60,14 @@ export function readVote({ body }: SignedVote): VoteBody | undefined {
   }
 }
 
-/** Votes are checked when they come, when they are recorded and when the log is read. Bounded. */
+/**
+ * Votes are checked when they arrive, when they are recorded and when the log is read, so results are cached. Bounded.
+ */
 const checked = new Set<string>()
 const MAX_CHECKED = 8_192
 
-/** Strict (RFC 8032): no key and no point of small order, no second spelling of either. */
-export function isVoteSigned({ body, signature }: SignedVote, key: string): boolean {
+/** Strict (RFC 8032): no key and no point of small order, and only the canonical encoding of either. */
+export function isVoteSignatureValid({ body, signature }: SignedVote, key: string): boolean {
   if (!/^[0-9a-f]{128}$/.test(signature) || !isVoterKey(key)) return false
   const id = `${key}${signature}${hash('sha256', body)}`
   if (checked.has(id)) return true
@@ -76,7 +79,7 @@ export function isVoteSigned({ body, signature }: SignedVote, key: string): bool
   return true
 }
 
-/** A voter's right is looked at often, and the point behind a key never changes. */
+/** Cached, because a voter's key is checked often and never changes. */
 const goodKeys = new Set<string>()
 
 export function isVoterKey(key: string): boolean {
@@ -87,7 +90,7 @@ export function isVoterKey(key: string): boolean {
   return true
 }
 
-/** Of small order, or no point at all. */
+/** Whether it is a point of small order, or no point at all. */
 function isSmall(bytes: Uint8Array): boolean {
   try {
     return ed25519.Point.fromBytes(bytes, false).isSmallOrder()
@@ -96,15 +99,15 @@ function isSmall(bytes: Uint8Array): boolean {
   }
 }
 
-export function voteHash({ body }: SignedVote): string {
+export function computeVoteHash({ body }: SignedVote): string {
   return hash('sha256', encodedVote(body))
 }
 
-export function voterKeyId(key: string): string {
+export function computeVoterKeyId(key: string): string {
   return `key_${key.slice(0, 16)}`
 }
 
-export function voterPublicKey(seed: Uint8Array): string {
+export function deriveVoterPublicKey(seed: Uint8Array): string {
   return toHex(ed25519.getPublicKey(seed))
 }
 

@@ -1,7 +1,6 @@
 /**
- * Call preview: what would become of a call that is not made: refused, put before a person, or carried out.
- *
- * Plans through the family and asks the guard; uses nothing up and asks nobody.
+ * Call preview: whether a call would be refused, need a person's approval, or be carried out. The family plans it and
+ * the guard decides; nothing is used up and nobody is asked.
  *
  * Reads through the bus.
  */
@@ -12,9 +11,9 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { deniedFault } from '../guard/refusal.ts'
-import { sayAnswer } from './dependencies.ts'
-import type { HomeParts } from './dependencies.ts'
+import { createDeniedFault } from '../guard/guard-faults.ts'
+import { createSentenceAnswer } from './home-dependencies.ts'
+import type { HomeDependencies } from './home-dependencies.ts'
 import type { ThingCall } from './thing.ts'
 
 export interface CallPreview {
@@ -22,7 +21,7 @@ export interface CallPreview {
 }
 
 export async function previewCall(
-  { bus, guard }: Pick<HomeParts, 'bus' | 'guard'>,
+  { bus, guard }: Pick<HomeDependencies, 'bus' | 'guard'>,
   { tool, arguments: body }: ThingCall,
   context: HandlerContext,
 ): Promise<Result<CallPreview, Fault>> {
@@ -34,16 +33,16 @@ export async function previewCall(
   const preview = await guard.services.previewDecision(call, offer)
   if (!preview.ok) return preview
   const { decision, mistake } = preview.value
-  // A limit passes with time, so it says nothing about a call that is made later.
-  if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(deniedFault(decision))
+  // A limit passes with time, so it says nothing about a later call.
+  if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(createDeniedFault(decision))
   if (mistake !== undefined) return fail(mistake)
   return ok({ asksPerson: decision.verdict === 'approval-required' })
 }
 
-/** What a preview answers: that nothing was done, and whether a person would be asked. */
-export function sayPreview(sentence: string, { asksPerson }: CallPreview, more: JsonObject = {}): Outcome {
+/** The answer to a preview: that nothing was done, and whether a person would be asked. */
+export function createPreviewAnswer(sentence: string, { asksPerson }: CallPreview, more: JsonObject = {}): Outcome {
   const asking = asksPerson ? ' A person would be asked first.' : ''
-  return sayAnswer(`${sentence}${asking} Nothing was done.`, {
+  return createSentenceAnswer(`${sentence}${asking} Nothing was done.`, {
     preview: true,
     ...(asksPerson ? { asks_a_person: true } : {}),
     ...more,

@@ -1,26 +1,33 @@
 /**
- * Call tools: everything that is not in the short list: finding a tool by what it does, and calling it, through the same
- * stages and the same guard.
+ * Call tools: access to tools that are not in the short list: finding a tool by what it does, and calling it, through
+ * the same stages and the same guard.
  *
  * Reads and calls through the bus.
  */
 import { z } from 'zod'
 import type { Capability, Offer } from '../bus/capability.ts'
 import { EFFECTS } from '../bus/capability.ts'
-import { CALLS_ON, defineChange, defineTool } from '../bus/capability-definition.ts'
+import { DELEGATING_STEPS, defineChange, defineTool } from '../bus/capability-definition.ts'
+import type { Fault } from '../core/fault.ts'
+import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import { fail, ok } from '../core/result.ts'
-import { resolveSpelling } from '../core/spelling.ts'
-import { sanitizeLine } from '../core/stranger-text.ts'
-import { HOME_TOOL_DEFAULTS, sayAnswer } from './dependencies.ts'
-import type { HomeParts } from './dependencies.ts'
+import { fail } from '../core/result.ts'
+import { resolveSpelledName } from '../core/tool-name-spelling.ts'
+import { sanitizeLine } from '../core/untrusted-text.ts'
+import { HOME_TOOL_DEFAULTS, createPictureAnswer, createSentenceAnswer } from './home-dependencies.ts'
+import type { HomeDependencies } from './home-dependencies.ts'
+import { listThingNames, toThingJson } from './home-lookup-tools.ts'
+import { readHomeSnapshot } from './home-snapshot.ts'
+import { matchThings } from './thing-search.ts'
 import { ToolIndex } from './tool-index.ts'
-import { quoteText, quoteLong, sayCount } from './say.ts'
+import { quoteForSentence, quoteLongText, formatCount } from './sentence-text.ts'
 
 const MAX_FOUND = 8
+const MAX_THINGS = 4
 const MAX_DESCRIPTION = 300
 /** About 5,000 tokens. */
 const MAX_ANSWER_LENGTH = 16_000
+const MAX_STRANGERS_SCHEMA_LENGTH = 4_000
 
 const toolsFind = defineTool({
   ...HOME_TOOL_DEFAULTS,
@@ -35,24 +42,35 @@ const toolsFind = defineTool({
   effect: 'reads',
 })
 
-export function createHomeCallTools(parts: HomeParts): readonly Capability[] {
+export function createHomeCallTools(parts: HomeDependencies): readonly Capability[] {
   const index = new ToolIndex()
   return [
-    toolsFind.handledBy(async ({ query, effect, limit }, { caller }) => {
+    toolsFind.handledBy(async ({ query, effect, limit }, context) => {
+      const { caller } = context
       const offers = parts.bus
         .offers()
         .filter(
           (offer) => offer.face.kind === 'tool' && offer.family.name !== 'home' && parts.guard.visible(caller, offer),
         )
-      const found = index.search(query, offers).filter((offer) => effect === undefined || offer.effect === effect)
-      if (found.length === 0) return sayAnswer(`No tool fits ${quoteText(query)}.`)
-      return sayAnswer(`${sayCount(Math.min(found.length, limit), 'tool')}. Call one with tools_call.`, {
+      const picture = await readHomeSnapshot(parts, context)
+      const things = matchThings(query, listThingNames(picture))
+        .filter(({ isWhole, isPlaceOnly, parts: said }) => isWhole || (said > 1 && !isPlaceOnly))
+        .slice(0, MAX_THINGS)
+        .map(({ thing }) => thing)
+      // What sets a thing that was named comes first, then what fits the words.
+      const setting = new Set(things.flatMap(({ controls }) => controls.slice(0, 1).map((one) => one.callFor(0).tool)))
+      const found = [...offers.filter(({ name }) => setting.has(name)), ...index.search(query, offers)].filter(
+        (offer, at, all) => all.indexOf(offer) === at && (effect === undefined || offer.effect === effect),
+      )
+      if (found.length === 0) return createSentenceAnswer(`No tool fits ${quoteForSentence(query)}.`)
+      return createSentenceAnswer(`${formatCount(Math.min(found.length, limit), 'tool')}. Call one with tools_call.`, {
+        ...(things.length === 0 ? {} : { things: things.map((thing) => toThingJson(thing, picture)) }),
         tools: found.slice(0, limit).map(toolJson),
       })
     }),
     defineChange({
       ...HOME_TOOL_DEFAULTS,
-      ...CALLS_ON,
+      ...DELEGATING_STEPS,
       effect: 'writes',
       idempotent: false,
       name: 'tools_call',
@@ -63,36 +81,58 @@ export function createHomeCallTools(parts: HomeParts): readonly Capability[] {
         arguments: z.record(z.string(), z.json()).default({}),
       }),
       timeoutSeconds: 120,
-      // Recorded with the call that it makes, where it is known which of them are secrets.
+      // Recorded with the nested call, whose tool says which arguments are secret.
       secrets: ['arguments', 'quoted'],
       act: async (_, { name: given, arguments: body }, context) => {
         const names = parts.bus.offers().map(({ name }) => name)
-        const name = names.includes(given) ? given : resolveSpelling(given, names)
+        const name = names.includes(given) ? given : resolveSpelledName(given, names)
         const offer = name === undefined ? undefined : parts.bus.offer(name)
         if (name === undefined || offer === undefined || offer.family.name === 'home')
-          return sayAnswer(`There is no tool ${quoteText(given)} to call from here. tools_find names them.`)
+          return createSentenceAnswer(
+            `There is no tool ${quoteForSentence(given)} to call from here. tools_find names them.`,
+          )
         const outcome = await context.call(name, body)
-        if (!outcome.ok) return fail(outcome.fault)
-        const { data, ...rest } = outcome.value
+        if (!outcome.ok) return fail(asToolsCall(outcome.fault, offer))
+        const { data } = outcome.value
         const text = JSON.stringify(data)
-        if (text.length <= MAX_ANSWER_LENGTH) return ok({ ...rest, data: { say: `${name} answered.`, quoted: data } })
-        return sayAnswer(
-          `${name} answered with ${text.length} characters, of which these are the first. Ask for less with its own arguments.`,
-          { quoted: text.slice(0, MAX_ANSWER_LENGTH).toWellFormed() },
-        )
+        if (text.length <= MAX_ANSWER_LENGTH)
+          return createPictureAnswer(outcome.value, { say: `${name} answered.`, quoted: data })
+        return createPictureAnswer(outcome.value, {
+          say: `${name} answered with ${text.length} characters, of which these are the first. Ask for less with its own arguments.`,
+          quoted: text.slice(0, MAX_ANSWER_LENGTH).toWellFormed(),
+        })
       },
     }),
   ]
 }
 
-function toolJson({ name, description, effect, requestSchema }: Offer): JsonObject {
+/** The next step that the family suggests is rewritten as a tools_call. One that another node suggests is left out. */
+function asToolsCall(fault: Fault, offer: Offer): Fault {
+  if (isStrangersOffer(offer)) {
+    const { next: _, ...details } = fault.details ?? {}
+    return { ...fault, details }
+  }
+  const next = fault.details?.['next']
+  if (!isJsonObject(next) || typeof next['tool'] !== 'string') return fault
+  const call = { name: next['tool'], arguments: next['arguments'] ?? {} }
+  return { ...fault, details: { ...fault.details, next: { tool: 'tools_call', arguments: call } } }
+}
+
+function toolJson(offer: Offer): JsonObject {
+  const { name, description, effect, requestSchema } = offer
+  const input = requestSchema as JsonObject
+  if (!isStrangersOffer(offer)) return { name, effect, description: sanitizeLine(description, MAX_DESCRIPTION), input }
+  // The names, choices and descriptions of its arguments are as much its own words as what it says of the tool.
+  const isShort = JSON.stringify(input).length <= MAX_STRANGERS_SCHEMA_LENGTH
   return {
     name,
     effect,
-    // What a device says of its own tools is not ours.
-    ...(name.startsWith('device.')
-      ? { quoted: quoteLong(description) }
-      : { description: sanitizeLine(description, MAX_DESCRIPTION) }),
-    input: requestSchema as JsonObject,
+    quoted: { description: quoteLongText(description), ...(isShort ? { input } : {}) },
+    ...(isShort ? {} : { note: 'What it says of its arguments is too long to show.' }),
   }
+}
+
+/** Described by a device or by another node. */
+function isStrangersOffer({ name, isFromPeer }: Offer): boolean {
+  return isFromPeer === true || name.startsWith('device.')
 }

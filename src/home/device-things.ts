@@ -1,15 +1,15 @@
 /**
- * Device things: what an ESP32 device can be told, as things of the home: its lamp, its volume, its screen. From the
- * offers of its tools, whose names the firmware gives.
+ * Device things: what can be controlled on an ESP32 device, as things of the home: its lamp, its volume, its screen.
+ * From the offers of its tools, whose names the firmware gives.
  */
 import type { Reply } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
-import { parseReceivedJson } from '../core/json.ts'
+import { parseUntrustedJson } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import type { HomeParts } from './dependencies.ts'
+import type { HomeDependencies } from './home-dependencies.ts'
 import type { ThingKind } from './home-words.ts'
-import { valueAt, objectsAt, textAt } from './json-path.ts'
+import { readJsonValueAt, readObjectsAt, readTextAt } from './json-path.ts'
 import type { Rooms } from './room.ts'
 import type { Thing, ThingCall, ThingControl } from './thing.ts'
 
@@ -23,7 +23,7 @@ interface Part {
   }[]
 }
 
-/** The stock firmware's tools; a board of one's own has others, which `tools_find` finds. */
+/** The stock firmware's tools; custom boards have others, which `tools_find` finds. */
 const PARTS: readonly Part[] = [
   {
     part: 'lamp',
@@ -45,12 +45,16 @@ const PARTS: readonly Part[] = [
   },
 ]
 
-/** `devices`: the data of `devices.list`; `offers`: what is on the bus. */
-export function thingsFromDevices(devices: Json | undefined, offers: readonly Offer[], rooms: Rooms): readonly Thing[] {
+/** `devices` is the data of `devices.list`, `offers` are the offers on the bus. */
+export function collectDeviceThings(
+  devices: Json | undefined,
+  offers: readonly Offer[],
+  rooms: Rooms,
+): readonly Thing[] {
   const tools = new Set(offers.filter(({ name }) => name.startsWith('device.')).map(({ name }) => name))
-  return objectsAt(devices, 'devices').flatMap((device) => {
-    const slug = textAt(device, 'device') ?? ''
-    const name = textAt(device, 'name') ?? slug
+  return readObjectsAt(devices, 'devices').flatMap((device) => {
+    const slug = readTextAt(device, 'device') ?? ''
+    const name = readTextAt(device, 'name') ?? slug
     const isOnline = device['online'] === true
     return PARTS.flatMap(({ part, kind, controls }) => {
       const offered = controls.filter(({ tool }) => tools.has(`device.${slug}.${tool}`))
@@ -74,7 +78,7 @@ export function thingsFromDevices(devices: Json | undefined, offers: readonly Of
   })
 }
 
-/** The tool that tells what a part is at, and where its answer has it. */
+/** The tool that reads the present value of a part, and the path to it in the answer. */
 const BEFORE: Readonly<Record<string, { readonly tool: string; readonly path: readonly string[] }>> = {
   'self.audio_speaker.set_volume': { tool: 'self.get_device_status', path: ['audio_speaker', 'volume'] },
   'self.screen.set_brightness': { tool: 'self.get_device_status', path: ['screen', 'brightness'] },
@@ -88,9 +92,9 @@ const ARGUMENT: Readonly<Record<string, string>> = {
   'self.screen.set_theme': 'theme',
 }
 
-/** The call that brings a device back to what it is now, read from it before it is changed; `undefined`: unknown. */
+/** The call that restores a device's present state, read before it is changed; `undefined` when it is unknown. */
 export async function createRestoreCall(
-  { bus }: Pick<HomeParts, 'bus'>,
+  { bus }: Pick<HomeDependencies, 'bus'>,
   { tool }: ThingCall,
   context: HandlerContext,
 ): Promise<ThingCall | undefined> {
@@ -99,7 +103,7 @@ export async function createRestoreCall(
   if (asked === undefined || bus.offer(`device.${slug}.${asked.tool}`) === undefined) return undefined
   const outcome = await context.call(`device.${slug}.${asked.tool}`, {})
   if (!outcome.ok) return undefined
-  const value = valueAt(statusIn(outcome.value), ...asked.path)
+  const value = readJsonValueAt(statusIn(outcome.value), ...asked.path)
   const argument = ARGUMENT[own]
   if (argument !== undefined) return value === undefined ? undefined : { tool, arguments: { [argument]: value } }
   if (typeof value !== 'boolean') return undefined
@@ -109,10 +113,10 @@ export async function createRestoreCall(
 /** Firmware answers with a text that is JSON. */
 function statusIn({ data, content }: Reply): Json | undefined {
   const text = content?.map((block) => block['text']).find((each) => typeof each === 'string')
-  return (typeof text === 'string' ? parseReceivedJson(text) : undefined) ?? data
+  return (typeof text === 'string' ? parseUntrustedJson(text) : undefined) ?? data
 }
 
-/** A device has no room of its own: `Kitchen speaker` is in the kitchen if there is one. */
+/** A device belongs to no room by itself: `Kitchen speaker` is in the kitchen if there is one. */
 function roomIn(name: string, rooms: Rooms): string | undefined {
   const words = name.split(/\s+/)
   return words.map((word) => rooms.find(word)?.key).find((key) => key !== undefined)

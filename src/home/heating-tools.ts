@@ -1,36 +1,47 @@
 /**
- * Heating tools: how warm a room shall be, now or for a time, its weekly program, a holiday, hot water. Each is one call
- * of `ebus.v1.settings.set`, which knows the limits of this house, reads back and says how to take it back.
+ * Heating tools: how warm a room shall be, now or for a time, its weekly program, a holiday, hot water. Each is one
+ * call of `ebus.v1.settings.set`, which knows the limits of this house, reads back and returns the call that undoes it.
  *
  * Reads and writes through the family's own tool.
  */
 import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'
 import type { Capability } from '../bus/capability.ts'
-import { CALLS_ON, defineChange } from '../bus/capability-definition.ts'
+import { DELEGATING_STEPS, defineChange } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
-import { previewCall, sayPreview } from './call-preview.ts'
-import { HOME_TOOL_DEFAULTS, previewArgument, sayAnswer, whyArgument } from './dependencies.ts'
-import type { HomeParts } from './dependencies.ts'
-import type { HomeZone } from './heating.ts'
-import { findRoomsByName } from './find.ts'
-import { foldText } from './home-words.ts'
-import { valueAt } from './json-path.ts'
-import { readHomePicture } from './picture.ts'
-import type { HomePicture } from './picture.ts'
-import { capitalise, quoteText, sayDegrees, sayList } from './say.ts'
-import { isChangeConfirmed, addHomeseerClaims } from './set-outcome.ts'
+import { previewCall, createPreviewAnswer } from './call-preview.ts'
+import {
+  HOME_TOOL_DEFAULTS,
+  previewArgument,
+  createSentenceAnswer,
+  reasonForChangeArgument,
+} from './home-dependencies.ts'
+import type { HomeDependencies } from './home-dependencies.ts'
+import type { HomeZone } from './home-heating.ts'
+import { findRoomsByName } from './thing-search.ts'
+import { normaliseText } from './home-words.ts'
+import { readJsonValueAt } from './json-path.ts'
+import { readHomeSnapshot } from './home-snapshot.ts'
+import type { HomeSnapshot } from './home-snapshot.ts'
+import { capitaliseSentence, quoteForSentence, formatDegrees, formatList } from './sentence-text.ts'
+import { isChangeReadBack, addConfirmIntentAndReason } from './set-outcome.ts'
 import type { Thing } from './thing.ts'
-import { chooseThingControl } from './wish.ts'
+import { chooseThingControl } from './thing-control-choice.ts'
 
 const SET = 'ebus.v1.settings.set'
 const zone = z.string().min(1).max(60).exactOptional().describe('The room or zone; can be left out where there is one.')
-const HEATS = { ...HOME_TOOL_DEFAULTS, ...CALLS_ON, effect: 'writes', idempotent: false, timeoutSeconds: 120 } as const
+const HEATS = {
+  ...HOME_TOOL_DEFAULTS,
+  ...DELEGATING_STEPS,
+  effect: 'writes',
+  idempotent: false,
+  timeoutSeconds: 120,
+} as const
 const NO_HEATING = 'There is no heating here that could be set.'
 
-export function createHeatingTools(parts: HomeParts): readonly Capability[] {
+export function createHeatingTools(parts: HomeDependencies): readonly Capability[] {
   return [
     defineChange({
       ...HEATS,
@@ -52,11 +63,11 @@ export function createHeatingTools(parts: HomeParts): readonly Capability[] {
           .regex(/^\d{1,2}:\d{2}$/, 'such as 22:30')
           .exactOptional(),
         mode: z.enum(['off', 'auto', 'manual']).exactOptional(),
-        why: whyArgument,
+        why: reasonForChangeArgument,
         preview: previewArgument,
       }),
       act: async (_, wish, context) => {
-        const picture = await readHomePicture(parts, context)
+        const picture = await readHomeSnapshot(parts, context)
         const thermostat = chooseThermostat(picture, wish.zone)
         if (thermostat !== undefined) return setThermostat(parts, thermostat, { wish, context })
         const chosen = chooseZone(picture, wish.zone)
@@ -66,12 +77,12 @@ export function createHeatingTools(parts: HomeParts): readonly Capability[] {
           return setHeating(
             parts,
             { setting: 'mode', zone: one.name, value: wish.mode },
-            { wish, context, what: `${quoteText(one.name)} to ${wish.mode}` },
+            { wish, context, what: `${quoteForSentence(one.name)} to ${wish.mode}` },
           )
         const celsius =
           wish.to ?? (wish.by === undefined || one.wanted === undefined ? undefined : one.wanted + wish.by)
         if (celsius === undefined)
-          return sayAnswer(
+          return createSentenceAnswer(
             'Say how warm it shall be: `to` in °C, or `by` where it is known how warm it shall be now. Nothing was done.',
           )
         const timed = {
@@ -80,7 +91,7 @@ export function createHeatingTools(parts: HomeParts): readonly Capability[] {
         }
         const span =
           wish.hours === undefined ? (wish.until === undefined ? '' : ` until ${wish.until}`) : ` for ${wish.hours} h`
-        const what = `${quoteText(one.name)} to ${sayDegrees(celsius)}${span}`
+        const what = `${quoteForSentence(one.name)} to ${formatDegrees(celsius)}${span}`
         return setHeating(
           parts,
           { setting: 'room_temperature', zone: one.name, value: celsius, ...timed },
@@ -107,14 +118,14 @@ export function createHeatingTools(parts: HomeParts): readonly Capability[] {
           )
           .max(12)
           .describe('Such as {from: "06:00", to: "22:00"}.'),
-        why: whyArgument,
+        why: reasonForChangeArgument,
         preview: previewArgument,
       }),
       act: async (_, wish, context) => {
-        const chosen = chooseZone(await readHomePicture(parts, context), wish.zone)
+        const chosen = chooseZone(await readHomeSnapshot(parts, context), wish.zone)
         if (!('zone' in chosen)) return chosen.answer
         const value = { weekdays: wish.days, slots: wish.times }
-        const what = `the program of ${quoteText(chosen.zone.name)} on ${sayList(wish.days.map(quoteText))}`
+        const what = `the program of ${quoteForSentence(chosen.zone.name)} on ${formatList(wish.days.map(quoteForSentence))}`
         return setHeating(parts, { setting: 'schedule', zone: chosen.zone.name, value }, { wish, context, what })
       },
     }),
@@ -129,19 +140,19 @@ export function createHeatingTools(parts: HomeParts): readonly Capability[] {
         to: z.iso.date().exactOptional(),
         temperature: z.number().min(5).max(30).exactOptional(),
         cancel: z.boolean().default(false),
-        why: whyArgument,
+        why: reasonForChangeArgument,
         preview: previewArgument,
       }),
       act: async (_, wish, context) => {
-        const chosen = chooseZone(await readHomePicture(parts, context), wish.zone)
+        const chosen = chooseZone(await readHomeSnapshot(parts, context), wish.zone)
         if (!('zone' in chosen)) return chosen.answer
         const { from, to, temperature, cancel } = wish
         if (!cancel && (from === undefined || to === undefined))
-          return sayAnswer('Say `from` and `to` as dates, or `cancel`. Nothing was done.')
+          return createSentenceAnswer('Say `from` and `to` as dates, or `cancel`. Nothing was done.')
         const value = cancel
           ? 'none'
           : { from: from ?? '', to: to ?? '', ...(temperature === undefined ? {} : { temperature_c: temperature }) }
-        const what = `the holiday of ${quoteText(chosen.zone.name)}${cancel ? ' to none' : ` to ${from} until ${to}`}`
+        const what = `the holiday of ${quoteForSentence(chosen.zone.name)}${cancel ? ' to none' : ` to ${from} until ${to}`}`
         return setHeating(parts, { setting: 'holiday', zone: chosen.zone.name, value }, { wish, context, what })
       },
     }),
@@ -153,16 +164,16 @@ export function createHeatingTools(parts: HomeParts): readonly Capability[] {
       input: z.strictObject({
         now: z.boolean().default(false),
         target: z.number().min(30).max(70).exactOptional(),
-        why: whyArgument,
+        why: reasonForChangeArgument,
         preview: previewArgument,
       }),
       act: async (_, wish, context) => {
         if (!wish.now && wish.target === undefined)
-          return sayAnswer('Say `now`, or a `target` in °C. Nothing was done.')
+          return createSentenceAnswer('Say `now`, or a `target` in °C. Nothing was done.')
         const body: JsonObject = wish.now
           ? { setting: 'hot_water', value: 'now' }
           : { setting: 'hot_water_temperature', value: wish.target ?? 0 }
-        const what = wish.now ? 'hot water to be made now' : `hot water to ${sayDegrees(wish.target ?? 0)}`
+        const what = wish.now ? 'hot water to be made now' : `hot water to ${formatDegrees(wish.target ?? 0)}`
         return setHeating(parts, body, { wish, context, what })
       },
     }),
@@ -170,32 +181,32 @@ export function createHeatingTools(parts: HomeParts): readonly Capability[] {
 }
 
 function chooseZone(
-  picture: HomePicture,
+  picture: HomeSnapshot,
   name: string | undefined,
 ): { readonly zone: HomeZone } | { readonly answer: Outcome } {
   const { heating, rooms } = picture
   const zones = heating?.zones ?? []
   const [first] = zones
-  const named = [...zones.map((each) => quoteText(each.name)), ...thermostatRooms(picture).map(quoteText)].slice(
-    0,
-    MAX_ZONES,
-  )
-  if (first === undefined && named.length === 0) return { answer: sayAnswer(NO_HEATING) }
+  const named = [
+    ...zones.map((each) => quoteForSentence(each.name)),
+    ...thermostatRooms(picture).map(quoteForSentence),
+  ].slice(0, MAX_ZONES)
+  if (first === undefined && named.length === 0) return { answer: createSentenceAnswer(NO_HEATING) }
   if (name === undefined && first !== undefined && named.length === 1) return { zone: first }
   if (name === undefined)
-    return { answer: sayAnswer('Which room? Nothing was done.', { ask: 'Which room?', zones: named }) }
+    return { answer: createSentenceAnswer('Which room? Nothing was done.', { ask: 'Which room?', zones: named }) }
   const keys = new Set(findRoomsByName(name, rooms.all()).map(({ key }) => key))
   const meant = zones.filter(
     (each) =>
       each.id === name ||
       `zone:${each.id}` === name ||
-      foldText(each.name) === foldText(name) ||
+      normaliseText(each.name) === normaliseText(name) ||
       (each.room !== undefined && keys.has(each.room)),
   )
   const [only] = meant
   if (meant.length === 1 && only !== undefined) return { zone: only }
   return {
-    answer: sayAnswer(`No zone of the heating is called ${quoteText(name)}. Nothing was done.`, {
+    answer: createSentenceAnswer(`No zone of the heating is called ${quoteForSentence(name)}. Nothing was done.`, {
       ask: 'Which zone?',
       zones: named,
     }),
@@ -204,19 +215,19 @@ function chooseZone(
 
 const MAX_ZONES = 30
 
-function thermostats({ things }: HomePicture): readonly Thing[] {
+function thermostats({ things }: HomeSnapshot): readonly Thing[] {
   return things.filter(
     ({ kind, controls }) => kind === 'thermostat' && controls.some(({ wish }) => wish === 'temperature'),
   )
 }
 
 /** Rooms that are heated by a thermostat of another family than the heating's own. */
-function thermostatRooms(picture: HomePicture): readonly string[] {
+function thermostatRooms(picture: HomeSnapshot): readonly string[] {
   return thermostats(picture).flatMap(({ room }) => (room === undefined ? [] : (picture.rooms.get(room)?.name ?? [])))
 }
 
 /** A thermostat where no zone of the heating is meant. */
-function chooseThermostat(picture: HomePicture, name: string | undefined): Thing | undefined {
+function chooseThermostat(picture: HomeSnapshot, name: string | undefined): Thing | undefined {
   const able = thermostats(picture)
   if (name === undefined) return able.length === 1 && (picture.heating?.zones ?? []).length === 0 ? able[0] : undefined
   const keys = new Set(findRoomsByName(name, picture.rooms.all()).map(({ key }) => key))
@@ -238,31 +249,36 @@ interface ThermostatChange {
   readonly context: HandlerContext
 }
 
-async function setThermostat(parts: HomeParts, one: Thing, { wish, context }: ThermostatChange): Promise<Outcome> {
+async function setThermostat(
+  parts: HomeDependencies,
+  one: Thing,
+  { wish, context }: ThermostatChange,
+): Promise<Outcome> {
   if (wish.hours !== undefined || wish.until !== undefined || wish.mode !== undefined)
-    return sayAnswer(
-      `${quoteText(one.name)} can only be set for good: set it now, and with \`later\` set it back. Nothing was done.`,
+    return createSentenceAnswer(
+      `${quoteForSentence(one.name)} can only be set for good: set it now, and with \`later\` set it back. Nothing was done.`,
       { next: { tool: 'home_state', arguments: { of: [one.handle], detail: true } } },
     )
   const celsius = wish.to ?? (wish.by === undefined || one.level === undefined ? undefined : one.level + wish.by)
-  if (celsius === undefined) return sayAnswer('Say how warm it shall be: `to` in °C, or `by`. Nothing was done.')
+  if (celsius === undefined)
+    return createSentenceAnswer('Say how warm it shall be: `to` in °C, or `by`. Nothing was done.')
   const control = chooseThingControl(one, celsius)
   if (!control.ok)
-    return sayAnswer(
-      `${quoteText(one.name)} takes ${sayList(control.fault.slice(0, 4).map(quoteText))}. Nothing was done.`,
+    return createSentenceAnswer(
+      `${quoteForSentence(one.name)} takes ${formatList(control.fault.slice(0, 4).map(quoteForSentence))}. Nothing was done.`,
     )
-  const call = addHomeseerClaims(control.value.call, wish)
+  const call = addConfirmIntentAndReason(control.value.call, wish)
   if (wish.preview) {
     const preview = await previewCall(parts, call, context)
     return preview.ok
-      ? sayPreview(`This would set ${quoteText(one.name)} to ${sayDegrees(celsius)}.`, preview.value)
+      ? createPreviewAnswer(`This would set ${quoteForSentence(one.name)} to ${formatDegrees(celsius)}.`, preview.value)
       : fail(preview.fault)
   }
   const outcome = await context.call(call.tool, call.arguments)
   if (!outcome.ok) return fail(outcome.fault)
-  const isSeen = isChangeConfirmed(outcome.value.data)
-  return sayAnswer(
-    `${isSeen ? 'Set' : 'Told'} ${quoteText(one.name)} to ${sayDegrees(celsius)}${isSeen ? ', read back' : ''}.`,
+  const isSeen = isChangeReadBack(outcome.value.data)
+  return createSentenceAnswer(
+    `${isSeen ? 'Set' : 'Told'} ${quoteForSentence(one.name)} to ${formatDegrees(celsius)}${isSeen ? ', read back' : ''}.`,
     {
       id: context.traceId,
     },
@@ -272,26 +288,26 @@ async function setThermostat(parts: HomeParts, one: Thing, { wish, context }: Th
 interface HeatingChange {
   readonly wish: { readonly preview: boolean }
   readonly context: HandlerContext
-  /** What is set, as it would be said. */
+  /** What is set, as a phrase for the sentence. */
   readonly what: string
 }
 
 async function setHeating(
-  parts: HomeParts,
+  parts: HomeDependencies,
   body: JsonObject,
   { wish, context, what }: HeatingChange,
 ): Promise<Outcome> {
-  if (parts.bus.offer(SET) === undefined) return sayAnswer(NO_HEATING)
+  if (parts.bus.offer(SET) === undefined) return createSentenceAnswer(NO_HEATING)
   if (wish.preview) {
     const preview = await previewCall(parts, { tool: SET, arguments: body }, context)
-    return preview.ok ? sayPreview(`This would set ${what}.`, preview.value) : fail(preview.fault)
+    return preview.ok ? createPreviewAnswer(`This would set ${what}.`, preview.value) : fail(preview.fault)
   }
   const outcome = await context.call(SET, body)
   if (!outcome.ok) return fail(outcome.fault)
-  const data = valueAt(outcome.value.data, 'data')
-  const isConfirmed = valueAt(data, 'confirmed') === true
-  return sayAnswer(
-    capitalise(isConfirmed ? `set ${what}, read back.` : `told ${what}, but it does not read back so.`),
+  const data = readJsonValueAt(outcome.value.data, 'data')
+  const isConfirmed = readJsonValueAt(data, 'confirmed') === true
+  return createSentenceAnswer(
+    capitaliseSentence(isConfirmed ? `set ${what}, read back.` : `told ${what}, but it does not read back so.`),
     {
       id: context.traceId,
     },

@@ -9,7 +9,7 @@ import type { Family } from '../bus/capability.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
-import { quoteText, quoteLong } from './say.ts'
+import { quoteForSentence, quoteLongText } from './sentence-text.ts'
 
 export const homeFamily: Family = {
   name: 'home',
@@ -24,23 +24,37 @@ export const homeFamily: Family = {
 }
 
 function waitingIn({ kind, details }: Fault): JsonObject | undefined {
-  const id = details?.['approval_id']
-  if (kind !== 'approval-required' || typeof id !== 'string') return undefined
-  const label = typeof details?.['label'] === 'string' ? ` ${quoteText(details['label'])}` : ''
-  const node = typeof details?.['node_name'] === 'string' ? ` on ${quoteText(details['node_name'])}` : ''
-  const expires = details?.['expires_at']
+  const approval = details?.['approval']
+  if (kind !== 'approval-required' || !isJsonObject(approval)) return undefined
+  const label = typeof details?.['label'] === 'string' ? ` ${quoteForSentence(details['label'])}` : ''
+  const node = typeof details?.['node_name'] === 'string' ? ` on ${quoteForSentence(details['node_name'])}` : ''
   return {
     say: `I have asked a person to confirm this${label}${node}. Nothing was done yet. Once they agree, ask for the same again and it is done.`,
-    approval: {
-      id,
-      state: 'requested',
-      ...(typeof expires === 'string' ? { expires_at: expires } : {}),
-      next: { tool: 'approval', arguments: { id, wait_seconds: 60 } },
-    },
+    approval: quoteProse(approval),
   }
 }
 
-/** What is true whatever the family says; its own words, which may have names of devices in them, are quoted. */
+/** What an identifier, a code or a time looks like. A sentence does not. */
+const IDENTIFIER = /^[\w.:/+[\]-]{1,160}$/
+
+/** Another node may have written these, and may have put a sentence where an identifier belongs. */
+function quoteUnlessIdentifier(text: string): string {
+  return IDENTIFIER.test(text) ? text : quoteForSentence(text)
+}
+
+/** Where there is an id, `next` was written here, with the caller's own arguments. */
+function quoteProse({ id, state, expires_at: expiresAt, resource, next }: JsonObject): JsonObject {
+  return {
+    ...Object.fromEntries(
+      Object.entries({ id, state, expires_at: expiresAt, resource }).flatMap(([key, value]) =>
+        typeof value === 'string' ? [[key, quoteUnlessIdentifier(value)]] : [],
+      ),
+    ),
+    ...(next === undefined || typeof id !== 'string' ? {} : { next }),
+  }
+}
+
+/** True whatever the family says; the family's own words, which may contain names of devices, are quoted. */
 const SENTENCES: Readonly<Record<FaultKind, string>> = {
   'invalid-arguments': 'The arguments do not fit. Nothing was done.',
   'not-found': 'There is no such thing. Nothing was done.',
@@ -58,13 +72,13 @@ const SENTENCES: Readonly<Record<FaultKind, string>> = {
 }
 
 function failureJson({ kind, code, message, reasons, retryAfterMs, details }: Fault): JsonObject {
-  const rules: Json[] = (reasons ?? []).map(({ rule }) => rule)
+  const rules: Json[] = (reasons ?? []).map(({ rule }) => quoteUnlessIdentifier(rule))
   const next = details?.['next']
   return {
     say: SENTENCES[kind],
-    quoted: quoteLong(message),
+    quoted: quoteLongText(message),
     error: {
-      code: code ?? kind,
+      code: quoteUnlessIdentifier(code ?? kind),
       ...(rules.length === 0 ? {} : { rules }),
       ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
     },

@@ -83,7 +83,7 @@ const KIND_WORDS: Readonly<Record<ThingKind, readonly string[]>> = {
   other: [],
 }
 
-/** Rooms that have a word of their own in both languages: one of them means all of them. */
+/** Words for rooms in both languages: all words of a group mean the same room. */
 const ROOM_WORDS: Readonly<Record<string, readonly string[]>> = {
   'living room': [
     'living room',
@@ -172,37 +172,86 @@ const ROOM_WORDS: Readonly<Record<string, readonly string[]>> = {
   outside: ['outside', 'outdoors', 'draussen', 'aussen'],
 }
 
+const GERMAN_ROOM_WORDS = new Set(
+  'wohnzimmer stube wohnbereich kueche kochnische schlafzimmer schlafraum bad badezimmer duschbad flur diele korridor eingangsbereich buero arbeitszimmer esszimmer essbereich kinderzimmer gaestezimmer gastzimmer keller untergeschoss dachboden dachgeschoss speicher estrich garten terrasse balkon waschkueche hauswirtschaftsraum erdgeschoss parterre obergeschoss werkstatt hobbyraum bastelraum speisekammer vorratsraum vorratskammer abstellraum spielzimmer heizungskeller heizungsraum technikraum treppenhaus treppe wintergarten bibliothek ankleide ankleidezimmer garderobe fitnessraum schuppen gartenhaus geraeteschuppen veranda vordach einfahrt auffahrt zufahrt hof draussen aussen'.split(
+    ' ',
+  ),
+)
+
+/** The first word for a room in each language: these two are each other's translation, the others only near it. */
+const MAIN_ROOM_WORDS: ReadonlySet<string> = new Set(
+  Object.values(ROOM_WORDS).flatMap((words) => [
+    ...words.slice(0, 1),
+    ...words.filter((word) => GERMAN_ROOM_WORDS.has(word)).slice(0, 1),
+  ]),
+)
+
+export function isMainRoomName(name: string): boolean {
+  return MAIN_ROOM_WORDS.has(normaliseText(name))
+}
+
 const STOP_WORDS = new Set(
   'the a an of in on at to for my our please all every any is are der die das den dem des im in am an auf zu von vom fuer mein meine unser unsere bitte alle alles jede ist sind und and'.split(
     ' ',
   ),
 )
 
-/** What a thing is to do, by the words for it. */
-export type WishWord = 'on' | 'off' | 'open' | 'close' | 'lock' | 'unlock' | 'stop'
+/** What a thing is to do. */
+export type ThingCommand = 'on' | 'off' | 'open' | 'close' | 'lock' | 'unlock' | 'stop'
 
-const WISH_WORDS: Readonly<Record<WishWord, readonly string[]>> = {
+const WISH_WORDS: Readonly<Record<ThingCommand, readonly string[]>> = {
   on: ['on', 'true', 'start', 'an', 'ein', 'einschalten', 'anschalten', 'anmachen', 'yes'],
   off: ['off', 'false', 'aus', 'ausschalten', 'abschalten', 'ausmachen', 'no'],
-  open: ['open', 'up', 'auf', 'offen', 'oeffnen', 'hoch', 'raise'],
-  close: ['close', 'closed', 'down', 'zu', 'schliessen', 'geschlossen', 'runter', 'lower', 'shut'],
-  lock: ['lock', 'locked', 'abschliessen', 'verriegeln', 'zuschliessen'],
-  unlock: ['unlock', 'unlocked', 'aufschliessen', 'entriegeln'],
+  open: [
+    'open',
+    'up',
+    'auf',
+    'offen',
+    'oeffnen',
+    'hoch',
+    'raise',
+    'rauf',
+    'hochfahren',
+    'hochziehen',
+    'auffahren',
+    'aufmachen',
+    'aufziehen',
+  ],
+  close: [
+    'close',
+    'closed',
+    'down',
+    'zu',
+    'schliessen',
+    'geschlossen',
+    'runter',
+    'lower',
+    'shut',
+    'zumachen',
+    'zuziehen',
+    'zufahren',
+    'runterfahren',
+    'runterlassen',
+    'herunterfahren',
+    'herunterlassen',
+  ],
+  lock: ['lock', 'locked', 'abschliessen', 'verriegeln', 'zuschliessen', 'absperren', 'zusperren'],
+  unlock: ['unlock', 'unlocked', 'aufschliessen', 'entriegeln', 'aufsperren'],
   stop: ['stop', 'stopp', 'halt', 'pause'],
 }
 
-export function readWishWord(text: string): WishWord | undefined {
-  const folded = foldText(text)
+export function parseThingCommand(text: string): ThingCommand | undefined {
+  const folded = normaliseText(text)
   return entriesOf(WISH_WORDS).find(([, words]) => words.includes(folded))?.[0]
 }
 
-/** Single words for rooms, for whoever corrects a slip of the pen. */
-export const ROOM_WORD_LIST: readonly string[] = Object.values(ROOM_WORDS)
+/** Single words for rooms, for spelling correction. */
+export const SINGLE_ROOM_WORDS: readonly string[] = Object.values(ROOM_WORDS)
   .flat()
   .filter((word) => !word.includes(' '))
 
-/** Lower case, umlauts written out, accents and punctuation gone. */
-export function foldText(text: string): string {
+/** Lower case, umlauts written out, without accents and punctuation. */
+export function normaliseText(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/['’]s\b/g, ' ')
@@ -216,25 +265,37 @@ export function foldText(text: string): string {
     .trim()
 }
 
-/** The words that mean something, plurals cut, compounds taken apart. */
+/** The meaningful words, in the singular, compounds split. */
 export function splitMeaningfulWords(text: string): readonly string[] {
-  return foldText(text)
+  return normaliseText(text)
     .split(' ')
     .filter((word) => word !== '' && !STOP_WORDS.has(word))
     .flatMap(parts)
 }
 
 /** Whether several are meant: `lights`, `alle Lampen`, `every lamp`. */
-export function isPlural(text: string): boolean {
-  const words = foldText(text).split(' ')
+export function isPluralText(text: string): boolean {
+  const words = normaliseText(text).split(' ')
   return words.some(
     (word) => ALL_WORDS.has(word) || (findThingKind(word) === undefined && findThingKind(singular(word)) !== undefined),
   )
 }
 
-/** Whether something is left out or denied: `all but the hall lamp`, `nicht die Küche`. */
-export function isExcluding(text: string): boolean {
-  return foldText(text)
+/** Whether nothing is named but everything: `all of it`, `alles`. What happens to be called so is not meant. */
+export function isEverythingText(text: string): boolean {
+  const words = normaliseText(text)
+    .split(' ')
+    .filter((word) => !STOP_WORDS.has(word) || ALL_WORDS.has(word))
+  return words.length > 0 && words.every((word) => ALL_WORDS.has(word) || EVERYTHING_WORDS.has(word))
+}
+
+const EVERYTHING_WORDS = new Set(
+  'everything anything everywhere whole entire house home it ueberall ganze gesamte haus zuhause'.split(' '),
+)
+
+/** Whether something is excluded or denied: `all but the hall lamp`, `nicht die Küche`. */
+export function isExclusionText(text: string): boolean {
+  return normaliseText(text)
     .split(' ')
     .some((word) => EXCLUDING_WORDS.has(word))
 }
@@ -245,8 +306,8 @@ const EXCLUDING_WORDS = new Set(
   ),
 )
 
-/** Words of everyday speech that are no slip for a name. */
-export const COMMON_WORDS: ReadonlySet<string> = new Set(
+/** Everyday words that are not misspelt names. */
+export const EVERYDAY_WORDS: ReadonlySet<string> = new Set(
   'there where other another every again always about above after around before behind below between inside under until while which whose these those their would could should might ausser ohne unter ueber hinter neben zwischen wieder immer jetzt heute morgen gestern andere anderen jeder jedes damit davon dafuer welche welcher warum wann sollte koennte wuerde aussen innen gleich spaeter vorher nachher'.split(
     ' ',
   ),
@@ -254,9 +315,9 @@ export const COMMON_WORDS: ReadonlySet<string> = new Set(
 
 const ALL_WORDS = new Set('all every each both alle alles jede jeder jedes beide saemtliche'.split(' '))
 
-/** Which room is meant by these words in a row; `undefined`: none that has a name in both languages. */
+/** The room that these consecutive words mean; `undefined` for one that is not in the tables. */
 export function findRoomName(name: string): string | undefined {
-  const folded = foldText(name)
+  const folded = normaliseText(name)
   return Object.entries(ROOM_WORDS).find(([, words]) => words.includes(folded))?.[0]
 }
 
@@ -292,7 +353,7 @@ function singular(word: string): string {
   return word
 }
 
-/** Forms that this may be the plural of. */
+/** Possible singular forms. */
 function plurals(word: string): readonly string[] {
   const forms = [/s$/, /es$/, /n$/, /en$/, /er$/, /e$/]
     .filter((ending) => ending.test(word))

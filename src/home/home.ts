@@ -1,32 +1,35 @@
 /**
- * Home: the whole house for an agent that has little room: at most twenty tools over the families' own, one picture, one
- * set of handles, sentences for answers.
+ * Home: the whole house for an agent with a small context: at most twenty tools over the families' own, one snapshot,
+ * one set of handles, sentences as answers.
  *
  * Reads and writes through the families' own tools.
  */
 import type { Service } from '../bus/capability.ts'
 import { createHomeAnnounceTools } from './announce-tools.ts'
+import { announceApprovals, createApprovalTools } from './approval-tools.ts'
 import { createHomeCallTools } from './call-tools.ts'
-import type { HomeParts } from './dependencies.ts'
+import type { HomeDependencies } from './home-dependencies.ts'
 import { createHeatingTools } from './heating-tools.ts'
-import { LaterRunner } from './later-runner.ts'
+import { LaterCallRunner } from './later-runner.ts'
 import { createLaterTools } from './later-tools.ts'
-import { createLookTools } from './look-tools.ts'
-import { createRecordTools } from './record-tools.ts'
+import { createHomeLookupTools } from './home-lookup-tools.ts'
+import { createChangeRecordTools } from './change-record-tools.ts'
 import { createSceneTools } from './scene-tools.ts'
 import { createSetTools } from './set-tools.ts'
 import { createUndoTools } from './undo-tools.ts'
 
-export function createHome(parts: HomeParts): Service {
-  const runner = new LaterRunner(parts)
+export function createHome(parts: HomeDependencies): Service {
+  const runner = new LaterCallRunner(parts)
+  let silence = (): void => undefined
   const capabilities = [
-    ...createLookTools(parts),
+    ...createHomeLookupTools(parts),
     ...createSetTools(parts),
     ...createSceneTools(parts),
     ...createHeatingTools(parts),
     ...createHomeAnnounceTools(parts),
     ...createLaterTools(parts),
-    ...createRecordTools(parts),
+    ...createChangeRecordTools(parts),
+    ...createApprovalTools(parts),
     ...createUndoTools(parts),
     ...createHomeCallTools(parts),
   ]
@@ -46,8 +49,14 @@ export function createHome(parts: HomeParts): Service {
       'tools_',
     ],
     capabilities: () => capabilities,
-    start: () => runner.start(),
-    stop: () => runner.stop(),
+    start: () => {
+      silence = announceApprovals(parts)
+      return runner.start()
+    },
+    stop: () => {
+      silence()
+      return runner.stop()
+    },
     health: () => ({ status: 'ok', details: {} }),
   }
 }

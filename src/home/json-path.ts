@@ -1,32 +1,30 @@
-/**
- * JSON path: what another family's answer holds, read without trusting that it is there.
- */
+/** JSON path: reads values from another family's answer without assuming that they exist. */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 
-export function valueAt(value: Json | undefined, ...path: readonly string[]): Json | undefined {
+export function readJsonValueAt(value: Json | undefined, ...path: readonly string[]): Json | undefined {
   return path.reduce<Json | undefined>((inner, step) => (isJsonObject(inner) ? inner[step] : undefined), value)
 }
 
-export function textAt(value: Json | undefined, ...path: readonly string[]): string | undefined {
-  const found = valueAt(value, ...path)
+export function readTextAt(value: Json | undefined, ...path: readonly string[]): string | undefined {
+  const found = readJsonValueAt(value, ...path)
   return typeof found === 'string' ? found : undefined
 }
 
-export function numberAt(value: Json | undefined, ...path: readonly string[]): number | undefined {
-  const found = valueAt(value, ...path)
+export function readNumberAt(value: Json | undefined, ...path: readonly string[]): number | undefined {
+  const found = readJsonValueAt(value, ...path)
   return typeof found === 'number' && Number.isFinite(found) ? found : undefined
 }
 
-export function arrayAt(value: Json | undefined, ...path: readonly string[]): readonly Json[] {
-  const found = valueAt(value, ...path)
+export function readArrayAt(value: Json | undefined, ...path: readonly string[]): readonly Json[] {
+  const found = readJsonValueAt(value, ...path)
   return Array.isArray(found) ? (found as readonly Json[]) : []
 }
 
-export function objectsAt(value: Json | undefined, ...path: readonly string[]): readonly JsonObject[] {
-  return arrayAt(value, ...path).filter(isJsonObject)
+export function readObjectsAt(value: Json | undefined, ...path: readonly string[]): readonly JsonObject[] {
+  return readArrayAt(value, ...path).filter(isJsonObject)
 }
 
-export function textsAt(value: Json | undefined, ...path: readonly string[]): readonly string[] {
-  return arrayAt(value, ...path).filter((each) => typeof each === 'string')
+export function readTextsAt(value: Json | undefined, ...path: readonly string[]): readonly string[] {
+  return readArrayAt(value, ...path).filter((each) => typeof each === 'string')
 }

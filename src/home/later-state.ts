@@ -12,44 +12,53 @@
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryTime, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
-import type { ApplyEntry, Projection } from '../ledger/projection.ts'
+import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
 
-export const LATER_ENDS = ['done', 'refused', 'failed', 'unknown', 'missed', 'cancelled', 'denied', 'expired'] as const
-export type LaterEnd = (typeof LATER_ENDS)[number]
+export const LATER_CALL_RESULTS = [
+  'done',
+  'refused',
+  'failed',
+  'unknown',
+  'missed',
+  'cancelled',
+  'denied',
+  'expired',
+] as const
+export type LaterCallResult = (typeof LATER_CALL_RESULTS)[number]
 
 export interface LaterCall {
   readonly id: string
   readonly principal: string
-  /** What the client that asked calls itself. */
+  /** The name that the requesting client gives itself. */
   readonly client: string | undefined
   readonly tool: string
   readonly plannedAtMs: number
   readonly dueAtMs: number
   readonly plannedSeq: number
   readonly state: 'planned' | 'begun' | 'asked' | 'ended'
-  /** The request to a person that it waits for. */
+  /** The approval request that it waits for. */
   readonly approval: string | undefined
   readonly wasAsked: boolean
   readonly traceId: string | undefined
-  readonly end: LaterEnd | undefined
+  readonly end: LaterCallResult | undefined
   readonly endedAtMs: number | undefined
 }
 
-export interface LaterState {
+export interface LaterCallsState {
   readonly calls: StateTable<LaterCall>
 }
 
-export const MAX_LATER_PER_PRINCIPAL = 20
-export const MAX_LATER = 100
-export const MAX_AHEAD_MS = 31 * 86_400_000
-/** A call that could not be made in time, such as while the gateway was down, is made up to this much late. */
-export const GRACE_MS = 15 * 60_000
+export const MAX_LATER_CALLS_PER_PRINCIPAL = 20
+export const MAX_LATER_CALLS = 100
+export const MAX_LATER_DELAY_MS = 31 * 86_400_000
+/** A call that could not be made in time, such as while the gateway was down, is made at most this late. */
+export const LATER_CALL_GRACE_MS = 15 * 60_000
 const MAX_KEPT = 300
-/** Clocks are set; the entry of a planned call bears a time a moment after the one it was planned with. */
+/** The entry of a planned call is dated a moment after the time of planning, and clocks may be set. */
 const CLOCK_SLACK_MS = 60_000
 
-const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
+const apply: Readonly<Record<string, EntryHandler<LaterCallsState>>> = {
   'later.planned': ({ calls }, entry) => {
     const [id, principal, tool] = [
       readEntryText(entry, 'later'),
@@ -61,11 +70,11 @@ const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
       return 'it lacks what such an entry says'
     if (calls.has(id)) return `there was a call ${id} before`
     const plannedAtMs = readEntryTime(entry)
-    if (dueAtMs > plannedAtMs + MAX_AHEAD_MS + CLOCK_SLACK_MS) return `call ${id} is planned too far ahead`
+    if (dueAtMs > plannedAtMs + MAX_LATER_DELAY_MS + CLOCK_SLACK_MS) return `call ${id} is planned too far ahead`
     const open = [...calls.values()].filter(({ state }) => state !== 'ended')
-    if (open.length >= MAX_LATER) return `${MAX_LATER} calls are planned already`
-    if (open.filter((call) => call.principal === principal).length >= MAX_LATER_PER_PRINCIPAL)
-      return `${principal} has planned ${MAX_LATER_PER_PRINCIPAL} calls already`
+    if (open.length >= MAX_LATER_CALLS) return `${MAX_LATER_CALLS} calls are planned already`
+    if (open.filter((call) => call.principal === principal).length >= MAX_LATER_CALLS_PER_PRINCIPAL)
+      return `${principal} has planned ${MAX_LATER_CALLS_PER_PRINCIPAL} calls already`
     calls.dropOldest(MAX_KEPT, ({ state }) => state === 'ended')
     calls.set(id, {
       id,
@@ -93,7 +102,8 @@ const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
     if (traceId === undefined) return 'it does not say under which trace the call is made'
     const atMs = readEntryTime(entry)
     if (call.state === 'planned' && atMs < call.dueAtMs - CLOCK_SLACK_MS) return `call ${call.id} was not due`
-    if (call.state === 'planned' && atMs > call.dueAtMs + GRACE_MS + CLOCK_SLACK_MS) return `call ${call.id} was missed`
+    if (call.state === 'planned' && atMs > call.dueAtMs + LATER_CALL_GRACE_MS + CLOCK_SLACK_MS)
+      return `call ${call.id} was missed`
     state.calls.set(call.id, { ...call, state: 'begun', traceId })
     return undefined
   },
@@ -111,14 +121,14 @@ const apply: Readonly<Record<string, ApplyEntry<LaterState>>> = {
   'later.ended': (state, entry) => {
     const call = openCall(state, entry)
     if (call === undefined) return NOT_OPEN
-    const end = LATER_ENDS.find((known) => known === entry['outcome'])
+    const end = LATER_CALL_RESULTS.find((known) => known === entry['outcome'])
     if (end === undefined) return 'it does not say how the call ended'
     state.calls.set(call.id, { ...call, state: 'ended', end, endedAtMs: readEntryTime(entry) })
     return undefined
   },
 }
 
-export const laterProjection: Projection<LaterState> = {
+export const laterCallsProjection: Projection<LaterCallsState> = {
   name: 'later',
   initial: (journal) => ({ calls: new StateTable(journal) }),
   apply,
@@ -130,7 +140,7 @@ export const laterProjection: Projection<LaterState> = {
   },
 }
 
-function openCall({ calls }: LaterState, entry: LedgerEntry): LaterCall | undefined {
+function openCall({ calls }: LaterCallsState, entry: LedgerEntry): LaterCall | undefined {
   const call = calls.get(readEntryText(entry, 'later') ?? '')
   return call?.state === 'ended' ? undefined : call
 }

@@ -5,13 +5,13 @@
  *
  * Times without a zone are those of the house.
  */
-import { MAX_AHEAD_MS } from './later-state.ts'
+import { MAX_LATER_DELAY_MS } from './later-state.ts'
 
 const CLOCK = /^(\d{1,2})[:.](\d{2})$/
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?$/
 const MINUTE_MS = 60_000
 
-/** A text says what is wrong. */
+/** The fault is a text that says what is wrong. */
 export function parseDueTime(
   { in_minutes: minutes, at }: { readonly in_minutes?: number; readonly at?: string },
   nowMs: number,
@@ -20,7 +20,7 @@ export function parseDueTime(
   const dueMs = minutes === undefined ? timeOf((at ?? '').trim(), nowMs) : nowMs + minutes * MINUTE_MS
   if (dueMs === undefined || Number.isNaN(dueMs)) return '`at` is a time such as 18:30 or 2026-12-24T18:00.'
   if (dueMs <= nowMs) return 'That time is over already.'
-  if (dueMs > nowMs + MAX_AHEAD_MS) return `A call can be planned ${MAX_AHEAD_MS / 86_400_000} days ahead.`
+  if (dueMs > nowMs + MAX_LATER_DELAY_MS) return `A call can be planned ${MAX_LATER_DELAY_MS / 86_400_000} days ahead.`
   return dueMs
 }
 

@@ -1,13 +1,13 @@
 /**
- * Later tools: putting a call off until a time, and what is planned. What is planned is looked at before it is kept: a
- * call that would be refused is refused now, and one that will wait for a person is told to.
+ * Later tools: putting a call off until a time, and what is planned. A call is previewed before it is stored: one that
+ * would be refused is refused now, and one that will need approval says so.
  *
  * Reads and writes through the bus and the ledger.
  */
 import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'
-import { callerKey } from '../bus/caller.ts'
-import type { Assessment, Capability, Offer } from '../bus/capability.ts'
+import { toCallerKey } from '../bus/caller.ts'
+import type { CallAssessment, Capability, Offer } from '../bus/capability.ts'
 import { defineChange } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { Fault } from '../core/fault.ts'
@@ -16,26 +16,26 @@ import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { resolveSpelling } from '../core/spelling.ts'
-import { redactArguments } from '../guard/redact.ts'
+import { resolveSpelledName } from '../core/tool-name-spelling.ts'
+import { redactArguments } from '../guard/redaction.ts'
 import { UnlawfulEntryError } from '../ledger/projection.ts'
-import { formatEntryTime } from '../ledger/state-log.ts'
+import { formatEntryTime } from '../ledger/projection-log.ts'
 import { previewCall } from './call-preview.ts'
-import { HOME_TOOL_DEFAULTS, sayAnswer } from './dependencies.ts'
-import type { HomeParts } from './dependencies.ts'
-import { valueAt, textAt } from './json-path.ts'
-import { isNoActionAnswer, isOwnLater, describeLaterCall } from './later-runner.ts'
-import { GRACE_MS, laterProjection } from './later-state.ts'
-import type { LaterCall, LaterEnd } from './later-state.ts'
+import { HOME_TOOL_DEFAULTS, createSentenceAnswer } from './home-dependencies.ts'
+import type { HomeDependencies } from './home-dependencies.ts'
+import { readJsonValueAt, readTextAt } from './json-path.ts'
+import { isAnswerWithoutAction, isLaterCallOfCaller, readPlannedCall } from './later-runner.ts'
+import { LATER_CALL_GRACE_MS, laterCallsProjection } from './later-state.ts'
+import type { LaterCall, LaterCallResult } from './later-state.ts'
 import { parseDueTime } from './later-time.ts'
-import { quoteText, sayCount } from './say.ts'
+import { quoteForSentence, formatCount } from './sentence-text.ts'
 import type { ThingCall } from './thing.ts'
 
 const MAX_LISTED = 20
 const RECENT_MS = 24 * 3_600_000
-/** The same call for the same minute is a repeat of a client that heard no answer. */
+/** The same call for the same minute is a repetition by a client that got no answer. */
 const SAME_DUE_MS = 60_000
-/** Faults of the moment: the same call may be carried out when it is due. */
+/** Temporary faults: the same call may succeed when it is due. */
 const PASSING: ReadonlySet<Fault['kind']> = new Set(['offline', 'timed-out', 'busy', 'unsupported'])
 
 const input = z.strictObject({
@@ -54,7 +54,7 @@ const input = z.strictObject({
 })
 type LaterWish = z.output<typeof input>
 
-export function createLaterTools(parts: HomeParts): readonly Capability[] {
+export function createLaterTools(parts: HomeDependencies): readonly Capability[] {
   return [
     defineChange({
       ...HOME_TOOL_DEFAULTS,
@@ -66,8 +66,8 @@ export function createLaterTools(parts: HomeParts): readonly Capability[] {
       idempotent: false,
       timeoutSeconds: 60,
       plan: (): Result<undefined, Fault> => ok(undefined),
-      // Planning changes our own records; what is planned is decided about when it runs.
-      assess: (_, { call, cancel }): Assessment => ({
+      // Planning changes our own records; the planned call is decided about when it runs.
+      assess: (_, { call, cancel }): CallAssessment => ({
         effect: call === undefined && cancel === undefined ? 'reads' : 'records',
         reasons: [],
       }),
@@ -79,19 +79,20 @@ export function createLaterTools(parts: HomeParts): readonly Capability[] {
   ]
 }
 
-async function planLater(parts: HomeParts, wish: LaterWish, context: HandlerContext): Promise<Outcome> {
+async function planLater(parts: HomeDependencies, wish: LaterWish, context: HandlerContext): Promise<Outcome> {
   const { caller } = context
   if (caller.kind !== 'principal')
-    return sayAnswer('Only principals of this node can plan a call here. Nothing was planned.')
+    return createSentenceAnswer('Only principals of this node can plan a call here. Nothing was planned.')
   if (wish.why === undefined) return fail(missing('why', wish))
   const nowMs = parts.clock.now()
   const dueMs = parseDueTime(wish, nowMs)
   if (typeof dueMs === 'string') return fail({ kind: 'invalid-arguments', message: `${dueMs} Nothing was planned.` })
   const found = plannedCall(parts, wish, context)
-  if (typeof found === 'string') return sayAnswer(`${found} Nothing was planned.`)
+  if (typeof found === 'string') return createSentenceAnswer(`${found} Nothing was planned.`)
   const { offer, call } = found
   const again = sameCall(parts, { call, dueMs }, context)
-  if (again !== undefined) return sayAnswer(`That is planned already for ${when(again.dueAtMs)}.`, { id: again.id })
+  if (again !== undefined)
+    return createSentenceAnswer(`That is planned already for ${when(again.dueAtMs)}.`, { id: again.id })
   const preview = await previewLater(parts, found, context)
   if ('answer' in preview) return preview.answer
   const id = newUlid(nowMs)
@@ -100,7 +101,7 @@ async function planLater(parts: HomeParts, wish: LaterWish, context: HandlerCont
       {
         kind: 'later.planned',
         later: id,
-        principal: callerKey(caller),
+        principal: toCallerKey(caller),
         ...(caller.client === undefined ? {} : { client: caller.client.slice(0, 200).toWellFormed() }),
         capability: offer.name,
         due_at: formatEntryTime(dueMs),
@@ -112,28 +113,28 @@ async function planLater(parts: HomeParts, wish: LaterWish, context: HandlerCont
     if (!(error instanceof UnlawfulEntryError)) throw error
     return fail({ kind: 'busy', message: 'Too many calls are planned. Cancel some first; nothing was planned.' })
   }
-  return sayAnswer(
-    `Planned for ${when(dueMs)}.${preview.asksPerson ? ' When it is due it waits for a person to agree, and is then done.' : ''}${preview.note} If this gateway is down then, it is still done up to ${GRACE_MS / 60_000} minutes late.`,
+  return createSentenceAnswer(
+    `Planned for ${when(dueMs)}.${preview.asksPerson ? ' When it is due it waits for a person to agree, and is then done.' : ''}${preview.note} If this gateway is down then, it is still done up to ${LATER_CALL_GRACE_MS / 60_000} minutes late.`,
     { id, due_at: formatEntryTime(dueMs), ...(preview.asksPerson ? { asks_a_person: true } : {}) },
   )
 }
 
-/** A text says why it cannot be put off. */
+/** The fault is a text that says why it cannot be planned. */
 function plannedCall(
-  { bus, guard }: HomeParts,
+  { bus, guard }: HomeDependencies,
   { call }: LaterWish,
   { caller }: HandlerContext,
 ): { readonly offer: Offer; readonly call: ThingCall } | string {
   if (call === undefined) return 'There is no call.'
-  // Called by the tool that it names, so that it is known what of it is secret.
+  // Named by its own tool, which says what is secret.
   const inner = call.tool === 'tools_call' ? call.arguments['name'] : call.tool
   const given = typeof inner === 'string' ? inner : call.tool
   const body = call.tool === 'tools_call' ? call.arguments['arguments'] : call.arguments
   const tools = bus.offers().filter((each) => each.face.kind === 'tool' && guard.visible(caller, each))
   const names = tools.map(({ name }) => name)
-  const name = names.includes(given) ? given : resolveSpelling(given, names)
+  const name = names.includes(given) ? given : resolveSpelledName(given, names)
   const offer = tools.find((each) => each.name === name)
-  if (offer === undefined) return `There is no tool ${quoteText(given)}.`
+  if (offer === undefined) return `There is no tool ${quoteForSentence(given)}.`
   if (offer.name === 'later') return 'A planned call cannot plan another.'
   if (offer.effect === 'reads') return `${offer.name} only reads: call it when you want to know.`
   const args = isJsonObject(body ?? {}) ? ((body ?? {}) as JsonObject) : {}
@@ -148,7 +149,7 @@ interface LaterPreview {
 }
 
 async function previewLater(
-  parts: HomeParts,
+  parts: HomeDependencies,
   { offer, call }: { readonly offer: Offer; readonly call: ThingCall },
   context: HandlerContext,
 ): Promise<LaterPreview | { readonly answer: Outcome }> {
@@ -161,9 +162,9 @@ async function previewLater(
   const outcome = await context.call(offer.name, { ...call.arguments, preview: true })
   if (!outcome.ok) return PASSING.has(outcome.fault.kind) ? UNCHECKED : { answer: fail(outcome.fault) }
   const { data } = outcome.value
-  if (isNoActionAnswer(data) && valueAt(data, 'preview') !== true)
-    return { answer: sayAnswer(`${textAt(data, 'say') ?? ''} Nothing was planned.`, rest(data)) }
-  return { asksPerson: valueAt(data, 'asks_a_person') === true, note: '' }
+  if (isAnswerWithoutAction(data) && readJsonValueAt(data, 'preview') !== true)
+    return { answer: createSentenceAnswer(`${readTextAt(data, 'say') ?? ''} Nothing was planned.`, rest(data)) }
+  return { asksPerson: readJsonValueAt(data, 'asks_a_person') === true, note: '' }
 }
 
 const UNCHECKED: LaterPreview = { asksPerson: false, note: ' Whether it can be done could not be checked now.' }
@@ -175,35 +176,36 @@ function rest(data: Json): JsonObject {
 }
 
 function sameCall(
-  parts: HomeParts,
+  parts: HomeDependencies,
   { call, dueMs }: { readonly call: ThingCall; readonly dueMs: number },
   { caller }: HandlerContext,
 ): LaterCall | undefined {
   return laterCalls(parts).find(
     (planned) =>
       planned.state === 'planned' &&
-      isOwnLater(planned, caller) &&
+      isLaterCallOfCaller(planned, caller) &&
       planned.tool === call.tool &&
       Math.abs(planned.dueAtMs - dueMs) < SAME_DUE_MS &&
-      canonicalJson(describeLaterCall(parts, planned).arguments) === canonicalJson(call.arguments),
+      canonicalJson(readPlannedCall(parts, planned).arguments) === canonicalJson(call.arguments),
   )
 }
 
-function laterCalls({ ledger }: Pick<HomeParts, 'ledger'>): readonly LaterCall[] {
-  return [...ledger.projections.state(laterProjection).calls.values()]
+function laterCalls({ ledger }: Pick<HomeDependencies, 'ledger'>): readonly LaterCall[] {
+  return [...ledger.projections.state(laterCallsProjection).calls.values()]
 }
 
-/** The caller's own; somebody who runs the node sees everybody's. */
-function shownCalls(parts: HomeParts, { caller }: Pick<HandlerContext, 'caller'>): readonly LaterCall[] {
+/** The caller's own calls; an admin sees everybody's. */
+function shownCalls(parts: HomeDependencies, { caller }: Pick<HandlerContext, 'caller'>): readonly LaterCall[] {
   const isAdmin = caller.kind === 'principal' && caller.role === 'admin'
-  return laterCalls(parts).filter((call) => isAdmin || isOwnLater(call, caller))
+  return laterCalls(parts).filter((call) => isAdmin || isLaterCallOfCaller(call, caller))
 }
 
-async function cancelLater(parts: HomeParts, id: string, context: HandlerContext): Promise<Outcome> {
+async function cancelLater(parts: HomeDependencies, id: string, context: HandlerContext): Promise<Outcome> {
   const call = shownCalls(parts, context).find((each) => each.id === id)
-  if (call === undefined) return sayAnswer(`There is no planned call ${quoteText(id)} of yours.`)
-  if (call.state === 'ended') return sayAnswer(`${ENDS[call.end ?? 'unknown']} Nothing was cancelled.`)
-  if (call.state === 'begun') return sayAnswer('It is being done right now and cannot be cancelled any more.')
+  if (call === undefined) return createSentenceAnswer(`There is no planned call ${quoteForSentence(id)} of yours.`)
+  if (call.state === 'ended') return createSentenceAnswer(`${ENDS[call.end ?? 'unknown']} Nothing was cancelled.`)
+  if (call.state === 'begun')
+    return createSentenceAnswer('It is being done right now and cannot be cancelled any more.')
   try {
     await parts.ledger.append({
       kind: 'later.ended',
@@ -211,36 +213,36 @@ async function cancelLater(parts: HomeParts, id: string, context: HandlerContext
       principal: call.principal,
       capability: call.tool,
       outcome: 'cancelled',
-      by: callerKey(context.caller),
+      by: toCallerKey(context.caller),
       trace_id: context.traceId,
     })
   } catch (error) {
     if (!(error instanceof UnlawfulEntryError)) throw error
-    return sayAnswer('It was begun or ended in this very moment. Nothing was cancelled.')
+    return createSentenceAnswer('It was begun or ended in this very moment. Nothing was cancelled.')
   }
-  return sayAnswer(`Cancelled what was planned for ${when(call.dueAtMs)}. Nothing of it was done.`)
+  return createSentenceAnswer(`Cancelled what was planned for ${when(call.dueAtMs)}. Nothing of it was done.`)
 }
 
-const ENDS: Readonly<Record<LaterEnd, string>> = {
+const ENDS: Readonly<Record<LaterCallResult, string>> = {
   done: 'It was done.',
   refused: 'It was refused when it was due.',
   failed: 'It failed when it was due.',
   unknown: 'It was begun, and nobody knows whether it took effect.',
-  missed: `The gateway was down for more than ${GRACE_MS / 60_000} minutes when it was due, so it was left.`,
+  missed: `It was more than ${LATER_CALL_GRACE_MS / 60_000} minutes overdue when it could have been made, because the gateway was down, its clock was set, or the tool was not offered. It was left.`,
   cancelled: 'It was cancelled.',
   denied: 'A person said no.',
   expired: 'No person agreed in time.',
 }
 
-function listLater(parts: HomeParts, context: HandlerContext): Outcome {
+function listLater(parts: HomeDependencies, context: HandlerContext): Outcome {
   const calls = shownCalls(parts, context)
   const open = calls.filter(({ state }) => state !== 'ended').toSorted((left, right) => left.dueAtMs - right.dueAtMs)
   const recent = calls.filter(({ endedAtMs }) => (endedAtMs ?? 0) > parts.clock.now() - RECENT_MS)
   const [next] = open
-  return sayAnswer(
+  return createSentenceAnswer(
     next === undefined
       ? 'Nothing is planned.'
-      : `${sayCount(open.length, 'call is', 'calls are')} planned; the next for ${when(next.dueAtMs)}.`,
+      : `${formatCount(open.length, 'call is', 'calls are')} planned; the next for ${when(next.dueAtMs)}.`,
     {
       planned: open.slice(0, MAX_LISTED).map((call) => laterJson(parts, call)),
       ...(recent.length === 0 ? {} : { ended: recent.slice(-8).map((call) => laterJson(parts, call)) }),
@@ -248,23 +250,23 @@ function listLater(parts: HomeParts, context: HandlerContext): Outcome {
   )
 }
 
-function laterJson(parts: HomeParts, call: LaterCall): JsonObject {
-  const { arguments: body, why } = describeLaterCall(parts, call)
+function laterJson(parts: HomeDependencies, call: LaterCall): JsonObject {
+  const { arguments: body, why } = readPlannedCall(parts, call)
   return {
     id: call.id,
     due: when(call.dueAtMs),
     tool: call.tool,
-    quoted: quoteText(JSON.stringify(body)),
-    why: quoteText(why),
-    by: quoteText(call.principal),
+    quoted: quoteForSentence(JSON.stringify(body)),
+    why: quoteForSentence(why),
+    by: quoteForSentence(call.principal),
     ...(call.state === 'asked' ? { waits_for_a_person: call.approval ?? '' } : {}),
     ...(call.end === undefined ? {} : { state: ENDS[call.end] }),
   }
 }
 
-/** For the overview and for what needs a person. */
-export function laterSummary(
-  parts: HomeParts,
+/** For the overview and for the list of what needs a person. */
+export function summarizeLaterCalls(
+  parts: HomeDependencies,
   context: Pick<HandlerContext, 'caller'>,
 ): { readonly planned: number; readonly troubles: readonly string[] } {
   const calls = shownCalls(parts, context)

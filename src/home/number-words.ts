@@ -2,7 +2,7 @@
  * Number words: numbers as people say them, in English and German: `fifty`, `twenty-one`, `einundzwanzig`, `21,5`,
  * `twenty one point five`, `halb`.
  */
-import { foldText } from './home-words.ts'
+import { normaliseText } from './home-words.ts'
 
 const SMALL: Readonly<Record<string, number>> = {
   zero: 0,
@@ -83,13 +83,13 @@ const FRACTIONS: Readonly<Record<string, number>> = {
   quarter: 25,
   viertel: 25,
 }
-/** What may stand around a number without changing it. */
+/** Words around a number that do not change it. */
 const AROUND =
   /\b(?:to|at|auf|um|dim|dimmed|dimmen|gedimmt|set|brightness|helligkeit|level|position|percent|prozent|pct|degrees?|grad|celsius|c|open|closed|the|a|ganz)\b/g
 const DIGITS = /^(-?\d+(?:[.,]\d+)?)$/
 
-/** `undefined` for what is no number, or has a word that would change what is meant. */
-export function parseNumber(text: string): number | undefined {
+/** `undefined` for what is not a number, or has a word that would change its meaning. */
+export function parseNumberWords(text: string): number | undefined {
   const plain = text
     .trim()
     .toLowerCase()
@@ -99,7 +99,7 @@ export function parseNumber(text: string): number | undefined {
     .trim()
   const digits = DIGITS.exec(plain)?.[1]
   if (digits !== undefined) return Number(digits.replace(',', '.'))
-  const words = foldText(plain)
+  const words = normaliseText(plain)
   const parts = words.split(/ (?:point|komma|comma) /)
   if (parts.length === 2) {
     const [whole, tenth] = [wholeNumber(parts[0] ?? ''), wholeNumber(parts[1] ?? '')]
@@ -110,7 +110,7 @@ export function parseNumber(text: string): number | undefined {
     const whole = wholeNumber(half)
     return whole === undefined ? undefined : whole + 0.5
   }
-  return FRACTIONS[words] ?? wholeNumber(words)
+  return FRACTIONS[words.replace(/^(?:an?|one|eine?[nr]?) /, '')] ?? wholeNumber(words)
 }
 
 function wholeNumber(words: string): number | undefined {

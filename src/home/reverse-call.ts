@@ -8,17 +8,20 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { arrayAt, valueAt, numberAt, objectsAt, textAt } from './json-path.ts'
-import { quoteText } from './say.ts'
+import { readArrayAt, readJsonValueAt, readNumberAt, readObjectsAt, readTextAt } from './json-path.ts'
+import { quoteForSentence } from './sentence-text.ts'
 import type { ThingCall } from './thing.ts'
 
 export interface ReverseCall {
   readonly call: ThingCall
-  /** What a person would call it: a stranger's words. */
+  /** What a person would call it; untrusted text. */
   readonly label: string
   readonly handle: string | undefined
-  /** What the change left behind, where that is known. */
+  /** The value after the change, where it is known. */
   readonly leftAt: number | undefined
+  /** What it acted on, as the ledger names it, and where the ledger has it. */
+  readonly target?: string | undefined
+  readonly seq?: number
 }
 
 interface RecordedCall {
@@ -34,7 +37,7 @@ interface ReversedCall {
 
 const NOTHING: ReversedCall = { calls: [], unknown: [] }
 const SCHEDULE = /^ebus\.v1\.semantic\.schedules\.set_/
-/** Effects of calls that changed the house by themselves, and did not only call on. */
+/** Effects of calls that changed the house themselves, rather than only making further calls. */
 const CHANGES = new Set(['writes', 'sensitive', 'admin'])
 
 export function findReverseCalls(
@@ -42,14 +45,14 @@ export function findReverseCalls(
   { arguments: body, result }: { readonly arguments: Json | undefined; readonly result: Json | undefined },
 ): ReversedCall {
   const name = label ?? tool
-  const printed = valueAt(result, 'undo')
-  if (isJsonObject(printed) && textAt(printed, 'tool') !== undefined)
+  const printed = readJsonValueAt(result, 'undo')
+  if (isJsonObject(printed) && readTextAt(printed, 'tool') !== undefined)
     return { calls: [asCall(printed, name)], unknown: [] }
-  // What only called on left its own changes under the same trace.
+  // The nested calls of a delegating call are under the same trace.
   if (effect === undefined || !CHANGES.has(effect)) return NOTHING
   if (tool === 'hs4.devices.set') return deviceValue(result, name)
   if (tool === 'ebus.v1.settings.set') {
-    const calls = objectsAt(result, 'data', 'undo').filter((call) => textAt(call, 'tool') !== undefined)
+    const calls = readObjectsAt(result, 'data', 'undo').filter((call) => readTextAt(call, 'tool') !== undefined)
     return calls.length > 0
       ? { calls: calls.map((call) => asCall(call, name)), unknown: [] }
       : unknown(name, 'what it was before cannot be set again')
@@ -62,11 +65,11 @@ export function findReverseCalls(
 }
 
 function deviceValue(result: Json | undefined, name: string): ReversedCall {
-  const [ref, before] = [numberAt(result, 'ref'), numberAt(result, 'verification', 'before', 'value')]
+  const [ref, before] = [readNumberAt(result, 'ref'), readNumberAt(result, 'verification', 'before', 'value')]
   if (ref === undefined || before === undefined) return unknown(name, 'what it was before is not known')
   const call = { tool: 'hs4.devices.set', arguments: { ref, value: before } }
-  const leftAt = numberAt(result, 'verification', 'observed', 'value')
-  return { calls: [{ call, label: textAt(result, 'name') ?? name, handle: `hs:${ref}`, leftAt }], unknown: [] }
+  const leftAt = readNumberAt(result, 'verification', 'observed', 'value')
+  return { calls: [{ call, label: readTextAt(result, 'name') ?? name, handle: `hs:${ref}`, leftAt }], unknown: [] }
 }
 
 function schedule(
@@ -74,15 +77,18 @@ function schedule(
   name: string,
   { body, result }: { readonly body: Json | undefined; readonly result: Json | undefined },
 ): ReversedCall {
-  const before = [...arrayAt(result, 'data', 'before'), ...arrayAt(result, 'before')]
-  if (!isJsonObject(body) || (valueAt(result, 'data', 'before') ?? valueAt(result, 'before')) === undefined)
+  const before = [...readArrayAt(result, 'data', 'before'), ...readArrayAt(result, 'before')]
+  if (
+    !isJsonObject(body) ||
+    (readJsonValueAt(result, 'data', 'before') ?? readJsonValueAt(result, 'before')) === undefined
+  )
     return unknown(name, 'the times before are not known')
   const { idempotency_key: _, dryRun: __, ...same } = body
   const call = { tool, arguments: { ...same, slots: before } as JsonObject }
   return { calls: [{ call, label: name, handle: undefined, leftAt: undefined }], unknown: [] }
 }
 
-/** The answer of `home_set` says what the device was at; a call of its own tool does not. */
+/** The answer of `home_set` contains the device's earlier state; that of its own tool does not. */
 function unknownDevice(tool: string, name: string): ReversedCall {
   return /\.(?:get_|list_|take_photo)/.test(tool) ? NOTHING : unknown(name, 'the device does not say what was before')
 }
@@ -90,7 +96,7 @@ function unknownDevice(tool: string, name: string): ReversedCall {
 function asCall(call: JsonObject, label: string): ReverseCall {
   const body = call['arguments']
   return {
-    call: { tool: textAt(call, 'tool') ?? '', arguments: isJsonObject(body) ? body : {} },
+    call: { tool: readTextAt(call, 'tool') ?? '', arguments: isJsonObject(body) ? body : {} },
     label,
     handle: undefined,
     leftAt: undefined,
@@ -98,5 +104,5 @@ function asCall(call: JsonObject, label: string): ReverseCall {
 }
 
 function unknown(name: string, reason: string): ReversedCall {
-  return { calls: [], unknown: [`${quoteText(name)}: ${reason}`] }
+  return { calls: [], unknown: [`${quoteForSentence(name)}: ${reason}`] }
 }

@@ -3,16 +3,17 @@
  * and `Wohnzimmer` of a person are one.
  *
  * Rooms are one where the owner says so, or where both names are words for the same room in the tables. Nothing else is
- * joined: `Bedroom 2` is not the bedroom.
+ * joined: `Bedroom 2` is not the bedroom. Of two names that one family has, only translations of each other are one room:
+ * who has a `Lounge` and a `Living Room` has two.
  */
-import { foldText, findRoomName } from './home-words.ts'
+import { findRoomName, isMainRoomName, normaliseText } from './home-words.ts'
 
-/** By the owner: the name of a room, and what else it is called. */
-export type RoomTable = Readonly<Record<string, readonly string[]>>
+/** From the owner's configuration: the name of a room, and its other names. */
+export type RoomsByName = Readonly<Record<string, readonly string[]>>
 
 export interface Room {
   readonly key: string
-  /** As the owner, or the first family that names it, writes it. */
+  /** As the owner, or the first family that names it, spells it. */
   readonly name: string
   readonly aliases: readonly string[]
 }
@@ -20,31 +21,40 @@ export interface Room {
 export class Rooms {
   readonly #byName = new Map<string, string>()
   readonly #rooms = new Map<string, { name: string; aliases: Set<string> }>()
+  readonly #ownersNames = new Map<string, string>()
+  /** By room and family: what the family calls it, folded. */
+  readonly #familyNames = new Map<string, string[]>()
 
-  constructor(table: RoomTable = {}) {
+  constructor(table: RoomsByName = {}) {
     for (const [name, aliases] of Object.entries(table)) {
-      const key = foldText(name)
+      const key = normaliseText(name)
       this.#rooms.set(key, { name, aliases: new Set([name, ...aliases]) })
-      for (const each of [name, ...aliases]) this.#byName.set(foldText(each), key)
+      for (const each of [name, ...aliases]) this.#ownersNames.set(normaliseText(each), key)
     }
   }
 
-  /** The key of the room that a family calls so; `undefined` for no name at all. */
-  join(name: string): string | undefined {
-    const folded = foldText(name)
+  /** The key of the room that a family calls by this name; `undefined` without a name. */
+  join(name: string, family: string): string | undefined {
+    const folded = normaliseText(name)
     if (folded === '') return undefined
-    const key = this.#byName.get(folded) ?? this.#ownersRoom(folded) ?? findRoomName(folded) ?? folded
+    const key =
+      this.#ownersNames.get(folded) ??
+      this.#byName.get(folded) ??
+      this.#ownersRoom(folded) ??
+      this.#joined(folded, family)
     this.#byName.set(folded, key)
+    const names = this.#familyNames.get(`${family} ${key}`) ?? []
+    this.#familyNames.set(`${family} ${key}`, [...names, folded])
     const room = this.#rooms.get(key) ?? { name: name.trim(), aliases: new Set<string>() }
     room.aliases.add(name.trim())
     this.#rooms.set(key, room)
     return key
   }
 
-  /** A room that somebody means, without making one. */
+  /** Finds a room without creating one. */
   find(name: string): Room | undefined {
-    const folded = foldText(name)
-    const key = this.#byName.get(folded) ?? findRoomName(folded)
+    const folded = normaliseText(name)
+    const key = this.#ownersNames.get(folded) ?? this.#byName.get(folded) ?? findRoomName(folded)
     return key === undefined ? undefined : this.get(key)
   }
 
@@ -57,10 +67,20 @@ export class Rooms {
     return [...this.#rooms.keys()].flatMap((key) => this.get(key) ?? [])
   }
 
-  /** The owner's room one of whose names is a word for the same room. */
+  /** The room of the tables that this is a word for, unless the family has another word for it. */
+  #joined(folded: string, family: string): string {
+    const known = findRoomName(folded)
+    if (known === undefined) return folded
+    const others = this.#familyNames.get(`${family} ${known}`) ?? []
+    const isOther = others.some((other) => other !== folded && !(isMainRoomName(other) && isMainRoomName(folded)))
+    // Not a key that the tables have: that is the other room's.
+    return isOther ? `${folded} itself` : known
+  }
+
+  /** The owner's room that has a name with the same meaning. */
   #ownersRoom(folded: string): string | undefined {
     const known = findRoomName(folded)
     if (known === undefined) return undefined
-    return [...this.#byName].find(([name]) => findRoomName(name) === known)?.[1]
+    return [...this.#ownersNames].find(([name]) => findRoomName(name) === known)?.[1]
   }
 }

@@ -1,22 +1,28 @@
 /**
- * Scene tools: HomeSeer's events as scenes: what there is, what each would do as far as that can be told, and running one.
+ * Scene tools: HomeSeer's events as scenes: which there are, what each would do as far as that is known, and running
+ * one.
  *
  * Reads and writes through the family's own tools.
  */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
-import { CALLS_ON, defineChange, defineTool } from '../bus/capability-definition.ts'
+import { DELEGATING_STEPS, defineChange, defineTool } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import { previewCall, sayPreview } from './call-preview.ts'
-import { HOME_TOOL_DEFAULTS, previewArgument, sayAnswer, whyArgument } from './dependencies.ts'
-import type { HomeParts } from './dependencies.ts'
-import { foldText, splitMeaningfulWords } from './home-words.ts'
-import { numberAt, objectsAt, textAt } from './json-path.ts'
-import { quoteText, sayCount, sayList } from './say.ts'
-import { readHomePicture } from './picture.ts'
-import { addHomeseerClaims } from './set-outcome.ts'
+import { previewCall, createPreviewAnswer } from './call-preview.ts'
+import {
+  HOME_TOOL_DEFAULTS,
+  previewArgument,
+  createSentenceAnswer,
+  reasonForChangeArgument,
+} from './home-dependencies.ts'
+import type { HomeDependencies } from './home-dependencies.ts'
+import { normaliseText, splitMeaningfulWords } from './home-words.ts'
+import { readNumberAt, readObjectsAt, readTextAt } from './json-path.ts'
+import { quoteForSentence, formatCount, formatList } from './sentence-text.ts'
+import { readHomeSnapshot } from './home-snapshot.ts'
+import { addConfirmIntentAndReason } from './set-outcome.ts'
 
 interface Scene {
   readonly id: number
@@ -39,20 +45,22 @@ const homeScenes = defineTool({
   effect: 'reads',
 })
 
-export function createSceneTools(parts: HomeParts): readonly Capability[] {
+export function createSceneTools(parts: HomeDependencies): readonly Capability[] {
   return [
     homeScenes.handledBy(async ({ text }, context) => {
       const scenes = await scenesOf(parts, context)
       if (!scenes.ok) return scenes
       const found = text === undefined ? scenes.value : matching(text, scenes.value)
       if (found.length === 0)
-        return sayAnswer(text === undefined ? 'There are no scenes.' : `No scene is called ${quoteText(text)}.`)
+        return createSentenceAnswer(
+          text === undefined ? 'There are no scenes.' : `No scene is called ${quoteForSentence(text)}.`,
+        )
       const [only] = found
       if (found.length === 1 && only !== undefined)
-        return sayAnswer(await sayWhatItDoes(parts, only, context), { scenes: [sceneJson(only)] })
+        return createSentenceAnswer(await sayWhatItDoes(parts, only, context), { scenes: [sceneJson(only)] })
       const shown = found.slice(0, MAX_SHOWN)
-      return sayAnswer(
-        `${sayCount(found.length, 'scene')}: ${sayList(shown.slice(0, 8).map(({ name }) => quoteText(name)))}.`,
+      return createSentenceAnswer(
+        `${formatCount(found.length, 'scene')}: ${formatList(shown.slice(0, 8).map(({ name }) => quoteForSentence(name)))}.`,
         {
           scenes: shown.map(sceneJson),
         },
@@ -60,7 +68,7 @@ export function createSceneTools(parts: HomeParts): readonly Capability[] {
     }),
     defineChange({
       ...HOME_TOOL_DEFAULTS,
-      ...CALLS_ON,
+      ...DELEGATING_STEPS,
       effect: 'writes',
       idempotent: false,
       name: 'home_scene_run',
@@ -69,7 +77,7 @@ export function createSceneTools(parts: HomeParts): readonly Capability[] {
         'Runs one scene now, with everything it does. One that opens something, or cannot be read, waits for a person.',
       input: z.strictObject({
         scene: z.string().min(1).max(120).describe('Its handle or exact name.'),
-        why: whyArgument,
+        why: reasonForChangeArgument,
         preview: previewArgument,
       }),
       act: async (_, { scene, ...wish }, context) => {
@@ -77,35 +85,38 @@ export function createSceneTools(parts: HomeParts): readonly Capability[] {
         if (!scenes.ok) return scenes
         const byHandle = scenes.value.filter(({ id }) => scene === handleOf(id))
         const named =
-          byHandle.length > 0 ? byHandle : scenes.value.filter(({ name }) => foldText(name) === foldText(scene))
+          byHandle.length > 0
+            ? byHandle
+            : scenes.value.filter(({ name }) => normaliseText(name) === normaliseText(scene))
         const [only] = named
         if (named.length !== 1 || only === undefined) {
           const near = named.length > 1 ? named : matching(scene, scenes.value)
-          if (near.length === 0) return sayAnswer(`No scene is called ${quoteText(scene)}. Nothing was done.`)
-          return sayAnswer(`It is not clear which scene ${quoteText(scene)} is. Nothing was done.`, {
+          if (near.length === 0)
+            return createSentenceAnswer(`No scene is called ${quoteForSentence(scene)}. Nothing was done.`)
+          return createSentenceAnswer(`It is not clear which scene ${quoteForSentence(scene)} is. Nothing was done.`, {
             ask: 'Which one?',
             scenes: near.slice(0, MAX_SHOWN).map(sceneJson),
           })
         }
-        const call = addHomeseerClaims({ tool: 'hs4.events.run', arguments: { id: only.id } }, wish)
+        const call = addConfirmIntentAndReason({ tool: 'hs4.events.run', arguments: { id: only.id } }, wish)
         if (wish.preview) {
           const preview = await previewCall(parts, call, context)
           if (!preview.ok) return fail(preview.fault)
-          return sayPreview(
-            `${quoteText(only.name)} would run. ${await sayWhatItDoes(parts, only, context)}`,
+          return createPreviewAnswer(
+            `${quoteForSentence(only.name)} would run. ${await sayWhatItDoes(parts, only, context)}`,
             preview.value,
           )
         }
         const outcome = await context.call(call.tool, call.arguments)
         if (!outcome.ok) return fail(outcome.fault)
-        return sayAnswer(`${quoteText(only.name)} was run.`, { id: context.traceId })
+        return createSentenceAnswer(`${quoteForSentence(only.name)} was run.`, { id: context.traceId })
       },
     }),
   ]
 }
 
 async function scenesOf(
-  { bus }: HomeParts,
+  { bus }: HomeDependencies,
   context: HandlerContext,
 ): Promise<
   | { readonly ok: true; readonly value: readonly Scene[] }
@@ -117,16 +128,18 @@ async function scenesOf(
   for (let page = 0; page < MAX_PAGES; page++) {
     const outcome = await context.call(LIST, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) })
     if (!outcome.ok) return outcome
-    scenes.push(...objectsAt(outcome.value.data, 'items').flatMap(sceneOf))
-    cursor = textAt(outcome.value.data, 'nextCursor')
+    scenes.push(...readObjectsAt(outcome.value.data, 'items').flatMap(sceneOf))
+    cursor = readTextAt(outcome.value.data, 'nextCursor')
     if (cursor === undefined) break
   }
   return ok(scenes)
 }
 
 function sceneOf(event: JsonObject): readonly Scene[] {
-  const id = numberAt(event, 'id')
-  return id === undefined ? [] : [{ id, name: textAt(event, 'name') ?? '', group: textAt(event, 'group') ?? '' }]
+  const id = readNumberAt(event, 'id')
+  return id === undefined
+    ? []
+    : [{ id, name: readTextAt(event, 'name') ?? '', group: readTextAt(event, 'group') ?? '' }]
 }
 
 function handleOf(id: number): string {
@@ -134,7 +147,11 @@ function handleOf(id: number): string {
 }
 
 function sceneJson({ id, name, group }: Scene): JsonObject {
-  return { handle: handleOf(id), name: quoteText(name), ...(group === '' ? {} : { group: quoteText(group) }) }
+  return {
+    handle: handleOf(id),
+    name: quoteForSentence(name),
+    ...(group === '' ? {} : { group: quoteForSentence(group) }),
+  }
 }
 
 function matching(text: string, scenes: readonly Scene[]): readonly Scene[] {
@@ -145,32 +162,33 @@ function matching(text: string, scenes: readonly Scene[]): readonly Scene[] {
   })
 }
 
-async function sayWhatItDoes(parts: HomeParts, { id, name }: Scene, context: HandlerContext): Promise<string> {
+async function sayWhatItDoes(parts: HomeDependencies, { id, name }: Scene, context: HandlerContext): Promise<string> {
   const outcome = await context.call('hs4.events.definition.get', { id })
   const actions = outcome.ok ? actionsIn(outcome.value.data) : []
-  if (actions.length === 0) return `What ${quoteText(name)} does cannot be read, so a person is asked before it runs.`
-  const { things } = await readHomePicture(parts, context)
+  if (actions.length === 0)
+    return `What ${quoteForSentence(name)} does cannot be read, so a person is asked before it runs.`
+  const { things } = await readHomeSnapshot(parts, context)
   const names = new Map(things.map((thing) => [thing.handle, thing.name]))
   const steps = actions.flatMap((action) => actionWords(action, names))
   const shown = steps.slice(0, MAX_STEPS)
   const more = steps.length > shown.length ? [`${steps.length - shown.length} more`] : []
-  return `${quoteText(name)} does ${sayCount(steps.length, 'thing')}: ${sayList([...shown, ...more])}.`
+  return `${quoteForSentence(name)} does ${formatCount(steps.length, 'thing')}: ${formatList([...shown, ...more])}.`
 }
 
 function actionsIn(definition: Json): readonly JsonObject[] {
-  const blocks = [...objectsAt(definition, 'blocks'), ...objectsAt(definition, 'actionBlocks')]
-  const nested = blocks.flatMap((block) => objectsAt(block, 'actions'))
-  return nested.length > 0 ? nested : objectsAt(definition, 'actions')
+  const blocks = [...readObjectsAt(definition, 'blocks'), ...readObjectsAt(definition, 'actionBlocks')]
+  const nested = blocks.flatMap((block) => readObjectsAt(block, 'actions'))
+  return nested.length > 0 ? nested : readObjectsAt(definition, 'actions')
 }
 
-/** One phrase for each thing that is told something; other actions by their type. */
+/** One phrase for each thing that is controlled; other actions by their type. */
 function actionWords(action: JsonObject, names: ReadonlyMap<string, string>): readonly string[] {
-  const told = objectsAt(action, 'deviceActions')
-  if (told.length === 0) return [quoteText(textAt(action, 'type') ?? 'something unknown')]
+  const told = readObjectsAt(action, 'deviceActions')
+  if (told.length === 0) return [quoteForSentence(readTextAt(action, 'type') ?? 'something unknown')]
   return told.map((each) => {
-    const ref = numberAt(each, 'dvRef')
-    const name = names.get(`hs:${ref}`) ?? textAt(each, 'deviceKey') ?? `device ${ref}`
-    const to = textAt(each, 'controlLabel') ?? numberAt(each, 'controlValue')
-    return `${quoteText(name)}${to === undefined ? '' : ` to ${quoteText(String(to))}`}`
+    const ref = readNumberAt(each, 'dvRef')
+    const name = names.get(`hs:${ref}`) ?? readTextAt(each, 'deviceKey') ?? `device ${ref}`
+    const to = readTextAt(each, 'controlLabel') ?? readNumberAt(each, 'controlValue')
+    return `${quoteForSentence(name)}${to === undefined ? '' : ` to ${quoteForSentence(String(to))}`}`
   })
 }

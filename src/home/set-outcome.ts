@@ -1,12 +1,13 @@
 /**
- * Set outcome: the call that changes a thing with the claims that its family wants, and what its answer proves.
+ * Set outcome: adds the guard arguments that the family requires to a call, and reads from its answer whether the
+ * change was read back.
  */
 import type { Json } from '../core/json.ts'
-import { valueAt, textAt } from './json-path.ts'
+import { readJsonValueAt, readTextAt } from './json-path.ts'
 import type { ThingCall } from './thing.ts'
 
-/** HomeSeer's tools want it said that a change is meant, and why. Such a call runs as it is printed. */
-export function addHomeseerClaims(
+/** HomeSeer's tools require `confirm`, `intent` and `reason`. With these the call can be made as it is shown. */
+export function addConfirmIntentAndReason(
   { tool, arguments: body }: ThingCall,
   { why: reason }: { readonly why: string },
 ): ThingCall & { readonly arguments: ThingCall['arguments'] } {
@@ -15,11 +16,11 @@ export function addHomeseerClaims(
     : { tool, arguments: body }
 }
 
-/** Whether it was seen afterwards, from something else than the field that was written. */
-export function isChangeConfirmed(data: Json): boolean {
+/** Whether the change was seen afterwards in something other than the field that was written. */
+export function isChangeReadBack(data: Json): boolean {
   return (
-    valueAt(data, 'verification', 'matched') === true ||
-    textAt(data, 'verification', 'outcome') === 'confirmed' ||
-    valueAt(data, 'data', 'confirmed') === true
+    readJsonValueAt(data, 'verification', 'matched') === true ||
+    readTextAt(data, 'verification', 'outcome') === 'confirmed' ||
+    readJsonValueAt(data, 'data', 'confirmed') === true
   )
 }

@@ -1,15 +1,15 @@
 /**
- * Spelling correction: a word that nobody here knows, taken for the one known word that it is a slip of the pen from:
- * a letter left out, doubled, wrong, or two changed places. The first letter is hardly ever the wrong one, and in short
- * words another letter is another word (`wall`, `hall`).
+ * Spelling correction: replaces an unknown word by the one known word that it is a misspelling of: a letter left out,
+ * doubled, wrong, or two changed places. The first letter is hardly ever the wrong one, and in short words another
+ * letter is another word (`wall`, `hall`).
  */
 const MIN_LENGTH = 4
-/** From here on one wrong letter is a slip. */
+/** From this length on one wrong letter counts as a misspelling. */
 const MIN_SUBSTITUTED = 6
 const MIN_TWO_SLIPS = 9
 
 /** `undefined` where no known word is near, or several are. */
-export function correctWord(word: string, known: Iterable<string>): string | undefined {
+export function correctMisspelledWord(word: string, known: Iterable<string>): string | undefined {
   if (word.length < MIN_LENGTH || /\d/.test(word)) return undefined
   const near = [...new Set(known)].filter(
     (each) => each.length >= MIN_LENGTH && each[0] === word[0] && isSlip(word, each),
@@ -28,7 +28,7 @@ function isTransposed(left: string, right: string): boolean {
   return left[at] === right[at + 1] && left[at + 1] === right[at]
 }
 
-/** Optimal string alignment: insertion, deletion, substitution, transposition of neighbours. Stops caring above two. */
+/** Optimal string alignment: insertion, deletion, substitution, transposition of neighbours. Stops above two. */
 function editDistance(left: string, right: string): number {
   if (Math.abs(left.length - right.length) > 2) return 3
   let before: number[] = []

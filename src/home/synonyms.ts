@@ -91,8 +91,8 @@ const BY_WORD: ReadonlyMap<string, number> = new Map(
   GROUPS.flatMap((group, index) => group.split(' ').map((word) => [word, index] as const)),
 )
 
-/** For whoever corrects a slip of the pen. */
-export const SYNONYM_WORDS: readonly string[] = [...BY_WORD.keys()]
+/** For spelling correction. */
+export const WORDS_WITH_SYNONYMS: readonly string[] = [...BY_WORD.keys()]
 
 export function isSynonym(left: string, right: string): boolean {
   const meaning = BY_WORD.get(left)
@@ -100,11 +100,11 @@ export function isSynonym(left: string, right: string): boolean {
 }
 
 /** The first word of the group that it is in; otherwise itself. */
-export function findSynonymHead(word: string): string {
+export function findMainSynonym(word: string): string {
   const group = BY_WORD.get(word)
   return group === undefined ? word : (GROUPS[group]?.split(' ')[0] ?? word)
 }
 
-export function isKnownSynonym(word: string): boolean {
+export function hasSynonyms(word: string): boolean {
   return BY_WORD.has(word)
 }

@@ -4,40 +4,40 @@
  * A handle stays the same as long as the thing does: `hs:101`, `device:desk-lamp:lamp`, `zone:living`.
  */
 import type { JsonObject } from '../core/json.ts'
-import type { ThingKind, WishWord } from './home-words.ts'
+import type { ThingKind, ThingCommand } from './home-words.ts'
 
 export interface Thing {
   readonly handle: string
-  /** As its family has it: a stranger's words. */
+  /** As its family names it; untrusted text. */
   readonly name: string
-  /** What people taught that it is called, too. */
+  /** Aliases that people taught. */
   readonly aliases?: readonly string[]
-  /** A room of the picture, by its key; `undefined` for what is in none. */
+  /** The key of its room in the snapshot; `undefined` for a thing without a room. */
   readonly room: string | undefined
   readonly floor: string | undefined
   readonly kind: ThingKind
-  /** What it shows, in the words of its family: a stranger's words. */
+  /** Its state in its family's words; untrusted text. */
   readonly state: string | undefined
   readonly isOn: boolean | undefined
-  /** What a control with a range is at now. */
+  /** The present value of a control with a range. */
   readonly level?: number | undefined
-  /** For what opens: blinds, doors, windows. */
+  /** For things that open: blinds, doors, windows. */
   readonly isOpen: boolean | undefined
   readonly isLocked: boolean | undefined
   readonly ageSeconds: number | undefined
-  /** Whether a change of it is put before a person. */
+  /** Whether a change of it needs a person's approval. */
   readonly isSensitive: boolean
-  /** What it can be told; empty for what only tells. */
+  /** Its controls; empty for what can only be read. */
   readonly controls: readonly ThingControl[]
 }
 
-/** One thing that a thing can be told, and the call that does it. */
+/** One control of a thing, and the call for it. */
 export interface ThingControl {
-  readonly wish: WishWord | 'level' | 'temperature' | 'colour' | 'label'
+  readonly wish: ThingCommand | 'level' | 'temperature' | 'colour' | 'label'
   readonly label?: string
   readonly minimum?: number
   readonly maximum?: number
-  /** `value`: the number that was wished for, where the control takes one; a colour is red, green and blue in one. */
+  /** `value` is the requested number, where the control takes one; a colour is red, green and blue in one number. */
   readonly callFor: (value: number | undefined) => ThingCall
 }
 
@@ -46,7 +46,7 @@ export interface ThingCall {
   readonly arguments: JsonObject
 }
 
-/** Kinds that are never changed many at once. */
+/** Kinds that are only changed one at a time. */
 const SINGLE_ONLY: ReadonlySet<ThingKind> = new Set([
   'lock',
   'door',
@@ -57,6 +57,6 @@ const SINGLE_ONLY: ReadonlySet<ThingKind> = new Set([
   'camera',
 ])
 
-export function mayBeSetWithOthers({ kind, isSensitive }: Thing): boolean {
+export function maySetTogether({ kind, isSensitive }: Thing): boolean {
   return !isSensitive && !SINGLE_ONLY.has(kind)
 }

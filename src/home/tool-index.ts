@@ -1,7 +1,7 @@
 /**
  * Tool index: tools ranked by how well words fit their names, titles, descriptions and arguments (Okapi BM25).
  *
- * Built anew when the offers are others than before.
+ * Rebuilt when the offers change.
  *
  * Holds memory; otherwise pure.
  */
@@ -9,14 +9,14 @@ import type { Offer } from '../bus/capability.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { findThingKind, findRoomName, splitMeaningfulWords } from './home-words.ts'
-import { findSynonymHead } from './synonyms.ts'
+import { findMainSynonym } from './synonyms.ts'
 
 /** Term saturation and length normalisation, as BM25 is usually run. */
 const K1 = 1.2
 const B = 0.75
-/** A word in a name says more than one in a description. */
+/** A word in a name counts more than one in a description. */
 const NAME_WEIGHT = 3
-/** What an argument is for says less about a tool. */
+/** The description of an argument says less about a tool. */
 const ARGUMENT_WEIGHT = 0.3
 
 interface Document {
@@ -31,7 +31,7 @@ export class ToolIndex {
   #frequency = new Map<string, number>()
   #meanLength = 1
 
-  /** Best first; only what fits at all. */
+  /** Best first; only matches. */
   search(query: string, offers: readonly Offer[]): readonly Offer[] {
     this.#build(offers)
     const words = [...new Set(wordsOf(query))]
@@ -83,10 +83,10 @@ function documentOf(offer: Offer): Document {
   return { offer, counts, length: [...counts.values()].reduce((sum, each) => sum + each, 0) }
 }
 
-/** Words by their meaning: `lamps` and `Licht` are found under the same word, and so are `errors` and `error`. */
+/** Words are indexed by their meaning: `lamps` and `Licht` under the same word, and so are `errors` and `error`. */
 function wordsOf(text: string): readonly string[] {
   return splitMeaningfulWords(text.replaceAll('_', ' ')).map(
-    (word) => findThingKind(word) ?? findRoomName(word) ?? stem(findSynonymHead(word)),
+    (word) => findThingKind(word) ?? findRoomName(word) ?? stem(findMainSynonym(word)),
   )
 }
 

@@ -1,30 +1,33 @@
 /**
- * Undo tools: bringing back what was before a change, from what the ledger recorded of it: the calls that were made
- * under its trace, what each found before, and what each left behind.
- *
- * What somebody else has changed since is left alone.
+ * Undo tools: restores the state before a change from its ledger records: the calls under its trace, with the value
+ * before and after each. What somebody else has changed since is left unchanged.
  *
  * Reads the ledger; writes through the families' own tools.
  */
 import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'
-import { callerKey } from '../bus/caller.ts'
+import { toCallerKey } from '../bus/caller.ts'
 import type { Capability } from '../bus/capability.ts'
-import { CALLS_ON, defineChange } from '../bus/capability-definition.ts'
+import { DELEGATING_STEPS, defineChange } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { Json } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { previewCall, sayPreview } from './call-preview.ts'
-import { HOME_TOOL_DEFAULTS, previewArgument, sayAnswer, whyArgument } from './dependencies.ts'
-import type { HomeParts } from './dependencies.ts'
-import { valueAt, textAt } from './json-path.ts'
-import { readHomePicture } from './picture.ts'
-import type { HomePicture } from './picture.ts'
-import { quoteText, sayCount } from './say.ts'
+import { previewCall, createPreviewAnswer } from './call-preview.ts'
+import {
+  HOME_TOOL_DEFAULTS,
+  previewArgument,
+  createSentenceAnswer,
+  reasonForChangeArgument,
+} from './home-dependencies.ts'
+import type { HomeDependencies } from './home-dependencies.ts'
+import { readJsonValueAt, readTextAt } from './json-path.ts'
+import { readHomeSnapshot } from './home-snapshot.ts'
+import type { HomeSnapshot } from './home-snapshot.ts'
+import { quoteForSentence, formatCount } from './sentence-text.ts'
 import { findReverseCalls } from './reverse-call.ts'
 import type { ReverseCall } from './reverse-call.ts'
-import { addHomeseerClaims } from './set-outcome.ts'
+import { addConfirmIntentAndReason } from './set-outcome.ts'
 
 const HOUR_MS = 3_600_000
 const LOOKED_AT = 500
@@ -36,38 +39,42 @@ interface UndoWish {
   readonly preview: boolean
 }
 
-export function createUndoTools(parts: HomeParts): readonly Capability[] {
+export function createUndoTools(parts: HomeDependencies): readonly Capability[] {
   return [
     defineChange({
       ...HOME_TOOL_DEFAULTS,
-      ...CALLS_ON,
+      ...DELEGATING_STEPS,
       effect: 'writes',
       idempotent: false,
       timeoutSeconds: 120,
       name: 'undo',
       title: 'Take a change back',
       description: 'Brings back what was before a change of yours: the `id` of its answer, or the last one.',
-      input: z.strictObject({ id: z.string().max(64).default('last'), why: whyArgument, preview: previewArgument }),
+      input: z.strictObject({
+        id: z.string().max(64).default('last'),
+        why: reasonForChangeArgument,
+        preview: previewArgument,
+      }),
       act: (_, wish, context) => undo(parts, wish, context),
     }),
   ]
 }
 
-async function undo(parts: HomeParts, wish: UndoWish, context: HandlerContext): Promise<Outcome> {
+async function undo(parts: HomeDependencies, wish: UndoWish, context: HandlerContext): Promise<Outcome> {
   const found = wish.id === 'last' ? lastChange(parts, context) : changeNamed(parts, wish.id, context)
-  if (typeof found === 'string') return sayAnswer(`${found} Nothing was done.`)
-  const picture = await readHomePicture(parts, context)
-  const stale = found.calls.filter((call) => isChangedSince(call, picture))
+  if (typeof found === 'string') return createSentenceAnswer(`${found} Nothing was done.`)
+  const picture = await readHomeSnapshot(parts, context)
+  const stale = found.calls.filter((call) => isChangedSince(call, picture) || isOvertaken(parts, call, found.traceId))
   const calls = found.calls.filter((call) => !stale.includes(call))
-  const left = stale.map(({ label }) => `${quoteText(label)} was changed again since`)
+  const left = stale.map(({ label }) => `${quoteForSentence(label)} was changed again since`)
   if (calls.length === 0)
-    return sayAnswer(`${[...left, ...found.unknown].slice(0, MAX_NAMED).join('. ')}. Nothing was done.`)
-  const claimed = calls.map(({ call, label }) => ({ label, call: addHomeseerClaims(call, wish) }))
+    return createSentenceAnswer(`${[...left, ...found.unknown].slice(0, MAX_NAMED).join('. ')}. Nothing was done.`)
+  const claimed = calls.map(({ call, label }) => ({ label, call: addConfirmIntentAndReason(call, wish) }))
   if (wish.preview) {
     const previews = await Promise.all(claimed.map(({ call }) => previewCall(parts, call, context)))
     const refused = previews.find((each) => !each.ok)
     if (refused?.ok === false) return fail(refused.fault)
-    return sayPreview(`${sayCount(calls.length, 'change')} would be taken back.`, {
+    return createPreviewAnswer(`${formatCount(calls.length, 'change')} would be taken back.`, {
       asksPerson: previews.some((each) => each.ok && each.value.asksPerson),
     })
   }
@@ -79,13 +86,13 @@ async function undo(parts: HomeParts, wish: UndoWish, context: HandlerContext): 
       done++
       if (isVerified(outcome.value.data)) verified++
     }
-    // That nothing was done yet can only be said while it is true.
+    // The answer says that nothing was done only while that is true.
     else if (outcome.fault.kind === 'approval-required' && done === 0) return fail(outcome.fault)
-    else failed.push(`${quoteText(label)}: ${quoteText(outcome.fault.message)}`)
+    else failed.push(`${quoteForSentence(label)}: ${quoteForSentence(outcome.fault.message)}`)
   }
-  const sentence = `${sayCount(done, 'change')} ${done === 1 ? 'was' : 'were'} taken back, ${verified} read back so.`
+  const sentence = `${formatCount(done, 'change')} ${done === 1 ? 'was' : 'were'} taken back, ${verified} read back so.`
   const notes = [...failed, ...left, ...found.unknown].slice(0, MAX_NAMED)
-  return sayAnswer(notes.length === 0 ? sentence : `${sentence} The rest was not: see not_undone.`, {
+  return createSentenceAnswer(notes.length === 0 ? sentence : `${sentence} The rest was not: see not_undone.`, {
     ...(notes.length === 0 ? {} : { not_undone: notes }),
     undid: found.traceId,
     id: context.traceId,
@@ -93,40 +100,73 @@ async function undo(parts: HomeParts, wish: UndoWish, context: HandlerContext): 
 }
 
 function isVerified(data: Json): boolean {
-  return valueAt(data, 'verification', 'matched') === true || valueAt(data, 'data', 'confirmed') === true
+  return (
+    readJsonValueAt(data, 'verification', 'matched') === true || readJsonValueAt(data, 'data', 'confirmed') === true
+  )
 }
 
-/** Only where it is known what the change left behind, and what is there now. */
-function isChangedSince({ handle, leftAt }: ReverseCall, { things }: HomePicture): boolean {
+/** Only where the value after the change, and the present one, are known. */
+function isChangedSince({ handle, leftAt }: ReverseCall, { things }: HomeSnapshot): boolean {
   const now = things.find((thing) => thing.handle === handle)?.level
   return leftAt !== undefined && now !== undefined && now !== leftAt
+}
+
+/**
+ * Whether the ledger has a later change of the same thing that still holds, whoever made it. What was taken back, and the
+ * taking back, leave things as they were.
+ */
+function isOvertaken(parts: HomeDependencies, { target, seq = 0 }: ReverseCall, ownTraceId: string): boolean {
+  if (target === undefined) return false
+  const changes = recentChanges(parts)
+  const undone = new Set([ownTraceId])
+  for (const { entry, end } of changes) {
+    const undid =
+      entry?.['tool'] === 'undo' && end !== undefined ? readTextAt(resultOf(parts, end), 'undid') : undefined
+    // An undo that was itself taken back does not count any more.
+    if (undid === undefined || undone.has(readTextAt(entry, 'trace_id') ?? '')) continue
+    undone.add(undid)
+    undone.add(readTextAt(entry, 'trace_id') ?? '')
+  }
+  return changes.some(
+    ({ entry, end }) =>
+      entry?.kind === 'call.enter' &&
+      entry.seq > seq &&
+      end?.['outcome'] === 'ok' &&
+      end['dry_run'] !== true &&
+      end['replayed'] !== true &&
+      (readTextAt(end, 'target') ?? readTextAt(entry, 'target')) === target &&
+      !undone.has(readTextAt(entry, 'trace_id') ?? ''),
+  )
+}
+
+function recentChanges({ ledger, clock }: HomeDependencies): ReturnType<HomeDependencies['ledger']['changes']> {
+  const before = { at: new Date(clock.now() + HOUR_MS).toISOString(), seq: Number.MAX_SAFE_INTEGER }
+  return ledger.changes({ since: '', before, limit: LOOKED_AT })
 }
 
 interface UndoableChange {
   readonly traceId: string
   readonly calls: readonly ReverseCall[]
-  /** Why parts of it cannot be taken back. */
+  /** Why parts of it cannot be undone. */
   readonly unknown: readonly string[]
 }
 
-function changeNamed(parts: HomeParts, traceId: string, context: HandlerContext): UndoableChange | string {
+function changeNamed(parts: HomeDependencies, traceId: string, context: HandlerContext): UndoableChange | string {
   const change = changeOf(parts, traceId, context)
-  if (change === undefined) return `There is no change ${quoteText(traceId)} of yours.`
+  if (change === undefined) return `There is no change ${quoteForSentence(traceId)} of yours.`
   if (change.calls.length === 0 && change.unknown.length === 0) return 'That call changed nothing.'
   return change
 }
 
-function lastChange(parts: HomeParts, context: HandlerContext): UndoableChange | string {
-  const { ledger, clock } = parts
-  const before = { at: new Date(clock.now() + HOUR_MS).toISOString(), seq: Number.MAX_SAFE_INTEGER }
+function lastChange(parts: HomeDependencies, context: HandlerContext): UndoableChange | string {
   const seen = new Set<string>()
-  for (const { entry, end } of ledger.changes({ since: '', before, limit: LOOKED_AT })) {
+  for (const { entry, end } of recentChanges(parts)) {
     const traceId = entry?.['trace_id']
     if (entry?.kind !== 'call.enter' || typeof traceId !== 'string' || seen.has(traceId)) continue
-    if (entry['principal'] !== callerKey(context.caller) || traceId === context.traceId) continue
+    if (entry['principal'] !== toCallerKey(context.caller) || traceId === context.traceId) continue
     if (entry['tool'] === 'undo') {
-      // Neither what was taken back nor the taking back is the change that is meant.
-      const undid = end === undefined ? undefined : textAt(resultOf(parts, end), 'undid')
+      // Neither an undone change nor an undo is the change that is meant.
+      const undid = end === undefined ? undefined : readTextAt(resultOf(parts, end), 'undid')
       if (undid !== undefined) seen.add(undid)
       seen.add(traceId)
       continue
@@ -134,44 +174,46 @@ function lastChange(parts: HomeParts, context: HandlerContext): UndoableChange |
     seen.add(traceId)
     const change = changeOf(parts, traceId, context)
     if (change !== undefined && change.calls.length > 0) return change
-    // What cannot be taken back is said: going on to an older change would take back another than was meant.
+    // A change that cannot be undone is reported: undoing an older one instead would not be what was meant.
     if (change !== undefined && change.unknown.length > 0) return `${change.unknown.join('. ')}.`
   }
   return 'There is no change of yours that could be taken back.'
 }
 
-function changeOf(parts: HomeParts, traceId: string, { caller }: HandlerContext): UndoableChange | undefined {
+function changeOf(parts: HomeDependencies, traceId: string, { caller }: HandlerContext): UndoableChange | undefined {
   const entries = parts.ledger.entriesOfTrace(traceId)
-  const own = entries.filter((entry) => entry.kind === 'call.enter' && entry['principal'] === callerKey(caller))
+  const own = entries.filter((entry) => entry.kind === 'call.enter' && entry['principal'] === toCallerKey(caller))
   if (own.length === 0) return undefined
   const ended = own.flatMap((enter) => {
     const exit = entries.find((entry) => entry.kind === 'call.exit' && entry['call'] === enter.seq)
     return exit?.['outcome'] === 'ok' && exit['dry_run'] !== true && exit['replayed'] !== true ? [{ enter, exit }] : []
   })
-  const made = ended.map(({ enter, exit }) =>
-    findReverseCalls(
+  const made = ended.map(({ enter, exit }) => {
+    const target = readTextAt(exit, 'target') ?? readTextAt(enter, 'target')
+    const reversed = findReverseCalls(
       {
-        tool: textAt(enter, 'tool') ?? '',
-        label: textAt(bodyOf(parts, exit), 'label'),
-        // The exit says it only where it is another than the tool's own.
-        effect: textAt(exit, 'effect') ?? textAt(enter, 'effect'),
+        tool: readTextAt(enter, 'tool') ?? '',
+        label: readTextAt(bodyOf(parts, exit), 'label'),
+        // The exit event has it only where it differs from the tool's own.
+        effect: readTextAt(exit, 'effect') ?? readTextAt(enter, 'effect'),
       },
-      { arguments: valueAt(bodyOf(parts, enter), 'arguments'), result: resultOf(parts, exit) },
-    ),
-  )
+      { arguments: readJsonValueAt(bodyOf(parts, enter), 'arguments'), result: resultOf(parts, exit) },
+    )
+    return { ...reversed, calls: reversed.calls.map((call) => ({ ...call, target, seq: enter.seq })) }
+  })
   return {
     traceId,
-    // What was done last is taken back first.
+    // The last change is undone first.
     calls: made.flatMap(({ calls }) => calls).toReversed(),
     unknown: made.flatMap(({ unknown }) => unknown),
   }
 }
 
-function resultOf(parts: HomeParts, exit: LedgerEntry): Json | undefined {
-  return valueAt(bodyOf(parts, exit), 'result')
+function resultOf(parts: HomeDependencies, exit: LedgerEntry): Json | undefined {
+  return readJsonValueAt(bodyOf(parts, exit), 'result')
 }
 
-function bodyOf({ ledger }: HomeParts, { seq }: LedgerEntry): Json | undefined {
+function bodyOf({ ledger }: HomeDependencies, { seq }: LedgerEntry): Json | undefined {
   const body = ledger.body(seq)
   return body.kind === 'kept' ? body.body : undefined
 }

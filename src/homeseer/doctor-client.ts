@@ -1,45 +1,77 @@
 /**
- * HomeSeer's doctor: asks what the gateway would ask, while no gateway runs, and says what is in the way.
+ * HomeSeer's doctor: what is in the way between the gateway and HomeSeer, and what to do about it.
  *
- * It logs in, reads, and listens for a moment. It changes nothing and runs no code on HomeSeer.
+ * A running gateway hands over what its own link knows. Before the start the doctor asks what the gateway would ask: it
+ * logs in, reads, and listens for a moment. It changes nothing; the only script that it runs on HomeSeer is the admin
+ * adapter that the owner configured, to ask for its version.
  */
+import type { ServiceFinding } from '../bus/capability.ts'
 import type { HomeseerConfig } from '../config/homeseer.ts'
-import { EventFileStore, type EventFiles } from './catalog/event-file-store.ts'
+import { newUlid } from '../core/ids.ts'
+import type { EventDefinitionSource, EventFiles } from './catalog/event-file-store.ts'
+import { EventFileStore } from './catalog/event-file-store.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
-import { adviseOnLink, adviseOnPush } from './tools/link-health.ts'
-import { AsciiClient, type AsciiState } from './wire/ascii-client.ts'
-import { JsonClient, type Credentials } from './wire/json-client.ts'
-import { getStatus, getVersion } from './wire/request.ts'
+import { adviseOnHomeseerLink, adviseOnHomeseerPush } from './tools/link-health.ts'
+import { callAdminAdapter } from './wire/admin-adapter.ts'
+import { AsciiClient, type AsciiConnectionState } from './wire/ascii-client.ts'
+import { readRecordText } from './wire/record-field.ts'
+import { JsonClient, type RequestAttemptNote, type HomeseerCredentials } from './wire/json-client.ts'
+import { createStatusRequest, createVersionRequest } from './wire/json-requests.ts'
 
-export interface HomeseerFinding {
-  readonly status: 'ok' | 'degraded' | 'failing'
-  readonly advice: string
+/** The gateway's own link, or one that the doctor opened for the examination. */
+export interface ExaminedLink {
+  readonly json: Pick<JsonClient, 'call'>
+  readonly reach: HomeseerReach
+  /** `undefined`: no push by the ASCII port is configured. */
+  readonly push: AsciiConnectionState | undefined
+  readonly events: EventDefinitionSource
 }
 
-/** Somebody waits at a keyboard. */
+interface HomeseerReach {
+  /** How the last request ended; `undefined` before the first. */
+  readonly outcome: RequestAttemptNote['outcome'] | undefined
+  readonly version?: string
+  readonly devices: number
+}
+
+type ReachableConfig = HomeseerConfig & { readonly url: string }
+
+/** A person waits at a keyboard. */
 const MAX_WAIT_MS = 5_000
 const MAX_REPLY_BYTES = 64 * 1_024 * 1_024
 
-export async function examineHomeseer(
-  config: HomeseerConfig & { readonly url: string },
-): Promise<readonly HomeseerFinding[]> {
+/** Before a start. */
+export async function examineHomeseerAlone(config: ReachableConfig): Promise<readonly ServiceFinding[]> {
+  const json = openJsonClient(config)
+  try {
+    const { eventsPath: events, eventGroupsPath: groups, knownEventMembers: knownMembers } = config
+    const [reach, push] = await Promise.all([readHomeseer(json), listenOnce(config)])
+    const link = { json, reach, push, events: new EventFileStore({ events, groups, knownMembers }) }
+    return [...namesFinding(config), ...(await examineHomeseer(config, link))]
+  } finally {
+    json.close()
+  }
+}
+
+export async function examineHomeseer(config: ReachableConfig, link: ExaminedLink): Promise<readonly ServiceFinding[]> {
+  const reached = linkFinding(config, link)
   return [
-    ...namesFinding(config),
-    await linkFinding(config),
-    ...(await pushFinding(config)),
-    ...(await eventFilesFinding(config)),
+    reached,
+    ...pushFindings(config, link.push),
+    ...(await eventFindings(config, link)),
+    ...(reached.status === 'ok' ? await adapterFindings(config, link) : []),
   ]
 }
 
 /** The gateway does not start with a file that it cannot read. */
-function namesFinding({ aliasFile }: HomeseerConfig): readonly HomeseerFinding[] {
+function namesFinding({ aliasFile }: HomeseerConfig): readonly ServiceFinding[] {
   const names = aliasFile === undefined ? undefined : readAliasFile(aliasFile)
   return names === undefined || names.ok ? [] : [{ status: 'failing', advice: names.fault }]
 }
 
-async function linkFinding(config: HomeseerConfig & { readonly url: string }): Promise<HomeseerFinding> {
+function openJsonClient(config: ReachableConfig): JsonClient {
   const { url, authentication, timeoutMs } = config
-  const json = new JsonClient({
+  return new JsonClient({
     baseUrl: url,
     credentials: credentialsOf(config),
     authentication,
@@ -50,48 +82,44 @@ async function linkFinding(config: HomeseerConfig & { readonly url: string }): P
     restMs: 0,
     maxReplyBytes: MAX_REPLY_BYTES,
   })
-  try {
-    const version = await json.call(getVersion())
-    const status = version.ok ? await json.call(getStatus({ compress: true, excludeEvents: true })) : version
-    if (version.ok && status.ok)
-      return {
-        status: 'ok',
-        advice: `HomeSeer ${version.value} at ${url} answers, with ${status.value.devices.length} devices.`,
-      }
-    const outcome = status.ok ? 'ok' : status.fault.kind
-    return { status: 'failing', advice: adviseOnLink(url, { outcome }) ?? `HomeSeer at ${url} refuses to be read.` }
-  } finally {
-    json.close()
+}
+
+async function readHomeseer(json: JsonClient): Promise<HomeseerReach> {
+  const version = await json.call(createVersionRequest())
+  if (!version.ok) return { outcome: version.fault.kind, devices: 0 }
+  const status = await json.call(createStatusRequest({ compress: true, excludeEvents: true }))
+  return status.ok
+    ? { outcome: 'ok', version: version.value, devices: status.value.devices.length }
+    : { outcome: status.fault.kind, devices: 0 }
+}
+
+function linkFinding({ url }: ReachableConfig, { reach }: ExaminedLink): ServiceFinding {
+  const { outcome, version, devices } = reach
+  if (outcome === 'ok') {
+    const homeseer = version === undefined ? 'HomeSeer' : `HomeSeer ${version}`
+    return { status: 'ok', advice: `${homeseer} at ${url} answers, with ${devices} devices.` }
   }
+  const last = outcome === undefined ? undefined : { outcome }
+  return { status: 'failing', advice: adviseOnHomeseerLink(url, last) ?? `HomeSeer at ${url} refuses to be read.` }
 }
 
-async function pushFinding(
-  config: HomeseerConfig & { readonly url: string },
-): Promise<readonly [HomeseerFinding] | readonly []> {
-  const { asciiPort: port, webhookKey } = config.push
-  if (port === undefined)
-    return webhookKey === undefined
-      ? [
-          {
-            status: 'degraded',
-            advice: 'HomeSeer pushes nothing, so everything is polled. Set homeseer.push.asciiPort.',
-          },
-        ]
-      : []
+function pushFindings({ push: { asciiPort, webhookKey } }: HomeseerConfig, state: AsciiConnectionState | undefined) {
+  if (asciiPort === undefined && webhookKey === undefined)
+    return [degraded('HomeSeer pushes nothing, so everything is polled. Set homeseer.push.asciiPort.')]
+  const advice = adviseOnHomeseerPush(state)
+  return advice === undefined ? [] : [degraded(advice)]
+}
+
+/** How the ASCII port answers, as far as one is configured. */
+function listenOnce(config: ReachableConfig): Promise<AsciiConnectionState | undefined> {
+  const { asciiPort: port } = config.push
+  if (port === undefined) return Promise.resolve(undefined)
   const host = new URL(config.url).hostname.replaceAll(/^\[|\]$/g, '')
-  const state = await firstState({ host, port, credentials: credentialsOf(config) })
-  const advice = adviseOnPush(state)
-  return advice === undefined ? [] : [{ status: 'degraded', advice }]
-}
-
-function firstState(target: {
-  readonly host: string
-  readonly port: number
-  readonly credentials: Credentials | undefined
-}): Promise<AsciiState> {
   return new Promise((resolve) => {
     const client = new AsciiClient({
-      ...target,
+      host,
+      port,
+      credentials: credentialsOf(config),
       pingMs: MAX_WAIT_MS,
       patienceMs: MAX_WAIT_MS,
       onChanges: () => undefined,
@@ -104,37 +132,69 @@ function firstState(target: {
   })
 }
 
-/** No script runs for an examination: whether the adapter answers shows when the gateway asks it. */
-async function eventFilesFinding(config: HomeseerConfig): Promise<readonly HomeseerFinding[]> {
-  const { eventsPath, eventGroupsPath, eventsFrom, unreadEvents, knownEventMembers, admin } = config
-  if (eventsFrom === 'adapter')
-    return admin.adapterKey === undefined
-      ? [
-          {
-            status: 'degraded',
-            advice:
-              'homeseer.admin.adapterKey is not set: the adapter on HomeSeer refuses requests without a signature.',
-          },
-        ]
-      : []
-  const places = { events: eventsPath, groups: eventGroupsPath, knownMembers: knownEventMembers }
-  const files = await new EventFileStore(places).read()
+async function eventFindings(config: HomeseerConfig, { events }: ExaminedLink): Promise<readonly ServiceFinding[]> {
+  const { eventsPath, eventsFrom, unreadEvents } = config
+  // What the adapter says about events is part of what is said about the adapter.
+  if (eventsFrom === 'adapter') return []
+  const files = await events.read()
   if (files.ok) return memberFindings(files.value)
   const path = 'path' in files.fault ? files.fault.path : eventsPath
   const meanwhile = unreadEvents === 'ask' ? 'every change asks a person' : 'every event asks a person'
-  const advice = `HomeSeer’s event files cannot be read from here (${path}), so nobody knows what a change sets in motion, and ${meanwhile}. Three ways out: set homeseer.eventsPath and homeseer.eventGroupsPath to a shared folder or a copy (with homeseer.eventsMaxAgeHours), or homeseer.eventsFrom: adapter with docs/homeseer/hearthbus_admin.cs on HomeSeer.`
-  return [{ status: 'degraded', advice }]
+  return [
+    degraded(
+      `HomeSeer’s event files cannot be read from here (${path}), so nobody knows what a change sets in motion, and ${meanwhile}. Three ways out: set homeseer.eventsPath and homeseer.eventGroupsPath to a shared folder or a copy (with homeseer.eventsMaxAgeHours), or homeseer.eventsFrom: adapter with docs/homeseer/hearthbus_admin.cs on HomeSeer.`,
+    ),
+  ]
 }
 
-/** What HomeSeer writes into its files and nobody here knows makes those events ask. */
-function memberFindings({ definitions, unread }: EventFiles): readonly HomeseerFinding[] {
+/** Events with members that nobody here knows ask a person. */
+function memberFindings({ definitions, unread }: EventFiles): readonly ServiceFinding[] {
   const strange = definitions.filter(({ unknown }) => unknown.length > 0)
   const names = [...new Set(strange.flatMap(({ unknown }) => unknown))].slice(0, 20)
   if (strange.length === 0 && unread === 0) return []
-  const advice = `${strange.length + unread} of HomeSeer’s events hold what is not understood here (${names.join(', ')}), and ask a person. Members that do nothing can be named under homeseer.knownEventMembers.`
-  return [{ status: 'degraded', advice }]
+  return [
+    degraded(
+      `${strange.length + unread} of HomeSeer’s events hold what is not understood here (${names.join(', ')}), and ask a person. Members that do nothing can be named under homeseer.knownEventMembers.`,
+    ),
+  ]
 }
 
-function credentialsOf({ user, password = '' }: HomeseerConfig): Credentials | undefined {
+/** Asked only where the owner relies on the adapter: no script runs on a HomeSeer whose owner never chose that. */
+async function adapterFindings(
+  { admin, eventsFrom, scriptPage, unreadEvents }: HomeseerConfig,
+  { json }: ExaminedLink,
+): Promise<readonly ServiceFinding[]> {
+  const { adapterKey: key } = admin
+  if (key === undefined)
+    return eventsFrom === 'adapter'
+      ? [
+          degraded(
+            'homeseer.admin.adapterKey is not set: the adapter on HomeSeer refuses requests without a signature.',
+          ),
+        ]
+      : []
+  const request = { id: newUlid(), op: 'adapter.describe', args: {}, atMs: Date.now() }
+  const asked = await json.call(callAdminAdapter(request, { page: scriptPage, key }))
+  if (asked.ok && asked.value.ok) {
+    const version = readRecordText(asked.value.data, 'version') ?? 'of an unknown version'
+    return [{ status: 'ok', advice: `The admin adapter ${version} is installed on HomeSeer.` }]
+  }
+  const meanwhile =
+    eventsFrom === 'adapter'
+      ? ` Until then ${unreadEvents === 'ask' ? 'every change asks a person' : 'every event asks a person'}.`
+      : ''
+  const why = asked.ok && !asked.value.ok ? `refuses this gateway (${asked.value.message})` : 'is not installed'
+  return [
+    degraded(
+      `The admin adapter ${why}: copy docs/homeseer/hearthbus_admin.cs into HomeSeer’s scripts folder, with the key of homeseer.admin.adapterKey in it (docs/protocols/homeseer.md § 4).${meanwhile}`,
+    ),
+  ]
+}
+
+function degraded(advice: string): ServiceFinding {
+  return { status: 'degraded', advice }
+}
+
+function credentialsOf({ user, password = '' }: HomeseerConfig): HomeseerCredentials | undefined {
   return user === undefined ? undefined : { user, password }
 }

@@ -5,7 +5,7 @@ import { Database } from '../core/database-store.ts'
 import { LOG_TABLE, tableLog } from '../../test/table-log.ts'
 import type { LedgerEvent } from '../ledger/entry.ts'
 import { SuccessionAudit } from '../ledger/projection.ts'
-import { createRollbackStore, rollbackMigrations } from './admin/rollback-store.ts'
+import { createAdminRollbackStore, rollbackMigrations } from './admin/rollback-store.ts'
 import { homeseerProjection } from './homeseer-state.ts'
 
 const kept: LedgerEvent = {
@@ -45,7 +45,7 @@ describe('the succession of what HomeSeer’s family keeps', () => {
 describe('the arguments of a rollback', () => {
   it('count only as they were kept', async () => {
     const database = new Database({ path: ':memory:', migrations: [LOG_TABLE, rollbackMigrations] })
-    const rollbacks = createRollbackStore(database, tableLog(database, systemClock))
+    const rollbacks = createAdminRollbackStore(database, tableLog(database, systemClock))
     const wish = { domain: 'users', tool: 'x', undoes: 'y', args: { user: 'anna' } } as const
     const id = await rollbacks.keep(wish, 1)
     expect(rollbacks.get(id)).toMatchObject({ state: 'available', args: { user: 'anna' } })

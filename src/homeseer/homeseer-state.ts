@@ -12,11 +12,11 @@
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryNumber, readEntryText } from '../ledger/entry.ts'
-import type { ApplyEntry, Projection } from '../ledger/projection.ts'
+import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
 import { HOMESEER_DEVICE_KINDS } from '../config/homeseer.ts'
-import type { DeviceKind } from './catalog/classify.ts'
-import type { AdminDomain } from './tools/owner-lists.ts'
+import type { DeviceKind } from './catalog/device-classification.ts'
+import type { AdminDomain } from './tools/owner-rules.ts'
 import type { AliasKind } from './resolve/alias.ts'
 
 export interface LearnedAlias {
@@ -30,7 +30,7 @@ export interface LearnedAlias {
   readonly seq: number
 }
 
-export interface KeptRollback {
+export interface RecordedRollback {
   readonly id: string
   readonly state: 'available' | 'used'
   readonly domain: AdminDomain
@@ -40,7 +40,7 @@ export interface KeptRollback {
   readonly argsHash: string
 }
 
-export interface CorrectedClass {
+export interface CorrectedDeviceClass {
   readonly ref: number
   readonly kind: DeviceKind
   readonly by: string
@@ -48,10 +48,10 @@ export interface CorrectedClass {
 
 export interface HomeseerState {
   /** By the ref of the device. */
-  readonly classes: StateTable<CorrectedClass>
+  readonly classes: StateTable<CorrectedDeviceClass>
   /** By the number of the entry. */
   readonly aliases: StateTable<LearnedAlias>
-  readonly rollbacks: StateTable<KeptRollback>
+  readonly rollbacks: StateTable<RecordedRollback>
 }
 
 /** Old ones make room: a state of months ago is not what anybody wants back. */
@@ -59,7 +59,7 @@ export const MAX_ROLLBACKS = 500
 const ALIAS_KINDS: readonly AliasKind[] = ['device', 'event', 'camera']
 const INCOMPLETE = 'it lacks what such an entry says'
 
-const aliasEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
+const aliasEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
   'alias.learned': ({ aliases }, entry) => {
     const kind = ALIAS_KINDS.find((known) => known === entry['of'])
     const [id, replaces] = [readEntryNumber(entry, 'id'), readEntryNumber(entry, 'replaces')]
@@ -82,7 +82,7 @@ const aliasEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
   },
 }
 
-const classEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
+const classEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
   'class.corrected': ({ classes }, entry) => {
     const [ref, by] = [readEntryNumber(entry, 'ref'), readEntryText(entry, 'by')]
     const kind = HOMESEER_DEVICE_KINDS.find((known) => known === entry['class'])
@@ -98,7 +98,7 @@ const classEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
   },
 }
 
-const rollbackEntries: Readonly<Record<string, ApplyEntry<HomeseerState>>> = {
+const rollbackEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
   'rollback.kept': ({ rollbacks }, entry) => {
     const text = (field: string): string | undefined => readEntryText(entry, field)
     const [id, domain, tool, undoes] = [text('rollback'), text('domain'), text('tool'), text('undoes')]
@@ -125,9 +125,9 @@ export const homeseerProjection: Projection<HomeseerState> = {
 }
 
 function moveRollback(
-  rollbacks: StateTable<KeptRollback>,
+  rollbacks: StateTable<RecordedRollback>,
   entry: LedgerEntry,
-  { from, to }: { readonly from: KeptRollback['state']; readonly to: KeptRollback['state'] },
+  { from, to }: { readonly from: RecordedRollback['state']; readonly to: RecordedRollback['state'] },
 ): string | undefined {
   const rollback = rollbacks.get(readEntryText(entry, 'rollback') ?? '')
   if (rollback?.state !== from) return `no such rollback was ${from}`

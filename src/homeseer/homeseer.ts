@@ -15,32 +15,32 @@ import type { Logger } from '../core/logger.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import type { GuardServices } from '../guard/guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { ProjectionLog } from '../ledger/state-log.ts'
-import { createAdminReadTools, type SeenUsers } from './admin/admin-read-tools.ts'
+import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
+import { createAdminReadTools, type LastSeenUsers } from './admin/admin-read-tools.ts'
 import { createAdminResources } from './admin/admin-resources.ts'
 import { createAdminTools, createRollbackTool } from './admin/admin-tools.ts'
-import { createAdminCapabilityCache } from './admin/capability-cache.ts'
-import { createRollbackStore } from './admin/rollback-store.ts'
+import { createUnsupportedAdminOperations } from './admin/capability-cache.ts'
+import { createAdminRollbackStore } from './admin/rollback-store.ts'
 import { CatalogClient } from './catalog/catalog-client.ts'
-import { createExposure } from './catalog/homeseer-catalog.ts'
+import { createDeviceExposurePredicate } from './catalog/homeseer-catalog.ts'
 import { EventAdapterClient } from './catalog/event-adapter-client.ts'
 import { EventFileStore, type EventDefinitionSource } from './catalog/event-file-store.ts'
 import { AliasStore } from './resolve/alias-store.ts'
 import type { Alias } from './resolve/alias.ts'
-import { ClassStore } from './catalog/class-store.ts'
+import { DeviceClassStore } from './catalog/device-class-store.ts'
 import { createDeviceClassTools } from './tools/class-tools.ts'
 import { ResolverClient } from './resolve/resolver-client.ts'
-import { startAnnouncing } from './tools/announce-client.ts'
-import { allowNumbers } from './tools/allow-list.ts'
+import { startAnnouncingChanges } from './tools/announce-client.ts'
+import { createNumberAllowList } from './tools/allow-list.ts'
 import { createAreaSetTool } from './tools/area-set.ts'
-import { LateArrivals } from './tools/verify-client.ts'
-import { createAuditTrail } from './tools/audit-store.ts'
+import { LateDeviceChanges } from './tools/change-verification-client.ts'
+import { createHomeseerAuditTrail } from './tools/homeseer-audit-store.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
 import { createAuditQueryTool } from './tools/audit-tool.ts'
 import { createCameraPanTool, createCameraReadTools } from './tools/camera-tools.ts'
 import { createPreparedChangeTools } from './tools/change-tools.ts'
 import { createPluginFunctionTool, createPluginListTool, createScriptRunTool } from './tools/code-tools.ts'
-import type { OfferingBus, HomeseerTools } from './tools/homeseer-tools.ts'
+import type { OfferLookup, HomeseerToolContext } from './tools/homeseer-tools.ts'
 import { createDeviceReadTools } from './tools/device-read-tools.ts'
 import { createDeviceSetTool } from './tools/device-set.ts'
 import { createEventDefinitionTool } from './tools/event-definition-tool.ts'
@@ -49,24 +49,29 @@ import { createEventRunTool } from './tools/event-run.ts'
 import { createHealthTools } from './tools/health-tools.ts'
 import { createHelpRouteTool } from './tools/help-tool.ts'
 import { createIntentTools } from './tools/intent-tools.ts'
-import { adviseOnLink, createLinkHealth, toLinkHealth, type LinkHealth } from './tools/link-health.ts'
+import {
+  adviseOnHomeseerLink,
+  createHomeseerLinkHealth,
+  toHomeseerLinkHealth,
+  type HomeseerLinkHealth,
+} from './tools/link-health.ts'
 import { createHomeseerPrompts } from './tools/prompts.ts'
 import { createResolveTools } from './tools/resolve-tools.ts'
 import { createHomeseerResource, HOMESEER_RESOURCES } from './tools/resources.ts'
-import { readOwnerLists } from './tools/owner-lists.ts'
-import { withIgnoredArguments } from './tools/homeseer-change.ts'
+import { readHomeseerOwnerRules } from './tools/owner-rules.ts'
+import { reportIgnoredArguments } from './tools/homeseer-change.ts'
 import { createSpeakTool } from './tools/speak-tool.ts'
 import { startWebhookListener, type WebhookListener } from './tools/webhook-listener-server.ts'
-import { openHomeseerLink, type HomeseerLink } from './wire/link-client.ts'
+import { openHomeseerLink, type HomeseerLink } from './wire/homeseer-link-client.ts'
 
 export interface HomeseerOptions {
   readonly config: HomeseerConfig & { readonly url: string }
   readonly database: Database
   readonly clock: Clock
   readonly logger: Logger
-  readonly bus: OfferingBus & { readonly announceResource: (uri: string) => void }
+  readonly bus: OfferLookup & { readonly announceResource: (uri: string) => void }
   readonly guard: GuardServices
-  readonly ledger: ProjectionLog & Pick<Ledger, 'listed'>
+  readonly ledger: ProjectionLogWriter & Pick<Ledger, 'listed'>
 }
 
 /** Patience with the ASCII port, and how long lists of things hold that rarely change. */
@@ -86,8 +91,9 @@ export function createHomeseer(options: HomeseerOptions): Result<Service, string
 function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): Service {
   const { config, logger, bus } = options
   const { url } = config
-  const health = createLinkHealth({
-    away: (attempt) => logger.warn({ url, outcome: attempt.outcome }, adviseOnLink(url, attempt) ?? 'HomeSeer is away'),
+  const health = createHomeseerLinkHealth({
+    away: (attempt) =>
+      logger.warn({ url, outcome: attempt.outcome }, adviseOnHomeseerLink(url, attempt) ?? 'HomeSeer is away'),
     back: () => logger.info({ url }, 'HomeSeer answers again'),
   })
   const link = openLinkLater(options, health)
@@ -118,7 +124,7 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
     capabilities: () => capabilities,
     start: async () => {
       link.open()
-      silence = startAnnouncing(homeseer, bus.announceResource)
+      silence = startAnnouncingChanges(homeseer, bus.announceResource)
       await hear()
     },
     stop: async () => {
@@ -127,20 +133,31 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
       link.link.close()
     },
     health: () =>
-      toLinkHealth({
+      toHomeseerLinkHealth({
         url: config.url,
         last: health.last(),
         push: link.link.pushState(),
         deaf,
         devices: link.link.mirror.entries.size,
       }),
+    examine: async () => {
+      const { examineHomeseer } = await import('./doctor-client.ts')
+      const { json, mirror } = link.link
+      const last = health.last()
+      // What HomeSeer refuses was answered: the link is there.
+      const isWell = last !== undefined && adviseOnHomeseerLink(url, last) === undefined
+      const reach = { outcome: isWell ? ('ok' as const) : last?.outcome, devices: mirror.entries.size }
+      const examined = { json, reach, push: link.link.pushState(), events: homeseer.eventFiles }
+      const deafness = deaf === undefined ? [] : [{ status: 'degraded' as const, advice: deaf }]
+      return [...(await examineHomeseer(config, examined)), ...deafness]
+    },
   }
 }
 
 /** The link begins to ask as soon as it is open, so it is opened by `start` and built here. */
 function openLinkLater(
   { config, clock, logger }: HomeseerOptions,
-  health: LinkHealth,
+  health: HomeseerLinkHealth,
 ): { readonly link: HomeseerLink; readonly open: () => void } {
   const { url, user, password = '', push } = config
   const credentials = user === undefined ? undefined : { user, password }
@@ -155,7 +172,7 @@ function openLinkLater(
       readRetryBackoffMs: config.readRetryBackoffMs,
       ...PATIENCE,
       maxReplyBytes: MAX_REPLY_BYTES,
-      onAttempt: (note: Parameters<LinkHealth['note']>[0]) => {
+      onAttempt: (note: Parameters<HomeseerLinkHealth['note']>[0]) => {
         health.note(note)
         if (note.outcome !== 'ok') logger.debug(note, 'a request to HomeSeer failed')
       },
@@ -190,10 +207,14 @@ function laterLink(make: () => HomeseerLink): { readonly link: HomeseerLink; rea
   }
 }
 
-function assemble(options: HomeseerOptions, link: HomeseerLink, configuredAliases: readonly Alias[]): HomeseerTools {
+function assemble(
+  options: HomeseerOptions,
+  link: HomeseerLink,
+  configuredAliases: readonly Alias[],
+): HomeseerToolContext {
   const { config, clock, database, bus, guard, ledger } = options
   const learned = config.learnAliases ? new AliasStore(database, ledger) : undefined
-  const classes = new ClassStore(database, ledger, config)
+  const classes = new DeviceClassStore(database, ledger, config)
   const catalog = new CatalogClient({
     get json() {
       return link.json
@@ -206,11 +227,11 @@ function assemble(options: HomeseerOptions, link: HomeseerLink, configuredAliase
     ...HOLDS,
   })
   const none: readonly never[] = []
-  const isListed = allowNumbers(config.exposeDevices ?? []) ?? (() => false)
-  const exposes = createExposure({ expose: config.expose, isListed })
+  const isListed = createNumberAllowList(config.exposeDevices ?? []) ?? (() => false)
+  const exposes = createDeviceExposurePredicate({ expose: config.expose, isListed })
   return {
     config,
-    rules: readOwnerLists(config),
+    rules: readHomeseerOwnerRules(config),
     link,
     catalog,
     resolver: new ResolverClient({
@@ -222,12 +243,12 @@ function assemble(options: HomeseerOptions, link: HomeseerLink, configuredAliase
     configuredAliases,
     learned,
     eventFiles: eventSource(config, link, clock),
-    arrivals: new LateArrivals(),
+    arrivals: new LateDeviceChanges(),
     classes,
     exposes,
     bus,
     guard,
-    audit: createAuditTrail({
+    audit: createHomeseerAuditTrail({
       listed: (...query) => ledger.listed(...query),
       body: (seq) => ledger.body(seq),
     }),
@@ -244,11 +265,11 @@ function eventSource(config: HomeseerConfig, link: HomeseerLink, clock: Clock): 
 }
 
 function capabilitiesOf(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   { database, ledger, clock, config }: HomeseerOptions,
 ): readonly Capability[] {
-  const cache = createAdminCapabilityCache(config.admin.capabilityCacheSeconds * 1_000, clock.monotonic)
-  const parts = { homeseer, cache, rollbacks: createRollbackStore(database, ledger) }
+  const cache = createUnsupportedAdminOperations(config.admin.capabilityCacheSeconds * 1_000, clock.monotonic)
+  const parts = { homeseer, cache, rollbacks: createAdminRollbackStore(database, ledger) }
   const users = createUsersSeen(clock)
   const changes: readonly Capability[] = [
     createDeviceSetTool(homeseer),
@@ -278,7 +299,7 @@ function capabilitiesOf(
     ...createAdminReadTools(homeseer, users),
   ]
   return [
-    ...tools.map(withIgnoredArguments),
+    ...tools.map(reportIgnoredArguments),
     ...HOMESEER_RESOURCES.map((definition) => createHomeseerResource(homeseer, definition)),
     ...createAdminResources(homeseer, users, cache),
     ...createDeviceClassTools(homeseer),
@@ -286,8 +307,8 @@ function capabilitiesOf(
   ]
 }
 
-function createUsersSeen(clock: Clock): SeenUsers {
-  let last: ReturnType<SeenUsers['last']>
+function createUsersSeen(clock: Clock): LastSeenUsers {
+  let last: ReturnType<LastSeenUsers['last']>
   return {
     last: () => last,
     note: (users) => {

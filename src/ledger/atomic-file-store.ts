@@ -1,32 +1,36 @@
 /**
- * Atomic file: a file that is either the old one or the new one, also after the power went out.
+ * Atomic file: after a power cut, a file has either its old content or its new one.
  *
  *   write path.tmp ▸ fsync it ▸ rename over path ▸ fsync the directory
  */
 import { open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { systemErrorCode } from '../core/thrown.ts'
+import { readSystemErrorCode } from '../core/thrown-error.ts'
 
 /** One writer per path at a time; resolves when the new content is durable. */
-export async function writeAtomically(path: string, content: string | Uint8Array): Promise<void> {
+export async function writeFileAtomically(path: string, content: string | Uint8Array): Promise<void> {
   await writeFileWithoutDirectorySync(path, content)
   await syncDirectory(dirname(path))
 }
 
 /** The same, but the name is durable only after `syncDirectory`: for many files, one sync of their directory. */
-export async function writeFileWithoutDirectorySync(path: string, content: string | Uint8Array): Promise<void> {
+export async function writeFileWithoutDirectorySync(
+  path: string,
+  content: string | Uint8Array,
+  mode = 0o644,
+): Promise<void> {
   const temporary = `${path}.tmp`
-  const file = await open(temporary, 'w', 0o644)
+  const file = await open(temporary, 'w', mode)
   try {
     await file.writeFile(content)
-    await file.sync()
+    await file.datasync()
   } finally {
     await file.close()
   }
   await rename(temporary, path)
 }
 
-/** A rename is durable only when the directory that names the file is. */
+/** A rename is durable only when the directory is synced. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r')
   try {
@@ -36,8 +40,8 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** `undefined` when there is no such file; any other trouble is thrown. */
-export async function readIfThere(path: string): Promise<Uint8Array | undefined> {
+/** `undefined` when there is no such file; any other error is thrown. */
+export async function readFileIfPresent(path: string): Promise<Uint8Array | undefined> {
   try {
     return new Uint8Array(await readFile(path))
   } catch (error) {
@@ -47,5 +51,5 @@ export async function readIfThere(path: string): Promise<Uint8Array | undefined>
 }
 
 function isMissing(error: unknown): boolean {
-  return systemErrorCode(error) === 'ENOENT'
+  return readSystemErrorCode(error) === 'ENOENT'
 }

@@ -1,104 +1,104 @@
 /**
  * Audit packet: one file about a task, a session or a span of time: the entries with their proofs and openings, one
- * signed checkpoint over all of them, and the same told in words that a person or another agent can read.
+ * signed checkpoint over all of them, and a summary that a person or another agent can read.
  *
  *   entries   { index, leaf, path, opening | withheld }       each is proved under `checkpoint` (RFC 6962 § 2.1.1)
  *   tasks, thoughts, sessions, changes, approvals             follow from the entries; whoever checks derives them again
  *   consistency { from_size, path }                           from a checkpoint that the reader kept (RFC 6962 § 2.1.2)
  *
- * What is in it is proved. That nothing is missing is its author's word, but for two things: the thoughts of a task name
- * the one before, and a sealed session says how many records it has and their root.
+ * Its content is proved. That nothing is missing is only claimed by its author, except for two things: the thoughts of
+ * a task name the one before, and a sealed session says how many records it has and their root.
  */
 import { toBase64, fromBase64, toUtf8 } from '../core/bytes.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { thrownMessage } from '../core/thrown.ts'
-import { checkpointFaultReason, openCheckpoint } from './checkpoint.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
+import { formatCheckpointFault, openCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
-import { BODY_ERASED } from './group.ts'
+import { BODY_ERASED_KIND } from './entry-group.ts'
 import { decodeEntry } from './entry.ts'
 import type { VerifierKey } from './note-key.ts'
-import { verifyOpening } from './opening.ts'
-import type { BodyOpening } from './opening.ts'
-import { describeEntries } from './packet-description.ts'
-import type { OpenedEntry, PacketScope } from './packet-description.ts'
-import { findTrailFaults } from './packet-trail.ts'
-import { leafHash, verifyConsistency, verifyInclusion } from './tree.ts'
+import { verifyBodyOpening } from './body-opening.ts'
+import type { BodyOpening } from './body-opening.ts'
+import { summarizeEntries } from './audit-packet-summary.ts'
+import type { EntryWithVerifiedBody, AuditPacketScope } from './audit-packet-summary.ts'
+import { findThoughtChainFaults } from './audit-packet-thoughts.ts'
+import { computeLeafHash, verifyConsistency, verifyInclusion } from './tree.ts'
 
-export const PACKET_FORMAT = 'hearthbus-audit-packet/v1'
+export const AUDIT_PACKET_FORMAT = 'hearthbus-audit-packet/v1'
 
-export interface PacketEntry {
+export interface AuditPacketEntry {
   readonly index: number
   /** The exact bytes of the entry. */
   readonly leaf: string
   readonly path: readonly string[]
   readonly opening?: BodyOpening
-  /** Why the content that the entry commits to is not here. */
+  /** Why the body that the entry commits to is not included. */
   readonly withheld?: 'erased' | 'not-shown'
 }
 
-export interface PacketParts {
-  readonly scope: PacketScope
+export interface AuditPacketContents {
+  readonly scope: AuditPacketScope
   readonly origin: string
   readonly verifierKey: string
   readonly checkpoint: string
   readonly consistency?: { readonly from_size: number; readonly path: readonly string[] }
-  readonly entries: readonly PacketEntry[]
-  /** Entries that belong to it and are not shown to whoever asked, or are not signed yet. */
+  readonly entries: readonly AuditPacketEntry[]
+  /** Entries that belong to it but may not be shown to the caller, or are not signed yet. */
   readonly leftOut: number
 }
 
-export function formatAuditPacket(parts: PacketParts): JsonObject {
+export function formatAuditPacket(parts: AuditPacketContents): JsonObject {
   const { scope, origin, verifierKey, checkpoint, consistency, entries, leftOut } = parts
   return {
-    format: PACKET_FORMAT,
+    format: AUDIT_PACKET_FORMAT,
     scope: { ...scope },
     origin,
     verifier_key: verifierKey,
     checkpoint,
     ...(consistency === undefined ? {} : { consistency: { ...consistency, path: [...consistency.path] } }),
     left_out: leftOut,
-    ...describeEntries(entries.flatMap((entry) => openedEntry(entry) ?? [])),
+    ...summarizeEntries(entries.flatMap((entry) => openedEntry(entry) ?? [])),
     entries: entries.map((entry) => ({ ...entry })) as unknown as Json,
   }
 }
 
-export interface PacketReport {
+export interface AuditPacketReport {
   readonly size: number
   readonly entries: number
   readonly opened: number
-  /** Sentences; empty when all of it is proved. */
+  /** Sentences; empty when everything is proved. */
   readonly findings: readonly string[]
 }
 
 const NOTHING_READ = { size: 0, entries: 0, opened: 0 }
 
-/** `kept`: a checkpoint from elsewhere that the packet's has to extend. */
-export function verifyAuditPacket(packet: Json, key: VerifierKey, kept?: SignedCheckpoint): PacketReport {
+/** `kept` is a checkpoint from another source that the packet's checkpoint has to extend. */
+export function verifyAuditPacket(packet: Json, key: VerifierKey, kept?: SignedCheckpoint): AuditPacketReport {
   try {
     return packetReport(packet, key, kept)
   } catch (error) {
-    // Half a character, or a number too large: JSON that nobody could have signed.
-    return { ...NOTHING_READ, findings: [`It cannot be read: ${thrownMessage(error)}`] }
+    // Half a surrogate pair, or a number that is too large: JSON that could not have been signed.
+    return { ...NOTHING_READ, findings: [`It cannot be read: ${readErrorMessage(error)}`] }
   }
 }
 
-function packetReport(packet: Json, key: VerifierKey, kept: SignedCheckpoint | undefined): PacketReport {
-  if (!isJsonObject(packet) || packet['format'] !== PACKET_FORMAT)
-    return { ...NOTHING_READ, findings: [`It is no ${PACKET_FORMAT}.`] }
+function packetReport(packet: Json, key: VerifierKey, kept: SignedCheckpoint | undefined): AuditPacketReport {
+  if (!isJsonObject(packet) || packet['format'] !== AUDIT_PACKET_FORMAT)
+    return { ...NOTHING_READ, findings: [`It is no ${AUDIT_PACKET_FORMAT}.`] }
   const { checkpoint: text } = packet
   const checkpoint = openCheckpoint(typeof text === 'string' ? text : '', key)
   if (!checkpoint.ok)
     return {
       ...NOTHING_READ,
-      findings: [`Its checkpoint cannot be trusted: ${checkpointFaultReason(checkpoint.fault)}.`],
+      findings: [`Its checkpoint cannot be trusted: ${formatCheckpointFault(checkpoint.fault)}.`],
     }
   const findings: string[] = []
   const signed = checkpoint.value
   if (kept !== undefined) findings.push(...extensionFaults(packet['consistency'], signed, kept))
   const opened = readEntries(packet['entries'], signed, findings)
-  findings.push(...unexplained(opened), ...findTrailFaults(opened, scopeIn(packet['scope'])))
-  for (const [name, value] of Object.entries(describeEntries(opened)))
+  findings.push(...unexplained(opened), ...findThoughtChainFaults(opened, scopeIn(packet['scope'])))
+  for (const [name, value] of Object.entries(summarizeEntries(opened)))
     if (canonicalJson(packet[name] ?? null) !== canonicalJson(value))
       findings.push(`What it tells under "${name}" is not what its entries say.`)
   return {
@@ -109,16 +109,20 @@ function packetReport(packet: Json, key: VerifierKey, kept: SignedCheckpoint | u
   }
 }
 
-function scopeIn(scope: Json | undefined): PacketScope {
+function scopeIn(scope: Json | undefined): AuditPacketScope {
   return isJsonObject(scope) ? scope : {}
 }
 
-function readEntries(list: Json | undefined, signed: SignedCheckpoint, findings: string[]): readonly OpenedEntry[] {
+function readEntries(
+  list: Json | undefined,
+  signed: SignedCheckpoint,
+  findings: string[],
+): readonly EntryWithVerifiedBody[] {
   if (!Array.isArray(list)) findings.push('It has no list of entries.')
-  const opened: OpenedEntry[] = []
+  const opened: EntryWithVerifiedBody[] = []
   let before = -1
   for (const item of Array.isArray(list) ? (list as readonly Json[]) : []) {
-    const packed = item as unknown as PacketEntry
+    const packed = item as unknown as AuditPacketEntry
     const read = isJsonObject(item) && typeof packed.leaf === 'string' ? openedEntry(packed) : undefined
     if (read === undefined || read.entry.seq !== packed.index || packed.index <= before) {
       findings.push(`Entry ${JSON.stringify(isJsonObject(item) ? (item['index'] ?? null) : null)} cannot be read.`)
@@ -133,24 +137,24 @@ function readEntries(list: Json | undefined, signed: SignedCheckpoint, findings:
   return opened
 }
 
-function isIncluded({ index, leaf, path }: PacketEntry, { checkpoint }: SignedCheckpoint): boolean {
+function isIncluded({ index, leaf, path }: AuditPacketEntry, { checkpoint }: SignedCheckpoint): boolean {
   const hashes = hashesIn(path)
   if (hashes === undefined) return false
   const { size, root } = checkpoint
-  return verifyInclusion({ leaf: leafHash(toUtf8(leaf)), index, size, path: hashes, root })
+  return verifyInclusion({ leaf: computeLeafHash(toUtf8(leaf)), index, size, path: hashes, root })
 }
 
-function openedEntry({ leaf, opening, withheld }: PacketEntry): OpenedEntry | undefined {
+function openedEntry({ leaf, opening, withheld }: AuditPacketEntry): EntryWithVerifiedBody | undefined {
   const bytes = toUtf8(leaf)
   const decoded = decodeEntry(bytes)
   if (!decoded.ok) return undefined
-  const body = opening === undefined ? undefined : verifyOpening(toUtf8(canonicalJson({ ...opening })), bytes)
+  const body = opening === undefined ? undefined : verifyBodyOpening(toUtf8(canonicalJson({ ...opening })), bytes)
   return { entry: decoded.value, ...(body?.ok === true ? { body: body.value } : {}), ...(withheld && { withheld }) }
 }
 
-/** Content that is not there has to be erased, and the erasure to be an entry, or the author says that it is not shown. */
-function unexplained(opened: readonly OpenedEntry[]): readonly string[] {
-  const erased = new Set(opened.flatMap(({ entry }) => (entry.kind === BODY_ERASED ? [entry['entry']] : [])))
+/** Missing content must have been erased by a recorded entry, or the author says that it is not shown. */
+function unexplained(opened: readonly EntryWithVerifiedBody[]): readonly string[] {
+  const erased = new Set(opened.flatMap(({ entry }) => (entry.kind === BODY_ERASED_KIND ? [entry['entry']] : [])))
   return opened.flatMap(({ entry, body, withheld }) => {
     if (entry['body_hash'] === undefined || body !== undefined || withheld === 'not-shown') return []
     return withheld === 'erased' && erased.has(entry.seq)
@@ -181,7 +185,7 @@ function hashesIn(path: Json | undefined): Uint8Array[] | undefined {
   return hashes.every((hash) => hash !== undefined) ? hashes : undefined
 }
 
-/** A path as the packet has it. */
-export function packetPath(path: readonly Uint8Array[]): readonly string[] {
+/** A proof path as the packet encodes it. */
+export function encodePacketProofPath(path: readonly Uint8Array[]): readonly string[] {
   return path.map(toBase64)
 }

@@ -1,17 +1,17 @@
 /**
- * Body audit: stored bodies against the commitments in the entries. A body may be gone only if a later entry says that
- * it was erased, and an erasure is true only if the body is gone.
+ * Body audit: stored bodies against the commitments in the entries. A body may be missing only if a later entry says
+ * that it was erased, and an erasure is true only if the body is missing.
  */
-import { BODY_ERASED, commitmentHash, decodeBody, SALT_BYTES } from './group.ts'
-import type { SaltedBody } from './group.ts'
-import { isSequence } from './entry.ts'
+import { BODY_ERASED_KIND, computeCommitmentHash, decodeEntryBody, BODY_SALT_BYTES } from './entry-group.ts'
+import type { SaltedBody } from './entry-group.ts'
+import { isSequenceNumber } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
-import type { LedgerFindings } from './finding.ts'
+import type { LedgerFindings } from './ledger-finding.ts'
 
-export class BodyAudit {
+export class EntryBodyAudit {
   readonly #findings: LedgerFindings
   readonly #isGone: (seq: number) => boolean
-  /** Gone, and not yet accounted for. */
+  /** Bodies that are missing, and whose erasure was not read yet. */
   readonly #awaited = new Set<number>()
   readonly #erased = new Set<number>()
 
@@ -27,10 +27,10 @@ export class BodyAudit {
     if (committed !== undefined && stored === undefined) this.#awaited.add(seq)
     if (committed !== undefined && stored !== undefined && !isCommitted(stored, committed))
       this.#findings.add({ kind: 'body-differs', seq })
-    if (entry.kind === BODY_ERASED) this.#readErasure(entry['entry'], seq)
+    if (entry.kind === BODY_ERASED_KIND) this.#readErasure(entry['entry'], seq)
   }
 
-  /** How many were erased, as the entries say. */
+  /** How many were erased, according to the entries. */
   get erased(): number {
     return this.#erased.size
   }
@@ -40,8 +40,8 @@ export class BodyAudit {
   }
 
   #readErasure(target: unknown, seq: number): void {
-    const entry = isSequence(target) && target < seq ? target : undefined
-    // Asked now, not remembered: the body may have been there when its entry was read and erased meanwhile.
+    const entry = isSequenceNumber(target) && target < seq ? target : undefined
+    // Checked now rather than remembered: the body may have been there when its entry was read, and erased meanwhile.
     if (entry === undefined || this.#erased.has(entry) || !this.#isGone(entry))
       return this.#findings.add({ kind: 'erasure-unfounded', seq, entry })
     this.#erased.add(entry)
@@ -50,5 +50,9 @@ export class BodyAudit {
 }
 
 function isCommitted({ salt, body }: SaltedBody, committed: unknown): boolean {
-  return salt.length === SALT_BYTES && decodeBody(body) !== undefined && commitmentHash(salt, body) === committed
+  return (
+    salt.length === BODY_SALT_BYTES &&
+    decodeEntryBody(body) !== undefined &&
+    computeCommitmentHash(salt, body) === committed
+  )
 }

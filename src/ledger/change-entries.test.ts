@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
-import type { ChangeQuery } from './lookup-store.ts'
+import type { RecordedChangeQuery } from './lookup-store.ts'
 import type { Ledger } from './ledger.ts'
 
-const ALL: ChangeQuery = { since: '', before: { at: '9999', seq: 0 }, limit: 100 }
+const ALL: RecordedChangeQuery = { since: '', before: { at: '9999', seq: 0 }, limit: 100 }
 
 let fixture: LedgerFixture
 let ledger: Ledger
@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 afterEach(() => fixture.remove())
 
-function seqsOf(query: Partial<ChangeQuery> = {}): readonly number[] {
+function seqsOf(query: Partial<RecordedChangeQuery> = {}): readonly number[] {
   return ledger.changes({ ...ALL, ...query }).map(({ seq }) => seq)
 }
 

@@ -7,14 +7,14 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { TILE_WIDTH } from './tile.ts'
 
-export interface CheckpointRow {
+export interface StoredCheckpointRow {
   readonly size: number
   /** How many of the note's signatures are witnesses'. */
   readonly cosignatures: number
   readonly note: string
 }
 
-/** Writing is only right inside `Database.commit`. */
+/** Write only inside `Database.commit`. */
 export class CheckpointStore {
   readonly #put: StatementSync
   readonly #thin: StatementSync
@@ -23,6 +23,7 @@ export class CheckpointStore {
   readonly #latest: StatementSync
   readonly #at: StatementSync
   readonly #cosignedAfter: StatementSync
+  readonly #newestCosigned: StatementSync
   readonly #between: StatementSync
   readonly #witnesses: StatementSync
 
@@ -36,17 +37,20 @@ export class CheckpointStore {
     this.#cosignedAfter = sql.prepare(
       'SELECT * FROM ledger_checkpoint WHERE size > ? AND cosignatures > 0 ORDER BY size DESC LIMIT 1',
     )
+    this.#newestCosigned = sql.prepare(
+      'SELECT * FROM ledger_checkpoint WHERE size > ? AND cosignatures > 0 ORDER BY size DESC LIMIT 16',
+    )
     this.#between = sql.prepare('SELECT * FROM ledger_checkpoint WHERE size > ? AND size <= ? ORDER BY size')
     this.#witnesses = sql.prepare('SELECT vkey FROM ledger_witness ORDER BY vkey')
   }
 
-  put(row: CheckpointRow): void {
+  put(row: StoredCheckpointRow): void {
     this.#put.run(row.size, row.cosignatures, row.note)
     const blockStart = Math.floor(Math.max(0, row.size - 1) / TILE_WIDTH) * TILE_WIDTH
     this.#thin.run(blockStart, row.size, row.cosignatures)
   }
 
-  /** For a log that goes on under another name: these were signed under the old one. */
+  /** For a log that continues under another name: these were signed under the old one. */
   removeAll(): void {
     this.#removeAll.run()
   }
@@ -55,21 +59,26 @@ export class CheckpointStore {
     this.#addWitness.run(vkey)
   }
 
-  latest(): CheckpointRow | undefined {
-    return this.#latest.get() as CheckpointRow | undefined
+  latest(): StoredCheckpointRow | undefined {
+    return this.#latest.get() as StoredCheckpointRow | undefined
   }
 
-  at(size: number): CheckpointRow | undefined {
-    return this.#at.get(size) as CheckpointRow | undefined
+  at(size: number): StoredCheckpointRow | undefined {
+    return this.#at.get(size) as StoredCheckpointRow | undefined
   }
 
   /** The newest cosigned checkpoint that covers entry `seq`. */
-  cosignedCovering(seq: number): CheckpointRow | undefined {
-    return this.#cosignedAfter.get(seq) as CheckpointRow | undefined
+  cosignedCovering(seq: number): StoredCheckpointRow | undefined {
+    return this.#cosignedAfter.get(seq) as StoredCheckpointRow | undefined
   }
 
-  between(above: number, upTo: number): CheckpointRow[] {
-    return this.#between.all(above, upTo) as unknown as CheckpointRow[]
+  /** The newest cosigned ones that cover entry `seq`, newest first. */
+  newestCosigned(seq: number): StoredCheckpointRow[] {
+    return this.#newestCosigned.all(seq) as unknown as StoredCheckpointRow[]
+  }
+
+  between(above: number, upTo: number): StoredCheckpointRow[] {
+    return this.#between.all(above, upTo) as unknown as StoredCheckpointRow[]
   }
 
   witnesses(): string[] {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromHex } from '../core/bytes.ts'
 import { formatSignedCheckpoint, formatCheckpoint, openCheckpoint, parseCheckpoint } from './checkpoint.ts'
-import { signNote } from './note.ts'
+import { signNote } from './signed-note.ts'
 import { createNoteSigner } from './note-key.ts'
 
 const ROOT = fromHex('0ac5186a91863e8e1d90c808014aa89bf5da8e3ee1d9f07630f0378f68f1ab62')

@@ -8,8 +8,8 @@
 import { toBase64, fromBase64 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { formatNote, parseNote, verifyNote } from './note.ts'
-import type { SignedNote, NoteFault } from './note.ts'
+import { formatNote, parseNote, verifyNote } from './signed-note.ts'
+import type { SignedNote, NoteFault } from './signed-note.ts'
 import type { VerifierKey } from './note-key.ts'
 import { HASH_BYTES } from './tree.ts'
 
@@ -17,7 +17,7 @@ export interface Checkpoint {
   readonly origin: string
   readonly size: number
   readonly root: Uint8Array
-  /** Opaque lines that monitors cannot audit; we write none and carry those of others. */
+  /** Opaque lines that monitors cannot audit; we write none and preserve those of others. */
   readonly extensions: readonly string[]
 }
 
@@ -48,7 +48,7 @@ export function parseCheckpoint(text: string): Result<Checkpoint, CheckpointFaul
   return ok({ origin, size, root, extensions })
 }
 
-/** Believes a checkpoint only when `key` signed it and it speaks of the log that `key` is named after. */
+/** Accepts a checkpoint only when `key` signed it and it is about the log that `key` is named after. */
 export function openCheckpoint(
   input: string | Uint8Array,
   key: VerifierKey,
@@ -79,7 +79,7 @@ export function parseDecimal(text: string): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-export function checkpointFaultReason(fault: CheckpointFault): string {
+export function formatCheckpointFault(fault: CheckpointFault): string {
   switch (fault.kind) {
     case 'malformed-note':
     case 'malformed-checkpoint':

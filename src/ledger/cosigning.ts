@@ -1,27 +1,29 @@
 /**
- * Cosigning: one round of asking every witness about our newest checkpoint. When and how often is for the caller.
+ * Cosigning: asks every witness once to cosign our newest checkpoint. The caller decides when and how often.
  *
  * Reads and writes through the ledger and the clients it is given.
  */
 import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
-import type { SigningFault } from './fork.ts'
+import type { SigningFault } from './ledger-fork.ts'
 import type { Ledger } from './ledger.ts'
 import type { WitnessClient, WitnessFault } from './witness-client.ts'
 
-export interface CosignedRound {
+export interface CosigningResult {
   readonly signed: SignedCheckpoint
   /** Names of the witnesses that cosigned. */
   readonly cosigned: readonly string[]
   readonly faults: readonly WitnessFault[]
 }
 
-/** A witness that shows our own signature under a tree we do not extend makes the ledger refuse from then on. */
-export async function cosignNewest(
+/**
+ * A witness that shows our own signature under a tree that ours does not extend makes the ledger refuse from then on.
+ */
+export async function cosignNewestCheckpoint(
   ledger: Ledger,
   witnesses: readonly WitnessClient[],
-): Promise<Result<CosignedRound, SigningFault>> {
+): Promise<Result<CosigningResult, SigningFault>> {
   const signed = await ledger.checkpoint()
   if (!signed.ok) return signed
   const answers = await Promise.all(

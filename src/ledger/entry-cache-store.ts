@@ -1,18 +1,18 @@
 /**
- * Entry cache: tables that repeat what entries say, so that it can be listed, filtered and paged. They are written from
+ * Entry cache: tables that copy what entries say, so that it can be listed, filtered and paged. They are written from
  * the entries by one function per kind, the same one whether an entry is appended now or read again later.
  *
  *   append ──▶ apply ──▶ the node's tables ◀── compare, row by row ──▶ empty tables ◀── apply ◀── the whole log, again
  *                              ▲── rebuild: emptied, and made again ────────────────────────────────────┘
  *
- * Nothing is decided from them. What they lack, have too much or say otherwise is a finding.
+ * Nothing is decided from them. A missing, additional or different row is a finding.
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
 import type { ModuleMigrations } from '../core/database-store.ts'
 import type { Json } from '../core/json.ts'
 import type { LedgerEntry } from './entry.ts'
-import type { CacheFinding, CachedRow } from './finding.ts'
+import type { CacheFinding, DamagedRow } from './ledger-finding.ts'
 
 export interface CachedEntry {
   readonly entry: LedgerEntry
@@ -20,35 +20,35 @@ export interface CachedEntry {
   readonly leafHash: string
   /** `undefined` when it has none, or it was erased. */
   readonly body: Json | undefined
-  /** Of an erasure: the entry whose words are gone. */
+  /** For an erasure: the entry whose body was erased. */
   readonly erased: LedgerEntry | undefined
 }
 
 type Row = Readonly<Record<string, unknown>>
 
-export interface CacheTable {
+export interface EntryCacheTable {
   readonly name: string
   readonly key: readonly string[]
   /** What a person would call the row. */
-  readonly named: (row: Row) => CachedRow
+  readonly named: (row: Row) => DamagedRow
 }
 
 export interface EntryCache {
   readonly migrations: ModuleMigrations
-  readonly tables: readonly CacheTable[]
+  readonly tables: readonly EntryCacheTable[]
   readonly apply: Readonly<Record<string, (sql: DatabaseSync, cached: CachedEntry) => void>>
-  /** The rows that show the words of an entry. */
-  readonly showing: (entry: LedgerEntry) => readonly CachedRow[]
+  /** The rows that show the body of an entry. */
+  readonly showing: (entry: LedgerEntry) => readonly DamagedRow[]
 }
 
-/** Rows per call: a few milliseconds. */
+/** Rows per call, which take a few milliseconds. */
 const PIECE = 200
 
-/** The tables as they have to be, made from the log beside those that are. */
-export class CacheAudit {
+/** The tables as they should be, made from the log beside the existing ones. */
+export class EntryCacheAudit {
   readonly #cache: EntryCache
   readonly #found: DatabaseSync
-  // On the disk once it is large: a long log must not fill the memory.
+  // Moves to the disk when it grows: a long log must not fill the memory.
   readonly #expected = new DatabaseSync('')
   readonly #rest: Comparison[]
 
@@ -64,14 +64,14 @@ export class CacheAudit {
     return Object.hasOwn(this.#cache.apply, kind)
   }
 
-  /** Every entry of the log, in order. */
+  /** Must be called for every entry of the log, in order. */
   read(cached: CachedEntry): void {
     this.#cache.apply[cached.entry.kind]?.(this.#expected, cached)
   }
 
   /**
-   * Compares a few more rows; `false` when there are none left. Rows may change between two calls: the caller sees to
-   * it that every entry there is has been read, in the view of the tables in which the rows are.
+   * Compares some more rows; `false` when there are none left. Rows may change between two calls: the caller makes sure
+   * that every entry has been read, in the same view in which the rows are read.
    */
   compare(found: (finding: CacheFinding) => void): boolean {
     const [comparison] = this.#rest
@@ -92,28 +92,32 @@ export class CacheAudit {
   }
 }
 
-/** Empties the tables and makes them again. Inside a transaction. */
-export function rebuildCache(cache: EntryCache, sql: DatabaseSync, log: Iterable<CachedEntry>): void {
+/** Empties the tables and makes them again. Call inside a transaction. */
+export function rebuildEntryCache(cache: EntryCache, sql: DatabaseSync, log: Iterable<CachedEntry>): void {
   for (const { name } of cache.tables) sql.exec(`DELETE FROM ${name}`)
   for (const cached of log) cache.apply[cached.entry.kind]?.(sql, cached)
 }
 
 interface Comparison {
-  readonly table: CacheTable
+  readonly table: EntryCacheTable
   last: readonly string[] | undefined
 }
 
-function rowsAfter(sql: DatabaseSync, { name, key }: CacheTable, last: readonly string[] | undefined): readonly Row[] {
+function rowsAfter(
+  sql: DatabaseSync,
+  { name, key }: EntryCacheTable,
+  last: readonly string[] | undefined,
+): readonly Row[] {
   const keys = key.join(', ')
   const after = last === undefined ? '' : `WHERE (${keys}) > (${key.map(() => '?').join(', ')})`
   const statement = sql.prepare(`SELECT * FROM ${name} ${after} ORDER BY ${keys} LIMIT ${PIECE}`)
-  // A number that somebody put there may be larger than JavaScript's are.
+  // A number that somebody else stored may exceed JavaScript's safe integers.
   statement.setReadBigInts(true)
   return statement.all(...(last ?? []))
 }
 
 function compareRows(
-  table: CacheTable,
+  table: EntryCacheTable,
   { is, has }: { readonly is: readonly Row[]; readonly has: readonly Row[] },
   found: (finding: CacheFinding) => void,
 ): void {
@@ -134,11 +138,11 @@ function compareRows(
     found({ kind: 'copy-missing', ...table.named(row), seq: Number(row['log_index']) })
 }
 
-function keyOf({ key }: CacheTable, row: Row): readonly string[] {
+function keyOf({ key }: EntryCacheTable, row: Row): readonly string[] {
   return key.map((column) => String(row[column]))
 }
 
-function smallerEnd(table: CacheTable, is: readonly Row[], has: readonly Row[]): readonly string[] | undefined {
+function smallerEnd(table: EntryCacheTable, is: readonly Row[], has: readonly Row[]): readonly string[] | undefined {
   const ends = [is, has]
     .filter((rows) => rows.length === PIECE)
     .flatMap((rows) => rows.slice(-1))
@@ -146,7 +150,7 @@ function smallerEnd(table: CacheTable, is: readonly Row[], has: readonly Row[]):
   return ends.toSorted(compareKeys)[0]
 }
 
-/** As SQLite's BINARY collation orders: by UTF-8 bytes. */
+/** In the order of SQLite's BINARY collation: by UTF-8 bytes. */
 function compareKeys(left: readonly string[], right: readonly string[]): number {
   for (const [index, part] of left.entries()) {
     const order = Buffer.compare(Buffer.from(part), Buffer.from(right[index] ?? ''))
@@ -157,8 +161,8 @@ function compareKeys(left: readonly string[], right: readonly string[]): number 
 
 const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
 
-/** Prepared once per text: preparing costs more than most of these take to run. */
-export function prepareOnce(sql: DatabaseSync, text: string): StatementSync {
+/** Prepared once per text: preparing takes longer than running most of them. */
+export function prepareCachedStatement(sql: DatabaseSync, text: string): StatementSync {
   const known = statements.get(sql) ?? new Map<string, StatementSync>()
   statements.set(sql, known)
   const statement = known.get(text) ?? sql.prepare(text)

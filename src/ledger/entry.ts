@@ -3,12 +3,12 @@
  *
  *   {"at":"2026-01-01T00:00:00.000Z","kind":"call.enter","seq":57,"tool":"task_list","v":1}
  *
- * `v`, `seq` and `at` are the ledger's to give; everything else belongs to whoever reports the event. The sequence
- * orders events; the time is what the wall clock said and is advisory.
+ * The ledger sets `v`, `seq` and `at`; everything else comes from the module that reports the event. The sequence
+ * orders events; the time is that of the wall clock and only advisory.
  */
 import { Buffer } from 'node:buffer'
 import { fromUtf8 } from '../core/bytes.ts'
-import { canonicalJson, isCanonicalText, isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
+import { canonicalJson, isCanonicalJsonText, isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -16,14 +16,14 @@ import type { Result } from '../core/result.ts'
 /** A C2SP entry bundle prefixes each entry with a 16-bit length. */
 export const MAX_ENTRY_BYTES = 65_535
 
-/** What a room reports. A field that is `undefined` is left out. */
+/** What a module reports. A field that is `undefined` is left out. */
 export interface LedgerEvent {
   /** Dotted, lower case, such as `call.enter`. */
   readonly kind: string
   readonly [field: string]: Json | undefined
 }
 
-/** What the ledger keeps: the event and the three fields that only the ledger knows. */
+/** What the ledger stores: the event and the three fields that the ledger sets. */
 export interface LedgerEntry {
   readonly v: 1
   readonly seq: number
@@ -32,7 +32,7 @@ export interface LedgerEntry {
   readonly [field: string]: Json
 }
 
-/** What became of an event. */
+/** The result of appending an event. */
 export interface AppendReceipt {
   /** Its sequence number, which is its index in the tree. */
   readonly seq: number
@@ -55,7 +55,7 @@ export type EntryFault =
   | { readonly kind: 'bad-field'; readonly field: 'v' | 'seq' | 'kind' | 'at' }
 
 /** `bodyHash` is the commitment to a body that is stored beside the log. */
-export interface EntryPlacement {
+export interface EntryPosition {
   readonly seq: number
   readonly at: string
   readonly bodyHash: string | undefined
@@ -65,7 +65,7 @@ const KIND = /^[a-z][a-z0-9_-]*(?:\.[a-z][a-z0-9_-]*)*$/
 const TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?<day>0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
 const OWN_FIELDS = ['v', 'seq', 'at', 'body_hash'] as const
-/** There are few kinds, and each is met very often. */
+/** There are few kinds, and each occurs very often. */
 const KNOWN_KINDS = new Set<string>()
 const MAX_KNOWN_KINDS = 500
 
@@ -76,20 +76,20 @@ function isKind(kind: string): boolean {
   return true
 }
 
-/** Throws when the caller claims a field that is the ledger's, names a kind no one could look up, or says too much. */
-export function encodeEntry(event: LedgerEvent, { seq, at, bodyHash }: EntryPlacement): Uint8Array {
+/** Throws when the event has a field that the ledger sets, an invalid kind, or too much content. */
+export function encodeEntry(event: LedgerEvent, { seq, at, bodyHash }: EntryPosition): Uint8Array {
   if (!isKind(event.kind)) throw new TypeError(`event kind ${JSON.stringify(event.kind)} is not dotted lower case`)
   for (const field of OWN_FIELDS)
     if (event[field] !== undefined) throw new TypeError(`event field ${field} is the ledger's to give`)
-  // From the pool: a buffer of its own costs five times as much.
+  // From the buffer pool: a buffer of its own costs five times as much.
   const bytes = Buffer.from(canonicalJson({ ...event, v: 1, seq, at, body_hash: bodyHash }), 'utf8')
   if (bytes.length > MAX_ENTRY_BYTES)
     throw new RangeError(`${event.kind} event of ${bytes.length} bytes, ${MAX_ENTRY_BYTES} allowed`)
   return bytes
 }
 
-/** The event as it will be read from the log, for whoever has to know before it is there. */
-export function toAppliedEntry(event: LedgerEvent, { seq, at, bodyHash }: EntryPlacement): LedgerEntry {
+/** The event as it will be read from the log, for code that needs it before it is written. */
+export function toLedgerEntry(event: LedgerEvent, { seq, at, bodyHash }: EntryPosition): LedgerEntry {
   const said = Object.entries(event).filter((field): field is [string, Json] => field[1] !== undefined)
   return { ...Object.fromEntries(said), kind: event.kind, v: 1, seq, at, ...(bodyHash && { body_hash: bodyHash }) }
 }
@@ -100,23 +100,23 @@ export function decodeEntry(bytes: Uint8Array): Result<LedgerEntry, EntryFault> 
   if (text === undefined) return fail({ kind: 'not-utf8' })
   const value = parseJsonOrUndefined(text)
   if (!isJsonObject(value)) return fail({ kind: 'not-json' })
-  if (!isCanonicalText(text, value)) return fail({ kind: 'not-canonical' })
+  if (!isCanonicalJsonText(text, value)) return fail({ kind: 'not-canonical' })
   if (value['v'] !== 1) return fail({ kind: 'bad-field', field: 'v' })
-  if (!isSequence(value['seq'])) return fail({ kind: 'bad-field', field: 'seq' })
+  if (!isSequenceNumber(value['seq'])) return fail({ kind: 'bad-field', field: 'seq' })
   if (typeof value['kind'] !== 'string' || !isKind(value['kind'])) return fail({ kind: 'bad-field', field: 'kind' })
   if (!isTime(value['at'])) return fail({ kind: 'bad-field', field: 'at' })
   return ok(value as LedgerEntry)
 }
 
-/** Those that can be read; the others are left to `verify`. */
-export function readableEntries(rows: readonly { readonly bytes: Uint8Array }[]): readonly StoredEntry[] {
+/** The readable entries; the others are left to `verify`. */
+export function listReadableEntries(rows: readonly { readonly bytes: Uint8Array }[]): readonly StoredEntry[] {
   return rows.flatMap(({ bytes }) => {
     const decoded = decodeEntry(bytes)
     return decoded.ok ? [{ entry: decoded.value, bytes }] : []
   })
 }
 
-export function isSequence(value: unknown): value is number {
+export function isSequenceNumber(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
@@ -124,18 +124,18 @@ let lastTime: string | undefined
 
 function isTime(value: Json | undefined): boolean {
   if (typeof value !== 'string') return false
-  // Neighbours often have the same.
+  // Consecutive entries often have the same time.
   if (value === lastTime) return true
   const day = TIME.exec(value)?.groups?.['day']
   if (day === undefined) return false
-  // Only the calendar knows whether a month has more than 28 days; asking it costs more than all the rest.
+  // Days up to 28 exist in every month; only later ones need the calendar, which costs more than all the rest.
   const isOne = Number(day) <= 28 || new Date(Date.parse(value)).getUTCDate() === Number(day)
   if (isOne) lastTime = value
   return isOne
 }
 
-// Entry field: what an entry says under a name, if it is of the kind that is asked for. A log that somebody wrote into
-// may have anything there.
+// Entry field: reads a field of an entry, if it has the expected type. A log that was tampered with may have anything
+// there.
 
 export function readEntryText(entry: LedgerEntry, field: string): string | undefined {
   const value: Json | undefined = entry[field]
@@ -147,7 +147,7 @@ export function readEntryNumber(entry: LedgerEntry, field: string): number | und
   return typeof value === 'number' ? value : undefined
 }
 
-/** Empty where there is no list; what is no text in it is left out. */
+/** Empty where there is no list; items that are not texts are left out. */
 export function readEntryTexts(entry: LedgerEntry, field: string): readonly string[] {
   const value: Json | undefined = entry[field]
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
@@ -160,7 +160,7 @@ export function readEntryTimeField(entry: LedgerEntry, field: string): number | 
   return Number.isNaN(timeMs) ? undefined : timeMs
 }
 
-/** When the entry was written, by the wall clock of then. */
+/** When the entry was written, by the wall clock of that time. */
 export function readEntryTime({ at }: LedgerEntry): number {
   return Date.parse(at)
 }

@@ -10,100 +10,124 @@
  */
 import { readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { equalBytes } from '../core/bytes.ts'
-import { makeFolder } from '../core/folder-store.ts'
+import { areBytesEqual } from '../core/bytes.ts'
+import { createPrivateFolder } from '../core/folder-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { readIfThere, syncDirectory, writeAtomically, writeFileWithoutDirectorySync } from './atomic-file-store.ts'
-import { encodeBodyRecords } from './group.ts'
-import type { SaltedBody } from './group.ts'
-import { checkpointFaultReason, formatSignedCheckpoint, openCheckpoint } from './checkpoint.ts'
+import {
+  readFileIfPresent,
+  syncDirectory,
+  writeFileAtomically,
+  writeFileWithoutDirectorySync,
+} from './atomic-file-store.ts'
+import { encodeBodyRecords } from './entry-group.ts'
+import type { SaltedBody } from './entry-group.ts'
+import { formatCheckpointFault, formatSignedCheckpoint, openCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
-import { findFork } from './fork.ts'
+import { findLedgerFork } from './ledger-fork.ts'
 import type { VerifierKey } from './note-key.ts'
 import { LogStore } from './log-store.ts'
-import { bodiesPath, decodeBundle, encodeBundle, countLevelHashes, TILE_WIDTH, tilePath, listTiles } from './tile.ts'
-import type { TileName } from './tile.ts'
+import {
+  formatBodiesPath,
+  decodeEntryBundle,
+  encodeEntryBundle,
+  countLevelHashes,
+  TILE_WIDTH,
+  formatTilePath,
+  listTiles,
+} from './tile.ts'
+import type { TileCoordinates } from './tile.ts'
 import { HASH_BYTES } from './tree.ts'
-import { verifyStored } from './verify.ts'
-import type { VerifyOptions, VerifyReport } from './verify.ts'
+import { verifyStoredLog } from './log-verification.ts'
+import type { LogVerificationOptions, LogVerificationReport } from './log-verification.ts'
 
-export interface ExportSource {
-  /** Of the log itself. */
+export interface LedgerExportSource {
+  /** The directory of the log itself. */
   readonly directory: string
   readonly key: VerifierKey
   readonly signed: SignedCheckpoint
   readonly rootAt: (size: number) => Uint8Array
-  /** Of the log's entries, by number; `undefined` leaves bodies out of the copy. */
+  /** Reads the body of an entry by number; `undefined` leaves bodies out of the copy. */
   readonly bodies?: ((seq: number) => SaltedBody | undefined) | undefined
 }
 
-export type ExportFault =
-  /** The directory holds something that this ledger does not extend; it is left as it is. */
+export type LedgerExportFault =
+  /** The directory contains something that this ledger does not extend; it is left unchanged. */
   | { readonly kind: 'export-diverged'; readonly directory: string; readonly reason: string }
   | { readonly kind: 'export-unwritable'; readonly directory: string; readonly reason: string }
 
-export interface ExportResult {
+export interface LedgerExportResult {
   readonly size: number
   /** Files written this time. */
   readonly files: number
 }
 
-export async function writeExport(source: ExportSource, directory: string): Promise<Result<ExportResult, ExportFault>> {
+export async function writeLedgerExport(
+  source: LedgerExportSource,
+  directory: string,
+): Promise<Result<LedgerExportResult, LedgerExportFault>> {
   try {
     return await write(source, directory)
   } catch (error) {
-    // Only what a file system says; anything else is a mistake of ours.
+    // Only file system errors are expected; anything else is a bug.
     if (!(error instanceof Error) || !('syscall' in error)) throw error
     return fail({ kind: 'export-unwritable', directory, reason: error.message })
   }
 }
 
-async function write(source: ExportSource, directory: string): Promise<Result<ExportResult, ExportFault>> {
-  makeFolder(directory)
+async function write(
+  source: LedgerExportSource,
+  directory: string,
+): Promise<Result<LedgerExportResult, LedgerExportFault>> {
+  createPrivateFolder(directory)
   const earlier = await earlierSize(source, directory)
   if (!earlier.ok) return earlier
   const { size } = source.signed.checkpoint
   const wanted = pathsOf(size, earlier.value)
   const files = new Map<string, Uint8Array>()
-  for (const name of wanted) files.set(tilePath(name), await contentOf(source.directory, name))
+  for (const name of wanted) files.set(formatTilePath(name), await contentOf(source.directory, name))
   for (const [path, content] of bodyFiles(source)) {
-    const before = await readIfThere(join(directory, path))
-    if (before === undefined || !equalBytes(before, content)) files.set(path, content)
+    const before = await readFileIfPresent(join(directory, path))
+    if (before === undefined || !areBytesEqual(before, content)) files.set(path, content)
   }
   const directories = new Set<string>()
   for (const [name, content] of files) {
     const path = join(directory, name)
-    if (!directories.has(dirname(path))) makeFolder(dirname(path))
+    if (!directories.has(dirname(path))) createPrivateFolder(dirname(path))
     directories.add(dirname(path))
     await writeFileWithoutDirectorySync(path, content)
   }
   for (const written of directories) await syncDirectory(written)
-  await writeAtomically(join(directory, 'checkpoint'), formatSignedCheckpoint(source.signed))
+  await writeFileAtomically(join(directory, 'checkpoint'), formatSignedCheckpoint(source.signed))
   for (const name of wanted)
-    if (name.width === TILE_WIDTH) await rm(join(directory, `${tilePath(name)}.p`), { recursive: true, force: true })
+    if (name.width === TILE_WIDTH)
+      await rm(join(directory, `${formatTilePath(name)}.p`), { recursive: true, force: true })
   return ok({ size, files: files.size + 1 })
 }
 
-/** Checks an exported copy against the key of its log, with no database. */
-export function verifyExport(directory: string, key: VerifierKey, options?: VerifyOptions): Promise<VerifyReport> {
+/** Verifies an exported copy with the key of its log, without a database. */
+export function verifyLedgerExport(
+  directory: string,
+  key: VerifierKey,
+  options?: LogVerificationOptions,
+): Promise<LogVerificationReport> {
   const log = new LogStore({ directory, key: undefined, readOnly: true })
-  return verifyStored({ log, key }, options).finally(() => log.close())
+  return verifyStoredLog({ log, key }, options).finally(() => log.close())
 }
 
-/** The size that the directory's checkpoint speaks of, once it is known to be a part of this ledger. */
-async function earlierSize(source: ExportSource, directory: string): Promise<Result<number, ExportFault>> {
-  const text = await readIfThere(join(directory, 'checkpoint'))
+/** The size of the directory's checkpoint, once it is verified to be a part of this ledger. */
+async function earlierSize(source: LedgerExportSource, directory: string): Promise<Result<number, LedgerExportFault>> {
+  const text = await readFileIfPresent(join(directory, 'checkpoint'))
   if (text === undefined) return ok(0)
   const opened = openCheckpoint(text, source.key)
   if (!opened.ok)
     return fail({
       kind: 'export-diverged',
       directory,
-      reason: `of its checkpoint, ${checkpointFaultReason(opened.fault)}`,
+      reason: `of its checkpoint, ${formatCheckpointFault(opened.fault)}`,
     })
   const tree = { size: source.signed.checkpoint.size, rootAt: source.rootAt }
-  const fork = findFork(tree, opened.value.checkpoint, 'file')
+  const fork = findLedgerFork(tree, opened.value.checkpoint, 'file')
   if (fork === undefined) return ok(opened.value.checkpoint.size)
   const { size } = opened.value.checkpoint
   return fail({
@@ -114,25 +138,25 @@ async function earlierSize(source: ExportSource, directory: string): Promise<Res
 }
 
 /** Tiles and bundles of a tree, without those that were already full at `earlier`. */
-function pathsOf(size: number, earlier: number): TileName[] {
+function pathsOf(size: number, earlier: number): TileCoordinates[] {
   const done = (level: number) => Math.floor(countLevelHashes(level, earlier) / TILE_WIDTH)
   const tiles = [...listTiles(size, done)]
   return [...tiles.filter(({ level }) => level === 0).map((tile) => ({ ...tile, level: 'entries' as const })), ...tiles]
 }
 
-/** A partial tile whose full one came meanwhile is the beginning of that. */
-async function contentOf(directory: string, name: TileName): Promise<Uint8Array> {
-  const known = await readIfThere(join(directory, tilePath(name)))
+/** A partial tile whose full tile exists meanwhile is the beginning of that. */
+async function contentOf(directory: string, name: TileCoordinates): Promise<Uint8Array> {
+  const known = await readFileIfPresent(join(directory, formatTilePath(name)))
   if (known !== undefined) return known
-  const full = await readFile(join(directory, tilePath({ ...name, width: TILE_WIDTH })))
+  const full = await readFile(join(directory, formatTilePath({ ...name, width: TILE_WIDTH })))
   if (name.level !== 'entries') return full.subarray(0, name.width * HASH_BYTES)
-  const entries = decodeBundle(full, TILE_WIDTH)
+  const entries = decodeEntryBundle(full, TILE_WIDTH)
   if (!entries.ok) throw new Error(`entry bundle ${name.index} cannot be read`)
-  return encodeBundle(entries.value.slice(0, name.width))
+  return encodeEntryBundle(entries.value.slice(0, name.width))
 }
 
-/** All of them each time: what was erased since must leave the copy, too. */
-function* bodyFiles({ bodies, signed }: ExportSource): Generator<readonly [string, Uint8Array]> {
+/** All of them each time, because bodies that were erased since must be removed from the copy as well. */
+function* bodyFiles({ bodies, signed }: LedgerExportSource): Generator<readonly [string, Uint8Array]> {
   if (bodies === undefined) return
   const { size } = signed.checkpoint
   for (let first = 0; first < size; first += TILE_WIDTH) {
@@ -140,6 +164,6 @@ function* bodyFiles({ bodies, signed }: ExportSource): Generator<readonly [strin
       const body = bodies(first + index)
       return body === undefined ? [] : [{ index, ...body }]
     }).flat()
-    if (records.length > 0) yield [bodiesPath(first / TILE_WIDTH), encodeBodyRecords(records)]
+    if (records.length > 0) yield [formatBodiesPath(first / TILE_WIDTH), encodeBodyRecords(records)]
   }
 }

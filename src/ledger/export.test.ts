@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
 import { formatSignedCheckpoint } from './checkpoint.ts'
-import { verifyExport } from './export-store.ts'
-import type { ExportResult } from './export-store.ts'
+import { verifyLedgerExport } from './export-store.ts'
+import type { LedgerExportResult } from './export-store.ts'
 
 let fixture: LedgerFixture
 let directory: string
@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => fixture.remove())
 
-async function exported(): Promise<ExportResult> {
+async function exported(): Promise<LedgerExportResult> {
   const result = await fixture.ledger.exportTo(directory)
   if (!result.ok) throw new Error(result.fault.kind)
   return result.value
@@ -30,7 +30,7 @@ function filesIn(root: string): string[] {
     .sort()
 }
 
-const verified = () => verifyExport(directory, fixture.ledger.verifierKey)
+const verified = () => verifyLedgerExport(directory, fixture.ledger.verifierKey)
 
 describe('export', () => {
   it('lays out the files of the specification', async () => {
@@ -92,7 +92,7 @@ describe('export', () => {
     await fixture.fill(3)
     await exported()
     const stranger = await LedgerFixture.open()
-    const report = await verifyExport(directory, stranger.ledger.verifierKey)
+    const report = await verifyLedgerExport(directory, stranger.ledger.verifierKey)
     stranger.remove()
     expect(report.findings).toMatchObject([{ kind: 'checkpoint-untrusted', where: 'export' }])
   })
@@ -119,7 +119,7 @@ describe('an exported copy', () => {
     cpSync(from, copy, { recursive: true, force: true })
     const files = filesIn(from)
     change(join(copy, files[pick % files.length] ?? ''))
-    return (await verifyExport(copy, sound.ledger.verifierKey)).findings
+    return (await verifyLedgerExport(copy, sound.ledger.verifierKey)).findings
   }
 
   it('with any one byte changed does not verify', async () => {

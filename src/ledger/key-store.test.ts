@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { keyFaultSentence, loadKey, loadOrCreateKey } from './key-store.ts'
+import { formatKeyFault, loadExistingNodeKey, loadOrCreateNodeKey } from './key-store.ts'
 
 let directory: string
 let path: string
@@ -17,31 +17,31 @@ afterEach(() => rmSync(directory, { recursive: true }))
 
 describe('key store', () => {
   it('makes a key that only its owner may read, and finds it again', async () => {
-    const made = await loadOrCreateKey(path)
+    const made = await loadOrCreateNodeKey(path)
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(readdirSync(directory)).toEqual(['node.key'])
-    const again = await loadOrCreateKey(path)
+    const again = await loadOrCreateNodeKey(path)
     expect(again.ok && again.value.id).toBe(made.ok && made.value.id)
     expect(made.ok && made.value.id).toMatch(/^ed25519:[A-Za-z0-9_-]{43}$/)
   })
 
   it('is one key, though two processes start at once', async () => {
-    const keys = await Promise.all(Array.from({ length: 5 }, () => loadOrCreateKey(path)))
+    const keys = await Promise.all(Array.from({ length: 5 }, () => loadOrCreateNodeKey(path)))
     expect(new Set(keys.map((key) => key.ok && key.value.id)).size).toBe(1)
     expect(readdirSync(directory)).toEqual(['node.key'])
   })
 
   it('does not make one when asked only to load', async () => {
-    expect(await loadKey(path)).toEqual({ ok: false, fault: { kind: 'key-missing', path } })
+    expect(await loadExistingNodeKey(path)).toEqual({ ok: false, fault: { kind: 'key-missing', path } })
     expect(readdirSync(directory)).toEqual([])
   })
 
   it('refuses a key that others may read, and says what to type', async () => {
-    await loadOrCreateKey(path)
+    await loadOrCreateNodeKey(path)
     chmodSync(path, 0o640)
-    const refused = await loadOrCreateKey(path)
+    const refused = await loadOrCreateNodeKey(path)
     expect(refused).toEqual({ ok: false, fault: { kind: 'key-readable-by-others', path, mode: 0o640 } })
-    expect(!refused.ok && keyFaultSentence(refused.fault)).toContain(`Run: chmod 600 ${path}`)
+    expect(!refused.ok && formatKeyFault(refused.fault)).toContain(`Run: chmod 600 ${path}`)
   })
 
   it.each([
@@ -54,14 +54,14 @@ describe('key store', () => {
     ],
   ])('refuses a file that holds %s, and leaves it alone', async (_, content) => {
     writeFileSync(path, content, { mode: 0o600 })
-    const refused = await loadOrCreateKey(path)
+    const refused = await loadOrCreateNodeKey(path)
     expect(refused).toMatchObject({ ok: false, fault: { kind: 'key-invalid' } })
-    expect(!refused.ok && keyFaultSentence(refused.fault)).not.toContain('MC4CAQAw')
+    expect(!refused.ok && formatKeyFault(refused.fault)).not.toContain('MC4CAQAw')
     expect(readFileSync(path, 'utf8')).toBe(content)
   })
 
   it('says that it cannot make one where there is no directory', async () => {
-    const refused = await loadOrCreateKey(join(directory, 'nowhere', 'node.key'))
+    const refused = await loadOrCreateNodeKey(join(directory, 'nowhere', 'node.key'))
     expect(refused).toMatchObject({ ok: false, fault: { kind: 'key-unreachable' } })
   })
 })

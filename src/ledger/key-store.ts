@@ -1,6 +1,6 @@
 /**
  * Key store: the node's Ed25519 key, a PKCS #8 PEM file that only its owner may read. It is made at the first start and
- * never replaced: everything the node ever signed, and its name among other nodes, hangs on it.
+ * never replaced: everything that the node ever signed, and its id among other nodes, depends on it.
  *
  *   ed25519:R0Vu…   node id: base64url of the 32-byte public key
  */
@@ -11,7 +11,7 @@ import { dirname } from 'node:path'
 import { toBase64url, toUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
+import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
 import { syncDirectory } from './atomic-file-store.ts'
 import { exportPublicKey } from './note-key.ts'
 
@@ -22,33 +22,33 @@ export interface NodeKey {
   readonly id: string
 }
 
-export type KeyFault =
+export type NodeKeyFault =
   | { readonly kind: 'key-missing'; readonly path: string }
   | { readonly kind: 'key-readable-by-others'; readonly path: string; readonly mode: number }
   | { readonly kind: 'key-invalid'; readonly path: string; readonly reason: string }
   | { readonly kind: 'key-unreachable'; readonly path: string; readonly reason: string }
 
-export async function loadOrCreateKey(path: string): Promise<Result<NodeKey, KeyFault>> {
-  const loaded = await loadKey(path)
+export async function loadOrCreateNodeKey(path: string): Promise<Result<NodeKey, NodeKeyFault>> {
+  const loaded = await loadExistingNodeKey(path)
   if (loaded.ok || loaded.fault.kind !== 'key-missing') return loaded
   try {
     await createKey(path)
   } catch (error) {
-    // Another process made it at the same moment: its key is the node's.
-    if (systemErrorCode(error) !== 'EEXIST')
-      return fail({ kind: 'key-unreachable', path, reason: thrownMessage(error) })
+    // Another process created it at the same moment: that key is used.
+    if (readSystemErrorCode(error) !== 'EEXIST')
+      return fail({ kind: 'key-unreachable', path, reason: readErrorMessage(error) })
   }
-  return loadKey(path)
+  return loadExistingNodeKey(path)
 }
 
-export async function loadKey(path: string): Promise<Result<NodeKey, KeyFault>> {
+export async function loadExistingNodeKey(path: string): Promise<Result<NodeKey, NodeKeyFault>> {
   try {
     const { mode } = await stat(path)
     if ((mode & 0o077) !== 0) return fail({ kind: 'key-readable-by-others', path, mode: mode & 0o777 })
     return decodeKey(path, await readFile(path, 'utf8'))
   } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return fail({ kind: 'key-missing', path })
-    return fail({ kind: 'key-unreachable', path, reason: thrownMessage(error) })
+    if (readSystemErrorCode(error) === 'ENOENT') return fail({ kind: 'key-missing', path })
+    return fail({ kind: 'key-unreachable', path, reason: readErrorMessage(error) })
   }
 }
 
@@ -56,14 +56,14 @@ export function formatNodeId(publicKey: Uint8Array): string {
   return `ed25519:${toBase64url(publicKey)}`
 }
 
-/** 32 bytes for another purpose than signing, which tell nothing about the key (RFC 5869). */
-export function deriveSecret({ privateKey }: Pick<NodeKey, 'privateKey'>, purpose: string): Uint8Array {
+/** 32 bytes for another purpose than signing, which reveal nothing about the key (RFC 5869). */
+export function deriveNodeSecret({ privateKey }: Pick<NodeKey, 'privateKey'>, purpose: string): Uint8Array {
   const { d = '' } = privateKey.export({ format: 'jwk' })
   return new Uint8Array(hkdfSync('sha256', Buffer.from(d, 'base64url'), new Uint8Array(0), toUtf8(purpose), 32))
 }
 
 /** What is wrong and what to do, for a person. */
-export function keyFaultSentence(fault: KeyFault): string {
+export function formatKeyFault(fault: NodeKeyFault): string {
   switch (fault.kind) {
     case 'key-missing':
       return `There is no key at ${fault.path}.`
@@ -76,7 +76,7 @@ export function keyFaultSentence(fault: KeyFault): string {
   }
 }
 
-function decodeKey(path: string, pem: string): Result<NodeKey, KeyFault> {
+function decodeKey(path: string, pem: string): Result<NodeKey, NodeKeyFault> {
   try {
     const privateKey = createPrivateKey(pem)
     if (privateKey.asymmetricKeyType !== 'ed25519')
@@ -89,7 +89,7 @@ function decodeKey(path: string, pem: string): Result<NodeKey, KeyFault> {
   }
 }
 
-/** Never over an existing file: `link` refuses where `rename` would replace. */
+/** Never replaces an existing file: `link` refuses where `rename` would replace. */
 async function createKey(path: string): Promise<void> {
   const { privateKey } = generateKeyPairSync('ed25519')
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`

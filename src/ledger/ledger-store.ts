@@ -1,6 +1,6 @@
 /**
- * Ledger store: what the ledger keeps in the node's database, beside the log: how far the tables have followed the log,
- * and the checkpoints that were signed, with the keys of the witnesses that cosigned them.
+ * Ledger store: what the ledger stores in the node's database, beside the log: how far the tables have followed the
+ * log, and the checkpoints that were signed, with the keys of the witnesses that cosigned them.
  */
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -19,18 +19,18 @@ export const ledgerMigrations: ModuleMigrations = {
   ],
 }
 
-/** Entries up to the last group that changed rows: tables that know of fewer missed some. */
-export function readTablesSize(sql: DatabaseSync): number {
+/** Entries up to the last group that changed rows: tables with a smaller number missed some. */
+export function readCommittedTablesSize(sql: DatabaseSync): number {
   return Number(sql.prepare('SELECT size FROM ledger_applied WHERE one = 1').get()?.['size'] ?? 0)
 }
 
-/** Inside the transaction of the group. */
-export function setTablesSize(sql: DatabaseSync, size: number): void {
+/** Call inside the transaction of the group. */
+export function writeCommittedTablesSize(sql: DatabaseSync, size: number): void {
   sql.prepare('UPDATE ledger_applied SET size = ? WHERE one = 1').run(size)
 }
 
-/** Why a database of before cannot be used; `undefined` for any other. */
-export function oldLedgerSentence(path: string): string | undefined {
+/** Why a database of an older format cannot be used; `undefined` for any other. */
+export function explainOutdatedLedger(path: string): string | undefined {
   if (!existsSync(path)) return undefined
   const sql = new DatabaseSync(path, { readOnly: true })
   try {
@@ -43,8 +43,8 @@ export function oldLedgerSentence(path: string): string | undefined {
   }
 }
 
-/** Tables that do not belong to the ledger and have a text in which the finder finds something. */
-export function findTablesWith(sql: DatabaseSync, isFound: (json: Uint8Array) => boolean): readonly string[] {
+/** Tables outside the ledger with a text for which `isFound` returns true. */
+export function findTablesWithText(sql: DatabaseSync, isFound: (json: Uint8Array) => boolean): readonly string[] {
   const names = sql.prepare(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'ledger@_%' ESCAPE '@' AND name NOT LIKE 'sqlite@_%' ESCAPE '@'",
   )
@@ -62,8 +62,8 @@ export function findTablesWith(sql: DatabaseSync, isFound: (json: Uint8Array) =>
 }
 
 /**
- * Empties the write-ahead log into the file, so that it no longer holds what was erased. Outside a transaction. Where
- * another process is reading, it is left to SQLite's next checkpoint: waiting would stop the whole node.
+ * Empties the write-ahead log into the file, so that it no longer contains what was erased. Call outside a transaction.
+ * While another process is reading, this is left to SQLite's next checkpoint: waiting would block the whole node.
  */
 export function flushWriteAheadLog(sql: DatabaseSync): void {
   const waitMs = Number(sql.prepare('PRAGMA busy_timeout').get()?.['timeout'] ?? 0)

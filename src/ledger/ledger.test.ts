@@ -5,7 +5,7 @@ import { decodeEntry } from './entry.ts'
 import type { Ledger } from './ledger.ts'
 import { createLogOnlyPolicy } from './tlog-policy.ts'
 import { verifyTlogProof } from './tlog-proof.ts'
-import { EMPTY_ROOT, leafHash, verifyConsistency, verifyInclusion } from './tree.ts'
+import { EMPTY_TREE_ROOT, computeLeafHash, verifyConsistency, verifyInclusion } from './tree.ts'
 
 let fixture: LedgerFixture
 let ledger: Ledger
@@ -20,7 +20,7 @@ afterEach(() => fixture.remove())
 describe('appending', () => {
   it('begins with the root of the empty tree', () => {
     expect(ledger.size()).toBe(0)
-    expect(ledger.root()).toEqual(EMPTY_ROOT)
+    expect(ledger.root()).toEqual(EMPTY_TREE_ROOT)
   })
 
   it('numbers events in the order they were given', async () => {
@@ -35,7 +35,7 @@ describe('appending', () => {
     expect(Buffer.from(stored?.bytes ?? []).toString()).toBe(
       '{"at":"2026-01-01T00:00:00.000Z","kind":"test.bytes","seq":0,"text":"é","v":1}',
     )
-    expect(leafHash(stored?.bytes ?? new Uint8Array(0))).toEqual(appended.leafHash)
+    expect(computeLeafHash(stored?.bytes ?? new Uint8Array(0))).toEqual(appended.leafHash)
   })
 
   it('forgets the events of a work that is undone and goes on with the others', async () => {
@@ -213,7 +213,7 @@ describe('checkpoints and proofs', () => {
       for (let seq = 0; seq < size; seq += 37) {
         const proof = ledger.inclusion(seq, size)
         expect(proof.ok && verifyInclusion(proof.value)).toBe(true)
-        expect(proof.ok && proof.value.leaf).toEqual(leafHash(ledger.entry(seq)?.bytes ?? new Uint8Array(0)))
+        expect(proof.ok && proof.value.leaf).toEqual(computeLeafHash(ledger.entry(seq)?.bytes ?? new Uint8Array(0)))
       }
     for (const [from, to] of [
       [0, 600],

@@ -2,41 +2,55 @@
  * Log: the entries and bodies as they are stored, from the first to the one that was appended last.
  *
  *   0 ───────────────────────────── base ──────────────── size ─────── pending
- *   full entry bundles, bodies/…    in memory, from the tail           appended by works that are under way
+ *   full entry bundles, bodies/…    in memory, from the tail           appended by running works
  *
- * A bundle is written when its last entry was committed; the tail keeps the same entries until the bundle is durable
- * and a signed checkpoint covers it (`release`).
+ * Bundles are written before the next checkpoint, many at once: a file that is made between two groups makes every
+ * sync of the tail wait for it. The tail keeps the same entries until the bundle is durable and a signed checkpoint
+ * covers it (`release`).
  */
+import type { KeyObject } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { equalBytes } from '../core/bytes.ts'
+import { areBytesEqual } from '../core/bytes.ts'
 import type { JournalSync } from '../core/database-store.ts'
-import { readBodyAt } from './group.ts'
-import type { BodyRecord, SaltedBody, AppendedEntry } from './group.ts'
+import { sliceSaltedBody } from './entry-group.ts'
+import type { BodyRecord, SaltedBody, AppendedEntry } from './entry-group.ts'
 import { LruCache } from './lru-cache.ts'
-import { dropUncommittedGroups } from './tail-cut.ts'
-import type { FollowedTables } from './tail-cut.ts'
-import { readTail, countTableEntries, TailStore } from './tail-store.ts'
-import type { ReadTail, TailPlace } from './tail-store.ts'
-import { decodeBundle, encodeBundle, TILE_WIDTH, tilePath } from './tile.ts'
+import { dropUncommittedGroups } from './uncommitted-tail.ts'
+import type { CommittedTablesState } from './uncommitted-tail.ts'
+import { readTail, countCommittedTableEntries } from './tail-reader-store.ts'
+import type { TailContents } from './tail-reader-store.ts'
+import { TailStore } from './tail-store.ts'
+import type { TailBodyPosition } from './tail-store.ts'
+import { decodeEntryBundle, encodeEntryBundle, TILE_WIDTH, formatTilePath } from './tile.ts'
+import type { TileCoordinates } from './tile.ts'
 import { TileStore } from './tile-store.ts'
 import type { StoredBodies } from './tile-store.ts'
 
-export interface LogOptions {
+export interface LogStoreOptions {
   readonly directory: string
-  /** Of the tail; without it the log can be read, and its tail is not authenticated. */
-  readonly key: Uint8Array | undefined
+  /** The key of the tail; without it the log can be read, but its tail is not authenticated. */
+  readonly key: KeyObject | undefined
   readonly readOnly?: boolean
-  /** How far the tables have committed: a later group that changed rows as well was told to nobody. */
-  readonly tables?: FollowedTables | undefined
+  /** How far the tables have committed: a later group that changed rows was not confirmed to any caller. */
+  readonly tables?: CommittedTablesState | undefined
   readonly segmentEntries?: number | undefined
 }
 
-export interface LeafRow {
+export interface LedgerLeafRow {
   readonly seq: number
   readonly bytes: Uint8Array
 }
 
+interface EncodedBundle {
+  readonly name: TileCoordinates
+  readonly entries: readonly Uint8Array[]
+  readonly content: Uint8Array
+  readonly bodies: readonly (SaltedBody & { readonly index: number })[]
+}
+
+/** A few milliseconds' work before others have their turn. */
+const BUNDLES_AT_ONCE = 16
 /** A bundle has some 60 kB. */
 const BUNDLES_KEPT = 64
 const BODIES_KEPT = 16
@@ -45,36 +59,39 @@ export class LogStore {
   readonly tiles: TileStore
   readonly #tail: TailStore | undefined
   /** The tail as it was when the log was opened. */
-  readonly read: ReadTail
-  /** Why what follows the tiles cannot be believed, in a sentence without its full stop. */
+  readonly read: TailContents
+  /** Why what follows the tiles cannot be trusted, as a sentence without its full stop. */
   readonly damage: string | undefined
   /** Bytes that a crash left of a group, and entries of groups whose tables were never committed. */
   readonly lost: { readonly torn: number; readonly uncommitted: number }
-  /** How far tables must have followed the log, at the least. */
+  /** How far the tables must have followed the log, at least. */
   readonly tablesNeed: number
   /** The first entry that the tail holds, as it was opened. */
   readonly tailFirst: number
-  /** Where full tiles of all levels were durable when it was opened: what follows was in the tail. */
+  /** Up to where full tiles of all levels were durable when it was opened: what follows was in the tail. */
   readonly tiledTo: number
+  readonly #readCheckpoint: () => Buffer | undefined
   #base: number
   #size: number
   #recent: Uint8Array[] = []
   #pending: AppendedEntry[] = []
   #mark = 0
-  #isOpening = true
-  #written: readonly (BodyRecord & TailPlace)[] = []
-  readonly #places = new Map<number, TailPlace>()
+  #written: readonly (BodyRecord & TailBodyPosition)[] = []
+  readonly #places = new Map<number, TailBodyPosition>()
   readonly #bundles = new LruCache<number, readonly Uint8Array[]>(BUNDLES_KEPT)
   readonly #bodies = new LruCache<number, StoredBodies>(BODIES_KEPT)
 
-  /** Throws what the file system says; what is wrong with the content is `damage`. */
-  constructor({ directory, key, readOnly = false, tables, segmentEntries }: LogOptions) {
+  /** Throws file system errors; defects of the content are in `damage`. */
+  constructor({ directory, key, readOnly = false, tables, segmentEntries }: LogStoreOptions) {
     this.tiles = new TileStore(directory, !readOnly)
+    // Read before the entries are: the process that writes this log may sign a larger tree meanwhile.
+    const before = readOnly ? this.tiles.read('checkpoint') : undefined
+    this.#readCheckpoint = readOnly ? () => before : () => this.tiles.read('checkpoint')
     const folder = join(directory, 'tail')
     const whole = readTail(folder, key, tables?.signed)
     const read = tables === undefined ? whole : dropUncommittedGroups(whole, tables)
     this.read = read
-    this.tablesNeed = countTableEntries(read)
+    this.tablesNeed = countCommittedTableEntries(read)
     const [bundles, first] = [this.#countBundles(), read.segments[0]?.first]
     this.tailFirst = first ?? bundles * TILE_WIDTH
     this.#base = Math.ceil(this.tailFirst / TILE_WIDTH) * TILE_WIDTH
@@ -88,12 +105,16 @@ export class LogStore {
       this.#tail = new TailStore({ directory: folder, key, read, begins: this.#base, segmentEntries })
     this.#locate(read)
     if (readOnly && first === undefined) this.#readPartialBundle()
-    if (this.#tail !== undefined) this.writeBundles()
-    this.#isOpening = false
+    if (this.#tail !== undefined) this.#mendBundles()
   }
 
   get isWritable(): boolean {
     return this.#tail !== undefined
+  }
+
+  /** The checkpoint beside the tiles. It covers no entry that this log lacks, unless entries were removed. */
+  get checkpoint(): Buffer | undefined {
+    return this.#readCheckpoint()
   }
 
   /** Committed entries. */
@@ -106,7 +127,7 @@ export class LogStore {
     return this.#base
   }
 
-  /** With what works that are under way have appended. */
+  /** Including what running works have appended. */
   get pendingSize(): number {
     return this.#size + this.#pending.length
   }
@@ -130,7 +151,7 @@ export class LogStore {
     return this.#tail.sync
   }
 
-  /** Answers the entries of the group. */
+  /** Returns the entries of the group. */
   groupEnds(committed: boolean): readonly AppendedEntry[] {
     const group = this.#pending
     this.#pending = []
@@ -143,24 +164,18 @@ export class LogStore {
     this.#written = []
     for (const { bytes } of group) this.#recent.push(bytes)
     this.#size += group.length
-    try {
-      this.writeBundles()
-    } catch {
-      // A disk that takes no files now: the entries are in the tail, and the bundles are written before the next
-      // checkpoint, or there is none.
-    }
     return group
   }
 
   /** `undefined` when there is none, or its bundle cannot be read. */
-  entry(seq: number): LeafRow | undefined {
+  entry(seq: number): LedgerLeafRow | undefined {
     const bytes = this.#bytes(seq)
     return bytes && { seq, bytes }
   }
 
   /** In order; those that cannot be read are left out. */
-  entries(from: number, limit: number): readonly LeafRow[] {
-    const rows: LeafRow[] = []
+  entries(from: number, limit: number): readonly LedgerLeafRow[] {
+    const rows: LedgerLeafRow[] = []
     const end = this.pendingSize
     for (let seq = Math.max(0, from); seq < end && rows.length < limit; seq++) {
       const bytes = this.#bytes(seq)
@@ -176,10 +191,10 @@ export class LogStore {
     if (place !== undefined) return this.#read(place)
     const stored = this.#bodiesOf(Math.floor(seq / TILE_WIDTH))
     const record = stored?.records.find(({ index }) => index === seq % TILE_WIDTH)
-    return stored && record && readBodyAt(stored.bytes, record)
+    return stored && record && sliceSaltedBody(stored.bytes, record)
   }
 
-  /** Overwrites a body wherever it stands. */
+  /** Overwrites a body wherever it is stored. */
   wipeBody(seq: number): void {
     const place = this.#places.get(seq)
     if (place !== undefined) this.#tail?.wipe(place)
@@ -195,9 +210,9 @@ export class LogStore {
   }
 
   /** Tiles are durable and a checkpoint of `signed` entries is, too: what the tail repeats of them can go. */
-  release(signed: number): void {
+  async release(signed: number): Promise<void> {
     if (this.#tail === undefined) return
-    this.#tail.removeBefore(Math.min(Math.floor(signed / TILE_WIDTH) * TILE_WIDTH, this.#base))
+    await this.#tail.removeBefore(Math.min(Math.floor(signed / TILE_WIDTH) * TILE_WIDTH, this.#base))
     for (const seq of this.#places.keys()) {
       if (seq >= this.#tail.first) break
       this.#places.delete(seq)
@@ -218,7 +233,7 @@ export class LogStore {
   #bundleOf(index: number): readonly Uint8Array[] | undefined {
     return this.#bundles.get(index, () => {
       const bytes = this.tiles.tile({ level: 'entries', index, width: TILE_WIDTH })
-      const decoded = bytes && decodeBundle(bytes, TILE_WIDTH)
+      const decoded = bytes && decodeEntryBundle(bytes, TILE_WIDTH)
       return decoded?.ok === true ? decoded.value : undefined
     })
   }
@@ -227,53 +242,83 @@ export class LogStore {
     return this.#bodies.get(index, () => this.tiles.bodies(index))
   }
 
-  #read(place: TailPlace | { readonly body: SaltedBody | undefined }): SaltedBody | undefined {
+  #read(place: TailBodyPosition | { readonly body: SaltedBody | undefined }): SaltedBody | undefined {
     return 'body' in place ? place.body : this.#tail?.read(place)
   }
 
-  /** Writes the bundles that are full. Throws what the file system says. */
-  writeBundles(): void {
+  /** Writes the bundles that are full; they are durable when it resolves. Rejects with what the file system says. */
+  async writeBundles(): Promise<void> {
     while (this.#size - this.#base >= TILE_WIDTH) {
-      const index = this.#base / TILE_WIDTH
-      const entries = this.#recent.slice(0, TILE_WIDTH)
-      const content = encodeBundle(entries)
-      const name = { level: 'entries', index, width: TILE_WIDTH } as const
-      const bodies: (SaltedBody & { readonly index: number })[] = []
-      for (let offset = 0; offset < TILE_WIDTH; offset++) {
-        const body = this.#places.has(this.#base + offset) ? this.body(this.#base + offset) : undefined
-        if (body !== undefined) bodies.push({ index: offset, ...body })
-      }
-      // A start finds those that were written since the oldest segment began.
-      const before = this.#isOpening ? this.tiles.tile(name) : undefined
-      this.tiles.writeBodies(index, bodies)
-      if (before === undefined || !equalBytes(before, content)) this.tiles.writeTile(name, content)
-      this.#recent.splice(0, TILE_WIDTH)
-      this.#base += TILE_WIDTH
-      this.#bodies.delete(index)
-      this.#bundles.get(index, () => entries)
+      const bundles = this.#takeBundles(BUNDLES_AT_ONCE)
+      // Here and now, so that no erasure comes between reading them and writing them.
+      for (const { name, bodies } of bundles) this.tiles.writeBodies(name.index, bodies)
+      await this.tiles.writeTiles(bundles)
+      this.#passBundles(bundles)
     }
   }
 
-  /** An export has no tail: its last entries are in the partial bundle that its checkpoint speaks of. */
+  /** A start finds those that were written since the oldest segment began. */
+  #mendBundles(): void {
+    const bundles = this.#takeBundles(Infinity)
+    for (const { name, content, bodies } of bundles) {
+      const before = this.tiles.tile(name)
+      this.tiles.writeBodies(name.index, bodies)
+      if (before === undefined || !areBytesEqual(before, content)) this.tiles.writeTile(name, content)
+    }
+    this.#passBundles(bundles)
+  }
+
+  #takeBundles(limit: number): readonly EncodedBundle[] {
+    const bundles: EncodedBundle[] = []
+    for (let first = this.#base; this.#size - first >= TILE_WIDTH && bundles.length < limit; first += TILE_WIDTH) {
+      const entries = this.#recent.slice(first - this.#base, first - this.#base + TILE_WIDTH)
+      const bodies = this.#bodiesInTail(first)
+      const name = { level: 'entries', index: first / TILE_WIDTH, width: TILE_WIDTH } as const
+      bundles.push({ name, entries, content: encodeEntryBundle(entries), bodies })
+    }
+    return bundles
+  }
+
+  #passBundles(bundles: readonly EncodedBundle[]): void {
+    this.#recent.splice(0, bundles.length * TILE_WIDTH)
+    this.#base += bundles.length * TILE_WIDTH
+    for (const { name, entries } of bundles) {
+      this.#bodies.delete(name.index)
+      this.#bundles.get(name.index, () => entries)
+    }
+  }
+
+  /** The bodies of the bundle that begins at this entry. */
+  #bodiesInTail(first: number): readonly (SaltedBody & { readonly index: number })[] {
+    const places: (TailBodyPosition & { readonly index: number })[] = []
+    for (let index = 0; index < TILE_WIDTH; index++) {
+      const place = this.#places.get(first + index)
+      if (place !== undefined) places.push({ ...place, index })
+    }
+    const bodies = this.#tail?.readMany(places) ?? []
+    return bodies.flatMap((body, at) => (body === undefined ? [] : [{ index: places[at]?.index ?? 0, ...body }]))
+  }
+
+  /** An export has no tail: its last entries are in the partial bundle that its checkpoint covers. */
   #readPartialBundle(): void {
-    const size = Number(this.tiles.read('checkpoint')?.toString().split('\n')[1])
+    const size = Number(this.checkpoint?.toString().split('\n')[1])
     const [index, width] = [Math.floor(size / TILE_WIDTH), size % TILE_WIDTH]
     if (index * TILE_WIDTH !== this.#base || !(width > 0)) return
     const bytes = this.tiles.tile({ level: 'entries', index, width })
-    const decoded = bytes && decodeBundle(bytes, width)
+    const decoded = bytes && decodeEntryBundle(bytes, width)
     if (decoded?.ok !== true) return
     this.#recent.push(...decoded.value)
     this.#size = size
   }
 
-  /** Where the bodies of the tail stand. */
-  #locate({ segments }: ReadTail): void {
+  /** Where the bodies of the tail are stored. */
+  #locate({ segments }: TailContents): void {
     for (const { path, bytes, groups } of segments) {
       const segment = this.#tail?.segmentOf(path)
       for (const { first, bodies } of groups)
         for (const body of bodies) {
-          const place = segment === undefined ? { body: readBodyAt(bytes, body) } : { ...body, segment }
-          this.#places.set(first + body.index, place as TailPlace)
+          const place = segment === undefined ? { body: sliceSaltedBody(bytes, body) } : { ...body, segment }
+          this.#places.set(first + body.index, place as TailBodyPosition)
         }
     }
   }
@@ -284,9 +329,10 @@ export class LogStore {
     return this.#size < this.#base ? 'the tail of the log ends before the bundles do' : undefined
   }
 
-  /** How many full bundles there are before the first gap; by halves, since there may be very many. */
+  /** How many full bundles there are before the first gap; by bisection, since there may be very many. */
   #countBundles(): number {
-    const has = (index: number): boolean => this.tiles.has(tilePath({ level: 'entries', index, width: TILE_WIDTH }))
+    const has = (index: number): boolean =>
+      this.tiles.has(formatTilePath({ level: 'entries', index, width: TILE_WIDTH }))
     let [low, high] = [0, 1]
     while (has(high - 1)) [low, high] = [high, high * 2]
     while (low < high - 1) {
@@ -298,13 +344,13 @@ export class LogStore {
   }
 }
 
-function endOf({ segments }: ReadTail): number | undefined {
+function endOf({ segments }: TailContents): number | undefined {
   const last = segments.at(-1)
   const group = last?.groups.at(-1)
   return group === undefined ? last?.first : group.first + group.entries.length
 }
 
 /** Whether there is a log. */
-export function hasLog(directory: string): boolean {
+export function isLogPresent(directory: string): boolean {
   return existsSync(join(directory, 'tail'))
 }

@@ -1,20 +1,19 @@
 /**
  * Lookup store: which entries bear a trace id, belong to a task or session, speak of an approval, changed something, or
- * ended which call. A cache in a file of its own: it
- * says nothing that the entries do not say, is brought up to date from them when the log is opened, and can be deleted.
- *
- * Rows are written in the background, many at once, and before anybody asks; a call does not wait for them.
+ * ended which call. A cache in a file of its own: it contains nothing that the entries do not say, is updated from them
+ * when the log is opened, and can be deleted. Rows are written in the background, many at once, and before each query;
+ * a call does not wait for them.
  */
 import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
-import { BODY_ERASED } from './group.ts'
-import type { WorkReference } from '../core/fault.ts'
+import { BODY_ERASED_KIND } from './entry-group.ts'
+import type { CallWorkReference } from '../core/fault.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
 import type { Json } from '../core/json.ts'
-import { CALL_ENTER, CHANGING_EFFECTS, readClosedCall, readLateOutcomeCall } from './audit.ts'
+import { CALL_ENTER_KIND, CHANGING_EFFECTS, readClosedCall, readLateOutcomeCall } from './call-audit.ts'
 
-/** What people do to the node itself, and to calls that wait for them; those of calls are told by their effect. */
+/** What people do to the node itself, and to calls that wait for approval; calls are recognised by their effect. */
 const DEEDS: ReadonlySet<string> = new Set([
   'approval.approved',
   'approval.denied',
@@ -29,49 +28,49 @@ const DEEDS: ReadonlySet<string> = new Set([
 ])
 /** Kinds that an audit lists beside calls. */
 const LISTED = /^(?:call\.enter|change\..*|approval\..*)$/
-/** A client may do everything it ever does under one trace id. */
+/** A client may use one trace id for everything. */
 const MAX_OF_TRACE = 200
-/** A few milliseconds' work. */
+/** Takes a few milliseconds. */
 const FLUSH_ROWS = 2_048
 const FLUSH_MS = 1_000
-const FORMAT = 3
+const FORMAT = 4
 
-/** Newest first: from `since` on, and before the entry `seq` at the time `at`. Times as entries spell them. */
-export interface ChangeQuery {
+/** Newest first: from `since` on, and before the entry `seq` at the time `at`. Times are as in entries. */
+export interface RecordedChangeQuery {
   readonly since: string
   readonly before: { readonly at: string; readonly seq: number }
   readonly limit: number
   /** Only what was done for this task or session. */
-  readonly work?: WorkReference
+  readonly work?: CallWorkReference
 }
 
-/** An entry, what ended the call that it began, and what became known of that call afterwards, the newest. */
-export interface EndedCall {
+/** An entry, the end of the call that it began, and the newest late outcome of that call. */
+export interface CallWithEnding {
   readonly seq: number
   readonly ended: number | undefined
   readonly late: number | undefined
 }
 
-export interface LookupRow {
+export interface LedgerLookupRow {
   readonly seq: number
   readonly listed: number
   readonly opens: number
   readonly trace_id: string | null
   readonly task_id: string | null
   readonly session_id: string | null
-  /** The approval, grant or erased entry that the entry speaks of. */
+  /** The approval, grant or erased entry that the entry is about. */
   readonly about: string | null
   readonly changed_at: string | null
   readonly ended: number | null
   readonly late: number | null
 }
 
-/** What the table says of an entry; `undefined` for one that nobody looks for. */
-export function lookupRow(seq: number, at: string, event: LedgerEvent | LedgerEntry): LookupRow | undefined {
+/** The lookup row of an entry; `undefined` for one that is never looked up. */
+export function toLookupRow(seq: number, at: string, event: LedgerEvent | LedgerEntry): LedgerLookupRow | undefined {
   const { isDeed, listed, subject } = kindFacts(event.kind)
   const [trace, task, session] = [textOf(event['trace_id']), textOf(event['task_id']), textOf(event['session_id'])]
   const about = subject === undefined ? null : subjectOf(event, subject)
-  const isEnter = event.kind === CALL_ENTER
+  const isEnter = event.kind === CALL_ENTER_KIND
   const changes = isEnter ? CHANGING_EFFECTS.has(event['effect']) : isDeed
   if (!changes && !listed && (trace ?? task ?? session ?? about) === null) return undefined
   return {
@@ -88,16 +87,16 @@ export function lookupRow(seq: number, at: string, event: LedgerEvent | LedgerEn
   }
 }
 
-/** What `about` is of the erasure of an entry's content. */
-export function erasureKey(seq: number): string {
+/** The value of `about` for the erasure of an entry's body. */
+export function formatErasureLookupKey(seq: number): string {
   return `entry:${seq}`
 }
 
-/** What the kind of an entry alone says; there are few kinds, and each is met very often. */
+/** What follows from the kind of an entry alone; there are few kinds, and each occurs very often. */
 interface KindFacts {
   readonly isDeed: boolean
   readonly listed: boolean
-  /** The field that names what the entry speaks of. */
+  /** The field that names what the entry is about. */
   readonly subject: 'approval' | 'grant' | 'entry' | undefined
 }
 
@@ -108,35 +107,46 @@ function kindFacts(kind: string): KindFacts {
   const known = KNOWN_FACTS.get(kind)
   if (known !== undefined) return known
   const consent = kind.startsWith('approval.') ? 'approval' : kind.startsWith('grant.') ? 'grant' : undefined
-  const subject = kind === BODY_ERASED ? 'entry' : consent
+  const subject = kind === BODY_ERASED_KIND ? 'entry' : consent
   const facts: KindFacts = { isDeed: DEEDS.has(kind), listed: LISTED.test(kind), subject }
   if (KNOWN_FACTS.size < MAX_KNOWN_FACTS) KNOWN_FACTS.set(kind, facts)
   return facts
 }
 
 function subjectOf(event: LedgerEvent | LedgerEntry, field: 'approval' | 'grant' | 'entry'): string | null {
-  return field === 'entry' ? erasureKey(Number(event['entry'])) : textOf(event[field])
+  return field === 'entry' ? formatErasureLookupKey(Number(event['entry'])) : textOf(event[field])
 }
 
 function textOf(value: Json | undefined): string | null {
   return typeof value === 'string' ? value : null
 }
 
-type Step =
-  | { readonly row: LookupRow }
-  | { readonly call: number; readonly column: 'ended' | 'late'; readonly seq: number }
+type PendingRow = Omit<LedgerLookupRow, 'ended' | 'late'> & { ended: number | null; late: number | null }
+
+/** What a later entry says of a call whose row is written already. */
+interface CallUpdate {
+  readonly call: number
+  readonly column: 'ended' | 'late'
+  readonly seq: number
+}
 
 export class LookupStore {
   readonly #sql: DatabaseSync
+  readonly #isLive: boolean
   readonly #prepared = new Map<string, StatementSync>()
-  readonly #steps: Step[] = []
-  /** Entries that rows and steps account for. */
+  /** The rows that are not written yet, by entry. */
+  readonly #rows = new Map<number, PendingRow>()
+  readonly #updates: CallUpdate[] = []
+  /** How many entries the rows and pending updates cover. */
   #size: number
   #written: number
   #timer: NodeJS.Timeout | undefined
 
-  constructor(path: string) {
-    this.#sql = openCache(path)
+  constructor(path: string, options: { readonly readOnly?: boolean } = {}) {
+    this.#isLive = options.readOnly !== true
+    this.#sql = this.#isLive ? openCache(path) : new DatabaseSync(path, { readOnly: true })
+    // One view of all rows, whoever writes meanwhile.
+    if (!this.#isLive) this.#sql.exec('BEGIN')
     this.#size = Number(this.#statement('SELECT size FROM applied').get()?.['size'] ?? 0)
     this.#written = this.#size
   }
@@ -145,20 +155,32 @@ export class LookupStore {
     return this.#size
   }
 
+  /** Entries that it can speak of: who reads it beside the node that writes it finds it a second behind. */
+  get reach(): number {
+    return this.#isLive ? Infinity : this.#size
+  }
+
   /** In order. */
   add(seq: number, at: string, event: LedgerEvent | LedgerEntry): void {
-    const row = lookupRow(seq, at, event)
-    if (row !== undefined) this.#steps.push({ row })
+    const row = toLookupRow(seq, at, event)
+    if (row !== undefined) this.#rows.set(seq, row)
     const call = readClosedCall(event)
-    if (call !== undefined) this.#steps.push({ call, column: 'ended', seq })
+    if (call !== undefined) this.#update({ call, column: 'ended', seq })
     const late = readLateOutcomeCall(event)
-    if (late !== undefined) this.#steps.push({ call: late, column: 'late', seq })
+    if (late !== undefined) this.#update({ call: late, column: 'late', seq })
     this.#size = seq + 1
-    if (this.#steps.length >= FLUSH_ROWS) this.#tryFlush()
+    if (this.#rows.size + this.#updates.length >= FLUSH_ROWS) this.#tryFlush()
     else this.#timer ??= setTimeout(() => this.#tryFlush(), FLUSH_MS).unref()
   }
 
-  /** A disk that is full loses nothing: the steps stay, and the log has the entries. */
+  /** Most calls end before their row is written: it is then written once, as it ended. */
+  #update(update: CallUpdate): void {
+    const row = this.#rows.get(update.call)
+    if (row === undefined) this.#updates.push(update)
+    else row[update.column] = update.seq
+  }
+
+  /** A full disk loses nothing: rows and updates stay, and the log has the entries. */
   #tryFlush(): void {
     try {
       this.flush()
@@ -167,19 +189,22 @@ export class LookupStore {
     }
   }
 
-  /** Forgets what came after, because the log is shorter than this was told. */
+  /** Removes later rows, because the log is shorter than this table. */
   cut(size: number): void {
     this.flush()
     this.#statement('DELETE FROM lookup WHERE seq >= ?').run(size)
     this.#statement('UPDATE lookup SET ended = NULL WHERE ended >= ?').run(size)
     // Which outcome was the newest before is not known here, and told again by nobody: the table is made anew.
-    if (this.#statement('SELECT 1 FROM lookup WHERE late >= ? LIMIT 1').get(size) !== undefined) return this.#clear()
+    if (this.#statement('SELECT 1 FROM lookup WHERE late >= ? LIMIT 1').get(size) !== undefined) return this.clear()
     this.#statement('UPDATE applied SET size = ?').run(size)
     this.#size = size
     this.#written = size
   }
 
-  #clear(): void {
+  /** It does not say what the entries say, and is to be made anew from them. */
+  clear(): void {
+    this.#rows.clear()
+    this.#updates.length = 0
     this.#sql.exec('BEGIN; DELETE FROM lookup; UPDATE applied SET size = 0; COMMIT')
     this.#size = 0
     this.#written = 0
@@ -190,32 +215,22 @@ export class LookupStore {
     this.#timer = undefined
     if (this.#size === this.#written) return
     this.#sql.exec('BEGIN')
-    for (const step of this.#steps) {
-      if ('call' in step) this.#statement(`UPDATE lookup SET ${step.column} = ? WHERE seq = ?`).run(step.seq, step.call)
-      else {
-        const { seq, listed, opens, trace_id, task_id, session_id, about, changed_at, ended, late } = step.row
-        this.#statement('INSERT OR REPLACE INTO lookup VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
-          seq,
-          listed,
-          opens,
-          trace_id,
-          task_id,
-          session_id,
-          about,
-          changed_at,
-          ended,
-          late,
-        )
-      }
+    const insert = this.#statement('INSERT OR REPLACE INTO lookup VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+    for (const row of this.#rows.values()) {
+      const { seq, listed, opens, trace_id, task_id, session_id, about, changed_at, ended, late } = row
+      insert.run(seq, listed, opens, trace_id, task_id, session_id, about, changed_at, ended, late)
     }
+    for (const { call, column, seq } of this.#updates)
+      this.#statement(`UPDATE lookup SET ${column} = ? WHERE seq = ?`).run(seq, call)
     this.#statement('UPDATE applied SET size = ?').run(this.#size)
     this.#sql.exec('COMMIT')
-    this.#steps.length = 0
+    this.#rows.clear()
+    this.#updates.length = 0
     this.#written = this.#size
   }
 
   /** The newest that bear the trace id, in order. */
-  ofTrace(traceId: string): readonly EndedCall[] {
+  ofTrace(traceId: string): readonly CallWithEnding[] {
     return this.#ended('SELECT seq, ended, late FROM lookup WHERE trace_id = ? ORDER BY seq DESC LIMIT ?', [
       traceId,
       MAX_OF_TRACE,
@@ -223,7 +238,12 @@ export class LookupStore {
   }
 
   /** Newest first by the clock. */
-  changes({ since, before, limit, work = {} }: ChangeQuery): readonly (EndedCall & { readonly at: string })[] {
+  changes({
+    since,
+    before,
+    limit,
+    work = {},
+  }: RecordedChangeQuery): readonly (CallWithEnding & { readonly at: string })[] {
     this.flush()
     const { taskId, sessionId } = work
     const rows = this.#statement(
@@ -243,7 +263,7 @@ export class LookupStore {
   }
 
   /** Calls and what people decided about them, before `seq`, newest first. */
-  listed(before: number, limit: number, traceId?: string): readonly EndedCall[] {
+  listed(before: number, limit: number, traceId?: string): readonly CallWithEnding[] {
     const ofTrace = traceId === undefined ? '' : 'AND trace_id = ?'
     return this.#ended(
       `SELECT seq, ended, late FROM lookup WHERE listed = 1 AND seq < ? ${ofTrace} ORDER BY seq DESC LIMIT ?`,
@@ -252,13 +272,13 @@ export class LookupStore {
   }
 
   /** Entries that bear the task or the session, in order. */
-  ofWork({ taskId, sessionId }: WorkReference): readonly EndedCall[] {
+  ofWork({ taskId, sessionId }: CallWorkReference): readonly CallWithEnding[] {
     const [column, id] = sessionId === undefined ? ['task_id', taskId] : ['session_id', sessionId]
     return this.#ended(`SELECT seq, ended, late FROM lookup WHERE ${column} = ? ORDER BY seq`, [id ?? ''])
   }
 
   /** Entries that speak of the approval or grant, in order. */
-  about(id: string): readonly EndedCall[] {
+  about(id: string): readonly CallWithEnding[] {
     return this.#ended('SELECT seq, ended, late FROM lookup WHERE about = ? ORDER BY seq', [id])
   }
 
@@ -268,13 +288,15 @@ export class LookupStore {
     )
   }
 
-  /** As they stand, in order, from `from` on. */
-  rows(from: number, limit: number): readonly LookupRow[] {
+  /** As they stand, in order, from `from` on; all of them, below zero, too, if it is absent. */
+  rows(from: number | undefined, limit: number): readonly LedgerLookupRow[] {
     this.flush()
+    if (from === undefined)
+      return this.#statement('SELECT * FROM lookup ORDER BY seq LIMIT ?').all(limit) as unknown as LedgerLookupRow[]
     return this.#statement('SELECT * FROM lookup WHERE seq >= ? ORDER BY seq LIMIT ?').all(
       from,
       limit,
-    ) as unknown as LookupRow[]
+    ) as unknown as LedgerLookupRow[]
   }
 
   close(): void {
@@ -283,7 +305,7 @@ export class LookupStore {
     this.#sql.close()
   }
 
-  #ended(query: string, values: readonly (string | number)[]): readonly EndedCall[] {
+  #ended(query: string, values: readonly (string | number)[]): readonly CallWithEnding[] {
     this.flush()
     return this.#statement(query)
       .all(...values)
@@ -299,12 +321,12 @@ export class LookupStore {
   }
 }
 
-function endedOf(row: Readonly<Record<string, unknown>>): EndedCall {
+function endedOf(row: Readonly<Record<string, unknown>>): CallWithEnding {
   const place = (value: unknown): number | undefined => (value === null ? undefined : Number(value))
   return { seq: Number(row['seq']), ended: place(row['ended']), late: place(row['late']) }
 }
 
-/** A cache that cannot be read, or is of another format, is made anew. */
+/** A cache that cannot be read, or has another format, is made anew. */
 function openCache(path: string): DatabaseSync {
   try {
     const sql = prepareCache(path)
@@ -322,34 +344,46 @@ function prepareCache(path: string): DatabaseSync | undefined {
   const sql = new DatabaseSync(path)
   sql.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
   const format = Number(sql.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
-  if (format === FORMAT && sql.prepare('SELECT count(*) AS n FROM applied').get()?.['n'] === 1) return sql
+  if (format === FORMAT && isOwnSchema(sql) && sql.prepare('SELECT count(*) AS n FROM applied').get()?.['n'] === 1)
+    return sql
   if (format !== 0) {
     sql.close()
     return undefined
   }
-  sql.exec(`
-    BEGIN;
-    CREATE TABLE applied (size INTEGER NOT NULL) STRICT;
-    INSERT INTO applied VALUES (0);
-    CREATE TABLE lookup (
-      seq INTEGER PRIMARY KEY,
-      listed INTEGER NOT NULL,
-      opens INTEGER NOT NULL,
-      trace_id TEXT,
-      task_id TEXT,
-      session_id TEXT,
-      about TEXT,
-      changed_at TEXT,
-      ended INTEGER,
-      late INTEGER
-    ) STRICT;
-    CREATE INDEX lookup_trace ON lookup (trace_id) WHERE trace_id IS NOT NULL;
-    CREATE INDEX lookup_task ON lookup (task_id) WHERE task_id IS NOT NULL;
-    CREATE INDEX lookup_session ON lookup (session_id) WHERE session_id IS NOT NULL;
-    CREATE INDEX lookup_about ON lookup (about) WHERE about IS NOT NULL;
-    CREATE INDEX lookup_change ON lookup (changed_at) WHERE changed_at IS NOT NULL;
-    CREATE INDEX lookup_open ON lookup (seq) WHERE opens = 1 AND ended IS NULL;
-    PRAGMA user_version = ${FORMAT};
-    COMMIT;`)
+  sql.exec(`BEGIN; ${SCHEMA} INSERT INTO applied VALUES (0); PRAGMA user_version = ${FORMAT}; COMMIT`)
   return sql
 }
+
+/** A trigger that somebody planted would keep rows from being written. */
+function isOwnSchema(sql: DatabaseSync): boolean {
+  const schema = (of: DatabaseSync): string =>
+    JSON.stringify(of.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name, type').all())
+  const made = new DatabaseSync(':memory:')
+  try {
+    made.exec(SCHEMA)
+    return schema(sql) === schema(made)
+  } finally {
+    made.close()
+  }
+}
+
+const SCHEMA = `
+  CREATE TABLE applied (size INTEGER NOT NULL) STRICT;
+  CREATE TABLE lookup (
+    seq INTEGER PRIMARY KEY,
+    listed INTEGER NOT NULL,
+    opens INTEGER NOT NULL,
+    trace_id TEXT,
+    task_id TEXT,
+    session_id TEXT,
+    about TEXT,
+    changed_at TEXT,
+    ended INTEGER,
+    late INTEGER
+  ) STRICT;
+  CREATE INDEX lookup_trace ON lookup (trace_id) WHERE trace_id IS NOT NULL;
+  CREATE INDEX lookup_task ON lookup (task_id) WHERE task_id IS NOT NULL;
+  CREATE INDEX lookup_session ON lookup (session_id) WHERE session_id IS NOT NULL;
+  CREATE INDEX lookup_about ON lookup (about) WHERE about IS NOT NULL;
+  CREATE INDEX lookup_change ON lookup (changed_at) WHERE changed_at IS NOT NULL;
+  CREATE INDEX lookup_open ON lookup (seq) WHERE opens = 1 AND ended IS NULL;`

@@ -1,5 +1,5 @@
 /**
- * Recently used: values that cost something to make, of which the ones used last are kept.
+ * LRU cache: values that are expensive to make, of which the most recently used are kept.
  *
  * Pure: it holds memory.
  */

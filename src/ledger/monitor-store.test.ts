@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { edited } from '../../test/ledger-attack.ts'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
-import { readIfThere } from './atomic-file-store.ts'
-import { verifyExport } from './export-store.ts'
+import { readFileIfPresent } from './atomic-file-store.ts'
+import { verifyLedgerExport } from './export-store.ts'
 import { checkMonitoredLog } from './monitor-store.ts'
-import type { MonitorRound } from './monitor-store.ts'
+import type { MonitorRoundResult } from './monitor-store.ts'
 
 let fixture: LedgerFixture
 let folder: string
@@ -24,8 +24,8 @@ afterEach(() => {
 })
 
 /** Of the files of the node as they are, or of another folder. */
-function round(from = fixture.log, nowMs = Date.now()): Promise<MonitorRound> {
-  const published = (path: string): Promise<Uint8Array | undefined> => readIfThere(join(from, path))
+function round(from = fixture.log, nowMs = Date.now()): Promise<MonitorRoundResult> {
+  const published = (path: string): Promise<Uint8Array | undefined> => readFileIfPresent(join(from, path))
   return checkMonitoredLog({ published, key: fixture.signer.key, folder, silenceMs: 60_000 }, nowMs)
 }
 
@@ -36,7 +36,7 @@ describe('a monitor', () => {
     await fixture.fill(700)
     await fixture.checkpoint()
     expect(await round()).toEqual({ kind: 'grown', from: 300, size: 700 })
-    expect((await verifyExport(folder, fixture.signer.key)).findings).toEqual([])
+    expect((await verifyLedgerExport(folder, fixture.signer.key)).findings).toEqual([])
   })
 
   it('raises an alarm on a rollback, and keeps what it had', async () => {
@@ -64,7 +64,7 @@ describe('a monitor', () => {
     await fixture.fill(600)
     await fixture.checkpoint()
     expect(await round()).toMatchObject({ kind: 'alarm', alarm: 'fork' })
-    expect((await readIfThere(join(folder, 'checkpoint')))?.toString()).not.toContain('600')
+    expect((await readFileIfPresent(join(folder, 'checkpoint')))?.toString()).not.toContain('600')
   })
 
   it('raises an alarm on a tile that is not shown, an entry that is another, and silence', async () => {

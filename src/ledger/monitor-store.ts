@@ -5,38 +5,38 @@
  *   checkpoint ▸ signed? ▸ not smaller, not another of the same size ▸ new tiles and bundles
  *     ▸ entries hash to the leaves ▸ the tree still has the root that was kept ▸ and the new one ▸ kept
  *
- * What does not pass is never kept: the copy stays at the last checkpoint that was sound, which is the evidence.
+ * What fails a check is never stored: the copy stays at the last sound checkpoint, which is the evidence.
  */
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { equalBytes } from '../core/bytes.ts'
-import { makeFolder } from '../core/folder-store.ts'
-import { readIfThere, writeAtomically, writeFileWithoutDirectorySync } from './atomic-file-store.ts'
-import { checkpointFaultReason, openCheckpoint } from './checkpoint.ts'
+import { areBytesEqual } from '../core/bytes.ts'
+import { createPrivateFolder } from '../core/folder-store.ts'
+import { readFileIfPresent, writeFileAtomically, writeFileWithoutDirectorySync } from './atomic-file-store.ts'
+import { formatCheckpointFault, openCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import type { VerifierKey } from './note-key.ts'
 import {
-  decodeBundle,
+  decodeEntryBundle,
   expandTile,
   countLevelHashes,
   TILE_HEIGHT,
   TILE_WIDTH,
-  tileNode,
-  tilePath,
+  readTileNode,
+  formatTilePath,
   listTiles,
 } from './tile.ts'
-import type { TileName } from './tile.ts'
-import { leafHash, computeRootAt } from './tree.ts'
+import type { TileCoordinates } from './tile.ts'
+import { computeLeafHash, computeRootAt } from './tree.ts'
 
 /** A published file of the log; `undefined` when there is none. */
 export type PublishedFileReader = (path: string) => Promise<Uint8Array | undefined>
 
-export type MonitorAlarm = 'fork' | 'rollback' | 'untrusted' | 'incomplete' | 'silence'
+export type MonitorAlarmKind = 'fork' | 'rollback' | 'untrusted' | 'incomplete' | 'silence'
 
-export type MonitorRound =
+export type MonitorRoundResult =
   | { readonly kind: 'unchanged'; readonly size: number }
   | { readonly kind: 'grown'; readonly from: number; readonly size: number }
-  | { readonly kind: 'alarm'; readonly alarm: MonitorAlarm; readonly sentence: string }
+  | { readonly kind: 'alarm'; readonly alarm: MonitorAlarmKind; readonly sentence: string }
 
 export interface MonitoredLog {
   readonly published: PublishedFileReader
@@ -47,20 +47,20 @@ export interface MonitoredLog {
   readonly silenceMs: number
 }
 
-export async function checkMonitoredLog(log: MonitoredLog, nowMs: number): Promise<MonitorRound> {
+export async function checkMonitoredLog(log: MonitoredLog, nowMs: number): Promise<MonitorRoundResult> {
   const { folder, key } = log
-  const keptText = await readIfThere(join(folder, 'checkpoint'))
+  const keptText = await readFileIfPresent(join(folder, 'checkpoint'))
   const kept = keptText && openCheckpoint(keptText, key)
   if (kept?.ok === false)
     return alarm(
       'untrusted',
-      `The checkpoint in ${folder} is not one of this log: ${checkpointFaultReason(kept.fault)}.`,
+      `The checkpoint in ${folder} is not one of this log: ${formatCheckpointFault(kept.fault)}.`,
     )
   const known = kept?.value
   const text = await log.published('checkpoint')
   if (text === undefined) return alarm('incomplete', 'The log shows no checkpoint.')
   const opened = openCheckpoint(text, key)
-  if (!opened.ok) return alarm('untrusted', `The log shows a checkpoint that ${checkpointFaultReason(opened.fault)}.`)
+  if (!opened.ok) return alarm('untrusted', `The log shows a checkpoint that ${formatCheckpointFault(opened.fault)}.`)
   const round = judge(opened.value, known)
   if (round !== undefined) return round.kind === 'unchanged' ? silence(log, round, nowMs) : round
   const from = known?.checkpoint.size ?? 0
@@ -69,12 +69,12 @@ export async function checkMonitoredLog(log: MonitoredLog, nowMs: number): Promi
     return alarm('incomplete', `The log signed ${opened.value.checkpoint.size} entries and does not show ${missing}.`)
   const flaw = await treeFlaw(folder, opened.value, known)
   if (flaw !== undefined) return alarm('fork', flaw)
-  await writeAtomically(join(folder, 'checkpoint'), text)
+  await writeFileAtomically(join(folder, 'checkpoint'), text)
   return { kind: 'grown', from, size: opened.value.checkpoint.size }
 }
 
-/** `undefined` when the tiles have to decide. */
-function judge({ checkpoint }: SignedCheckpoint, known: SignedCheckpoint | undefined): MonitorRound | undefined {
+/** `undefined` when the tiles have to be compared. */
+function judge({ checkpoint }: SignedCheckpoint, known: SignedCheckpoint | undefined): MonitorRoundResult | undefined {
   if (known === undefined) return undefined
   const { size, root } = known.checkpoint
   if (checkpoint.size < size)
@@ -83,12 +83,16 @@ function judge({ checkpoint }: SignedCheckpoint, known: SignedCheckpoint | undef
       `The log has signed ${size} entries, and now shows ${checkpoint.size}: an older copy was put back.`,
     )
   if (checkpoint.size > size) return undefined
-  return equalBytes(checkpoint.root, root)
+  return areBytesEqual(checkpoint.root, root)
     ? { kind: 'unchanged', size }
     : alarm('fork', `The log has signed two different trees of ${size} entries.`)
 }
 
-async function silence({ folder, silenceMs }: MonitoredLog, round: MonitorRound, nowMs: number): Promise<MonitorRound> {
+async function silence(
+  { folder, silenceMs }: MonitoredLog,
+  round: MonitorRoundResult,
+  nowMs: number,
+): Promise<MonitorRoundResult> {
   const { mtimeMs } = await stat(join(folder, 'checkpoint'))
   const quietMs = nowMs - mtimeMs
   return quietMs > silenceMs
@@ -96,21 +100,21 @@ async function silence({ folder, silenceMs }: MonitoredLog, round: MonitorRound,
     : round
 }
 
-/** Answers the first file that is not there. */
+/** Returns the first file that is missing. */
 async function copyTiles(log: MonitoredLog, size: number, from: number): Promise<string | undefined> {
   const done = (level: number): number => Math.floor(countLevelHashes(level, from) / TILE_WIDTH)
   for (const tile of listTiles(size, done))
     for (const name of tile.level === 0 ? [tile, { ...tile, level: 'entries' as const }] : [tile]) {
-      const content = await log.published(tilePath(name))
-      if (content === undefined) return tilePath(name)
-      const path = join(log.folder, tilePath(name))
-      makeFolder(dirname(path))
+      const content = await log.published(formatTilePath(name))
+      if (content === undefined) return formatTilePath(name)
+      const path = join(log.folder, formatTilePath(name))
+      createPrivateFolder(dirname(path))
       await writeFileWithoutDirectorySync(path, content)
     }
   return undefined
 }
 
-/** Why the copied tiles are not a tree that extends what was kept, in a sentence. */
+/** Why the copied tiles are not a tree that extends the saved one, as a sentence. */
 async function treeFlaw(
   folder: string,
   { checkpoint: { size, root } }: SignedCheckpoint,
@@ -118,8 +122,8 @@ async function treeFlaw(
 ): Promise<string | undefined> {
   const from = known?.checkpoint.size ?? 0
   const tiles = new Map<string, Uint8Array>()
-  const read = async (name: TileName): Promise<Uint8Array> => {
-    const nodes = expandTile(await readFile(join(folder, tilePath(name))))
+  const read = async (name: TileCoordinates): Promise<Uint8Array> => {
+    const nodes = expandTile(await readFile(join(folder, formatTilePath(name))))
     tiles.set(`${name.level}/${name.index}`, nodes)
     return nodes
   }
@@ -127,8 +131,14 @@ async function treeFlaw(
     const isNew = name.index >= Math.floor(countLevelHashes(Number(name.level), from) / TILE_WIDTH)
     const nodes = await read(name)
     if (name.level !== 0 || !isNew) continue
-    const bundle = decodeBundle(await readFile(join(folder, tilePath({ ...name, level: 'entries' }))), name.width)
-    if (!bundle.ok || bundle.value.some((entry, at) => !equalBytes(leafHash(entry), tileNode(nodes, 0, at))))
+    const bundle = decodeEntryBundle(
+      await readFile(join(folder, formatTilePath({ ...name, level: 'entries' }))),
+      name.width,
+    )
+    if (
+      !bundle.ok ||
+      bundle.value.some((entry, at) => !areBytesEqual(computeLeafHash(entry), readTileNode(nodes, 0, at)))
+    )
       return `Entry bundle ${name.index} does not hold the entries that its tile speaks of.`
   }
   const node = (height: number, index: number): Uint8Array => {
@@ -136,15 +146,15 @@ async function treeFlaw(
     const perTile = 2 ** (TILE_HEIGHT - within)
     const nodes = tiles.get(`${level}/${Math.floor(index / perTile)}`)
     if (nodes === undefined) throw new Error(`tile ${level}/${Math.floor(index / perTile)} was not copied`)
-    return tileNode(nodes, within, index % perTile)
+    return readTileNode(nodes, within, index % perTile)
   }
-  if (!equalBytes(computeRootAt(size, node), root))
+  if (!areBytesEqual(computeRootAt(size, node), root))
     return `The tiles of ${size} entries do not have the root that was signed.`
-  if (known !== undefined && !equalBytes(computeRootAt(from, node), known.checkpoint.root))
+  if (known !== undefined && !areBytesEqual(computeRootAt(from, node), known.checkpoint.root))
     return `The first ${from} entries are not the ones that the log had signed: it has told two stories.`
   return undefined
 }
 
-function alarm(kind: MonitorAlarm, sentence: string): MonitorRound {
+function alarm(kind: MonitorAlarmKind, sentence: string): MonitorRoundResult {
   return { kind: 'alarm', alarm: kind, sentence }
 }

@@ -1,5 +1,5 @@
 /**
- * Note key: who signs a note, and how others know them.
+ * Note key: the key that signs a note, and its verifier key.
  *
  *   example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k
  *   name            key id   base64(type ‖ 32-byte Ed25519 public key)
@@ -13,11 +13,11 @@ import type { KeyObject } from 'node:crypto'
 import { toBase64, toBase64url, concatBytes, fromBase64, toHex, toUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { sha256OfBytes } from './tree.ts'
+import { computeSha256 } from './tree.ts'
 
-export const ED25519_SIGNATURE_TYPE = 0x01
-export const COSIGNATURE_TYPE = 0x04
-export type SignatureType = typeof ED25519_SIGNATURE_TYPE | typeof COSIGNATURE_TYPE
+export const ED25519_NOTE_SIGNATURE_TYPE = 0x01
+export const COSIGNATURE_NOTE_SIGNATURE_TYPE = 0x04
+export type NoteSignatureType = typeof ED25519_NOTE_SIGNATURE_TYPE | typeof COSIGNATURE_NOTE_SIGNATURE_TYPE
 
 /** One signature line of a note. */
 export interface NoteSignature {
@@ -28,12 +28,12 @@ export interface NoteSignature {
 
 export interface VerifierKey {
   readonly name: string
-  readonly type: SignatureType
+  readonly type: NoteSignatureType
   /** 32 bytes. */
   readonly publicKey: Uint8Array
   /** 4 bytes. */
   readonly id: Uint8Array
-  /** Checks a signature (without key id) over a note's text; the value is a cosignature's time. */
+  /** Verifies a signature (without key id) over a note's text; the value is a cosignature's time. */
   readonly verify: (text: string, signature: Uint8Array) => Result<number | undefined, 'bad-signature'>
 }
 
@@ -42,9 +42,9 @@ export interface NoteSigner {
   readonly sign: (text: string) => NoteSignature
 }
 
-/** Signs for a log, and has secrets of its own for what is not signed yet. */
+/** Signs for a log, and derives secrets for what is not signed yet. */
 export interface LogSigner extends NoteSigner {
-  /** 32 bytes that only who has the private key can compute: HKDF-SHA-256 of its seed. */
+  /** 32 bytes that only the holder of the private key can compute: HKDF-SHA-256 of its seed. */
   readonly deriveSecret: (purpose: string) => Uint8Array
 }
 
@@ -54,15 +54,15 @@ const PUBLIC_KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
 const TIME_BYTES = 8
 const SECRET_BYTES = 32
-/** No Unicode space and no plus, which divides the parts of a verifier key; control characters have no place either. */
+/** No Unicode space and no plus, which separates the parts of a verifier key, and no control characters. */
 const NAME = /^[^\s+\p{Cc}]+$/u
 
 export function isKeyName(name: string): boolean {
   return NAME.test(name)
 }
 
-/** Throws on a name or key that could not be one; `parseVerifierKey` is for what strangers give. */
-export function verifierKey(name: string, type: SignatureType, publicKey: Uint8Array): VerifierKey {
+/** Throws on an invalid name or key; `parseVerifierKey` is for untrusted input. */
+export function createVerifierKey(name: string, type: NoteSignatureType, publicKey: Uint8Array): VerifierKey {
   if (!isKeyName(name)) throw new TypeError(`${JSON.stringify(name)} cannot be a key name: it has spaces or a plus`)
   if (publicKey.length !== PUBLIC_KEY_BYTES) throw new RangeError(`Ed25519 key of ${publicKey.length} bytes`)
   const key = importPublicKey(publicKey)
@@ -72,7 +72,7 @@ export function verifierKey(name: string, type: SignatureType, publicKey: Uint8A
     publicKey,
     id: keyId(name, type, publicKey),
     verify: (text, signature) =>
-      (type === ED25519_SIGNATURE_TYPE ? verifyPlain : verifyCosignature)(key, text, signature),
+      (type === ED25519_NOTE_SIGNATURE_TYPE ? verifyPlain : verifyCosignature)(key, text, signature),
   }
 }
 
@@ -81,23 +81,23 @@ export function formatVerifierKey({ name, type, publicKey, id }: VerifierKey): s
 }
 
 export function parseVerifierKey(text: string): Result<VerifierKey, VerifierKeyFault> {
-  // Only the first two: base64 has plus signs of its own.
+  // Splits at the first two plus signs only: base64 has plus signs of its own.
   const match = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/u.exec(text)
   const [name, id, encoded] = [match?.[1], match?.[2], fromBase64(match?.[3] ?? '')]
   if (name === undefined || encoded === undefined) return refused('it is not name+id+base64')
   if (!isKeyName(name)) return refused('its name has spaces')
   const [type] = encoded
-  if (type !== ED25519_SIGNATURE_TYPE && type !== COSIGNATURE_TYPE)
+  if (type !== ED25519_NOTE_SIGNATURE_TYPE && type !== COSIGNATURE_NOTE_SIGNATURE_TYPE)
     return refused('it is of a type other than Ed25519 and cosignature')
   if (encoded.length !== 1 + PUBLIC_KEY_BYTES) return refused('its key is not 32 bytes long')
   const publicKey = encoded.subarray(1)
   if (toHex(keyId(name, type, publicKey)) !== id) return refused('its id does not belong to its name and key')
-  return ok(verifierKey(name, type, publicKey))
+  return ok(createVerifierKey(name, type, publicKey))
 }
 
-/** Signs checkpoints of a log that calls itself `name`. */
+/** Signs checkpoints of a log with the origin `name`. */
 export function createNoteSigner(name: string, privateKey: KeyObject): LogSigner {
-  const key = verifierKey(name, ED25519_SIGNATURE_TYPE, exportPublicKey(privateKey))
+  const key = createVerifierKey(name, ED25519_NOTE_SIGNATURE_TYPE, exportPublicKey(privateKey))
   return {
     key,
     sign: (text) => ({ name, blob: concatBytes(key.id, sign(null, toUtf8(text), privateKey)) }),
@@ -108,9 +108,9 @@ export function createNoteSigner(name: string, privateKey: KeyObject): LogSigner
   }
 }
 
-/** Cosigns as a witness; every signature carries the time at which it was asked. */
+/** Cosigns as a witness; every signature contains its time. */
 export function createCosigner(name: string, privateKey: KeyObject, nowMs: () => number): NoteSigner {
-  const key = verifierKey(name, COSIGNATURE_TYPE, exportPublicKey(privateKey))
+  const key = createVerifierKey(name, COSIGNATURE_NOTE_SIGNATURE_TYPE, exportPublicKey(privateKey))
   return {
     key,
     sign: (text) => {
@@ -149,8 +149,8 @@ function cosignedMessage(seconds: number, text: string): Uint8Array {
   return toUtf8(`cosignature/v1\ntime ${seconds}\n${text}`)
 }
 
-function keyId(name: string, type: SignatureType, publicKey: Uint8Array): Uint8Array {
-  return sha256OfBytes(concatBytes(toUtf8(name), Uint8Array.of(0x0a, type), publicKey)).subarray(0, 4)
+function keyId(name: string, type: NoteSignatureType, publicKey: Uint8Array): Uint8Array {
+  return computeSha256(concatBytes(toUtf8(name), Uint8Array.of(0x0a, type), publicKey)).subarray(0, 4)
 }
 
 function importPublicKey(bytes: Uint8Array): KeyObject {

@@ -2,46 +2,46 @@
  * Projection: state that decides, computed from the entries of the log and from nothing else.
  *
  *   entry ──▶ the function of its kind (state, entry) ──▶ state ─▶ decisions
- *                        └─▶ a sentence, if the entry could not lawfully follow the ones before it
+ *                        └─▶ a sentence, if the entry is not a valid successor of the ones before it
  *
  * The same functions run when an entry is appended, when a node starts and when the log is verified. At an append an
- * unlawful entry is refused: the transaction that wanted it is undone. In a log that is read it stays a finding for
- * ever, and has no effect.
+ * unlawful entry is refused: its transaction is undone. In a log that is read it stays a finding for ever, and has no
+ * effect.
  *
- * No words are in a state: those are bodies, where they can be erased, and are read when they are shown.
+ * A state contains no texts of people: those are in bodies, where they can be erased, and are read when they are shown.
  *
  * Holds memory; otherwise pure.
  */
-import type { TransactionFollower } from '../core/database-store.ts'
+import type { TransactionListener } from '../core/database-store.ts'
 import type { LedgerEntry } from './entry.ts'
-import type { CacheFinding } from './finding.ts'
+import type { LedgerFinding } from './ledger-finding.ts'
 
 /**
- * Changes the state that it is given. Answers with what is unlawful about the entry, in a few words that follow "Entry
- * 7 (kind)"; then it has changed nothing, unless the entry takes power away.
+ * Changes the given state. Returns what is unlawful about the entry, in a few words that follow "Entry 7 (kind)"; then
+ * it has changed nothing, unless the entry takes rights away.
  */
-export type ApplyEntry<State> = (state: State, entry: LedgerEntry) => string | undefined
+export type EntryHandler<State> = (state: State, entry: LedgerEntry) => string | undefined
 
 export interface Projection<State> {
   readonly name: string
   readonly initial: (journal: StateJournal) => State
   /** One function per kind of entry. */
-  readonly apply: Readonly<Record<string, ApplyEntry<State>>>
+  readonly apply: Readonly<Record<string, EntryHandler<State>>>
   /**
    * Kinds that change no state and are only checked when a log is verified: a start must not read a million calls, and
-   * whoever makes a call was told who they are by this state.
+   * callers were authenticated with this state anyway.
    */
-  readonly check?: Readonly<Record<string, ApplyEntry<State>>>
-  /** Why the words of an entry have to stay for now, in a sentence: somebody still has to read or use them. */
+  readonly check?: Readonly<Record<string, EntryHandler<State>>>
+  /** Why the body of an entry cannot be erased now, as a sentence: somebody still has to read or use it. */
   readonly holds?: (state: State, entry: LedgerEntry, nowMs: number) => string | undefined
 }
 
-/** Of whatever state: what is handed to its functions is what its own `initial` made. */
-export interface AnyProjection {
+/** A projection of any state: its functions get what its own `initial` made. */
+export interface UntypedProjection {
   readonly name: string
   readonly initial: (journal: StateJournal) => unknown
-  readonly apply: Readonly<Record<string, ApplyEntry<never>>>
-  readonly check?: Readonly<Record<string, ApplyEntry<never>>>
+  readonly apply: Readonly<Record<string, EntryHandler<never>>>
+  readonly check?: Readonly<Record<string, EntryHandler<never>>>
   readonly holds?: (state: never, entry: LedgerEntry, nowMs: number) => string | undefined
 }
 
@@ -51,7 +51,7 @@ export interface UnlawfulEntry {
   readonly why: string
 }
 
-/** What an append meets: thrown, so that the transaction it belongs to is undone. */
+/** Thrown by an append, so that its transaction is undone. */
 export class UnlawfulEntryError extends Error {
   constructor({ kind, why }: Omit<UnlawfulEntry, 'seq'>) {
     super(`an entry ${kind} cannot follow what is recorded: ${why}`)
@@ -59,21 +59,21 @@ export class UnlawfulEntryError extends Error {
   }
 }
 
-/** The log as states are made from it: every entry of these kinds, in order. */
+/** Reads the log for states: every entry of these kinds, in order. */
 export type EntriesByKindReader = (kinds: ReadonlySet<string>) => Iterable<LedgerEntry>
 
 interface OpenProjection {
-  readonly projection: AnyProjection
+  readonly projection: UntypedProjection
   readonly state: never
 }
 
-/** More are counted: one unlawful entry breeds others. */
+/** Further ones are only counted: one unlawful entry causes others. */
 const MAX_UNLAWFUL = 100
 
 export class ProjectionSet {
   readonly #journal = new StateJournal()
   readonly #read: EntriesByKindReader
-  readonly #open = new Map<AnyProjection, OpenProjection>()
+  readonly #open = new Map<UntypedProjection, OpenProjection>()
   readonly #byKind = new Map<string, OpenProjection[]>()
   readonly #unlawful: UnlawfulEntry[] = []
 
@@ -82,7 +82,7 @@ export class ProjectionSet {
   }
 
   /** For the database that entries are committed to. */
-  get follower(): TransactionFollower {
+  get follower(): TransactionListener {
     return this.#journal.follower
   }
 
@@ -91,8 +91,8 @@ export class ProjectionSet {
     return this.#unlawful
   }
 
-  /** Reads the log once for all of them. Those that are open stay as they are. */
-  openAll(projections: readonly AnyProjection[]): void {
+  /** Reads the log once for all of them. Projections that are open stay as they are. */
+  openAll(projections: readonly UntypedProjection[]): void {
     const fresh = projections.filter((projection) => !this.#open.has(projection))
     if (fresh.length === 0) return
     const opened = fresh.map((projection) => ({ projection, state: projection.initial(this.#journal) as never }))
@@ -107,18 +107,18 @@ export class ProjectionSet {
     for (const [kind, open] of byKind([...this.#open.values()])) this.#byKind.set(kind, open)
   }
 
-  /** The state of a projection, which is read from the log when it is not open yet. */
+  /** The state of a projection, computed from the log if it is not open yet. */
   state<State>(projection: Projection<State>): State {
     this.openAll([projection])
     return this.#open.get(projection)?.state as State
   }
 
-  /** Whether any function is there for this kind: most entries are calls, which concern nobody here. */
+  /** Whether there is a function for this kind: most entries are calls, which have none. */
   handles(kind: string): boolean {
     return this.#byKind.has(kind)
   }
 
-  /** For an entry that is about to be appended. Throws if it could not lawfully follow. */
+  /** For an entry that is about to be appended. Throws if it is not a valid successor. */
   append(entry: LedgerEntry): void {
     for (const { projection, state } of this.#byKind.get(entry.kind) ?? []) {
       const why = projection.apply[entry.kind]?.(state, entry)
@@ -126,7 +126,7 @@ export class ProjectionSet {
     }
   }
 
-  /** Why the words of an entry have to stay for now. */
+  /** Why the body of an entry cannot be erased now. */
   holds(entry: LedgerEntry, nowMs: number): string | undefined {
     for (const { projection, state } of this.#open.values()) {
       const why = projection.holds?.(state, entry, nowMs)
@@ -137,15 +137,15 @@ export class ProjectionSet {
 }
 
 /** Holds what is stored beside the log, under hashes that the log has, against the states that have them. */
-export type ContentAudit = (state: <State>(projection: Projection<State>) => State) => readonly CacheFinding[]
+export type StoredContentAudit = (state: <State>(projection: Projection<State>) => State) => readonly LedgerFinding[]
 
-/** The whole log once more, from the first entry on: whether each could lawfully follow the ones before it. */
+/** Reads the whole log from the first entry on, and checks whether each is a valid successor of the ones before it. */
 export class SuccessionAudit {
   readonly #byKind = new Map<string, OpenProjection[]>()
-  readonly #states = new Map<AnyProjection, unknown>()
+  readonly #states = new Map<UntypedProjection, unknown>()
   readonly unlawful: UnlawfulEntry[] = []
 
-  constructor(projections: readonly AnyProjection[]) {
+  constructor(projections: readonly UntypedProjection[]) {
     const journal = new StateJournal(false)
     for (const projection of projections) {
       const open = { projection, state: projection.initial(journal) as never }
@@ -188,19 +188,19 @@ function listUnder(kinds: Map<string, OpenProjection[]>, kind: string, open: Ope
 //   work begins ─▶ set · set · delete ─▶ work undone: back to where it began
 //                                    └─▶ group ends: kept, or all of it undone
 
-/** What readers get of a table: whoever only decides cannot change it. */
-export interface StateReader<Value> {
+/** What readers get of a table, so that code which only decides cannot change it. */
+export interface StateTableReader<Value> {
   readonly size: number
-  /** Another number after every change, for whoever keeps something that was made from all of it. */
+  /** Changes after every change, for callers that cache something computed from the whole table. */
   readonly version: number
   readonly get: (id: string) => Value | undefined
   readonly has: (id: string) => boolean
-  /** In the order in which the ids came. */
+  /** In the order in which the ids were added. */
   readonly values: () => IterableIterator<Value>
   readonly entries: () => IterableIterator<[string, Value]>
 }
 
-export class StateTable<Value> implements StateReader<Value> {
+export class StateTable<Value> implements StateTableReader<Value> {
   readonly #values = new Map<string, Value>()
   readonly #journal: StateJournal
   version = 0
@@ -241,8 +241,8 @@ export class StateTable<Value> implements StateReader<Value> {
   }
 
   /**
-   * Makes room by dropping the oldest values that may go, until at most `limit` are left. Of a table that is only a
-   * little too long it looks at the first few.
+   * Makes room by dropping the oldest values that may be dropped, until at most `limit` are left. In a table that is
+   * only a little too long it looks at the first few.
    */
   dropOldest(limit: number, mayGo: (value: Value) => boolean): void {
     if (this.#values.size <= limit) return
@@ -252,7 +252,9 @@ export class StateTable<Value> implements StateReader<Value> {
     }
   }
 
-  /** Drops values from the old end for as long as they may go: what lapses does so roughly in the order it came. */
+  /**
+   * Drops values from the old end for as long as they may be dropped: they lapse roughly in the order of their arrival.
+   */
   dropLapsed(mayGo: (value: Value) => boolean): void {
     let kept = 0
     for (const [id, value] of this.#values) {
@@ -273,16 +275,16 @@ export class StateTable<Value> implements StateReader<Value> {
   }
 }
 
-/** Values at the old end of a table that may not go yet and are passed over. */
+/** Values at the old end of a table that may not be dropped yet and are skipped. */
 const LOOKED_AT = 16
 
-/** How to take back what was done since the last group became durable. */
+/** How to undo what was done since the last group became durable. */
 export class StateJournal {
   #undo: (() => void)[] = []
   #workBegan = 0
   #isOn: boolean
 
-  /** One that is off is for whoever reads a log and takes nothing back. */
+  /** Switched off for a reader of a log, which undoes nothing. */
   constructor(isOn = true) {
     this.#isOn = isOn
   }
@@ -291,7 +293,7 @@ export class StateJournal {
     if (this.#isOn) this.#undo.push(undo)
   }
 
-  /** Without keeping how to take it back: for entries that are durable already. */
+  /** Without recording how to undo it: for entries that are durable already. */
   withoutUndo(work: () => void): void {
     const wasOn = this.#isOn
     this.#isOn = false
@@ -302,7 +304,7 @@ export class StateJournal {
     }
   }
 
-  readonly follower: TransactionFollower = {
+  readonly follower: TransactionListener = {
     workBegins: () => {
       this.#workBegan = this.#undo.length
     },

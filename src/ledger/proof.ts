@@ -1,12 +1,12 @@
 /**
  * Proof: what a tree can show about itself, made from its nodes and checked before it is given out. A proof that does
- * not verify would tell the stranger who receives it that the log lies, when in truth a tile is damaged.
+ * not verify would tell its receiver that the log is dishonest, although only a tile is damaged.
  *
  * Pure, given a tree to read.
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { consistencyPath, inclusionPath, verifyConsistency, verifyInclusion } from './tree.ts'
+import { computeConsistencyPath, computeInclusionPath, verifyConsistency, verifyInclusion } from './tree.ts'
 import type { ConsistencyClaim, InclusionClaim, NodeReader } from './tree.ts'
 
 export type InclusionProof = InclusionClaim
@@ -17,31 +17,31 @@ export type ProofFault =
   | { readonly kind: 'no-such-size'; readonly asked: number; readonly size: number }
   | { readonly kind: 'damaged'; readonly reason: string }
 
-/** Thrown by a tree whose stored nodes are not all there. */
-export class TreeDamaged extends Error {}
+/** Thrown by a tree with missing nodes. */
+export class TreeDamagedError extends Error {}
 
-/** Reading it may throw `TreeDamaged`. */
-export interface ReadableTree {
+/** Reading it may throw `TreeDamagedError`. */
+export interface ProvableTree {
   readonly size: number
   readonly rootAt: (size: number) => Uint8Array
   readonly node: NodeReader
 }
 
-/** That entry `seq` is in the tree of `asked`, by default the newest. */
-export function proveInclusion(tree: ReadableTree, seq: number, asked?: number): Result<InclusionProof, ProofFault> {
+/** Proves that entry `seq` is in the tree of size `asked`, by default the newest. */
+export function proveInclusion(tree: ProvableTree, seq: number, asked?: number): Result<InclusionProof, ProofFault> {
   return guarded(() => {
     const size = asked ?? tree.size
     if (!isCount(size, tree.size)) return fail({ kind: 'no-such-size', asked: size, size: tree.size })
     if (!isCount(seq, size - 1)) return fail({ kind: 'no-such-entry', seq, size })
-    const path = inclusionPath(seq, size, tree.node).map((hash) => hash.slice())
+    const path = computeInclusionPath(seq, size, tree.node).map((hash) => hash.slice())
     const claim = { leaf: tree.node(0, seq).slice(), index: seq, size, path, root: tree.rootAt(size) }
     return verifyInclusion(claim) ? ok(claim) : fail(CONTRADICTION)
   })
 }
 
-/** That the tree of `asked`, by default the newest, extends the one of `from`. */
+/** Proves that the tree of size `asked`, by default the newest, extends the one of size `from`. */
 export function proveConsistency(
-  tree: ReadableTree,
+  tree: ProvableTree,
   from: number,
   asked?: number,
 ): Result<ConsistencyProof, ProofFault> {
@@ -49,7 +49,7 @@ export function proveConsistency(
     const to = asked ?? tree.size
     if (!isCount(to, tree.size)) return fail({ kind: 'no-such-size', asked: to, size: tree.size })
     if (!isCount(from, to)) return fail({ kind: 'no-such-size', asked: from, size: to })
-    const path = consistencyPath(from, to, tree.node).map((hash) => hash.slice())
+    const path = computeConsistencyPath(from, to, tree.node).map((hash) => hash.slice())
     const claim = { from, to, fromRoot: tree.rootAt(from), toRoot: tree.rootAt(to), path }
     return verifyConsistency(claim) ? ok(claim) : fail(CONTRADICTION)
   })
@@ -61,7 +61,7 @@ function guarded<Claim>(make: () => Result<Claim, ProofFault>): Result<Claim, Pr
   try {
     return make()
   } catch (error) {
-    if (error instanceof TreeDamaged) return fail({ kind: 'damaged', reason: error.message })
+    if (error instanceof TreeDamagedError) return fail({ kind: 'damaged', reason: error.message })
     throw error
   }
 }

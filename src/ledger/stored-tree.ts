@@ -2,51 +2,43 @@
  * Stored tree: the Merkle tree over the committed entries. The edge is in memory, full tiles are files, and the tiles
  * that proofs asked for last are kept expanded.
  *
- * It grows when a group is committed, never while works run: nothing that may be undone is in it.
+ * It grows when a group is committed, never while works run, so that it contains nothing that may be undone.
  *
  * Reads and writes through the log it is given.
  */
-import { equalBytes } from '../core/bytes.ts'
-import { thrownMessage } from '../core/thrown.ts'
-import type { AppendedEntry } from './group.ts'
+import { areBytesEqual } from '../core/bytes.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
+import type { AppendedEntry } from './entry-group.ts'
 import type { LogStore } from './log-store.ts'
-import { TreeDamaged } from './proof.ts'
-import type { ReadableTree } from './proof.ts'
+import { TreeDamagedError } from './proof.ts'
+import type { ProvableTree } from './proof.ts'
 import { LruCache } from './lru-cache.ts'
 import {
-  encodeBundle,
+  encodeEntryBundle,
   TILE_BYTES,
   TILE_HEIGHT,
   TILE_WIDTH,
   expandTile,
-  tileNode,
+  readTileNode,
   listTiles,
   allocateTileNodes,
   countLevelHashes,
-  setTileNode,
+  tileNodeOffset,
 } from './tile.ts'
-import type { TileName } from './tile.ts'
-import {
-  leafHash,
-  computeRootAt,
-  HASH_BYTES,
-  emptyFrontier,
-  extendFrontier,
-  readFrontierAt,
-  frontierRoot,
-} from './tree.ts'
-import type { NodeReader, Frontier } from './tree.ts'
+import type { TileCoordinates } from './tile.ts'
+import { computeRootAt, HASH_BYTES, computeLeafHash, writeLeafHash, writeNodeHash } from './tree.ts'
+import type { NodeReader } from './tree.ts'
 
-/** 16 kB each: proofs near the same place, and the upper levels of every proof, cost no hashing. */
+/** 16 kB each: proofs near the same place, and the upper levels of every proof, need no hashing. */
 const TILES_KEPT = 128
 
-export class StoredTree implements ReadableTree {
+export class StoredTree implements ProvableTree {
   readonly #log: LogStore
-  #edge: TreeEdge | undefined
+  #edge: GrowingTreeEdge | undefined
   #root: { readonly size: number; readonly hash: Uint8Array } | undefined
   #believesNodes = true
   #isLoading = false
-  readonly #unwritten = new Map<string, FullTile>()
+  readonly #unwritten = new Map<string, CompletedTile>()
   readonly #kept = new LruCache<string, Uint8Array>(TILES_KEPT)
 
   constructor(log: LogStore) {
@@ -68,15 +60,15 @@ export class StoredTree implements ReadableTree {
     return size === this.size ? this.root() : computeRootAt(size, this.node)
   }
 
-  /** What the log has just committed. */
+  /** Adds what the log has just committed. */
   append(entries: readonly AppendedEntry[]): void {
     const edge = this.#edge
-    // One that was not asked for yet is read from the log, which has them.
-    if (edge !== undefined) for (const { bytes, leaf } of entries) edge.append(leaf ?? leafHash(bytes))
+    // A tree that was not used yet is read from the log, which has the entries.
+    if (edge !== undefined) for (const { bytes, leaf } of entries) edge.append(leaf ?? computeLeafHash(bytes))
   }
 
   /**
-   * A view into the tile that holds a complete node; complete nodes never change, but a caller who keeps one copies.
+   * A view into the tile with a complete node; complete nodes never change, but a caller that keeps one must copy it.
    */
   readonly node: NodeReader = (height, index) => {
     const onEdge = this.#current().node(height, index)
@@ -84,89 +76,88 @@ export class StoredTree implements ReadableTree {
     const within = height % TILE_HEIGHT
     const perTile = 2 ** (TILE_HEIGHT - within)
     const nodes = this.#nodesOf(Math.floor(height / TILE_HEIGHT), Math.floor(index / perTile))
-    return tileNode(nodes, within, index % perTile)
+    return readTileNode(nodes, within, index % perTile)
   }
 
-  /** Computes again what was kept of it: something in it contradicts itself. */
+  /** Computes cached nodes again, because something contradicts itself. */
   reread(): void {
     this.#believesNodes = false
     this.#kept.clear()
     this.#root = undefined
+    // It was begun from such nodes; the entries that it took since are in the log.
+    this.#edge = undefined
   }
 
   /** The bytes of a tile or bundle of the tree of `size` entries. */
-  content({ level, index, width }: TileName): Uint8Array {
+  content({ level, index, width }: TileCoordinates): Uint8Array {
     const first = index * TILE_WIDTH
-    if (level === 'entries') return encodeBundle(this.#log.entries(first, width).map(({ bytes }) => bytes))
+    if (level === 'entries') return encodeEntryBundle(this.#log.entries(first, width).map(({ bytes }) => bytes))
     return Buffer.concat(Array.from({ length: width }, (_, offset) => this.node(level * TILE_HEIGHT, first + offset)))
   }
 
-  /** Writes the partial tiles of a tree of `size` entries, which whoever reads its checkpoint asks for. */
-  writePartials(size: number): void {
-    this.writeFullTiles()
-    for (const name of listTiles(size)) {
-      if (name.width === TILE_WIDTH) continue
-      this.#log.tiles.writeTile(name, this.content(name))
-      if (name.level === 0) {
-        const bundle = { ...name, level: 'entries' } as const
-        this.#log.tiles.writeTile(bundle, this.content(bundle))
-      }
+  /** Writes full tiles, and the partial ones of a tree of `size` entries, for which readers of its checkpoint ask. */
+  async writeTiles(size: number): Promise<void> {
+    this.#current()
+    const full = [...this.#unwritten]
+    const { tiles } = this.#log
+    await tiles.writeTiles(
+      full.map(([, { level, index, nodes }]) => ({
+        name: { level, index, width: TILE_WIDTH },
+        content: nodes.subarray(0, TILE_BYTES),
+      })),
+    )
+    for (const [key, { level, index, nodes }] of full) {
+      if (level === 0) tiles.keepNodes(index, nodes)
+      this.#unwritten.delete(key)
     }
+    const lastOf = (level: number): number => Math.floor(countLevelHashes(level, size) / TILE_WIDTH)
+    const partial = [...listTiles(size, lastOf)].filter(({ width }) => width < TILE_WIDTH)
+    const entries = partial.filter(({ level }) => level === 0).map((tile) => ({ ...tile, level: 'entries' as const }))
+    await tiles.writeTiles([...partial, ...entries].map((name) => ({ name, content: this.content(name) })))
   }
 
-  #current(): TreeEdge {
+  #current(): GrowingTreeEdge {
     return (this.#edge ??= this.#load())
   }
 
-  #load(): TreeEdge {
+  #load(): GrowingTreeEdge {
     const { tiledTo, size } = this.#log
     try {
-      const edge = TreeEdge.at(tiledTo, (level, from, count) => this.#partialTile(level, from, count), this.#finished)
+      const edge = GrowingTreeEdge.at(
+        tiledTo,
+        (level, from, count) => this.#partialTile(level, from, count),
+        this.#finished,
+      )
       this.#isLoading = true
-      for (const { bytes } of this.#log.entries(tiledTo, size - tiledTo)) edge.append(leafHash(bytes))
+      for (const { bytes } of this.#log.entries(tiledTo, size - tiledTo)) edge.appendEntry(bytes)
       this.#isLoading = false
       if (edge.size !== size) throw new Error(`entry ${edge.size} is missing`)
       return edge
     } catch (error) {
-      throw new TreeDamaged(thrownMessage(error), { cause: error })
+      throw new TreeDamagedError(readErrorMessage(error), { cause: error })
     }
   }
 
-  /** Roots of the tiles below: at level 0 all that the edge starts from is in full tiles. */
+  /** Roots of the tiles below: at level 0 everything that the edge starts from is in full tiles. */
   #partialTile(level: number, from: number, count: number): Uint8Array {
     return Buffer.concat(
       Array.from({ length: count }, (_, offset) => {
         const nodes = this.#nodesOf(level - 1, from + offset)
-        return tileNode(nodes, TILE_HEIGHT, 0)
+        return readTileNode(nodes, TILE_HEIGHT, 0)
       }),
     )
   }
 
-  readonly #finished = ({ level, index, nodes }: FullTile): void => {
-    const { isWritable } = this.#log
+  readonly #finished = ({ level, index, nodes }: CompletedTile): void => {
     this.#kept.get(`${level}/${index}`, () => nodes)
-    if (!isWritable) return
+    if (!this.#log.isWritable || (this.#isLoading && this.#isStored(level, index, nodes))) return
     this.#unwritten.set(`${level}/${index}`, { level, index, nodes })
-    try {
-      this.writeFullTiles()
-    } catch {
-      // A disk that takes no files now: the entries are in the tail, and the tiles are written before the next
-      // checkpoint, or there is none.
-    }
   }
 
-  /** Throws what the file system says. */
-  writeFullTiles(): void {
-    const { tiles } = this.#log
-    for (const [key, { level, index, nodes }] of this.#unwritten) {
-      const hashes = nodes.subarray(0, TILE_BYTES)
-      const name = { level, index, width: TILE_WIDTH }
-      // A start finds those that were written since the oldest segment of the tail began.
-      const before = this.#isLoading ? tiles.tile(name) : undefined
-      if (before === undefined || !equalBytes(before, hashes)) tiles.writeTile(name, hashes)
-      if (level === 0) tiles.keepNodes(index, nodes)
-      this.#unwritten.delete(key)
-    }
+  /** A start finds those that were written since the oldest segment of the tail began. */
+  #isStored(level: number, index: number, nodes: Uint8Array): boolean {
+    const stored = this.#log.tiles.tile({ level, index, width: TILE_WIDTH })
+    return stored !== undefined && areBytesEqual(stored, nodes.subarray(0, TILE_BYTES))
   }
 
   #nodesOf(level: number, index: number): Uint8Array {
@@ -178,18 +169,17 @@ export class StoredTree implements ReadableTree {
       const hashes = this.#log.tiles.tile({ level, index, width: TILE_WIDTH })
       return hashes?.length === TILE_BYTES ? expandTile(hashes) : undefined
     })
-    if (nodes === undefined) throw new TreeDamaged(`tile ${level}/${index} of ${TILE_WIDTH} hashes is not stored`)
+    if (nodes === undefined) throw new TreeDamagedError(`tile ${level}/${index} of ${TILE_WIDTH} hashes is not stored`)
     return nodes
   }
 }
 
-// Edge: the right side of the tree, which is all that an append needs: the frontier and, per level, the tile that is
-// still filling. A tile that fills is handed over and begun anew.
+// Edge: the right side of the tree, which is all that an append needs: per level, the tile that is still filling. A tile that fills is handed over and begun anew.
 //
 //   level 1   ▓▓▓▓▓▓▓▓░░░░░░░░     210 roots of full tiles below
 //   level 0   ▓▓▓░░░░░░░░░░░░░     the last 67 leaves
 
-export interface FullTile {
+export interface CompletedTile {
   readonly level: number
   readonly index: number
   /** The 511 nodes of `expandTile`; the first 8,192 bytes are the tile as it is stored. */
@@ -199,18 +189,19 @@ export interface FullTile {
 /** The hashes at `level` from the last full tile on, 0 … 255 of them, one after another. */
 export type PartialTileReader = (level: number, from: number, count: number) => Uint8Array
 
-export class TreeEdge {
-  readonly #onTile: (tile: FullTile) => void
-  #frontier: Frontier = emptyFrontier()
-  #levels: Uint8Array[] = []
+export class GrowingTreeEdge {
+  readonly #onTile: (tile: CompletedTile) => void
+  /** Of each level, with the nodes that are complete in it. */
+  readonly #levels: Buffer[] = []
+  #size = 0
 
-  constructor(onTile: (tile: FullTile) => void) {
+  constructor(onTile: (tile: CompletedTile) => void) {
     this.#onTile = onTile
   }
 
-  /** The edge of a stored tree: what fills no tile is read, the rest is already in full tiles. */
-  static at(size: number, read: PartialTileReader, onTile: (tile: FullTile) => void): TreeEdge {
-    const edge = new TreeEdge(onTile)
+  /** The edge of a stored tree: hashes that fill no tile are read, the rest is in full tiles. */
+  static at(size: number, read: PartialTileReader, onTile: (tile: CompletedTile) => void): GrowingTreeEdge {
+    const edge = new GrowingTreeEdge(onTile)
     for (let level = 0; countLevelHashes(level, size) > 0; level++) {
       const count = countLevelHashes(level, size)
       const width = count % TILE_WIDTH
@@ -218,57 +209,73 @@ export class TreeEdge {
       if (hashes.length !== width * HASH_BYTES) throw new Error(`level ${level} of the tree is not all there`)
       edge.#levels.push(expandTile(hashes))
     }
-    edge.#frontier = readFrontierAt(size, (height, index) => {
-      const node = edge.#at(height, index)
-      if (node === undefined) throw new Error(`node ${height},${index} is not on the edge of a tree of ${size}`)
-      return node
-    })
+    edge.#size = size
     return edge
   }
 
   get size(): number {
-    return this.#frontier.size
+    return this.#size
   }
 
   root(): Uint8Array {
-    return frontierRoot(this.#frontier)
+    return computeRootAt(this.#size, this.#read)
   }
 
   append(leaf: Uint8Array): void {
-    extendFrontier(this.#frontier, leaf, this.#place)
+    const nodes = (this.#levels[0] ??= allocateTileNodes())
+    nodes.set(leaf, (this.#size % TILE_WIDTH) * HASH_BYTES)
+    this.#complete()
   }
 
-  /** A view of a complete node in a tile that is still filling, `undefined` for nodes of full tiles. */
+  /** The same as `append(computeLeafHash(entry))`. */
+  appendEntry(entry: Uint8Array): void {
+    const nodes = (this.#levels[0] ??= allocateTileNodes())
+    writeLeafHash(entry, nodes, (this.#size % TILE_WIDTH) * HASH_BYTES)
+    this.#complete()
+  }
+
+  /** A view of a complete node in a tile that is still filling; `undefined` for others, in full tiles or to come. */
   node(height: number, index: number): Uint8Array | undefined {
+    if ((index + 1) * 2 ** height > this.#size) return undefined
     const level = Math.floor(height / TILE_HEIGHT)
     const [tile] = slot(height, index)
     return tile === Math.floor(countLevelHashes(level, this.size) / TILE_WIDTH) ? this.#at(height, index) : undefined
   }
 
+  readonly #read: NodeReader = (height, index) => {
+    const node = this.#at(height, index)
+    if (node === undefined) throw new Error(`node ${height},${index} is not on the edge of a tree of ${this.#size}`)
+    return node
+  }
+
   #at(height: number, index: number): Uint8Array | undefined {
     const nodes = this.#levels[Math.floor(height / TILE_HEIGHT)]
-    return nodes && tileNode(nodes, height % TILE_HEIGHT, slot(height, index)[1])
+    return nodes && readTileNode(nodes, height % TILE_HEIGHT, slot(height, index)[1])
   }
 
-  readonly #place = (height: number, index: number, hash: Uint8Array): void => {
-    const level = Math.floor(height / TILE_HEIGHT)
-    const within = height % TILE_HEIGHT
-    // Height 8 is the root of the tile below and the first height of the tile above.
-    if (within === 0 && level > 0) this.#finish(level - 1, index, hash)
-    const nodes = (this.#levels[level] ??= allocateTileNodes())
-    setTileNode(nodes, { height: within, index: slot(height, index)[1] }, hash)
-  }
-
-  #finish(level: number, index: number, root: Uint8Array): void {
-    const nodes = this.#levels[level]
-    if (nodes === undefined) throw new Error(`tile ${level}/${index} filled before it began`)
-    setTileNode(nodes, { height: TILE_HEIGHT, index: 0 }, root)
-    this.#levels[level] = allocateTileNodes()
-    this.#onTile({ level, index, nodes })
+  /** The leaf stands in its place: hashes the nodes that it completes, and hands over the tiles that are full then. */
+  #complete(): void {
+    let index = this.#size
+    this.#size += 1
+    for (let level = 0; ; level++) {
+      const nodes = (this.#levels[level] ??= allocateTileNodes())
+      let [height, within] = [0, index % TILE_WIDTH]
+      for (; within % 2 === 1; height++, within = (within - 1) / 2) {
+        const left = tileNodeOffset(height, within - 1)
+        writeNodeHash(nodes, left, tileNodeOffset(height + 1, (within - 1) / 2))
+      }
+      if (height < TILE_HEIGHT) return
+      this.#levels[level] = allocateTileNodes()
+      index = Math.floor(index / TILE_WIDTH)
+      // Height 8 is the root of the tile below and the first height of the tile above.
+      const above = (this.#levels[level + 1] ??= allocateTileNodes())
+      above.set(readTileNode(nodes, TILE_HEIGHT, 0), (index % TILE_WIDTH) * HASH_BYTES)
+      this.#onTile({ level, index, nodes })
+    }
   }
 }
 
-/** In which tile of its level a node lies, and where in it. */
+/** The tile of its level in which a node lies, and its position there. */
 function slot(height: number, index: number): readonly [tile: number, within: number] {
   const perTile = 2 ** (TILE_HEIGHT - (height % TILE_HEIGHT))
   return [Math.floor(index / perTile), index % perTile]

@@ -12,12 +12,12 @@
 import { toHex } from '../core/bytes.ts'
 import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { readIfThere, writeAtomically } from './atomic-file-store.ts'
+import { readFileIfPresent, writeFileAtomically } from './atomic-file-store.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
-import { findingSentence } from './finding.ts'
-import type { LedgerFinding } from './finding.ts'
-import type { SigningFault } from './fork.ts'
+import { formatLedgerFinding } from './ledger-finding.ts'
+import type { LedgerFinding } from './ledger-finding.ts'
+import type { SigningFault } from './ledger-fork.ts'
 import { Ledger } from './ledger.ts'
 import type { LedgerOptions } from './ledger.ts'
 import type { LogSigner } from './note-key.ts'
@@ -25,7 +25,7 @@ import type { LogSigner } from './note-key.ts'
 export type SuccessionFault = SigningFault | { readonly kind: 'nothing-to-adopt' }
 
 /** `options` are those of the old log; the signer is named after the new one. */
-export async function continueLogAs(
+export async function continueLogUnderNewName(
   options: LedgerOptions,
   signer: LogSigner,
 ): Promise<Result<SignedCheckpoint, SuccessionFault>> {
@@ -35,9 +35,9 @@ export async function continueLogAs(
   if (state.kind !== 'refusing') return fail({ kind: 'nothing-to-adopt' })
   const { fault } = state
   if (fault.kind !== 'truncated' && fault.kind !== 'diverged') return fail(fault)
-  // An older copy is whole in itself. Whatever else is wrong with it is no matter of its age, and must not be signed.
+  // An older copy is consistent in itself. Any other defect has nothing to do with its age, and must not be signed.
   const other = (await old.verify()).findings.find((finding) => !isAboutFile(finding))
-  if (other !== undefined) return fail({ kind: 'damaged', reason: findingSentence(other).replace(/\.$/, '') })
+  if (other !== undefined) return fail({ kind: 'damaged', reason: formatLedgerFinding(other).replace(/\.$/, '') })
   const { signedSize } = fault
   const told = {
     fault: fault.kind,
@@ -46,15 +46,15 @@ export async function continueLogAs(
     root: toHex(old.root()),
     signed_size: signedSize,
   }
-  const evidence = await readIfThere(lastSignedPath)
-  if (evidence !== undefined) await writeAtomically(`${lastSignedPath}.${signedSize}`, evidence)
+  const evidence = await readFileIfPresent(lastSignedPath)
+  if (evidence !== undefined) await writeFileAtomically(`${lastSignedPath}.${signedSize}`, evidence)
   await database.commit((sql) => new CheckpointStore(sql).removeAll())
   const next = await Ledger.open({ ...options, signer, origin: signer.key.name })
   return next.adopt(told)
 }
 
-/** The name under which a log goes on, by the time at which it parted. */
-export function successorName(origin: string, nowMs: number): string {
+/** The name under which a log continues, with the time of the separation. */
+export function formatSuccessorName(origin: string, nowMs: number): string {
   const time = new Date(nowMs).toISOString().replace(/[-:]|\.\d+/g, '')
   return `${origin.replace(/\/\d{8}T\d{6}Z$/, '')}/${time}`
 }

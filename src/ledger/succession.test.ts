@@ -5,7 +5,7 @@ import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { Ledger } from './ledger.ts'
 import { createNoteSigner } from './note-key.ts'
-import { continueLogAs, successorName } from './succession-store.ts'
+import { continueLogUnderNewName, formatSuccessorName } from './succession-store.ts'
 
 const NEXT = `${ORIGIN}/20261116T120000Z`
 const { privateKey } = generateKeyPairSync('ed25519')
@@ -85,16 +85,18 @@ describe('an older copy that was put back with its file', () => {
 describe('the name of the next log', () => {
   it('has the time at its end, once', () => {
     const noon = Date.UTC(2026, 10, 16, 12)
-    expect(successorName('hearthbus.local/attic', noon)).toBe('hearthbus.local/attic/20261116T120000Z')
-    expect(successorName('hearthbus.local/attic/20250101T000000Z', noon)).toBe('hearthbus.local/attic/20261116T120000Z')
+    expect(formatSuccessorName('hearthbus.local/attic', noon)).toBe('hearthbus.local/attic/20261116T120000Z')
+    expect(formatSuccessorName('hearthbus.local/attic/20250101T000000Z', noon)).toBe(
+      'hearthbus.local/attic/20261116T120000Z',
+    )
   })
 })
 
-function options(): Parameters<typeof continueLogAs>[0] {
+function options(): Parameters<typeof continueLogUnderNewName>[0] {
   const { database, signer, lastSignedPath, clock } = fixture
   return { database, signer, lastSignedPath, clock, origin: ORIGIN }
 }
 
-function continued(): ReturnType<typeof continueLogAs> {
-  return continueLogAs(options(), createNoteSigner(NEXT, privateKey))
+function continued(): ReturnType<typeof continueLogUnderNewName> {
+  return continueLogUnderNewName(options(), createNoteSigner(NEXT, privateKey))
 }

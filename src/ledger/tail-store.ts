@@ -1,17 +1,17 @@
 /**
  * Tail: the groups that were appended last, in files of their own until tiles and a signature cover them.
  *
- *   tail/0000000000016384     "HBT1" ‖ first (64) ‖ tables (64) ‖ mac of the group before ‖ mac of all this ‖ groups …
+ *   tail/0000000000016384     head ‖ groups … ‖ zeros
  *   tail/0000000000032801     the newest takes the writes; older ones wait for their entries to be covered
  *
- * `tables` is one past the last entry, before this segment, whose group changed rows: a database that has not followed
- * so far is an older copy.
- *
- * One write and one fdatasync per group. A crash can leave a torn group at the very end, which nobody heard of: it is
- * cut off. Anything else that is not as it was written is damage, and is never mended.
+ * One write and one fdatasync per group. The file is extended with zeros in large steps, ahead of the groups, so that a
+ * sync has data to write and no change of the file's size or blocks; a close cuts the zeros off. A crash can leave a torn
+ * group at the very end, which nobody heard of: it is cut off, like zeros that no group has come to. Anything else that
+ * is not as it was written is damage, and is never mended.
  */
-import { createHmac } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import {
+  close,
   closeSync,
   fdatasync,
   fdatasyncSync,
@@ -19,168 +19,32 @@ import {
   fsyncSync,
   ftruncateSync,
   openSync,
-  readdirSync,
-  readFileSync,
   readSync,
   rmSync,
   writeSync,
 } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { equalBytes } from '../core/bytes.ts'
 import type { JournalSync } from '../core/database-store.ts'
-import { makeFolder } from '../core/folder-store.ts'
-import { systemErrorCode } from '../core/thrown.ts'
+import { createPrivateFolder } from '../core/folder-store.ts'
+import { BODY_SALT_BYTES, sliceSaltedBody, encodeEntryGroup, GROUP_MAC_BYTES } from './entry-group.ts'
+import type { BodyRecord, SaltedBody, EntryGroupContent } from './entry-group.ts'
 import {
-  SALT_BYTES,
-  readBodyAt,
-  decodeGroup,
-  encodeGroup,
-  GROUP_MAGIC,
-  hasItsBodies,
-  isWholeGroup,
-  MAC_BYTES,
-} from './group.ts'
-import type { BodyRecord, SaltedBody, EntryGroup, GroupContent } from './group.ts'
+  countCommittedTableEntries,
+  encodeSegmentHead,
+  listSegmentNames,
+  macBeforeSegment,
+  SEGMENT_HEAD_BYTES,
+} from './tail-reader-store.ts'
+import type { TailContents } from './tail-reader-store.ts'
 
-const MAGIC = Buffer.from('HBT1')
-const HEAD_BYTES = 20 + 2 * MAC_BYTES
-const HEAD_CONTENT_BYTES = HEAD_BYTES - MAC_BYTES
-const MAC_AT = 20
-const NAME = /^\d{16}$/
-/** A segment that has grown so far is closed; a start reads one or two. */
+/** A segment of this length is closed; a start reads one or two. */
 const SEGMENT_ENTRIES = 16_384
 const SEGMENT_BYTES = 33_554_432
-
-export interface TailSegment {
-  readonly path: string
-  readonly first: number
-  readonly bytes: Buffer
-  readonly groups: readonly EntryGroup[]
-  /** What follows is torn. */
-  readonly whole: number
-  readonly headBytes: number
-  /** See above. */
-  readonly tables: number
-}
-
-export interface ReadTail {
-  readonly segments: readonly TailSegment[]
-  /** Bytes at the end that are no whole group. */
-  readonly torn: number
-  /** Why the groups cannot be believed, in a sentence without its full stop. */
-  readonly damage: string | undefined
-}
-
-/**
- * Trusts nothing. Without the key, macs are not checked. What was signed was whole: only behind the first `signed`
- * entries can a group be torn.
- */
-export function readTail(directory: string, key: Uint8Array | undefined, signed = 0): ReadTail {
-  const names = segmentNames(directory)
-  const segments: TailSegment[] = []
-  let [mac, torn]: [Uint8Array | undefined, number] = [undefined, 0]
-  for (const [place, name] of names.entries()) {
-    const path = join(directory, name)
-    const bytes = readFileSync(path)
-    const isLast = place === names.length - 1
-    const first = Number(name)
-    // A crash while it was begun.
-    if (bytes.length < HEAD_BYTES && isLast && (place > 0 || first === 0))
-      return { segments, torn: bytes.length, damage: undefined }
-    const begins =
-      bytes.length >= HEAD_BYTES &&
-      equalBytes(bytes.subarray(0, 4), MAGIC) &&
-      bytes.readBigUInt64BE(4) === BigInt(first) &&
-      (key === undefined || equalBytes(bytes.subarray(HEAD_CONTENT_BYTES, HEAD_BYTES), headMac(key, bytes))) &&
-      (mac === undefined || (equalBytes(macBefore(bytes), mac) && first === endOf(segments.at(-1))))
-    if (!begins) return { segments, torn, damage: `${path} does not follow what was written before it` }
-    const { groups, whole, forged } = readGroups(bytes, { first, key, signed })
-    segments.push({
-      path,
-      first,
-      bytes,
-      groups,
-      whole,
-      headBytes: HEAD_BYTES,
-      tables: Number(bytes.readBigUInt64BE(12)),
-    })
-    if (forged)
-      return {
-        segments,
-        torn,
-        damage: `${path} holds a group, from entry ${endOf(segments.at(-1))} on, that this node did not write`,
-      }
-    const isSigned = endOf(segments.at(-1)) < signed
-    if (whole < bytes.length && (!isLast || isSigned || hasLaterGroup(bytes, whole)))
-      return { segments, torn, damage: `${path} is not whole: something before its end was changed` }
-    torn = bytes.length - whole
-    mac = groups.at(-1)?.mac ?? macBefore(bytes)
-  }
-  return { segments, torn, damage: undefined }
-}
-
-function readGroups(
-  bytes: Buffer,
-  { first, key, signed }: { readonly first: number; readonly key: Uint8Array | undefined; readonly signed: number },
-): { readonly groups: EntryGroup[]; readonly whole: number; readonly forged: boolean } {
-  const groups: EntryGroup[] = []
-  let [at, next, previousMac]: [number, number, Uint8Array] = [HEAD_BYTES, first, macBefore(bytes)]
-  while (at < bytes.length) {
-    const group = decodeGroup(bytes, { at, first: next, previousMac, key })
-    if (!group.ok) return { groups, whole: at, forged: group.fault.kind === 'forged' }
-    const isLast = group.value.end === bytes.length && next + group.value.entries.length > signed
-    // Only the last write can have stopped half-way.
-    if (isLast && !hasItsBodies(bytes, group.value)) return { groups, whole: at, forged: false }
-    groups.push(group.value)
-    next += group.value.entries.length
-    previousMac = group.value.mac
-    at = group.value.end
-  }
-  return { groups, whole: at, forged: false }
-}
-
-function macBefore(bytes: Buffer): Uint8Array {
-  return bytes.subarray(MAC_AT, MAC_AT + MAC_BYTES)
-}
-
-function headMac(key: Uint8Array, head: Buffer): Uint8Array {
-  return createHmac('sha256', key).update(head.subarray(0, HEAD_CONTENT_BYTES)).digest()
-}
-
-/** Each group is written after the one before it was synced, so nothing whole can stand behind a torn one. */
-function hasLaterGroup(bytes: Buffer, after: number): boolean {
-  for (let at = bytes.indexOf(GROUP_MAGIC, after + 1); at >= 0; at = bytes.indexOf(GROUP_MAGIC, at + 1))
-    if (isWholeGroup(bytes, at)) return true
-  return false
-}
-
-function segmentNames(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory)
-      .filter((name) => NAME.test(name))
-      .toSorted()
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return []
-    throw error
-  }
-}
-
-function endOf(segment: TailSegment | undefined): number {
-  const group = segment?.groups.at(-1)
-  return group === undefined ? (segment?.first ?? 0) : group.first + group.entries.length
-}
-
-/** One past the last entry whose group changed rows. */
-export function countTableEntries({ segments }: ReadTail): number {
-  return segments.reduce(
-    (known, { tables, groups }) =>
-      groups.reduce(
-        (end, { changedRows, first, entries }) => (changedRows ? first + entries.length : end),
-        Math.max(known, tables),
-      ),
-    0,
-  )
-}
+/** Bodies of more than one bundle of usual calls. */
+const MAX_SPAN_BYTES = 1_048_576
+/** Small compared with what a busy day writes, and large compared with a group. */
+const ALLOCATED_ZEROS = Buffer.alloc(262_144)
 
 interface Segment {
   readonly path: string
@@ -188,10 +52,12 @@ interface Segment {
   readonly file: number
   end: number
   bytes: number
+  /** The length of the file, including the zeros after the last group. */
+  allocated: number
 }
 
-/** Where a body stands in a segment. */
-export interface TailPlace {
+/** Where a body is in a segment. */
+export interface TailBodyPosition {
   readonly segment: { readonly file: number }
   readonly offset: number
   readonly length: number
@@ -199,18 +65,18 @@ export interface TailPlace {
 
 export interface TailOptions {
   readonly directory: string
-  readonly key: Uint8Array
-  /** What `readTail` found, and found sound. */
-  readonly read: ReadTail
+  readonly key: KeyObject
+  /** What `readTail` returned without damage. */
+  readonly read: TailContents
   /** The first entry of a tail that has none yet. */
   readonly begins: number
   readonly segmentEntries: number | undefined
 }
 
-/** Writes what `readTail` found sound. */
+/** Writes to a tail that `readTail` found sound. */
 export class TailStore {
   readonly #directory: string
-  readonly #key: Uint8Array
+  readonly #key: KeyObject
   readonly #segmentEntries: number
   readonly #segments: Segment[] = []
   #mac: Uint8Array
@@ -227,11 +93,11 @@ export class TailStore {
     this.#directory = directory
     this.#key = key
     this.#segmentEntries = segmentEntries ?? SEGMENT_ENTRIES
-    this.#mac = new Uint8Array(MAC_BYTES)
-    makeFolder(directory)
+    this.#mac = new Uint8Array(GROUP_MAC_BYTES)
+    createPrivateFolder(directory)
     const known = new Set(read.segments.map(({ path }) => path))
-    for (const name of segmentNames(directory)) if (!known.has(join(directory, name))) rmSync(join(directory, name))
-    this.#tables = countTableEntries(read)
+    for (const name of listSegmentNames(directory)) if (!known.has(join(directory, name))) rmSync(join(directory, name))
+    this.#tables = countCommittedTableEntries(read)
     for (const { path, first, bytes, groups, whole } of read.segments) {
       const file = openSync(path, 'r+')
       if (whole < bytes.length) {
@@ -239,13 +105,14 @@ export class TailStore {
         fdatasyncSync(file)
       }
       const group = groups.at(-1)
-      this.#mac = new Uint8Array(group?.mac ?? macBefore(bytes))
-      this.#segments.push({ path, first, file, bytes: whole, end: group ? group.first + group.entries.length : first })
+      this.#mac = new Uint8Array(group?.mac ?? macBeforeSegment(bytes))
+      const end = group ? group.first + group.entries.length : first
+      this.#segments.push({ path, first, file, bytes: whole, allocated: whole, end })
     }
     if (this.#segments.length === 0) this.#begin(begins)
   }
 
-  /** Of the oldest entry in it. */
+  /** The number of the oldest entry in it. */
   get first(): number {
     return this.#segments[0]?.first ?? 0
   }
@@ -259,16 +126,21 @@ export class TailStore {
     return this.#segments.find((segment) => segment.path === path)
   }
 
-  /** Throws what the file system says; nothing is appended then. */
-  write(content: Omit<GroupContent, 'first'>): { readonly bodies: readonly (BodyRecord & TailPlace)[] } {
-    if (this.#isFull()) this.#begin(this.#newest().end)
+  /** Throws file system errors; then nothing is appended. */
+  write(content: Omit<EntryGroupContent, 'first'>): { readonly bodies: readonly (BodyRecord & TailBodyPosition)[] } {
+    if (this.#isFull()) {
+      cutAllocation(this.#newest())
+      this.#begin(this.#newest().end)
+    }
     const segment = this.#newest()
-    const { record, mac, bodies } = encodeGroup({ ...content, first: segment.end }, this.#key, this.#mac)
+    const { record, mac, bodies } = encodeEntryGroup({ ...content, first: segment.end }, this.#key, this.#mac)
     const start = segment.bytes
+    allocate(segment, start + record.length)
     this.#before = { segment, bytes: start, mac: this.#mac, tables: this.#tables }
     for (let written = 0; written < record.length;)
       written += writeSync(segment.file, record, written, record.length - written, start + written)
     segment.bytes += record.length
+    segment.allocated = Math.max(segment.allocated, segment.bytes)
     segment.end += content.entries.length
     this.#mac = mac
     if (content.changedRows) this.#tables = segment.end
@@ -281,21 +153,27 @@ export class TailStore {
       this.#syncs += 1
       fdatasync(file, (error) => {
         this.#syncs -= 1
-        const removed = error === null && !this.#isClosed && fstatSync(file).nlink === 0
+        const removed = error === null && !this.#isClosed ? removedFault(file, path) : undefined
         if (this.#isClosed && this.#syncs === 0) this.#closeFiles()
-        done(removed ? new Error(`${path} was removed while it was open`) : error)
+        done(removed ?? error)
       })
     },
-    now: () => fdatasyncSync(this.#newest().file),
+    now: () => {
+      const { file, path } = this.#newest()
+      fdatasyncSync(file)
+      const removed = removedFault(file, path)
+      if (removed !== undefined) throw removed
+    },
   }
 
-  /** Undoes the last write, of which nobody heard. */
+  /** Undoes the last write, which was not confirmed to any caller. */
   undo(entries: number): void {
     const before = this.#before
     if (before === undefined) return
     ftruncateSync(before.segment.file, before.bytes)
     if (before.segment.bytes > before.bytes) before.segment.end -= entries
     before.segment.bytes = before.bytes
+    before.segment.allocated = before.bytes
     this.#mac = before.mac
     this.#tables = before.tables
     this.#before = undefined
@@ -305,36 +183,51 @@ export class TailStore {
     this.#before = undefined
   }
 
-  read({ segment, offset, length }: TailPlace): SaltedBody | undefined {
-    const bytes = Buffer.alloc(SALT_BYTES + length)
+  read({ segment, offset, length }: TailBodyPosition): SaltedBody | undefined {
+    const bytes = Buffer.alloc(BODY_SALT_BYTES + length)
     readSync(segment.file, bytes, 0, bytes.length, offset)
-    return readBodyAt(bytes, { offset: 0, length })
+    return sliceSaltedBody(bytes, { offset: 0, length })
+  }
+
+  /** As `read` gives each of them; those that stand close together in one segment are read at once. */
+  readMany(places: readonly TailBodyPosition[]): readonly (SaltedBody | undefined)[] {
+    const [first, last] = [places[0], places.at(-1)]
+    if (first === undefined || last === undefined) return []
+    const length = last.offset + BODY_SALT_BYTES + last.length - first.offset
+    const isOneSpan = places.every(({ segment }) => segment === first.segment) && length <= MAX_SPAN_BYTES
+    if (!isOneSpan) return places.map((place) => this.read(place))
+    const span = Buffer.alloc(length)
+    readSync(first.segment.file, span, 0, length, first.offset)
+    return places.map((place) => sliceSaltedBody(span, { offset: place.offset - first.offset, length: place.length }))
   }
 
   /** Overwrites a body; durable when it returns. */
-  wipe({ segment, offset, length }: TailPlace): void {
-    writeSync(segment.file, Buffer.alloc(SALT_BYTES + length), 0, SALT_BYTES + length, offset)
+  wipe({ segment, offset, length }: TailBodyPosition): void {
+    writeSync(segment.file, Buffer.alloc(BODY_SALT_BYTES + length), 0, BODY_SALT_BYTES + length, offset)
     fdatasyncSync(segment.file)
   }
 
   /** Removes the segments whose entries all come before `end`. */
-  removeBefore(end: number): void {
+  async removeBefore(end: number): Promise<void> {
     while (this.#segments.length > 1 && (this.#segments[0]?.end ?? end + 1) <= end) {
       const segment = this.#segments.shift()
       if (segment === undefined) return
-      rmSync(segment.path)
-      closeSync(segment.file)
+      // The file goes with its last descriptor, and giving back its blocks takes milliseconds: not here.
+      await rm(segment.path)
+      await new Promise((resolve) => close(segment.file, resolve))
     }
   }
 
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    // A sync that is under way still holds the descriptor.
+    // A running sync still uses the descriptor.
     if (this.#syncs === 0) this.#closeFiles()
   }
 
   #closeFiles(): void {
+    const newest = this.#segments.at(-1)
+    if (newest !== undefined) cutAllocation(newest)
     for (const { file } of this.#segments.splice(0)) closeSync(file)
   }
 
@@ -351,18 +244,34 @@ export class TailStore {
 
   #begin(first: number): void {
     const path = join(this.#directory, String(first).padStart(16, '0'))
-    const head = Buffer.alloc(HEAD_BYTES)
-    head.set(MAGIC, 0)
-    head.writeBigUInt64BE(BigInt(first), 4)
-    head.writeBigUInt64BE(BigInt(this.#tables), 12)
-    head.set(this.#mac, MAC_AT)
-    head.set(headMac(this.#key, head), HEAD_CONTENT_BYTES)
+    const head = encodeSegmentHead({ first, tables: this.#tables, mac: this.#mac }, this.#key)
     const file = openSync(path, 'w+', 0o600)
-    writeSync(file, head, 0, HEAD_BYTES, 0)
+    writeSync(file, head, 0, head.length, 0)
     fsyncSync(file)
     const folder = openSync(this.#directory, 'r')
     fsyncSync(folder)
     closeSync(folder)
-    this.#segments.push({ path, first, file, end: first, bytes: HEAD_BYTES })
+    this.#segments.push({ path, first, file, end: first, bytes: SEGMENT_HEAD_BYTES, allocated: SEGMENT_HEAD_BYTES })
   }
+}
+
+/** A file that was removed while it is open takes everything and keeps nothing. */
+function removedFault(file: number, path: string): Error | undefined {
+  return fstatSync(file).nlink === 0 ? new Error(`${path} was removed while it was open`) : undefined
+}
+
+/** Durable with the next sync, and of no consequence before. */
+function allocate(segment: Segment, end: number): void {
+  if (end <= segment.allocated) return
+  try {
+    segment.allocated += writeSync(segment.file, ALLOCATED_ZEROS, 0, ALLOCATED_ZEROS.length, segment.allocated)
+  } catch {
+    // A disk that is nearly full may still have room for the group itself.
+  }
+}
+
+function cutAllocation(segment: Segment): void {
+  if (segment.allocated === segment.bytes) return
+  ftruncateSync(segment.file, segment.bytes)
+  segment.allocated = segment.bytes
 }

@@ -12,6 +12,7 @@
 import {
   closeSync,
   existsSync,
+  fdatasync,
   fdatasyncSync,
   openSync,
   readdirSync,
@@ -20,26 +21,30 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import { open, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { makeFolder } from '../core/folder-store.ts'
-import { systemErrorCode } from '../core/thrown.ts'
-import { syncDirectory } from './atomic-file-store.ts'
-import { SALT_BYTES, encodeBodyRecords, readBodyRecords } from './group.ts'
-import type { BodyRecord, SaltedBody } from './group.ts'
-import { bodiesPath, EXPANDED_BYTES, TILE_WIDTH, tilePath } from './tile.ts'
-import type { TileName } from './tile.ts'
+import { createPrivateFolder } from '../core/folder-store.ts'
+import { readSystemErrorCode } from '../core/thrown-error.ts'
+import { syncDirectory, writeFileWithoutDirectorySync } from './atomic-file-store.ts'
+import { BODY_SALT_BYTES, encodeBodyRecords, readBodyRecords } from './entry-group.ts'
+import type { BodyRecord, SaltedBody } from './entry-group.ts'
+import { formatBodiesPath, EXPANDED_TILE_BYTES, TILE_WIDTH, formatTilePath } from './tile.ts'
+import type { TileCoordinates } from './tile.ts'
 
 export interface StoredBodies {
   readonly bytes: Buffer
   readonly records: readonly BodyRecord[]
 }
 
+/** Two at a time: they share syncs of the file system's own journal, and leave threads for the tail's. */
+const WRITERS = 2
+
 export class TileStore {
   readonly #directory: string
   readonly #folders = new Set<string>()
-  /** Written since the last sync. */
+  /** Files written since the last sync. */
   #unsynced = new Set<string>()
+  #unsyncedFolders = new Set<string>()
   /** Folders of partial tiles whose full one was written since the last sync. */
   #outgrown: string[] = []
   #nodes: number | undefined
@@ -56,7 +61,7 @@ export class TileStore {
     try {
       return readFileSync(join(this.#directory, path))
     } catch (error) {
-      if (systemErrorCode(error) === 'ENOENT' || systemErrorCode(error) === 'ENOTDIR') return undefined
+      if (readSystemErrorCode(error) === 'ENOENT' || readSystemErrorCode(error) === 'ENOTDIR') return undefined
       throw error
     }
   }
@@ -65,84 +70,96 @@ export class TileStore {
     return existsSync(join(this.#directory, path))
   }
 
-  tile(name: TileName): Buffer | undefined {
-    return this.read(tilePath(name))
+  tile(name: TileCoordinates): Buffer | undefined {
+    return this.read(formatTilePath(name))
   }
 
   /** Which partial tiles there are beside the full one, or before it. */
-  partialWidths(name: TileName): readonly number[] {
+  partialWidths(name: TileCoordinates): readonly number[] {
     try {
-      return readdirSync(join(this.#directory, `${tilePath(name)}.p`))
+      return readdirSync(join(this.#directory, `${formatTilePath(name)}.p`))
         .map(Number)
         .filter((width) => Number.isInteger(width))
         .toSorted((one, other) => one - other)
     } catch (error) {
-      if (systemErrorCode(error) === 'ENOENT' || systemErrorCode(error) === 'ENOTDIR') return []
+      if (readSystemErrorCode(error) === 'ENOENT' || readSystemErrorCode(error) === 'ENOTDIR') return []
       throw error
     }
   }
 
-  writeTile(name: TileName, content: Uint8Array): void {
-    this.#write(tilePath(name), content)
-    if (name.width === TILE_WIDTH) this.#outgrown.push(`${tilePath(name)}.p`)
+  writeTile(name: TileCoordinates, content: Uint8Array): void {
+    this.#write(formatTilePath(name), content)
+    if (name.width === TILE_WIDTH) this.#outgrown.push(`${formatTilePath(name)}.p`)
+  }
+
+  /** All of them are durable when it resolves, but for their names, which `sync` sees to. */
+  async writeTiles(tiles: Iterable<{ readonly name: TileCoordinates; readonly content: Uint8Array }>): Promise<void> {
+    const waiting = tiles[Symbol.iterator]()
+    const write = async (): Promise<void> => {
+      for (let next = waiting.next(); next.done !== true; next = waiting.next()) {
+        const { name, content } = next.value
+        // Under its name a tile is whole, also after the power went out while it was written: nobody writes a partial
+        // one again whose checkpoint was never signed.
+        await writeFileWithoutDirectorySync(this.#place(formatTilePath(name)), content, 0o600)
+        if (name.width === TILE_WIDTH) this.#outgrown.push(`${formatTilePath(name)}.p`)
+      }
+    }
+    const ends = await Promise.allSettled(Array.from({ length: WRITERS }, write))
+    // Only when none of them writes any more: whoever tries again writes the same files.
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 
   /** `undefined` when there is none, or it is not one. */
   bodies(index: number): StoredBodies | undefined {
-    const bytes = this.read(bodiesPath(index))
+    const bytes = this.read(formatBodiesPath(index))
     const records = bytes && readBodyRecords(bytes, 0, bytes.length)
     return bytes && records && { bytes, records }
   }
 
   writeBodies(index: number, bodies: readonly (SaltedBody & { readonly index: number })[]): void {
-    if (bodies.length > 0) this.#write(bodiesPath(index), encodeBodyRecords(bodies))
+    if (bodies.length > 0) this.#write(formatBodiesPath(index), encodeBodyRecords(bodies))
   }
 
   /** Overwrites a body in place; durable when it returns. */
   wipeBody(index: number, { offset, length }: BodyRecord): void {
-    const file = openSync(join(this.#directory, bodiesPath(index)), 'r+')
+    const file = openSync(join(this.#directory, formatBodiesPath(index)), 'r+')
     try {
-      writeSync(file, Buffer.alloc(SALT_BYTES + length), 0, SALT_BYTES + length, offset)
+      writeSync(file, Buffer.alloc(BODY_SALT_BYTES + length), 0, BODY_SALT_BYTES + length, offset)
       fdatasyncSync(file)
     } finally {
       closeSync(file)
     }
   }
 
-  /** `undefined` where nothing was kept. What it says is checked by whoever gives out a proof made of it. */
+  /** `undefined` where nothing is stored. A proof made of it is verified before it is given out. */
   nodes(index: number): Uint8Array | undefined {
-    const nodes = new Uint8Array(EXPANDED_BYTES)
+    const nodes = new Uint8Array(EXPANDED_TILE_BYTES)
     try {
-      const read = readSync(this.#nodesFile(), nodes, 0, EXPANDED_BYTES, index * EXPANDED_BYTES)
-      // A hole reads as zeros, which is the hash of nothing.
-      return read === EXPANDED_BYTES && nodes.subarray(-32).some((byte) => byte !== 0) ? nodes : undefined
+      const read = readSync(this.#nodesFile(), nodes, 0, EXPANDED_TILE_BYTES, index * EXPANDED_TILE_BYTES)
+      // A hole in the file reads as zeros, which is never a hash.
+      return read === EXPANDED_TILE_BYTES && nodes.subarray(-32).some((byte) => byte !== 0) ? nodes : undefined
     } catch {
       return undefined
     }
   }
 
   keepNodes(index: number, nodes: Uint8Array): void {
-    writeSync(this.#nodesFile(), nodes, 0, EXPANDED_BYTES, index * EXPANDED_BYTES)
+    writeSync(this.#nodesFile(), nodes, 0, EXPANDED_TILE_BYTES, index * EXPANDED_TILE_BYTES)
   }
 
-  /** Everything that was written before is durable when this resolves. */
+  /** When this resolves, everything that was written before is durable. */
   async sync(): Promise<void> {
-    const [paths, outgrown] = [this.#unsynced, this.#outgrown]
+    const [paths, folders, outgrown] = [this.#unsynced, this.#unsyncedFolders, this.#outgrown]
     this.#unsynced = new Set()
+    this.#unsyncedFolders = new Set()
     this.#outgrown = []
-    const folders = new Set<string>()
     for (const path of paths) {
-      for (let at = dirname(path); at.length >= this.#directory.length; at = dirname(at)) folders.add(at)
-      const file = await open(path, 'r')
-      try {
-        await file.datasync()
-      } finally {
-        await file.close()
-      }
+      await syncFile(path)
     }
     for (const folder of folders) await syncDirectory(folder)
-    // Only now that the full ones are durable: whoever holds an older checkpoint finds either.
-    for (const folder of outgrown) await rm(join(this.#directory, folder), { recursive: true, force: true })
+    // Only now that the full ones are durable, so that a reader with an older checkpoint finds either.
+    for (const folder of outgrown)
+      if (this.has(folder)) await rm(join(this.#directory, folder), { recursive: true, force: true })
   }
 
   close(): void {
@@ -160,19 +177,38 @@ export class TileStore {
     try {
       return openSync(path, 'r+')
     } catch (error) {
-      if (systemErrorCode(error) !== 'ENOENT') throw error
+      if (readSystemErrorCode(error) !== 'ENOENT') throw error
       return openSync(path, 'w+', 0o600)
     }
   }
 
   #write(name: string, content: Uint8Array): void {
+    const path = this.#place(name)
+    writeFileSync(path, content, { mode: 0o600 })
+    this.#unsynced.add(path)
+  }
+
+  /** Where a file comes to stand: its folder is there, and the names in it are to be synced. */
+  #place(name: string): string {
     const path = join(this.#directory, name)
     const folder = dirname(path)
     if (!this.#folders.has(folder)) {
-      makeFolder(folder)
+      createPrivateFolder(folder)
       this.#folders.add(folder)
     }
-    writeFileSync(path, content, { mode: 0o600 })
-    this.#unsynced.add(path)
+    for (let at = folder; at.length >= this.#directory.length; at = dirname(at)) this.#unsyncedFolders.add(at)
+    return path
+  }
+}
+
+/** Only the sync is waited for beside the event loop: a busy node has hundreds of such files, and each step there costs. */
+async function syncFile(path: string): Promise<void> {
+  const file = openSync(path, 'r')
+  try {
+    await new Promise<void>((resolve, reject) => {
+      fdatasync(file, (error) => (error === null ? resolve() : reject(error)))
+    })
+  } finally {
+    closeSync(file)
   }
 }

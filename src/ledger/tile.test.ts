@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../core/bytes.ts'
-import { decodeBundle, encodeBundle, expandTile, tileNode, tilePath, listTiles } from './tile.ts'
-import { leafHash, nodeHash } from './tree.ts'
+import { decodeEntryBundle, encodeEntryBundle, expandTile, readTileNode, formatTilePath, listTiles } from './tile.ts'
+import { computeLeafHash, computeNodeHash } from './tree.ts'
 
 describe('tile', () => {
   it.each([
@@ -11,7 +11,7 @@ describe('tile', () => {
     [{ level: 2, index: 1_000, width: 1 }, 'tile/2/x001/000.p/1'],
     [{ level: 'entries' as const, index: 273, width: 112 }, 'tile/entries/273.p/112'],
   ])('%o is stored at %s', (name, path) => {
-    expect(tilePath(name)).toBe(path)
+    expect(formatTilePath(name)).toBe(path)
   })
 
   it('cuts a tree of 70,000 as the specification does', () => {
@@ -34,18 +34,18 @@ describe('tile', () => {
   })
 
   it('computes the nodes that its hashes complete', () => {
-    const leaves = [1, 2, 3].map((value) => leafHash(Uint8Array.of(value)))
+    const leaves = [1, 2, 3].map((value) => computeLeafHash(Uint8Array.of(value)))
     const nodes = expandTile(Buffer.concat(leaves))
     const [first, second, third] = leaves as [Uint8Array, Uint8Array, Uint8Array]
-    expect(tileNode(nodes, 0, 2)).toEqual(third)
-    expect(tileNode(nodes, 1, 0)).toEqual(nodeHash(first, second))
-    expect(tileNode(nodes, 1, 1)).toEqual(new Uint8Array(32))
+    expect(readTileNode(nodes, 0, 2)).toEqual(third)
+    expect(readTileNode(nodes, 1, 0)).toEqual(computeNodeHash(first, second))
+    expect(readTileNode(nodes, 1, 1)).toEqual(new Uint8Array(32))
   })
 
   it('bundles entries behind their lengths', () => {
-    const bundle = encodeBundle([fromHex('aa'), new Uint8Array(0), fromHex('bb cc')])
+    const bundle = encodeEntryBundle([fromHex('aa'), new Uint8Array(0), fromHex('bb cc')])
     expect(toHex(bundle)).toBe('0001aa00000002bbcc')
-    expect(decodeBundle(bundle, 3)).toMatchObject({ ok: true, value: { length: 3 } })
+    expect(decodeEntryBundle(bundle, 3)).toMatchObject({ ok: true, value: { length: 3 } })
   })
 
   it.each([
@@ -55,6 +55,6 @@ describe('tile', () => {
     ['0001aa0001aa0001aa', 'wrong-count'],
     ['', 'wrong-count'],
   ])('refuses the bundle %s', (bytes, kind) => {
-    expect(decodeBundle(fromHex(bytes), 2)).toMatchObject({ ok: false, fault: { kind } })
+    expect(decodeEntryBundle(fromHex(bytes), 2)).toMatchObject({ ok: false, fault: { kind } })
   })
 })

@@ -11,16 +11,16 @@
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { MAX_ENTRY_BYTES } from './entry.ts'
-import { HASH_BYTES, nodeHash } from './tree.ts'
+import { HASH_BYTES, writeNodeHash } from './tree.ts'
 
 export const TILE_WIDTH = 256
 export const TILE_HEIGHT = 8
 export const TILE_BYTES = TILE_WIDTH * HASH_BYTES
 const NODES_IN_TILE = 2 * TILE_WIDTH - 1
-/** Of a tile with all that is computed from it. */
-export const EXPANDED_BYTES = NODES_IN_TILE * HASH_BYTES
+/** The size of a tile with everything that is computed from it. */
+export const EXPANDED_TILE_BYTES = NODES_IN_TILE * HASH_BYTES
 
-export interface TileName {
+export interface TileCoordinates {
   readonly level: number | 'entries'
   readonly index: number
   /** 1 … 256; below 256 the tile is partial. */
@@ -28,12 +28,12 @@ export interface TileName {
 }
 
 /** 1234067 → `x001/x234/067`: directories stay small and a tile never has the name of a directory. */
-export function tilePath({ level, index, width }: TileName): string {
+export function formatTilePath({ level, index, width }: TileCoordinates): string {
   return `tile/${level}/${indexPath(index)}${width === TILE_WIDTH ? '' : `.p/${width}`}`
 }
 
-/** Where the bodies of a bundle's entries stand: beside the tiles, under the same number. */
-export function bodiesPath(index: number): string {
+/** Where the bodies of a bundle's entries are stored: beside the tiles, under the same number. */
+export function formatBodiesPath(index: number): string {
   return `bodies/${indexPath(index)}`
 }
 
@@ -50,7 +50,7 @@ export function countLevelHashes(level: number, size: number): number {
 }
 
 /** Every tile of a tree from index `from(level)` on, level by level; empty tiles do not exist. */
-export function* listTiles(size: number, from: (level: number) => number = () => 0): Generator<TileName> {
+export function* listTiles(size: number, from: (level: number) => number = () => 0): Generator<TileCoordinates> {
   for (let level = 0; countLevelHashes(level, size) > 0; level++) {
     const count = countLevelHashes(level, size)
     for (let index = from(level); index * TILE_WIDTH < count; index++)
@@ -59,36 +59,32 @@ export function* listTiles(size: number, from: (level: number) => number = () =>
 }
 
 /** The nodes of a tile, complete ones only; what a partial tile does not complete stays zero and is never asked for. */
-export function expandTile(hashes: Uint8Array): Uint8Array {
+export function expandTile(hashes: Uint8Array): Buffer {
   const nodes = allocateTileNodes()
   nodes.set(hashes, 0)
   for (let height = 1, count = hashes.length / HASH_BYTES / 2; count >= 1; height++, count /= 2)
-    for (let index = 0; index + 1 <= count; index++) {
-      const left = tileNode(nodes, height - 1, 2 * index)
-      setTileNode(nodes, { height, index }, nodeHash(left, tileNode(nodes, height - 1, 2 * index + 1)))
-    }
+    for (let index = 0; index + 1 <= count; index++)
+      writeNodeHash(nodes, tileNodeOffset(height - 1, 2 * index), tileNodeOffset(height, index))
   return nodes
 }
 
-export function allocateTileNodes(): Uint8Array {
-  return new Uint8Array(EXPANDED_BYTES)
+export function allocateTileNodes(): Buffer {
+  return Buffer.alloc(EXPANDED_TILE_BYTES)
 }
 
 /** A view, not a copy. */
-export function tileNode(nodes: Uint8Array, height: number, index: number): Uint8Array {
-  const at = nodeOffset(height, index)
-  return nodes.subarray(at, at + HASH_BYTES)
+export function readTileNode(nodes: Uint8Array, height: number, index: number): Uint8Array {
+  const at = tileNodeOffset(height, index)
+  // A plain one, also of a buffer: proofs carry it.
+  return new Uint8Array(nodes.buffer, nodes.byteOffset + at, HASH_BYTES)
 }
 
-export function setTileNode(nodes: Uint8Array, at: { height: number; index: number }, hash: Uint8Array): void {
-  nodes.set(hash, nodeOffset(at.height, at.index))
-}
-
-function nodeOffset(height: number, index: number): number {
+/** Of the node at a height, 0 … 8, within the tile. */
+export function tileNodeOffset(height: number, index: number): number {
   return (2 * TILE_WIDTH - 2 ** (TILE_HEIGHT + 1 - height) + index) * HASH_BYTES
 }
 
-export function encodeBundle(entries: readonly Uint8Array[]): Uint8Array {
+export function encodeEntryBundle(entries: readonly Uint8Array[]): Uint8Array {
   const bundle = Buffer.alloc(entries.reduce((bytes, entry) => bytes + 2 + entry.length, 0))
   let at = 0
   for (const entry of entries) {
@@ -100,9 +96,9 @@ export function encodeBundle(entries: readonly Uint8Array[]): Uint8Array {
   return bundle
 }
 
-export type BundleFault = { readonly kind: 'cut-off' } | { readonly kind: 'wrong-count'; readonly count: number }
+export type EntryBundleFault = { readonly kind: 'cut-off' } | { readonly kind: 'wrong-count'; readonly count: number }
 
-export function decodeBundle(bundle: Uint8Array, width: number): Result<readonly Uint8Array[], BundleFault> {
+export function decodeEntryBundle(bundle: Uint8Array, width: number): Result<readonly Uint8Array[], EntryBundleFault> {
   const entries: Uint8Array[] = []
   for (let at = 0; at < bundle.length;) {
     const [high, low] = [bundle[at], bundle[at + 1]]

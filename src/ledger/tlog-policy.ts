@@ -10,8 +10,8 @@
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { toHex } from '../core/bytes.ts'
-import { COSIGNATURE_TYPE, ED25519_SIGNATURE_TYPE, parseVerifierKey } from './note-key.ts'
-import type { SignatureType, VerifierKey } from './note-key.ts'
+import { COSIGNATURE_NOTE_SIGNATURE_TYPE, ED25519_NOTE_SIGNATURE_TYPE, parseVerifierKey } from './note-key.ts'
+import type { NoteSignatureType, VerifierKey } from './note-key.ts'
 
 interface PolicyLog {
   readonly key: VerifierKey
@@ -19,7 +19,7 @@ interface PolicyLog {
 }
 
 interface PolicyWitness extends PolicyLog {
-  /** Means something inside the policy only. */
+  /** Used inside the policy only. */
   readonly name: string
 }
 
@@ -37,26 +37,26 @@ export interface WitnessPolicy {
   readonly quorum: string
 }
 
-export interface PolicyFault {
+export interface WitnessPolicyFault {
   readonly kind: 'bad-policy'
   readonly line: number
   readonly reason: string
 }
 
-/** Twice what the specification asks an implementation to bear. */
+/** Twice what the specification requires of an implementation. */
 const MAX_OF_EACH = 64
 const MAX_POLICY_CHARACTERS = 262_144
 
-/** A policy of one log and no witness: what a single node can ask for. */
+/** A policy with one log and no witness, for a single node. */
 export function createLogOnlyPolicy(key: VerifierKey): WitnessPolicy {
   return { logs: [{ key, url: undefined }], witnesses: [], groups: [], quorum: 'none' }
 }
 
-/** Whether the named witnesses, having cosigned, make the quorum. */
+/** Whether the named witnesses, having cosigned, satisfy the quorum. */
 export function isPolicySatisfied(policy: WitnessPolicy, cosigned: readonly string[]): boolean {
   if (policy.quorum === 'none') return true
   const witnessed = new Set(cosigned)
-  // Groups refer to earlier names only, so one pass settles them.
+  // Groups refer to earlier names only, so one pass is enough.
   for (const { name, threshold, members } of policy.groups)
     if (members.filter((member) => witnessed.has(member)).length >= threshold) witnessed.add(name)
   return witnessed.has(policy.quorum)
@@ -71,7 +71,7 @@ interface Draft {
   quorum: string | undefined
 }
 
-export function parseWitnessPolicy(text: string): Result<WitnessPolicy, PolicyFault> {
+export function parseWitnessPolicy(text: string): Result<WitnessPolicy, WitnessPolicyFault> {
   if (text.length > MAX_POLICY_CHARACTERS) return bad(0, 'the file is too long')
   const draft: Draft = {
     logs: [],
@@ -94,7 +94,7 @@ export function parseWitnessPolicy(text: string): Result<WitnessPolicy, PolicyFa
   return ok({ logs, witnesses, groups, quorum })
 }
 
-/** Answers why a line is wrong, or takes it into the draft. */
+/** Returns why a line is wrong, or adds it to the draft. */
 function define(draft: Draft, [word, ...rest]: readonly string[]): string | undefined {
   switch (word) {
     case 'log':
@@ -113,7 +113,7 @@ function define(draft: Draft, [word, ...rest]: readonly string[]): string | unde
 function defineLog(draft: Draft, words: readonly string[]): string | undefined {
   const [vkey, url, ...extra] = words
   if (vkey === undefined || extra.length > 0) return 'a log line is: log <vkey> [url]'
-  const key = readKey(vkey, ED25519_SIGNATURE_TYPE, draft.logs)
+  const key = readKey(vkey, ED25519_NOTE_SIGNATURE_TYPE, draft.logs)
   if (!key.ok) return key.fault
   draft.logs.push({ key: key.value, url })
   return undefined
@@ -123,7 +123,7 @@ function defineWitness(draft: Draft, words: readonly string[]): string | undefin
   const [name, vkey, url, ...extra] = words
   if (name === undefined || vkey === undefined || extra.length > 0)
     return 'a witness line is: witness <name> <vkey> [url]'
-  const key = readKey(vkey, COSIGNATURE_TYPE, draft.witnesses)
+  const key = readKey(vkey, COSIGNATURE_NOTE_SIGNATURE_TYPE, draft.witnesses)
   if (!key.ok) return key.fault
   if (!addName(draft, name)) return `${name} is already defined`
   draft.witnesses.push({ name, key: key.value, url })
@@ -163,13 +163,15 @@ function thresholdOf(count: string, members: number): number | undefined {
   return threshold >= 1 && threshold <= members ? threshold : undefined
 }
 
-/** Two keys are the same when the public key is, whatever they are called: one witness must not count twice. */
-function readKey(vkey: string, type: SignatureType, known: readonly PolicyLog[]): Result<VerifierKey, string> {
+/** Two keys are the same when the public key is, whatever their names: one witness must not count twice. */
+function readKey(vkey: string, type: NoteSignatureType, known: readonly PolicyLog[]): Result<VerifierKey, string> {
   const key = parseVerifierKey(vkey)
   if (!key.ok) return fail(`the key cannot be used: ${key.fault.reason}`)
   if (key.value.type !== type)
     return fail(
-      type === ED25519_SIGNATURE_TYPE ? 'a log signs with a key of type 1' : 'a witness cosigns with a key of type 4',
+      type === ED25519_NOTE_SIGNATURE_TYPE
+        ? 'a log signs with a key of type 1'
+        : 'a witness cosigns with a key of type 4',
     )
   if (known.length >= MAX_OF_EACH) return fail(`there are more than ${MAX_OF_EACH} of these`)
   const publicKey = toHex(key.value.publicKey)
@@ -183,6 +185,6 @@ function addName(draft: Draft, name: string): boolean {
   return true
 }
 
-function bad(line: number, reason: string): { readonly ok: false; readonly fault: PolicyFault } {
+function bad(line: number, reason: string): { readonly ok: false; readonly fault: WitnessPolicyFault } {
   return fail({ kind: 'bad-policy', line, reason })
 }

@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromHex, toUtf8 } from '../core/bytes.ts'
 import { formatCheckpoint } from './checkpoint.ts'
-import { signNote, withSignatures } from './note.ts'
+import { signNote, addSignaturesToNote } from './signed-note.ts'
 import { createCosigner, createNoteSigner } from './note-key.ts'
 import { createLogOnlyPolicy } from './tlog-policy.ts'
 import type { WitnessPolicy } from './tlog-policy.ts'
 import { formatTlogProof, parseTlogProof, createTlogProof, verifyTlogProof } from './tlog-proof.ts'
-import { leafHash, nodeHash } from './tree.ts'
+import { computeLeafHash, computeNodeHash } from './tree.ts'
 
 const log = createNoteSigner('log.example', generateKeyPairSync('ed25519').privateKey)
 const [w1, w2] = ['w1.example', 'w2.example'].map((name) =>
@@ -16,11 +16,11 @@ const [w1, w2] = ['w1.example', 'w2.example'].map((name) =>
 ) as [ReturnType<typeof createCosigner>, ReturnType<typeof createCosigner>]
 
 const entries = ['zero', 'one', 'two'].map(toUtf8)
-const [h0, h1, h2] = entries.map(leafHash) as [Uint8Array, Uint8Array, Uint8Array]
-const root = nodeHash(nodeHash(h0, h1), h2)
+const [h0, h1, h2] = entries.map(computeLeafHash) as [Uint8Array, Uint8Array, Uint8Array]
+const root = computeNodeHash(computeNodeHash(h0, h1), h2)
 const checkpoint = { origin: 'log.example', size: 3, root, extensions: [] }
 const signed = { checkpoint, note: signNote(formatCheckpoint(checkpoint), [log]) }
-const cosigned = { checkpoint, note: withSignatures(signed.note, signNote(signed.note.text, [w1]).signatures) }
+const cosigned = { checkpoint, note: addSignaturesToNote(signed.note, signNote(signed.note.text, [w1]).signatures) }
 const entry = entries[1] ?? new Uint8Array(0)
 const text = formatTlogProof(createTlogProof(1, [h0, h2], cosigned))
 
@@ -78,7 +78,7 @@ describe('tlog-proof', () => {
   })
 
   it('is spoiled by a bad cosignature of a trusted witness', () => {
-    const forged = { checkpoint, note: withSignatures(signed.note, signNote('other\n', [w1]).signatures) }
+    const forged = { checkpoint, note: addSignaturesToNote(signed.note, signNote('other\n', [w1]).signatures) }
     expect(verifyTlogProof(formatTlogProof(createTlogProof(1, [h0, h2], forged)), entry, witnessed)).toMatchObject({
       fault: { kind: 'untrusted-checkpoint' },
     })

@@ -14,11 +14,11 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { formatSignedCheckpoint, formatDecimal, openCheckpoint, parseDecimal } from './checkpoint.ts'
 import type { CheckpointFault, SignedCheckpoint } from './checkpoint.ts'
-import { MAX_NOTE_BYTES, verifyNote } from './note.ts'
-import type { VerifiedSignature } from './note.ts'
+import { MAX_NOTE_BYTES, verifyNote } from './signed-note.ts'
+import type { VerifiedSignature } from './signed-note.ts'
 import { isPolicySatisfied } from './tlog-policy.ts'
 import type { WitnessPolicy } from './tlog-policy.ts'
-import { HASH_BYTES, leafHash, verifyInclusion } from './tree.ts'
+import { HASH_BYTES, computeLeafHash, verifyInclusion } from './tree.ts'
 
 const FIRST_LINE = 'c2sp.org/tlog-proof@v1'
 /** A tree of 2^63 leaves has paths of 63 hashes. */
@@ -84,7 +84,7 @@ export function verifyTlogProof(
   const proof = parseTlogProof(text)
   if (!proof.ok) return proof
   const { index, path, checkpoint } = proof.value
-  const leaf = leafHash(entry)
+  const leaf = computeLeafHash(entry)
 
   const faults: CheckpointFault[] = []
   for (const { key } of policy.logs) {

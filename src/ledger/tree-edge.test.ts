@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { TreeEdge } from './stored-tree.ts'
-import type { FullTile } from './stored-tree.ts'
-import { TILE_BYTES, TILE_HEIGHT, expandTile, tileNode } from './tile.ts'
-import { emptyFrontier, extendFrontier, frontierRoot, leafHash } from './tree.ts'
+import { GrowingTreeEdge } from './stored-tree.ts'
+import type { CompletedTile } from './stored-tree.ts'
+import { TILE_BYTES, TILE_HEIGHT, expandTile, readTileNode } from './tile.ts'
+import { createEmptyFrontier, extendFrontier, computeFrontierRoot, computeLeafHash } from './tree.ts'
 
-const leaf = (index: number) => leafHash(Buffer.from(String(index)))
+const leaf = (index: number) => computeLeafHash(Buffer.from(String(index)))
 
-function grow(size: number): { readonly edge: TreeEdge; readonly tiles: FullTile[] } {
-  const tiles: FullTile[] = []
-  const edge = new TreeEdge((tile) => tiles.push(tile))
+function grow(size: number): { readonly edge: GrowingTreeEdge; readonly tiles: CompletedTile[] } {
+  const tiles: CompletedTile[] = []
+  const edge = new GrowingTreeEdge((tile) => tiles.push(tile))
   for (let index = 0; index < size; index++) edge.append(leaf(index))
   return { edge, tiles }
 }
 
 function plainRoot(size: number): Uint8Array {
-  const frontier = emptyFrontier()
+  const frontier = createEmptyFrontier()
   for (let index = 0; index < size; index++) extendFrontier(frontier, leaf(index))
-  return frontierRoot(frontier)
+  return computeFrontierRoot(frontier)
 }
 
 describe('edge', () => {
@@ -28,7 +28,7 @@ describe('edge', () => {
     const upper = tiles.find(({ level }) => level === 1)
     const lower = tiles.find(({ level, index }) => level === 0 && index === 200)
     if (upper === undefined || lower === undefined) throw new Error('no such tile')
-    expect(tileNode(upper.nodes, 0, 200)).toEqual(tileNode(lower.nodes, TILE_HEIGHT, 0))
+    expect(readTileNode(upper.nodes, 0, 200)).toEqual(readTileNode(lower.nodes, TILE_HEIGHT, 0))
     expect(lower.nodes).toEqual(expandTile(lower.nodes.subarray(0, TILE_BYTES)))
   })
 
@@ -42,10 +42,10 @@ describe('edge', () => {
             if (level === 0) return leaf(from + offset)
             const below = tiles.find((tile) => tile.level === level - 1 && tile.index === from + offset)
             if (below === undefined) throw new Error('no such tile')
-            return tileNode(below.nodes, TILE_HEIGHT, 0)
+            return readTileNode(below.nodes, TILE_HEIGHT, 0)
           }),
         )
-      const again = TreeEdge.at(size, read, () => undefined)
+      const again = GrowingTreeEdge.at(size, read, () => undefined)
       expect(again.root()).toEqual(edge.root())
       for (let more = 0; more < 300; more++) {
         edge.append(leaf(size + more))
@@ -56,8 +56,18 @@ describe('edge', () => {
     },
   )
 
+  it('has no node whose leaves are not all there', () => {
+    const { edge } = grow(363)
+    expect(edge.node(0, 362)).toEqual(leaf(362))
+    expect(edge.node(0, 363)).toBeUndefined()
+    expect(edge.node(1, 181)).toBeUndefined()
+    expect(edge.node(8, 1)).toBeUndefined()
+    // In a full tile.
+    expect(edge.node(0, 255)).toBeUndefined()
+  })
+
   it('refuses to stand on a level with hashes missing', () => {
     const short = () => new Uint8Array(32)
-    expect(() => TreeEdge.at(3, short, () => undefined)).toThrow('level 0 of the tree is not all there')
+    expect(() => GrowingTreeEdge.at(3, short, () => undefined)).toThrow('level 0 of the tree is not all there')
   })
 })

@@ -3,15 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { sharedData, vectorRows } from '../../test/shared-data.ts'
 import { fromHex, toHex } from '../core/bytes.ts'
 import {
-  consistencyPath,
-  EMPTY_ROOT,
-  emptyFrontier,
+  computeConsistencyPath,
+  EMPTY_TREE_ROOT,
+  createEmptyFrontier,
   extendFrontier,
   readFrontierAt,
-  frontierRoot,
-  inclusionPath,
-  leafHash,
-  nodeHash,
+  computeFrontierRoot,
+  computeInclusionPath,
+  computeLeafHash,
+  computeNodeHash,
   computeRootAt,
   verifyConsistency,
   verifyInclusion,
@@ -36,10 +36,10 @@ const CA85 = 'ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0'
 /** The definitions of RFC 6962 § 2.1, word for word and slow. */
 function naiveRoot(leaves: readonly Uint8Array[]): Uint8Array {
   const [only] = leaves
-  if (only === undefined) return EMPTY_ROOT
-  if (leaves.length === 1) return leafHash(only)
+  if (only === undefined) return EMPTY_TREE_ROOT
+  if (leaves.length === 1) return computeLeafHash(only)
   const k = naiveSplit(leaves.length)
-  return nodeHash(naiveRoot(leaves.slice(0, k)), naiveRoot(leaves.slice(k)))
+  return computeNodeHash(naiveRoot(leaves.slice(0, k)), naiveRoot(leaves.slice(k)))
 }
 
 function naivePath(m: number, leaves: readonly Uint8Array[]): Uint8Array[] {
@@ -65,15 +65,15 @@ function naiveSplit(n: number): number {
 /** Reads nodes from the frontier's own report of what each leaf completed. */
 function grow(leaves: readonly Uint8Array[]): { readonly root: () => Uint8Array; readonly node: NodeReader } {
   const nodes = new Map<string, Uint8Array>()
-  const frontier = emptyFrontier()
+  const frontier = createEmptyFrontier()
   for (const leaf of leaves)
-    extendFrontier(frontier, leafHash(leaf), (height, index, hash) => nodes.set(`${height},${index}`, hash))
+    extendFrontier(frontier, computeLeafHash(leaf), (height, index, hash) => nodes.set(`${height},${index}`, hash))
   const node: NodeReader = (height, index) => {
     const hash = nodes.get(`${height},${index}`)
     if (hash === undefined) throw new Error(`node ${height},${index} is not complete`)
     return hash
   }
-  return { root: () => frontierRoot(frontier), node }
+  return { root: () => computeFrontierRoot(frontier), node }
 }
 
 const leavesOf = (size: number) => Array.from({ length: size }, (_, index) => Uint8Array.of(index, index >> 8))
@@ -86,13 +86,13 @@ describe('tree', () => {
 
   it('proves inclusion and consistency as the Certificate Transparency vectors do', () => {
     const { node } = grow(CT_LEAVES.map(fromHex))
-    expect(inclusionPath(5, 8, node).map(toHex)).toEqual([BC1A, CA85, CT_ROOTS[4]])
-    expect(consistencyPath(6, 8, node).map(toHex)).toEqual([
+    expect(computeInclusionPath(5, 8, node).map(toHex)).toEqual([BC1A, CA85, CT_ROOTS[4]])
+    expect(computeConsistencyPath(6, 8, node).map(toHex)).toEqual([
       '0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a',
       CA85,
       CT_ROOTS[4],
     ])
-    expect(consistencyPath(2, 5, node).map(toHex)).toEqual([
+    expect(computeConsistencyPath(2, 5, node).map(toHex)).toEqual([
       '5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e',
       BC1A,
     ])
@@ -103,18 +103,18 @@ describe('tree', () => {
     const { node } = grow(leaves)
     const roots = leaves.map((_, index) => naiveRoot(leaves.slice(0, index + 1)))
     for (let size = 1; size <= 64; size++) {
-      const root = roots[size - 1] ?? EMPTY_ROOT
+      const root = roots[size - 1] ?? EMPTY_TREE_ROOT
       expect(computeRootAt(size, node)).toEqual(root)
       for (let index = 0; index < size; index++) {
-        const path = inclusionPath(index, size, node)
+        const path = computeInclusionPath(index, size, node)
         expect(path).toEqual(naivePath(index, leaves.slice(0, size)))
-        const leaf = leafHash(leaves[index] ?? new Uint8Array(0))
+        const leaf = computeLeafHash(leaves[index] ?? new Uint8Array(0))
         expect(verifyInclusion({ leaf, index, size, path, root })).toBe(true)
       }
       for (let from = 1; from <= size; from++) {
-        const path = consistencyPath(from, size, node)
+        const path = computeConsistencyPath(from, size, node)
         expect(path).toEqual(naiveProof(from, leaves.slice(0, size), true))
-        const fromRoot = roots[from - 1] ?? EMPTY_ROOT
+        const fromRoot = roots[from - 1] ?? EMPTY_TREE_ROOT
         expect(verifyConsistency({ from, to: size, fromRoot, toRoot: root, path })).toBe(true)
       }
     }
@@ -131,14 +131,14 @@ describe('tree', () => {
     fc.assert(
       fc.property(byte, fc.nat(), ({ size, at, flip }, pick) => {
         const index = pick % size
-        const path = inclusionPath(index, size, node).map((hash) => hash.slice())
+        const path = computeInclusionPath(index, size, node).map((hash) => hash.slice())
         const bytes = path[at % path.length]
         if (bytes !== undefined) bytes[at % 32] = (bytes[at % 32] ?? 0) ^ flip
-        const leaf = leafHash(leaves[index] ?? new Uint8Array(0))
+        const leaf = computeLeafHash(leaves[index] ?? new Uint8Array(0))
         expect(verifyInclusion({ leaf, index, size, path, root: computeRootAt(size, node) })).toBe(false)
 
         const from = 1 + (pick % (size - 1))
-        const proof = consistencyPath(from, size, node).map((hash) => hash.slice())
+        const proof = computeConsistencyPath(from, size, node).map((hash) => hash.slice())
         const part = proof[at % proof.length]
         if (part !== undefined) part[at % 32] = (part[at % 32] ?? 0) ^ flip
         const roots = { fromRoot: computeRootAt(from, node), toRoot: computeRootAt(size, node) }
@@ -152,20 +152,21 @@ describe('tree', () => {
     const { node } = grow(leaves)
     for (let size = 0; size < 40; size++) {
       const frontier = readFrontierAt(size, node)
-      for (const leaf of leaves.slice(size)) extendFrontier(frontier, leafHash(leaf))
-      expect(frontierRoot(frontier)).toEqual(naiveRoot(leaves))
+      for (const leaf of leaves.slice(size)) extendFrontier(frontier, computeLeafHash(leaf))
+      expect(computeFrontierRoot(frontier)).toEqual(naiveRoot(leaves))
     }
   })
 
   it('counts past 2^32 without losing bits', () => {
     // All leaves are equal but one, so a node depends on its height alone and the tree needs no memory.
-    const equal = [leafHash(Uint8Array.of(7))]
-    const plain = (height: number): Uint8Array => (equal[height] ??= nodeHash(plain(height - 1), plain(height - 1)))
-    const special = leafHash(Uint8Array.of(8))
+    const equal = [computeLeafHash(Uint8Array.of(7))]
+    const plain = (height: number): Uint8Array =>
+      (equal[height] ??= computeNodeHash(plain(height - 1), plain(height - 1)))
+    const special = computeLeafHash(Uint8Array.of(8))
     const treeWith = (odd: number): NodeReader => {
       const node: NodeReader = (height, index) => {
         if (Math.floor(odd / 2 ** height) !== index) return plain(height)
-        return height === 0 ? special : nodeHash(node(height - 1, 2 * index), node(height - 1, 2 * index + 1))
+        return height === 0 ? special : computeNodeHash(node(height - 1, 2 * index), node(height - 1, 2 * index + 1))
       }
       return node
     }
@@ -176,7 +177,7 @@ describe('tree', () => {
         leaf: special,
         index,
         size,
-        path: inclusionPath(index, size, node),
+        path: computeInclusionPath(index, size, node),
         root: computeRootAt(size, node),
       }
       expect(verifyInclusion(claim)).toBe(true)
@@ -184,23 +185,27 @@ describe('tree', () => {
       expect(verifyInclusion({ ...claim, index: index % 2 ** 31 })).toBe(index < 2 ** 31)
       for (const from of [1, 2 ** 31, 2 ** 32, 2 ** 32 + 1, 2 ** 45, size - 1]) {
         const roots = { fromRoot: computeRootAt(from, node), toRoot: computeRootAt(size, node) }
-        expect(verifyConsistency({ from, to: size, ...roots, path: consistencyPath(from, size, node) })).toBe(true)
+        expect(verifyConsistency({ from, to: size, ...roots, path: computeConsistencyPath(from, size, node) })).toBe(
+          true,
+        )
       }
     }
   })
 
   it('takes every tree for an extension of the empty one, given no proof and the right empty root', () => {
     const toRoot = fromHex(CT_ROOTS[3] ?? '')
-    expect(verifyConsistency({ from: 0, to: 3, fromRoot: EMPTY_ROOT, toRoot, path: [] })).toBe(true)
-    expect(verifyConsistency({ from: 0, to: 3, fromRoot: EMPTY_ROOT, toRoot, path: [toRoot] })).toBe(false)
+    expect(verifyConsistency({ from: 0, to: 3, fromRoot: EMPTY_TREE_ROOT, toRoot, path: [] })).toBe(true)
+    expect(verifyConsistency({ from: 0, to: 3, fromRoot: EMPTY_TREE_ROOT, toRoot, path: [toRoot] })).toBe(false)
     expect(verifyConsistency({ from: 0, to: 3, fromRoot: toRoot, toRoot, path: [] })).toBe(false)
-    expect(verifyConsistency({ from: 0, to: 0, fromRoot: EMPTY_ROOT, toRoot: EMPTY_ROOT, path: [] })).toBe(true)
+    expect(verifyConsistency({ from: 0, to: 0, fromRoot: EMPTY_TREE_ROOT, toRoot: EMPTY_TREE_ROOT, path: [] })).toBe(
+      true,
+    )
   })
 
   it('throws when asked to prove what is not there', () => {
     const { node } = grow(leavesOf(3))
-    expect(() => inclusionPath(3, 3, node)).toThrow('no leaf 3 in a tree of 3')
-    expect(() => consistencyPath(4, 3, node)).toThrow('a tree of 3 does not extend one of 4')
+    expect(() => computeInclusionPath(3, 3, node)).toThrow('no leaf 3 in a tree of 3')
+    expect(() => computeConsistencyPath(4, 3, node)).toThrow('a tree of 3 does not extend one of 4')
   })
 })
 

@@ -10,57 +10,73 @@
  * Indexes are plain numbers up to 2^53; arithmetic is division and remainder, because `>>` would cut them to 32 bits.
  */
 import { hash } from 'node:crypto'
-import { equalBytes } from '../core/bytes.ts'
+import { areBytesEqual } from '../core/bytes.ts'
 
 export const HASH_BYTES = 32
 
-/** Reads a complete node; asked only for nodes that the size at hand completes. */
+/** Reads a complete node; called only for nodes that are complete at the given size. */
 export type NodeReader = (height: number, index: number) => Uint8Array
 
 const digest = Buffer.alloc(HASH_BYTES)
 
-export function sha256OfBytes(data: Uint8Array): Uint8Array {
-  // As characters of eight bits: Node takes three times as long to hand over 32 bytes in a buffer of their own.
+export function computeSha256(data: Uint8Array): Uint8Array {
+  // As a binary string: returning 32 bytes in a buffer of their own takes Node three times as long.
   digest.write(hash('sha256', data, 'binary'), 0, HASH_BYTES, 'latin1')
   return new Uint8Array(digest)
 }
 
 /** SHA-256 of nothing: the root of the tree without leaves. */
-export const EMPTY_ROOT: Uint8Array = sha256OfBytes(new Uint8Array(0))
+export const EMPTY_TREE_ROOT: Uint8Array = computeSha256(new Uint8Array(0))
 
 const leafInput = Buffer.alloc(65_536)
 const nodeInput = Buffer.alloc(1 + 2 * HASH_BYTES)
 nodeInput[0] = 0x01
 
 /** SHA-256(0x00 ‖ data), RFC 6962 § 2.1. */
-export function leafHash(data: Uint8Array): Uint8Array {
+export function computeLeafHash(data: Uint8Array): Uint8Array {
   // Hashing is synchronous, so one scratch buffer serves every call; foreign leaves may be longer than ours.
-  if (data.length >= leafInput.length) return sha256OfBytes(Buffer.concat([leafInput.subarray(0, 1), data]))
+  if (data.length >= leafInput.length) return computeSha256(Buffer.concat([leafInput.subarray(0, 1), data]))
   leafInput.set(data, 1)
-  return sha256OfBytes(leafInput.subarray(0, 1 + data.length))
+  return computeSha256(leafInput.subarray(0, 1 + data.length))
+}
+
+/** Writes `computeLeafHash(data)` into `target`: a tile takes 256 of them, and a buffer for each costs half as much again. */
+export function writeLeafHash(data: Uint8Array, target: Buffer, at: number): void {
+  if (data.length >= leafInput.length) return target.set(computeLeafHash(data), at)
+  leafInput.set(data, 1)
+  target.write(hash('sha256', leafInput.subarray(0, 1 + data.length), 'binary'), at, HASH_BYTES, 'latin1')
+}
+
+/** Writes the node over two hashes that stand one after the other in `nodes`, at `from`, to `at` in the same buffer. */
+export function writeNodeHash(nodes: Buffer, from: number, at: number): void {
+  nodes.copy(nodeInput, 1, from, from + 2 * HASH_BYTES)
+  nodes.write(hash('sha256', nodeInput, 'binary'), at, HASH_BYTES, 'latin1')
 }
 
 /** SHA-256(0x01 ‖ left ‖ right), RFC 6962 § 2.1. */
-export function nodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
+export function computeNodeHash(left: Uint8Array, right: Uint8Array): Uint8Array {
   if (left.length !== HASH_BYTES || right.length !== HASH_BYTES) throw new RangeError('a node joins two 32-byte hashes')
   nodeInput.set(left, 1)
   nodeInput.set(right, 1 + HASH_BYTES)
-  return sha256OfBytes(nodeInput)
+  return computeSha256(nodeInput)
 }
 
-/** Changed in place by `extend`: an append must not copy the stack. `subtrees` runs from the largest to the newest. */
-export interface Frontier {
+/**
+ * Changed in place by `extendFrontier`: an append must not copy the stack. `subtrees` runs from the largest to the
+ * newest.
+ */
+export interface TreeFrontier {
   size: number
   readonly subtrees: Uint8Array[]
 }
 
-export function emptyFrontier(): Frontier {
+export function createEmptyFrontier(): TreeFrontier {
   return { size: 0, subtrees: [] }
 }
 
-/** Appends one leaf and tells of every node it completes, leaf first. */
+/** Appends one leaf and reports every node that it completes, leaf first. */
 export function extendFrontier(
-  frontier: Frontier,
+  frontier: TreeFrontier,
   leaf: Uint8Array,
   onNode?: (height: number, index: number, hash: Uint8Array) => void,
 ): void {
@@ -71,7 +87,7 @@ export function extendFrontier(
   while (index % 2 === 1) {
     const left = frontier.subtrees.pop()
     if (left === undefined) throw new Error('the frontier has fewer subtrees than its size says')
-    node = nodeHash(left, node)
+    node = computeNodeHash(left, node)
     index = (index - 1) / 2
     height += 1
     onNode?.(height, index, node)
@@ -80,12 +96,12 @@ export function extendFrontier(
   frontier.size += 1
 }
 
-export function frontierRoot({ subtrees }: Frontier): Uint8Array {
-  return subtrees.length === 0 ? EMPTY_ROOT : subtrees.reduceRight((right, left) => nodeHash(left, right))
+export function computeFrontierRoot({ subtrees }: TreeFrontier): Uint8Array {
+  return subtrees.length === 0 ? EMPTY_TREE_ROOT : subtrees.reduceRight((right, left) => computeNodeHash(left, right))
 }
 
 /** The frontier of an earlier or a stored tree, read node by node. */
-export function readFrontierAt(size: number, node: NodeReader): Frontier {
+export function readFrontierAt(size: number, node: NodeReader): TreeFrontier {
   const subtrees: Uint8Array[] = []
   for (let start = 0, width = largestPowerOfTwo(size); start < size; width /= 2) {
     if (start + width > size) continue
@@ -96,11 +112,11 @@ export function readFrontierAt(size: number, node: NodeReader): Frontier {
 }
 
 export function computeRootAt(size: number, node: NodeReader): Uint8Array {
-  return frontierRoot(readFrontierAt(size, node))
+  return computeFrontierRoot(readFrontierAt(size, node))
 }
 
 /** The siblings from leaf to root, RFC 6962 § 2.1.1. */
-export function inclusionPath(index: number, size: number, node: NodeReader): Uint8Array[] {
+export function computeInclusionPath(index: number, size: number, node: NodeReader): Uint8Array[] {
   if (!(index >= 0 && index < size)) throw new RangeError(`no leaf ${index} in a tree of ${size}`)
   const path: Uint8Array[] = []
   let [start, end] = [0, size]
@@ -118,7 +134,7 @@ export function inclusionPath(index: number, size: number, node: NodeReader): Ui
 }
 
 /** RFC 6962 § 2.1.2. Empty for equal sizes and for size 0, of which every tree is an extension. */
-export function consistencyPath(from: number, to: number, node: NodeReader): Uint8Array[] {
+export function computeConsistencyPath(from: number, to: number, node: NodeReader): Uint8Array[] {
   if (!(from >= 0 && from <= to)) throw new RangeError(`a tree of ${to} does not extend one of ${from}`)
   if (from === 0 || from === to) return []
   const path: Uint8Array[] = []
@@ -133,7 +149,7 @@ export function consistencyPath(from: number, to: number, node: NodeReader): Uin
       start = middle
     }
   }
-  // The verifier holds the old root already when it is the node that the walk ended on.
+  // The verifier has the old root already when the walk ends at that node.
   if (start > 0) path.push(rangeHash(start, end, node))
   return path.reverse()
 }
@@ -154,14 +170,14 @@ export function verifyInclusion({ leaf, index, size, path, root }: InclusionClai
   for (const sibling of path) {
     if (last === 0) return false
     if (position % 2 === 1 || position === last) {
-      result = nodeHash(sibling, result)
+      result = computeNodeHash(sibling, result)
       while (position % 2 === 0 && position !== 0) [position, last] = [half(position), half(last)]
     } else {
-      result = nodeHash(result, sibling)
+      result = computeNodeHash(result, sibling)
     }
     ;[position, last] = [half(position), half(last)]
   }
-  return last === 0 && equalBytes(result, root)
+  return last === 0 && areBytesEqual(result, root)
 }
 
 export interface ConsistencyClaim {
@@ -173,13 +189,13 @@ export interface ConsistencyClaim {
 }
 
 /**
- * RFC 9162 § 2.1.4.2. From size 0 our policy is the C2SP witness's: accepted with an empty path when the old root is
- * the empty tree's, because a witness that meets a log for the first time has nothing else to compare.
+ * RFC 9162 § 2.1.4.2. For size 0 the rule is the C2SP witness's: accepted with an empty path when the old root is the
+ * empty tree's, because a witness that sees a log for the first time has nothing else to compare.
  */
 export function verifyConsistency({ from, to, fromRoot, toRoot, path }: ConsistencyClaim): boolean {
   if (!isCount(from) || !isCount(to) || from > to) return false
-  if (from === 0 && !equalBytes(fromRoot, EMPTY_ROOT)) return false
-  if (from === to) return path.length === 0 && equalBytes(fromRoot, toRoot)
+  if (from === 0 && !areBytesEqual(fromRoot, EMPTY_TREE_ROOT)) return false
+  if (from === to) return path.length === 0 && areBytesEqual(fromRoot, toRoot)
   if (![fromRoot, toRoot, ...path].every(isHash)) return false
   if (from === 0) return path.length === 0
   const [first, ...rest] = largestPowerOfTwo(from) === from ? [fromRoot, ...path] : path
@@ -191,15 +207,15 @@ export function verifyConsistency({ from, to, fromRoot, toRoot, path }: Consiste
   for (const sibling of rest) {
     if (last === 0) return false
     if (position % 2 === 1 || position === last) {
-      oldResult = nodeHash(sibling, oldResult)
-      newResult = nodeHash(sibling, newResult)
+      oldResult = computeNodeHash(sibling, oldResult)
+      newResult = computeNodeHash(sibling, newResult)
       while (position % 2 === 0 && position !== 0) [position, last] = [half(position), half(last)]
     } else {
-      newResult = nodeHash(newResult, sibling)
+      newResult = computeNodeHash(newResult, sibling)
     }
     ;[position, last] = [half(position), half(last)]
   }
-  return last === 0 && equalBytes(oldResult, fromRoot) && equalBytes(newResult, toRoot)
+  return last === 0 && areBytesEqual(oldResult, fromRoot) && areBytesEqual(newResult, toRoot)
 }
 
 /** MTH(D[start:end]) for a range that RFC 6962's splits can produce: its parts are complete nodes. */
@@ -207,7 +223,7 @@ function rangeHash(start: number, end: number, node: NodeReader): Uint8Array {
   const width = end - start
   if (largestPowerOfTwo(width) === width) return node(Math.log2(width), start / width)
   const middle = start + splitPoint(width)
-  return nodeHash(rangeHash(start, middle, node), rangeHash(middle, end, node))
+  return computeNodeHash(rangeHash(start, middle, node), rangeHash(middle, end, node))
 }
 
 /** The largest power of two below `count`; `count` is at least 2. */

@@ -1,18 +1,18 @@
 /**
- * Unsigned tail: what a node finds behind its last signature when it starts, and whether it may stand.
+ * Unsigned tail: the entries after the last signature that a node finds when it starts, and whether they are accepted.
  *
  *   signed ────────────┤ unsigned, each group authenticated │   after a crash: recorded, then signed
  *   signed … node.stop ┤ anything                           │   after a stop: refused
  */
 import { decodeEntry } from './entry.ts'
-import type { LedgerFault } from './fork.ts'
+import type { LedgerFault } from './ledger-fork.ts'
 
 export interface UnsignedTail {
   readonly from: number
   readonly entries: number
   /** How many of each kind. */
   readonly kinds: Readonly<Record<string, number>>
-  /** Bytes of a group that was not written to its end, and entries that the tables never committed: cut off. */
+  /** Bytes of an incomplete group, and entries that the tables never committed: cut off. */
   readonly torn: number
   readonly uncommitted: number
 }
@@ -24,9 +24,9 @@ export interface TailReader {
   readonly entries: (from: number, limit: number) => readonly { readonly bytes: Uint8Array }[]
 }
 
-export const NODE_STOP = 'node.stop'
+export const NODE_STOP_KIND = 'node.stop'
 
-/** `undefined` when nothing stands behind the signature, and nothing was cut off. */
+/** `undefined` when nothing follows the signature and nothing was cut off. */
 export function describeUnsignedTail(log: TailReader, signed: number): UnsignedTail | undefined {
   const entries = log.size - signed
   if (entries <= 0 && log.lost.torn === 0 && log.lost.uncommitted === 0) return undefined
@@ -39,8 +39,8 @@ export function describeUnsignedTail(log: TailReader, signed: number): UnsignedT
   return { from: signed, entries: Math.max(0, entries), kinds, ...log.lost }
 }
 
-/** Whether something stands where nothing may. */
-export function findTailFault(log: TailReader, signed: number): LedgerFault | undefined {
+/** Why entries after the signature are not accepted, if so. */
+export function findUnsignedTailFault(log: TailReader, signed: number): LedgerFault | undefined {
   if (log.tailFirst > signed)
     return {
       kind: 'damaged',
@@ -48,7 +48,7 @@ export function findTailFault(log: TailReader, signed: number): LedgerFault | un
     }
   const [last] = signed > 0 && log.size > signed ? log.entries(signed - 1, 1) : []
   const decoded = last && decodeEntry(last.bytes)
-  if (decoded?.ok === true && decoded.value.kind === NODE_STOP)
+  if (decoded?.ok === true && decoded.value.kind === NODE_STOP_KIND)
     return { kind: 'behind-stop', size: log.size, signedSize: signed }
   return undefined
 }

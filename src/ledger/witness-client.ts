@@ -4,19 +4,19 @@
  *   add-checkpoint from the size we believe it remembers ▸ 200 ▸ cosignature, checked
  *                                                        ▸ 409 size ▸ once more from that size
  *
- * A witness that remembers more than we have, or does not accept our proof, is the alarm that this is all about: it may
- * be able to show a checkpoint with our own signature that our tree does not extend.
+ * A witness that remembers more than we have, or does not accept our proof, is the alarm that witnesses exist for: it
+ * may be able to show a checkpoint with our own signature that our tree does not extend.
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { thrownMessage } from '../core/thrown.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
 import { openCheckpoint, parseDecimal } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
-import { parseSignatures, verifyNote } from './note.ts'
-import type { VerifiedSignature } from './note.ts'
+import { parseSignatures, verifyNote } from './signed-note.ts'
+import type { VerifiedSignature } from './signed-note.ts'
 import type { VerifierKey } from './note-key.ts'
 import type { ConsistencyProof, ProofFault } from './proof.ts'
-import { formatAddCheckpoint, monitorPath, SIZE_CONTENT_TYPE } from './witness.ts'
+import { formatAddCheckpoint, formatMonitorPath, TREE_SIZE_CONTENT_TYPE } from './witness.ts'
 
 export interface WitnessClientOptions {
   /** Submission prefix, without `/add-checkpoint`. */
@@ -30,14 +30,14 @@ export type WitnessFault =
   | { readonly kind: 'witness-unreachable'; readonly url: string; readonly reason: string }
   | { readonly kind: 'witness-refused'; readonly url: string; readonly status: number; readonly reason: string }
   | { readonly kind: 'witness-answer-unreadable'; readonly url: string; readonly reason: string }
-  /** It remembers another tree than ours; `evidence` is the checkpoint, signed by us, that it can show for it. */
+  /** It remembers another tree than ours; `evidence` is the checkpoint, signed by us, that it can show. */
   | { readonly kind: 'witness-disagrees'; readonly url: string; readonly evidence: SignedCheckpoint | undefined }
   | ProofFault
 
 /** Proves that the submitted tree extends the one of size `from`. */
-export type ProveConsistency = (from: number, to: number) => Result<ConsistencyProof, ProofFault>
+export type ConsistencyProver = (from: number, to: number) => Result<ConsistencyProof, ProofFault>
 
-/** A witness may be asked by others between our two tries; more often than this it is not about us. */
+/** Others may ask the witness between our two attempts; more attempts would not help. */
 const TRIES = 3
 const MAX_ANSWER_BYTES = 65_536
 
@@ -63,7 +63,7 @@ export class WitnessClient {
   async cosign(
     signed: SignedCheckpoint,
     log: VerifierKey,
-    prove: ProveConsistency,
+    prove: ConsistencyProver,
   ): Promise<Result<VerifiedSignature, WitnessFault>> {
     const { url } = this.#options
     const { size } = signed.checkpoint
@@ -102,9 +102,9 @@ export class WitnessClient {
   }
 
   async #disagreement(log: VerifierKey): Promise<WitnessFault> {
-    // Not to be believed for good: next time it is asked anew.
+    // Not kept: next time the witness is asked again.
     this.#remembered = 0
-    const reply = await this.#request(monitorPath(log.name), undefined)
+    const reply = await this.#request(formatMonitorPath(log.name), undefined)
     const shown = reply.ok && reply.value.status === 200 ? openCheckpoint(reply.value.text, log) : undefined
     const evidence = shown?.ok === true ? shown.value : undefined
     return { kind: 'witness-disagrees', url: this.#options.url, evidence }
@@ -125,13 +125,13 @@ export class WitnessClient {
       if (text === undefined) return unreachable(`it answered more than ${MAX_ANSWER_BYTES} bytes`)
       return ok({ status: response.status, type: response.headers.get('content-type') ?? '', text })
     } catch (error) {
-      return unreachable(thrownMessage(error))
+      return unreachable(readErrorMessage(error))
     }
   }
 }
 
 function sizeIn({ status, type, text }: Reply): number | undefined {
-  if (status !== 409 || !type.startsWith(SIZE_CONTENT_TYPE) || !text.endsWith('\n')) return undefined
+  if (status !== 409 || !type.startsWith(TREE_SIZE_CONTENT_TYPE) || !text.endsWith('\n')) return undefined
   return parseDecimal(text.slice(0, -1))
 }
 

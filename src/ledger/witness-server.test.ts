@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
 import { Database } from '../core/database-store.ts'
 import { formatSignedCheckpoint } from './checkpoint.ts'
-import { cosignNewest } from './cosigning.ts'
-import { verifyNote } from './note.ts'
+import { cosignNewestCheckpoint } from './cosigning.ts'
+import { verifyNote } from './signed-note.ts'
 import { createCosigner } from './note-key.ts'
 import type { NoteSigner } from './note-key.ts'
 import { verifyTlogProof } from './tlog-proof.ts'
@@ -13,7 +13,7 @@ import { WitnessClient } from './witness-client.ts'
 import { startWitness } from './witness-server.ts'
 import type { WitnessServer } from './witness-server.ts'
 import { witnessMigrations, WitnessStore } from './witness-store.ts'
-import { formatAddCheckpoint, monitorPath } from './witness.ts'
+import { formatAddCheckpoint, formatMonitorPath } from './witness.ts'
 
 let fixture: LedgerFixture
 let signer: NoteSigner
@@ -60,7 +60,7 @@ describe('witness server', () => {
     const line = await response.text()
     expect(line).toMatch(/^— witness\.test\/w [A-Za-z0-9+/=]+\n$/)
 
-    const shown = await (await fetch(server.url + monitorPath(ORIGIN))).text()
+    const shown = await (await fetch(server.url + formatMonitorPath(ORIGIN))).text()
     const signed = fixture.ledger.latestCheckpoint()
     expect(shown).toBe((signed && formatSignedCheckpoint(signed)) + line)
   })
@@ -80,7 +80,7 @@ describe('witness server', () => {
     const body = await request(0)
     // As many lines as a note may have: with its own the witness could not read it any more.
     const line = await (await post(`${body}${'— a.stranger AAAAAAAA\n'.repeat(99)}`)).text()
-    const shown = await (await fetch(server.url + monitorPath(ORIGIN))).text()
+    const shown = await (await fetch(server.url + formatMonitorPath(ORIGIN))).text()
     expect(shown).toBe(formatSignedCheckpoint(await fixture.checkpoint()) + line)
     await fixture.fill(9)
     expect((await post(await request(5))).status).toBe(200)
@@ -110,7 +110,7 @@ describe('witness server', () => {
       const accepted = answers.filter(({ status }) => status === 200)
       expect(accepted).toHaveLength(1)
       expect(answers.filter(({ status }) => status === 409)).toHaveLength(1)
-      const shown = await (await fetch(server.url + monitorPath(ORIGIN))).text()
+      const shown = await (await fetch(server.url + formatMonitorPath(ORIGIN))).text()
       expect(Number(shown.split('\n')[1])).toBe(accepted[0]?.size)
       expect((await post(await request(accepted[0]?.size ?? 0))).status).toBe(200)
     }
@@ -144,7 +144,7 @@ describe('witness server', () => {
 describe('witness client', () => {
   it('collects a cosignature that makes a proof stand before a policy', async () => {
     await fixture.fill(300)
-    const round = await cosignNewest(fixture.ledger, [client()])
+    const round = await cosignNewestCheckpoint(fixture.ledger, [client()])
     expect(round).toMatchObject({ ok: true, value: { cosigned: ['witness.test/w'], faults: [] } })
     expect(round.ok && verifyNote(round.value.signed.note, [signer.key])).toMatchObject({ ok: true })
     const policy = {
@@ -161,19 +161,19 @@ describe('witness client', () => {
 
   it('tries again from the size that the witness remembers', async () => {
     await fixture.fill(5)
-    await cosignNewest(fixture.ledger, [client()])
+    await cosignNewestCheckpoint(fixture.ledger, [client()])
     await fixture.fill(300)
-    expect(await cosignNewest(fixture.ledger, [client()])).toMatchObject({ ok: true, value: { faults: [] } })
+    expect(await cosignNewestCheckpoint(fixture.ledger, [client()])).toMatchObject({ ok: true, value: { faults: [] } })
     const again = client()
-    expect(await cosignNewest(fixture.ledger, [again])).toMatchObject({ ok: true, value: { faults: [] } })
+    expect(await cosignNewestCheckpoint(fixture.ledger, [again])).toMatchObject({ ok: true, value: { faults: [] } })
     await fixture.fill(310)
-    expect(await cosignNewest(fixture.ledger, [again])).toMatchObject({ ok: true, value: { faults: [] } })
+    expect(await cosignNewestCheckpoint(fixture.ledger, [again])).toMatchObject({ ok: true, value: { faults: [] } })
   })
 
   it('may be asked about the same checkpoint for ever', async () => {
     await fixture.fill(5)
     const asked = client()
-    for (let round = 0; round < 110; round++) await cosignNewest(fixture.ledger, [asked])
+    for (let round = 0; round < 110; round++) await cosignNewestCheckpoint(fixture.ledger, [asked])
     expect(fixture.ledger.latestCheckpoint()?.note.signatures).toHaveLength(2)
     expect((await fixture.ledger.verify()).findings).toEqual([])
   })
@@ -182,7 +182,7 @@ describe('witness client', () => {
     await fixture.fill(5)
     const gone = client('http://127.0.0.1:9')
     const stranger = createCosigner('witness.test/x', generateKeyPairSync('ed25519').privateKey, Date.now)
-    const round = await cosignNewest(fixture.ledger, [gone, client(), client(server.url, stranger.key)])
+    const round = await cosignNewestCheckpoint(fixture.ledger, [gone, client(), client(server.url, stranger.key)])
     expect(round).toMatchObject({
       ok: true,
       value: {
@@ -194,10 +194,10 @@ describe('witness client', () => {
 
   it('learns from the witness that this node was put back, even with the file beside the database', async () => {
     await fixture.fill(300)
-    await cosignNewest(fixture.ledger, [client()])
+    await cosignNewestCheckpoint(fixture.ledger, [client()])
     const putBack = await fixture.backup()
     await fixture.fill(320)
-    await cosignNewest(fixture.ledger, [client()])
+    await cosignNewestCheckpoint(fixture.ledger, [client()])
 
     fixture.database.close()
     putBack({ lastSigned: true })
@@ -205,7 +205,7 @@ describe('witness client', () => {
     expect(fixture.ledger.state()).toEqual({ kind: 'sound' })
     await fixture.ledger.append({ kind: 'another.history' })
     const fault = { kind: 'truncated', size: 301, signedSize: 320, source: 'witness' }
-    expect(await cosignNewest(fixture.ledger, [client()])).toEqual({ ok: false, fault })
+    expect(await cosignNewestCheckpoint(fixture.ledger, [client()])).toEqual({ ok: false, fault })
     expect(fixture.ledger.state()).toEqual({ kind: 'refusing', fault })
     await expect(fixture.ledger.append({ kind: 'test' })).rejects.toThrow('as a witness can show')
   })
@@ -214,13 +214,13 @@ describe('witness client', () => {
     await fixture.fill(300)
     const putBack = await fixture.backup()
     await fixture.fill(320)
-    await cosignNewest(fixture.ledger, [client()])
+    await cosignNewestCheckpoint(fixture.ledger, [client()])
     fixture.database.close()
     putBack({ lastSigned: true })
     await fixture.open()
     fixture.clock.advance(1)
     await fixture.fill(340)
-    expect(await cosignNewest(fixture.ledger, [client()])).toEqual({
+    expect(await cosignNewestCheckpoint(fixture.ledger, [client()])).toEqual({
       ok: false,
       fault: { kind: 'diverged', size: 340, signedSize: 320, source: 'witness' },
     })

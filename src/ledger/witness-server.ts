@@ -7,14 +7,14 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { listenOn } from '../core/listen-server.ts'
+import { startListening } from '../core/listen-server.ts'
 import { fromUtf8 } from '../core/bytes.ts'
-import { httpAddress } from '../core/http-address.ts'
+import { formatHttpAddress } from '../core/http-address.ts'
 import type { WitnessRefusal } from './witness.ts'
-import { monitorPath, SIZE_CONTENT_TYPE } from './witness.ts'
+import { formatMonitorPath, TREE_SIZE_CONTENT_TYPE } from './witness.ts'
 import type { WitnessStore } from './witness-store.ts'
 
-/** 63 proof lines and a checkpoint with dozens of signatures, several times over. */
+/** Several times 63 proof lines and a checkpoint with dozens of signatures. */
 const MAX_BODY_BYTES = 65_536
 const REQUEST_TIMEOUT_MS = 10_000
 const TEXT = 'text/plain; charset=utf-8'
@@ -34,20 +34,20 @@ export async function startWitness(
   store: WitnessStore,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<WitnessServer> {
-  const monitored = new Map(store.origins().map((origin) => [monitorPath(origin), origin]))
+  const monitored = new Map(store.origins().map((origin) => [formatMonitorPath(origin), origin]))
   const server = createServer((request, response) => {
     answer(store, monitored, request).then(
       (given) => send(response, given),
-      // The store could not remember: no cosignature may leave, and the client may try again.
+      // The store could not save it: no cosignature may be returned, and the client may try again.
       () => send(response, plain(500, 'the witness could not store the checkpoint')),
     )
   })
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.maxRequestsPerSocket = 1_000
-  await listenOn(server, { host, port })
+  await startListening(server, { host, port })
   const { address, port: bound } = server.address() as AddressInfo
   return {
-    url: httpAddress(address, bound),
+    url: formatHttpAddress(address, bound),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -79,7 +79,7 @@ async function answer(
 }
 
 function refusalAnswer(refusal: WitnessRefusal): Answer {
-  if (refusal.status === 409) return { status: 409, type: SIZE_CONTENT_TYPE, body: `${refusal.size}\n` }
+  if (refusal.status === 409) return { status: 409, type: TREE_SIZE_CONTENT_TYPE, body: `${refusal.size}\n` }
   return plain(refusal.status, refusal.reason)
 }
 

@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Database } from '../core/database-store.ts'
 import { toUtf8 } from '../core/bytes.ts'
 import { formatCheckpoint } from './checkpoint.ts'
-import { signNote } from './note.ts'
+import { signNote } from './signed-note.ts'
 import { createCosigner, createNoteSigner } from './note-key.ts'
 import type { LogSigner, NoteSigner } from './note-key.ts'
-import { leafHash } from './tree.ts'
+import { computeLeafHash } from './tree.ts'
 import { witnessMigrations, WitnessStore } from './witness-store.ts'
 import { formatAddCheckpoint } from './witness.ts'
 
@@ -38,7 +38,7 @@ function storeOf(owner: string, { key }: NoteSigner): WitnessStore {
 
 /** A log of one entry, which is all that its checkpoint depends on. */
 function request(signer: NoteSigner, entry: string): string {
-  const checkpoint = { origin: ORIGIN, size: 1, root: leafHash(toUtf8(entry)), extensions: [] }
+  const checkpoint = { origin: ORIGIN, size: 1, root: computeLeafHash(toUtf8(entry)), extensions: [] }
   return formatAddCheckpoint({
     oldSize: 0,
     proof: [],
@@ -52,8 +52,8 @@ describe('two logs of one name, of two nodes', () => {
     expect(await storeOf('cellar', cellar).addCheckpoint(request(cellar, 'b'))).toMatchObject({ ok: true })
     const shown = [storeOf('attic', attic).latest(ORIGIN), storeOf('cellar', cellar).latest(ORIGIN)]
     expect(shown.map((text) => text?.split('\n')[2])).toEqual([
-      Buffer.from(leafHash(toUtf8('a'))).toString('base64'),
-      Buffer.from(leafHash(toUtf8('b'))).toString('base64'),
+      Buffer.from(computeLeafHash(toUtf8('a'))).toString('base64'),
+      Buffer.from(computeLeafHash(toUtf8('b'))).toString('base64'),
     ])
     // A fork of either is still one.
     expect(await storeOf('attic', attic).addCheckpoint(request(attic, 'b'))).toMatchObject({

@@ -1,16 +1,16 @@
 /**
- * Witness store: the last checkpoint cosigned for each log, checked and replaced in one transaction, durable before
- * anybody gets the cosignature.
+ * Witness store: the last checkpoint cosigned for each log, checked and replaced in one transaction, durable before the
+ * cosignature is returned.
  */
 import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { formatSignedCheckpoint, openCheckpoint, parseCheckpoint } from './checkpoint.ts'
 import type { Checkpoint } from './checkpoint.ts'
-import { formatSignature, parseNote, signNote, withSignatures } from './note.ts'
+import { formatSignature, parseNote, signNote, addSignaturesToNote } from './signed-note.ts'
 import type { NoteSigner } from './note-key.ts'
-import { admitCheckpoint, checkAgainstKnownCheckpoint } from './witness.ts'
-import type { KnownLogs, WitnessRefusal } from './witness.ts'
+import { parseAddCheckpointRequest, checkAgainstKnownCheckpoint } from './witness.ts'
+import type { WitnessedLogs, WitnessRefusal } from './witness.ts'
 
 export const witnessMigrations: ModuleMigrations = {
   room: 'witness',
@@ -18,12 +18,12 @@ export const witnessMigrations: ModuleMigrations = {
 }
 
 export interface WitnessOptions {
-  /** The witness's own file, apart from any log's. */
+  /** The witness's own file, separate from any log's. */
   readonly database: Database
   /** Made with `cosigner`. */
   readonly signer: NoteSigner
-  readonly logs: KnownLogs
-  /** Whose logs these are, where logs of others may have the same names; without spaces. */
+  readonly logs: WitnessedLogs
+  /** The owner of these logs, where logs of others may have the same names; without spaces. */
   readonly owner?: string
 }
 
@@ -37,15 +37,15 @@ export class WitnessStore {
   /** The answer to an add-checkpoint request: signature lines, or why not. */
   async addCheckpoint(body: string): Promise<Result<string, WitnessRefusal>> {
     const { database, signer, logs } = this.#options
-    const admitted = admitCheckpoint(body, logs)
+    const admitted = parseAddCheckpointRequest(body, logs)
     if (!admitted.ok) return admitted
     const { checkpoint, note } = admitted.value.signed
     return database.commit((sql) => {
       const refusal = checkAgainstKnownCheckpoint(admitted.value, this.#remembered(checkpoint.origin))
       if (refusal !== undefined) return fail(refusal)
-      // Signed inside the transaction: the time it carries is one at which this was the largest tree.
+      // Signed inside the transaction: at the signed time, this was the largest tree.
       const { signatures } = signNote(note.text, [signer])
-      const cosigned = formatSignedCheckpoint({ checkpoint, note: withSignatures(note, signatures) })
+      const cosigned = formatSignedCheckpoint({ checkpoint, note: addSignaturesToNote(note, signatures) })
       sql.prepare('INSERT OR REPLACE INTO witness_checkpoint VALUES (?, ?)').run(this.#row(checkpoint.origin), cosigned)
       return ok(signatures.map(formatSignature).join(''))
     })
@@ -60,14 +60,14 @@ export class WitnessStore {
     return [...this.#options.logs.keys()]
   }
 
-  /** Under its name, unless that is the row of somebody else's log: the first of a name has it for good. */
+  /** Stored under its name, unless that row belongs to somebody else's log: the first log of a name keeps it. */
   #row(origin: string): string {
     const { owner } = this.#options
     const first = owner === undefined ? undefined : this.#note(origin)
     return first !== undefined && this.#isOthers(first, origin) ? `${origin} ${owner}` : origin
   }
 
-  /** What cannot be read is not somebody else's: it may be what was remembered of this one. */
+  /** A row that cannot be read does not belong to somebody else: it may be what was remembered of this log. */
   #isOthers(note: string, origin: string): boolean {
     return (this.#options.logs.get(origin) ?? []).every((key) => {
       const opened = openCheckpoint(note, key)
@@ -85,7 +85,7 @@ export class WitnessStore {
     if (text === undefined) return undefined
     const note = parseNote(text)
     const checkpoint = note.ok ? parseCheckpoint(note.value.text) : note
-    // Forgetting would mean to vouch for a fork; better to stop.
+    // Forgetting could mean to cosign a fork, so it is better to stop.
     if (!checkpoint.ok) throw new Error(`what this witness remembers of ${origin} cannot be read`)
     return checkpoint.value
   }

@@ -4,11 +4,23 @@ import { describe, expect, it } from 'vitest'
 import { toUtf8 } from '../core/bytes.ts'
 import { formatCheckpoint } from './checkpoint.ts'
 import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
-import { signNote } from './note.ts'
+import { signNote } from './signed-note.ts'
 import { createNoteSigner } from './note-key.ts'
-import { consistencyPath, EMPTY_ROOT, emptyFrontier, extendFrontier, leafHash, computeRootAt } from './tree.ts'
+import {
+  computeConsistencyPath,
+  EMPTY_TREE_ROOT,
+  createEmptyFrontier,
+  extendFrontier,
+  computeLeafHash,
+  computeRootAt,
+} from './tree.ts'
 import type { NodeReader } from './tree.ts'
-import { admitCheckpoint, formatAddCheckpoint, monitorPath, checkAgainstKnownCheckpoint } from './witness.ts'
+import {
+  parseAddCheckpointRequest,
+  formatAddCheckpoint,
+  formatMonitorPath,
+  checkAgainstKnownCheckpoint,
+} from './witness.ts'
 
 const ORIGIN = 'log.example/1'
 const log = createNoteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
@@ -17,10 +29,12 @@ const unknown = createNoteSigner('log.example/2', generateKeyPairSync('ed25519')
 const logs = new Map([[ORIGIN, [log.key]]])
 
 const nodes = new Map<string, Uint8Array>()
-const frontier = emptyFrontier()
+const frontier = createEmptyFrontier()
 for (let index = 0; index < 20; index++)
-  extendFrontier(frontier, leafHash(toUtf8(String(index))), (height, at, hash) => nodes.set(`${height},${at}`, hash))
-const node: NodeReader = (height, index) => nodes.get(`${height},${index}`) ?? EMPTY_ROOT
+  extendFrontier(frontier, computeLeafHash(toUtf8(String(index))), (height, at, hash) =>
+    nodes.set(`${height},${at}`, hash),
+  )
+const node: NodeReader = (height, index) => nodes.get(`${height},${index}`) ?? EMPTY_TREE_ROOT
 
 const head = (size: number, root = computeRootAt(size, node)): Checkpoint => ({
   origin: ORIGIN,
@@ -38,9 +52,9 @@ function answer(
   oldSize: number,
   signed: SignedCheckpoint,
   remembered: number | undefined,
-  proof = consistencyPath(oldSize, Math.max(oldSize, signed.checkpoint.size), node),
+  proof = computeConsistencyPath(oldSize, Math.max(oldSize, signed.checkpoint.size), node),
 ): number | readonly [409, number] {
-  const admitted = admitCheckpoint(formatAddCheckpoint({ oldSize, proof, signed }), logs)
+  const admitted = parseAddCheckpointRequest(formatAddCheckpoint({ oldSize, proof, signed }), logs)
   if (!admitted.ok) return admitted.fault.status
   const refusal = checkAgainstKnownCheckpoint(admitted.value, remembered === undefined ? undefined : head(remembered))
   if (refusal === undefined) return 200
@@ -55,7 +69,7 @@ describe('witness', () => {
   })
 
   it('cosigns the empty tree, and the same tree again', () => {
-    expect(answer(0, sign(head(0, EMPTY_ROOT)), undefined)).toBe(200)
+    expect(answer(0, sign(head(0, EMPTY_TREE_ROOT)), undefined)).toBe(200)
     expect(answer(7, sign(head(7)), 7)).toBe(200)
   })
 
@@ -66,7 +80,7 @@ describe('witness', () => {
   it('answers 403 where no trusted key signed', () => {
     expect(answer(0, sign(head(7), stranger), undefined)).toBe(403)
     const changed = formatAddCheckpoint({ oldSize: 0, proof: [], signed: sign(head(7)) }).replace('\n7\n', '\n8\n')
-    expect(admitCheckpoint(changed, logs)).toMatchObject({ ok: false, fault: { status: 403 } })
+    expect(parseAddCheckpointRequest(changed, logs)).toMatchObject({ ok: false, fault: { status: 403 } })
   })
 
   it('answers 404 to a log it does not serve', () => {
@@ -81,7 +95,7 @@ describe('witness', () => {
   })
 
   it('answers 422 to a proof that does not prove', () => {
-    const other = leafHash(toUtf8('other'))
+    const other = computeLeafHash(toUtf8('other'))
     expect(answer(7, sign(head(9)), 7, [])).toBe(422)
     expect(answer(7, sign(head(9, other)), 7)).toBe(422)
     expect(answer(0, sign(head(9)), undefined, [other])).toBe(422)
@@ -90,7 +104,7 @@ describe('witness', () => {
     expect(answer(0, sign(head(0, other)), undefined)).toBe(422)
   })
 
-  const good = formatAddCheckpoint({ oldSize: 7, proof: consistencyPath(7, 9, node), signed: sign(head(9)) })
+  const good = formatAddCheckpoint({ oldSize: 7, proof: computeConsistencyPath(7, 9, node), signed: sign(head(9)) })
 
   it.each([
     ['no old line', good.slice(good.indexOf('\n') + 1)],
@@ -101,20 +115,20 @@ describe('witness', () => {
     ['no empty line', good.replace('\n\n', '\n')],
     ['nothing', ''],
   ])('answers 400 to a request with %s', (_, body) => {
-    expect(admitCheckpoint(body, logs)).toMatchObject({ ok: false, fault: { status: 400 } })
+    expect(parseAddCheckpointRequest(body, logs)).toMatchObject({ ok: false, fault: { status: 400 } })
   })
 
   it('answers no request 200 in which one character was changed', () => {
     fc.assert(
       fc.property(fc.nat(good.length - 1), fc.constantFrom('A', '1', '\n', ' '), (at, character) => {
         fc.pre(good[at] !== character)
-        const admitted = admitCheckpoint(good.slice(0, at) + character + good.slice(at + 1), logs)
+        const admitted = parseAddCheckpointRequest(good.slice(0, at) + character + good.slice(at + 1), logs)
         expect(admitted.ok && checkAgainstKnownCheckpoint(admitted.value, head(7)) === undefined).toBe(false)
       }),
     )
   })
 
   it('is monitored under the hash of the origin', () => {
-    expect(monitorPath('example.com/log42')).toMatch(/^\/[0-9a-f]{64}\/checkpoint$/)
+    expect(formatMonitorPath('example.com/log42')).toMatch(/^\/[0-9a-f]{64}\/checkpoint$/)
   })
 })

@@ -1,5 +1,5 @@
 /**
- * Witness: whether to vouch for a log's new checkpoint, C2SP tlog-witness. A witness remembers the last checkpoint it
+ * Witness: whether to cosign a log's new checkpoint, C2SP tlog-witness. A witness remembers the last checkpoint it
  * cosigned for each log and cosigns only what extends it.
  *
  *   old 20852014           the size that the client believes the witness remembers
@@ -11,27 +11,27 @@
  * happen in one step with storing the new one. Otherwise two requests could pass against the same old state, and the
  * smaller be remembered last.
  */
-import { toBase64, equalBytes, fromBase64, toHex, toUtf8 } from '../core/bytes.ts'
+import { toBase64, areBytesEqual, fromBase64, toHex, toUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { formatSignedCheckpoint, formatDecimal, parseCheckpoint, parseDecimal } from './checkpoint.ts'
 import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
-import { parseNote, verifyNote } from './note.ts'
+import { parseNote, verifyNote } from './signed-note.ts'
 import type { VerifierKey } from './note-key.ts'
-import { EMPTY_ROOT, HASH_BYTES, sha256OfBytes, verifyConsistency } from './tree.ts'
+import { EMPTY_TREE_ROOT, HASH_BYTES, computeSha256, verifyConsistency } from './tree.ts'
 
-/** C2SP tlog-witness: more lines than this no tree of 2^64 leaves can need. */
+/** C2SP tlog-witness: a tree of 2^64 leaves needs no more lines. */
 const MAX_PROOF_LINES = 63
-export const SIZE_CONTENT_TYPE = 'text/x.tlog.size'
+export const TREE_SIZE_CONTENT_TYPE = 'text/x.tlog.size'
 
-export interface AddCheckpoint {
+export interface AddCheckpointRequest {
   readonly oldSize: number
   readonly proof: readonly Uint8Array[]
   readonly signed: SignedCheckpoint
 }
 
 /** The logs a witness serves: the keys it trusts for each origin. */
-export type KnownLogs = ReadonlyMap<string, readonly VerifierKey[]>
+export type WitnessedLogs = ReadonlyMap<string, readonly VerifierKey[]>
 
 export type WitnessRefusal =
   | { readonly status: 400; readonly reason: string }
@@ -41,12 +41,15 @@ export type WitnessRefusal =
   | { readonly status: 409; readonly size: number }
   | { readonly status: 422; readonly reason: string }
 
-export function formatAddCheckpoint({ oldSize, proof, signed }: AddCheckpoint): string {
+export function formatAddCheckpoint({ oldSize, proof, signed }: AddCheckpointRequest): string {
   return `old ${formatDecimal(oldSize)}\n${proof.map((hash) => `${toBase64(hash)}\n`).join('')}\n${formatSignedCheckpoint(signed)}`
 }
 
-/** Reads a request and decides what does not depend on the remembered state. */
-export function admitCheckpoint(body: string, logs: KnownLogs): Result<AddCheckpoint, WitnessRefusal> {
+/** Parses a request and decides what does not depend on the remembered state. */
+export function parseAddCheckpointRequest(
+  body: string,
+  logs: WitnessedLogs,
+): Result<AddCheckpointRequest, WitnessRefusal> {
   const divide = body.indexOf('\n\n')
   if (divide < 0) return refuse(400, 'no empty line divides proof and checkpoint')
   const [oldLine, ...lines] = body.slice(0, divide).split('\n')
@@ -64,27 +67,28 @@ export function admitCheckpoint(body: string, logs: KnownLogs): Result<AddCheckp
   const trusted = verifyNote(note.value, keys)
   if (!trusted.ok) return refuse(403, 'no trusted key signed the checkpoint')
   if (oldSize > checkpoint.value.size) return refuse(400, 'the old size is larger than the new one')
-  // Anybody may write more lines under a signed checkpoint: those are not remembered, and not shown to monitors.
+  // Anybody may add lines under a signed checkpoint: those are neither remembered nor shown to monitors.
   const signatures = trusted.value.map(({ signature }) => signature)
   return ok({ oldSize, proof, signed: { checkpoint: checkpoint.value, note: { text: note.value.text, signatures } } })
 }
 
-/** Decides against the last checkpoint cosigned for this log; `undefined` means: cosign, and remember this one. */
+/** Decides against the last checkpoint cosigned for this log; `undefined` means to cosign and remember this one. */
 export function checkAgainstKnownCheckpoint(
-  { oldSize, proof, signed }: AddCheckpoint,
+  { oldSize, proof, signed }: AddCheckpointRequest,
   remembered: Checkpoint | undefined,
 ): WitnessRefusal | undefined {
   const { size, root } = signed.checkpoint
-  const [fromSize, fromRoot] = [remembered?.size ?? 0, remembered?.root ?? EMPTY_ROOT]
+  const [fromSize, fromRoot] = [remembered?.size ?? 0, remembered?.root ?? EMPTY_TREE_ROOT]
   if (oldSize !== fromSize) return { status: 409, size: fromSize }
-  if (size === 0 && !equalBytes(root, EMPTY_ROOT)) return { status: 422, reason: 'that is not the root of no entries' }
+  if (size === 0 && !areBytesEqual(root, EMPTY_TREE_ROOT))
+    return { status: 422, reason: 'that is not the root of no entries' }
   const consistent = verifyConsistency({ from: oldSize, to: size, fromRoot, toRoot: root, path: proof })
   return consistent ? undefined : { status: 422, reason: 'the checkpoint is not proven to extend the last one' }
 }
 
-/** Where a monitor finds the last checkpoint that was cosigned for a log. */
-export function monitorPath(origin: string): string {
-  return `/${toHex(sha256OfBytes(toUtf8(origin)))}/checkpoint`
+/** The path under which a monitor finds the last checkpoint that was cosigned for a log. */
+export function formatMonitorPath(origin: string): string {
+  return `/${toHex(computeSha256(toUtf8(origin)))}/checkpoint`
 }
 
 function refuse(status: 400 | 403 | 404, reason: string): { readonly ok: false; readonly fault: WitnessRefusal } {

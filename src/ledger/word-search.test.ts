@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { toUtf8 } from '../core/bytes.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { createWordFinder, listBodyWords } from './word-search.ts'
+import { createWordFinder, listWordsInBody } from './word-search.ts'
 
 const bytes = (value: Json): Uint8Array => toUtf8(canonicalJson(value))
 
@@ -18,7 +18,7 @@ describe('the words of a body', () => {
       hash: 'a'.repeat(64),
       count: '17',
     }
-    expect(listBodyWords(bytes(body)).toSorted()).toEqual(['Call Ada', 'ada@example.org', '给小明打电话'].toSorted())
+    expect(listWordsInBody(bytes(body)).toSorted()).toEqual(['Call Ada', 'ada@example.org', '给小明打电话'].toSorted())
   })
 
   it.each<[string, string, boolean]>([

@@ -1,14 +1,14 @@
 /**
- * Same words: where the words of a body stand a second time. A call that makes a task leaves its title in the
- * arguments, in the task's entry and in the answer: who erases one of them is told of the others, in any script, with
- * or without spaces, also inside a longer text.
+ * Word search: where else the texts of a body occur. A call that creates a task leaves its title in the arguments, in
+ * the task's entry and in the answer: a person who erases one of them is told of the others, in any script, with or
+ * without spaces, also inside a longer text.
  *
  * Pure: it reads through what it is given.
  */
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { decodeBody } from './group.ts'
-import type { SaltedBody } from './group.ts'
+import { decodeEntryBody } from './entry-group.ts'
+import type { SaltedBody } from './entry-group.ts'
 
 interface WordPlaces {
   readonly size: number
@@ -16,20 +16,20 @@ interface WordPlaces {
   readonly entry: (seq: number) => { readonly bytes: Uint8Array } | undefined
 }
 
-export interface FoundWords {
-  /** Entries whose bodies have one of the words: they can be erased as well. */
+export interface WordSearchResult {
+  /** Entries whose bodies contain one of the texts: they can be erased as well. */
   readonly bodies: readonly number[]
-  /** Entries that have one themselves: those stay for good. */
+  /** Entries that contain one themselves: those stay for good. */
   readonly entries: readonly number[]
 }
 
-/** Rows per piece: a few milliseconds. */
+/** Rows per piece, which take a few milliseconds. */
 const PIECE = 500
-/** Whoever is told of so many erases them and asks again. */
+/** A person who is told of this many erases them and asks again. */
 const MAX_NAMED = 100
-/** Shorter texts stand everywhere. */
+/** Shorter texts occur everywhere. */
 const MIN_LENGTH = 2
-/** Times, numbers, hashes, ids and other things that nobody wrote. */
+/** Times, numbers, hashes, ids and other texts that nobody wrote. */
 const NO_WORDS =
   /^(?:[\d.:+-]+|\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{16,}|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9+/_-]{40,}={0,2})$/
 /** Values that our own tools define: they say nothing about anybody. */
@@ -38,13 +38,16 @@ const OUR_WORDS = new Set(
    admin agent approver observer mcp-http mcp-stdio api mesh service ok error denied aborted true false null on off
    [erased] [redacted]`.split(/\s+/),
 )
-/** Scripts that are written without spaces: a word may stand between any two characters. */
+/** Scripts that are written without spaces: a word may end between any two characters. */
 const SPACELESS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const WORD_CHARACTER = /[\p{L}\p{N}]/u
 
 /** Yields after each piece. */
-export function* findWords(places: WordPlaces, words: readonly string[]): Generator<undefined, FoundWords, void> {
+export function* findWordsInLedger(
+  places: WordPlaces,
+  words: readonly string[],
+): Generator<undefined, WordSearchResult, void> {
   const found = { bodies: [] as number[], entries: [] as number[] }
   if (words.length === 0) return found
   const finder = createWordFinder(words)
@@ -59,9 +62,9 @@ export function* findWords(places: WordPlaces, words: readonly string[]): Genera
   return found
 }
 
-/** Whether canonical JSON has one of the words. */
+/** Returns a test for canonical JSON that contains one of the texts. */
 export function createWordFinder(words: readonly string[]): (bytes: Uint8Array) => boolean {
-  // As canonical JSON spells the text inside its quotes.
+  // As canonical JSON escapes the text inside its quotes.
   const needles = words
     .map((word) => canonicalJson(word).slice(1, -1))
     .map((text) => ({ text, bytes: Buffer.from(text) }))
@@ -74,9 +77,9 @@ export function createWordFinder(words: readonly string[]): (bytes: Uint8Array) 
   }
 }
 
-/** What somebody wrote: names, addresses and sentences. */
-export function listBodyWords(body: Uint8Array): readonly string[] {
-  return [...new Set(textsIn(decodeBody(body)).map((text) => text.trim()))].filter(
+/** The texts that somebody wrote: names, addresses and sentences. */
+export function listWordsInBody(body: Uint8Array): readonly string[] {
+  return [...new Set(textsIn(decodeEntryBody(body)).map((text) => text.trim()))].filter(
     (text) => text.length >= MIN_LENGTH && !NO_WORDS.test(text) && !OUR_WORDS.has(text),
   )
 }
@@ -98,14 +101,14 @@ function characterAt(text: string, index: number): string {
   return code === undefined ? '' : String.fromCodePoint(code)
 }
 
-/** The one that ends there, which may have two halves. */
+/** The character that ends there, which may be a surrogate pair. */
 function characterBefore(text: string, index: number): string {
   if (index === 0) return ''
   const isHalf = index > 1 && /[\uDC00-\uDFFF]/.test(text.charAt(index - 1))
   return characterAt(text, index - (isHalf ? 2 : 1))
 }
 
-/** Whether two characters beside each other are of one word. */
+/** Whether two neighbouring characters belong to one word. */
 function isJoined(left: string, right: string): boolean {
   const isPart = (character: string): boolean => WORD_CHARACTER.test(character) && !SPACELESS.test(character)
   return isPart(left) && isPart(right)

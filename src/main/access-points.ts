@@ -1,10 +1,10 @@
 /**
- * Access points joint: connections to voice backends, where the owner asked for any.
+ * Access points: connections to voice backends, where the owner configured any.
  *
  * Pure joining.
  */
 import type { GuardedBus } from '../call/guarded-bus.ts'
-import { expandVariables } from '../config/access-points.ts'
+import { expandUrlVariables } from '../config/access-points.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
@@ -12,13 +12,13 @@ import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { AccessPoint, AccessPointClients } from '../mcp/access-point-client.ts'
 import { createCatalogueCache } from '../mcp/catalogue.ts'
-import { watchChanges } from '../mcp/changes.ts'
+import { subscribeToChanges } from '../mcp/change-subscription.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
-import { createStateSeal } from '../mcp/state-seal.ts'
-import { misconfiguredStart } from './start-fault.ts'
+import { createRequestStateSeal } from '../mcp/request-state-seal.ts'
+import { createMisconfiguredStart } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
-export interface AccessPointParts {
+export interface AccessPointDependencies {
   readonly config: Config
   readonly spine: GuardedBus
   readonly families: readonly string[]
@@ -27,7 +27,7 @@ export interface AccessPointParts {
 }
 
 /** `undefined` where there are none; then nothing of it is loaded. */
-export function accessPointPrincipal({
+export function createAccessPointPrincipal({
   name,
   profile,
 }: {
@@ -38,24 +38,24 @@ export function accessPointPrincipal({
 }
 
 export async function openAccessPoints(
-  parts: AccessPointParts,
+  parts: AccessPointDependencies,
 ): Promise<Result<Omit<AccessPointClients, 'listChanged'> | undefined, StartFault>> {
   const { config, spine, families, version, logger } = parts
   if (config.accessPoints.length === 0) return ok(undefined)
   const catalogues = createCatalogueCache({ bus: spine.bus, profiles: config.profiles, families })
-  const answering = { bus: spine.bus, stateSeal: createStateSeal(systemClock), log: logger }
+  const answering = { bus: spine.bus, stateSeal: createRequestStateSeal(systemClock), log: logger }
   const points: AccessPoint[] = []
   for (const { name, url, profile } of config.accessPoints) {
-    const expanded = expandVariables(url, process.env)
+    const expanded = expandUrlVariables(url, process.env)
     if (!expanded.ok)
-      return misconfiguredStart(
+      return createMisconfiguredStart(
         `accessPoints: ${name} needs the environment variable ${expanded.fault.missing}, which is not set.`,
       )
-    // Whoever speaks in the room: a principal of its own, with no more than the profile.
-    const principal = accessPointPrincipal({ name, profile })
+    // Whoever speaks in the room is a principal of its own, with no more rights than the profile.
+    const principal = createAccessPointPrincipal({ name, profile })
     const door = { profile, style: 'underscore' } as const
     if (catalogues.find(principal, door) === 'no-such-profile')
-      return misconfiguredStart(`accessPoints: ${name} names the profile ${profile}, and there is none.`)
+      return createMisconfiguredStart(`accessPoints: ${name} names the profile ${profile}, and there is none.`)
     points.push({
       name,
       url: expanded.value,
@@ -69,7 +69,7 @@ export async function openAccessPoints(
   }
   const { startAccessPoints } = await import('../mcp/access-point-client.ts')
   const clients = startAccessPoints(points, logger)
-  const stopWatching = watchChanges(spine.bus, {
+  const stopWatching = subscribeToChanges(spine.bus, {
     onList: (kind) => {
       if (kind === 'tool') clients.listChanged()
     },

@@ -1,34 +1,38 @@
 /**
- * Consensus gossip: nodes of a community tell each other of rounds, votes and checkpoints, so that voters on other nodes
- * are asked, their votes come back, and whoever says two things is found out.
+ * Consensus gossip: nodes of a community tell each other of rounds, votes and checkpoints, so that voters on other
+ * nodes are asked, their votes come back, and contradictory votes are detected.
  *
  *   round of this node ─▶ its voters' nodes ─▶ a person there decides ─▶ signed vote ─▶ back, recorded, counted
  *
- * What comes in is proven by its own signature, whoever brings it.
+ * Everything received is proven by its own signature, whichever node sends it.
  *
  * Does I/O: questions through the mesh.
  */
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
-import { toHex } from '../core/bytes.ts'
+import { areBytesEqual, toHex } from '../core/bytes.ts'
 import type { Guard } from '../guard/guard.ts'
 import { guardProjection } from '../guard/guard-state.ts'
-import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex } from '../guard/round-state.ts'
-import { isVoteSigned, readVote } from '../guard/vote.ts'
+import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex } from '../guard/quorum-round-state.ts'
+import { isVoteSignatureValid, parseVote } from '../guard/vote.ts'
 import type { SignedVote } from '../guard/vote.ts'
 import { formatSignedCheckpoint, openCheckpoint } from '../ledger/checkpoint.ts'
+import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { ED25519_SIGNATURE_TYPE, isKeyName, verifierKey } from '../ledger/note-key.ts'
+import { ED25519_NOTE_SIGNATURE_TYPE, isKeyName, createVerifierKey } from '../ledger/note-key.ts'
 import type { WitnessService } from '../mesh/control-handler.ts'
 import { decodeNodeId } from '../mesh/identity/node-key.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
-import type { ConsensusPeers } from '../runtime/consensus/tools.ts'
+import type { ConsensusPeerService } from '../runtime/consensus/tools.ts'
+import { gossipBody, MAX_GOSSIP_EVENTS } from './gossip-event.ts'
+import type { CheckpointEvent, GossipEvent, RoundEvent, VoteEvent } from './gossip-event.ts'
+import { createGossipMemory } from './gossip-memory.ts'
 
-export const GOSSIP_REQUEST_NAME = 'mesh.gossip'
+export const GOSSIP_CONTROL_REQUEST_NAME = 'mesh.gossip'
 
-export interface GossipParts {
+export interface ConsensusGossipDependencies {
   readonly mesh: Mesh
   readonly ledger: Ledger
   readonly guard: Guard
@@ -37,63 +41,39 @@ export interface GossipParts {
   readonly logger: Logger
 }
 
-export interface ConsensusGossip extends ConsensusPeers {
-  /** The other side's part of an exchange; ours is the answer. */
+export interface ConsensusGossip extends ConsensusPeerService {
+  /** Handles the other side's part of an exchange and returns ours. */
   readonly answer: (peer: string, body: JsonObject) => Promise<JsonObject>
-  /** What a regular job does. */
+  /** Called by a periodic job. */
   readonly tick: () => Promise<void>
 }
 
 const ASK_MS = 5_000
-const MAX_EVENTS = 256
-/** Votes and checkpoints of others that are remembered to be compared. */
-const MAX_SEEN = 4_096
-/** Of the regular job: without an open round, checkpoints go round as seldom as this. */
+/** Of this node's rounds, in one exchange: the newest ones, and room is left for the rest. */
+const MAX_ROUND_EVENTS = 128
+const MAX_OWN_VOTES = 32
+/** Without an open round, checkpoints are exchanged only every so many ticks. */
 const QUIET_TICKS = 12
 
-const signedVote = { vote: z.string().max(2_048), signature: z.string().max(128) }
-const gossipEvent = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('round'),
-    round: z.string().min(1).max(64),
-    digest: z.string().regex(/^[0-9a-f]{64}$/),
-    need: z.int().min(1).max(64),
-    epoch: z.int().min(0),
-    expires_at: z.string().max(32),
-    voters: z.array(z.string().max(128)).max(64),
-    shown: z.json(),
-  }),
-  z.object({
-    kind: z.literal('vote'),
-    house: z.string().max(64),
-    round: z.string().min(1).max(64),
-    voter: z.string().max(128),
-    key: z.string().regex(/^[0-9a-f]{64}$/),
-    ...signedVote,
-  }),
-  z.object({ kind: z.literal('checkpoint'), node: z.string().max(64), note: z.string().max(16_384) }),
-])
-const gossipBody = z.object({ events: z.array(gossipEvent).max(MAX_EVENTS) })
-
-type GossipEvent = z.output<typeof gossipEvent>
-
-export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
+export function createConsensusGossip(parts: ConsensusGossipDependencies): ConsensusGossip {
   const { mesh, ledger, guard, clock, logger } = parts
   const { quorums, approvals } = guard
   const state = ledger.projections.state(guardProjection)
   const self = quorums.self
   const house = self.voter.slice(NODE_VOTER_PREFIX.length)
-  const seenVotes = new Map<string, SignedVote>()
-  const seenRoots = new Map<string, { readonly root: string; readonly note: string }>()
+  const memory = createGossipMemory()
   let ticks = 0
 
-  function ownEvents(peer: string, since: number): readonly GossipEvent[] {
+  /**
+   * Newest first; what a call is about is for those to know who vote about it. Votes are told with a checkpoint that
+   * covers them: who knows them can then show this node, should it be put back, that it had come further.
+   */
+  function roundEvents(peer: string, since: number, signedSize: number): readonly GossipEvent[] {
     const events: GossipEvent[] = []
     for (const round of quorums.list()) {
       const approval = approvals.get(round.id)
       if (approval === undefined || (approval.askedSeq ?? 0) < since) continue
       const isOpen = approval.state === 'requested' || approval.state === 'approved'
-      // What a call is about is for those to know who vote about it.
       if (isOpen && round.voters.some(({ voter }) => voter === NODE_VOTER_PREFIX + peer))
         events.push({
           kind: 'round',
@@ -109,35 +89,48 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
             ...approval.shown,
           } as unknown as z.core.util.JSONType,
         })
-      for (const { voter, body, signature } of round.votes)
-        events.push({
-          kind: 'vote',
-          house,
-          round: round.id,
-          voter,
-          key: round.voters.find((each) => each.voter === voter)?.key ?? '',
-          vote: body,
-          signature,
-        })
+      for (const { voter, body, signature, seq } of round.votes) {
+        if (seq >= signedSize) continue
+        const key = round.voters.find((each) => each.voter === voter)?.key ?? ''
+        events.push({ kind: 'vote', house, round: round.id, voter, key, vote: body, signature })
+      }
+      if (events.length >= MAX_ROUND_EVENTS) break
     }
-    for (const { id, house: of, vote } of state.foreignRounds.values())
-      if (vote !== undefined)
-        events.push({
-          kind: 'vote',
-          house: of,
-          round: id,
-          voter: self.voter,
-          key: self.key,
-          vote: vote.body,
-          signature: vote.signature,
-        })
+    return events
+  }
+
+  /** In rounds of others: to whom they are first, then the newest. */
+  function ownVoteEvents(peer: string): readonly GossipEvent[] {
+    const rounds = [...state.foreignRounds.values()].filter(({ vote }) => vote !== undefined).toReversed()
+    return rounds
+      .toSorted((left, right) => Number(right.house === peer) - Number(left.house === peer))
+      .slice(0, MAX_OWN_VOTES)
+      .map(({ id, house: of, vote }) => ({
+        kind: 'vote',
+        house: of,
+        round: id,
+        voter: self.voter,
+        key: self.key,
+        vote: vote?.body ?? '',
+        signature: vote?.signature ?? '',
+      }))
+  }
+
+  function ownEvents(peer: string, since: number): readonly GossipEvent[] {
     const signed = ledger.state().kind === 'refusing' ? undefined : ledger.latestCheckpoint()
-    if (signed !== undefined) events.push({ kind: 'checkpoint', node: house, note: formatSignedCheckpoint(signed) })
-    for (const { nodeId } of mesh.peers) {
+    const witnessed = mesh.peers.flatMap(({ nodeId }): readonly GossipEvent[] => {
       const note = parts.witness()?.latest(nodeId)
-      if (note !== undefined) events.push({ kind: 'checkpoint', node: nodeId, note })
-    }
-    return events.slice(-MAX_EVENTS)
+      return note === undefined ? [] : [{ kind: 'checkpoint', node: nodeId, note }]
+    })
+    const own: GossipEvent[] =
+      signed === undefined ? [] : [{ kind: 'checkpoint', node: house, note: formatSignedCheckpoint(signed) }]
+    return [
+      ...own,
+      ...roundEvents(peer, since, signed?.checkpoint.size ?? 0),
+      ...ownVoteEvents(peer),
+      ...witnessed,
+      ...memory.told(),
+    ].slice(0, MAX_GOSSIP_EVENTS)
   }
 
   async function conflict(about: string, facts: JsonObject): Promise<number> {
@@ -147,8 +140,8 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
     return 1
   }
 
-  async function receiveRound(peer: string, event: GossipEvent & { readonly kind: 'round' }): Promise<number> {
-    // A round is told by the node whose it is; and only who votes in it keeps it.
+  async function receiveRound(peer: string, event: RoundEvent): Promise<number> {
+    // A round is accepted only from the node that it belongs to, and stored only by nodes that vote in it.
     const isMine = event.voters.includes(self.voter)
     const expiresAtMs = Date.parse(event.expires_at)
     if (!isMine || state.foreignRounds.has(event.round) || !(expiresAtMs > clock.now())) return 0
@@ -157,60 +150,68 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
     return 0
   }
 
-  async function receiveVote(event: GossipEvent & { readonly kind: 'vote' }): Promise<number> {
+  async function receiveVote(event: VoteEvent): Promise<number> {
     const vote: SignedVote = { body: event.vote, signature: event.signature }
     if (event.house === house) {
       const taken = await quorums.take(event.round, { voter: event.voter, vote })
       return !taken.ok && taken.fault.code === 'EQUIVOCATION' ? 1 : 0
     }
-    // Whose key it is, is known of nodes; of people their own node says it, and a contradiction is one either way.
+    // The keys of nodes are known; those of people are vouched for by their own node. A contradiction counts either
+    // way.
     const isNode = event.voter.startsWith(NODE_VOTER_PREFIX)
     const key = isNode ? decodeNodePublicKeyHex(event.voter.slice(NODE_VOTER_PREFIX.length)) : event.key
-    const body = readVote(vote)
+    const body = parseVote(vote)
     if (body === undefined || key === undefined || body.approval !== event.round || body.house !== event.house) return 0
-    if (!isVoteSigned(vote, key)) return 0
+    if (!isVoteSignatureValid(vote, key)) return 0
     const about = `vote ${event.house} ${event.round} ${key}`
-    const before = seenVotes.get(about)
-    if (before === undefined) {
-      if (seenVotes.size >= MAX_SEEN) seenVotes.clear()
-      seenVotes.set(about, vote)
-      return 0
-    }
-    if (readVote(before)?.decision === body.decision && readVote(before)?.call === body.call) return 0
-    const votes = [before, vote].map(({ body: text, signature }) => ({ vote: text, signature }))
+    const before = memory.remember({ about, says: `${body.decision} ${body.call}`, event })
+    if (before === undefined) return 0
+    const votes = [before, event].map(({ vote: text, signature }) => ({ vote: text, signature }))
     return conflict(about, { what: 'vote', voter: event.voter, key, house: event.house, round: event.round, votes })
   }
 
-  async function receiveCheckpoint({ node, note }: GossipEvent & { readonly kind: 'checkpoint' }): Promise<number> {
+  async function receiveCheckpoint(event: CheckpointEvent): Promise<number> {
+    const { node, note } = event
     const publicKey = decodeNodeId(node)
     const [origin = ''] = note.split('\n')
     if (publicKey === undefined || !isKeyName(origin)) return 0
-    const opened = openCheckpoint(note, verifierKey(origin, ED25519_SIGNATURE_TYPE, publicKey))
+    const opened = openCheckpoint(note, createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey))
     if (!opened.ok) return 0
     const { size, root } = opened.value.checkpoint
+    if (node === house) return receiveOwnCheckpoint(event, opened.value)
     const about = `checkpoint ${node} ${origin} ${size}`
-    const before = seenRoots.get(about)
-    if (before === undefined) {
-      if (seenRoots.size >= MAX_SEEN) seenRoots.clear()
-      seenRoots.set(about, { root: toHex(root), note })
-      return 0
-    }
-    return before.root === toHex(root) ? 0 : conflict(about, { what: 'checkpoint', node, notes: [before.note, note] })
+    memory.rememberCheckpoint(event)
+    const before = memory.remember({ about, says: toHex(root), event })
+    return before === undefined ? 0 : conflict(about, { what: 'checkpoint', node, notes: [before.note, note] })
+  }
+
+  /** This node signed it: its log has to extend it, or it was put back to an older copy. */
+  async function receiveOwnCheckpoint({ note }: CheckpointEvent, kept: SignedCheckpoint): Promise<number> {
+    const { origin, size, root } = kept.checkpoint
+    const own = ledger.latestCheckpoint()
+    if (origin !== ledger.verifierKey.name || own === undefined || ledger.state().kind === 'refusing') return 0
+    const at = size <= ledger.size() ? ledger.consistency(size, size) : undefined
+    if (at?.ok === true && areBytesEqual(at.value.fromRoot, root)) return 0
+    // A round may have been decided and its call made in what is lost: it must not be made again with the same votes.
+    if (!state.conflicts.has(`checkpoint ${house} ${origin} ${size}`)) await quorums.abandon('this node was put back')
+    const notes = [note, formatSignedCheckpoint(own)]
+    return conflict(`checkpoint ${house} ${origin} ${size}`, { what: 'checkpoint', node: house, notes })
   }
 
   async function receive(peer: string, events: readonly GossipEvent[]): Promise<number> {
     let conflicts = 0
+    // First: a node that learns that it was put back takes no votes for what it had decided.
+    for (const event of events) if (event.kind === 'checkpoint') conflicts += await receiveCheckpoint(event)
     for (const event of events) {
       if (event.kind === 'round') conflicts += await receiveRound(peer, event)
-      else if (event.kind === 'vote') conflicts += await receiveVote(event)
-      else conflicts += await receiveCheckpoint(event)
+      if (event.kind === 'vote') conflicts += await receiveVote(event)
     }
     return conflicts
   }
 
   async function exchange(peer: string, since: number): Promise<{ sent: number; received: number; conflicts: number }> {
     const events = ownEvents(peer, since)
-    const answer = await mesh.ask(peer, GOSSIP_REQUEST_NAME, { events }, ASK_MS)
+    const answer = await mesh.ask(peer, GOSSIP_CONTROL_REQUEST_NAME, { events }, ASK_MS)
     const parsed = answer.ok ? gossipBody.safeParse(answer.value) : undefined
     if (parsed?.success !== true) return { sent: 0, received: 0, conflicts: 0 }
     const conflicts = await receive(peer, parsed.data.events)
@@ -233,7 +234,6 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
   }
 
   return {
-    members: () => [...(mesh.community?.members.keys() ?? [])],
     gossip,
 
     answer: async (peer, body) => {
@@ -245,7 +245,7 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
     voteElsewhere: async (roundId, { digest, decision, caller }) => {
       const round = state.foreignRounds.get(roundId)
       if (round === undefined) return undefined
-      // A node speaks through whoever runs it.
+      // A node votes through its admin.
       if (
         caller.kind !== 'principal' ||
         (caller.role !== 'admin' && caller.role !== 'approver') ||
@@ -280,7 +280,7 @@ export function createConsensusGossip(parts: GossipParts): ConsensusGossip {
         signature: vote.signature,
         decision,
       })
-      // The regular job says it again where this finds nobody.
+      // The periodic job repeats it where the node is not reached now.
       await exchange(round.house, 0)
       return { ok: true, signature: vote.signature }
     },

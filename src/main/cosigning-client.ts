@@ -1,24 +1,24 @@
-/**
- * Cosigning: shows each new checkpoint to the witnesses that the owner named, and keeps what they say.
- */
+/** Cosigning: sends each new checkpoint to the configured witnesses and stores their cosignatures. */
 import type { Config } from '../config/schema.ts'
 import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { cosignNewest } from '../ledger/cosigning.ts'
-import { ledgerFaultSentence } from '../ledger/fork.ts'
+import type { CosignedCheckpoints } from '../guard/quorums.ts'
+import { cosignNewestCheckpoint } from '../ledger/cosigning.ts'
+import { formatLedgerFault } from '../ledger/ledger-fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { COSIGNATURE_TYPE, parseVerifierKey } from '../ledger/note-key.ts'
+import { COSIGNATURE_NOTE_SIGNATURE_TYPE, parseVerifierKey } from '../ledger/note-key.ts'
+import { formatNote } from '../ledger/signed-note.ts'
 import { WitnessClient } from '../ledger/witness-client.ts'
-import { misconfiguredStart } from './start-fault.ts'
+import { createMisconfiguredStart } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
-/** For one witness; all are asked at once. */
+/** For one witness; all are asked at the same time. */
 const TIMEOUT_MS = 10_000
 
 /**
- * A witness that is away is a line in the log, once for each reason; one that remembers another tree of ours stops the
- * ledger.
+ * A witness that cannot be reached is logged, once for each reason; one that remembers another tree of this log stops
+ * the ledger.
  */
 export function createCosigning(
   config: Config,
@@ -28,21 +28,21 @@ export function createCosigning(
   const witnesses: WitnessClient[] = []
   for (const { vkey, url } of config.ledger.witnesses) {
     const key = parseVerifierKey(vkey)
-    if (!key.ok) return misconfiguredStart(`ledger.witnesses: ${vkey} is no witness's key: ${key.fault.reason}`)
-    if (key.value.type !== COSIGNATURE_TYPE)
-      return misconfiguredStart(
+    if (!key.ok) return createMisconfiguredStart(`ledger.witnesses: ${vkey} is no witness's key: ${key.fault.reason}`)
+    if (key.value.type !== COSIGNATURE_NOTE_SIGNATURE_TYPE)
+      return createMisconfiguredStart(
         `ledger.witnesses: ${vkey} is no witness's key: it is a log’s key; a witness prints its own`,
       )
     witnesses.push(new WitnessClient({ url, key: key.value, timeoutMs: TIMEOUT_MS }))
   }
-  // What every witness has signed already: a quiet house need not ask them again every minute.
+  // The size that every witness has cosigned: while nothing is recorded, they are not asked again every minute.
   let cosignedSize = -1
   let told: readonly string[] = []
   return ok(async () => {
     if (ledger.state().kind === 'refusing' || ledger.size() === cosignedSize) return
-    const round = await cosignNewest(ledger, witnesses)
+    const round = await cosignNewestCheckpoint(ledger, witnesses)
     if (!round.ok) {
-      logger.error({ fault: round.fault }, ledgerFaultSentence(round.fault))
+      logger.error({ fault: round.fault }, formatLedgerFault(round.fault))
       return
     }
     for (const fault of round.value.faults)
@@ -50,7 +50,22 @@ export function createCosigning(
         logger.warn({ fault }, 'a witness did not cosign; it is asked every time')
     if (told.length > 0 && round.value.faults.length === 0) logger.info({}, 'all witnesses cosign again')
     told = round.value.faults.map((fault) => JSON.stringify(fault))
-    // Not the size of now: what was recorded while they were asked still has to be signed.
+    // Not the present size: entries that were recorded meanwhile still have to be cosigned.
     if (round.value.faults.length === 0) cosignedSize = round.value.signed.checkpoint.size
   })
+}
+
+/** What witnesses have cosigned, each checkpoint with the log's own signature and with that of the witness alone. */
+export function listCosigned(ledger: Ledger): CosignedCheckpoints {
+  return {
+    size: ledger.cosignedSize(),
+    by: (witness, seq) => {
+      const key = parseVerifierKey(witness)
+      const signed = key.ok ? ledger.cosignedBy(key.value, seq) : undefined
+      if (!key.ok || signed === undefined) return undefined
+      const { text, signatures } = signed.note
+      const wanted = signatures.filter(({ name }) => name === ledger.verifierKey.name || name === key.value.name)
+      return { size: signed.checkpoint.size, note: formatNote({ text, signatures: wanted }) }
+    },
+  }
 }

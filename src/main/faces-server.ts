@@ -13,36 +13,37 @@ import type { Logger } from '../core/logger.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { createAuthenticator } from '../guard/authenticate.ts'
-import type { Authenticator } from '../guard/authenticate.ts'
-import { hashToken, sameHash } from '../guard/token.ts'
+import { createAuthenticator } from '../guard/authenticator.ts'
+import type { Authenticator } from '../guard/authenticator.ts'
+import { hashAccessToken, isSameHash } from '../guard/access-token.ts'
 import { createGuardLimits } from '../guard/limits.ts'
-import { openOwnerToken } from '../guard/owner-token-store.ts'
+import { guardProjection, readOwnerTokenHash } from '../guard/guard-state.ts'
+import { openOwnerToken, OWNER_TOKEN_KIND } from '../guard/owner-token-store.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
-import { mcpHttpHandler } from '../mcp/http-server.ts'
-import type { NotAuthenticated } from '../mcp/http-server.ts'
-import type { StatusView } from '../web/api.ts'
-import { noTokenSentence, startListener } from '../web/listener-server.ts'
+import { createMcpHttpHandler } from '../mcp/http-server.ts'
+import type { AuthenticationRefusal } from '../mcp/http-server.ts'
+import type { StatusView } from '../web/api-requests.ts'
+import { explainMissingToken, startHttpListener } from '../web/listener-server.ts'
 import type { HttpListener, HttpRoute } from '../web/listener-server.ts'
-import { monitorHandler } from '../web/monitor-server.ts'
+import { createMonitorHandler } from '../web/monitor-server.ts'
 import type { MonitorOptions } from '../web/monitor-server.ts'
-import { RequestRefusals } from '../web/request-refusals.ts'
-import { createServiceHealthCheck } from './service-health-check.ts'
+import { RequestRefusalCounter } from '../web/request-refusals.ts'
+import { createServiceProbe } from './service-probe.ts'
 import { toGuardConfig } from './guard-config.ts'
 import { createWebFace } from './web-face-server.ts'
-import { misconfiguredStart } from './start-fault.ts'
+import { createMisconfiguredStart } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
-export interface FaceParts {
+export interface FacesDependencies {
   readonly config: Config
   readonly version: string
   readonly logger: Logger
   readonly data: DataDirectory
   readonly spine: GuardedBus
   readonly families: readonly string[]
-  /** Whoever says how it is: the services, and what has a health without offering anything. */
-  readonly reporters: readonly Pick<Service, 'name' | 'version' | 'health' | 'examine'>[]
+  /** Whatever reports its health: the services, and parts that offer no capability. */
+  readonly reporters: readonly Pick<Service, 'name' | 'version' | 'health' | 'probe' | 'examine'>[]
 }
 
 export interface StartedFaces {
@@ -50,14 +51,18 @@ export interface StartedFaces {
   readonly stop: () => Promise<void>
 }
 
-export async function startFaces(parts: FaceParts): Promise<Result<StartedFaces, StartFault>> {
+export async function startFaces(parts: FacesDependencies): Promise<Result<StartedFaces, StartFault>> {
   const { config, spine, version, logger, families } = parts
   const { host, maxBodyBytes, maxSessions, anonymous, tokenHash } = config.listen
-  // Refused rather than warned about: an open port without a credential is the whole house.
+  // Refused rather than warned about: an open port without a credential would give access to the whole house.
   const hasToken = tokenHash !== undefined || spine.guard.tokens.list().length > 0
-  if (!isLoopback(host) && !hasToken) return misconfiguredStart(noTokenSentence(host))
-  const owner = openOwnerToken(parts.data.ownerToken)
-  const refused = new RequestRefusals()
+  if (!isLoopback(host) && !hasToken) return createMisconfiguredStart(explainMissingToken(host))
+  const { ledger } = spine
+  const owner = await openOwnerToken(parts.data.ownerToken, {
+    known: () => readOwnerTokenHash(ledger.projections.state(guardProjection)),
+    record: async (token_hash) => void (await ledger.append({ kind: OWNER_TOKEN_KIND, token_hash })),
+  })
+  const refused = new RequestRefusalCounter()
   const authenticate = counted(
     createAuthenticator({
       findToken: spine.guard.tokens.find,
@@ -68,7 +73,7 @@ export async function startFaces(parts: FaceParts): Promise<Result<StartedFaces,
     refused,
   )
   const tooMany = createFloodgate(config, refused)
-  const mcp = mcpHttpHandler({
+  const mcp = createMcpHttpHandler({
     bus: spine.bus,
     authenticate: (headers, remoteAddress) => asPrincipal(authenticate(headers, remoteAddress)),
     tooMany,
@@ -78,14 +83,14 @@ export async function startFaces(parts: FaceParts): Promise<Result<StartedFaces,
     families,
     limits: { maxBodyBytes, maxSessions },
   })
-  // A token that was revoked or has expired takes its sessions with it (ADR 79).
+  // The sessions of a token end when it is revoked or expires (ADR 79).
   const stopForgetting = spine.guard.tokens.onEnd((name) => mcp.forget(name))
-  // Known only when the port is: with port 0 the system chooses it.
+  // Known only when the port is open: with port 0 the system chooses it.
   let url = ''
   const status = statusView(parts, () => url)
-  const people = createWebFace(parts, { authenticate, status, tooMany })
-  const examine = createServiceHealthCheck(parts.reporters, systemClock)
-  const monitor = monitorHandler({ status, examine, know: authenticate, metrics: createMetrics(spine, refused) })
+  const probe = createServiceProbe(parts.reporters, systemClock)
+  const people = createWebFace(parts, { authenticate, status, probe, tooMany })
+  const monitor = createMonitorHandler({ status, probe, know: authenticate, metrics: createMetrics(spine, refused) })
   const listener = await openListener(parts, [
     { prefix: '/mcp', handle: mcp },
     ...people.routes,
@@ -102,7 +107,7 @@ export async function startFaces(parts: FaceParts): Promise<Result<StartedFaces,
   url = listener.value.url
   const stop = async (): Promise<void> => {
     stopForgetting()
-    // Streams that stay open for ever would keep the listener from closing.
+    // Streams that stay open would keep the listener from closing.
     people.stop()
     await mcp.close()
     await listener.value.stop()
@@ -111,20 +116,20 @@ export async function startFaces(parts: FaceParts): Promise<Result<StartedFaces,
 }
 
 async function openListener(
-  { config, logger }: FaceParts,
+  { config, logger }: FacesDependencies,
   routes: readonly HttpRoute[],
 ): Promise<Result<HttpListener, StartFault>> {
   const { host, port } = config.listen
   try {
-    return ok(await startListener({ host, port, rules: config.listen, logger, routes }))
+    return ok(await startHttpListener({ host, port, rules: config.listen, logger, routes }))
   } catch (error) {
     const settings = { hostKey: 'listen.host', host, portKey: 'listen.port', port, protocol: 'tcp' } as const
-    return misconfiguredStart(explainListenFault(error, settings))
+    return createMisconfiguredStart(explainListenFault(error, settings))
   }
 }
 
-/** Computed when asked: the console, `/health` and the CLI all show the same. */
-function statusView({ config, version, spine, reporters }: FaceParts, url: () => string): () => StatusView {
+/** Computed on request: the console, `/health` and the CLI show the same. */
+function statusView({ config, version, spine, reporters }: FacesDependencies, url: () => string): () => StatusView {
   const { bus, guard, ledger } = spine
   const startedAt = new Date().toISOString()
   return () => ({
@@ -152,10 +157,10 @@ function statusView({ config, version, spine, reporters }: FaceParts, url: () =>
 
 function matchesHash(tokenHash: string): (token: string) => boolean {
   const wanted = Buffer.from(tokenHash, 'hex')
-  return (token) => sameHash(hashToken(token), wanted)
+  return (token) => isSameHash(hashAccessToken(token), wanted)
 }
 
-function counted(authenticate: Authenticator, refused: RequestRefusals): Authenticator {
+function counted(authenticate: Authenticator, refused: RequestRefusalCounter): Authenticator {
   return (headers, remoteAddress, options) => {
     const known = authenticate(headers, remoteAddress, options)
     if (!known.ok) refused.count(known.fault.status === 401 ? 'unauthenticated' : 'credential')
@@ -163,13 +168,16 @@ function counted(authenticate: Authenticator, refused: RequestRefusals): Authent
   }
 }
 
-/** What the bus counts, and how the process is that it runs in. */
-function createMetrics({ bus, queue, guard, ledger }: GuardedBus, refused: RequestRefusals): MonitorOptions['metrics'] {
+/** The counters of the bus and of the process. */
+function createMetrics(
+  { bus, queue, guard, ledger }: GuardedBus,
+  refused: RequestRefusalCounter,
+): MonitorOptions['metrics'] {
   let own: { readonly metrics: () => Promise<string> } | undefined
   return async () => {
     // Loaded with the first scrape, like the metrics of the bus.
-    const { nodeMetrics } = await import('../web/node-metrics.ts')
-    own ??= nodeMetrics({
+    const { createNodeMetrics } = await import('../web/node-metrics.ts')
+    own ??= createNodeMetrics({
       refused,
       queues: () => ({ locks: queue().waiting, approvals: guard.approvals.list({ state: 'requested' }).length }),
       ledgerSize: () => ledger.size(),
@@ -179,8 +187,8 @@ function createMetrics({ bus, queue, guard, ledger }: GuardedBus, refused: Reque
   }
 }
 
-/** Whoever shows a credential here is a principal: peers have a listener of their own. */
-function asPrincipal(known: ReturnType<Authenticator>): Result<FacePrincipal, NotAuthenticated> {
+/** Callers with a credential here are principals: peers have a listener of their own. */
+function asPrincipal(known: ReturnType<Authenticator>): Result<FacePrincipal, AuthenticationRefusal> {
   if (!known.ok)
     return fail(known.fault.status === 401 ? { ...known.fault, challenge: 'Bearer realm="hearthbus"' } : known.fault)
   if (known.value.kind !== 'principal') throw new Error('only principals have credentials')
@@ -188,10 +196,10 @@ function asPrincipal(known: ReturnType<Authenticator>): Result<FacePrincipal, No
 }
 
 /**
- * Turns away a flood before it becomes calls: the guard limits calls, but every call, also a senseless one, is written
- * down, and a disk has an end. Twice what the guard allows passes, so that it is the guard who speaks first.
+ * Refuses a flood of requests before they become calls: the guard limits calls, but every call, even an invalid one, is
+ * recorded, and the disk is finite. Twice the guard's limit passes, so that the guard refuses first.
  */
-function createFloodgate(config: Config, refused: RequestRefusals): (caller: string) => string | undefined {
+function createFloodgate(config: Config, refused: RequestRefusalCounter): (caller: string) => string | undefined {
   const { limits } = toGuardConfig(config)
   const { perMinute, burst } = limits.calls
   const twice = { perMinute: perMinute * 2, burst: burst * 2 }

@@ -1,7 +1,7 @@
 /**
- * Families: what this product can reach. Delete a family's folder and its lines here, and the rest still builds.
+ * Families: the services of this product. Delete a family's folder and its lines here, and the rest still builds.
  *
- * Pure joining; each family does its own work.
+ * Only joins; each family does its own work.
  */
 import type { Family, Service } from '../bus/capability.ts'
 import type { GuardedBus } from '../call/guarded-bus.ts'
@@ -16,35 +16,41 @@ import { ebusFamily } from '../ebus/tools/ebus-envelope.ts'
 import { homeseerFamily } from '../homeseer/tools/homeseer-envelope.ts'
 import { runtimeFamily } from '../runtime/runtime-envelope.ts'
 import { devicesMigrations } from '../devices/enrol/enrol-store.ts'
-import { deviceToolsMigrations } from '../devices/tools/pin-store.ts'
+import { deviceToolsMigrations } from '../devices/tools/tool-pin-store.ts'
 import { rollbackMigrations } from '../homeseer/admin/rollback-store.ts'
-import { ebusMigrations } from '../ebus/values-store.ts'
+import { ebusMigrations } from '../ebus/register-value-store.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
 import { createHome } from '../home/home.ts'
 import { homeFamily } from '../home/home-envelope.ts'
-import { deriveSecret } from '../ledger/key-store.ts'
+import { DRAW_KEY_PURPOSE } from '../ledger/draw.ts'
+import type { DrawKey } from '../ledger/draw.ts'
+import { deriveNodeSecret } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
-import type { ConsensusPeers } from '../runtime/consensus/tools.ts'
-import { createRuntime } from '../runtime/runtime.ts'
+import type { ConsensusPeerService } from '../runtime/consensus/tools.ts'
+import { createAuditedRuntimeService } from '../runtime/runtime.ts'
 import { createPrincipalLookup } from './principal-lookup.ts'
-import { misconfiguredStart, type StartFault } from './start-fault.ts'
+import { createMisconfiguredStart, type StartFault } from './start-fault.ts'
 
-export interface FamilyParts {
+export interface FamilyDependencies {
   readonly config: Config
   readonly version: string
   readonly data: DataDirectory
   readonly spine: GuardedBus
   readonly database: Database
   readonly logger: Logger
-  /** The node's own. */
+  /** The node's own key. */
   readonly key: Pick<NodeKey, 'privateKey'>
-  /** Whoever says how it is, as far as they have started. */
+  readonly draws: DrawKey
+  /** Whatever reports its health, as far as it has started. */
   readonly reporters: () => readonly Pick<Service, 'name' | 'health'>[]
   /** Other nodes, once the mesh has started. */
-  readonly peers?: () => ConsensusPeers | undefined
+  readonly peers?: () => ConsensusPeerService | undefined
 }
 
-/** All of them, whatever is switched on: a family that is switched off and on again finds its records. */
+/**
+ * The migrations of all families, whatever is switched on: a family that is switched off and on again finds its
+ * records.
+ */
 export const familyMigrations: readonly ModuleMigrations[] = [
   runtimeMigrations,
   devicesMigrations,
@@ -53,12 +59,12 @@ export const familyMigrations: readonly ModuleMigrations[] = [
   ebusMigrations,
 ]
 
-/** How each family spells its answers; a peer's tools answer in them, too, whether or not the family runs here. */
+/** The envelopes of all families; a peer's tools use them as well, whether or not the family runs here. */
 export const familyEnvelopes: readonly Family[] = [runtimeFamily, devicesFamily, homeseerFamily, ebusFamily, homeFamily]
 
-/** Nothing is contacted before `start`. A family that the configuration does not ask for is not even loaded. */
-export async function createFamilies(parts: FamilyParts): Promise<Result<readonly Service[], StartFault>> {
-  // The only one that can refuse: its file of names may be unreadable.
+/** Nothing is contacted before `start`. A family that is not configured is not even loaded. */
+export async function createFamilyServices(parts: FamilyDependencies): Promise<Result<readonly Service[], StartFault>> {
+  // The only one that can fail: its alias file may be unreadable.
   const homeseer = await homeseerServices(parts)
   if (!homeseer.ok) return homeseer
   return ok([
@@ -77,10 +83,11 @@ function runtimeService({
   spine,
   database,
   key,
+  draws,
   reporters,
   peers = () => undefined,
-}: FamilyParts): Service {
-  return createRuntime({
+}: FamilyDependencies): Service {
+  return createAuditedRuntimeService({
     database,
     ledger: spine.ledger,
     bus: spine.bus,
@@ -88,8 +95,9 @@ function runtimeService({
     clock: systemClock,
     queue: spine.queue,
     peers,
-    vrfSecret: deriveSecret(key, 'hearthbus/vrf/v1'),
-    // Its own checks are in the answer already.
+    vrfSecret: deriveNodeSecret(key, DRAW_KEY_PURPOSE),
+    draws,
+    // The runtime's own checks are in the answer already.
     reporters: () => reporters().filter(({ name }) => name !== 'runtime'),
     config: {
       version,
@@ -101,7 +109,7 @@ function runtimeService({
   })
 }
 
-function homeService({ config, spine, logger }: FamilyParts): Service {
+function homeService({ config, spine, logger }: FamilyDependencies): Service {
   const { bus, guard, ledger } = spine
   return createHome({
     bus,
@@ -109,17 +117,24 @@ function homeService({ config, spine, logger }: FamilyParts): Service {
     ledger,
     clock: systemClock,
     rooms: config.rooms,
+    aliases: config.aliases,
     principalNow: createPrincipalLookup({ config, tokens: guard.tokens, clock: systemClock }),
     report: (error, message) => logger.error({ err: error }, message),
   })
 }
 
-async function devicesServices({ config, data, spine, database, logger }: FamilyParts): Promise<readonly Service[]> {
+async function devicesServices({
+  config,
+  key,
+  spine,
+  database,
+  logger,
+}: FamilyDependencies): Promise<readonly Service[]> {
   if (!config.devices.enabled) return []
   const { createDevices } = await import('../devices/devices.ts')
   const { bus, ledger } = spine
-  const signingKeyPath = data.devicesKey
-  return [createDevices({ config: config.devices, database, ledger, bus, clock: systemClock, logger, signingKeyPath })]
+  const signingKey = deriveNodeSecret(key, 'hearthbus mqtt credentials v1')
+  return [createDevices({ config: config.devices, database, ledger, bus, clock: systemClock, logger, signingKey })]
 }
 
 async function homeseerServices({
@@ -127,7 +142,7 @@ async function homeseerServices({
   spine,
   database,
   logger,
-}: FamilyParts): Promise<Result<readonly Service[], StartFault>> {
+}: FamilyDependencies): Promise<Result<readonly Service[], StartFault>> {
   const { url } = config.homeseer
   if (url === undefined) return ok([])
   const { createHomeseer } = await import('../homeseer/homeseer.ts')
@@ -145,7 +160,7 @@ async function homeseerServices({
     guard: guard.services,
     ledger,
   })
-  return created.ok ? ok([created.value]) : misconfiguredStart(created.fault)
+  return created.ok ? ok([created.value]) : createMisconfiguredStart(created.fault)
 }
 
 async function ebusServices({
@@ -155,7 +170,7 @@ async function ebusServices({
   spine,
   database,
   logger,
-}: FamilyParts): Promise<readonly Service[]> {
+}: FamilyDependencies): Promise<readonly Service[]> {
   if (config.ebus.buses.length === 0) return []
   const { createEbus } = await import('../ebus/ebus.ts')
   const { bus } = spine

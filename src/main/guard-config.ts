@@ -6,7 +6,7 @@ import type { Offer } from '../bus/capability.ts'
 import type { Config } from '../config/schema.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { GuardConfig } from '../guard/config.ts'
-import { findProfile, isOfferInProfile } from '../mcp/profile.ts'
+import { findMcpProfile, isOfferInProfile } from '../mcp/profile.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000
 export function toGuardConfig(config: Config): GuardConfig {
   const { guard } = config
   const openMs = guard.approvalMinutes * MINUTE_MS
-  // A minute's worth may come at once: agents act in bursts, and the actuator limit protects each device.
+  // A minute's budget may be used at once: agents act in bursts, and the actuator limit protects each device.
   const writes = { perMinute: guard.writesPerMinute, burst: guard.writesPerMinute }
   return {
     mode: config.mode,
@@ -24,12 +24,12 @@ export function toGuardConfig(config: Config): GuardConfig {
       calls: { perMinute: guard.callsPerMinute, burst: guard.callsPerMinute },
       effects: { writes, sensitive: writes, admin: writes },
       actuator: { minIntervalMs: guard.actuatorIntervalMs, writesPerDay: guard.actuatorWritesPerDay },
-      // Callers and devices whose recent use is remembered; more than a house has, less than a flood could invent.
+      // Callers and devices whose recent use is remembered; more than a house has, fewer than a flood could invent.
       maxTracked: 10_000,
       maxRestWaitMs: guard.actuatorWaitMs,
     },
     approvals: {
-      // As long to decide as, afterwards, to use the decision.
+      // The time to decide equals the time to use the decision.
       openMs,
       useMs: openMs,
       disputeMs: guard.disputeHours * HOUR_MS,
@@ -45,26 +45,27 @@ export function toGuardConfig(config: Config): GuardConfig {
       ttlMs: guard.idempotencyHours * HOUR_MS,
       maxKeys: 20_000,
       maxKeysPerPrincipal: 5_000,
-      // Of a longer one only that it happened is kept; a repeat is refused and says so.
+      // Longer answers are not stored; a repetition is refused and says so.
       maxOutcomeBytes: 65_536,
     },
-    profileHolds: (profile, offer) => createProfileTest(config, new Set([offer.family.name]))(profile, offer) ?? false,
+    profileHolds: (profile, offer) =>
+      createProfileMembershipTest(config, new Set([offer.family.name]))(profile, offer) ?? false,
   }
 }
 
-/** The gates and lists of the families: somebody who said yes said it under these. */
+/** The families' gates and lists: approvals were given under these rules. */
 function familyRules({ homeseer }: Config): string {
   const { safeMode, requireConfirm, defaultDryRun, allow, admin } = homeseer
   return hash('sha256', canonicalJson({ homeseer: { safeMode, requireConfirm, defaultDryRun, allow, admin } }))
 }
 
-/** Whether a profile holds a tool; `undefined`: there is no such profile. */
-export function createProfileTest(
+/** Whether a profile includes a tool; `undefined` when there is no such profile. */
+export function createProfileMembershipTest(
   config: Config,
   familyNames: ReadonlySet<string>,
 ): (name: string, offer: Offer) => boolean | undefined {
   return (name, offer) => {
-    const profile = findProfile(name, config.profiles, familyNames)
+    const profile = findMcpProfile(name, config.profiles, familyNames)
     return profile === undefined ? undefined : isOfferInProfile(offer, profile)
   }
 }

@@ -1,11 +1,9 @@
-/**
- * Joining: a node that belongs to nobody yet asks the issuer of its invitation to let it in.
- */
+/** Joining: a node without a community asks the issuer of its invitation to admit it. */
 import { systemClock } from '../core/clock.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { parsePeerAddress } from '../mesh/discovery/peer-source.ts'
-import { JOIN_REQUEST_NAME } from '../mesh/gate.ts'
+import { JOIN_REQUEST_NAME } from '../mesh/message-gate.ts'
 import { MeshHttpClient } from '../mesh/http/http-client.ts'
 import { createNodeCertificate } from '../mesh/identity/certificate.ts'
 import { readCommunity, findMemberStanding } from '../mesh/identity/community.ts'
@@ -14,11 +12,11 @@ import { createJoinRequest } from '../mesh/identity/invitation.ts'
 import type { Invitation } from '../mesh/identity/invitation.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { JoinCaller } from '../mesh/nats/join-client.ts'
-import { OutboundCalls } from '../mesh/outbound.ts'
+import { OutboundCalls } from '../mesh/outbound-calls.ts'
 import type { PeerEndpoint } from '../mesh/transport.ts'
 
-/** The node as it is: joining gives it no new key, only a place in a list. */
-export interface JoiningNode {
+/** The joining node: it keeps its key and only becomes a member. */
+export interface JoiningNodeOptions {
   readonly invitation: Invitation
   readonly identity: NodeIdentity
   readonly name: string
@@ -26,12 +24,12 @@ export interface JoiningNode {
   readonly useNkey: boolean
 }
 
-/** A member list of thousands of nodes; and how long the issuer may take to let us in. */
+/** For the member list of thousands of nodes; the other limit is how long the issuer may take. */
 const MAX_ANSWER_BYTES = 4_194_304
 const TIMEOUT_MS = 15_000
 
 /** The fault is a sentence for a person. */
-export async function joinByInvitation(joining: JoiningNode): Promise<Result<Community, string>> {
+export async function joinByInvitation(joining: JoiningNodeOptions): Promise<Result<Community, string>> {
   const { invitation, identity, name } = joining
   const tls = {
     certificate: createNodeCertificate(identity),
@@ -42,7 +40,7 @@ export async function joinByInvitation(joining: JoiningNode): Promise<Result<Com
   try {
     const outbound = new OutboundCalls({
       identity,
-      // The one that we are about to belong to: the question is signed for it.
+      // The community that this node is about to join: the request is signed for it.
       communityId: () => invitation.communityId,
       transports: { http, nats: nats?.caller },
       clock: systemClock,
@@ -64,7 +62,7 @@ export async function joinByInvitation(joining: JoiningNode): Promise<Result<Com
     const community = readCommunity(answer.value['community'], invitation.communityId)
     if (!community.ok)
       return fail(`The answer is no member list of ${invitation.communityName} (${community.fault.kind}).`)
-    // A list that is signed and lacks us would be kept, and lock us out of our own mesh.
+    // A signed member list without this node would be stored and lock it out of its own mesh.
     if (findMemberStanding(community.value, identity.id).kind !== 'member')
       return fail('The member list came without this node.')
     return ok(community.value)
@@ -74,8 +72,8 @@ export async function joinByInvitation(joining: JoiningNode): Promise<Result<Com
   }
 }
 
-/** Where no address of the issuer leads anywhere, the broker may. */
-async function openNats({ invitation, identity, natsServers, useNkey, name }: JoiningNode): Promise<JoinCaller> {
+/** Used where no address of the issuer can be reached. */
+async function openNats({ invitation, identity, natsServers, useNkey, name }: JoiningNodeOptions): Promise<JoinCaller> {
   const { openJoinCaller } = await import('../mesh/nats/join-client.ts')
   return openJoinCaller({ servers: natsServers, useNkey, identity, name, communityId: invitation.communityId })
 }

@@ -16,15 +16,15 @@ import { StateTable } from '../ledger/projection.ts'
 import type { MembershipLog } from '../mesh/identity/membership-log.ts'
 
 interface MembershipState {
-  /** By community. */
+  /** By community id. */
   readonly revisions: StateTable<{ readonly revision: number; readonly digest: string }>
-  /** Invitation to node. */
+  /** Invitation id → node id. */
   readonly invitations: StateTable<string>
-  /** What was recorded of forks and second uses, once each. */
+  /** Forks and second uses that were recorded, once each. */
   readonly findings: StateTable<boolean>
 }
 
-/** Of an entry's length. */
+/** Bounded by the length of an entry. */
 const MAX_NAMED = 512
 
 const MESH_WRITTEN = 'mesh.written'
@@ -76,14 +76,14 @@ export function createMembershipLog(ledger: Ledger): MembershipLog {
   return {
     newest: (communityId) => revisions.get(communityId),
     record: async ({ id, revision, digest, revoked, forks, invitations: uses }) => {
-      // What came twice, or what more records overtook on its way here, says nothing new.
+      // A record that arrives twice, or late, adds nothing.
       if (revision <= (revisions.get(id)?.revision ?? 0)) return
       await ledger.append({
         kind: 'community.changed',
         community_id: id,
         revision,
         digest,
-        // For whoever decides what members may do: a revoked node votes about nothing.
+        // For the guard: a revoked node does not vote.
         revoked: [...revoked.keys()].slice(0, MAX_NAMED),
       })
       for (const { signer, number, digests } of forks)
@@ -113,8 +113,8 @@ function reuseKey(invitation: string): string {
 
 const SEAL_BYTES = 32
 
-/** Seals what this node writes into the mesh database. Who has the private key can write what they like. */
-export function meshSealKey(privateKey: KeyObject): Uint8Array {
+/** Authenticates what this node writes into the mesh database; only the holder of the private key can do so. */
+export function deriveMeshSealKey(privateKey: KeyObject): Uint8Array {
   const secret = privateKey.export({ format: 'der', type: 'pkcs8' })
   return new Uint8Array(hkdfSync('sha256', secret, '', 'hearthbus mesh store', SEAL_BYTES))
 }

@@ -1,8 +1,8 @@
 /**
- * Mesh joint: the mesh with the node's key, its database, its ledger and the bus. Delete `mesh/`, this file and its
+ * Mesh: joins the mesh with the node's key, its database, its ledger and the bus. Delete `mesh/`, this file and its
  * lines in main.ts, and the rest still builds.
  *
- * Joins; the rooms do the work.
+ * Only joins; the modules do the work.
  */
 import { join } from 'node:path'
 import type { BusOptions } from '../bus/bus-options.ts'
@@ -15,27 +15,27 @@ import { systemClock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { systemErrorCode } from '../core/thrown.ts'
-import { keyFaultSentence, loadKey } from '../ledger/key-store.ts'
+import { readSystemErrorCode } from '../core/thrown-error.ts'
+import { formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { SchemaAltered } from '../core/database-store.ts'
+import { SchemaAlteredError } from '../core/database-store.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
-import { MembershipAltered, MeshStore } from '../mesh/identity/mesh-store.ts'
+import { MembershipAlteredError, MeshStore } from '../mesh/identity/mesh-store.ts'
 import type { MeshStoreOptions } from '../mesh/identity/mesh-store.ts'
 import type { Community } from '../mesh/identity/community.ts'
-import { nodeIdentity } from '../mesh/identity/node-key.ts'
+import { createNodeIdentity } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { MeshOptions, MeshState } from '../mesh/mesh-options.ts'
 import { Mesh } from '../mesh/mesh-server.ts'
 import { createConsensusGossip } from './consensus-gossip-client.ts'
 import type { ConsensusGossip } from './consensus-gossip-client.ts'
-import { createMembershipLog, meshSealKey } from './membership-log.ts'
+import { createMembershipLog, deriveMeshSealKey } from './membership-log.ts'
 import { openPeerWitness } from './peer-witness-client.ts'
-import { refusedStart } from './start-fault.ts'
+import { createRefusedStart } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
-export interface MeshParts {
+export interface MeshDependencies {
   readonly config: Config
   readonly data: DataDirectory
   readonly key: NodeKey
@@ -45,7 +45,7 @@ export interface MeshParts {
 }
 
 export interface PreparedMesh {
-  /** What the bus has to know at its construction. */
+  /** The bus options that must be known when the bus is created. */
   readonly forBus: Pick<BusOptions, 'remote' | 'communityId' | 'nodeName'>
   readonly start: (spine: GuardedBus) => Promise<Result<StartedMesh, StartFault>>
   readonly community: () => Community | undefined
@@ -55,14 +55,14 @@ export interface PreparedMesh {
 
 export interface StartedMesh {
   readonly state: () => MeshState
-  /** It offers nothing of its own, and is as well or as ill as a service. */
+  /** It offers no capabilities, but reports its health like a service. */
   readonly reporter: Pick<Service, 'name' | 'health'>
-  /** Has the other nodes cosign our newest checkpoint. */
+  /** Asks the other nodes to cosign the newest checkpoint. */
   readonly cosign: () => Promise<void>
   readonly gossip: ConsensusGossip
 }
 
-export function meshFiles({ root, keys }: DataDirectory): {
+export function locateMeshFiles({ root, keys }: DataDirectory): {
   readonly database: string
   readonly rootKey: string
   readonly witness: string
@@ -74,13 +74,16 @@ export function meshFiles({ root, keys }: DataDirectory): {
   }
 }
 
-export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh, StartFault>> {
+export async function prepareMesh(parts: MeshDependencies): Promise<Result<PreparedMesh, StartFault>> {
   const { config, data, key, ledger, logger } = parts
-  const files = meshFiles(data)
+  const files = locateMeshFiles(data)
   const root = await loadRoot(files.rootKey)
   if (!root.ok) return root
-  const identity = nodeIdentity(key.privateKey)
-  const opened = openStore(files.database, { sealKey: meshSealKey(key.privateKey), log: createMembershipLog(ledger) })
+  const identity = createNodeIdentity(key.privateKey)
+  const opened = openStore(files.database, {
+    sealKey: deriveMeshSealKey(key.privateKey),
+    log: createMembershipLog(ledger),
+  })
   if (!opened.ok) return opened
   const store = opened.value
   const mesh = new Mesh({
@@ -120,10 +123,10 @@ export async function prepareMesh(parts: MeshParts): Promise<Result<PreparedMesh
           metrics: async () => ({ text: await metrics.metrics(), contentType: metrics.contentType }),
         })
       } catch (error) {
-        if (systemErrorCode(error) === undefined) throw error
+        if (readSystemErrorCode(error) === undefined) throw error
         const { host, port } = config.mesh
         const settings = { hostKey: 'mesh.host', host, portKey: 'mesh.port', port, protocol: 'tcp' } as const
-        return refusedStart(explainListenFault(error, settings))
+        return createRefusedStart(explainListenFault(error, settings))
       }
       return ok({
         state: () => mesh.state(),
@@ -143,21 +146,22 @@ function openStore(path: string, options: MeshStoreOptions): Result<MeshStore, S
   try {
     return ok(new MeshStore(path, options))
   } catch (error) {
-    if (error instanceof MembershipAltered || error instanceof SchemaAltered) return refusedStart(error.message)
+    if (error instanceof MembershipAlteredError || error instanceof SchemaAlteredError)
+      return createRefusedStart(error.message)
     throw error
   }
 }
 
 /** Only the node that founded the community has it. */
 async function loadRoot(path: string): Promise<Result<NodeIdentity | undefined, StartFault>> {
-  const loaded = await loadKey(path)
-  if (loaded.ok) return ok(nodeIdentity(loaded.value.privateKey))
-  return loaded.fault.kind === 'key-missing' ? ok(undefined) : refusedStart(keyFaultSentence(loaded.fault))
+  const loaded = await loadExistingNodeKey(path)
+  if (loaded.ok) return ok(createNodeIdentity(loaded.value.privateKey))
+  return loaded.fault.kind === 'key-missing' ? ok(undefined) : createRefusedStart(formatKeyFault(loaded.fault))
 }
 
-/** The NATS client is loaded by nodes that use it. */
+/** The NATS client is only loaded by nodes that use it. */
 async function brokerFor(
-  { config, version, logger }: MeshParts,
+  { config, version, logger }: MeshDependencies,
   identity: NodeIdentity,
   store: MeshStore,
 ): Promise<Pick<MeshOptions, 'broker'>> {

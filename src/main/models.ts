@@ -1,6 +1,6 @@
 /**
- * Models joint: the models service where the owner asked for one. Delete `models/`, this file and its line in main.ts,
- * and the rest still builds.
+ * Models: the models service, where the owner configured one. Delete `models/`, this file and its line in main.ts, and
+ * the rest still builds.
  *
  * Pure joining.
  */
@@ -12,6 +12,6 @@ import type { Logger } from '../core/logger.ts'
 /** Nothing is loaded where nothing is configured. */
 export async function createModelsServices({ models }: Config, logger: Logger): Promise<readonly Service[]> {
   if (!models.builtin && models.endpoints.length === 0) return []
-  const { createModels } = await import('../models/service.ts')
-  return [createModels({ config: models, environment: process.env, clock: systemClock, logger })]
+  const { createModelsService } = await import('../models/models-service.ts')
+  return [createModelsService({ config: models, environment: process.env, clock: systemClock, logger })]
 }

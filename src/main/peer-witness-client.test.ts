@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
 import { identityOf } from '../../test/mesh-keys.ts'
 import { silentLogger } from '../core/logger.ts'
-import type { PeerWitness, PeerWitnessParts } from './peer-witness-client.ts'
+import type { PeerWitness, PeerWitnessDependencies } from './peer-witness-client.ts'
 import { openPeerWitness } from './peer-witness-client.ts'
 
 const [attic, cellar] = [identityOf(2).id, identityOf(3).id]
@@ -18,7 +18,7 @@ beforeEach(async () => {
     get peers() {
       return Object.entries(origins).map(([nodeId, ledgerOrigin]) => ({ nodeId, manifest: { ledgerOrigin } }))
     },
-  } as unknown as PeerWitnessParts['mesh']
+  } as unknown as PeerWitnessDependencies['mesh']
   witness = openPeerWitness({
     path: join(fixture.directory, 'mesh-witness.db'),
     identity: identityOf(1),

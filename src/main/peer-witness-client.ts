@@ -3,27 +3,34 @@
  * every other and cosigns only what extends it (C2SP tlog-witness, spoken through the mesh instead of a URL of its
  * own).
  *
- * A log is known by its node's own key, which the manifest is signed with: nodes that nobody gave a name of their own
- * all call their logs the same, and each is remembered by itself.
+ * A log is known by its node's own key, which the manifest is signed with: nodes without a configured name all give
+ * their logs the same name, so each log is remembered by its key.
  */
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import { openCheckpoint, parseDecimal } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
-import { ledgerFaultSentence } from '../ledger/fork.ts'
+import { formatLedgerFault } from '../ledger/ledger-fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { createCosigner, COSIGNATURE_TYPE, ED25519_SIGNATURE_TYPE, isKeyName, verifierKey } from '../ledger/note-key.ts'
-import { parseSignatures, verifyNote } from '../ledger/note.ts'
-import type { VerifiedSignature } from '../ledger/note.ts'
+import {
+  createCosigner,
+  COSIGNATURE_NOTE_SIGNATURE_TYPE,
+  ED25519_NOTE_SIGNATURE_TYPE,
+  isKeyName,
+  createVerifierKey,
+} from '../ledger/note-key.ts'
+import { parseSignatures, verifyNote } from '../ledger/signed-note.ts'
+import type { VerifiedSignature } from '../ledger/signed-note.ts'
 import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
 import { formatAddCheckpoint } from '../ledger/witness.ts'
 import type { WitnessService } from '../mesh/control-handler.ts'
 import { stripNodeIdPrefix, decodeNodeId } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
+import { nodeWitnessName } from './node-voter.ts'
 
-export interface PeerWitnessParts {
+export interface PeerWitnessDependencies {
   readonly path: string
   readonly identity: NodeIdentity
   readonly ledger: Ledger
@@ -37,32 +44,33 @@ export interface PeerWitness {
   readonly close: () => void
 }
 
-/** For one question to one node; a second try corrects what we believed of it, a third is for a race. */
+/** For one request to one node; a second attempt corrects what was assumed about it, a third is for a race. */
 const ASK_MS = 10_000
 const TRIES = 3
 /**
- * A log goes on under another name now and then (ADR 95); names are whatever a member says, so there has to be an end.
+ * A log is continued under another name now and then (ADR 95); names are chosen by the member, so their number is
+ * bounded.
  */
 const MAX_LOGS_PER_NODE = 8
 
-export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
+export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
   const { identity, ledger, mesh } = parts
   const database = new Database({ path: parts.path, migrations: [witnessMigrations] })
-  const signer = createCosigner(witnessName(identity.id), identity.privateKey, systemClock.now)
+  const signer = createCosigner(nodeWitnessName(identity.id), identity.privateKey, systemClock.now)
   const namesOf = new Map<string, Set<string>>()
-  // A node's log is known from its manifest, by the key that this is signed with.
+  // A node's log is known from its manifest, by the key that signs it.
   const logOf = (peer: string): { readonly origin: string; readonly store: WitnessStore } | undefined => {
     const origin = mesh.peers.find(({ nodeId }) => nodeId === peer)?.manifest.ledgerOrigin
     const publicKey = decodeNodeId(peer)
-    // A plus sign or a blank in a name would end the key's line in a signed note.
+    // A plus sign or a blank in a name would break the key's line in a signed note.
     if (origin === undefined || publicKey === undefined || !isKeyName(origin)) return undefined
     const names = namesOf.get(peer) ?? new Set()
     if (!names.has(origin) && names.size >= MAX_LOGS_PER_NODE) return undefined
     namesOf.set(peer, names.add(origin))
-    const logs = new Map([[origin, [verifierKey(origin, ED25519_SIGNATURE_TYPE, publicKey)]]])
+    const logs = new Map([[origin, [createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey)]]])
     return { origin, store: new WitnessStore({ database, signer, logs, owner: stripNodeIdPrefix(peer) }) }
   }
-  // Per node, the size it cosigned last: only a guess, which its 409 corrects.
+  // Per node, the size that it cosigned last: only an assumption, which its 409 corrects.
   const remembered = new Map<string, number>()
   const disagreeing = new Set<string>()
   return {
@@ -83,10 +91,10 @@ export function openPeerWitness(parts: PeerWitnessParts): PeerWitness {
     },
     cosign: async () => {
       const signed = ledger.latestCheckpoint()
-      // What a ledger signed that refuses is not its own to show.
+      // A ledger that refuses does not show what it signed.
       if (signed === undefined || ledger.state().kind === 'refusing') return
       const { size } = signed.checkpoint
-      // Whoever was away, or came later, is asked again; whoever signed this one is left in peace.
+      // Nodes that were away, or joined later, are asked again; nodes that cosigned this checkpoint are not.
       const peers = mesh.peers.filter(({ isOnBus, nodeId }) => isOnBus && remembered.get(nodeId) !== size)
       const answers = await Promise.all(
         peers.map(({ nodeId }) => askOne(parts, { nodeId, signed, remembered, disagreeing })),
@@ -103,13 +111,13 @@ interface Asked {
   readonly signed: SignedCheckpoint
   /** Per node, the size that it cosigned last. */
   readonly remembered: Map<string, number>
-  /** Nodes of which the log has said so. */
+  /** Nodes whose disagreement was logged. */
   readonly disagreeing: Set<string>
 }
 
-/** From the size that we believe it remembers; it says if it is another. */
+/** Starts from the size that the node is assumed to remember; the node answers if it is another. */
 async function askOne(
-  parts: PeerWitnessParts,
+  parts: PeerWitnessDependencies,
   { nodeId, signed, remembered, disagreeing }: Asked,
 ): Promise<VerifiedSignature | undefined> {
   const { ledger, mesh } = parts
@@ -129,7 +137,7 @@ async function askOne(
     }
     const other = status === 409 && typeof text === 'string' ? parseDecimal(text.slice(0, -1)) : undefined
     if (other === undefined) {
-      // 422: our proof does not lead from its tree to ours. Anything else is about the request, not about the log.
+      // 422: the proof does not lead from its tree to ours. Any other status is about the request, not about the log.
       if (status !== 422) return undefined
       break
     }
@@ -137,25 +145,25 @@ async function askOne(
   }
   remembered.delete(nodeId)
   const isFork = await confront(parts, nodeId)
-  // Once for each node: it is asked every few seconds, and will not change its mind.
+  // Once for each node: it is asked every few seconds, and its answer will not change.
   if (!disagreeing.has(nodeId)) tell(parts, nodeId, isFork)
   disagreeing.add(nodeId)
   return undefined
 }
 
 /**
- * It remembers another tree than ours: if it can show our own signature under it, the ledger must refuse from now on.
+ * It remembers another tree of this log: if it can show our own signature under it, the ledger must refuse from now on.
  */
-async function confront({ ledger, mesh }: PeerWitnessParts, nodeId: string): Promise<boolean> {
+async function confront({ ledger, mesh }: PeerWitnessDependencies, nodeId: string): Promise<boolean> {
   const shown = await mesh.ask(nodeId, 'mesh.checkpoint', {}, ASK_MS)
   const text = shown.ok ? shown.value['text'] : undefined
   const evidence = typeof text === 'string' ? openCheckpoint(text, ledger.verifierKey) : undefined
   return evidence?.ok === true && (await ledger.confront(evidence.value)) !== undefined
 }
 
-function tell({ ledger, logger }: PeerWitnessParts, nodeId: string, isFork: boolean): void {
+function tell({ ledger, logger }: PeerWitnessDependencies, nodeId: string, isFork: boolean): void {
   const state = ledger.state()
-  const why = state.kind === 'refusing' ? `: ${ledgerFaultSentence(state.fault)}` : ''
+  const why = state.kind === 'refusing' ? `: ${formatLedgerFault(state.fault)}` : ''
   logger.error({ node: nodeId, isFork }, `another node remembers another ledger of ours${why}`)
 }
 
@@ -163,11 +171,7 @@ function cosignatureIn(text: string, nodeId: string, signed: SignedCheckpoint): 
   const publicKey = decodeNodeId(nodeId)
   const signatures = parseSignatures(text)
   if (publicKey === undefined || !signatures.ok) return undefined
-  const key = verifierKey(witnessName(nodeId), COSIGNATURE_TYPE, publicKey)
+  const key = createVerifierKey(nodeWitnessName(nodeId), COSIGNATURE_NOTE_SIGNATURE_TYPE, publicKey)
   const verified = verifyNote({ text: signed.note.text, signatures: signatures.value }, [key])
   return verified.ok ? verified.value[0] : undefined
-}
-
-function witnessName(nodeId: string): string {
-  return `hearthbus.local/witness/${stripNodeIdPrefix(nodeId)}`
 }

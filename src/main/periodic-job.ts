@@ -1,20 +1,20 @@
 /**
- * Regular job: something that is done every so often for as long as the node runs.
+ * Periodic job: runs a function at an interval for as long as the node runs.
  *
  * Does I/O: it has a timer.
  */
 import type { Logger } from '../core/logger.ts'
-import { thrownMessage } from '../core/thrown.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
 
 /**
- * Never overlaps with itself. Its failure is a line in the log, once for each reason: what a broken disk fails every
- * second would fill what is left of it. Returns how to stop.
+ * Never overlaps with itself. A failure is logged once for each reason: with a broken disk, a line every second would
+ * fill what is left of it. Returns a function that stops it.
  */
 export function startPeriodicJob(ms: number, job: () => Promise<unknown>, logger: Logger): () => void {
   let running = false
   let told: string | undefined
   const failed = (error: unknown): void => {
-    const why = thrownMessage(error)
+    const why = readErrorMessage(error)
     if (why !== told) logger.error({ err: error }, 'a regular job failed; it is tried again, and said once')
     told = why
   }

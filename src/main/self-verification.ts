@@ -1,37 +1,55 @@
 /**
  * Self-verification: a node reads all of its ledger again, at least once a day, and records what it found.
  *
- * It takes a few per cent of one processor: after each bundle of entries it rests for as many times as long. What it
- * finds is in the state of the ledger, from where health, doctor and console have it, and in the ledger itself.
+ * It takes a few per cent of one processor: after each bundle of entries it pauses for a multiple of the time that the
+ * bundle took. What it finds is in the state of the ledger, from where health, doctor and console have it, and in the
+ * ledger itself. In between it looks every hour at some entries that are drawn, and records the proof that it did not
+ * choose them.
  *
  * Pure: the ledger does the reading.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
-import { findingSentence } from '../ledger/finding.ts'
+import { formatLedgerFinding } from '../ledger/ledger-finding.ts'
+import type { DrawKey } from '../ledger/draw.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { recordSample, sampleLedger } from '../ledger/sample.ts'
 
-export const VERIFY_EVERY_MS = 12 * 60 * 60 * 1_000
+export const SELF_VERIFICATION_INTERVAL_MS = 12 * 60 * 60 * 1_000
+export const SAMPLE_EVERY_MS = 60 * 60 * 1_000
 const SHARE = 0.03
 const MAX_RECORDED_FINDINGS = 5
 
-export interface SelfVerificationParts {
-  readonly ledger: Pick<Ledger, 'verify' | 'append' | 'state'>
+export interface SelfVerificationDependencies {
+  readonly ledger: Ledger
   readonly clock: Clock
   readonly logger: Logger
   readonly signal: AbortSignal
 }
 
-/** One run over everything. */
-export async function verifySelf({ ledger, clock, logger, signal }: SelfVerificationParts): Promise<void> {
+/** One run over the whole ledger. */
+export async function verifyOwnLedger({ ledger, clock, logger, signal }: SelfVerificationDependencies): Promise<void> {
   if (ledger.state().kind === 'refusing') return
   const beganMs = clock.monotonic()
   const { size, findings, more } = await ledger.verify({ share: SHARE, signal })
-  const sentences = findings.map(findingSentence)
+  const sentences = findings.map(formatLedgerFinding)
   if (sentences.length > 0) logger.error({ findings: sentences }, 'the ledger is not what was recorded')
   const found = findings.length + more
   const seconds = Math.round((clock.monotonic() - beganMs) / 1_000)
-  // The sentences may have names in them, which can be erased.
+  // The sentences may contain names, which must be erasable.
   const body = sentences.length === 0 ? undefined : { findings: sentences.slice(0, MAX_RECORDED_FINDINGS) }
   await ledger.append({ kind: 'ledger.verified', size, findings: found, seconds }, body)
+}
+
+/** One look at some entries. A finding leads to a look at all of them, which is what changes the state of the ledger. */
+export async function sampleSelf(parts: SelfVerificationDependencies & { readonly draws: DrawKey }): Promise<void> {
+  const { ledger, logger, draws } = parts
+  if (ledger.state().kind === 'refusing') return
+  const report = await sampleLedger(ledger, draws)
+  if (report === undefined) return
+  const { findings } = report
+  await recordSample(ledger, report)
+  if (findings.length === 0) return
+  logger.error({ findings }, 'entries that were drawn are not what was signed')
+  await verifyOwnLedger(parts)
 }

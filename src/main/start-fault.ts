@@ -5,15 +5,15 @@ import { fail } from '../core/result.ts'
 
 export interface StartFault {
   /** `misconfigured`: another setting would do. `refused`: the records or keys are not what they should be. */
-  // Each has an exit code of its own (cli/start-server.ts).
+  // Each has an exit code of its own (cli/gateway-start-server.ts).
   readonly kind: 'running-already' | 'misconfigured' | 'refused'
   readonly message: string
 }
 
-export function refusedStart(message: string): { readonly ok: false; readonly fault: StartFault } {
+export function createRefusedStart(message: string): { readonly ok: false; readonly fault: StartFault } {
   return fail({ kind: 'refused', message })
 }
 
-export function misconfiguredStart(message: string): { readonly ok: false; readonly fault: StartFault } {
+export function createMisconfiguredStart(message: string): { readonly ok: false; readonly fault: StartFault } {
   return fail({ kind: 'misconfigured', message })
 }

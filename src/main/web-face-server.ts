@@ -1,74 +1,85 @@
 /**
- * People: the face for people. The console at `/`, its API, its stream of events, and what stands behind them.
+ * Web face: the face for people: the console at `/`, its API, its event stream, and what they need.
  */
 import type { Offer } from '../bus/capability.ts'
 import { systemClock } from '../core/clock.ts'
 import { newUlid } from '../core/ids.ts'
-import type { Authenticator } from '../guard/authenticate.ts'
+import type { Authenticator } from '../guard/authenticator.ts'
 import { listProfileNames } from '../mcp/profile.ts'
-import type { StatusView } from '../web/api.ts'
-import { apiHandler } from '../web/api-server.ts'
-import { CLIENTS, resolveOwnCommand, resolveOwnSettings, snippetFor } from '../web/connect.ts'
-import { consoleHandler } from '../web/console-server.ts'
-import { disagreementSentences } from '../web/disagreement.ts'
-import { diagnoseFacts } from '../web/doctor.ts'
-import { eventsHandler } from '../web/events-server.ts'
-import { createFeed } from '../web/feed.ts'
-import { startFeed } from '../web/feed-server.ts'
-import { createHistory } from '../web/history.ts'
-import { startSampling } from '../web/history-server.ts'
+import type { StatusView } from '../web/api-requests.ts'
+import { createApiHandler } from '../web/api-server.ts'
+import {
+  MCP_CLIENT_NAMES,
+  resolveHearthbusCommand,
+  resolveHearthbusSettings,
+  createClientSnippet,
+} from '../web/client-snippet.ts'
+import { createConsoleHandler } from '../web/console-server.ts'
+import { formatContractDisagreements } from '../web/contract-disagreement.ts'
+import type { ServiceDoctorFacts } from '../web/doctor.ts'
+import { diagnoseDoctorFacts } from '../web/doctor.ts'
+import { createEventsHandler } from '../web/events-server.ts'
+import { createEventFeed } from '../web/event-feed.ts'
+import { startEventFeed } from '../web/event-feed-server.ts'
+import { createMeasurementHistory } from '../web/measurement-history.ts'
+import { startMeasurementSampling } from '../web/measurement-history-server.ts'
 import type { HttpRoute } from '../web/listener-server.ts'
-import { ledgerStateSentence } from '../ledger/fork.ts'
-import { createConsoleSessions } from '../web/sessions.ts'
+import { formatLedgerState } from '../ledger/ledger-fork.ts'
+import { createConsoleSessions } from '../web/console-sessions.ts'
 import { createSignIn } from '../web/sign-in.ts'
 import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { SettingsView } from '../web/views.ts'
-import type { FaceParts } from './faces-server.ts'
-import { createProfileTest } from './guard-config.ts'
-import { gatherSelfFacts } from './self-check-store.ts'
+import type { FacesDependencies } from './faces-server.ts'
+import { createProfileMembershipTest } from './guard-config.ts'
+import { gatherOwnDoctorFacts } from './own-doctor-facts-store.ts'
+import { examineServices } from './service-examination.ts'
 
 export interface WebFaceHandlers {
   readonly routes: readonly HttpRoute[]
-  /** Streams end, timers stop. */
+  /** Ends streams and stops timers. */
   readonly stop: () => void
 }
 
 export interface WebFace {
   readonly authenticate: Authenticator
   readonly status: () => StatusView
+  /** Names of the services that found by a test that they cannot work. */
+  readonly probe: () => Promise<readonly string[]>
   readonly tooMany: (caller: string) => string | undefined
 }
 
-export function createWebFace(parts: FaceParts, face: WebFace): WebFaceHandlers {
+export function createWebFace(parts: FacesDependencies, face: WebFace): WebFaceHandlers {
   const { config, spine, logger } = parts
   const { bus } = spine
-  const { status, authenticate, tooMany } = face
+  const { status, authenticate, probe, tooMany } = face
+  const examine = async (): Promise<readonly ServiceDoctorFacts[]> => examineServices(parts.reporters, await probe())
   const url = (): string => status().url
-  const feed = createFeed(newUlid())
-  const history = createHistory()
+  const feed = createEventFeed(newUlid())
+  const history = createMeasurementHistory()
   const { idleSeconds, lifeSeconds } = config.console
   const sessions = createConsoleSessions(systemClock, { idleMs: idleSeconds * 1_000, lifeMs: lifeSeconds * 1_000 })
   const signIn = createSignIn({ sessions, authenticate, nodeId: bus.nodeId, url })
   const profiles = (): Profiles => profilesOf(parts)
-  const api = apiHandler({
+  const api = createApiHandler({
     ...spine,
     signIn,
     feed,
     history,
     status,
-    settings: async () => settingsView(parts, status()),
+    settings: async () => settingsView(parts, status(), await examine()),
+    examine,
     profiles,
     maxBodyBytes: config.listen.maxBodyBytes,
     tooMany,
     logger,
   })
-  const events = eventsHandler({ feed, signIn, node: config.node.name })
-  const stops = [startFeed({ feed, ...spine, status }), startSampling({ bus, history, feed, logger })]
+  const events = createEventsHandler({ feed, signIn, node: config.node.name })
+  const stops = [startEventFeed({ feed, ...spine, status }), startMeasurementSampling({ bus, history, feed, logger })]
   return {
     routes: [
       { prefix: '/api/events', handle: events },
       { prefix: '/api', handle: api },
-      { prefix: '/', handle: consoleHandler() },
+      { prefix: '/', handle: createConsoleHandler() },
     ],
     stop: () => {
       for (const stop of stops) stop()
@@ -79,20 +90,24 @@ export function createWebFace(parts: FaceParts, face: WebFace): WebFaceHandlers 
 
 type Profiles = ReadonlyMap<string, (offer: Offer) => boolean>
 
-function profilesOf({ config, spine, families }: FaceParts): Profiles {
+function profilesOf({ config, spine, families }: FacesDependencies): Profiles {
   const present = new Set([...families, ...spine.bus.offers().map(({ family }) => family.name)])
-  const holds = createProfileTest(config, present)
+  const holds = createProfileMembershipTest(config, present)
   return new Map(
     listProfileNames(config.profiles, present).map((name) => [name, (offer: Offer) => holds(name, offer) === true]),
   )
 }
 
-/** Nothing secret is in it: whoever is signed in at the console may read it. */
-function settingsView(parts: FaceParts, status: StatusView): SettingsView {
+/** Contains no secrets: everybody who is signed in at the console may read it. */
+function settingsView(
+  parts: FacesDependencies,
+  status: StatusView,
+  services: readonly ServiceDoctorFacts[],
+): SettingsView {
   const { config, version, spine } = parts
   const tools = spine.bus.offers().filter(({ face }) => face.kind === 'tool')
-  const command = resolveOwnCommand(process.argv[1] ?? '')
-  const settings = resolveOwnSettings(process.argv.slice(2), process.env, process.cwd())
+  const command = resolveHearthbusCommand(process.argv[1] ?? '')
+  const settings = resolveHearthbusSettings(process.argv.slice(2), process.env, process.cwd())
   return {
     node: config.node.name,
     nodeId: spine.bus.nodeId,
@@ -102,27 +117,31 @@ function settingsView(parts: FaceParts, status: StatusView): SettingsView {
       tools: tools.filter(holds).length,
       builtIn: !Object.hasOwn(config.profiles, name),
     })),
-    clients: CLIENTS.map((name) => {
+    clients: MCP_CLIENT_NAMES.map((name) => {
       const facts = { url: status.url, command, settings, profile: 'home', listen: config.listen }
-      const { where, what } = snippetFor(name, facts)
+      const { where, what } = createClientSnippet(name, facts)
       return { name, where, snippet: what }
     }),
-    findings: findingsOf(parts, status),
+    findings: findingsOf(parts, status, services),
   }
 }
 
-/** What a node can say about itself; whether the whole ledger still holds is for `verify` to find out. */
-function findingsOf({ config, data, spine }: FaceParts, status: StatusView): SettingsView['findings'] {
+/** What a node can report about itself; whether the whole ledger still holds is for `verify` to find out. */
+function findingsOf(
+  { config, data, spine }: FacesDependencies,
+  status: StatusView,
+  services: readonly ServiceDoctorFacts[],
+): SettingsView['findings'] {
   const { ledger, bus } = spine
   const names = bus.offers().map(({ name }) => name)
-  // Configuration: this process has read it. Ledger: said below, from its state, without reading everything again.
+  // Configuration: this process has read it. Ledger: reported below from its state, without reading everything again.
   const outside = new Set(['configuration', 'ledger'])
-  const unsound = ledgerStateSentence(ledger.state())
+  const unsound = formatLedgerState(ledger.state())
   return [
-    ...diagnoseFacts({
-      ...gatherSelfFacts(data, status),
+    ...diagnoseDoctorFacts({
+      ...gatherOwnDoctorFacts(data, status, services),
       unmatched: explainUnmatchedPatterns(config, names),
-      disagreements: disagreementSentences(bus.topologySnapshot()),
+      disagreements: formatContractDisagreements(bus.topologySnapshot()),
     }).filter(({ about }) => !outside.has(about)),
     {
       level: unsound === undefined ? 'ok' : 'fail',

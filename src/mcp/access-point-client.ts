@@ -12,23 +12,23 @@
 import { setTimeout as rest } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import type { Service, ServiceHealth } from '../bus/capability.ts'
-import { backoffMs } from '../core/backoff.ts'
+import { computeBackoffMs } from '../core/backoff.ts'
 import type { BackoffSchedule } from '../core/backoff.ts'
 import type { Logger } from '../core/logger.ts'
-import { LATE_ANSWER, openAccessPointSession } from './access-point-session.ts'
+import { LATE_ANSWER_MARK, openAccessPointSession } from './access-point-session.ts'
 import type { AccessPointSession, AccessPointSessionOptions } from './access-point-session.ts'
 
 export interface AccessPoint {
   readonly name: string
-  /** With its token. */
+  /** Contains its token. */
   readonly url: string
   readonly session: Omit<AccessPointSessionOptions, 'patience'>
 }
 
 export interface AccessPointClients {
-  /** How the connections are, for status, doctor, console and metrics. */
+  /** The state of the connections, for status, doctor, console and metrics. */
   readonly reporter: Pick<Service, 'name' | 'health'>
-  /** Tools came or went: a backend that was told others is connected to anew, since it reads a list once. */
+  /** Tools were added or removed: a backend that read another list is reconnected, since it reads the list once. */
   readonly listChanged: () => void
   readonly stop: () => Promise<void>
 }
@@ -38,7 +38,7 @@ type State = 'connecting' | 'connected' | 'waiting' | 'refused'
 interface Pace {
   readonly backoff: BackoffSchedule
   readonly refusedMs: number
-  /** Between two connections, so that the backend has forgotten the one before. */
+  /** The wait between two connections, so that the backend has forgotten the one before. */
   readonly againMs: number
   readonly pingMs: number
   readonly answerMs: number
@@ -78,7 +78,7 @@ class AccessPointClient {
   #session: AccessPointSession | undefined
   #ended: Promise<void> = Promise.resolve()
   state: State = 'connecting'
-  /** Why it is not connected, in words without the address. */
+  /** Why it is not connected, without the address. */
   trouble: string | undefined
   attempts = 0
   connectedSince: Date | undefined
@@ -115,7 +115,7 @@ class AccessPointClient {
       if (end.served) this.attempts = 0
       const waitMs = end.refused
         ? this.#pace.refusedMs
-        : this.#pace.againMs + backoffMs(this.#pace.backoff, this.attempts++)
+        : this.#pace.againMs + computeBackoffMs(this.#pace.backoff, this.attempts++)
       this.state = end.refused ? 'refused' : 'waiting'
       this.trouble = end.why
       this.#logger.warn({ accessPoint: this.point.name, why: end.why }, 'the connection to an access point ended')
@@ -123,10 +123,10 @@ class AccessPointClient {
     }
   }
 
-  /** Resolves when the connection is over, or never came about. */
+  /** Resolves when the connection has ended, or could not be opened. */
   #connectOnce(): Promise<{ readonly served: boolean; readonly refused: boolean; readonly why: string }> {
     const { promise, resolve } = Promise.withResolvers<{ served: boolean; refused: boolean; why: string }>()
-    const patience = (): Promise<typeof LATE_ANSWER> => rest(this.#pace.answerMs, LATE_ANSWER, { ref: false })
+    const patience = (): Promise<typeof LATE_ANSWER_MARK> => rest(this.#pace.answerMs, LATE_ANSWER_MARK, { ref: false })
     const session = openAccessPointSession({ ...this.point.session, patience })
     const socket = new WebSocket(this.point.url, {
       handshakeTimeout: HANDSHAKE_MS,
@@ -147,7 +147,7 @@ class AccessPointClient {
       why = `it answered ${statusCode}`
       socket.terminate()
     })
-    // The message of an error may hold the address, and the address holds the token.
+    // The message of an error may contain the address, and the address contains the token.
     socket.on('error', (error: NodeJS.ErrnoException) => (why ||= `no connection (${error.code ?? 'error'})`))
     socket.on('message', (data: Buffer, isBinary: boolean) => {
       if (!isBinary) void this.#serve(session, socket, data.toString())
@@ -168,7 +168,7 @@ class AccessPointClient {
     if (reply !== undefined && socket.readyState === WebSocket.OPEN) socket.send(reply)
   }
 
-  /** A backend that has gone without a word is noticed after two beats. */
+  /** A backend that has silently disconnected is noticed after two pings. */
   #keepAlive(socket: WebSocket): NodeJS.Timeout {
     let isAlive = true
     socket.on('pong', () => (isAlive = true))

@@ -4,48 +4,48 @@
  *
  *   initialize (as often as it likes, ids of any kind) ▸ tools/list ▸ tools/call …      ping ▸ {}
  *
- * Backends read `content[0].text` and speak it; several lose the text of a result that is an error, and cut or refuse
- * long answers. So a refusal is told as text, and an answer is short.
+ * Backends read `content[0].text` aloud; several lose the text of a result that is an error, and cut or refuse long
+ * answers. So a refusal is returned as text, and answers are short.
  *
  * Pure, given its bus and its clock.
  */
 import { parseStrictJsonText, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { answerRequest } from './answer-request.ts'
-import type { RequestHandling } from './answer-request.ts'
-import type { McpAnswer } from './request.ts'
+import { answerMcpRequest } from './answer-request.ts'
+import type { RequestHandlingDependencies } from './answer-request.ts'
+import type { McpAnswer } from './mcp-request.ts'
 import type { McpCatalogue } from './catalogue.ts'
 import type { FacePrincipal } from './face-bus.ts'
-import type { McpServerInfo } from './results.ts'
-import { INVALID_PARAMS } from './protocol-error.ts'
-import { explainMalformedParams, readRequest } from './request.ts'
+import type { McpServerInfo } from './mcp-results.ts'
+import { INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
+import { explainMalformedParams, parseMcpRequest } from './mcp-request.ts'
 
 export interface AccessPointSessionOptions {
-  readonly answering: RequestHandling
+  readonly answering: RequestHandlingDependencies
   readonly principal: FacePrincipal
   readonly catalogue: () => McpCatalogue
   readonly serverInfo: McpServerInfo
-  /** Resolves to `late` when a voice turn cannot wait any longer for an answer. */
-  readonly patience: () => Promise<typeof LATE_ANSWER>
+  /** Resolves to `late` when a voice conversation cannot wait any longer for an answer. */
+  readonly patience: () => Promise<typeof LATE_ANSWER_MARK>
 }
 
 export interface AccessPointSession {
-  /** The frame to send back; `undefined` where nothing is to be answered. */
+  /** The frame to send back; `undefined` where there is no answer. */
   readonly handle: (text: string) => Promise<string | undefined>
-  /** Whether `initialize` was served: only then does the backend know us. */
+  /** Whether `initialize` was served: only then does the backend know this server. */
   readonly isInitialized: () => boolean
-  /** Whether the tools are others than the backend was told: it reads a list once for a connection. */
+  /** Whether the tools differ from those that the backend read: it reads the list once per connection. */
   readonly hasStaleList: () => boolean
-  /** Withdraws every call under way. */
+  /** Cancels every running call. */
   readonly close: () => void
 }
 
-export const LATE_ANSWER = Symbol('late')
+export const LATE_ANSWER_MARK = Symbol('late')
 
-/** Revisions whose messages are the same as far as tools go; the first is what is answered to any other. */
+/** Revisions whose messages are the same as far as tools are concerned; the first is the answer to any other. */
 const REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
 const METHOD_NOT_FOUND = -32_601
-/** The cloud takes 8,192 bytes; what is around the text counts, too. */
+/** The cloud accepts 8,192 bytes, including what is around the text. */
 const MAX_ANSWER_BYTES = 7_600
 const MAX_DESCRIPTION = 400
 const MAX_FRAME_CHARACTERS = 262_144
@@ -80,13 +80,14 @@ export function openAccessPointSession(options: AccessPointSessionOptions): Acce
   }
 
   async function callTool(params: JsonObject, id: Json): Promise<McpAnswer> {
-    const request = readRequest('tools/call', params)
-    if (request === undefined) return { error: { code: INVALID_PARAMS, message: explainMalformedParams('tools/call') } }
+    const request = parseMcpRequest('tools/call', params)
+    if (request === undefined)
+      return { error: { code: INVALID_PARAMS_ERROR_CODE, message: explainMalformedParams('tools/call') } }
     const withdrawn = new AbortController()
     const key = JSON.stringify(id)
     underWay.set(key, withdrawn)
     const { principal } = options
-    const called = answerRequest(options.answering, request, {
+    const called = answerMcpRequest(options.answering, request, {
       principal: client === undefined ? principal : { ...principal, client },
       catalogue: options.catalogue(),
       channel: 'access-point',
@@ -97,7 +98,7 @@ export function openAccessPointSession(options: AccessPointSessionOptions): Acce
       if (underWay.get(key) === withdrawn) underWay.delete(key)
     })
     const first = await Promise.race([called, options.patience()])
-    if (first === LATE_ANSWER)
+    if (first === LATE_ANSWER_MARK)
       return { result: spoken('That takes a while. It is still under way; ask again in a moment.') }
     return 'result' in first ? { result: spokenResult(first.result) } : first
   }
@@ -137,7 +138,7 @@ function clientName({ clientInfo }: JsonObject): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-/** Names, short descriptions and plain schemas: a voice assistant has little room, and no use for the rest. */
+/** Names, short descriptions and plain schemas: a voice assistant has a small context, and no use for the rest. */
 function leanTools(catalogue: McpCatalogue): JsonObject[] {
   const { tools } = catalogue.list('tools/list')
   return (Array.isArray(tools) ? tools.filter(isJsonObject) : []).map(({ name = '', description, inputSchema }) => ({
@@ -150,14 +151,14 @@ function leanTools(catalogue: McpCatalogue): JsonObject[] {
 /** The first text of a result, however it ended; an answer without text is its structured content. */
 function spokenResult({ content, structuredContent }: JsonObject): JsonObject {
   const sentence = isJsonObject(structuredContent) ? structuredContent['say'] : undefined
-  // The tools of the home have a sentence that is made for this.
+  // The home tools have a sentence for this purpose.
   if (typeof sentence === 'string') return spoken(withChoices(sentence, structuredContent as JsonObject))
   const blocks = Array.isArray(content) ? content.filter(isJsonObject) : []
   const text = blocks.find(({ type }) => type === 'text')?.['text']
   return spoken(typeof text === 'string' ? text : JSON.stringify(structuredContent ?? {}))
 }
 
-/** A question is asked with what can be answered. */
+/** A question is returned together with its possible answers. */
 function withChoices(sentence: string, { ask, things, scenes }: JsonObject): string {
   const choices = [things, scenes].flatMap((list) => (Array.isArray(list) ? list.filter(isJsonObject) : []))
   const names = choices.flatMap(({ name, room }) => {

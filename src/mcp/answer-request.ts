@@ -1,6 +1,6 @@
 /**
- * Answer: one MCP request from a known caller, answered from the bus. The same for both eras and all transports:
- * what differs between them is spelt by whoever holds the wire.
+ * Answer: one MCP request from a known caller, answered from the bus. The same for both eras and all transports: what
+ * differs between them is formatted by each transport.
  *
  *   tools/call ─▶ name → offer ─▶ bus.call ─▶ lock ▸ validate ▸ audit ▸ guard ▸ handler ▸ audit ─▶ envelope
  *
@@ -13,37 +13,46 @@ import { formatNameSuggestion } from '../core/closest-name.ts'
 import type { JsonObject } from '../core/json.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
-import { toCallOptions, takeNodePin } from './request.ts'
-import type { McpAnswer, McpCaller, McpRequest } from './request.ts'
-import { completeArgument } from './completion.ts'
-import { MAX_URI_LENGTH } from './catalogue.ts'
+import { toCallOptions, extractNodePin } from './mcp-request.ts'
+import type { McpAnswer, McpCaller, McpRequest } from './mcp-request.ts'
+import { completeArgument } from './argument-completion.ts'
+import { MAX_RESOURCE_URI_LENGTH } from './catalogue.ts'
 import type { McpCatalogue } from './catalogue.ts'
-import type { ListMethod } from './request.ts'
+import type { McpListMethod } from './mcp-request.ts'
 import type { FaceBus } from './face-bus.ts'
-import { inputRequiredResult, missingCapability } from './input-required.ts'
-import { INTERNAL_ERROR, INVALID_PARAMS, MISSING_CAPABILITY, toProtocolFault } from './protocol-error.ts'
-import type { ProtocolFault } from './protocol-error.ts'
-import { createAnswerMeta, createPromptResult, createResourceResult, createToolResult } from './results.ts'
-import type { StateSeal } from './state-seal.ts'
-import { isOfferVisible } from './visibility.ts'
+import { createInputRequiredResult, findMissingClientCapability } from './input-required.ts'
+import {
+  INTERNAL_ERROR_CODE,
+  INVALID_PARAMS_ERROR_CODE,
+  MISSING_CAPABILITY_ERROR_CODE,
+  toMcpProtocolError,
+} from './protocol-error.ts'
+import type { McpProtocolError } from './protocol-error.ts'
+import { createAnswerMeta, createPromptResult, createResourceResult, createToolResult } from './mcp-results.ts'
+import type { RequestStateSeal } from './request-state-seal.ts'
+import { isOfferVisible } from './offer-visibility.ts'
 
-export interface RequestHandling {
+export interface RequestHandlingDependencies {
   readonly bus: FaceBus
-  readonly stateSeal: StateSeal
+  readonly stateSeal: RequestStateSeal
   readonly log: Logger
 }
 
-/** Never rejects: a mistake of ours goes to the log, and the caller hears only that there was one. */
-export async function answerRequest(parts: RequestHandling, request: McpRequest, asker: McpCaller): Promise<McpAnswer> {
+/** Never rejects: a bug is logged, and the caller is only told that there was an internal error. */
+export async function answerMcpRequest(
+  parts: RequestHandlingDependencies,
+  request: McpRequest,
+  asker: McpCaller,
+): Promise<McpAnswer> {
   try {
     return await answered(parts, request, asker)
   } catch (error) {
     parts.log.error({ err: error, method: request.method }, 'an MCP request failed')
-    return { error: { code: INTERNAL_ERROR, message: 'Internal error' } }
+    return { error: { code: INTERNAL_ERROR_CODE, message: 'Internal error' } }
   }
 }
 
-async function answered(parts: RequestHandling, request: McpRequest, asker: McpCaller): Promise<McpAnswer> {
+async function answered(parts: RequestHandlingDependencies, request: McpRequest, asker: McpCaller): Promise<McpAnswer> {
   switch (request.method) {
     case 'tools/call':
       return callTool(parts, request, asker)
@@ -54,24 +63,24 @@ async function answered(parts: RequestHandling, request: McpRequest, asker: McpC
     case 'completion/complete':
       return completeArgument(request, asker.catalogue)
     default:
-      // Lists are one page, so there is no cursor that we could have given.
+      // Lists have one page, so no cursor can be valid.
       if (request.cursor !== undefined) return refuse('Invalid cursor: this list has a single page.')
       return listed(parts, request.method, asker)
   }
 }
 
-function listed(parts: RequestHandling, method: ListMethod, asker: McpCaller): McpAnswer {
+function listed(parts: RequestHandlingDependencies, method: McpListMethod, asker: McpCaller): McpAnswer {
   const strange = strangeDoor(parts, asker)
   return strange === undefined ? { result: asker.catalogue.list(method) } : refuse(strange)
 }
 
-/** A list for a node that is not here would be empty, and nobody could tell why. */
-function strangeDoor({ bus }: RequestHandling, { node }: McpCaller): string | undefined {
+/** A list for a node that is not connected would be empty without saying why. */
+function strangeDoor({ bus }: RequestHandlingDependencies, { node }: McpCaller): string | undefined {
   return node === undefined ? undefined : bus.strangeNode(node)
 }
 
 async function callTool(
-  parts: RequestHandling,
+  parts: RequestHandlingDependencies,
   { name: given, arguments: body }: Named,
   asker: McpCaller,
 ): Promise<McpAnswer> {
@@ -80,11 +89,12 @@ async function callTool(
   const entry = canonical === undefined ? undefined : catalogue.tool(canonical)
   if (entry?.inProfile === true) {
     const { offer } = entry
-    const pinned = takeNodePin(body, offer.requestSchema, asker.node)
+    const pinned = extractNodePin(body, offer.requestSchema, asker.node)
     const pinnedAsker = { ...asker, node: pinned.node }
     const round = { asker: pinnedAsker, method: 'tools/call', target: offer.name, offer, body: pinned.body }
+    const reader = { listed: catalogue.listed, hasTool: catalogue.hasTool, body: pinned.body }
     return ask(parts, round, (outcome) => ({
-      result: { ...createToolResult(outcome, offer, catalogue.listed), ...createAnswerMeta(outcome, parts.bus.nodeId) },
+      result: { ...createToolResult(outcome, offer, reader), ...createAnswerMeta(outcome, parts.bus.nodeId) },
     }))
   }
   const attempt = await parts.bus.call(attempted(canonical ?? given, catalogue), undefined, body, toCallOptions(asker))
@@ -96,7 +106,10 @@ async function callTool(
   return refuse(strangeDoor(parts, asker) ?? unknown, { attempt })
 }
 
-/** Whether another profile would show it to this caller. A token narrowed to profiles hears nothing of others. */
+/**
+ * Whether another profile would show it to this caller. A token that is restricted to profiles is told nothing of
+ * others.
+ */
 function hasOtherDoors(offer: Offer, { principal }: McpCaller): boolean {
   return principal.restrictions?.profiles === undefined && isOfferVisible(offer, principal)
 }
@@ -109,21 +122,21 @@ interface Named {
 const MAX_NAME = 128
 
 /**
- * The name under which an attempt is recorded at something that this caller cannot have here. It must be no name that is
- * on the bus (a tool of another profile, a resource, a service of our own), or the call would be made: no capability
- * has `@` or `…` in its name.
+ * The name under which the attempt to call something that this caller cannot have here is recorded. It must not be a
+ * name on the bus (a tool of another profile, a resource, a service of our own), or the call would be made: no
+ * capability has `@` or `…` in its name.
  */
 function attempted(name: string, catalogue: McpCatalogue): string {
   if (catalogue.isOffered(name)) return `${name}@${catalogue.view.profileName}`
   return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name
 }
 
-async function readResource(parts: RequestHandling, uri: string, asker: McpCaller): Promise<McpAnswer> {
+async function readResource(parts: RequestHandlingDependencies, uri: string, asker: McpCaller): Promise<McpAnswer> {
   const found = asker.catalogue.resource(uri)
   if (found === undefined || found.offer.face.kind !== 'resource') {
-    const shown = uri.slice(0, MAX_URI_LENGTH)
+    const shown = uri.slice(0, MAX_RESOURCE_URI_LENGTH)
     const attempt = await parts.bus.call(attempted(shown, asker.catalogue), undefined, {}, toCallOptions(asker))
-    // SEP-2164; earlier revisions had a code of their own for it, which clients need not tell apart.
+    // SEP-2164; earlier revisions had a separate code for it, which clients need not distinguish.
     return refuse(`Resource not found: ${shown}`, { attempt, data: { uri: shown } })
   }
   const { offer, body } = found
@@ -141,7 +154,7 @@ async function readResource(parts: RequestHandling, uri: string, asker: McpCalle
 }
 
 async function getPrompt(
-  parts: RequestHandling,
+  parts: RequestHandlingDependencies,
   { name: given, arguments: body }: Named,
   asker: McpCaller,
 ): Promise<McpAnswer> {
@@ -166,7 +179,11 @@ interface Round {
   readonly body: JsonObject
 }
 
-async function ask(parts: RequestHandling, round: Round, spell: (outcome: Outcome) => McpAnswer): Promise<McpAnswer> {
+async function ask(
+  parts: RequestHandlingDependencies,
+  round: Round,
+  spell: (outcome: Outcome) => McpAnswer,
+): Promise<McpAnswer> {
   const { asker } = round
   let again: McpCaller = asker
   if (asker.interaction.requestState !== undefined) {
@@ -182,23 +199,27 @@ async function ask(parts: RequestHandling, round: Round, spell: (outcome: Outcom
   return 'result' in asked ? { result: { ...asked.result, ...createAnswerMeta(outcome, parts.bus.nodeId) } } : asked
 }
 
-function askBack(parts: RequestHandling, wanted: NonNullable<Reply['inputRequired']>, round: Round): McpAnswer {
+function askBack(
+  parts: RequestHandlingDependencies,
+  wanted: NonNullable<Reply['inputRequired']>,
+  round: Round,
+): McpAnswer {
   const { era, interaction } = round.asker
   const { clientCapabilities } = interaction
-  // The 2025 family declares capabilities once; there the SDK checks them before it asks.
-  const missing = era === 'modern' ? missingCapability(wanted.requests, clientCapabilities) : undefined
+  // The 2025 revisions declare capabilities once; there the SDK checks them before it asks.
+  const missing = era === 'modern' ? findMissingClientCapability(wanted.requests, clientCapabilities) : undefined
   if (missing !== undefined) {
     const { key, method, required } = missing
     const message = `Cannot request input '${key}' (${method}): the request's client capabilities do not declare the required capability`
-    return { error: { code: MISSING_CAPABILITY, message, data: { requiredCapabilities: required } } }
+    return { error: { code: MISSING_CAPABILITY_ERROR_CODE, message, data: { requiredCapabilities: required } } }
   }
   const { state, node } = wanted
   const kept = state === undefined && node === undefined ? undefined : JSON.stringify({ state, node })
   const sealed = kept === undefined ? undefined : parts.stateSeal.seal(kept, bindingOf(round))
-  return { result: inputRequiredResult(wanted, sealed) }
+  return { result: createInputRequiredResult(wanted, sealed) }
 }
 
-/** The next round: with the state as the handler gave it, and to the node that asked. */
+/** The next round: with the state as the handler gave it, on the node that asked. */
 function answering(asker: McpCaller, opened: string): McpCaller {
   // Sealed by `askBack`, so it is what was written there.
   const { state, node = asker.node } = JSON.parse(opened) as { readonly state?: string; readonly node?: string }
@@ -206,24 +227,26 @@ function answering(asker: McpCaller, opened: string): McpCaller {
   return { ...asker, node, interaction: state === undefined ? interaction : { ...interaction, requestState: state } }
 }
 
-/** A state that was given for one call of one principal must not open another. */
+/** A state that was given for one call of one principal must not be valid for another. */
 function bindingOf({ asker, method, target, body }: Round): string {
   const { principal, node = '' } = asker
   return [principal.id, method, target, node, hash('sha256', canonicalJson(body))].join('\0')
 }
 
-/** JSON-RPC has no `_meta` for an error: it stands in its data. */
-function recordedFault(outcome: Outcome & { readonly ok: false }): ProtocolFault {
-  const fault = toProtocolFault(outcome.fault)
+/** JSON-RPC errors have no `_meta`, so it is put into their data. */
+function recordedFault(outcome: Outcome & { readonly ok: false }): McpProtocolError {
+  const fault = toMcpProtocolError(outcome.fault)
   const data = { ...fault.data, ...createAnswerMeta(outcome, '') }
   return Object.keys(data).length === 0 ? fault : { ...fault, data }
 }
 
-/** `attempt`: the call that is on record for it. */
+/** `attempt` is the recorded call. */
 function refuse(
   message: string,
   { data = {}, attempt }: { readonly data?: JsonObject; readonly attempt?: Outcome } = {},
 ): McpAnswer {
   const told = { ...data, ...(attempt === undefined ? {} : createAnswerMeta(attempt, '')) }
-  return { error: { code: INVALID_PARAMS, message, ...(Object.keys(told).length === 0 ? {} : { data: told }) } }
+  return {
+    error: { code: INVALID_PARAMS_ERROR_CODE, message, ...(Object.keys(told).length === 0 ? {} : { data: told }) },
+  }
 }

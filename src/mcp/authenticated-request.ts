@@ -2,13 +2,13 @@
  * Authenticated request: one HTTP request whose principal is known, at an endpoint that exists.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { McpCatalogue, EndpointScope } from './catalogue.ts'
+import type { McpCatalogue, McpEndpointScope } from './catalogue.ts'
 import type { FacePrincipal } from './face-bus.ts'
 
 export interface AuthenticatedRequest {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly principal: FacePrincipal
-  readonly door: EndpointScope
+  readonly door: McpEndpointScope
   readonly catalogue: McpCatalogue
 }

@@ -1,18 +1,18 @@
 /**
- * Bridge: a client that starts us over stdio while a gateway runs already talks to that one. Two gateways on one data
+ * Bridge: connects a client that starts us over stdio to the gateway that is already running. Two gateways on one data
  * directory would be two ledgers.
  *
  *   client ══ stdio ══▶ bridge ══ Streamable HTTP ══▶ the running gateway
  *
  * It passes messages on and understands three: what `initialize` settles, which requests are open, and a cancellation,
  * which in the 2026 revision is the end of the request's own stream. When the gateway has restarted, a session of the
- * 2025 family is begun anew in the client's name, and a message that nobody took is sent once more.
+ * 2025 revisions is opened again in the client's name, and a message that was not accepted is sent once more.
  */
 import { SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 import { isJsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
-import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
+import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
 import { createBridgeSession, isBridgeRequestId } from './bridge-session.ts'
 import type { BridgeSession } from './bridge-session.ts'
 import { StdioTransport } from './stdio-transport.ts'
@@ -20,7 +20,7 @@ import type { StdioStreams } from './stdio-transport.ts'
 
 export interface BridgeOptions {
   readonly streams: StdioStreams
-  /** The endpoint, with profile and name style; asked again when nobody is there any more. */
+  /** The endpoint, with profile and name style; called again when the gateway does not answer any more. */
   readonly locate: () => URL | undefined
   readonly token?: string | undefined
   readonly log: Logger
@@ -29,10 +29,10 @@ export interface BridgeOptions {
 type RequestId = string | number
 
 const INTERNAL_ERROR = -32_603
-/** For a gateway to take a session over. */
+/** How long a gateway may take to accept a session. */
 const PATIENCE_MS = 10_000
 
-/** Resolves when the client has gone, or when there is no gateway to begin with. */
+/** Resolves when the client has disconnected, or when there is no gateway to begin with. */
 export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions): Promise<void> {
   const near = new StdioTransport(streams)
   const session = createBridgeSession()
@@ -64,7 +64,7 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
     return transport
   }
 
-  /** One at a time: those who fail together share it. */
+  /** One at a time: messages that fail together share it. */
   function renew(): Promise<void> {
     renewing ??= begin().finally(() => {
       renewing = undefined
@@ -75,12 +75,12 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
   async function begin(): Promise<void> {
     const next = await connect()
     for (const message of session.again()) await told(next, message)
-    // Not closed yet: other messages may still be on their way there, and each has to fail by itself.
+    // Not closed yet: other messages may still be in transit there, and each has to fail by itself.
     if (far !== undefined) left.push(far)
     far = next
   }
 
-  /** What comes next depends on the answer: the revision that was settled, the session that was begun. */
+  /** What comes next depends on the answer: the negotiated revision, and the new session. */
   async function told(transport: StreamableHTTPClientTransport, message: JSONRPCMessage): Promise<void> {
     const id = idOfRequest(message)
     if (id === undefined) return transport.send(message)
@@ -116,7 +116,7 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
     pass(message, request?.signal).catch((error: unknown) => {
       if (id === undefined || !open.delete(id) || request?.signal.aborted === true) return
       const what = error instanceof SdkHttpError ? 'refused this' : 'did not answer'
-      const text = `The gateway ${what}: ${thrownMessage(error)}`
+      const text = `The gateway ${what}: ${readErrorMessage(error)}`
       toNear({ jsonrpc: '2.0', id, error: { code: INTERNAL_ERROR, message: text } })
     })
   }
@@ -128,16 +128,16 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
   await near.start()
   await ended
   for (const request of open.values()) request.abort()
-  // A session of the 2025 family is given back rather than left to expire.
+  // A session of the 2025 revisions is terminated rather than left to expire.
   await far.terminateSession().catch(() => undefined)
   await Promise.all([near, far, ...left].map((transport) => transport.close()))
 }
 
-/** Nobody listened, or nobody knew the session: the message was not begun, so it can be sent again. */
+/** Nobody listened, or the session was unknown: the message was not processed, so it can be sent again. */
 function wasNotTaken(error: unknown, session: BridgeSession): boolean {
   if (error instanceof SdkHttpError) return error.status === 404 && session.again().length > 0
   const cause = error instanceof Error ? error.cause : undefined
-  return systemErrorCode(cause) === 'ECONNREFUSED'
+  return readSystemErrorCode(cause) === 'ECONNREFUSED'
 }
 
 function idOfRequest(message: JSONRPCMessage): RequestId | undefined {

@@ -1,22 +1,22 @@
 /**
- * Bridge session: what a client of the 2025 family has told its server so far, to be told again to the next one. Over
- * stdio a client knows nothing of sessions; when the gateway behind the bridge restarts, the bridge begins a new one in
- * its name.
+ * Bridge session: what a client of the 2025 revisions has sent to its server so far, to be repeated to the next one.
+ * Over stdio a client knows nothing of sessions; when the gateway behind the bridge restarts, the bridge begins a new
+ * one in its name.
  *
  * Holds memory; otherwise pure.
  */
 import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 
 export interface BridgeSession {
-  /** Takes note of a message on its way to the server. */
+  /** Records a message that is sent to the server. */
   readonly hear: (message: JSONRPCMessage) => void
-  /** In order, under ids of our own; empty for a client that never began a session. */
+  /** In order, under ids of our own; empty for a client that never opened a session. */
   readonly again: () => readonly JSONRPCMessage[]
 }
 
-/** No client of ours counts like this. */
+/** A prefix that no client's own ids have. */
 const OWN_ID = 'hearthbus-bridge-'
-/** More subscriptions than that are not told again. */
+/** Further subscriptions are not repeated. */
 const MAX_SUBSCRIPTIONS = 1_000
 
 export function isBridgeRequestId(id: unknown): boolean {

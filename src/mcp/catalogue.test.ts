@@ -4,7 +4,7 @@ import type { Offer } from '../bus/capability.ts'
 import { buildCatalogue, createCatalogueCache } from './catalogue.ts'
 import type { McpCatalogue } from './catalogue.ts'
 import type { FacePrincipal } from './face-bus.ts'
-import { toAnnotations } from './listed-tool.ts'
+import { toToolAnnotations } from './listed-tool.ts'
 
 const everything = { include: ['*'], exclude: [] }
 const offers = [
@@ -63,7 +63,7 @@ describe('catalogue', () => {
     ['sensitive', { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
     ['admin', { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }],
   ] as const)('hints for what %s', (effect, hints) => {
-    expect(toAnnotations(effect, false)).toEqual(hints)
+    expect(toToolAnnotations(effect, false)).toEqual(hints)
   })
 
   it('lists resources, templates and prompts, and no services', () => {

@@ -3,56 +3,58 @@
  *
  *   offers ──▶ visible to the principal ──▶ in the profile ──▶ spelt in the style ──▶ lists and finders
  *
- * Each part is made when it is first asked for: while devices come and go there is a new catalogue for nearly every call,
- * and a call wants to know one tool. There is one per kind of caller and endpoint, kept until the bus offers something
- * else.
+ * Each part is made when it is first asked for: while devices come and go there is a new catalogue for nearly every
+ * call, and a call needs only one tool. There is one per kind of caller and endpoint, kept until the bus offers
+ * something else.
  *
  * Pure, given its bus.
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Offer } from '../bus/capability.ts'
-import { findClosest } from '../core/closest-name.ts'
+import { findClosestName } from '../core/closest-name.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { FaceBus, FacePrincipal } from './face-bus.ts'
-import { listedTool } from './listed-tool.ts'
+import { createListedTool } from './listed-tool.ts'
 import { createToolNameMap } from './tool-name-map.ts'
-import type { NameStyle } from './tool-name-map.ts'
-import { listParamHeaders } from './request.ts'
-import type { ListMethod, ParamHeader } from './request.ts'
-import { findProfile, isOfferInProfile } from './profile.ts'
-import type { McpProfile, ProfileTable } from './profile.ts'
-import { isTemplate, uriTemplate } from './uri-template.ts'
+import type { ToolNameStyle } from './tool-name-map.ts'
+import { listParamHeaders } from './mcp-request.ts'
+import type { McpListMethod, ParamMirrorHeader } from './mcp-request.ts'
+import { findMcpProfile, isOfferInProfile } from './profile.ts'
+import type { McpProfile, McpProfilesByName } from './profile.ts'
+import { isUriTemplate, parseUriTemplate } from './uri-template.ts'
 import type { UriTemplate } from './uri-template.ts'
-import { isOfferVisible } from './visibility.ts'
-import type { ViewerStanding } from './visibility.ts'
+import { isOfferVisible } from './offer-visibility.ts'
+import type { ViewerRights } from './offer-visibility.ts'
 
 /** Everything that a list may depend on. */
 export interface CatalogueView {
-  readonly principal: ViewerStanding
-  /** The endpoint's name, for the record. */
+  readonly principal: ViewerRights
+  /** The endpoint's name; only recorded. */
   readonly profileName: string
-  /** More than one when a token is narrowed to several: then their union. */
+  /** More than one when a token is restricted to several: then their union. */
   readonly profiles: readonly McpProfile[]
-  readonly style: NameStyle
-  /** The list of everything is short; a part of it is complete. */
+  readonly style: ToolNameStyle
+  /** The list of everything is short; lists of a part are complete. */
   readonly isSlim?: boolean
-  /** Who offers a tool; where there are several, its arguments show how to name one. */
+  /** The nodes that offer a tool; where there are several, its arguments include one that names the node. */
   readonly nodesOffering?: (name: string) => readonly string[]
 }
 
 export interface McpCatalogue {
   readonly view: CatalogueView
-  readonly list: (method: ListMethod) => JsonObject
-  /** Whether anything on the bus is called so, of whatever kind and for whomever. */
+  readonly list: (method: McpListMethod) => JsonObject
+  /** Whether anything on the bus has this name, of whatever kind and for whichever caller. */
   readonly isOffered: (name: string) => boolean
   /** The canonical name behind either spelling, whether this view shows it or not. */
   readonly canonicalTool: (given: string) => string | undefined
   /** A tool's name as this view spells it, whether its list has it or not. */
   readonly listed: (canonical: string) => string
   readonly tool: (canonical: string) => ToolEntry | undefined
-  /** Tools of this view that may have been meant by an unknown name, as its list spells them. */
+  /** Whether this view lists the tool. */
+  readonly hasTool: (canonical: string) => boolean
+  /** Tools of this view with a name similar to an unknown one, as its list spells them. */
   readonly near: (given: string) => readonly string[]
   readonly prompt: (given: string) => Offer | undefined
   readonly resource: (uri: string) => { readonly offer: Offer; readonly body: JsonObject } | undefined
@@ -61,7 +63,7 @@ export interface McpCatalogue {
 interface ToolEntry {
   readonly offer: Offer
   readonly inProfile: boolean
-  readonly headers: readonly ParamHeader[]
+  readonly headers: readonly ParamMirrorHeader[]
 }
 
 export function buildCatalogue(offers: readonly Offer[], view: CatalogueView): McpCatalogue {
@@ -92,7 +94,7 @@ export function buildCatalogue(offers: readonly Offer[], view: CatalogueView): M
     view,
     isOffered: (name) => byName().has(name),
     list: (method) => lists[method](),
-    // Most callers say the name that a tool really has: nothing has to be spelt for them.
+    // Most callers use the canonical name: nothing has to be translated for them.
     canonicalTool: (given) => (byName().get(given)?.face.kind === 'tool' ? given : toolNames().canonical(given)),
     listed,
     tool: (canonical) => {
@@ -104,13 +106,17 @@ export function buildCatalogue(offers: readonly Offer[], view: CatalogueView): M
       entries.set(canonical, entry)
       return entry
     },
+    hasTool: (canonical) => {
+      const offer = byName().get(canonical)
+      return offer?.face.kind === 'tool' && shown(offer) && !isUnlisted(offer)
+    },
     near: (given) => {
-      // Dots for underscores are no slip of the pen: either spelling means the tool.
+      // Dots instead of underscores are not a mistake: either spelling means the tool.
       const plain = (name: string): string => name.replaceAll('.', '_')
       const spelt = new Map(shownTools().map(({ name }) => [plain(name), listed(name)]))
       // Texts are short: they say registry.methods.list where the whole name is longer.
       const ending = [...spelt.keys()].filter((name) => name.endsWith(`_${plain(given)}`))
-      const near = ending.length === 1 ? ending : findClosest(plain(given), spelt.keys())
+      const near = ending.length === 1 ? ending : findClosestName(plain(given), spelt.keys())
       return near.map((name) => spelt.get(name) ?? name)
     },
     prompt: (given) => {
@@ -126,7 +132,7 @@ function isUnlisted({ face }: Offer): boolean {
 }
 
 function toolEntry(offer: Offer, isInProfile: boolean): ToolEntry {
-  let headers: readonly ParamHeader[] | undefined
+  let headers: readonly ParamMirrorHeader[] | undefined
   return {
     offer,
     inProfile: isInProfile,
@@ -143,21 +149,21 @@ interface ResourceEntry {
   readonly template: UriTemplate | undefined
 }
 
-/** None where the template is another node's and not understood here: everything else is listed all the same. */
+/** Empty where another node's template cannot be parsed: everything else is listed all the same. */
 function resourceEntry(offer: Offer): readonly ResourceEntry[] {
   if (offer.face.kind !== 'resource') return []
   const { uri, mimeType } = offer.face
-  if (!isTemplate(uri)) return [{ offer, uri, mimeType, template: undefined }]
-  const template = uriTemplate(uri)
+  if (!isUriTemplate(uri)) return [{ offer, uri, mimeType, template: undefined }]
+  const template = parseUriTemplate(uri)
   return template === undefined ? [] : [{ offer, uri, mimeType, template }]
 }
 
-/** Longer ones mean nothing: a template would fit any, and who subscribes to one has it kept. */
-export const MAX_URI_LENGTH = 2_048
+/** Longer ones are refused: a template would match any of them, and subscribed ones are stored. */
+export const MAX_RESOURCE_URI_LENGTH = 2_048
 
-/** A resource of exactly that URI goes before a template that would also fit. */
+/** A resource with exactly that URI takes precedence over a template that would also match. */
 function findResource(entries: readonly ResourceEntry[], uri: string): ReturnType<McpCatalogue['resource']> {
-  if (uri.length > MAX_URI_LENGTH) return undefined
+  if (uri.length > MAX_RESOURCE_URI_LENGTH) return undefined
   const fixed = entries.find((entry) => entry.template === undefined && entry.uri === uri)
   if (fixed !== undefined) return { offer: fixed.offer, body: {} }
   for (const { offer, template } of entries) {
@@ -180,16 +186,16 @@ interface Shown {
   readonly resources: () => readonly ResourceEntry[]
 }
 
-/** Made when first asked for: schemas are lazy, and most views never see most lists. */
+/** Created on the first request: schemas are lazy, and most views never need most lists. */
 function listsOf(
   { tools, prompts, resources }: Shown,
   { tool, prompt, nodes, isSlim }: Spelling,
-): Readonly<Record<ListMethod, () => JsonObject>> {
+): Readonly<Record<McpListMethod, () => JsonObject>> {
   const fixed = (): readonly ResourceEntry[] => resources().filter(({ template }) => template === undefined)
   const templates = (): readonly ResourceEntry[] => resources().filter(({ template }) => template !== undefined)
   return {
     'tools/list': once(() => ({
-      tools: tools().map((offer) => listedTool(offer, tool(offer.name), nodes(offer.name), isSlim)),
+      tools: tools().map((offer) => createListedTool(offer, tool(offer.name), nodes(offer.name), isSlim)),
     })),
     'prompts/list': once(() => ({ prompts: prompts().map((offer) => listedPrompt(offer, prompt(offer.name))) })),
     'resources/list': once(() => ({ resources: fixed().map((entry) => ({ uri: entry.uri, ...described(entry) })) })),
@@ -213,35 +219,35 @@ function described({ offer, mimeType }: ResourceEntry): JsonObject {
   return { name: offer.name, title: offer.title, description: offer.description, mimeType }
 }
 
-export interface CataloguesOptions {
+export interface CatalogueCacheOptions {
   readonly bus: Pick<FaceBus, 'offers' | 'nodesOffering'>
-  readonly profiles: ProfileTable
+  readonly profiles: McpProfilesByName
   /** Families whose profile exists even while they offer nothing, e.g. devices that are asleep. */
   readonly families: readonly string[]
 }
 
-/** Which door a caller came through: `/mcp/<profile>?names=<style>&node=<node>`; no profile is `/mcp` itself. */
-export interface EndpointScope {
+/** The endpoint that a caller uses: `/mcp/<profile>?names=<style>&node=<node>`; no profile is `/mcp` itself. */
+export interface McpEndpointScope {
   readonly profile: string | undefined
-  readonly style: NameStyle
-  /** Everything through this door is for that node, by id or name. */
+  readonly style: ToolNameStyle
+  /** Every call through this endpoint is for that node, by id or name. */
   readonly node?: string | undefined
 }
 
 export interface CatalogueCache {
-  /** `no-such-profile` and `not-for-this-token` are answers, not mistakes. */
+  /** `no-such-profile` and `not-for-this-token` are regular results. */
   readonly find: (
     principal: FacePrincipal,
-    door: EndpointScope,
+    door: McpEndpointScope,
   ) => McpCatalogue | 'no-such-profile' | 'not-for-this-token'
-  /** For a session that is open already: where its profile has gone since, the lists are empty. */
-  readonly current: (principal: FacePrincipal, door: EndpointScope) => McpCatalogue
+  /** For an open session: if its profile no longer exists, the lists are empty. */
+  readonly current: (principal: FacePrincipal, door: McpEndpointScope) => McpCatalogue
 }
 
-/** Tokens are few, so are their restrictions; the bound is for a caller who finds a way to make more. */
+/** Tokens and their restrictions are few; the limit is for a caller who finds a way to create more. */
 const MAX_KEPT = 64
 
-export function createCatalogueCache({ bus, profiles, families }: CataloguesOptions): CatalogueCache {
+export function createCatalogueCache({ bus, profiles, families }: CatalogueCacheOptions): CatalogueCache {
   let builtFrom: readonly Offer[] | undefined
   let knownFamilies: ReadonlySet<string> = new Set()
   const kept = new Map<string, McpCatalogue>()
@@ -259,11 +265,14 @@ export function createCatalogueCache({ bus, profiles, families }: CataloguesOpti
 
     const allowed = principal.restrictions?.profiles
     const { profile } = door
-    if (profile !== undefined && findProfile(profile, profiles, knownFamilies) === undefined) return 'no-such-profile'
+    if (profile !== undefined && findMcpProfile(profile, profiles, knownFamilies) === undefined)
+      return 'no-such-profile'
     if (profile !== undefined && allowed?.includes(profile) === false) return 'not-for-this-token'
-    // `/mcp` shows a token narrowed to some profiles the union of them.
+    // `/mcp` shows a token that is restricted to some profiles their union.
     const names = profile === undefined ? (allowed ?? ['all']) : [profile]
-    const served = names.map((name) => findProfile(name, profiles, knownFamilies)).filter((each) => each !== undefined)
+    const served = names
+      .map((name) => findMcpProfile(name, profiles, knownFamilies))
+      .filter((each) => each !== undefined)
 
     const oldest = kept.keys().next()
     if (kept.size >= MAX_KEPT && oldest.done !== true) kept.delete(oldest.value)
@@ -289,12 +298,12 @@ export function createCatalogueCache({ bus, profiles, families }: CataloguesOpti
   }
 }
 
-function keyOf({ role, restrictions }: FacePrincipal, { profile = '', style, node = '' }: EndpointScope): string {
+function keyOf({ role, restrictions }: FacePrincipal, { profile = '', style, node = '' }: McpEndpointScope): string {
   const narrowed = restrictions === undefined ? '' : canonicalJson(restrictions)
   return `${role} ${profile} ${style} ${narrowed} ${node}`
 }
 
-/** Made when it is first asked for, and kept. */
+/** Computed on the first call, and cached. */
 function once<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | undefined
   return () => (made ??= { value: make() }).value
@@ -307,9 +316,9 @@ const PATH = /^\/mcp(?:\/(?<profile>[a-z0-9][a-z0-9-]{0,31}))?\/?$/
 
 const NODE = /^[^\s\p{C}](?:[^\p{C}]{0,126}[^\s\p{C}])?$/u
 
-export function parseEndpoint(
+export function parseMcpEndpoint(
   url: string,
-): Result<EndpointScope, { readonly status: number; readonly message: string }> {
+): Result<McpEndpointScope, { readonly status: number; readonly message: string }> {
   const mark = url.indexOf('?')
   const found = PATH.exec(mark === -1 ? url : url.slice(0, mark))
   if (found === null) return fail({ status: 404, message: 'MCP lives at /mcp and /mcp/<profile>.' })
@@ -318,6 +327,6 @@ export function parseEndpoint(
   if (names !== null && names !== 'dots' && names !== 'underscore')
     return fail({ status: 400, message: 'names is "dots" (the default) or "underscore".' })
   if (node !== null && !NODE.test(node)) return fail({ status: 400, message: 'node is the id or the name of a node.' })
-  const door: EndpointScope = { profile: found.groups?.['profile'], style: names ?? 'dots' }
+  const door: McpEndpointScope = { profile: found.groups?.['profile'], style: names ?? 'dots' }
   return ok(node === null ? door : { ...door, node })
 }

@@ -17,9 +17,9 @@ import { silentLogger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
 import type { McpCatalogue } from './catalogue.ts'
 import { createCatalogueCache } from './catalogue.ts'
-import { openConnection } from './connection.ts'
+import { openMcpConnection } from './mcp-connection.ts'
 import { createSdkServer } from './sdk-server.ts'
-import { createStateSeal } from './state-seal.ts'
+import { createRequestStateSeal } from './request-state-seal.ts'
 
 const SERVER_INFO = { name: 'hearthbus', title: 'Hearthbus', version: '0.0.0' }
 const VERSION = 'io.modelcontextprotocol/protocolVersion'
@@ -80,11 +80,11 @@ beforeAll(async () => {
   house = await openHouse(bus)
   const catalogues = createCatalogueCache({ bus, profiles: {}, families: [] })
   const door = { profile: undefined, style: 'dots' } as const
-  const answering = { bus, stateSeal: createStateSeal(systemClock), log: silentLogger }
+  const answering = { bus, stateSeal: createRequestStateSeal(systemClock), log: silentLogger }
   const client = { principal: agent, channel: 'mcp-http', era: 'modern', id: undefined } as const
   const catalogue = (): McpCatalogue => catalogues.current(agent, door)
   referee = await serve(
-    createMcpHandler(() => createSdkServer(answering, SERVER_INFO, openConnection({ ...client, catalogue })), {
+    createMcpHandler(() => createSdkServer(answering, SERVER_INFO, openMcpConnection({ ...client, catalogue })), {
       legacy: 'reject',
     }),
   )

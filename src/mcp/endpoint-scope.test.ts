@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseEndpoint } from './catalogue.ts'
+import { parseMcpEndpoint } from './catalogue.ts'
 
 describe('door', () => {
   it.each([
@@ -12,7 +12,7 @@ describe('door', () => {
     ['/mcp?node=the+old+attic', { profile: undefined, style: 'dots', node: 'the old attic' }],
     ['/mcp/my-heating', { profile: 'my-heating', style: 'dots' }],
   ])('%s leads somewhere', (url, door) => {
-    expect(parseEndpoint(url)).toEqual({ ok: true, value: door })
+    expect(parseMcpEndpoint(url)).toEqual({ ok: true, value: door })
   })
 
   it.each([
@@ -25,6 +25,6 @@ describe('door', () => {
     ['/mcp?node=%0A', 400],
     [`/mcp?node=${'x'.repeat(129)}`, 400],
   ])('%s leads nowhere', (url, status) => {
-    expect(parseEndpoint(url)).toMatchObject({ ok: false, fault: { status } })
+    expect(parseMcpEndpoint(url)).toMatchObject({ ok: false, fault: { status } })
   })
 })

@@ -10,5 +10,5 @@ export type FaceBus = Pick<
 >
 export type FaceCallOptions = Parameters<FaceBus['call']>[3]
 
-/** Whoever talks MCP to us has shown a credential, or is the owner's own program on this machine. */
+/** MCP callers have shown a credential, or are the owner's own programs on this machine. */
 export type FacePrincipal = Extract<Caller, { kind: 'principal' }>

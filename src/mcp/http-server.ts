@@ -1,9 +1,9 @@
 /**
  * HTTP server: MCP on the listener for agents and people. Host and Origin have been checked by the listener.
  *
- *   who asks ─▶ which door ─▶ body ─▶ strict JSON ─┬─▶ 2026-07-28, as it should be ─▶ modern-server
- *                                                  ├─▶ 2025 family, with sessions  ─▶ legacy-server
- *                                                  └─▶ anything else: the SDK serves it, or says what is wrong
+ *   who asks ─▶ which endpoint ─▶ body ─▶ strict JSON ─┬─▶ 2026-07-28, as it should be ─▶ modern-server
+ *                                                      ├─▶ 2025 family, with sessions  ─▶ legacy-server
+ *                                                      └─▶ anything else: the SDK serves it, or says what is wrong
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { classifyInboundRequest } from '@modelcontextprotocol/server'
@@ -13,33 +13,33 @@ import { systemClock } from '../core/clock.ts'
 import type { Json } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
-import { readJsonBody } from './exchange-transport.ts'
+import { readJsonBody } from './reply-transport.ts'
 import { createCatalogueCache } from './catalogue.ts'
-import { watchChanges } from './changes.ts'
-import type { ResourceListeners } from './changes.ts'
-import { openConnection } from './connection.ts'
-import type { McpConnection } from './connection.ts'
-import { parseEndpoint } from './catalogue.ts'
+import { subscribeToChanges } from './change-subscription.ts'
+import type { ResourceChangeListeners } from './change-subscription.ts'
+import { openMcpConnection } from './mcp-connection.ts'
+import type { McpConnection } from './mcp-connection.ts'
+import { parseMcpEndpoint } from './catalogue.ts'
 import type { FaceBus, FacePrincipal } from './face-bus.ts'
-import { LegacyServer } from './legacy-server.ts'
+import { LegacyMcpServer } from './legacy-server.ts'
 import {
-  MODERN_REVISION,
+  MODERN_PROTOCOL_REVISION,
   readModernRequest,
-  createEnvelopeMemory,
+  createAcceptedEnvelopeCache,
   isServedWithoutSdk,
-  serveModern,
+  serveModernRequest,
 } from './modern-server.ts'
-import { createModernResultFormatter } from './results.ts'
-import type { McpServerInfo } from './results.ts'
-import type { ProfileTable } from './profile.ts'
-import { sendRefusal } from './refusal-transport.ts'
+import { createModernResultFormatter } from './mcp-results.ts'
+import type { McpServerInfo } from './mcp-results.ts'
+import type { McpProfilesByName } from './profile.ts'
+import { sendHttpRefusal } from './refusal-transport.ts'
 import { createSdkHttpServer } from './sdk-http-server.ts'
 import { createSdkServer } from './sdk-server.ts'
-import { createStateSeal } from './state-seal.ts'
+import { createRequestStateSeal } from './request-state-seal.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
 
-/** Why somebody is not let in; `challenge` goes into WWW-Authenticate. */
-export interface NotAuthenticated {
+/** Why a request is not authenticated; `challenge` goes into WWW-Authenticate. */
+export interface AuthenticationRefusal {
   readonly status: 401 | 403
   readonly message: string
   readonly challenge?: string
@@ -48,16 +48,16 @@ export interface NotAuthenticated {
 type Authenticate = (
   headers: IncomingHttpHeaders,
   remoteAddress: string | undefined,
-) => Result<FacePrincipal, NotAuthenticated> | Promise<Result<FacePrincipal, NotAuthenticated>>
+) => Result<FacePrincipal, AuthenticationRefusal> | Promise<Result<FacePrincipal, AuthenticationRefusal>>
 
 export interface McpHttpOptions {
   readonly bus: FaceBus
   readonly authenticate: Authenticate
-  /** Counts one message; a sentence for a caller who sends too many, `undefined` for the others. */
+  /** Counts one message; returns a sentence for a caller that sends too many, else `undefined`. */
   readonly tooMany?: (caller: string) => string | undefined
   readonly serverInfo: McpServerInfo
   readonly log: Logger
-  readonly profiles?: ProfileTable
+  readonly profiles?: McpProfilesByName
   readonly families?: readonly string[]
   readonly clock?: Clock
   readonly limits?: Partial<McpLimits>
@@ -83,24 +83,24 @@ const DEFAULT_LIMITS: McpLimits = {
 
 export interface McpHttpHandler {
   (request: IncomingMessage, response: ServerResponse): Promise<void>
-  /** Ends sessions that nobody came back to; it happens by itself twice a minute. */
+  /** Ends idle sessions; it runs by itself twice a minute. */
   sweep: () => void
-  /** Cuts off whoever came as this principal, because its credential is no longer good: sessions, streams, requests. */
+  /** Ends the sessions, streams and requests of a principal whose credential is no longer valid. */
   forget: (principal: string) => void
-  /** Ends sessions and subscriptions; other requests that are under way get their answers. */
+  /** Ends sessions and subscriptions; other running requests are still answered. */
   close: () => Promise<void>
 }
 
-export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
+export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   const { bus, authenticate, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
   const { tooMany = () => undefined } = options
   const limits = withShares({ ...DEFAULT_LIMITS, ...options.limits })
   const catalogues = createCatalogueCache({ bus, profiles, families })
-  const answering = { bus, stateSeal: createStateSeal(clock), log }
+  const answering = { bus, stateSeal: createRequestStateSeal(clock), log }
   const modern = { ...answering, text: createModernResultFormatter(serverInfo), keepAliveMs: limits.keepAliveMs }
-  const envelopes = createEnvelopeMemory()
-  const visitors = createOpenRequests()
-  const resourceListeners: ResourceListeners = new Set()
+  const envelopes = createAcceptedEnvelopeCache()
+  const visitors = createOpenRequestTracker()
+  const resourceListeners: ResourceChangeListeners = new Set()
   const createServer = (connection: McpConnection): Server => createSdkServer(answering, serverInfo, connection)
 
   const sdk = createSdkHttpServer({
@@ -109,7 +109,7 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     resourceListeners,
     createServer: ({ principal, door }) =>
       createServer(
-        openConnection({
+        openMcpConnection({
           principal,
           channel: 'mcp-http',
           era: 'modern',
@@ -119,7 +119,7 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
         }),
       ),
   })
-  const legacy = new LegacyServer({
+  const legacy = new LegacyMcpServer({
     ...limits,
     clock,
     log,
@@ -128,7 +128,7 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     resourceListeners,
     catalogue: catalogues.current,
   })
-  const stopWatching = watchChanges(bus, {
+  const stopWatching = subscribeToChanges(bus, {
     onList: (kind) => {
       sdk.publish({ kind: `${kind}s_list_changed` })
       legacy.listChanged(kind)
@@ -139,43 +139,46 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   })
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const door = parseEndpoint(request.url ?? '/')
-    if (!door.ok) return sendRefusal(response, door.fault)
+    const door = parseMcpEndpoint(request.url ?? '/')
+    if (!door.ok) return sendHttpRefusal(response, door.fault)
     const known = await authenticate(request.headers, request.socket.remoteAddress)
-    if (!known.ok) return sendRefusal(response, notAuthenticated(known.fault))
+    if (!known.ok) return sendHttpRefusal(response, notAuthenticated(known.fault))
     const flood = tooMany(known.value.id)
-    if (flood !== undefined) return sendRefusal(response, { status: 429, message: flood })
+    if (flood !== undefined) return sendHttpRefusal(response, { status: 429, message: flood })
     visitors.enter(known.value.id, response)
     const catalogue = catalogues.find(known.value, door.value)
     if (catalogue === 'no-such-profile')
-      return sendRefusal(response, { status: 404, message: 'There is no such profile. hearthbus profiles lists them.' })
+      return sendHttpRefusal(response, {
+        status: 404,
+        message: 'There is no such profile. hearthbus profiles lists them.',
+      })
     if (catalogue === 'not-for-this-token')
-      return sendRefusal(response, { status: 403, message: 'This token is not for this profile.' })
+      return sendHttpRefusal(response, { status: 403, message: 'This token is not for this profile.' })
     const visit: AuthenticatedRequest = { request, response, principal: known.value, door: door.value, catalogue }
     if (request.method === 'POST') return post(visit)
-    // The 2025 family listens with GET and says goodbye with DELETE; 2026-07-28 has neither.
+    // The 2025 revisions listen with GET and end a session with DELETE; 2026-07-28 has neither.
     const isOfSessions = request.method === 'GET' || request.method === 'DELETE'
-    const isModern = request.headers['mcp-protocol-version'] === MODERN_REVISION
+    const isModern = request.headers['mcp-protocol-version'] === MODERN_PROTOCOL_REVISION
     if (isOfSessions && !isModern) return legacy.serve(visit, undefined)
     const allow = isModern ? 'POST' : 'GET, POST, DELETE'
-    sendRefusal(response, { status: 405, message: 'Method not allowed.', headers: { allow } })
+    sendHttpRefusal(response, { status: 405, message: 'Method not allowed.', headers: { allow } })
   }
 
   async function post(visit: AuthenticatedRequest): Promise<void> {
     const read = await readJsonBody(visit.request, limits.maxBodyBytes)
     if (read === undefined) return
-    if (!read.ok) return sendRefusal(visit.response, read.fault)
-    // Cut off while it was still speaking: what it wanted is not begun.
+    if (!read.ok) return sendHttpRefusal(visit.response, read.fault)
+    // Disconnected while it was still sending: its request is not processed.
     if (visit.response.destroyed) return
     const body = read.value
     const flood = Array.isArray(body) ? floodIn(body, visit.principal) : undefined
-    if (flood !== undefined) return sendRefusal(visit.response, { status: 429, message: flood })
+    if (flood !== undefined) return sendHttpRefusal(visit.response, { status: 429, message: flood })
     const asked = readModernRequest(visit.request.headers, body, envelopes)
-    if (asked !== undefined && isServedWithoutSdk(asked)) return serveModern(modern, visit, asked)
+    if (asked !== undefined && isServedWithoutSdk(asked)) return serveModernRequest(modern, visit, asked)
     return classified(visit, body)
   }
 
-  /** A batch is as many messages as are in it; the first was counted when it came. */
+  /** A batch counts as many messages as it has; the first was counted when it arrived. */
   function floodIn(batch: readonly Json[], { id }: FacePrincipal): string | undefined {
     for (let message = 1; message < batch.length; message++) {
       const flood = tooMany(id)
@@ -190,7 +193,7 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     if (verdict.kind === 'modern' && verdict.messageKind === 'request') {
       envelopes.remember(body)
       const asked = readModernRequest(visit.request.headers, body, envelopes)
-      if (asked !== undefined && isServedWithoutSdk(asked)) return serveModern(modern, visit, asked)
+      if (asked !== undefined && isServedWithoutSdk(asked)) return serveModernRequest(modern, visit, asked)
     }
     return sdk.serve(visit, body)
   }
@@ -214,7 +217,7 @@ function withShares(limits: McpLimits): McpLimits {
   return { ...limits, maxSessionsPerPrincipal: Math.min(limits.maxSessionsPerPrincipal, share) }
 }
 
-function notAuthenticated({ status, message, challenge }: NotAuthenticated) {
+function notAuthenticated({ status, message, challenge }: AuthenticationRefusal) {
   return { status, message, ...(challenge === undefined ? {} : { headers: { 'www-authenticate': challenge } }) }
 }
 
@@ -231,16 +234,16 @@ function standardHeaders(headers: IncomingHttpHeaders) {
   }
 }
 
-// Visitors: the requests under way, by principal, so that those of a credential that ends can be cut off. A client that
-// is cut off is a client that left: its streams end and its calls are withdrawn.
+// Open requests: the running requests by principal, so that those of a credential that ends can be closed. To the
+// client this is a disconnection: its streams end and its calls are cancelled.
 
-export interface OpenRequests {
+export interface OpenRequestTracker {
   /** Until the response is closed. */
   readonly enter: (principal: string, response: ServerResponse) => void
   readonly expel: (principal: string) => void
 }
 
-export function createOpenRequests(): OpenRequests {
+export function createOpenRequestTracker(): OpenRequestTracker {
   const inside = new Map<string, Set<ServerResponse>>()
   return {
     enter: (principal, response) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../core/json.ts'
-import { inputRequiredResult, missingCapability } from './input-required.ts'
+import { createInputRequiredResult, findMissingClientCapability } from './input-required.ts'
 
 const form = { method: 'elicitation/create', params: { message: 'Name?' } }
 const link = { method: 'elicitation/create', params: { mode: 'url', url: 'https://a.example' } }
@@ -21,15 +21,18 @@ describe('input required', () => {
     ['roots, and none', roots, {}, { roots: {} }],
     ['roots, and roots', roots, { roots: {} }, undefined],
   ])('asks only for what the client can do: %s', (_, request, declared, missing) => {
-    expect(missingCapability({ key: request }, declared)?.required).toEqual(missing)
+    expect(findMissingClientCapability({ key: request }, declared)?.required).toEqual(missing)
   })
 
   it('holds requests, state, or both', () => {
-    expect(inputRequiredResult({ requests: { a: form } }, 's')).toEqual({
+    expect(createInputRequiredResult({ requests: { a: form } }, 's')).toEqual({
       resultType: 'input_required',
       inputRequests: { a: form },
       requestState: 's',
     })
-    expect(inputRequiredResult({ requests: {} }, 's')).toEqual({ resultType: 'input_required', requestState: 's' })
+    expect(createInputRequiredResult({ requests: {} }, 's')).toEqual({
+      resultType: 'input_required',
+      requestState: 's',
+    })
   })
 })

@@ -1,12 +1,15 @@
 /**
- * Input required: a handler that needs something from the caller's side first (MCP 2026-07-28, multi round-trip
- * requests). The 2025 family has no such result; there the SDK asks the client and calls the handler again.
+ * Input required: a handler that needs input from the client first (MCP 2026-07-28, multi round-trip requests). The
+ * 2025 revisions have no such result; there the SDK asks the client and calls the handler again.
  */
 import type { Reply } from '../bus/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 
-export function inputRequiredResult({ requests }: NonNullable<Reply['inputRequired']>, state?: string): JsonObject {
+export function createInputRequiredResult(
+  { requests }: NonNullable<Reply['inputRequired']>,
+  state?: string,
+): JsonObject {
   return {
     resultType: 'input_required',
     ...(Object.keys(requests).length === 0 ? {} : { inputRequests: requests }),
@@ -14,18 +17,18 @@ export function inputRequiredResult({ requests }: NonNullable<Reply['inputRequir
   }
 }
 
-export interface MissingCapability {
-  /** Which of the handler's requests cannot be made. */
+export interface MissingClientCapability {
+  /** The key of the request that cannot be made. */
   readonly key: string
   readonly method: string
   readonly required: JsonObject
 }
 
-/** A client must not be asked what it did not say it can answer. Capabilities count per request, never from memory. */
-export function missingCapability(
+/** A client must not be asked for what it did not declare. Capabilities count per request and are not remembered. */
+export function findMissingClientCapability(
   requests: JsonObject,
   declared: JsonObject | undefined,
-): MissingCapability | undefined {
+): MissingClientCapability | undefined {
   for (const [key, request] of Object.entries(requests)) {
     if (!isJsonObject(request) || typeof request['method'] !== 'string') continue
     const required = missingFrom(requiredFor(request['method'], request['params']), declared ?? {})

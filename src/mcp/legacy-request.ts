@@ -1,14 +1,12 @@
 /**
- * Legacy request: a request of the 2025 family as it stands in a POST to an open session, when it is plain: it asks for
- * one answer and not to hear how the work goes on.
- *
- * This reader only ever says yes. Whatever it does not recognise goes to the SDK.
+ * Legacy request: a request of the 2025 revisions in a POST to an open session, if it is plain: it wants one answer and
+ * no progress. This reader only recognises such requests; all others go to the SDK.
  */
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { RequestId } from './modern-server.ts'
-import type { RequestHeaders } from './request.ts'
-import { MCP_METHODS } from './request.ts'
+import type { RequestHeaders } from './mcp-request.ts'
+import { MCP_METHODS } from './mcp-request.ts'
 
 export interface LegacyRequest {
   readonly id: RequestId
@@ -21,7 +19,7 @@ const KEYS: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params'])
 const SERVED: ReadonlySet<string> = new Set(MCP_METHODS)
 const NOTHING: JsonObject = {}
 
-/** `revision` is the one that the session agreed on. */
+/** `revision` is the one that the session negotiated. */
 export function readLegacyRequest(
   headers: RequestHeaders,
   body: Json | undefined,
@@ -39,8 +37,8 @@ export function readLegacyRequest(
   return { id: id as RequestId, method, params, meta }
 }
 
-/** Which request a client withdraws. */
-export function readWithdrawnRequest(body: Json | undefined): RequestId | undefined {
+/** The id of the request that a client cancels. */
+export function readCancelledRequestId(body: Json | undefined): RequestId | undefined {
   if (!isJsonObject(body) || body['method'] !== 'notifications/cancelled' || !isJsonObject(body['params']))
     return undefined
   const { requestId } = body['params']

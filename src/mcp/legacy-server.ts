@@ -1,6 +1,6 @@
 /**
- * Legacy server: the 2025 family over HTTP, with sessions. Each session is one SDK server on one SDK transport, bound
- * to the principal and the door that opened it.
+ * Legacy server: the 2025 revisions over HTTP, with sessions. Each session is one SDK server on one SDK transport,
+ * bound to the principal and the endpoint that opened it.
  *
  *   initialize ─▶ session ─▶ POST…, GET (what the server has to say) ─▶ DELETE, or nobody came for too long
  */
@@ -11,43 +11,43 @@ import type { Clock } from '../core/clock.ts'
 import { newUlid } from '../core/ids.ts'
 import type { Json } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
-import type { RequestHandling } from './answer-request.ts'
-import type { McpCatalogue, EndpointScope } from './catalogue.ts'
-import type { ListKind, ResourceListeners } from './changes.ts'
-import { openConnection } from './connection.ts'
-import type { McpConnection } from './connection.ts'
+import type { RequestHandlingDependencies } from './answer-request.ts'
+import type { McpCatalogue, McpEndpointScope } from './catalogue.ts'
+import type { McpListKind, ResourceChangeListeners } from './change-subscription.ts'
+import { openMcpConnection } from './mcp-connection.ts'
+import type { McpConnection } from './mcp-connection.ts'
 import type { FacePrincipal } from './face-bus.ts'
-import { isTooLongToKeep, MAX_KEPT_CHARACTERS } from './kept-request.ts'
-import { readLegacyRequest, readWithdrawnRequest } from './legacy-request.ts'
-import { servePlain } from './plain-server.ts'
-import type { PlainServing, PlainSession } from './plain-server.ts'
-import { sendRefusal } from './refusal-transport.ts'
+import { isRequestTooLongToStore, MAX_STORED_REQUEST_CHARACTERS } from './stored-request.ts'
+import { readLegacyRequest, readCancelledRequestId } from './legacy-request.ts'
+import { servePlainRequest } from './plain-server.ts'
+import type { PlainServerDependencies, PlainRequestSession } from './plain-server.ts'
+import { sendHttpRefusal } from './refusal-transport.ts'
 import type { HttpRefusal } from './refusal-transport.ts'
-import { createResultFormatter } from './results.ts'
-import { announceList, announceResource } from './sdk-server.ts'
+import { createResultFormatter } from './mcp-results.ts'
+import { announceListChange, announceResourceChange } from './sdk-server.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
-import { handleWebExchange } from './web-exchange-transport.ts'
+import { handleWithWebHandler } from './web-exchange-transport.ts'
 
-export interface LegacyOptions {
-  readonly answering: RequestHandling
+export interface LegacyServerOptions {
+  readonly answering: RequestHandlingDependencies
   readonly createServer: (connection: McpConnection) => Server
-  readonly catalogue: (principal: FacePrincipal, door: EndpointScope) => McpCatalogue
+  readonly catalogue: (principal: FacePrincipal, door: McpEndpointScope) => McpCatalogue
   readonly clock: Clock
   readonly log: Logger
   readonly maxSessions: number
   readonly maxSessionsPerPrincipal: number
   readonly sessionIdleMs: number
   readonly keepAliveMs: number
-  /** It is among them while there is a session. */
-  readonly resourceListeners: ResourceListeners
+  /** Registered here while there is a session. */
+  readonly resourceListeners: ResourceChangeListeners
 }
 
-interface Session extends PlainSession {
+interface Session extends PlainRequestSession {
   readonly transport: WebStandardStreamableHTTPServerTransport
-  readonly door: EndpointScope
-  /** Requests and streams that are open now. While there are any, the session is not idle. */
+  readonly door: McpEndpointScope
+  /** Open requests and streams. While there are any, the session is not idle. */
   open: number
-  /** The requests among them. */
+  /** How many of them are requests. */
   working: number
   lastSeenMs: number
 }
@@ -58,7 +58,7 @@ const WHICH_SESSION: HttpRefusal = { status: 400, message: 'Bad Request: Mcp-Ses
 const FULL: HttpRefusal = { status: 503, message: 'Too many sessions are open', headers: { 'retry-after': '60' } }
 const TOO_LONG: HttpRefusal = {
   status: 413,
-  message: `An initialize request has at most ${MAX_KEPT_CHARACTERS} characters`,
+  message: `An initialize request has at most ${MAX_STORED_REQUEST_CHARACTERS} characters`,
 }
 const NO_BATCH: HttpRefusal = {
   status: 400,
@@ -66,17 +66,17 @@ const NO_BATCH: HttpRefusal = {
   message: 'Bad Request: batches ended with revision 2025-03-26',
 }
 
-export class LegacyServer {
-  readonly #options: LegacyOptions
+export class LegacyMcpServer {
+  readonly #options: LegacyServerOptions
   readonly #sessions = new Map<string, Session>()
   readonly #resourceUpdated = (uri: string): void => {
     for (const { server, connection } of this.#sessions.values())
-      if (connection.subscriptions.has(uri)) announceResource(server, uri)
+      if (connection.subscriptions.has(uri)) announceResourceChange(server, uri)
   }
   readonly #sweeper: NodeJS.Timeout
-  readonly #plain: PlainServing
+  readonly #plain: PlainServerDependencies
 
-  constructor(options: LegacyOptions) {
+  constructor(options: LegacyServerOptions) {
     this.#options = options
     const text = createResultFormatter((_, result) => result)
     this.#plain = { ...options.answering, text, keepAliveMs: options.keepAliveMs }
@@ -88,32 +88,33 @@ export class LegacyServer {
   async serve(visit: AuthenticatedRequest, body: Json | undefined): Promise<void> {
     const id = visit.request.headers['mcp-session-id']
     if (id === undefined && isInitializeRequest(body)) return this.#begin(visit, body)
-    if (typeof id !== 'string') return sendRefusal(visit.response, WHICH_SESSION)
+    if (typeof id !== 'string') return sendHttpRefusal(visit.response, WHICH_SESSION)
     const session = this.#sessions.get(id)
-    // Somebody else's session is none of the caller's business, not even that it exists.
-    if (session === undefined || !isFor(session, visit)) return sendRefusal(visit.response, NO_SESSION)
+    // A caller must not learn that somebody else's session exists.
+    if (session === undefined || !isFor(session, visit)) return sendHttpRefusal(visit.response, NO_SESSION)
     const revision = session.server.getNegotiatedProtocolVersion() ?? ''
-    if (Array.isArray(body) && revision !== '2025-03-26') return sendRefusal(visit.response, NO_BATCH)
+    if (Array.isArray(body) && revision !== '2025-03-26') return sendHttpRefusal(visit.response, NO_BATCH)
     const plain = readLegacyRequest(visit.request.headers, body, revision)
     const work = body === undefined ? 0 : 1
     await this.#during(session, work, async () => {
-      const done = plain !== undefined && (await servePlain(this.#plain, { ...visit, session, sessionId: id }, plain))
+      const done =
+        plain !== undefined && (await servePlainRequest(this.#plain, { ...visit, session, sessionId: id }, plain))
       if (!done) await this.#pass(session, visit, body)
     })
   }
 
-  listChanged(kind: ListKind): void {
-    for (const { server } of this.#sessions.values()) announceList(server, kind)
+  listChanged(kind: McpListKind): void {
+    for (const { server } of this.#sessions.values()) announceListChange(server, kind)
   }
 
-  /** Ends sessions that nobody came back to. */
+  /** Ends idle sessions. */
   sweep(): void {
     const longAgo = this.#options.clock.monotonic() - this.#options.sessionIdleMs
     for (const session of this.#sessions.values())
       if (session.open === 0 && session.lastSeenMs <= longAgo) void session.server.close()
   }
 
-  /** Ends the sessions of somebody whose credential is no longer good. */
+  /** Ends the sessions of a principal whose credential is no longer valid. */
   forget(principal: string): void {
     for (const { server, connection } of this.#sessions.values())
       if (connection.principal.id === principal) void server.close()
@@ -125,8 +126,8 @@ export class LegacyServer {
   }
 
   async #begin(visit: AuthenticatedRequest, body: Json): Promise<void> {
-    if (isTooLongToKeep(body)) return sendRefusal(visit.response, TOO_LONG)
-    if (!this.#makeRoom(visit.principal)) return sendRefusal(visit.response, FULL)
+    if (isRequestTooLongToStore(body)) return sendHttpRefusal(visit.response, TOO_LONG)
+    if (!this.#makeRoom(visit.principal)) return sendHttpRefusal(visit.response, FULL)
     const { createServer, catalogue, keepAliveMs, clock, log } = this.#options
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
@@ -137,7 +138,7 @@ export class LegacyServer {
       },
     })
     const { principal, door } = visit
-    const connection = openConnection({
+    const connection = openMcpConnection({
       principal,
       channel: 'mcp-http',
       era: 'legacy',
@@ -174,16 +175,17 @@ export class LegacyServer {
   }
 
   async #pass(session: Session, visit: AuthenticatedRequest, body: Json | undefined): Promise<void> {
-    const withdrawn = readWithdrawnRequest(body)
+    const withdrawn = readCancelledRequestId(body)
     if (withdrawn !== undefined) session.underWay.get(withdrawn)?.abort()
-    await handleWebExchange(visit, (request) => session.transport.handleRequest(request, { parsedBody: body }))
-    // The SDK leaves the stream of a withdrawn request open for ever.
+    await handleWithWebHandler(visit, (request) => session.transport.handleRequest(request, { parsedBody: body }))
+    // The SDK leaves the stream of a cancelled request open for ever.
     if (withdrawn !== undefined) session.transport.closeSSEStream(withdrawn)
   }
 
   /**
-   * A client that forgets its sessions loses its own oldest, never another's. One that only listens goes after those
-   * that do not: it may be forgotten, too, and a client that leaves its streams open must not keep the next one out.
+   * A client that abandons its sessions loses its own oldest, never another's. Sessions that only listen are ended
+   * after those that do not: they may be abandoned as well, and a client that leaves its streams open must not keep the
+   * next one out.
    */
   #makeRoom(principal: FacePrincipal): boolean {
     const { maxSessions, maxSessionsPerPrincipal } = this.#options
@@ -198,7 +200,7 @@ export class LegacyServer {
   }
 }
 
-/** A token that was narrowed or widened since is another principal: its holder opens a new session. */
+/** A token whose restrictions changed is another principal: its holder opens a new session. */
 function isFor({ connection: { principal }, door }: Session, visit: AuthenticatedRequest): boolean {
   const { id, role, restrictions } = visit.principal
   if (principal.id !== id || principal.role !== role) return false

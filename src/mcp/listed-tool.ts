@@ -1,28 +1,26 @@
 /**
  * Listed tool: one tool as MCP's list of tools shows it.
  *
- * What was made of an offer is kept with it. When a device comes back, a house of three thousand tools lists all of them
- * anew, and only what that device offers is another object than before (result-text.ts counts on that).
- *
- * Pure; remembers.
+ * The result is cached with its offer. When a device reconnects, a house with three thousand tools lists all of them
+ * again, and only that device's tools are new objects (mcp-results.ts relies on that). Pure, but for the cache.
  */
 import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import { describeNodePin } from './request.ts'
-import { shortDescription, slimInputSchema, slimOutputSchema } from './slim-schema.ts'
+import { addNodePinToSchema } from './mcp-request.ts'
+import { shortenDescription, shortenInputSchema, shortenOutputSchema } from './short-schema.ts'
 
 interface Kept {
   readonly nodes: string
   readonly tool: JsonObject
 }
 
-/** By the name that it is listed under, of which there are as many as there are ways to spell one. */
+/** By the name that it is listed under, one for each spelling. */
 const kept = new WeakMap<Offer, Map<string, Kept>>()
 
 /** `nodes` are those that offer it. The same offer, name and nodes give the same object. */
-export function listedTool(offer: Offer, name: string, nodes: readonly string[], isShort = false): JsonObject {
-  // Services of one's own are nowhere else, so they are always listed as they are.
+export function createListedTool(offer: Offer, name: string, nodes: readonly string[], isShort = false): JsonObject {
+  // A program's own services are described nowhere else, so they are always listed in full.
   const isSlim = isShort && offer.family.isListedInShort === true
   const spelt = nodes.join('\n')
   const known = kept.get(offer) ?? new Map<string, Kept>()
@@ -39,25 +37,25 @@ function completeTool(offer: Offer, name: string, nodes: readonly string[]): Jso
     name,
     title: offer.title,
     description: offer.description,
-    inputSchema: describeNodePin(objectSchema(offer.requestSchema), nodes),
+    inputSchema: addNodePinToSchema(objectSchema(offer.requestSchema), nodes),
     ...outputSchemaOf(offer),
-    annotations: toAnnotations(offer.effect, offer.idempotent),
+    annotations: toToolAnnotations(offer.effect, offer.idempotent),
   }
 }
 
-/** For the list of everything: what a reader needs to choose and to call, and no more. */
+/** For the list of everything: what a reader needs in order to choose and to call, and no more. */
 function slimTool(offer: Offer, name: string, nodes: readonly string[]): JsonObject {
   const { outputSchema } = outputSchemaOf(offer)
   return {
     name,
-    description: shortDescription(offer.description),
-    inputSchema: describeNodePin(slimInputSchema(objectSchema(offer.requestSchema)), nodes),
-    ...(isJsonObject(outputSchema) ? { outputSchema: slimOutputSchema(outputSchema) } : {}),
+    description: shortenDescription(offer.description),
+    inputSchema: addNodePinToSchema(shortenInputSchema(objectSchema(offer.requestSchema)), nodes),
+    ...(isJsonObject(outputSchema) ? { outputSchema: shortenOutputSchema(outputSchema) } : {}),
     ...shortAnnotations(offer.effect, offer.idempotent),
   }
 }
 
-/** Without what MCP takes for granted anyway. */
+/** Without the annotations that are MCP's defaults. */
 function shortAnnotations(effect: Effect, idempotent: boolean): JsonObject {
   const hints = {
     ...(effect === 'reads' ? { readOnlyHint: true } : {}),
@@ -72,15 +70,15 @@ function outputSchemaOf(offer: Offer): JsonObject {
   return schema === undefined ? {} : { outputSchema: objectSchema(schema) }
 }
 
-/** MCP demands an object at the root of both schemas and wants it said. */
+/** MCP requires `type: object` at the root of both schemas. */
 function objectSchema(schema: JsonSchema): JsonObject {
   return { type: 'object', ...(schema as JsonObject) }
 }
 
-/** Derived from the effect, never written by hand: hints cannot drift from what the guard enforces. */
-export function toAnnotations(effect: Effect, idempotent: boolean): JsonObject {
+/** Derived from the effect, never written by hand, so that the hints match what the guard enforces. */
+export function toToolAnnotations(effect: Effect, idempotent: boolean): JsonObject {
   if (effect === 'reads') return { readOnlyHint: true, openWorldHint: false }
-  // Records are only ever added; every other effect replaces a state of the house.
+  // Records are only added; every other effect replaces a state of the house.
   return {
     readOnlyHint: false,
     destructiveHint: effect !== 'records',

@@ -8,8 +8,8 @@ export function isLogLevel(value: unknown): value is McpLogLevel {
   return MCP_LOG_LEVELS.includes(value as McpLogLevel)
 }
 
-/** Whether somebody who asked for `threshold` and worse wants to hear this. Without a threshold nobody does. */
-export function isLevelWanted(level: string, threshold: McpLogLevel | undefined): level is McpLogLevel {
+/** Whether a client that requested `threshold` gets this message. Without a threshold it gets none. */
+export function isLogLevelRequested(level: string, threshold: McpLogLevel | undefined): level is McpLogLevel {
   return (
     threshold !== undefined && isLogLevel(level) && MCP_LOG_LEVELS.indexOf(level) >= MCP_LOG_LEVELS.indexOf(threshold)
   )

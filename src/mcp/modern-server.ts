@@ -1,31 +1,29 @@
 /**
- * Modern server: revision 2026-07-28 over HTTP, by hand, for requests that are as they should be. Everything that a
- * client sends often takes this way; the SDK takes the rest.
- *
- * Closing the response is how such a client withdraws its request.
+ * Modern server: revision 2026-07-28 over HTTP, without the SDK, for well-formed requests. Everything that a client
+ * sends often is served here; the SDK serves the rest. A client cancels its request by closing the response.
  */
 import type { ServerResponse } from 'node:http'
 import type { JsonObject, Json } from '../core/json.ts'
 import { parseTraceparent } from '../toolbox/traceparent.ts'
-import { answerRequest } from './answer-request.ts'
-import type { RequestHandling } from './answer-request.ts'
-import type { McpAnswer, RequestHeaders } from './request.ts'
+import { answerMcpRequest } from './answer-request.ts'
+import type { RequestHandlingDependencies } from './answer-request.ts'
+import type { McpAnswer, RequestHeaders } from './mcp-request.ts'
 import {
   decodeHeaderValue,
   findHeaderMismatch,
   MCP_METHODS,
   explainMalformedParams,
   readPinnedNode,
-  readRequest,
-  createInteraction,
+  parseMcpRequest,
+  createCallerInteraction,
   readWorkReference,
-} from './request.ts'
-import { instructionsFor } from './instructions.ts'
-import { toHttpStatus } from './results.ts'
-import type { ResultFormatter } from './results.ts'
-import { INVALID_PARAMS } from './protocol-error.ts'
-import { replyTransport } from './exchange-transport.ts'
-import type { ReplyTransport } from './exchange-transport.ts'
+} from './mcp-request.ts'
+import { createServerInstructions } from './server-instructions.ts'
+import { toHttpStatus } from './mcp-results.ts'
+import type { ResultFormatter } from './mcp-results.ts'
+import { INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
+import { createReplyTransport } from './reply-transport.ts'
+import type { ReplyTransport } from './reply-transport.ts'
 import { MCP_CAPABILITIES } from './sdk-server.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
 import type { CallerInteraction } from '../bus/call.ts'
@@ -33,7 +31,7 @@ import { isJsonObject } from '../core/json.ts'
 import { isLogLevel } from './log-level.ts'
 import type { McpLogLevel } from './log-level.ts'
 
-export interface ModernServing extends RequestHandling {
+export interface ModernServerDependencies extends RequestHandlingDependencies {
   readonly text: ResultFormatter
   readonly keepAliveMs: number
 }
@@ -44,30 +42,31 @@ export function isServedWithoutSdk({ method }: ModernRequest): boolean {
   return SERVED.has(method)
 }
 
-export async function serveModern(
-  serving: ModernServing,
+export async function serveModernRequest(
+  serving: ModernServerDependencies,
   visit: AuthenticatedRequest,
   asked: ModernRequest,
 ): Promise<void> {
-  const reply = replyTransport(visit.response, serving)
+  const reply = createReplyTransport(visit.response, serving)
   const said = await answered(serving, visit, { ...asked, notify: reply.notify })
   if ('result' in said) reply.finish(serving.text(asked, said.result))
   else reply.finish(JSON.stringify({ jsonrpc: '2.0', id: asked.id, error: said.error }), toHttpStatus(said.error))
 }
 
 async function answered(
-  serving: ModernServing,
+  serving: ModernServerDependencies,
   visit: AuthenticatedRequest,
   asked: ModernRequest & Pick<ReplyTransport, 'notify'>,
 ): Promise<McpAnswer> {
   if (asked.method === 'server/discover') return { result: discovered(visit) }
-  const wanted = readRequest(asked.method, asked.params)
-  if (wanted === undefined) return { error: { code: INVALID_PARAMS, message: explainMalformedParams(asked.method) } }
+  const wanted = parseMcpRequest(asked.method, asked.params)
+  if (wanted === undefined)
+    return { error: { code: INVALID_PARAMS_ERROR_CODE, message: explainMalformedParams(asked.method) } }
   const { principal, door, catalogue, request, response } = visit
   const traceGiven = asked.meta['traceparent'] ?? request.headers['traceparent']
   const mismatch = wanted.method === 'tools/call' ? findHeaderMismatch(wanted, catalogue, request.headers) : undefined
   if (mismatch !== undefined) return { error: mismatch }
-  return answerRequest(serving, wanted, {
+  return answerMcpRequest(serving, wanted, {
     principal: asked.clientName === undefined ? principal : { ...principal, client: asked.clientName },
     catalogue,
     channel: 'mcp-http',
@@ -76,15 +75,15 @@ async function answered(
     trace: traceGiven === undefined ? undefined : parseTraceparent(traceGiven),
     node: readPinnedNode(asked.meta, door.node),
     work: readWorkReference(asked.meta),
-    interaction: { ...createInteraction(asked), ...asked.asked },
+    interaction: { ...createCallerInteraction(asked), ...asked.asked },
   })
 }
 
 function discovered({ catalogue }: AuthenticatedRequest): JsonObject {
   return {
-    supportedVersions: [MODERN_REVISION],
+    supportedVersions: [MODERN_PROTOCOL_REVISION],
     capabilities: MCP_CAPABILITIES,
-    instructions: instructionsFor(catalogue.view),
+    instructions: createServerInstructions(catalogue.view),
   }
 }
 
@@ -97,16 +96,16 @@ function withdrawal(response: ServerResponse): AbortSignal {
   return withdrawn.signal
 }
 
-// Modern request: a request of revision 2026-07-28 as it stands in an HTTP POST, when nothing about it is odd.
+// Modern request: a request of revision 2026-07-28 in an HTTP POST, if it is well-formed.
 //
 //   MCP-Protocol-Version: 2026-07-28    { "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {
 //   Mcp-Method: tools/call                  "name": "task_list", "arguments": {…},
 //   Mcp-Name: task_list                     "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28", … } } }
 //
-// This reader only ever says yes. Whatever it does not recognise goes to the SDK, which owns every refusal and its
-// exact words; so a mistake here can cost time and never a check.
+// This reader only recognises such requests. All others go to the SDK, which makes every refusal; so a mistake here can
+// cost time, but never skip a check.
 
-export const MODERN_REVISION = '2026-07-28'
+export const MODERN_PROTOCOL_REVISION = '2026-07-28'
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities'
@@ -127,7 +126,7 @@ export interface ModernRequest {
   readonly asked: Pick<CallerInteraction, 'clientCapabilities' | 'inputResponses' | 'requestState'>
 }
 
-/** Which body field the `Mcp-Name` header repeats. */
+/** The body field that the `Mcp-Name` header repeats. */
 const NAMED_BY: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -137,14 +136,15 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 export function readModernRequest(
   headers: RequestHeaders,
   body: Json,
-  envelopes: EnvelopeMemory,
+  envelopes: AcceptedEnvelopeCache,
 ): ModernRequest | undefined {
   if (!isJsonObject(body) || Object.keys(body).length !== 4 || body['jsonrpc'] !== '2.0') return undefined
   const { id, method, params } = body
   if (!isId(id) || typeof method !== 'string' || !isJsonObject(params) || !isJsonObject(params['_meta']))
     return undefined
   const meta = params['_meta']
-  if (headers['mcp-protocol-version'] !== MODERN_REVISION || meta[VERSION_KEY] !== MODERN_REVISION) return undefined
+  if (headers['mcp-protocol-version'] !== MODERN_PROTOCOL_REVISION || meta[VERSION_KEY] !== MODERN_PROTOCOL_REVISION)
+    return undefined
   if (headers['mcp-method'] !== method || !nameAgrees(headers, method, params)) return undefined
   const {
     progressToken,
@@ -175,17 +175,17 @@ export function readModernRequest(
   }
 }
 
-/** The SDK has judged such an envelope before; a client says the same about itself in every request. */
-export interface EnvelopeMemory {
+/** Envelopes that the SDK has accepted before; a client sends the same one with every request. */
+export interface AcceptedEnvelopeCache {
   readonly accepted: (capabilities: JsonObject, client: Json | undefined) => boolean
   readonly remember: (body: Json) => void
 }
 
 const MAX_ENVELOPES = 256
-/** A client that says more about itself is served all the same, only not by hand. */
+/** A client with a larger one is served by the SDK. */
 const MAX_ENVELOPE = 4_096
 
-export function createEnvelopeMemory(): EnvelopeMemory {
+export function createAcceptedEnvelopeCache(): AcceptedEnvelopeCache {
   const known = new Set<string>()
   return {
     accepted: (capabilities, client) => known.has(JSON.stringify([capabilities, client])),
@@ -208,7 +208,9 @@ function nameAgrees(headers: RequestHeaders, method: string, params: JsonObject)
   return typeof header === 'string' && typeof params[field] === 'string' && decodeHeaderValue(header) === params[field]
 }
 
-/** An answer is the bare result. What looks like a whole JSON-RPC message is dropped, and the handler asks again. */
+/**
+ * A response must be the bare result. What looks like a whole JSON-RPC message is dropped, and the handler asks again.
+ */
 function bareResponses(responses: JsonObject): JsonObject {
   const bare = Object.entries(responses).filter(
     ([, entry]) => isJsonObject(entry) && !('method' in entry) && !('result' in entry),

@@ -1,14 +1,14 @@
 import { createServer } from 'node:http'
 import { afterEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../test/local-port.ts'
-import { createOpenRequests } from './http-server.ts'
+import { createOpenRequestTracker } from './http-server.ts'
 
 const stops: (() => void)[] = []
 afterEach(() => stops.splice(0).forEach((stop) => stop()))
 
 describe('visitors', () => {
   it('are cut off by name, while they listen and while they still speak; whoever left is forgotten', async () => {
-    const visitors = createOpenRequests()
+    const visitors = createOpenRequestTracker()
     const server = createServer((request, response) => {
       visitors.enter(request.url ?? '', response)
       response.writeHead(200).flushHeaders()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decodeHeaderValue, findParamHeaderMismatch, listParamHeaders } from './request.ts'
+import { decodeHeaderValue, findParamHeaderMismatch, listParamHeaders } from './mcp-request.ts'
 
 const schema = {
   type: 'object',

@@ -1,6 +1,6 @@
 /**
- * Plain server: requests of the 2025 family that ask for one answer, answered by hand with one. Most calls are such,
- * and the SDK's way costs ten times as much.
+ * Plain server: requests of the 2025 revisions that want one answer, served without the SDK. Most calls are such, and
+ * the SDK takes ten times as long.
  *
  *   answer ─┬─▶ said nothing else      application/json
  *           ├─▶ logged meanwhile       text/event-stream: the logs, then the result
@@ -10,50 +10,60 @@ import type { Server } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { parseTraceparent } from '../toolbox/traceparent.ts'
-import { answerRequest } from './answer-request.ts'
-import type { RequestHandling } from './answer-request.ts'
-import type { McpAnswer, McpCaller } from './request.ts'
-import { createInteraction, readPinnedNode, readWorkReference, explainMalformedParams, readRequest } from './request.ts'
-import type { McpConnection, LoggedMessage } from './connection.ts'
+import { answerMcpRequest } from './answer-request.ts'
+import type { RequestHandlingDependencies } from './answer-request.ts'
+import type { McpAnswer, McpCaller } from './mcp-request.ts'
+import {
+  createCallerInteraction,
+  readPinnedNode,
+  readWorkReference,
+  explainMalformedParams,
+  parseMcpRequest,
+} from './mcp-request.ts'
+import type { McpConnection, LogNotification } from './mcp-connection.ts'
 import type { LegacyRequest } from './legacy-request.ts'
 import type { RequestId } from './modern-server.ts'
-import { INVALID_PARAMS } from './protocol-error.ts'
-import { replyTransport } from './exchange-transport.ts'
-import type { ResultFormatter } from './results.ts'
+import { INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
+import { createReplyTransport } from './reply-transport.ts'
+import type { ResultFormatter } from './mcp-results.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
 
-export interface PlainServing extends RequestHandling {
+export interface PlainServerDependencies extends RequestHandlingDependencies {
   readonly text: ResultFormatter
   readonly keepAliveMs: number
 }
 
-export interface PlainSession {
+export interface PlainRequestSession {
   readonly server: Server
   readonly connection: McpConnection
-  /** Requests under way, for when the client withdraws one. */
+  /** Running requests, for cancellation by the client. */
   readonly underWay: Map<RequestId, AbortController>
 }
 
 export interface PlainRequest extends AuthenticatedRequest {
-  readonly session: PlainSession
+  readonly session: PlainRequestSession
   readonly sessionId: string
 }
 
-/** More than this is not a log any more. */
+/** More messages than this are not kept. */
 const MAX_SAID = 1_000
-/** A call that may take longer needs a stream from the start: nobody waits for the head of a response for ever. */
+/** A call that may take longer needs a stream from the start: clients do not wait long for the head of a response. */
 const MAX_PLAIN_SECONDS = 60
 
-/** `false`: it is not plain after all, and the session's SDK server goes on from what is known so far. */
-export async function servePlain(serving: PlainServing, visit: PlainRequest, asked: LegacyRequest): Promise<boolean> {
+/** `false`: the request is not plain after all, and the session's SDK server continues from what is known so far. */
+export async function servePlainRequest(
+  serving: PlainServerDependencies,
+  visit: PlainRequest,
+  asked: LegacyRequest,
+): Promise<boolean> {
   const { session, sessionId, response } = visit
   if (mayTakeLong(visit, asked)) return false
   const withdrawn = new AbortController()
-  const said: LoggedMessage[] = []
+  const said: LogNotification[] = []
   session.underWay.set(asked.id, withdrawn)
   const found = await answered(serving, asked, askerOf(visit, asked, { said, signal: withdrawn.signal }))
   if (session.underWay.get(asked.id) === withdrawn) session.underWay.delete(asked.id)
-  const reply = replyTransport(response, { ...serving, headers: { 'mcp-session-id': sessionId } })
+  const reply = createReplyTransport(response, { ...serving, headers: { 'mcp-session-id': sessionId } })
   if (withdrawn.signal.aborted) {
     reply.abandon()
     return true
@@ -74,16 +84,20 @@ function mayTakeLong({ catalogue }: PlainRequest, { method, params: { name } }: 
   return entry !== undefined && entry.offer.timeoutSeconds > MAX_PLAIN_SECONDS
 }
 
-function answered(serving: PlainServing, { method, params }: LegacyRequest, asker: McpCaller): Promise<McpAnswer> {
-  const wanted = readRequest(method, params)
-  if (wanted !== undefined) return answerRequest(serving, wanted, asker)
-  return Promise.resolve({ error: { code: INVALID_PARAMS, message: explainMalformedParams(method) } })
+function answered(
+  serving: PlainServerDependencies,
+  { method, params }: LegacyRequest,
+  asker: McpCaller,
+): Promise<McpAnswer> {
+  const wanted = parseMcpRequest(method, params)
+  if (wanted !== undefined) return answerMcpRequest(serving, wanted, asker)
+  return Promise.resolve({ error: { code: INVALID_PARAMS_ERROR_CODE, message: explainMalformedParams(method) } })
 }
 
 function askerOf(
   { session: { server, connection }, principal, catalogue, request }: PlainRequest,
   { meta }: LegacyRequest,
-  { said, signal }: { readonly said: LoggedMessage[]; readonly signal: AbortSignal },
+  { said, signal }: { readonly said: LogNotification[]; readonly signal: AbortSignal },
 ): McpCaller {
   const client = server.getClientVersion()?.name
   const declared: unknown = server.getClientCapabilities()
@@ -101,7 +115,7 @@ function askerOf(
     node: readPinnedNode(meta, connection.node),
     work: readWorkReference(meta),
     interaction: {
-      ...createInteraction({ progressToken: undefined, logLevel: connection.logLevel, notify }),
+      ...createCallerInteraction({ progressToken: undefined, logLevel: connection.logLevel, notify }),
       ...(isJsonObject(declared) ? { clientCapabilities: declared } : {}),
     },
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { offer, plainFamily } from '../../test/mcp-house.ts'
-import { findProfile, isOfferInProfile } from './profile.ts'
-import type { ProfileTable } from './profile.ts'
+import { findMcpProfile, isOfferInProfile } from './profile.ts'
+import type { McpProfilesByName } from './profile.ts'
 
 const heating = { ...plainFamily, name: 'heating' }
 const offers = [
@@ -10,14 +10,14 @@ const offers = [
   offer({ name: 'light.get' }),
 ]
 const families = new Set(['plain', 'heating'])
-const configured: ProfileTable = {
+const configured: McpProfilesByName = {
   warm: { include: ['heat.*', 'light.get'], exclude: ['heat.s*'] },
   careful: { include: ['*'], exclude: [], effects: ['reads', 'records'] },
   read: { include: ['*'], exclude: [] },
 }
 
 function namesIn(profile: string): readonly string[] | undefined {
-  const found = findProfile(profile, configured, families)
+  const found = findMcpProfile(profile, configured, families)
   return found === undefined
     ? undefined
     : offers.filter((each) => isOfferInProfile(each, found)).map(({ name }) => name)

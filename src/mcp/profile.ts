@@ -1,11 +1,11 @@
 /**
- * Profile: a named subset of what is offered, served at `/mcp/<name>`. 250 tools in one list is nobody's wish.
+ * Profile: a named subset of what is offered, served at `/mcp/<name>`, because 250 tools are too many for one list.
  *
  * Built in are `all`, `read`, `voice` and one per family; the configuration adds more. A profile is a view, not a permission:
  * the guard decides what a caller may do.
  */
 import type { Effect, Offer } from '../bus/capability.ts'
-import { matchesAnyPattern } from '../guard/pattern.ts'
+import { matchesAnyPattern } from '../guard/name-pattern.ts'
 
 export interface McpProfile {
   /** Names; `*` at the end stands for anything. */
@@ -15,10 +15,10 @@ export interface McpProfile {
   readonly family?: string
 }
 
-export type ProfileTable = Readonly<Record<string, McpProfile>>
+export type McpProfilesByName = Readonly<Record<string, McpProfile>>
 
 const EVERYTHING: McpProfile = { include: ['*'], exclude: [] }
-/** For whoever speaks in a room: what can be asked and answered in one sentence. */
+/** For people who speak in a room: what can be asked and answered in one sentence. */
 const VOICE: McpProfile = {
   include: [
     'announce',
@@ -39,16 +39,16 @@ const VOICE: McpProfile = {
   exclude: [],
   family: 'home',
 }
-const BUILT_IN: ProfileTable = { all: EVERYTHING, read: { ...EVERYTHING, effects: ['reads'] }, voice: VOICE }
+const BUILT_IN: McpProfilesByName = { all: EVERYTHING, read: { ...EVERYTHING, effects: ['reads'] }, voice: VOICE }
 
-export function listProfileNames(configured: ProfileTable, families: Iterable<string>): readonly string[] {
+export function listProfileNames(configured: McpProfilesByName, families: Iterable<string>): readonly string[] {
   return [...new Set([...Object.keys(BUILT_IN), ...Object.keys(configured), ...families])]
 }
 
-/** `undefined` when there is no such profile. What is built in cannot be redefined to mean something else. */
-export function findProfile(
+/** `undefined` when there is no such profile. Built-in profiles cannot be redefined. */
+export function findMcpProfile(
   name: string,
-  configured: ProfileTable,
+  configured: McpProfilesByName,
   families: ReadonlySet<string>,
 ): McpProfile | undefined {
   if (Object.hasOwn(BUILT_IN, name)) return BUILT_IN[name]

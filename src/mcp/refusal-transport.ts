@@ -1,8 +1,9 @@
 /**
- * Refusal: an HTTP answer to a request that never became one of MCP's, as the JSON-RPC error that clients look for.
+ * Refusal: the HTTP answer to a request that was refused before it became an MCP request, as the JSON-RPC error that
+ * clients expect.
  */
 import type { ServerResponse } from 'node:http'
-import { sendJson } from './exchange-transport.ts'
+import { sendJson } from './reply-transport.ts'
 
 export interface HttpRefusal {
   readonly status: number
@@ -13,7 +14,7 @@ export interface HttpRefusal {
 
 const SERVER_ERROR = -32_000
 
-export function sendRefusal(
+export function sendHttpRefusal(
   response: ServerResponse,
   { status, message, code = SERVER_ERROR, headers }: HttpRefusal,
 ): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createResultFormatter } from './results.ts'
+import { createResultFormatter } from './mcp-results.ts'
 
 describe('the text of a result', () => {
   it('is made once for a list, and all who ask for it are sent the same bytes', () => {

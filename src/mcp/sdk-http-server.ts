@@ -1,6 +1,6 @@
 /**
  * SDK HTTP server: the SDK's own way of serving 2026-07-28, for `subscriptions/listen` and for every request that is
- * not as it should be. It also is the referee that our own path is compared with.
+ * not well-formed. A test also compares our own path with it.
  */
 import { createMcpHandler, InMemoryServerEventBus } from '@modelcontextprotocol/server'
 import type { AuthInfo, Server, ServerEvent } from '@modelcontextprotocol/server'
@@ -8,21 +8,21 @@ import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { McpCatalogue } from './catalogue.ts'
-import type { ResourceListeners } from './changes.ts'
-import { isTooLongToKeep, MAX_KEPT_CHARACTERS } from './kept-request.ts'
-import { INTERNAL_ERROR, INVALID_PARAMS } from './protocol-error.ts'
-import type { ProtocolFault } from './protocol-error.ts'
-import { sendJson } from './exchange-transport.ts'
+import type { ResourceChangeListeners } from './change-subscription.ts'
+import { isRequestTooLongToStore, MAX_STORED_REQUEST_CHARACTERS } from './stored-request.ts'
+import { INTERNAL_ERROR_CODE, INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
+import type { McpProtocolError } from './protocol-error.ts'
+import { sendJson } from './reply-transport.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
-import { handleWebExchange } from './web-exchange-transport.ts'
+import { handleWithWebHandler } from './web-exchange-transport.ts'
 
 export interface SdkHttpOptions {
   readonly createServer: (visit: AuthenticatedRequest) => Server
   readonly log: Logger
   readonly keepAliveMs: number
   readonly maxSubscriptionsPerPrincipal: number
-  /** It is among them while somebody has a subscription. */
-  readonly resourceListeners: ResourceListeners
+  /** Registered here while there are subscriptions. */
+  readonly resourceListeners: ResourceChangeListeners
 }
 
 export interface SdkHttpServer {
@@ -43,7 +43,7 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
 
   function pass(visit: AuthenticatedRequest, body: Json): Promise<void> {
     const authInfo = authInfoOf(visit)
-    return handleWebExchange(visit, (request) => handler.fetch(request, { parsedBody: body, authInfo }))
+    return handleWithWebHandler(visit, (request) => handler.fetch(request, { parsedBody: body, authInfo }))
   }
 
   function resourceUpdated(uri: string): void {
@@ -53,17 +53,17 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
   async function listen(visit: AuthenticatedRequest, body: JsonObject): Promise<void> {
     const { id } = visit.principal
     const open = subscriptions.get(id) ?? 0
-    const refuse = (status: number, error: ProtocolFault): void => {
+    const refuse = (status: number, error: McpProtocolError): void => {
       const message = JSON.stringify({ jsonrpc: '2.0', id: body['id'] ?? null, error })
       sendJson(visit.response, { status, message })
     }
-    if (isTooLongToKeep(body))
+    if (isRequestTooLongToStore(body))
       return refuse(413, {
-        code: INVALID_PARAMS,
-        message: `A subscription has at most ${MAX_KEPT_CHARACTERS} characters`,
+        code: INVALID_PARAMS_ERROR_CODE,
+        message: `A subscription has at most ${MAX_STORED_REQUEST_CHARACTERS} characters`,
       })
     if (open >= options.maxSubscriptionsPerPrincipal)
-      return refuse(200, { code: INTERNAL_ERROR, message: 'Subscription limit reached' })
+      return refuse(200, { code: INTERNAL_ERROR_CODE, message: 'Subscription limit reached' })
     subscriptions.set(id, open + 1)
     options.resourceListeners.add(resourceUpdated)
     try {
@@ -86,7 +86,7 @@ export function createSdkHttpServer(options: SdkHttpOptions): SdkHttpServer {
   }
 }
 
-/** Nobody is told about a resource that they could not read. */
+/** A client is not notified of a resource that it may not read. */
 function withVisibleResources(body: JsonObject, catalogue: McpCatalogue): JsonObject {
   const { params } = body
   const notifications = isJsonObject(params) ? params['notifications'] : undefined
@@ -96,7 +96,7 @@ function withVisibleResources(body: JsonObject, catalogue: McpCatalogue): JsonOb
   return { ...body, params: { ...params, notifications: { ...notifications, resourceSubscriptions: visible } } }
 }
 
-/** The SDK hands this through to its factory untouched; the credential itself stays with whoever checked it. */
+/** The SDK passes this to its factory unchanged; the credential itself is not included. */
 function authInfoOf(visit: AuthenticatedRequest): AuthInfo {
   return { token: '', clientId: visit.principal.id, scopes: [], extra: { visit } }
 }

@@ -1,6 +1,6 @@
 /**
  * SDK server: the MCP SDK's low-level server, wired to our answers. It serves the 2025 family, stdio, and the corners
- * of 2026-07-28 that our own path leaves to it. Cheap to make: catalogues are built elsewhere, and kept.
+ * of 2026-07-28 that our own path leaves to it. Cheap to create, because catalogues are cached elsewhere.
  *
  * Does I/O through the transport that it is connected to.
  */
@@ -17,55 +17,59 @@ import type { CallerInteraction } from '../bus/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { parseTraceparent } from '../toolbox/traceparent.ts'
-import { answerRequest } from './answer-request.ts'
-import type { RequestHandling } from './answer-request.ts'
-import type { McpCaller, McpRequest } from './request.ts'
+import { answerMcpRequest } from './answer-request.ts'
+import type { RequestHandlingDependencies } from './answer-request.ts'
+import type { McpCaller, McpRequest } from './mcp-request.ts'
 import {
-  createInteraction,
+  createCallerInteraction,
   readPinnedNode,
   readWorkReference,
   MCP_METHODS,
   explainMalformedParams,
-  readRequest,
-} from './request.ts'
-import { MAX_URI_LENGTH } from './catalogue.ts'
-import type { ListKind } from './changes.ts'
-import type { McpConnection } from './connection.ts'
-import { findHeaderMismatch } from './request.ts'
-import { instructionsFor } from './instructions.ts'
+  parseMcpRequest,
+} from './mcp-request.ts'
+import { MAX_RESOURCE_URI_LENGTH } from './catalogue.ts'
+import type { McpListKind } from './change-subscription.ts'
+import type { McpConnection } from './mcp-connection.ts'
+import { findHeaderMismatch } from './mcp-request.ts'
+import { createServerInstructions } from './server-instructions.ts'
 import { isLogLevel, MCP_LOG_LEVELS } from './log-level.ts'
-import { CACHE_HINTS } from './results.ts'
-import type { McpServerInfo } from './results.ts'
-import { INVALID_PARAMS, SERVER_ERROR } from './protocol-error.ts'
+import { CACHE_HINTS_BY_METHOD } from './mcp-results.ts'
+import type { McpServerInfo } from './mcp-results.ts'
+import { INVALID_PARAMS_ERROR_CODE, SERVER_ERROR_CODE } from './protocol-error.ts'
 
 export const MCP_CAPABILITIES = {
   tools: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
   prompts: { listChanged: true },
   completions: {},
-  // Deprecated in 2026-07-28; 2025-era clients still set a level.
+  // Deprecated in 2026-07-28; clients of the 2025 revisions still set a level.
   logging: {},
 }
 
 const MAX_SUBSCRIPTIONS = 256
 const anything = z.looseObject({})
 
-export function createSdkServer(parts: RequestHandling, serverInfo: McpServerInfo, connection: McpConnection): Server {
+export function createSdkServer(
+  parts: RequestHandlingDependencies,
+  serverInfo: McpServerInfo,
+  connection: McpConnection,
+): Server {
   const server = new Server(
     { ...serverInfo },
     {
       capabilities: MCP_CAPABILITIES,
-      instructions: instructionsFor(connection.catalogue().view),
-      cacheHints: CACHE_HINTS,
+      instructions: createServerInstructions(connection.catalogue().view),
+      cacheHints: CACHE_HINTS_BY_METHOD,
     },
   )
   for (const method of MCP_METHODS)
-    // With a schema of our own: the SDK's answer to parameters of the wrong shape is an internal error.
+    // With a schema of our own: the SDK's answer to invalid parameters would be an internal error.
     server.setRequestHandler(method, { params: anything }, (params, context) => {
       const begun = continued(connection, context)
       if (begun !== undefined) return begun
-      const request = readRequest(method, params as JsonObject)
-      if (request === undefined) throw new ProtocolError(INVALID_PARAMS, explainMalformedParams(method))
+      const request = parseMcpRequest(method, params as JsonObject)
+      if (request === undefined) throw new ProtocolError(INVALID_PARAMS_ERROR_CODE, explainMalformedParams(method))
       const asker = askerOf(connection, server, context)
       checkHeaders(request, asker, context)
       return respond(parts, request, asker)
@@ -84,17 +88,17 @@ export function createSdkServer(parts: RequestHandling, serverInfo: McpServerInf
   return server
 }
 
-export function announceList(server: Server, kind: ListKind): void {
+export function announceListChange(server: Server, kind: McpListKind): void {
   if (kind === 'tool') unheard(server.sendToolListChanged())
   else if (kind === 'prompt') unheard(server.sendPromptListChanged())
   else unheard(server.sendResourceListChanged())
 }
 
-export function announceResource(server: Server, uri: string): void {
+export function announceResourceChange(server: Server, uri: string): void {
   unheard(server.sendResourceUpdated({ uri }))
 }
 
-/** What a handler that was asked elsewhere has answered; the SDK goes on from there. */
+/** The answer of a handler that was called before; the SDK continues from there. */
 function continued({ begun }: McpConnection, { mcpReq }: ServerContext): JsonObject | undefined {
   const known = begun.get(mcpReq.id)
   if (known === undefined) return undefined
@@ -103,15 +107,15 @@ function continued({ begun }: McpConnection, { mcpReq }: ServerContext): JsonObj
   return known.result
 }
 
-/** The SDK compares them only for tools that are registered with it. Our own path has done so before it comes here. */
+/** The SDK compares headers only for tools that are registered with it. Our own path has compared them before. */
 function checkHeaders(request: McpRequest, { era, catalogue }: McpCaller, { http }: ServerContext): void {
   if (era !== 'modern' || request.method !== 'tools/call' || http?.req === undefined) return
   const mismatch = findHeaderMismatch(request, catalogue, Object.fromEntries(http.req.headers))
   if (mismatch !== undefined) throw new ProtocolError(mismatch.code, mismatch.message, mismatch.data)
 }
 
-async function respond(parts: RequestHandling, request: McpRequest, asker: McpCaller): Promise<JsonObject> {
-  const said = await answerRequest(parts, request, asker)
+async function respond(parts: RequestHandlingDependencies, request: McpRequest, asker: McpCaller): Promise<JsonObject> {
+  const said = await answerMcpRequest(parts, request, asker)
   if ('result' in said) return said.result
   throw new ProtocolError(said.error.code, said.error.message, said.error.data)
 }
@@ -119,17 +123,20 @@ async function respond(parts: RequestHandling, request: McpRequest, asker: McpCa
 const URI_SHAPE = '"uri" is a text'
 
 function wrongParams(method: string, shape: string): ProtocolError {
-  return new ProtocolError(INVALID_PARAMS, `Invalid params for ${method}: ${shape}`)
+  return new ProtocolError(INVALID_PARAMS_ERROR_CODE, `Invalid params for ${method}: ${shape}`)
 }
 
 function subscribe({ catalogue, subscriptions }: McpConnection, uri: unknown): Record<string, never> {
   if (typeof uri !== 'string') throw wrongParams('resources/subscribe', URI_SHAPE)
   if (catalogue().resource(uri) === undefined) {
-    const shown = uri.slice(0, MAX_URI_LENGTH)
-    throw new ProtocolError(INVALID_PARAMS, `Resource not found: ${shown}`, { uri: shown })
+    const shown = uri.slice(0, MAX_RESOURCE_URI_LENGTH)
+    throw new ProtocolError(INVALID_PARAMS_ERROR_CODE, `Resource not found: ${shown}`, { uri: shown })
   }
   if (subscriptions.size >= MAX_SUBSCRIPTIONS)
-    throw new ProtocolError(SERVER_ERROR, `No more than ${MAX_SUBSCRIPTIONS} resources can be subscribed to at once`)
+    throw new ProtocolError(
+      SERVER_ERROR_CODE,
+      `No more than ${MAX_SUBSCRIPTIONS} resources can be subscribed to at once`,
+    )
   subscriptions.add(uri)
   return {}
 }
@@ -152,7 +159,7 @@ function askerOf(connection: McpConnection, server: Server, context: ServerConte
   }
 }
 
-/** Without a handshake, every request of the 2026 revision says by itself what the program is called. */
+/** Without a handshake, every request of the 2026 revision contains the client's name. */
 function clientNameIn(envelope: Readonly<Record<string, unknown>>): string | undefined {
   const client = envelope[CLIENT_INFO_META_KEY]
   const name = typeof client === 'object' && client !== null && 'name' in client ? client.name : undefined
@@ -167,7 +174,7 @@ function interactionOf(connection: McpConnection, server: Server, { mcpReq }: Se
   const requestState = mcpReq.requestState()
   const responses = mcpReq.inputResponses as Json | undefined
   return {
-    ...createInteraction({
+    ...createCallerInteraction({
       progressToken,
       logLevel: isLogLevel(wanted) ? wanted : undefined,
       notify: (method, params) => unheard(mcpReq.notify({ method, params: { ...params } })),
@@ -178,7 +185,7 @@ function interactionOf(connection: McpConnection, server: Server, { mcpReq }: Se
   }
 }
 
-/** Nobody listens, or nobody listens any more: that stops nothing here. */
+/** A client that does not listen, or no longer listens, must not cause an error here. */
 function unheard(sent: Promise<void>): void {
   sent.catch(() => undefined)
 }

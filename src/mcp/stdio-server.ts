@@ -1,56 +1,54 @@
-/**
- * Stdio server: MCP for the one client that started us, in whichever era it speaks.
- */
+/** Stdio server: MCP for the client that started the process, in either era. */
 import { serveStdio as serveSdk } from '@modelcontextprotocol/server/stdio'
 import type { Server } from '@modelcontextprotocol/server'
 import { systemClock } from '../core/clock.ts'
 import type { Clock } from '../core/clock.ts'
 import { newUlid } from '../core/ids.ts'
 import type { Logger } from '../core/logger.ts'
-import type { McpCatalogue, EndpointScope } from './catalogue.ts'
+import type { McpCatalogue, McpEndpointScope } from './catalogue.ts'
 import { createCatalogueCache } from './catalogue.ts'
-import { watchChanges } from './changes.ts'
-import { openConnection } from './connection.ts'
-import type { McpConnection } from './connection.ts'
+import { subscribeToChanges } from './change-subscription.ts'
+import { openMcpConnection } from './mcp-connection.ts'
+import type { McpConnection } from './mcp-connection.ts'
 import type { FaceBus, FacePrincipal } from './face-bus.ts'
-import type { McpServerInfo } from './results.ts'
-import type { ProfileTable } from './profile.ts'
-import { announceList, announceResource, createSdkServer } from './sdk-server.ts'
-import { createStateSeal } from './state-seal.ts'
+import type { McpServerInfo } from './mcp-results.ts'
+import type { McpProfilesByName } from './profile.ts'
+import { announceListChange, announceResourceChange, createSdkServer } from './sdk-server.ts'
+import { createRequestStateSeal } from './request-state-seal.ts'
 import { StdioTransport } from './stdio-transport.ts'
 import type { StdioStreams } from './stdio-transport.ts'
 
 export interface McpStdioOptions {
   readonly bus: FaceBus
   readonly principal: FacePrincipal
-  readonly door: EndpointScope
+  readonly door: McpEndpointScope
   readonly streams: StdioStreams
   readonly serverInfo: McpServerInfo
   readonly log: Logger
-  readonly profiles?: ProfileTable
+  readonly profiles?: McpProfilesByName
   readonly families?: readonly string[]
   readonly clock?: Clock
 }
 
-export interface McpStdio {
-  /** Resolves when the client has closed its end, or we ours. */
+export interface McpStdioServer {
+  /** Resolves when either side has closed the connection. */
   readonly ended: Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** `undefined`: there is no such profile for this principal. */
-export function serveStdio(options: McpStdioOptions): McpStdio | undefined {
+/** `undefined` when there is no such profile for this principal. */
+export function serveStdio(options: McpStdioOptions): McpStdioServer | undefined {
   const { bus, principal, door, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
   const catalogues = createCatalogueCache({ bus, profiles, families })
   if (typeof catalogues.find(principal, door) === 'string') return undefined
-  const answering = { bus, stateSeal: createStateSeal(clock), log }
+  const answering = { bus, stateSeal: createRequestStateSeal(clock), log }
   const id = newUlid()
-  /** A client may probe one era and settle for the other: the last server made is the one that it talks to. */
+  /** A client may try one era and then use the other: the server that was created last is the one in use. */
   let current: { readonly server: Server; readonly connection: McpConnection } | undefined
 
   function createServer(era: McpConnection['era']): Server {
     const catalogue = (): McpCatalogue => catalogues.current(principal, door)
-    const connection = openConnection({ principal, channel: 'mcp-stdio', era, id, node: door.node, catalogue })
+    const connection = openMcpConnection({ principal, channel: 'mcp-stdio', era, id, node: door.node, catalogue })
     const server = createSdkServer(answering, serverInfo, connection)
     current = { connection, server }
     return server
@@ -61,14 +59,14 @@ export function serveStdio(options: McpStdioOptions): McpStdio | undefined {
     transport,
     onerror: (error) => log.debug({ err: error }, 'the MCP client met an error'),
   })
-  const stopWatching = watchChanges(bus, {
+  const stopWatching = subscribeToChanges(bus, {
     onList: (kind) => {
-      if (current !== undefined) announceList(current.server, kind)
+      if (current !== undefined) announceListChange(current.server, kind)
     },
     onResource: (uri) => {
-      // In 2026-07-28 the SDK knows who listens to what.
+      // In 2026-07-28 the SDK keeps the subscriptions.
       if (current?.connection.era === 'modern' || current?.connection.subscriptions.has(uri) === true)
-        announceResource(current.server, uri)
+        announceResourceChange(current.server, uri)
     },
   })
   const ended = new Promise<void>((resolve) => {

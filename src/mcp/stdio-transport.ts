@@ -20,7 +20,7 @@ export interface StdioStreams {
 const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d
 const MAX_LINE_BYTES = 4_194_304
-/** Long enough for what is under way to be recorded, short enough for a client that waits for us to end. */
+/** Long enough for running calls to be recorded, short enough for a client that waits for the process to end. */
 const DRAIN_MS = 2_000
 const PARSE_ERROR = -32_700
 const INVALID_REQUEST = -32_600
@@ -34,7 +34,7 @@ export class StdioTransport implements Transport {
   readonly #maxLineBytes: number
   #parts: Buffer[] = []
   #length = 0
-  /** The rest of a line that was too long is not read as a line of its own. */
+  /** The rest of a line that was too long is not parsed as a line of its own. */
   #skipping = false
   readonly #unanswered = new Set<string | number>()
   #impatience: NodeJS.Timeout | undefined
@@ -53,7 +53,7 @@ export class StdioTransport implements Transport {
     input.once('end', () => this.#drain())
     input.once('error', () => this.#drain())
     input.once('close', () => this.#drain())
-    // Kept to the end of the process: a late EPIPE must not be an uncaught exception.
+    // Kept until the process ends: a late EPIPE must not be an uncaught exception.
     output.on('error', () => void this.close())
     if (input.readableEnded || input.destroyed) setImmediate(() => this.#drain())
     return Promise.resolve()
@@ -63,7 +63,7 @@ export class StdioTransport implements Transport {
     if (this.#state === 'closed') return Promise.reject(new Error('the connection is closed'))
     if ('id' in message && message.id !== undefined && !('method' in message)) this.#unanswered.delete(message.id)
     return new Promise((resolve, reject) => {
-      // Resolved when the bytes are handed over: back-pressure reaches whoever sends.
+      // Resolves when the bytes are written, so that backpressure reaches the sender.
       this.#streams.output.write(`${JSON.stringify(message)}\n`, (error) => {
         if (error === null || error === undefined) resolve()
         else reject(error)
@@ -100,7 +100,7 @@ export class StdioTransport implements Transport {
     this.#waitForReader()
   }
 
-  /** A client that does not read what it is told is not listened to either, so that answers do not pile up. */
+  /** Nothing is read from a client that does not read its answers, so that answers do not pile up. */
   #waitForReader(): void {
     const { input, output } = this.#streams
     if (!output.writableNeedDrain) return
@@ -139,7 +139,7 @@ export class StdioTransport implements Transport {
     const message = asMessage(read.value)
     if (message === undefined) return this.#refuse(idOf(read.value), INVALID_REQUEST, 'This is not a JSON-RPC message.')
     if ('method' in message && 'id' in message) this.#unanswered.add(message.id)
-    // A request that its client withdrew is never answered.
+    // A request that its client cancelled is never answered.
     if ('method' in message && message.method === 'notifications/cancelled')
       this.#withdrawn(message.params?.['requestId'])
     this.onmessage?.(message)

@@ -1,49 +1,50 @@
 /**
- * Names: the same tools spelt two ways. Canonical names have dots; several clients refuse dots and anything longer
- * than 64 characters, so there is a second spelling with underscores. A call is accepted under either.
+ * Tool name map: the same tools with two spellings of their names. Canonical names have dots; several clients refuse
+ * dots and anything longer than 64 characters, so there is a second spelling with underscores. A call is accepted under
+ * either.
  *
  *   ebus.v1.zones.get ◀──▶ ebus_v1_zones_get
  *
- * Two canonical names may want the same spelling (`a.b_c`, `a_b.c`). Then every one of them gets a mark made from its
- * own name, so that a tool which arrives later never takes over the spelling of another.
+ * Two canonical names may want the same spelling (`a.b_c`, `a_b.c`). Then each of them gets a suffix derived from its
+ * own name, so that a tool which is added later never takes over the spelling of another.
  */
 import { hash } from 'node:crypto'
-import { NON_PLAIN_CHARACTER_PATTERN } from '../core/spelling.ts'
+import { NON_UNDERSCORE_NAME_CHARACTER_PATTERN } from '../core/tool-name-spelling.ts'
 
-export type NameStyle = 'dots' | 'underscore'
+export type ToolNameStyle = 'dots' | 'underscore'
 
 export interface ToolNameMap {
-  /** How a canonical name is listed. */
-  readonly listed: (canonical: string, style: NameStyle) => string
-  /** The canonical name behind either spelling. */
+  /** The spelling in which a canonical name is listed. */
+  readonly listed: (canonical: string, style: ToolNameStyle) => string
+  /** The canonical name for either spelling. */
   readonly canonical: (given: string) => string | undefined
 }
 
 /** MCP, tool names: 1 to 128 of these. The bus also knows `/` and `:`. */
-const ALPHABET: Readonly<Record<NameStyle, { readonly others: RegExp; readonly max: number }>> = {
+const ALPHABET: Readonly<Record<ToolNameStyle, { readonly others: RegExp; readonly max: number }>> = {
   dots: { others: /[^A-Za-z0-9_.-]/g, max: 128 },
-  underscore: { others: NON_PLAIN_CHARACTER_PATTERN, max: 64 },
+  underscore: { others: NON_UNDERSCORE_NAME_CHARACTER_PATTERN, max: 64 },
 }
 const MARK_LENGTH = 6
 
 export function createToolNameMap(canonicalNames: Iterable<string>): ToolNameMap {
   const names = new Set(canonicalNames)
-  // Made when first asked for: a call under the canonical name, as most are, needs neither.
-  const spellings: Partial<Record<NameStyle, ReadonlyMap<string, string>>> = {}
+  // Created on the first request: a call by the canonical name, as most are, needs neither.
+  const spellings: Partial<Record<ToolNameStyle, ReadonlyMap<string, string>>> = {}
   let meanings: ReadonlyMap<string, string> | undefined
-  const spelling = (style: NameStyle): ReadonlyMap<string, string> => (spellings[style] ??= spell(names, style))
+  const spelling = (style: ToolNameStyle): ReadonlyMap<string, string> => (spellings[style] ??= spell(names, style))
   const meaningOf = (given: string): string | undefined => {
     meanings ??= new Map([...spelling('dots'), ...spelling('underscore')].map(([name, spelt]) => [spelt, name]))
     return meanings.get(given)
   }
   return {
     listed: (canonical, style) => spelling(style).get(canonical) ?? canonical,
-    // First of all, a name means the tool that is really called so.
+    // A name means first of all the tool that has exactly this name.
     canonical: (given) => (names.has(given) ? given : meaningOf(given)),
   }
 }
 
-function spell(names: ReadonlySet<string>, style: NameStyle): ReadonlyMap<string, string> {
+function spell(names: ReadonlySet<string>, style: ToolNameStyle): ReadonlyMap<string, string> {
   const { others, max } = ALPHABET[style]
   const wanted = new Map<string, number>()
   const plains = [...names].map((name) => {
@@ -52,7 +53,7 @@ function spell(names: ReadonlySet<string>, style: NameStyle): ReadonlyMap<string
     return [name, plain] as const
   })
   const spelt = (name: string, plain: string): string => {
-    // A name that needs no respelling keeps it, whoever else would like it.
+    // A name that needs no other spelling keeps it, whichever other tool would get it as well.
     const contested = plain !== name && (wanted.get(plain) ?? 0) > 1
     return contested || plain.length > max ? marked(plain, name, max) : plain
   }

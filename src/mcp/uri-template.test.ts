@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isTemplate, uriTemplate } from './uri-template.ts'
+import { isUriTemplate, parseUriTemplate } from './uri-template.ts'
 
 function match(template: string, uri: string): unknown {
-  return uriTemplate(template)?.match(uri)
+  return parseUriTemplate(template)?.match(uri)
 }
 
 describe('URI template', () => {
@@ -38,13 +38,13 @@ describe('URI template', () => {
 
   it('is none when it says something that is not understood', () => {
     for (const text of ['a://{#x}', 'a://{x', 'a://x}', 'a://{x*}', 'a://{{x}}'])
-      expect([text, uriTemplate(text)]).toEqual([text, undefined])
-    expect([isTemplate('a://{x}'), isTemplate('a://x')]).toEqual([true, false])
+      expect([text, parseUriTemplate(text)]).toEqual([text, undefined])
+    expect([isUriTemplate('a://{x}'), isUriTemplate('a://x')]).toEqual([true, false])
   })
 
   it('is none when a URI could be read in several ways', () => {
     for (const text of ['a://{x}{y}', 'a://{x}-{y}', '{+a}{+b}{+c}~', 'a://{+path}/{x}', 'a://{+a}/{+b}'])
-      expect([text, uriTemplate(text)]).toEqual([text, undefined])
+      expect([text, parseUriTemplate(text)]).toEqual([text, undefined])
     expect(match('a://{x}/{y}/{+path}{?z}', 'a://1/2/3/4?z=5')).toEqual({ x: '1', y: '2', path: '3/4', z: '5' })
     expect(match('a://{x}#{y}', 'a://1#2')).toEqual({ x: '1', y: '2' })
     expect(match('a://{x}.json/{+path}.txt', 'a://b.json.json/c/d.txt')).toEqual({ x: 'b.json', path: 'c/d' })

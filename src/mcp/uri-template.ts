@@ -4,23 +4,24 @@
  *   hs4://devices/{ref}/history{?from,to}  ⊃  hs4://devices/4711/history?to=12  ─▶  { ref: '4711', to: '12' }
  *
  * Knows `{name}`, `{+name}` (may hold slashes) and `{?a,b}` (each optional, in any order). Values are percent-decoded.
- * Between two variables there is a slash, `?` or `#`, and behind `{+name}` there is none: so a URI can be read in one way
- * only. `{a}{b}{c}` has thousands, the expression behind it would try them all, and other nodes write templates too.
+ * Between two variables there is a slash, `?` or `#`, and behind `{+name}` there is none: so a URI can be read in one
+ * way only. `{a}{b}{c}` could be read in thousands of ways, its regular expression would try them all, and other nodes
+ * supply templates as well.
  */
 export interface UriTemplate {
   readonly text: string
-  /** `undefined` when the URI is not one of this template's. */
+  /** `undefined` when the URI does not match this template. */
   readonly match: (uri: string) => Readonly<Record<string, string>> | undefined
 }
 
 const EXPRESSION = /\{([+?]?)([A-Za-z0-9_,]+)\}/g
 
-export function isTemplate(uri: string): boolean {
+export function isUriTemplate(uri: string): boolean {
   return uri.includes('{')
 }
 
-/** `undefined` when it says something that is not understood. */
-export function uriTemplate(text: string): UriTemplate | undefined {
+/** `undefined` for a template with unsupported syntax. */
+export function parseUriTemplate(text: string): UriTemplate | undefined {
   if (/[{}]/.test(text.replaceAll(EXPRESSION, ''))) return undefined
   const names: string[] = []
   const query = new Set<string>()
@@ -41,7 +42,7 @@ export function uriTemplate(text: string): UriTemplate | undefined {
   return { text, match: (uri) => match(uri, { expression, names, query }) }
 }
 
-/** Whether somebody could not tell where a variable ends. */
+/** Whether the end of a variable would be ambiguous. */
 function isUnclear(operator: string | undefined, behind: string): boolean {
   const [literal = ''] = /^[^{]*/.exec(behind) ?? []
   const next = behind.slice(literal.length)

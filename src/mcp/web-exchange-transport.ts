@@ -1,6 +1,6 @@
 /**
- * Web exchange: a handler of web-standard requests on Node's own. The SDK has such an adapter, but it holds back the
- * head of a stream until the first event, and a client that opens a stream to listen would wait for that.
+ * Web exchange: runs a handler for web-standard requests on Node's HTTP server. The SDK has such an adapter, but it
+ * delays the head of a stream until the first event, and a client that opens a stream to listen would wait for that.
  */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -9,8 +9,8 @@ const STALLED_MS = 60_000
 
 export type WebHandler = (request: Request) => Promise<Response>
 
-/** The body was read already and is not handed on here. Ends when the response has. */
-export async function handleWebExchange(
+/** The body was read already and is not passed on here. Resolves when the response has ended. */
+export async function handleWithWebHandler(
   { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
   handle: WebHandler,
 ): Promise<void> {
@@ -34,7 +34,7 @@ function webRequest({ method = 'GET', url = '/', headers }: IncomingMessage, sig
   return new Request(new URL(url, 'http://localhost'), { method, headers: pairs, signal })
 }
 
-/** Ends early, and lets the source know, when nobody reads any more. */
+/** Ends early, and cancels the source, when the client no longer reads. */
 async function pipe(source: ReadableStream<Uint8Array>, response: ServerResponse, gone: AbortSignal): Promise<void> {
   const reader = source.getReader()
   gone.addEventListener('abort', () => void reader.cancel().catch(() => undefined), { once: true })
@@ -45,7 +45,7 @@ async function pipe(source: ReadableStream<Uint8Array>, response: ServerResponse
   }
 }
 
-/** A client that takes nothing for so long is cut off: what it does not read would pile up behind it. */
+/** A client that reads nothing for this long is disconnected, so that data does not pile up. */
 async function drained(response: ServerResponse, gone: AbortSignal): Promise<void> {
   const stalled = AbortSignal.timeout(STALLED_MS)
   await once(response, 'drain', { signal: AbortSignal.any([gone, stalled]) }).catch(() => undefined)

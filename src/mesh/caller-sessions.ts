@@ -9,16 +9,16 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { malformedReply } from './mesh-answer.ts'
-import { offerSession, acceptGrantedSession } from './sessions.ts'
-import type { MeshSession, SignatureMode } from './sessions.ts'
-import { disconnectedFault, unreachableFault } from './transport.ts'
+import { createMalformedMeshReplyFault } from './mesh-answer.ts'
+import { proposeSession, completeProposedSession } from './sessions.ts'
+import type { MeshSession, SessionSignatureMode } from './sessions.ts'
+import { createDisconnectedFault, createUnreachableFault } from './transport.ts'
 import type { PeerAddress } from './transport.ts'
 
-export interface CallerSessionsParts {
+export interface CallerSessionsDependencies {
   readonly self: string
   readonly clock: Clock
-  readonly signatures: SignatureMode | undefined
+  readonly signatures: SessionSignatureMode | undefined
   /** Carries a handshake there, signed, and its answer back. */
   readonly ask: (peer: PeerAddress, body: JsonObject, signal: AbortSignal) => Promise<Result<JsonObject, Fault>>
 }
@@ -26,10 +26,10 @@ export interface CallerSessionsParts {
 const HANDSHAKE_MS = 5_000
 
 export class CallerSessions {
-  readonly #parts: CallerSessionsParts
+  readonly #parts: CallerSessionsDependencies
   readonly #byPeer = new Map<string, MeshSession | Promise<Result<MeshSession, Fault>>>()
 
-  constructor(parts: CallerSessionsParts) {
+  constructor(parts: CallerSessionsDependencies) {
     this.#parts = parts
   }
 
@@ -61,7 +61,7 @@ export class CallerSessions {
 
   async #make(peer: PeerAddress): Promise<Result<MeshSession, Fault>> {
     const { self, clock, signatures, ask } = this.#parts
-    const offer = offerSession(signatures)
+    const offer = proposeSession(signatures)
     // The caller who happens to be first may withdraw; the handshake is for everybody who waits for it.
     const answer = await ask(peer, offer.body, AbortSignal.timeout(HANDSHAKE_MS))
     if (!answer.ok) {
@@ -69,11 +69,16 @@ export class CallerSessions {
       const { kind, message, ownSide } = answer.fault
       const isLost = kind === 'cancelled' || kind === 'timed-out' || kind === 'failed'
       if (!isLost) return fail({ ...answer.fault, begun: false })
-      return fail(ownSide === true ? disconnectedFault(peer.nodeId, message) : unreachableFault(peer.nodeId, message))
+      return fail(
+        ownSide === true ? createDisconnectedFault(peer.nodeId, message) : createUnreachableFault(peer.nodeId, message),
+      )
     }
-    const session = acceptGrantedSession(offer, answer.value, { self, peer: peer.nodeId, nowMs: clock.monotonic() })
+    const session = completeProposedSession(offer, answer.value, { self, peer: peer.nodeId, nowMs: clock.monotonic() })
     return session === undefined
-      ? fail({ ...malformedReply(`${peer.nodeId} answered a handshake that makes no sense.`), begun: false })
+      ? fail({
+          ...createMalformedMeshReplyFault(`${peer.nodeId} answered a handshake that makes no sense.`),
+          begun: false,
+        })
       : ok(session)
   }
 }

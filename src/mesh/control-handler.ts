@@ -20,13 +20,13 @@ import type { Community } from './identity/community.ts'
 import { readJoinRequest } from './identity/invitation.ts'
 import type { JoinRequest } from './identity/invitation.ts'
 import type { JoinFault } from './identity/mesh-store.ts'
-import { JOIN_REQUEST_NAME, MERGE_REQUEST_NAME, SESSION_REQUEST_NAME } from './gate.ts'
-import type { ControlHandler } from './inbound.ts'
-import { meshRefusal } from './refusal.ts'
+import { JOIN_REQUEST_NAME, MERGE_REQUEST_NAME, SESSION_REQUEST_NAME } from './message-gate.ts'
+import type { ControlHandler } from './inbound-calls.ts'
+import { createMeshRefusal } from './mesh-refusal.ts'
 import type { OwnManifest } from './own-node.ts'
-import type { GrantedSessions } from './sessions.ts'
+import type { ProviderSessions } from './sessions.ts'
 
-export interface ControlExchange {
+export interface ManifestExchange {
   readonly manifest: Json
   readonly revision: number
   readonly digest: string
@@ -39,21 +39,21 @@ export interface WitnessService {
 }
 
 /** Takes what a peer tells of rounds, votes and checkpoints, and gives what this node has. */
-export type GossipHandler = (peer: string, body: JsonObject) => Promise<JsonObject>
+export type ConsensusGossipHandler = (peer: string, body: JsonObject) => Promise<JsonObject>
 
-export interface ControlHandlerParts {
+export interface ControlHandlerDependencies {
   readonly self: string
-  readonly sessions: GrantedSessions
+  readonly sessions: ProviderSessions
   readonly community: () => Community | undefined
   readonly own: () => OwnManifest | undefined
   readonly schemas: (hashes: ReadonlySet<string>) => JsonObject
   /** Takes what the other side said and gives what we say. */
-  readonly exchange: (peer: string, said: ControlExchange) => JsonObject
+  readonly exchange: (peer: string, said: ManifestExchange) => JsonObject
   readonly join: (request: JoinRequest) => Promise<Result<Community, JoinFault>>
   /** Records that proved themselves. */
   readonly merge: (community: Community) => Promise<void>
   readonly witness: WitnessService | undefined
-  readonly gossip: GossipHandler | undefined
+  readonly gossip: ConsensusGossipHandler | undefined
 }
 
 const MAX_HASHES = 256
@@ -71,7 +71,7 @@ const witnessBody = z.object({ body: z.string().max(65_536) })
 
 type Answer = Result<Json, Fault>
 
-export function createControlHandler(parts: ControlHandlerParts): ControlHandler {
+export function createControlHandler(parts: ControlHandlerDependencies): ControlHandler {
   const questions: Readonly<Record<string, (body: JsonObject, asker: string) => Promise<Answer> | Answer>> = {
     [SESSION_REQUEST_NAME]: (body, asker) => {
       const { ephemeral, signatures } = sessionBody.parse(body)
@@ -81,10 +81,10 @@ export function createControlHandler(parts: ControlHandlerParts): ControlHandler
     [JOIN_REQUEST_NAME]: async (body, asker) => {
       const request = readJoinRequest(body)
       if (!request.ok)
-        return fail(meshRefusal('invalid_signature', 'invitation', 'The join request is not its sender’s.'))
+        return fail(createMeshRefusal('invalid_signature', 'invitation', 'The join request is not its sender’s.'))
       if (request.value.nodeId !== asker || request.value.to !== parts.self)
         return fail(
-          meshRefusal('invalid_signature', 'invitation', 'The join request is not its sender’s, or not for us.'),
+          createMeshRefusal('invalid_signature', 'invitation', 'The join request is not its sender’s, or not for us.'),
         )
       const joined = await parts.join(request.value)
       return joined.ok ? ok({ community: joined.value.document }) : fail(joinFault(joined.fault))
@@ -93,7 +93,9 @@ export function createControlHandler(parts: ControlHandlerParts): ControlHandler
       const held = parts.community()
       const shown = held === undefined ? undefined : readCommunity(body['community'], held.id)
       if (shown?.ok !== true || !shown.value.members.has(asker))
-        return fail(meshRefusal('unauthorized', 'stranger', 'The records do not show that their sender is a member.'))
+        return fail(
+          createMeshRefusal('unauthorized', 'stranger', 'The records do not show that their sender is a member.'),
+        )
       await parts.merge(shown.value)
       return ok({ community: parts.community()?.document ?? {} })
     },
@@ -130,10 +132,10 @@ async function answered(answer: () => Promise<Answer> | Answer): Promise<Answer>
 
 function joinFault(fault: JoinFault): Fault {
   const sentence = JOIN_SENTENCES[fault.kind] ?? 'The member list could not be changed here.'
-  if (fault.kind === 'revoked') return meshRefusal('revoked', 'invitation', sentence)
+  if (fault.kind === 'revoked') return createMeshRefusal('revoked', 'invitation', sentence)
   if (fault.kind === 'expired-invitation' || fault.kind === 'used-invitation')
-    return meshRefusal('expired', 'invitation', sentence)
-  return meshRefusal('unauthorized', 'invitation', sentence)
+    return createMeshRefusal('expired', 'invitation', sentence)
+  return createMeshRefusal('unauthorized', 'invitation', sentence)
 }
 
 const JOIN_SENTENCES: Readonly<Partial<Record<JoinFault['kind'], string>>> = {
@@ -147,9 +149,9 @@ const JOIN_SENTENCES: Readonly<Partial<Record<JoinFault['kind'], string>>> = {
 }
 
 function misread(why: string): Fault {
-  return meshRefusal('bad_request', 'question', `The question cannot be read: ${why}.`)
+  return createMeshRefusal('bad_request', 'question', `The question cannot be read: ${why}.`)
 }
 
 function notHere(question: string): Fault {
-  return meshRefusal('not_implemented', 'question', `This node does not answer ${question}.`)
+  return createMeshRefusal('not_implemented', 'question', `This node does not answer ${question}.`)
 }

@@ -5,7 +5,7 @@ import type { ServiceHealth } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'
 import { redactServerAddress } from './nats/server-address.ts'
 
-export interface MeshFacts {
+export interface MeshHealthFacts {
   readonly self: string
   readonly community:
     | {
@@ -29,7 +29,7 @@ export interface MeshFacts {
 /** Whoever lists hundreds of members has `topology`. */
 const MAX_NAMED = 5
 
-export function meshHealth(facts: MeshFacts): ServiceHealth {
+export function reportMeshHealth(facts: MeshHealthFacts): ServiceHealth {
   const { self, community, reached, nats, untold, refused } = facts
   if (community === undefined)
     return degraded(
@@ -62,7 +62,7 @@ export function meshHealth(facts: MeshFacts): ServiceHealth {
   return degraded(isAway ? { ...details, away: true } : details, advice)
 }
 
-function brokerAdvice(nats: MeshFacts['nats']): readonly string[] {
+function brokerAdvice(nats: MeshHealthFacts['nats']): readonly string[] {
   if (nats === undefined) return []
   const { downSinceMs, isShut } = nats
   const called = `NATS (${nats.servers.map(redactServerAddress).join(', ')})`
@@ -92,7 +92,7 @@ function untoldAdvice(untold: number): readonly string[] {
   ]
 }
 
-function refusedAdvice(refused: MeshFacts['refused']): readonly string[] {
+function refusedAdvice(refused: MeshHealthFacts['refused']): readonly string[] {
   return refused
     .slice(0, MAX_NAMED)
     .map(

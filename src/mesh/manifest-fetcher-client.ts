@@ -14,14 +14,14 @@ import type { Json, JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import type { PeerCapability } from '../bus/peer.ts'
-import { sanitizeLine } from '../core/stranger-text.ts'
+import { sanitizeLine } from '../core/untrusted-text.ts'
 import { decodeSchemas } from './identity/capability-wire.ts'
 import type { Community } from './identity/community.ts'
-import type { KnownPeer, PeerBook } from './peer-book.ts'
+import type { KnownPeer, PeerDirectory } from './peer-directory.ts'
 import type { PeerAddress } from './transport.ts'
 
-export interface ManifestFetcherParts {
-  readonly book: PeerBook
+export interface ManifestFetcherDependencies {
+  readonly book: PeerDirectory
   readonly clock: Clock
   readonly logger: Logger
   readonly community: () => Community | undefined
@@ -34,11 +34,11 @@ const SCHEMAS_AT_ONCE = 16
 const UNANSWERED: ReadonlySet<Fault['kind']> = new Set(['offline', 'busy', 'timed-out', 'cancelled'])
 
 export class ManifestFetcher {
-  readonly #parts: ManifestFetcherParts
+  readonly #parts: ManifestFetcherDependencies
   /** Who is being asked, and whether there was news of it since. */
   readonly #fetching = new Map<string, { isStale: boolean }>()
 
-  constructor(parts: ManifestFetcherParts) {
+  constructor(parts: ManifestFetcherDependencies) {
     this.#parts = parts
   }
 

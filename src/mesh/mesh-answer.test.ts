@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Outcome } from '../bus/call.ts'
 import { fail, ok } from '../core/result.ts'
 import { decodeFault, decodeReplyBody, encodeFaultBody, encodeReplyBody } from './mesh-answer.ts'
-import { meshRefusal } from './refusal.ts'
+import { createMeshRefusal } from './mesh-refusal.ts'
 
 describe('answer', () => {
   it.each<[string, Outcome]>([
@@ -34,7 +34,7 @@ describe('answer', () => {
   })
 
   it('says of whoever is refused at the gate that nothing was begun', () => {
-    expect(encodeFaultBody(meshRefusal('expired', 'skew', 'Too late.'))).toMatchObject({ begun: false })
+    expect(encodeFaultBody(createMeshRefusal('expired', 'skew', 'Too late.'))).toMatchObject({ begun: false })
   })
 
   it('takes nothing but true for a replay', () => {

@@ -8,13 +8,12 @@
  * The first five keys of a failure are CONTRACT § 5.4; those from `kind` on let our own nodes keep what the code alone
  * would lose: whether a person has to approve, whether a change may have happened, whether a handler was entered.
  */
-import { toErrorCode, FAULT_KINDS, isErrorCode, toFaultKind, HTTP_STATUS_BY_ERROR_CODE } from '../bus/code.ts'
+import { toErrorCode, FAULT_KINDS, isErrorCode, toFaultKind, HTTP_STATUS_BY_ERROR_CODE } from '../bus/error-code.ts'
 import type { ContentBlock, Outcome, Reply } from '../bus/call.ts'
-import type { Fault, FaultKind, Reason } from '../core/fault.ts'
-import { isJsonObject, isNestedWithin, parseJsonOrUndefined } from '../core/json.ts'
+import type { Fault, FaultKind, PolicyReason } from '../core/fault.ts'
+import { isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import { MAX_BODY_DEPTH } from './body.ts'
 
 /** A mistake of another node's is to us that it failed. */
 const KINDS: ReadonlySet<string> = new Set(FAULT_KINDS.filter((kind) => kind !== 'internal'))
@@ -39,11 +38,9 @@ export function decodeOutcome(status: number, text: string): Outcome {
   return decodeParsedOutcome(status, parseJsonOrUndefined(text))
 }
 
-/** The same for what has been parsed already. */
+/** The same for what has been parsed already. How deep it is nested is for whoever looks into it to check. */
 export function decodeParsedOutcome(status: number, body: unknown): Outcome {
-  if (!isJsonObject(body)) return fail(malformedReply('The peer did not answer JSON.'))
-  if (!isNestedWithin(body, MAX_BODY_DEPTH))
-    return fail(malformedReply(`The peer’s answer is nested deeper than ${MAX_BODY_DEPTH} levels.`))
+  if (!isJsonObject(body)) return fail(createMalformedMeshReplyFault('The peer did not answer JSON.'))
   return status === 200 ? decodeReplyBody(body) : fail(decodeFault(body))
 }
 
@@ -78,7 +75,7 @@ export function encodeReplyBody({ data, content, usage, inputRequired, replayed,
 
 export function decodeReplyBody(body: JsonObject): Outcome {
   const { data, content, usage, input_required: wanted, replayed, device } = body
-  if (data === undefined) return fail(malformedReply('The peer answered without data.'))
+  if (data === undefined) return fail(createMalformedMeshReplyFault('The peer answered without data.'))
   if ((content ?? usage ?? wanted ?? replayed ?? device) === undefined) return ok({ data })
   return ok({
     data,
@@ -116,7 +113,7 @@ export function decodeFault(body: JsonObject): Fault {
   const { error, message, retry_after_ms: retry, kind, family_code: familyCode, ...more } = body
   const { reasons, replayed, begun, ...details } = more
   if (typeof error !== 'string' || !isErrorCode(error))
-    return malformedReply('The peer answered an error of no known code.')
+    return createMalformedMeshReplyFault('The peer answered an error of no known code.')
   return {
     // A peer's mistake inside is, seen from here, a far end that failed.
     kind: typeof kind === 'string' && KINDS.has(kind) ? (kind as FaultKind) : toFaultKind(error),
@@ -130,7 +127,7 @@ export function decodeFault(body: JsonObject): Fault {
   }
 }
 
-export function malformedReply(message: string): Fault {
+export function createMalformedMeshReplyFault(message: string): Fault {
   return { kind: 'failed', code: 'internal_error', message }
 }
 
@@ -145,6 +142,6 @@ function isContent(value: Json | undefined): value is readonly ContentBlock[] {
   return Array.isArray(value) && value.every((block) => isJsonObject(block) && typeof block['type'] === 'string')
 }
 
-function isReason(value: unknown): value is Reason {
+function isReason(value: unknown): value is PolicyReason {
   return isJsonObject(value) && typeof value['rule'] === 'string' && typeof value['message'] === 'string'
 }

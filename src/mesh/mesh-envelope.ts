@@ -16,11 +16,11 @@ import type { Fault } from '../core/fault.ts'
 import { isUlid } from '../core/ids.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { isActor } from './actor.ts'
+import { isActorName } from './actor-name.ts'
 import { parseVersion } from './identity/capability-wire.ts'
 import { isNodeId } from './identity/node-key.ts'
-import { parseMeshTime } from './identity/time.ts'
-import { meshRefusal } from './refusal.ts'
+import { parseMeshTime } from './identity/mesh-time.ts'
+import { createMeshRefusal } from './mesh-refusal.ts'
 
 export interface MeshEnvelope {
   readonly capability: string
@@ -41,9 +41,9 @@ export interface MeshEnvelope {
   readonly stream: boolean
   readonly schemaHash: string | undefined
   readonly traceparent: string | undefined
-  /** The body carries more than arguments: see input.ts. */
+  /** The body carries more than arguments: see body-interaction.ts. */
   readonly input?: boolean
-  /** For whom the sender says that it calls: see actor.ts. */
+  /** For whom the sender says that it calls: see actor-name.ts. */
   readonly actor?: string | undefined
 }
 
@@ -51,15 +51,15 @@ export interface MeshEnvelope {
 export type EnvelopeFields = Readonly<Record<string, string>>
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_./:-]{0,127}$/
-export const MAX_SESSION_LENGTH = 256
-export const MAX_DEADLINE_MS = 86_400_000
-export const MAX_HOPS = 16
+export const MAX_SESSION_NAME_LENGTH = 256
+export const MAX_CALL_DEADLINE_MS = 86_400_000
+export const MAX_HOP_BUDGET = 16
 
 export function isCapabilityName(name: string): boolean {
   return NAME.test(name)
 }
 
-export function envelopeFields(envelope: MeshEnvelope): EnvelopeFields {
+export function toEnvelopeFields(envelope: MeshEnvelope): EnvelopeFields {
   const { keyId, session, schemaHash, traceparent, actor } = envelope
   // In the order of RFC 8785, so that the text below needs no sorting.
   return {
@@ -110,7 +110,7 @@ export function formatSignedAnswer(answer: {
 }
 
 /** Runs along with a stream: both ends hash the frames as they go by, and the end of the stream proves them all. */
-export class FramesHash {
+export class StreamFramesHash {
   #hash: Hash | undefined
 
   add({ event, data }: StreamFrame): void {
@@ -125,7 +125,7 @@ export class FramesHash {
 }
 
 /** Base64url of the SHA-256 of the bytes. */
-export function envelopeBodyHash(body: Uint8Array | string): string {
+export function computeBodyHash(body: Uint8Array | string): string {
   return hash('sha256', body, 'base64url')
 }
 
@@ -135,8 +135,8 @@ export function readEnvelope(field: (name: string) => string | undefined): Resul
   const version = parseVersion(field('version') ?? '')
   const [from, to, community] = [field('from') ?? '', field('to') ?? '', field('community') ?? '']
   const [requestId, timestamp] = [field('request_id') ?? '', field('timestamp') ?? '']
-  const deadlineMs = integer(field('deadline_ms'), MAX_DEADLINE_MS)
-  const hops = integer(field('hops') ?? '0', MAX_HOPS)
+  const deadlineMs = integer(field('deadline_ms'), MAX_CALL_DEADLINE_MS)
+  const hops = integer(field('hops') ?? '0', MAX_HOP_BUDGET)
   const [keyId, session, schemaHash] = [field('key_id'), field('session'), field('schema_hash')]
   const actor = field('actor')
   const wrong = [
@@ -150,12 +150,12 @@ export function readEnvelope(field: (name: string) => string | undefined): Resul
     deadlineMs === undefined && 'deadline_ms',
     hops === undefined && 'hops',
     (keyId?.length ?? 0) > 64 && 'key_id',
-    (session?.length ?? 0) > MAX_SESSION_LENGTH && 'session',
+    (session?.length ?? 0) > MAX_SESSION_NAME_LENGTH && 'session',
     (schemaHash?.length ?? 0) > 71 && 'schema_hash',
-    actor !== undefined && !isActor(actor) && 'actor',
+    actor !== undefined && !isActorName(actor) && 'actor',
   ].filter((name) => name !== false)
   if (wrong.length > 0 || version === undefined || deadlineMs === undefined || hops === undefined)
-    return fail(meshRefusal('bad_request', 'envelope', `The envelope lacks, or garbles: ${wrong.join(', ')}.`))
+    return fail(createMeshRefusal('bad_request', 'envelope', `The envelope lacks, or garbles: ${wrong.join(', ')}.`))
   return ok({
     capability,
     version,

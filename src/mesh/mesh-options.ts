@@ -5,12 +5,12 @@ import type { CapabilityBus } from '../bus/bus.ts'
 import type { MeshConfig } from '../config/mesh.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
-import type { GossipHandler, WitnessService } from './control-handler.ts'
+import type { ConsensusGossipHandler, WitnessService } from './control-handler.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
-import type { MeshViews } from './http/http-server.ts'
+import type { MeshPublicViews } from './http/http-server.ts'
 import type { MeshStore } from './identity/mesh-store.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
-import type { InboundCalls } from './inbound.ts'
+import type { InboundCalls } from './inbound-calls.ts'
 import type { PacketProvider } from './packets/packet-provider.ts'
 import type { MeshTransport } from './transport.ts'
 
@@ -37,12 +37,12 @@ export interface MeshOptions {
   readonly logger: Logger
 }
 
-export interface MeshStart {
+export interface MeshStartOptions {
   readonly bus: CapabilityBus
   readonly ledgerOrigin: string | undefined
   readonly witness: WitnessService | undefined
-  readonly gossip: GossipHandler | undefined
-  readonly metrics: MeshViews['metrics']
+  readonly gossip: ConsensusGossipHandler | undefined
+  readonly metrics: MeshPublicViews['metrics']
 }
 
 export interface MeshState {

@@ -15,28 +15,28 @@ import { createControlHandler } from './control-handler.ts'
 import { listOwnAddresses } from './discovery/own-address-client.ts'
 import { formatPeerAddress, parsePeerAddress } from './discovery/peer-source.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
-import { createPeerSources } from './discovery/sources.ts'
-import { meshHealth } from './health.ts'
+import { createPeerSources } from './discovery/peer-sources.ts'
+import { reportMeshHealth } from './health.ts'
 import { MeshHttpClient } from './http/http-client.ts'
 import { startMeshHttpServer } from './http/http-server.ts'
 import type { MeshHttpServer } from './http/http-server.ts'
-import { identifyAt } from './http/identify-client.ts'
+import { requestNodeIdentity } from './http/identify-client.ts'
 import type { TlsIdentity } from './http/pinned-agent-client.ts'
 import { createNodeCertificate } from './identity/certificate.ts'
-import type { CommunityAuthority, Community } from './identity/community.ts'
-import { listOtherNames } from './identity/node-name.ts'
-import type { InboundCalls } from './inbound.ts'
-import type { MeshBroker, MeshOptions, MeshStart, MeshState } from './mesh-options.ts'
+import type { CommunitySigner, Community } from './identity/community.ts'
+import { listOtherMemberNames } from './identity/node-name.ts'
+import type { InboundCalls } from './inbound-calls.ts'
+import type { MeshBroker, MeshOptions, MeshStartOptions, MeshState } from './mesh-options.ts'
 import { PeerSync } from './peer-sync-client.ts'
-import { OutboundCalls } from './outbound.ts'
+import { OutboundCalls } from './outbound-calls.ts'
 import type { PacketProvider } from './packets/packet-provider.ts'
-import { PeerBook } from './peer-book.ts'
+import { PeerDirectory } from './peer-directory.ts'
 import { PeerOffers } from './peer-offers.ts'
-import type { KnownPeer } from './peer-book.ts'
+import type { KnownPeer } from './peer-directory.ts'
 import { createProviderSide } from './provider-side.ts'
 import { OwnNode } from './own-node.ts'
 import type { PeerAddress } from './transport.ts'
-import type { GrantedSessions } from './sessions.ts'
+import type { ProviderSessions } from './sessions.ts'
 
 /** New capabilities come in groups: a moment's patience makes one manifest of them. */
 const SETTLE_MS = 20
@@ -56,7 +56,7 @@ export class Mesh {
   readonly #outbound: OutboundCalls
   readonly #inbound: InboundCalls
   readonly #packets: PacketProvider
-  readonly #sessions: GrantedSessions
+  readonly #sessions: ProviderSessions
   readonly #http: MeshHttpClient
   readonly #nats: MeshBroker | undefined
   readonly #tls: TlsIdentity
@@ -64,7 +64,7 @@ export class Mesh {
   readonly #desk = { answer: ((): undefined => undefined) as ReturnType<typeof createControlHandler> }
   #bus: CapabilityBus | undefined
   #self: OwnNode | undefined
-  #book: PeerBook | undefined
+  #book: PeerDirectory | undefined
   #offers: PeerOffers | undefined
   #neighbourhood: PeerSync | undefined
   #server: MeshHttpServer | undefined
@@ -109,7 +109,7 @@ export class Mesh {
     return this.#options.store.community()
   }
 
-  async start(start: MeshStart): Promise<void> {
+  async start(start: MeshStartOptions): Promise<void> {
     const { identity, store, clock, logger } = this.#options
     const { bus } = start
     this.#bus = bus
@@ -131,7 +131,7 @@ export class Mesh {
       publish: (nodeId) => this.#publishPeer(nodeId),
     })
     offers.touch()
-    const book = new PeerBook(identity.id, bus, (peer) => offers.screen(peer))
+    const book = new PeerDirectory(identity.id, bus, (peer) => offers.screen(peer))
     this.#offers = offers
     for (const capability of self.capabilities())
       if (capability.schemas !== undefined) book.schemas.keep(capability, capability.schemas)
@@ -144,7 +144,7 @@ export class Mesh {
       own: () => self.manifest(),
       ask: (...question) => this.#outbound.ask(...question),
       askUnknown: (peer, question, body, signal) => this.#askUnknown(peer, question, { body, signal }),
-      identify: (host, port) => identifyAt({ host, port, tls: this.#tls }),
+      identify: (host, port) => requestNodeIdentity({ host, port, tls: this.#tls }),
       onCommunity: (community) => this.#hearCommunity(community),
       onGone: (nodeId) => {
         this.#outbound.forget(nodeId)
@@ -213,7 +213,7 @@ export class Mesh {
     const refused = views.flatMap(({ displayName, nodeId, refused: count, refusedOffers: [first] }) =>
       first === undefined ? [] : [{ node: displayName ?? nodeId, count, why: first.reason }],
     )
-    return meshHealth({ self: identity.id, community: this.community, reached, nats, untold, refused })
+    return reportMeshHealth({ self: identity.id, community: this.community, reached, nats, untold, refused })
   }
 
   get peers(): readonly KnownPeer[] {
@@ -246,11 +246,11 @@ export class Mesh {
     this.#options.store.close()
   }
 
-  get #authority(): CommunityAuthority {
+  get #authority(): CommunitySigner {
     return { self: this.#options.identity, root: this.#options.root }
   }
 
-  async #listen(start: MeshStart): Promise<void> {
+  async #listen(start: MeshStartOptions): Promise<void> {
     const { config, store } = this.#options
     const { bus } = start
     const isMember = (nodeId: string): boolean => store.community()?.members.has(nodeId) === true
@@ -371,7 +371,7 @@ export class Mesh {
     const { store, identity } = this.#options
     const { community } = this
     const remembered = store.remembered()
-    if (community !== undefined) this.#bus?.expectPeers(listOtherNames(community, identity.id, remembered))
+    if (community !== undefined) this.#bus?.expectPeers(listOtherMemberNames(community, identity.id, remembered))
     for (const { nodeId, addresses } of remembered)
       for (const text of addresses) {
         const address = parsePeerAddress(text)

@@ -10,13 +10,13 @@ import { canonicalJson } from '../core/json.ts'
 /** Capability → hash of the definition that was first seen, or that a person accepted; of one node. */
 export type OfferPins = ReadonlyMap<string, string>
 
-export interface OfferDefinition {
+export interface OfferDefinitionHash {
   /** Which capability of its node: name, version and instance. */
   readonly key: string
   readonly hash: string
 }
 
-export interface WithheldOffer extends OfferDefinition {
+export interface WithheldOffer extends OfferDefinitionHash {
   readonly name: string
   readonly title: string
   readonly description: string
@@ -28,7 +28,7 @@ export interface WithheldOffer extends OfferDefinition {
 const STATE = / Offline now\.(?= )/
 
 /** Over everything that a model, a person or the guard gets to see of it. */
-export function describeOffer(capability: PeerCapability): OfferDefinition {
+export function toOfferDefinitionHash(capability: PeerCapability): OfferDefinitionHash {
   const { name, version, instanceId, schemaHash, effect, face, family, title, description } = capability
   const { idempotent, anywhere, trustRequired, stream, matches = null, secrets = [] } = capability
   const shown = { title, description: description.replace(STATE, ''), effect, face: { ...face }, family }
@@ -40,6 +40,6 @@ export function describeOffer(capability: PeerCapability): OfferDefinition {
 }
 
 /** Names what is withheld, so that an approval is for what was looked at and not for what came after. */
-export function withheldOffersDigest(withheld: readonly OfferDefinition[]): string {
+export function computeWithheldOffersDigest(withheld: readonly OfferDefinitionHash[]): string {
   return hash('sha256', canonicalJson(withheld.map(({ key, hash: of }) => `${key} ${of}`).toSorted())).slice(0, 16)
 }

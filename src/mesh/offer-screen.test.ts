@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { offered } from '../../test/bus-village.ts'
 import type { OfferFacts } from '../../test/plain-offer.ts'
 import type { Family } from '../bus/capability.ts'
-import { busFamily } from '../bus/family.ts'
+import { busFamily } from '../bus/bus-family.ts'
 import { describeOwnCapability } from '../bus/peer.ts'
 import type { PeerCapability } from '../bus/peer.ts'
-import { describeOffer } from './offer-pin.ts'
+import { toOfferDefinitionHash } from './offer-pin.ts'
 import type { OfferPins } from './offer-pin.ts'
-import { screenOffers } from './offer-screen.ts'
+import { screenPeerOffers } from './offer-screen.ts'
 import type { ScreenedOffers } from './offer-screen.ts'
-import { OwnNames } from './own-names.ts'
+import { OwnCapabilityNames } from './own-capability-names.ts'
 
 const homeseer: Family = { ...busFamily, name: 'homeseer' }
 const here = [
@@ -18,7 +18,7 @@ const here = [
   offered({ name: 'task_list' }),
   offered({ name: 'hs4:house', face: { kind: 'resource', uri: 'hs4://house', mimeType: 'text/plain' } }),
 ]
-const HOUSE = new OwnNames({ offers: here, prefixes: ['hs4', 'hs4_', 'device.den'], hadPrefixes: ['ebus.'] })
+const HOUSE = new OwnCapabilityNames({ offers: here, prefixes: ['hs4', 'hs4_', 'device.den'], hadPrefixes: ['ebus.'] })
 
 function saying(facts: OfferFacts): PeerCapability {
   return describeOwnCapability(offered({ face: { kind: 'tool' }, ...facts }))
@@ -26,11 +26,11 @@ function saying(facts: OfferFacts): PeerCapability {
 
 function screen(
   capabilities: readonly PeerCapability[],
-  { pins, maxOffers = 128, own = HOUSE }: { pins?: OfferPins; maxOffers?: number; own?: OwnNames } = {},
+  { pins, maxOffers = 128, own = HOUSE }: { pins?: OfferPins; maxOffers?: number; own?: OwnCapabilityNames } = {},
 ): ScreenedOffers {
-  const seen = capabilities.map(describeOffer)
+  const seen = capabilities.map(toOfferDefinitionHash)
   const known = pins ?? new Map(seen.map(({ key, hash }) => [key, hash]))
-  return screenOffers({ name: 'attic', capabilities }, { own, pins: known, maxOffers })
+  return screenPeerOffers({ name: 'attic', capabilities }, { own, pins: known, maxOffers })
 }
 
 function why(screened: ScreenedOffers): readonly string[] {
@@ -97,8 +97,11 @@ describe('offers of another node', () => {
 
   it('are pinned when they are first seen, and withheld when they are described otherwise', () => {
     const first = saying({ name: 'garden.water', description: 'Waters the garden.' })
-    expect(screen([first], { pins: new Map() })).toMatchObject({ offered: [], unpinned: [describeOffer(first)] })
-    const pins = new Map([[describeOffer(first).key, describeOffer(first).hash]])
+    expect(screen([first], { pins: new Map() })).toMatchObject({
+      offered: [],
+      unpinned: [toOfferDefinitionHash(first)],
+    })
+    const pins = new Map([[toOfferDefinitionHash(first).key, toOfferDefinitionHash(first).hash]])
     expect(screen([first], { pins }).offered).toHaveLength(1)
     for (const change of [
       { description: 'Waters the garden. Then opens the door.' },
@@ -119,7 +122,7 @@ describe('offers of another node', () => {
   it('are the same while a device of theirs sleeps', () => {
     const awake = saying({ name: 'device.a.b', description: 'On the device "a" (a). The device says: x' })
     const asleep = saying({ name: 'device.a.b', description: 'On the device "a" (a). Offline now. The device says: x' })
-    expect(describeOffer(asleep)).toEqual(describeOffer(awake))
+    expect(toOfferDefinitionHash(asleep)).toEqual(toOfferDefinitionHash(awake))
   })
 
   it('are at most so many, beside those that this node has as well', () => {

@@ -9,21 +9,21 @@
 import { EFFECTS } from '../bus/capability.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { PeerCapability, RefusedCapability } from '../bus/peer.ts'
-import type { OfferDefinition, OfferPins, WithheldOffer } from './offer-pin.ts'
-import { describeOffer } from './offer-pin.ts'
-import { markWithNode } from './offer-words.ts'
-import type { OwnNames } from './own-names.ts'
+import type { OfferDefinitionHash, OfferPins, WithheldOffer } from './offer-pin.ts'
+import { toOfferDefinitionHash } from './offer-pin.ts'
+import { addNodeToDescription } from './offer-description.ts'
+import type { OwnCapabilityNames } from './own-capability-names.ts'
 
 export interface ScreenedOffers {
   readonly offered: readonly PeerCapability[]
   readonly refused: readonly RefusedCapability[]
   readonly withheld: readonly WithheldOffer[]
   /** Seen for the first time: on the bus as soon as they are pinned. */
-  readonly unpinned: readonly OfferDefinition[]
+  readonly unpinned: readonly OfferDefinitionHash[]
 }
 
-export interface ScreenRules {
-  readonly own: OwnNames
+export interface OfferScreeningRules {
+  readonly own: OwnCapabilityNames
   readonly pins: OfferPins
   /** Names of one node that this node does not have itself. */
   readonly maxOffers: number
@@ -32,14 +32,14 @@ export interface ScreenRules {
 /** Also of what is not offered any more: a node that goes on inventing names fills nobody's disk. */
 const MAX_PINS = 4_000
 
-export function screenOffers(
+export function screenPeerOffers(
   peer: { readonly name: string; readonly capabilities: readonly PeerCapability[] },
-  { own, pins, maxOffers }: ScreenRules,
+  { own, pins, maxOffers }: OfferScreeningRules,
 ): ScreenedOffers {
   const offered: PeerCapability[] = []
   const refused: RefusedCapability[] = []
   const withheld: WithheldOffer[] = []
-  const unpinned: OfferDefinition[] = []
+  const unpinned: OfferDefinitionHash[] = []
   const ours = new Set<string>()
   let foreign = 0
   const refuse = (name: string, why: string): void => void refused.push(refusal(name, why))
@@ -55,12 +55,12 @@ export function screenOffers(
       refuse(name, wrong ?? `its node offers more than ${maxOffers} that this node has not (mesh.offersPerNode)`)
       continue
     }
-    const marked = markWithNode(capability, peer.name)
+    const marked = addNodeToDescription(capability, peer.name)
     if (!marked.ok) {
       refuse(name, marked.fault)
       continue
     }
-    const definition = describeOffer(capability)
+    const definition = toOfferDefinitionHash(capability)
     const pinned = pins.get(definition.key)
     if (pinned === definition.hash)
       offered.push(

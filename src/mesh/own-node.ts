@@ -4,7 +4,7 @@
  * Pure: time and numbers come from outside.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
-import type { CapabilityEntry } from '../bus/entry.ts'
+import type { CapabilityEntry } from '../bus/capability-entry.ts'
 import { describeOwnCapability } from '../bus/peer.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import type { Clock } from '../core/clock.ts'
@@ -12,11 +12,11 @@ import type { JsonObject } from '../core/json.ts'
 import { countInFlight } from '../bus/topology.ts'
 import { encodeCapability, encodeSchemas } from './identity/capability-wire.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
-import { issueManifest, MAX_CAPABILITIES, withoutCapabilities } from './identity/node-manifest.ts'
+import { issueManifest, MAX_PEER_CAPABILITIES, withoutCapabilities } from './identity/node-manifest.ts'
 import type { NodeEndpoint } from './identity/node-manifest.ts'
 import type { SignedDocument } from './identity/signed-document.ts'
 
-export interface OwnNodeParts {
+export interface OwnNodeDependencies {
   readonly identity: NodeIdentity
   readonly name: string
   readonly ledgerOrigin: string | undefined
@@ -33,12 +33,12 @@ export interface OwnManifest {
 }
 
 /** A third of a manifest's life: two may get lost. */
-export const MANIFEST_RENEW_MS = 10_000
+export const MANIFEST_RENEWAL_INTERVAL_MS = 10_000
 /** The whole manifest fits into the largest answer between nodes, and into one message of NATS, as they come. */
 const MAX_TOLD_BYTES = 900_000
 
 export class OwnNode {
-  readonly #parts: OwnNodeParts
+  readonly #parts: OwnNodeDependencies
   readonly #startedMs: number
   #sequence: number
   #endpoints: readonly NodeEndpoint[] = []
@@ -46,7 +46,7 @@ export class OwnNode {
   #issuedMs = -Infinity
   #untold = 0
 
-  constructor(parts: OwnNodeParts) {
+  constructor(parts: OwnNodeDependencies) {
     this.#parts = parts
     this.#sequence = parts.firstSequence
     this.#startedMs = parts.clock.monotonic()
@@ -65,7 +65,7 @@ export class OwnNode {
   /** `undefined` while we belong to nobody. */
   manifest(): OwnManifest | undefined {
     const nowMs = this.#parts.clock.monotonic()
-    if (this.#current === undefined || nowMs - this.#issuedMs >= MANIFEST_RENEW_MS) {
+    if (this.#current === undefined || nowMs - this.#issuedMs >= MANIFEST_RENEWAL_INTERVAL_MS) {
       this.#current = this.#issue()
       this.#issuedMs = nowMs
     }
@@ -100,7 +100,7 @@ export class OwnNode {
     const all = this.#forOthers()
     const told: PeerCapability[] = []
     let bytes = 0
-    for (const { offer } of all.slice(0, MAX_CAPABILITIES)) {
+    for (const { offer } of all.slice(0, MAX_PEER_CAPABILITIES)) {
       const capability = describeOwnCapability(offer)
       bytes += Buffer.byteLength(JSON.stringify(encodeCapability(capability)))
       if (bytes > MAX_TOLD_BYTES) break

@@ -7,14 +7,14 @@
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import type { Logger } from '../core/logger.ts'
-import { sanitizeLine } from '../core/stranger-text.ts'
+import { sanitizeLine } from '../core/untrusted-text.ts'
 import type { OfferStore } from './identity/offer-store.ts'
-import { withheldOffersDigest } from './offer-pin.ts'
-import { screenOffers } from './offer-screen.ts'
+import { computeWithheldOffersDigest } from './offer-pin.ts'
+import { screenPeerOffers } from './offer-screen.ts'
 import type { ScreenedOffers } from './offer-screen.ts'
-import { OwnNames } from './own-names.ts'
+import { OwnCapabilityNames } from './own-capability-names.ts'
 
-export interface PeerOffersParts {
+export interface PeerOffersDependencies {
   readonly bus: CapabilityBus
   readonly store: OfferStore
   readonly maxOffers: number
@@ -48,14 +48,14 @@ interface Noted {
 const NOTE_MS = 10_000
 
 export class PeerOffers {
-  readonly #parts: PeerOffersParts
+  readonly #parts: PeerOffersDependencies
   readonly #kept = new Map<string, Kept>()
   readonly #noted = new Map<string, Noted>()
   readonly #pinning = new Set<string>()
-  #own: { readonly revision: string; readonly names: OwnNames } | undefined
+  #own: { readonly revision: string; readonly names: OwnCapabilityNames } | undefined
   #ownRevision = 0
 
-  constructor(parts: PeerOffersParts) {
+  constructor(parts: PeerOffersDependencies) {
     this.#parts = parts
   }
 
@@ -83,18 +83,18 @@ export class PeerOffers {
       this.#note(peer, kept.screened)
       return kept.screened
     }
-    const screened = screenOffers(peer, { own: this.#ownNames(revision), pins: store.pins(peer.nodeId), maxOffers })
+    const screened = screenPeerOffers(peer, { own: this.#ownNames(revision), pins: store.pins(peer.nodeId), maxOffers })
     this.#kept.set(peer.nodeId, { name: peer.name, capabilities: peer.capabilities, revision, screened })
     void this.#pin(peer.nodeId, screened)
     this.#note(peer, screened)
     return screened
   }
 
-  #ownNames(revision: string): OwnNames {
+  #ownNames(revision: string): OwnCapabilityNames {
     const { bus, store } = this.#parts
     if (this.#own?.revision !== revision) {
       const offers = bus.registry.allLocal().map(({ offer }) => offer)
-      const names = new OwnNames({ offers, prefixes: bus.registry.reserved, hadPrefixes: store.prefixes })
+      const names = new OwnCapabilityNames({ offers, prefixes: bus.registry.reserved, hadPrefixes: store.prefixes })
       this.#own = { revision, names }
     }
     return this.#own.names
@@ -122,7 +122,7 @@ export class PeerOffers {
     const { store, monotonic, logger } = this.#parts
     const noted = this.#noted.get(nodeId)
     if (noted?.withheld === withheld) return
-    const [digest, nowMs] = [withheldOffersDigest(withheld), monotonic()]
+    const [digest, nowMs] = [computeWithheldOffersDigest(withheld), monotonic()]
     const isSame = noted?.digest === digest
     if (noted !== undefined && !isSame && nowMs < noted.nextMs) return
     this.#noted.set(nodeId, {

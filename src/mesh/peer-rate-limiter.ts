@@ -6,10 +6,10 @@
  *
  * Pure: time is an argument.
  */
-import { fullBucket, msUntilToken, takeToken } from '../toolbox/token-bucket.ts'
+import { createFullBucket, computeMsUntilToken, takeToken } from '../toolbox/token-bucket.ts'
 import type { TokenBucket, TokenRate } from '../toolbox/token-bucket.ts'
 
-export interface RateLimits {
+export interface PeerRateLimits {
   readonly callsPerSecond: number
   readonly callsPerSecondPerCapability: number
 }
@@ -32,7 +32,7 @@ export class PeerRateLimiter {
   #count = 0
   #sweptMs = 0
 
-  constructor({ callsPerSecond, callsPerSecondPerCapability }: RateLimits) {
+  constructor({ callsPerSecond, callsPerSecondPerCapability }: PeerRateLimits) {
     this.#all = tokenRate(callsPerSecond)
     this.#each = tokenRate(callsPerSecondPerCapability)
   }
@@ -45,11 +45,11 @@ export class PeerRateLimiter {
   /** 0 when the call may come in; otherwise in how many milliseconds it may. Only a call that may is counted. */
   take(peer: string, capability: string, nowMs: number): number {
     const buckets = this.#buckets(peer, nowMs)
-    const each = buckets.byCapability.get(capability) ?? fullBucket(this.#each, nowMs)
+    const each = buckets.byCapability.get(capability) ?? createFullBucket(this.#each, nowMs)
     const allAfter = takeToken(buckets.all, this.#all, nowMs)
     const eachAfter = takeToken(each, this.#each, nowMs)
     if (allAfter === undefined || eachAfter === undefined)
-      return Math.max(msUntilToken(buckets.all, this.#all, nowMs), msUntilToken(each, this.#each, nowMs))
+      return Math.max(computeMsUntilToken(buckets.all, this.#all, nowMs), computeMsUntilToken(each, this.#each, nowMs))
     buckets.all = allAfter
     this.#keep(buckets, capability, eachAfter)
     return 0
@@ -59,7 +59,7 @@ export class PeerRateLimiter {
     let buckets = this.#byPeer.get(peer)
     if (buckets === undefined) {
       this.#sweep(nowMs)
-      buckets = { all: fullBucket(this.#all, nowMs), byCapability: new Map() }
+      buckets = { all: createFullBucket(this.#all, nowMs), byCapability: new Map() }
       this.#byPeer.set(peer, buckets)
     }
     return buckets

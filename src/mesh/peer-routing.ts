@@ -5,19 +5,19 @@
  *
  * Pure: the transports do the I/O.
  */
-import type { EmitFrame } from '../bus/peer.ts'
+import type { StreamFrameEmitter } from '../bus/peer.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { disconnectedFault } from './transport.ts'
+import { createDisconnectedFault } from './transport.ts'
 import type {
   DeliveredMessage,
   MessageDestination,
   MeshTransport,
   MeshMessage,
-  PacketEvents,
-  PacketWire,
+  PacketConnectionEvents,
+  PacketConnection,
   PeerAddress,
   PeerEndpoint,
 } from './transport.ts'
@@ -25,11 +25,11 @@ import { EndpointOrder } from './endpoint-order.ts'
 
 export type MeshTransports = { readonly [Kind in PeerEndpoint['transport']]?: MeshTransport<Kind> | undefined }
 
-export interface SendRequest {
+export interface PeerSendRequest {
   readonly message: MeshMessage
   readonly signal: AbortSignal
   /** Who takes the frames, where the answer is a stream. */
-  readonly emit: EmitFrame | undefined
+  readonly emit: StreamFrameEmitter | undefined
 }
 
 export class PeerRouting {
@@ -41,13 +41,13 @@ export class PeerRouting {
     this.#order = new EndpointOrder(clock)
   }
 
-  onPackets(events: PacketEvents): void {
+  onPackets(events: PacketConnectionEvents): void {
     this.#transports.http?.onPackets?.(events)
     this.#transports.nats?.onPackets?.(events)
   }
 
   /** What carries packets along the best way; a promise while it is being made. */
-  wire(peer: PeerAddress): PacketWire | Promise<PacketWire | undefined> | undefined {
+  wire(peer: PeerAddress): PacketConnection | Promise<PacketConnection | undefined> | undefined {
     const { nodeId } = peer
     const { http, nats } = this.#transports
     const [way] = this.#order.inOrder(peer)
@@ -56,9 +56,9 @@ export class PeerRouting {
   }
 
   /** Along each way in turn, as long as nothing was sent: `offline` says that of all of them. */
-  async send(peer: PeerAddress, sending: SendRequest): Promise<Result<DeliveredMessage, Fault>> {
+  async send(peer: PeerAddress, sending: PeerSendRequest): Promise<Result<DeliveredMessage, Fault>> {
     const { nodeId } = peer
-    let nobody = disconnectedFault(nodeId, 'no way to it is known')
+    let nobody = createDisconnectedFault(nodeId, 'no way to it is known')
     for (const way of this.#order.inOrder(peer)) {
       const delivered = await this.#along(way, nodeId, sending)
       // A way that its peer has and this node has no transport for.
@@ -74,7 +74,7 @@ export class PeerRouting {
   #along(
     way: PeerEndpoint,
     nodeId: string,
-    sending: SendRequest,
+    sending: PeerSendRequest,
   ): Promise<Result<DeliveredMessage, Fault>> | undefined {
     const { http, nats } = this.#transports
     return way.transport === 'http'
@@ -86,7 +86,7 @@ export class PeerRouting {
 function carry<Kind extends PeerEndpoint['transport']>(
   transport: MeshTransport<Kind>,
   to: MessageDestination<Kind>,
-  { message, signal, emit }: SendRequest,
+  { message, signal, emit }: PeerSendRequest,
 ): Promise<Result<DeliveredMessage, Fault>> {
   return emit === undefined ? transport.send(to, message, signal) : transport.stream(to, message, { signal, emit })
 }

@@ -6,11 +6,11 @@ import { manualClock } from '../../test/manual-clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import { silentLogger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
-import { createCommunity, withMember } from './identity/community.ts'
+import { createCommunity, admitMember } from './identity/community.ts'
 import { issueManifest, withoutCapabilities } from './identity/node-manifest.ts'
 import { PeerSync } from './peer-sync-client.ts'
-import { PeerBook } from './peer-book.ts'
-import { unreachableFault } from './transport.ts'
+import { PeerDirectory } from './peer-directory.ts'
+import { createUnreachableFault } from './transport.ts'
 
 const [us, root, other] = [identityOf(21), identityOf(22), identityOf(23)]
 
@@ -112,12 +112,12 @@ function house(): {
   const bus = node(us.id, { clock })
   const founded = createCommunity({ name: 'lane', root, founder: { nodeId: us.id, name: 'us' }, nowMs: clock.now() })
   const context = { authority: { self: us, root }, nowMs: clock.now() }
-  const grown = withMember(founded, { nodeId: other.id, name: 'other', level: 'trusted' }, context)
+  const grown = admitMember(founded, { nodeId: other.id, name: 'other', level: 'trusted' }, context)
   if (!grown.ok) throw new Error(grown.fault.kind)
   const asked: string[] = []
   const warnings: string[] = []
   const waiting: ((value: JsonObject | undefined) => void)[] = []
-  const book = new PeerBook(us.id, bus)
+  const book = new PeerDirectory(us.id, bus)
   const neighbourhood = new PeerSync({
     self: us.id,
     book,
@@ -128,9 +128,9 @@ function house(): {
     ask: async (peer, question) => {
       asked.push(question)
       const value = await new Promise<JsonObject | undefined>((resolve) => waiting.push(resolve))
-      return value === undefined ? fail(unreachableFault(peer.nodeId, 'nobody answers')) : ok(value)
+      return value === undefined ? fail(createUnreachableFault(peer.nodeId, 'nobody answers')) : ok(value)
     },
-    askUnknown: async ({ nodeId }) => fail(unreachableFault(nodeId, 'nobody answers')),
+    askUnknown: async ({ nodeId }) => fail(createUnreachableFault(nodeId, 'nobody answers')),
     identify: async () => undefined,
     onCommunity: async () => undefined,
     onGone: () => undefined,

@@ -14,23 +14,23 @@ import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
-import { PeerCandidates } from './candidates.ts'
-import type { PeerCandidate, CandidatePlace } from './candidates.ts'
+import { PeerCandidates } from './peer-candidates.ts'
+import type { PeerCandidate, CandidateAddress } from './peer-candidates.ts'
 import { ManifestFetcher } from './manifest-fetcher-client.ts'
-import { formatPeerAddress, parsePeerAddress, STATIC_SOURCE } from './discovery/peer-source.ts'
-import type { PeerHint } from './discovery/peer-source.ts'
+import { formatPeerAddress, parsePeerAddress, STATIC_PEER_SOURCE_NAME } from './discovery/peer-source.ts'
+import type { PeerSighting } from './discovery/peer-source.ts'
 import { readCommunity } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
-import { MERGE_REQUEST_NAME } from './gate.ts'
+import { MERGE_REQUEST_NAME } from './message-gate.ts'
 import { readCapabilities } from './identity/node-manifest.ts'
-import type { PeerEvent, KnownPeer, PeerBook } from './peer-book.ts'
-import { readRefusalReason } from './refusal.ts'
+import type { PeerEvent, KnownPeer, PeerDirectory } from './peer-directory.ts'
+import { readMeshRefusalReason } from './mesh-refusal.ts'
 import type { OwnManifest } from './own-node.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'
 
-export interface PeerSyncParts {
+export interface PeerSyncDependencies {
   readonly self: string
-  readonly book: PeerBook
+  readonly book: PeerDirectory
   readonly clock: Clock
   readonly logger: Logger
   readonly community: () => Community | undefined
@@ -67,10 +67,10 @@ const MAX_TOLD_PEERS = 64
 /** Beyond it they are said again: who a manifest is of is anybody's word. */
 const MAX_TOLD_REFUSALS = 256
 
-type CapabilitiesHint = Extract<PeerHint, { kind: 'capabilities' }>
+type CapabilitiesHint = Extract<PeerSighting, { kind: 'capabilities' }>
 
 export class PeerSync {
-  readonly #parts: PeerSyncParts
+  readonly #parts: PeerSyncDependencies
   readonly #candidates = new PeerCandidates()
   readonly #asking = new Set<string>()
   readonly #askAgainMs = new Map<string, number>()
@@ -82,7 +82,7 @@ export class PeerSync {
   readonly #stop = new AbortController()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(parts: PeerSyncParts) {
+  constructor(parts: PeerSyncDependencies) {
     this.#parts = parts
     this.#contents = new ManifestFetcher({ ...parts, ask: (...question) => this.#ask(...question) })
   }
@@ -96,7 +96,7 @@ export class PeerSync {
     this.#stop.abort()
   }
 
-  hint(hint: PeerHint, source: string): void {
+  hint(hint: PeerSighting, source: string): void {
     if (this.#stop.signal.aborted) return
     switch (hint.kind) {
       case 'address':
@@ -287,7 +287,7 @@ export class PeerSync {
   /** It is a member here and says that we are none there: it has forgotten us, and is shown what it signed. */
   async #remind(peer: PeerAddress, fault: Fault): Promise<void> {
     const held = this.#parts.community()
-    if (held === undefined || readRefusalReason(fault) !== 'stranger') return
+    if (held === undefined || readMeshRefusalReason(fault) !== 'stranger') return
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ASK_MS)])
     const answer = await this.#parts.askUnknown(peer, MERGE_REQUEST_NAME, { community: held.document }, signal)
     const shown = answer.ok ? answer.value['community'] : undefined
@@ -313,7 +313,7 @@ export class PeerSync {
     }
   }
 
-  #addCandidate(place: CandidatePlace): void {
+  #addCandidate(place: CandidateAddress): void {
     const { nodeId } = place
     if (nodeId !== undefined && (nodeId === this.#parts.self || this.#isKnownAt(nodeId, place))) return
     const candidate = this.#candidates.add(place)
@@ -321,7 +321,7 @@ export class PeerSync {
   }
 
   /** A node that has moved is on the bus for a while yet, at an address where it is no more. */
-  #isKnownAt(nodeId: string, { host, port }: CandidatePlace): boolean {
+  #isKnownAt(nodeId: string, { host, port }: CandidateAddress): boolean {
     const peer = this.#parts.book.find(nodeId)
     return peer !== undefined && this.#parts.book.placesOf(peer).includes(formatPeerAddress(host, port))
   }
@@ -343,7 +343,7 @@ export class PeerSync {
     if (answer?.ok === false && nodeId !== undefined) await this.#remind({ nodeId, ways: [way] }, answer.fault)
     if (answer?.ok === true && nodeId !== undefined) this.#took(answer.value, nodeId, way)
     // At an address that the owner named, or that the network gave away again, another node may live by now.
-    else if (candidate.source === STATIC_SOURCE) candidate.nodeId = undefined
+    else if (candidate.source === STATIC_PEER_SOURCE_NAME) candidate.nodeId = undefined
     this.#candidates.knockLater(candidate, this.#parts.clock.monotonic())
   }
 

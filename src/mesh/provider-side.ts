@@ -7,32 +7,32 @@
  *
  * Pure joining.
  */
-import type { GateParts } from './gate.ts'
-import { InboundCalls } from './inbound.ts'
-import type { InboundParts } from './inbound.ts'
+import type { MessageGateDependencies } from './message-gate.ts'
+import { InboundCalls } from './inbound-calls.ts'
+import type { InboundCallDependencies } from './inbound-calls.ts'
 import type { MeshOptions } from './mesh-options.ts'
 import { PacketProvider } from './packets/packet-provider.ts'
 import { PeerRateLimiter } from './peer-rate-limiter.ts'
-import { MAX_STRANGERS_PER_WINDOW, ReplayCache } from './replay-cache.ts'
-import { GrantedSessions } from './sessions.ts'
+import { MAX_NON_MEMBERS_PER_WINDOW, ReplayCache } from './replay-cache.ts'
+import { ProviderSessions } from './sessions.ts'
 
-export interface ProviderSide {
-  readonly sessions: GrantedSessions
+export interface ProviderSideServices {
+  readonly sessions: ProviderSessions
   readonly inbound: InboundCalls
   readonly packets: PacketProvider
 }
 
 export function createProviderSide(
   { config, identity, store, clock, logger }: MeshOptions,
-  { bus, desk }: Pick<InboundParts, 'bus' | 'desk'>,
-): ProviderSide {
-  const sessions = new GrantedSessions(identity.id, clock, config.signatures)
-  const gate: GateParts = {
+  { bus, desk }: Pick<InboundCallDependencies, 'bus' | 'desk'>,
+): ProviderSideServices {
+  const sessions = new ProviderSessions(identity.id, clock, config.signatures)
+  const gate: MessageGateDependencies = {
     self: identity.id,
     community: () => store.community(),
     sessions,
     replay: new ReplayCache(clock.monotonic()),
-    strangersReplay: new ReplayCache(clock.monotonic(), MAX_STRANGERS_PER_WINDOW),
+    strangersReplay: new ReplayCache(clock.monotonic(), MAX_NON_MEMBERS_PER_WINDOW),
     rate: new PeerRateLimiter(config.rate),
     clock,
   }

@@ -7,14 +7,14 @@
  *
  * Pure: time is an argument.
  */
-import { SKEW_MS } from './identity/time.ts'
+import { MAX_CLOCK_SKEW_MS } from './identity/mesh-time.ts'
 
-const WINDOW_MS = 2 * SKEW_MS
+const WINDOW_MS = 2 * MAX_CLOCK_SKEW_MS
 const MAX_PER_WINDOW = 500_000
 /** People join now and then. */
-export const MAX_STRANGERS_PER_WINDOW = 5_000
+export const MAX_NON_MEMBERS_PER_WINDOW = 5_000
 
-export type ReplayState = 'new' | 'replayed' | 'full'
+export type ReplayCheckResult = 'new' | 'replayed' | 'full'
 
 export class ReplayCache {
   readonly #limit: number
@@ -27,7 +27,7 @@ export class ReplayCache {
     this.#limit = limit
   }
 
-  see(from: string, requestId: string, nowMs: number): ReplayState {
+  see(from: string, requestId: string, nowMs: number): ReplayCheckResult {
     if (nowMs - this.#startedMs >= WINDOW_MS) {
       this.#before = nowMs - this.#startedMs >= 2 * WINDOW_MS ? new Set() : this.#current
       this.#current = new Set()

@@ -5,7 +5,7 @@ import type { Clock } from '../core/clock.ts'
 import { newUlid } from '../core/ids.ts'
 import type { Json } from '../core/json.ts'
 import type { MeshEnvelope } from './mesh-envelope.ts'
-import { formatMeshTime } from './identity/time.ts'
+import { formatMeshTime } from './identity/mesh-time.ts'
 
 export interface RequestDraft {
   readonly capability: string
@@ -53,7 +53,7 @@ export function createControlDraft(name: string, body: Json): RequestDraft {
 }
 
 /** A request id for each attempt (ADR 33). */
-export function addressDraft(
+export function addressRequestDraft(
   draft: RequestDraft,
   { from, to, communityId, keyId, takesActor, clock }: DraftAddress,
 ): MeshEnvelope {

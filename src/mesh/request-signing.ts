@@ -4,19 +4,19 @@
 import type { Outcome } from '../bus/call.ts'
 import type { Clock } from '../core/clock.ts'
 import { fail } from '../core/result.ts'
-import { decodeOutcome, malformedReply } from './mesh-answer.ts'
-import { addressDraft } from './request-draft.ts'
+import { decodeOutcome, createMalformedMeshReplyFault } from './mesh-answer.ts'
+import { addressRequestDraft } from './request-draft.ts'
 import type { RequestDraft } from './request-draft.ts'
-import { formatSignedAnswer, envelopeBodyHash, formatSignedCall, envelopeFields } from './mesh-envelope.ts'
-import { isFirstSendOutcomeUnknown } from './gate.ts'
+import { formatSignedAnswer, computeBodyHash, formatSignedCall, toEnvelopeFields } from './mesh-envelope.ts'
+import { isFirstSendOutcomeUnknown } from './message-gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
-import { isMessageProven, macProof, signatureProof } from './proof.ts'
-import { readRefusalReason } from './refusal.ts'
+import { isMessageProofValid, createMacProof, createSignatureProof } from './message-proof.ts'
+import { readMeshRefusalReason } from './mesh-refusal.ts'
 import type { MeshSession } from './sessions.ts'
-import { lostAnswerFault } from './transport.ts'
+import { createLostAnswerFault } from './transport.ts'
 import type { DeliveredMessage, MeshMessage } from './transport.ts'
 
-export interface RequestSigningParts {
+export interface RequestSigningDependencies {
   readonly identity: NodeIdentity
   readonly clock: Clock
   /** The node that it is for. */
@@ -28,37 +28,40 @@ export interface RequestSigningParts {
 
 export function signRequestDraft(
   draft: RequestDraft,
-  { identity, clock, to, communityId, session }: RequestSigningParts,
+  { identity, clock, to, communityId, session }: RequestSigningDependencies,
 ): MeshMessage {
   const { id: keyId, takesActors: takesActor = false } = session ?? {}
-  const fields = envelopeFields(addressDraft(draft, { from: identity.id, to, communityId, keyId, takesActor, clock }))
-  const text = formatSignedCall(fields, envelopeBodyHash(draft.body))
-  const proof = draft.isSigned || session === undefined ? signatureProof(text, identity) : macProof(text, session)
+  const fields = toEnvelopeFields(
+    addressRequestDraft(draft, { from: identity.id, to, communityId, keyId, takesActor, clock }),
+  )
+  const text = formatSignedCall(fields, computeBodyHash(draft.body))
+  const proof =
+    draft.isSigned || session === undefined ? createSignatureProof(text, identity) : createMacProof(text, session)
   return { fields, proof, body: draft.body, idempotent: draft.idempotent }
 }
 
-export interface AnswerParts {
+export interface AnswerVerificationInput {
   readonly from: string
   readonly session: MeshSession | undefined
   /** Of the frames as they were handed on. */
   readonly framesHash: string | undefined
 }
 
-export function verifyAnswer(
+export function verifySignedAnswer(
   { fields, idempotent }: MeshMessage,
   { status, text, proof, resent }: DeliveredMessage,
-  { from, session, framesHash }: AnswerParts,
+  { from, session, framesHash }: AnswerVerificationInput,
 ): Outcome {
   const requestId = fields['request_id'] ?? ''
-  const covered = formatSignedAnswer({ requestId, from, status, bodyHash: envelopeBodyHash(text), framesHash })
-  if (!isMessageProven(covered, proof, { from, session })) {
+  const covered = formatSignedAnswer({ requestId, from, status, bodyHash: computeBodyHash(text), framesHash })
+  if (!isMessageProofValid(covered, proof, { from, session })) {
     // Not even a refusal is believed unproven: one that says "nothing was tried" makes the router try elsewhere.
-    const fault = malformedReply(`The answer is not proven to be ${from}'s.`)
+    const fault = createMalformedMeshReplyFault(`The answer is not proven to be ${from}'s.`)
     return fail({ ...fault, kind: idempotent ? 'failed' : 'unknown-outcome' })
   }
   const outcome = decodeOutcome(status, text)
   if (resent !== true || outcome.ok || !isFirstSendOutcomeUnknown(outcome.fault)) return outcome
   // The first may have been carried out, if only by a process that has restarted since.
-  const mayGoAgain = idempotent && readRefusalReason(outcome.fault) === 'unknown-session'
-  return mayGoAgain ? outcome : fail(lostAnswerFault(from, idempotent, 'the connection broke'))
+  const mayGoAgain = idempotent && readMeshRefusalReason(outcome.fault) === 'unknown-session'
+  return mayGoAgain ? outcome : fail(createLostAnswerFault(from, idempotent, 'the connection broke'))
 }

@@ -3,7 +3,7 @@
  * whichever node it came; what does not have the hash it came under is not kept.
  */
 import type { PeerCapability, PeerSchemas } from '../bus/peer.ts'
-import { rebuildPeerSchemas } from '../bus/stranger-contract.ts'
+import { rebuildPeerContractSchemas } from '../bus/untrusted-peer-schemas.ts'
 
 const MAX_CONTRACTS = 4_096
 /** Characters of all that is kept here, and of one contract: the bus takes none that is larger. */
@@ -32,7 +32,7 @@ export class SchemaCache {
     const length = lengthIn(schemas)
     if (length === undefined || length > MAX_CONTRACT_LENGTH) return false
     // Read here, one by one as they come; the bus finds them read. Those that are refused are kept, too: with the reason.
-    const read = rebuildPeerSchemas(capability, schemas)
+    const read = rebuildPeerContractSchemas(capability, schemas)
     if (!read.ok && read.fault.code === 'schema_mismatch') return false
     this.#forget(capability.schemaHash)
     this.#lengths.set(schemas, length)

@@ -8,11 +8,17 @@ import type { KeyObject } from 'node:crypto'
 import { randomBytes } from '../core/ids.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { computeTextMac, newEphemeral, SESSION_ID_LENGTH, encodeSessionId, sessionKey } from './identity/session-key.ts'
+import {
+  computeTextMac,
+  createEphemeralKey,
+  SESSION_ID_LENGTH,
+  encodeSessionId,
+  deriveSessionKey,
+} from './identity/session-key.ts'
 import type { EphemeralKey } from './identity/session-key.ts'
 import { DEFAULT_CALLS_PER_PACKET, MAX_CALLS_PER_PACKET } from './packets/packet.ts'
 
-export const SESSION_LIFE_MS = 3_600_000
+export const MESH_SESSION_LIFETIME_MS = 3_600_000
 /** How packets are written: `hbp2`. Who writes them in another way is sent messages. */
 const PACKETS = 2
 /** That calls may say for whom they are made. Who says nothing of it is told nothing of it. */
@@ -32,37 +38,37 @@ export interface MeshSession {
   /** Whether the other side reads for whom we call. */
   readonly takesActors: boolean
   /** What stands in packets instead of MACs, where both sides leave those out (ADR 62). */
-  readonly tokens: SessionTokens | undefined
+  readonly tokens: PacketSessionTokens | undefined
 }
 
-export interface SessionTokens {
+export interface PacketSessionTokens {
   readonly call: string
   readonly answer: string
 }
 
 /** How much of a message is proven: `none` means packets under a token instead of a MAC, never that nobody asks. */
-export type SignatureMode = 'session' | 'none'
+export type SessionSignatureMode = 'session' | 'none'
 
 /** As provider. Only members get one, so the number of peers is the community's. */
-export class GrantedSessions {
+export class ProviderSessions {
   readonly #self: string
   readonly #clock: Clock
-  readonly #signatures: SignatureMode
+  readonly #signatures: SessionSignatureMode
   readonly #byId = new Map<string, MeshSession>()
   readonly #byPeer = new Map<string, string[]>()
 
-  constructor(self: string, clock: Clock, signatures: SignatureMode = 'session') {
+  constructor(self: string, clock: Clock, signatures: SessionSignatureMode = 'session') {
     this.#self = self
     this.#clock = clock
     this.#signatures = signatures
   }
 
   /** The answer to a handshake; `undefined` when the caller's key is none. */
-  give(caller: string, callerKey: string, wanted: SignatureMode = 'session'): JsonObject | undefined {
-    const own = newEphemeral()
+  give(caller: string, callerKey: string, wanted: SessionSignatureMode = 'session'): JsonObject | undefined {
+    const own = createEphemeralKey()
     const id = encodeSessionId(randomBytes(16))
     const parties = { sessionId: id, from: caller, to: this.#self, callerKey, providerKey: own.publicKey }
-    const key = sessionKey(own, callerKey, parties)
+    const key = deriveSessionKey(own, callerKey, parties)
     if (key === undefined) return undefined
     const ids = this.#byPeer.get(caller) ?? []
     this.#byPeer.set(caller, ids)
@@ -70,14 +76,14 @@ export class GrantedSessions {
     for (const old of ids.splice(0, Math.max(0, ids.length - MAX_PER_PEER))) this.#byId.delete(old)
     // Either side alone can insist on proofs.
     const signatures = this.#signatures === 'none' ? wanted : 'session'
-    const endsMs = this.#clock.monotonic() + SESSION_LIFE_MS
+    const endsMs = this.#clock.monotonic() + MESH_SESSION_LIFETIME_MS
     const tokens = tokensFor(key, signatures)
     const taken = { takesPackets: true, callsPerPacket: MAX_CALLS_PER_PACKET, takesActors: true }
     this.#byId.set(id, { id, peer: caller, key, endsMs, ...taken, tokens })
     return {
       session_id: id,
       ephemeral: own.publicKey,
-      expires_in_seconds: SESSION_LIFE_MS / 1_000,
+      expires_in_seconds: MESH_SESSION_LIFETIME_MS / 1_000,
       packets: PACKETS,
       packet_calls: MAX_CALLS_PER_PACKET,
       actors: ACTORS,
@@ -98,20 +104,20 @@ export class GrantedSessions {
 }
 
 /** A caller's half-made session. */
-export interface SessionOffer {
+export interface SessionProposal {
   readonly ephemeral: EphemeralKey
-  readonly signatures: SignatureMode
+  readonly signatures: SessionSignatureMode
   readonly body: JsonObject
 }
 
-export function offerSession(signatures: SignatureMode = 'session'): SessionOffer {
-  const ephemeral = newEphemeral()
+export function proposeSession(signatures: SessionSignatureMode = 'session'): SessionProposal {
+  const ephemeral = createEphemeralKey()
   return { ephemeral, signatures, body: { ephemeral: ephemeral.publicKey, signatures } }
 }
 
 /** `undefined` when the provider answered something that is no session. */
-export function acceptGrantedSession(
-  { ephemeral, signatures }: SessionOffer,
+export function completeProposedSession(
+  { ephemeral, signatures }: SessionProposal,
   answer: JsonObject,
   { self, peer, nowMs }: { readonly self: string; readonly peer: string; readonly nowMs: number },
 ): MeshSession | undefined {
@@ -119,9 +125,9 @@ export function acceptGrantedSession(
   if (typeof id !== 'string' || id.length > 64 || typeof providerKey !== 'string' || typeof seconds !== 'number')
     return undefined
   const parties = { sessionId: id, from: self, to: peer, callerKey: ephemeral.publicKey, providerKey }
-  const key = sessionKey(ephemeral, providerKey, parties)
+  const key = deriveSessionKey(ephemeral, providerKey, parties)
   // A little less than the provider's hour: a call must not arrive just after its end.
-  const lifeMs = Math.min(seconds * 1_000, SESSION_LIFE_MS) * 0.9
+  const lifeMs = Math.min(seconds * 1_000, MESH_SESSION_LIFETIME_MS) * 0.9
   if (key === undefined) return undefined
   const tokens = tokensFor(key, given === 'none' ? signatures : 'session')
   return {
@@ -144,7 +150,7 @@ function callsPerPacket(said: Json | undefined): number {
 }
 
 /** One for each direction: who has heard an answer cannot call. */
-function tokensFor(key: KeyObject, signatures: SignatureMode): SessionTokens | undefined {
+function tokensFor(key: KeyObject, signatures: SessionSignatureMode): PacketSessionTokens | undefined {
   if (signatures === 'session') return undefined
   return {
     call: `token:${computeTextMac(key, 'packet token call')}`,

@@ -2,7 +2,7 @@
  * Transport: how a sealed message gets to another node and its answer back. HTTP and NATS are two; the contract suite
  * in test/contracts is what both keep.
  */
-import type { EmitFrame } from '../bus/peer.ts'
+import type { StreamFrameEmitter } from '../bus/peer.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'
 import type { EnvelopeFields } from './mesh-envelope.ts'
@@ -40,7 +40,7 @@ export interface DeliveredMessage {
   readonly resent?: boolean
 }
 
-export interface StreamDelivered extends DeliveredMessage {
+export interface DeliveredStream extends DeliveredMessage {
   /** How many frames came before. */
   readonly frames: number
 }
@@ -57,16 +57,16 @@ export interface MeshTransport<Kind extends PeerEndpoint['transport'] = PeerEndp
   readonly stream: (
     to: MessageDestination<Kind>,
     message: MeshMessage,
-    options: { readonly signal: AbortSignal; readonly emit: EmitFrame },
-  ) => Promise<Result<StreamDelivered, Fault>>
+    options: { readonly signal: AbortSignal; readonly emit: StreamFrameEmitter },
+  ) => Promise<Result<DeliveredStream, Fault>>
   /** What carries packets to a node; a promise while it is being made. Without one, messages of their own go. */
-  readonly wire?: (to: MessageDestination<Kind>) => PacketWire | Promise<PacketWire | undefined> | undefined
+  readonly wire?: (to: MessageDestination<Kind>) => PacketConnection | Promise<PacketConnection | undefined> | undefined
   /** Who hears what comes back. */
-  readonly onPackets?: (events: PacketEvents) => void
+  readonly onPackets?: (events: PacketConnectionEvents) => void
 }
 
 /** A way to one node that is open. */
-export interface PacketWire {
+export interface PacketConnection {
   readonly nodeId: string
   /** Whether an answer can get lost without the wire breaking. */
   readonly mayLose: boolean
@@ -78,25 +78,25 @@ export interface PacketWire {
   readonly doubt: (sinceMs: number) => void
 }
 
-export interface PacketEvents {
+export interface PacketConnectionEvents {
   readonly hear: (packet: string) => void
-  readonly broke: (wire: PacketWire, why: string) => void
+  readonly broke: (wire: PacketConnection, why: string) => void
   readonly nobody: (keyId: string, number: number) => void
   readonly tick: () => void
 }
 
-export function unreachableFault(nodeId: string, why: string): Fault {
+export function createUnreachableFault(nodeId: string, why: string): Fault {
   const sentence = `${nodeId} cannot be reached: ${why.replace(/\.$/, '')}. Nothing was sent.`
   return { kind: 'offline', code: 'partition', message: sentence, begun: false }
 }
 
 /** It is this node that has no connection: the other one may be as well as ever. */
-export function disconnectedFault(nodeId: string, why: string): Fault {
-  return { ...unreachableFault(nodeId, why), ownSide: true }
+export function createDisconnectedFault(nodeId: string, why: string): Fault {
+  return { ...createUnreachableFault(nodeId, why), ownSide: true }
 }
 
 /** The line broke between question and answer. */
-export function lostAnswerFault(nodeId: string, idempotent: boolean, why: string): Fault {
+export function createLostAnswerFault(nodeId: string, idempotent: boolean, why: string): Fault {
   if (idempotent)
     return { kind: 'failed', code: 'partition', message: `${nodeId} went away before it answered: ${why}.` }
   return {
@@ -106,11 +106,11 @@ export function lostAnswerFault(nodeId: string, idempotent: boolean, why: string
   }
 }
 
-export function withdrawnSendFault(): Fault {
+export function createCancelledSendFault(): Fault {
   return { kind: 'cancelled', code: 'cancelled', message: 'The call was withdrawn.' }
 }
 
 /** Why a signal has aborted, in the bus's words. */
-export function abortCause({ reason }: AbortSignal): 'deadline' | 'cancelled' {
+export function readAbortCause({ reason }: AbortSignal): 'deadline' | 'cancelled' {
   return reason instanceof DOMException && reason.name === 'TimeoutError' ? 'deadline' : 'cancelled'
 }

@@ -9,8 +9,8 @@ import type { Fault } from '../core/fault.ts'
 import { parseJsonOrUndefined } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { thrownMessage } from '../core/thrown.ts'
-import type { ModelBackend, ChatEnd, ChatRequest } from './backend.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
+import type { ModelBackend, ChatCompletionEnd, ChatRequest } from './model-backend.ts'
 
 export interface OpenAiOptions {
   /** Up to and including `/v1`. */
@@ -84,7 +84,7 @@ async function* chat(
   options: OpenAiOptions,
   { model, messages, temperature, maxTokens }: ChatRequest,
   signal: AbortSignal,
-): AsyncGenerator<string, Result<ChatEnd, Fault>, void> {
+): AsyncGenerator<string, Result<ChatCompletionEnd, Fault>, void> {
   const body = {
     model,
     messages,
@@ -211,7 +211,7 @@ async function readJson(response: Response): Promise<unknown> {
 
 function brokenOff(url: string, error: unknown, signal: AbortSignal): Fault {
   if (signal.aborted) return { kind: 'cancelled', code: 'cancelled', message: 'Nobody waits for the answer any more.' }
-  const why = thrownMessage(error)
+  const why = readErrorMessage(error)
   return { kind: 'failed', code: 'internal_error', message: `The model server at ${url} broke off: ${why}.` }
 }
 

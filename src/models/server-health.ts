@@ -5,15 +5,15 @@
  */
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'
-import type { ModelBackend } from './backend.ts'
+import type { ModelBackend } from './model-backend.ts'
 
 /** Hears once that something is wrong, and once that it is not any more, however often it is asked meanwhile. */
-export interface ServerNews {
+export interface ModelServerListener {
   readonly trouble: (message: string) => void
   readonly well: () => void
 }
 
-export interface WatchedBackend extends ModelBackend {
+export interface MonitoredBackend extends ModelBackend {
   readonly trouble: () => Fault | undefined
   /** Asks only whether anybody is there. */
   readonly look: (signal: AbortSignal) => Promise<void>
@@ -22,7 +22,7 @@ export interface WatchedBackend extends ModelBackend {
 /** Says something about the server; that it is busy, or that the caller left, does not. */
 const TELLING: ReadonlySet<Fault['kind']> = new Set(['offline', 'failed', 'not-found'])
 
-export function watchBackend(backend: ModelBackend, news: ServerNews): WatchedBackend {
+export function monitorBackend(backend: ModelBackend, news: ModelServerListener): MonitoredBackend {
   let trouble: Fault | undefined
   const note = <Answer extends Result<unknown, Fault>>(answer: Answer): Answer => {
     if (!answer.ok && !TELLING.has(answer.fault.kind)) return answer

@@ -4,7 +4,7 @@
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 
-/** Each code is of one kind: what the rest of the house makes of it. */
+/** The fault kind of each code. */
 const KINDS = {
   // Spec 5 § 6.3.
   ERR_NOT_FOUND: 'not-found',
@@ -15,43 +15,43 @@ const KINDS = {
   ERR_ALREADY_FINALIZED: 'conflict',
   ERR_NO_RECORDS: 'conflict',
   ERR_NOT_FINALIZED: 'conflict',
-  /** A key that nobody has, or that is none (§ 6.3, in the message). */
+  /** An unknown or invalid key (§ 6.3, in the message). */
   INVALID_KEY: 'invalid-arguments',
   // Of rounds (§ 6.3, in the message).
   ROUND_NOT_FOUND: 'not-found',
   ALREADY_VOTED: 'conflict',
   ROUND_CLOSED: 'conflict',
   NOT_A_VOTER: 'not-permitted',
-  /** A voter said yes and no; both are kept. */
+  /** A voter voted yes and no; both votes are stored. */
   EQUIVOCATION: 'conflict',
   /** The caller's epoch is not the ledger's. */
   EPOCH_MISMATCH: 'conflict',
-  // Ours.
+  // Our own codes.
   /** Somebody changed the task since the caller read it. */
   ERR_VERSION_CONFLICT: 'conflict',
-  /** The task is DONE or CANCELLED, and says for ever what it said then. */
+  /** The task is DONE or CANCELLED and can no longer be changed. */
   ERR_TASK_CLOSED: 'conflict',
   /** `depends_on` names a task that nobody created. */
   ERR_DEPENDENCY_NOT_FOUND: 'not-found',
-  /** Along its dependencies the task would come to wait for itself. */
+  /** Through its dependencies the task would wait for itself. */
   ERR_DEPENDENCY_CYCLE: 'conflict',
-  /** What the task depends on is not done, so it cannot be applied. */
+  /** A task that it depends on is not done, so it cannot be applied. */
   ERR_DEPENDENCY_UNFINISHED: 'conflict',
-  /** Session ids are minted here, never chosen by a caller. */
+  /** Session ids are generated here, never chosen by a caller. */
   ERR_SESSION_ID_REFUSED: 'conflict',
   /** The session was finalized; it takes no more records. */
   ERR_SESSION_CLOSED: 'conflict',
-  /** Several open sessions of the task: the record would be in one of them by chance. */
+  /** The task has several open sessions, so it is not clear which one the record belongs to. */
   ERR_SESSION_AMBIGUOUS: 'conflict',
-  /** The records do not agree with themselves or with the ledger; what they say is not sealed. */
+  /** The records contradict each other or the ledger, so they are not sealed. */
   ERR_CHAIN_BROKEN: 'conflict',
   /** The signature does not belong to the record, or the agent's records must carry one. */
   ERR_SIGNATURE_INVALID: 'not-permitted',
   /** That signed statement is already on record. */
   ERR_SIGNATURE_REPLAYED: 'conflict',
-  /** Nobody put a skill of that name in place. */
+  /** There is no skill of that name. */
   ERR_SKILL_NOT_FOUND: 'not-found',
-  /** The skill on disk is not the one that the ledger recorded, or not the one that was asked for. */
+  /** The skill on disk is not the one that the ledger recorded, or not the requested one. */
   ERR_SKILL_CHANGED: 'conflict',
   /** No provider of a model answered (spec 5 § 6.3). */
   FallbackChainExhaustedError: 'failed',
@@ -61,19 +61,19 @@ const KINDS = {
   ERR_OUT_OF_RANGE: 'not-found',
 } as const satisfies Record<string, FaultKind>
 
-export type RuntimeCode = keyof typeof KINDS
+export type RuntimeErrorCode = keyof typeof KINDS
 
-export function runtimeFault(code: RuntimeCode, message: string, details?: JsonObject): Fault {
+export function createRuntimeFault(code: RuntimeErrorCode, message: string, details?: JsonObject): Fault {
   return { kind: KINDS[code], code, message, ...(details === undefined ? {} : { details }) }
 }
 
-/** Whether a handler of this room said it: what else carries a code came from the guard or the bus. */
-export function isRuntimeCode(code: string | undefined): code is RuntimeCode {
+/** Whether a handler of this module returned it: other codes come from the guard or the bus. */
+export function isRuntimeErrorCode(code: string | undefined): code is RuntimeErrorCode {
   return code !== undefined && Object.hasOwn(KINDS, code)
 }
 
-/** For arguments that only the handler can judge; looks like what the schema would have said. */
-export function runtimeArgumentFault(argument: string, message: string): Fault {
+/** For arguments that only the handler can check; the fault looks like one of schema validation. */
+export function createRuntimeArgumentFault(argument: string, message: string): Fault {
   return {
     kind: 'invalid-arguments',
     message: `${argument}: ${message}`,

@@ -1,14 +1,12 @@
-/**
- * Paging: the arguments with which a caller walks through a long list, and the page that it gets.
- */
+/** Paging: the arguments for paging through a long list, and the page that is returned. */
 import { z } from 'zod'
 import type { Fault } from '../core/fault.ts'
 import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { decodeCursor, MAX_CURSOR_CHARACTERS } from '../toolbox/cursor.ts'
-import { runtimeArgumentFault } from './faults.ts'
+import { createRuntimeArgumentFault } from './faults.ts'
 
-/** What a model can read at once; of records with long texts fewer fit, and their lists cut by size as well. */
+/** What a model can read at once; lists of records with long texts are also cut by size. */
 const MAX_PAGE = 200
 const DEFAULT_PAGE = 50
 
@@ -33,7 +31,7 @@ export function readCursor<Key extends readonly number[]>(
   length: Key['length'],
 ): Result<Key | undefined, Fault> {
   const key = decodeCursor<Key>(cursor, scope, length)
-  return key.ok ? key : fail(runtimeArgumentFault('cursor', key.fault))
+  return key.ok ? key : fail(createRuntimeArgumentFault('cursor', key.fault))
 }
 
 /** One more row than the page tells whether there is a next page. */

@@ -4,32 +4,32 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
-export type Prepare = (text: string) => StatementSync
+export type StatementPreparer = (text: string) => StatementSync
 
-/** The texts are ours and few: every combination of a list's filters at most. */
-export function createPrepare(sql: DatabaseSync): Prepare {
+/** The texts are our own and few: at most every combination of a list's filters. */
+export function createStatementPreparer(sql: DatabaseSync): StatementPreparer {
   const known = new Map<string, StatementSync>()
   return (text) => {
-    // Preparing costs more than most of these queries take to run.
+    // Preparing takes longer than running most of these queries.
     const statement = known.get(text) ?? sql.prepare(text)
     known.set(text, statement)
     return statement
   }
 }
 
-export interface SqlCondition {
+export interface SqlWhereCondition {
   readonly where: string
   readonly parameters: Readonly<Record<string, string>>
 }
 
 /** `tests` has one SQL test per filter, with the filter's name as its parameter. */
-export function createFilterCondition<Name extends string>(
+export function createSqlFilterCondition<Name extends string>(
   filter: Readonly<Partial<Record<Name, string>>>,
   tests: Readonly<Record<Name, string>>,
-): SqlCondition {
+): SqlWhereCondition {
   const parameters: Record<string, string> = {}
   const where: string[] = []
-  // By the tests, not by the filter: a key of the filter that has no test must not get into the statement.
+  // Iterates over the tests rather than the filter: a key of the filter without a test must not get into the statement.
   for (const name of Object.keys(tests) as Name[]) {
     const value = filter[name]
     if (value === undefined) continue

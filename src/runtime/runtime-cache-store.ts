@@ -1,31 +1,31 @@
 /**
- * Runtime cache: tasks, thoughts and audit sessions as tables, written from the entries. What people wrote is in the
- * bodies; where those were erased, the tables say so, whenever they are made.
+ * Runtime cache: tasks, thoughts and audit sessions as tables, written from the entries. Texts of people are in the
+ * bodies; where those were erased, the tables say so, whenever they are rebuilt.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { BODY_ERASED } from '../ledger/group.ts'
-import { prepareOnce } from '../ledger/entry-cache-store.ts'
+import { BODY_ERASED_KIND } from '../ledger/entry-group.ts'
+import { prepareCachedStatement } from '../ledger/entry-cache-store.ts'
 import type { CachedEntry, EntryCache } from '../ledger/entry-cache-store.ts'
 import { readEntryText } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { ERASED } from '../ledger/state-log.ts'
+import { ERASED_PLACEHOLDER } from '../ledger/projection-log.ts'
 import { runtimeMigrations } from './migrations.ts'
-import { SESSION_FINAL, SESSION_START } from './proofs/session-leaf.ts'
-import { isRetry } from './tasks/machine.ts'
-import type { TaskStatus } from './tasks/machine.ts'
+import { SESSION_FINAL_KIND, SESSION_START_KIND } from './proofs/session-leaf.ts'
+import { isRetryTransition } from './tasks/task-machine.ts'
+import type { TaskStatus } from './tasks/task-machine.ts'
 import { rankPriority } from './tasks/priority.ts'
 import {
   ERASABLE_TASK_FIELDS,
-  TASK_CHANGED,
-  TASK_CREATED,
-  TASK_TRANSITION,
+  TASK_CHANGED_KIND,
+  TASK_CREATED_KIND,
+  TASK_TRANSITION_KIND,
   readTaskId,
   listErasableTaskFields,
 } from './tasks/task-entries.ts'
 import type { ErasableTaskField } from './tasks/task-entries.ts'
-import { THOUGHT_EVENT } from './trail/thought-leaf.ts'
+import { THOUGHT_KIND } from './trail/thought-leaf.ts'
 
 type Words = Readonly<Record<ErasableTaskField, string | null>>
 
@@ -46,7 +46,7 @@ const NO_WORDS: Words = {
   cancel_reason: null,
 }
 
-export const runtimeCache: EntryCache = {
+export const runtimeEntryCache: EntryCache = {
   migrations: runtimeMigrations,
   tables: [
     { name: 'tasks', key: ['id'], named: ({ id }) => ({ what: 'task', id: String(id) }) },
@@ -65,7 +65,7 @@ export const runtimeCache: EntryCache = {
   ],
 
   apply: {
-    [TASK_CREATED]: (sql, { entry, body }) => {
+    [TASK_CREATED_KIND]: (sql, { entry, body }) => {
       const id = readTaskId(entry)
       if (id === undefined) return
       putTask(sql, {
@@ -83,12 +83,12 @@ export const runtimeCache: EntryCache = {
       })
       putDependencies(sql, id, entry)
     },
-    [TASK_CHANGED]: changeTask,
-    [TASK_TRANSITION]: changeTask,
+    [TASK_CHANGED_KIND]: changeTask,
+    [TASK_TRANSITION_KIND]: changeTask,
 
-    [THOUGHT_EVENT]: (sql, { entry, leafHash }) => {
+    [THOUGHT_KIND]: (sql, { entry, leafHash }) => {
       const text = (field: string): Json => entry[field] ?? null
-      prepareOnce(
+      prepareCachedStatement(
         sql,
         `INSERT OR REPLACE INTO thought_records VALUES (:seq, :id, :type, :task_id, :agent_id, :session_id, :timestamp,
            :prev_hash, :hash, :principal, :client, :public_key, :signature, :seq, :leaf_hash)`,
@@ -99,9 +99,9 @@ export const runtimeCache: EntryCache = {
       })
     },
 
-    [SESSION_START]: (sql, { entry, body }) => {
-      const intent = isJsonObject(body) && typeof body['intent'] === 'string' ? body['intent'] : ERASED
-      prepareOnce(sql, 'INSERT OR REPLACE INTO audit_sessions VALUES (?, ?, ?, ?, ?, ?, ?, NULL)').run(
+    [SESSION_START_KIND]: (sql, { entry, body }) => {
+      const intent = isJsonObject(body) && typeof body['intent'] === 'string' ? body['intent'] : ERASED_PLACEHOLDER
+      prepareCachedStatement(sql, 'INSERT OR REPLACE INTO audit_sessions VALUES (?, ?, ?, ?, ?, ?, ?, NULL)').run(
         readEntryText(entry, 'session_id') ?? '',
         intent,
         (entry['task_id'] ?? null) as string | null,
@@ -111,10 +111,10 @@ export const runtimeCache: EntryCache = {
         entry.seq,
       )
     },
-    [SESSION_FINAL]: (sql, { entry, leafHash }) => {
+    [SESSION_FINAL_KIND]: (sql, { entry, leafHash }) => {
       const id = readEntryText(entry, 'session_id') ?? ''
-      prepareOnce(sql, 'UPDATE audit_sessions SET finalized_at = ? WHERE session_id = ?').run(entry.at, id)
-      prepareOnce(sql, 'INSERT OR REPLACE INTO merkle_roots VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
+      prepareCachedStatement(sql, 'UPDATE audit_sessions SET finalized_at = ? WHERE session_id = ?').run(entry.at, id)
+      prepareCachedStatement(sql, 'INSERT OR REPLACE INTO merkle_roots VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
         id,
         readEntryText(entry, 'root') ?? '',
         Number(entry['record_count']),
@@ -126,13 +126,13 @@ export const runtimeCache: EntryCache = {
       )
     },
 
-    [BODY_ERASED]: (sql, { erased }) => {
+    [BODY_ERASED_KIND]: (sql, { erased }) => {
       if (erased === undefined) return
       const id = readTaskId(erased)
       if (id !== undefined) eraseWords(sql, id, erased.seq)
-      if (erased.kind === SESSION_START)
-        prepareOnce(sql, 'UPDATE audit_sessions SET intent = ? WHERE session_id = ?').run(
-          ERASED,
+      if (erased.kind === SESSION_START_KIND)
+        prepareCachedStatement(sql, 'UPDATE audit_sessions SET intent = ? WHERE session_id = ?').run(
+          ERASED_PLACEHOLDER,
           readEntryText(erased, 'session_id') ?? '',
         )
     },
@@ -141,7 +141,7 @@ export const runtimeCache: EntryCache = {
   showing: (entry) => {
     const id = readTaskId(entry)
     if (id !== undefined && listErasableTaskFields(entry).length > 0) return [{ what: 'task', id }]
-    return entry.kind === SESSION_START ? [{ what: 'session', id: readEntryText(entry, 'session_id') ?? '' }] : []
+    return entry.kind === SESSION_START_KIND ? [{ what: 'session', id: readEntryText(entry, 'session_id') ?? '' }] : []
   },
 }
 
@@ -163,11 +163,11 @@ const THOUGHT_COLUMNS = [
 function changeTask(sql: DatabaseSync, { entry, body }: CachedEntry): void {
   const id = readTaskId(entry)
   const before = id === undefined ? undefined : taskRow(sql, id)
-  // Somebody removed the row: that it is missing is found when the tables are compared.
+  // Somebody deleted the row: the comparison of the tables reports it.
   if (id === undefined || before === undefined) return
   const { from, to } = entry
   const words = wordsAfter(before, entry, body)
-  prepareOnce(
+  prepareCachedStatement(
     sql,
     `UPDATE tasks SET title = :title, project_id = :project_id, description = :description, priority = :priority,
        priority_rank = :rank, assignee = :assignee, cancel_reason = :cancel_reason, updated_at = :updated_at,
@@ -179,10 +179,10 @@ function changeTask(sql: DatabaseSync, { entry, body }: CachedEntry): void {
     seq: entry.seq,
     rank: rankPriority(words.priority),
     status: typeof to === 'string' ? to : null,
-    // The wall clock may have gone back; a task is never updated before it was.
+    // The wall clock may have been set back; `updated_at` never decreases.
     updated_at: entry.at > before.updated_at ? entry.at : before.updated_at,
     version: Number(entry['version']),
-    attempt: isRetry(from as TaskStatus, to as TaskStatus) ? before.attempt + 1 : before.attempt,
+    attempt: isRetryTransition(from as TaskStatus, to as TaskStatus) ? before.attempt + 1 : before.attempt,
     verify_index: to === 'VERIFY' ? entry.seq : before.verify_index,
     set_by: setByAfter(before.set_by, entry),
   })
@@ -190,7 +190,7 @@ function changeTask(sql: DatabaseSync, { entry, body }: CachedEntry): void {
 }
 
 function putTask(sql: DatabaseSync, row: TaskRow & Readonly<Record<string, string | number | null>>): void {
-  prepareOnce(
+  prepareCachedStatement(
     sql,
     `INSERT OR REPLACE INTO tasks (seq, id, project_id, title, description, status, priority, priority_rank, assignee,
        cancel_reason, created_at, updated_at, version, attempt, log_index, verify_index, set_by)
@@ -199,11 +199,16 @@ function putTask(sql: DatabaseSync, row: TaskRow & Readonly<Record<string, strin
   ).run({ ...row, rank: rankPriority(row.priority) })
 }
 
-/** Ids of tasks are nobody's words: they are in the entry and stay. */
+/** Task ids are not texts of people: they are in the entry and stay. */
 function putDependencies(sql: DatabaseSync, id: string, { seq, depends_on: ids }: LedgerEntry): void {
-  prepareOnce(sql, 'DELETE FROM task_dependencies WHERE task_id = ?').run(id)
+  prepareCachedStatement(sql, 'DELETE FROM task_dependencies WHERE task_id = ?').run(id)
   for (const [position, other] of (Array.isArray(ids) ? ids : []).entries())
-    prepareOnce(sql, 'INSERT INTO task_dependencies VALUES (?, ?, ?, ?)').run(id, String(other), position, seq)
+    prepareCachedStatement(sql, 'INSERT INTO task_dependencies VALUES (?, ?, ?, ?)').run(
+      id,
+      String(other),
+      position,
+      seq,
+    )
 }
 
 function wordsAfter(before: Words, entry: LedgerEntry, body: Json | undefined): Words {
@@ -221,7 +226,7 @@ function pick(row: Words): Record<ErasableTaskField, string | null> {
 }
 
 function saidOf(word: ErasableTaskField, body: Json | undefined): string | null {
-  if (!isJsonObject(body)) return ERASED
+  if (!isJsonObject(body)) return ERASED_PLACEHOLDER
   const said = body[word === 'cancel_reason' ? 'reason' : word] ?? null
   return typeof said === 'string' ? said : null
 }
@@ -230,7 +235,7 @@ function emptiedBy({ emptied }: LedgerEntry): readonly ErasableTaskField[] {
   return Array.isArray(emptied) ? ERASABLE_TASK_FIELDS.filter((word) => emptied.includes(word)) : []
 }
 
-/** Which entry has the words of each field, as JSON. */
+/** For each field, the entry whose body has its text, as JSON. */
 function setByAfter(before: string, entry: LedgerEntry): string {
   const setBy = JSON.parse(before) as Record<string, number>
   for (const word of listErasableTaskFields(entry)) setBy[word] = entry.seq
@@ -245,8 +250,9 @@ function eraseWords(sql: DatabaseSync, id: string, seq: number): void {
   if (row === undefined) return
   const setBy = JSON.parse(row.set_by) as Record<string, number>
   const words = pick(row)
-  for (const word of ERASABLE_TASK_FIELDS) if (setBy[word] === seq && words[word] !== null) words[word] = ERASED
-  prepareOnce(
+  for (const word of ERASABLE_TASK_FIELDS)
+    if (setBy[word] === seq && words[word] !== null) words[word] = ERASED_PLACEHOLDER
+  prepareCachedStatement(
     sql,
     `UPDATE tasks SET title = :title, project_id = :project_id, description = :description, priority = :priority,
        priority_rank = :rank, assignee = :assignee, cancel_reason = :cancel_reason WHERE id = :id`,
@@ -254,5 +260,5 @@ function eraseWords(sql: DatabaseSync, id: string, seq: number): void {
 }
 
 function taskRow(sql: DatabaseSync, id: string): TaskRow | undefined {
-  return prepareOnce(sql, 'SELECT * FROM tasks WHERE id = ?').get(id) as TaskRow | undefined
+  return prepareCachedStatement(sql, 'SELECT * FROM tasks WHERE id = ?').get(id) as TaskRow | undefined
 }

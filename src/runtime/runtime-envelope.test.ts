@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import { runtimeFamily } from './runtime-envelope.ts'
-import { runtimeFault } from './faults.ts'
+import { createRuntimeFault } from './faults.ts'
 
 const RETURNING = [
   'task_create',
@@ -37,7 +37,7 @@ describe('runtime envelope', () => {
   })
 
   it.each(RETURNING)('returns the domain errors of %s as values', (name) => {
-    const refused = runtimeFault('ERR_INVALID_TRANSITION', 'no', { from: 'INIT', to: 'DONE' })
+    const refused = createRuntimeFault('ERR_INVALID_TRANSITION', 'no', { from: 'INIT', to: 'DONE' })
     expect(runtimeFamily.failure(refused, offer(name))).toEqual({
       structured: {
         ok: true,
@@ -48,7 +48,9 @@ describe('runtime envelope', () => {
   })
 
   it.each(THROWING)('throws the domain errors of %s', (name) => {
-    expect(runtimeFamily.failure(runtimeFault('ERR_SESSION_CLOSED', 'no', { session_id: 's' }), offer(name))).toEqual({
+    expect(
+      runtimeFamily.failure(createRuntimeFault('ERR_SESSION_CLOSED', 'no', { session_id: 's' }), offer(name)),
+    ).toEqual({
       structured: {
         ok: false,
         error: {

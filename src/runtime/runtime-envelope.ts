@@ -10,7 +10,7 @@
 import type { Family, JsonSchema, Offer } from '../bus/capability.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { isRuntimeCode } from './faults.ts'
+import { isRuntimeErrorCode } from './faults.ts'
 
 /** Spec 5 § 6.3: the tools whose handlers return their errors. */
 const RETURNS_ERRORS: ReadonlySet<string> = new Set([
@@ -24,7 +24,7 @@ const RETURNS_ERRORS: ReadonlySet<string> = new Set([
   'merkle_root',
 ])
 
-/** § 6.2 names INVALID_PARAMS and HANDLER_ERROR; the others are said by stages that spec 5 leaves to later. */
+/** § 6.2 names INVALID_PARAMS and HANDLER_ERROR; the others come from stages that spec 5 leaves open. */
 const CODES: Readonly<Record<FaultKind, string>> = {
   'invalid-arguments': 'INVALID_PARAMS',
   internal: 'HANDLER_ERROR',
@@ -41,8 +41,8 @@ const CODES: Readonly<Record<FaultKind, string>> = {
   unsupported: 'UNSUPPORTED',
 }
 
-/** In which of § 6.2's patterns a tool's own failures come; what the chain refuses is pattern A for every tool. */
-export function failurePattern(tool: string): 'A' | 'B' {
+/** Which of § 6.2's patterns a tool's own failures use; refusals by the chain are pattern A for every tool. */
+export function selectFailureEnvelopePattern(tool: string): 'A' | 'B' {
   return RETURNS_ERRORS.has(tool) ? 'B' : 'A'
 }
 
@@ -52,9 +52,9 @@ export const runtimeFamily: Family = {
   // Spec 5 § 6.1.
   success: (data) => ({ ok: true, data }),
   failure: (fault, offer) => {
-    // Only the runtime's own codes are domain errors: a task_get that was denied or cut off is pattern A (ADR 5).
-    if (isRuntimeCode(fault.code) && RETURNS_ERRORS.has(offer.name)) {
-      // The details first: none of them may pass itself off as the code or the sentence.
+    // Only the runtime's own codes are domain errors: a task_get that was denied or aborted is pattern A (ADR 5).
+    if (isRuntimeErrorCode(fault.code) && RETURNS_ERRORS.has(offer.name)) {
+      // Details first, so that none of them can replace the code or the message.
       const error = { ...fault.details, code: fault.code, message: fault.message }
       return { structured: { ok: true, data: { ok: false, error } }, isError: false }
     }
@@ -65,10 +65,10 @@ export const runtimeFamily: Family = {
 
 /**
  * A domain error of a tool that throws keeps spec 5's form: `HANDLER_ERROR` with the code as the message's prefix; the
- * code stands in the details as well, so that nobody has to take a message apart.
+ * code is in the details as well, so that clients need not parse the message.
  */
 function middlewareError(fault: Fault): JsonObject {
-  const thrown = isRuntimeCode(fault.code)
+  const thrown = isRuntimeErrorCode(fault.code)
   const details = { ...fault.details, ...extraDetails(fault) }
   return {
     code: thrown ? 'HANDLER_ERROR' : CODES[fault.kind],
@@ -99,7 +99,7 @@ const RETURNED_ERROR: JsonSchema = {
   additionalProperties: false,
 }
 
-/** Pattern A is admitted, too: clients of the 2025 era check structured content even when `isError` is set. */
+/** Pattern A is included: clients of the 2025 revisions validate structured content even when `isError` is set. */
 function outputSchema(offer: Offer): JsonSchema {
   // References inside a schema count from its root, so definitions move up with it.
   const { $defs, ...response } = offer.responseSchema ?? {}

@@ -11,23 +11,29 @@
  */
 import { readEntryTime, readEntryNumber, readEntryText } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import type { ApplyEntry, Projection } from '../ledger/projection.ts'
+import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
-import { SESSION_FINAL, SESSION_START } from './proofs/session-leaf.ts'
-import { SKILL_CHANGE } from './skills/skill.ts'
-import { mayTransition, FIRST_STATUS, isTaskClosed, isRetry, TASK_STATUSES } from './tasks/machine.ts'
-import type { TaskStatus } from './tasks/machine.ts'
-import { TASK_CHANGED, TASK_CREATED, TASK_TRANSITION } from './tasks/task-entries.ts'
-import { AGENT_KEY } from './trail/agent-key.ts'
-import { THOUGHT_EVENT } from './trail/thought-leaf.ts'
-import { GENESIS_HASH } from './trail/thought.ts'
+import { SESSION_FINAL_KIND, SESSION_START_KIND } from './proofs/session-leaf.ts'
+import { SKILL_CHANGE_KIND } from './skills/skill.ts'
+import {
+  isTransitionAllowed,
+  INITIAL_TASK_STATUS,
+  isTaskClosed,
+  isRetryTransition,
+  TASK_STATUSES,
+} from './tasks/task-machine.ts'
+import type { TaskStatus } from './tasks/task-machine.ts'
+import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND } from './tasks/task-entries.ts'
+import { AGENT_KEY_KIND } from './trail/agent-key.ts'
+import { THOUGHT_KIND } from './trail/thought-leaf.ts'
+import { THOUGHT_CHAIN_GENESIS_HASH } from './trail/thought.ts'
 
-export interface TaskFacts {
+export interface TaskState {
   readonly status: TaskStatus
   readonly version: number
   readonly attempt: number
   readonly dependsOn: readonly string[]
-  /** The task that it takes up again, and those that take it up. */
+  /** The task that it continues, and the tasks that continue it. */
   readonly follows: string | null
   readonly followedBy: readonly string[]
   readonly createdAt: string
@@ -38,7 +44,7 @@ export interface TaskFacts {
   readonly reflectionIndex: number
 }
 
-export interface SessionFacts {
+export interface AuditSessionState {
   readonly taskId: string | null
   readonly startIndex: number
   readonly records: number
@@ -46,24 +52,24 @@ export interface SessionFacts {
 }
 
 /** The newest thought of a task. */
-export interface ChainHead {
+export interface ThoughtChainHead {
   readonly hash: string
   readonly timestamp: string
 }
 
-/** Under which key an agent's records are signed. */
+/** The key with which an agent's records are signed. */
 export interface AgentKey {
   /** Base64; `undefined` once a person revoked it and gave no other. */
   readonly key: string | undefined
-  /** True: a person decided it, and no signature makes another key the agent's. */
+  /** True when a person set it: then no signature can replace it. */
   readonly isGiven: boolean
   readonly since: string
   readonly logIndex: number
 }
 
-export interface SkillFacts {
+export interface SkillState {
   readonly contentHash: string
-  /** Of what lies beside the SKILL.md. */
+  /** The hash of the files beside the SKILL.md. */
   readonly filesHash: string
   readonly sourcePath: string
   readonly loadedAt: string
@@ -71,15 +77,15 @@ export interface SkillFacts {
 }
 
 export interface RuntimeState {
-  readonly tasks: StateTable<TaskFacts>
-  readonly sessions: StateTable<SessionFacts>
+  readonly tasks: StateTable<TaskState>
+  readonly sessions: StateTable<AuditSessionState>
   /** Sessions that are open, by the task for which they were begun. */
   readonly openSessions: StateTable<readonly string[]>
-  readonly chains: StateTable<ChainHead>
-  /** By agent: the first that it signed with, or the one that a person gave it. */
+  readonly chains: StateTable<ThoughtChainHead>
+  /** By agent: the first key that it signed with, or the one that a person set. */
   readonly agentKeys: StateTable<AgentKey>
   readonly signatures: StateTable<boolean>
-  readonly skills: StateTable<SkillFacts>
+  readonly skills: StateTable<SkillState>
 }
 
 /** Further tasks that follow one say so themselves. */
@@ -87,8 +93,8 @@ const MAX_FOLLOWERS = 64
 
 const INCOMPLETE = 'it lacks what such an entry says'
 
-const taskEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
-  [TASK_CREATED]: ({ tasks }, entry) => {
+const taskEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
+  [TASK_CREATED_KIND]: ({ tasks }, entry) => {
     const [id, dependsOn] = [readEntryText(entry, 'task_id'), dependenciesIn(entry) ?? []]
     if (id === undefined) return INCOMPLETE
     if (tasks.has(id)) return `task ${id} was created before`
@@ -100,7 +106,7 @@ const taskEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
     if (follows !== null && followed !== undefined)
       tasks.set(follows, { ...followed, followedBy: [...followed.followedBy, id].slice(0, MAX_FOLLOWERS) })
     tasks.set(id, {
-      status: FIRST_STATUS,
+      status: INITIAL_TASK_STATUS,
       version: 1,
       attempt: 1,
       dependsOn,
@@ -115,16 +121,16 @@ const taskEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
     return undefined
   },
 
-  [TASK_CHANGED]: (state, entry) => changeTask(state, entry, undefined),
+  [TASK_CHANGED_KIND]: (state, entry) => changeTask(state, entry, undefined),
 
-  [TASK_TRANSITION]: (state, entry) => {
+  [TASK_TRANSITION_KIND]: (state, entry) => {
     const to = TASK_STATUSES.find((status) => status === entry['to'])
     return to === undefined ? INCOMPLETE : changeTask(state, entry, to)
   },
 }
 
-const trailEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
-  [SESSION_START]: ({ sessions, openSessions, tasks }, entry) => {
+const trailEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
+  [SESSION_START_KIND]: ({ sessions, openSessions, tasks }, entry) => {
     const [id, taskId] = [readEntryText(entry, 'session_id'), readEntryText(entry, 'task_id') ?? null]
     if (id === undefined) return INCOMPLETE
     if (sessions.has(id)) return `session ${id} was begun before`
@@ -134,14 +140,14 @@ const trailEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
     return undefined
   },
 
-  [THOUGHT_EVENT]: (state, entry) => {
+  [THOUGHT_KIND]: (state, entry) => {
     const text = (field: string): string | undefined => readEntryText(entry, field)
     const [taskId, agent, hash, timestamp] = [text('task_id'), text('agent_id'), text('hash'), text('timestamp')]
     if (taskId === undefined || agent === undefined || hash === undefined || timestamp === undefined) return INCOMPLETE
     const [sessionId, key, signature] = [text('session_id'), text('public_key'), text('signature')]
     const session = sessionId === undefined ? undefined : state.sessions.get(sessionId)
     if (sessionId !== undefined && session?.finalizedAt !== null) return `session ${sessionId} was not open`
-    if (text('prev_hash') !== (state.chains.get(taskId)?.hash ?? GENESIS_HASH))
+    if (text('prev_hash') !== (state.chains.get(taskId)?.hash ?? THOUGHT_CHAIN_GENESIS_HASH))
       return `it does not continue the chain of task ${taskId}`
     const task = state.tasks.get(taskId)
     if (task === undefined) return `there is no task ${taskId}`
@@ -158,7 +164,7 @@ const trailEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
     return undefined
   },
 
-  [SESSION_FINAL]: ({ sessions, openSessions }, entry) => {
+  [SESSION_FINAL_KIND]: ({ sessions, openSessions }, entry) => {
     const id = readEntryText(entry, 'session_id')
     const session = id === undefined ? undefined : sessions.get(id)
     if (id === undefined || session?.finalizedAt !== null) return 'no such session was open'
@@ -175,9 +181,9 @@ const trailEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
   },
 }
 
-const agentEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
-  // Who may write it, the guard's own state says (principal-state.ts).
-  [AGENT_KEY]: ({ agentKeys }, entry) => {
+const agentEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
+  // The guard's own state checks who may write it (principal-state.ts).
+  [AGENT_KEY_KIND]: ({ agentKeys }, entry) => {
     const [agent, key] = [readEntryText(entry, 'agent_id'), readEntryText(entry, 'public_key')]
     if (agent === undefined) return INCOMPLETE
     if (readEntryText(entry, 'previous_key') !== agentKeys.get(agent)?.key) return `${agent} had another key`
@@ -186,8 +192,8 @@ const agentEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
   },
 }
 
-const skillEntries: Readonly<Record<string, ApplyEntry<RuntimeState>>> = {
-  [SKILL_CHANGE]: ({ skills }, entry) => {
+const skillEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
+  [SKILL_CHANGE_KIND]: ({ skills }, entry) => {
     const text = (field: string): string | undefined => readEntryText(entry, field)
     const [name, contentHash, sourcePath] = [text('name'), text('content_hash'), text('source_path')]
     const filesHash = text('files_hash') ?? ''
@@ -222,7 +228,7 @@ function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: TaskStatus 
   const dependsOn = dependenciesIn(entry) ?? task.dependsOn
   if (to !== undefined) {
     if (entry['from'] !== task.status) return `task ${id} is ${task.status}`
-    if (!mayTransition(task.status, to)) return `a task in ${task.status} cannot go to ${to}`
+    if (!isTransitionAllowed(task.status, to)) return `a task in ${task.status} cannot go to ${to}`
     if (to === 'DONE' && task.reflectionIndex <= (task.verifyIndex ?? Infinity))
       return `task ${id} has no reflection from after VERIFY`
     const open = to === 'APPLY' ? dependsOn.find((other) => tasks.get(other)?.status !== 'DONE') : undefined
@@ -234,8 +240,8 @@ function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: TaskStatus 
     dependsOn,
     status: to ?? task.status,
     version: task.version + 1,
-    attempt: to !== undefined && isRetry(task.status, to) ? task.attempt + 1 : task.attempt,
-    // The wall clock may have gone back; a task is never updated before it was.
+    attempt: to !== undefined && isRetryTransition(task.status, to) ? task.attempt + 1 : task.attempt,
+    // The wall clock may have been set back; `updatedAt` never decreases.
     updatedAt: readEntryTime(entry) > Date.parse(task.updatedAt) ? entry.at : task.updatedAt,
     logIndex: entry.seq,
     verifyIndex: to === 'VERIFY' ? entry.seq : task.verifyIndex,

@@ -3,27 +3,34 @@
  * how the tools that keep records take an idempotency key.
  */
 import { z } from 'zod'
-import type { Assessment } from '../bus/capability.ts'
+import type { CallAssessment } from '../bus/capability.ts'
 import { defineTool } from '../bus/capability-definition.ts'
 import type { ToolBuilder, ToolDefinition } from '../bus/capability-definition.ts'
 import type { JsonObject } from '../core/json.ts'
-import { failurePattern, runtimeFamily } from './runtime-envelope.ts'
+import { selectFailureEnvelopePattern, runtimeFamily } from './runtime-envelope.ts'
 
 const PATTERN_SENTENCES = {
   A: 'Failures: pattern A, `{ok: false, error}` with `isError`.',
   B: 'Failures: pattern B, `{ok: true, data: {ok: false, error}}`; refused arguments: pattern A.',
 } as const
 
-/** A client has to look in the right place for the failure (spec 5 § 6.2), so every tool says which one it is. */
-export function withFailurePattern(name: string, description: string): string {
-  return `${description} ${PATTERN_SENTENCES[failurePattern(name)]}`
+/**
+ * A client has to know where to look for a failure (spec 5 § 6.2), so every tool's description says which pattern it
+ * uses.
+ */
+export function addFailureEnvelopeToDescription(name: string, description: string): string {
+  return `${description} ${PATTERN_SENTENCES[selectFailureEnvelopePattern(name)]}`
 }
 
 export function defineRuntimeTool<Input extends z.ZodType<JsonObject, unknown>>(
   definition: Omit<ToolDefinition<Input>, 'family'>,
 ): ToolBuilder<Input> {
   const { name, description } = definition
-  return defineTool({ ...definition, family: runtimeFamily, description: withFailurePattern(name, description) })
+  return defineTool({
+    ...definition,
+    family: runtimeFamily,
+    description: addFailureEnvelopeToDescription(name, description),
+  })
 }
 
 export const idempotencyKeyArgument = z
@@ -33,7 +40,7 @@ export const idempotencyKeyArgument = z
   .exactOptional()
   .describe('A word of your own, new for every record: a repeated call with it is answered and recorded once.')
 
-/** What the guard needs to know of a call that keeps a record. */
-export function assessRecord({ idempotency_key: key }: { readonly idempotency_key?: string }): Assessment {
+/** The assessment of a call that adds a record. */
+export function assessRecordCall({ idempotency_key: key }: { readonly idempotency_key?: string }): CallAssessment {
   return { effect: 'records', reasons: [], ...(key === undefined ? {} : { idempotencyKey: key }) }
 }

@@ -6,8 +6,9 @@
  * Reads and writes through its stores.
  */
 import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
-import type { RuntimeRecords } from './dependencies.ts'
-import { createGuideCapabilities } from './guide.ts'
+import type { DrawKey } from '../ledger/draw.ts'
+import type { RuntimeStores } from './runtime-dependencies.ts'
+import { createGuideResources } from './guide-resources.ts'
 import { runtimeProjection } from './runtime-state.ts'
 import { createSessionStore } from './proofs/session-store.ts'
 import { createProofTools } from './proofs/tools.ts'
@@ -18,21 +19,21 @@ import { createSkillRegistry } from './skills/registry.ts'
 import { createSkillScanner } from './skills/skill-folder-store.ts'
 import { createSkillTools } from './skills/tools.ts'
 import { createConsensusTools } from './consensus/tools.ts'
-import type { ConsensusPeers } from './consensus/tools.ts'
+import type { ConsensusPeerService } from './consensus/tools.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { AttentionSources } from './system/attention.ts'
-import { createBusTools } from './system/bus-tools.ts'
-import type { ViewedBus } from './system/bus-tools.ts'
+import { createBusInspectionTools } from './system/bus-tools.ts'
+import type { BusInspection } from './system/bus-tools.ts'
 import { createChangeTools } from './system/change-tools.ts'
-import type { AskedBus, AskedGuard } from './system/change-tools.ts'
-import { checkLedger, worstStatus, checkQueue, toSnakeCase } from './system/health.ts'
-import type { HealthCheck, LockQueue } from './system/health.ts'
-import { ledgerFacts } from './system/ledger-facts.ts'
+import type { ChangeToolsBus, ChangeToolsGuard } from './system/change-tools.ts'
+import { checkLedger, findWorstStatus, checkLockQueue, toSnakeCase } from './system/health-checks.ts'
+import type { HealthCheck, LockQueueFacts } from './system/health-checks.ts'
+import { gatherLedgerFacts } from './system/ledger-facts.ts'
 import { createExportTools } from './system/export-tools.ts'
-import { ledgerProver, createLedgerTools } from './system/ledger-tools.ts'
-import { createProbe } from './system/probe-store.ts'
+import { createCheckpointProofSource, createLedgerTools } from './system/ledger-tools.ts'
+import { createDatabaseHealthProbe } from './system/probe-store.ts'
 import { createRouterTools } from './system/router-tools.ts'
-import type { RoutingBus } from './system/router-tools.ts'
+import type { RouterToolsBus } from './system/router-tools.ts'
 import { createServerTools } from './system/server-tools.ts'
 import { createTaskStore } from './tasks/task-store.ts'
 import { createTaskTools } from './tasks/tools.ts'
@@ -51,22 +52,24 @@ export interface RuntimeConfig {
   readonly dataDirectory: string | undefined
 }
 
-export interface RuntimeOptions extends RuntimeRecords {
+export interface RuntimeOptions extends RuntimeStores {
   readonly config: RuntimeConfig
   /** Of this node's verifiable randomness: 32 bytes. */
   readonly vrfSecret: Uint8Array
-  readonly bus: ViewedBus & RoutingBus & AskedBus
-  readonly guard: AskedGuard & AttentionSources['guard'] & Pick<Guard, 'quorums' | 'visible' | 'approvals'>
+  /** The same key, for what is drawn in this node's own name. */
+  readonly draws: DrawKey
+  readonly bus: BusInspection & RouterToolsBus & ChangeToolsBus
+  readonly guard: ChangeToolsGuard & AttentionSources['guard'] & Pick<Guard, 'quorums' | 'visible' | 'approvals'>
   /** Other nodes, once the mesh has started; absent: there are none. */
-  readonly peers?: () => ConsensusPeers | undefined
-  /** Everybody else who says how it is; asked each time, since they start one after the other. */
+  readonly peers?: () => ConsensusPeerService | undefined
+  /** Other parts that report their health; called each time, since they start one after the other. */
   readonly reporters: AttentionSources['reporters']
   /** Calls that wait for a lock, from the chain. */
-  readonly queue: () => LockQueue
+  readonly queue: () => LockQueueFacts
 }
 
-export function createRuntime(options: RuntimeOptions): Service {
-  const { config, queue, bus, guard, reporters, vrfSecret, peers = () => undefined, ...records } = options
+export function createAuditedRuntimeService(options: RuntimeOptions): Service {
+  const { config, queue, bus, guard, reporters, draws, vrfSecret, peers = () => undefined, ...records } = options
   const { database, ledger, clock } = records
   const startedMs = clock.monotonic()
   // The `phase` of server_ping and server_health: phase1 until the service has started.
@@ -81,7 +84,7 @@ export function createRuntime(options: RuntimeOptions): Service {
     queue,
     watched: { guard, reporters },
   }
-  // Shared: a session's seal and its records are written and checked together, and so are the tasks they are about.
+  // Shared: a session's seal, its records and their tasks are written and checked together.
   const state = ledger.projections.state(runtimeProjection)
   const tasks = createTaskStore(database.sql, state)
   const stores = {
@@ -92,10 +95,10 @@ export function createRuntime(options: RuntimeOptions): Service {
   }
   const reputation = new Reputation(ledger)
   const skills = createSkillRegistry(records, createSkillScanner(config.skillRoots), state)
-  const probe = createProbe(records, config.dataDirectory)
+  const probe = createDatabaseHealthProbe(records, config.dataDirectory)
   const standing = (): Readonly<Record<string, HealthCheck>> => ({
-    ledger: checkLedger(ledgerFacts(records, config.checkpointSeconds)),
-    queue: checkQueue(queue()),
+    ledger: checkLedger(gatherLedgerFacts(records, config.checkpointSeconds)),
+    queue: checkLockQueue(queue()),
   })
   const capabilities: readonly Capability[] = [
     ...createServerTools(records, facts, probe),
@@ -103,16 +106,16 @@ export function createRuntime(options: RuntimeOptions): Service {
     ...createSkillTools(skills),
     ...createTaskTools(records, tasks, stores),
     ...createAgentKeyTools(records, state),
-    ...createProofTools(records, stores, ledgerProver(ledger)),
-    ...createLedgerTools(ledger),
+    ...createProofTools(records, stores, createCheckpointProofSource(ledger)),
+    ...createLedgerTools(ledger, draws),
     ...createExportTools(ledger),
     ...createChangeTools(records, bus, guard),
-    ...createBusTools(bus, guard),
+    ...createBusInspectionTools(bus, guard),
     ...createRouterTools(records, bus),
     ...createRandomTools(vrfSecret),
-    ...createConsensusTools(bus, guard, { peers, vrfSecret }),
+    ...createConsensusTools(bus, guard, { peers, draws }),
     ...createReputationTools(records, reputation),
-    ...createGuideCapabilities(),
+    ...createGuideResources(),
   ]
 
   return {
@@ -121,24 +124,24 @@ export function createRuntime(options: RuntimeOptions): Service {
     prefixes: [''],
     capabilities: () => capabilities,
     start: async () => {
-      // What changed while nobody looked goes on record before the first call. A ledger that refuses is no reason not
-      // to start: server_health says so.
+      // Skill changes since the last run are recorded before the first call. A ledger that refuses does not prevent the
+      // start: server_health reports it.
       if (ledger.state().kind === 'sound') await skills.refresh()
       started = true
     },
     stop: async () => {
       started = false
     },
-    // Without waiting for a write: what asks here asks often.
+    // Without a test write, because this is called often.
     health: () => healthOf(standing()),
-    examine: async () => healthOf({ ...standing(), database: await probe.database(), disk: await probe.disk() }),
+    probe: async () => healthOf({ ...standing(), database: await probe.database(), disk: await probe.disk() }),
   }
 }
 
 function healthOf(checks: Readonly<Record<string, HealthCheck>>): ServiceHealth {
   const wrong = Object.values(checks).flatMap(({ status, message }) => (status === 'skipped' ? [] : (message ?? [])))
   return {
-    status: worstStatus(Object.values(checks)),
+    status: findWorstStatus(Object.values(checks)),
     details: { ...(wrong.length === 0 ? {} : { advice: wrong.join(' ') }), ...toSnakeCase(checks) },
   }
 }

@@ -1,39 +1,47 @@
 /**
  * House control: what the regulator wants of each room, circuit and cylinder, from programs, modes and the weather.
  */
-import type { HouseCircuit, SimulatedHouse, HouseSlot, WeekProgram, HouseZone } from './house-state.ts'
+import type {
+  SimulatedCircuit,
+  SimulatedHouse,
+  SimulatedTimerSlot,
+  SimulatedWeekProgram,
+  SimulatedZone,
+} from './house-state.ts'
 
 const DAY_MS = 86_400_000
 const FROST_CELSIUS = 5
 
 /** 0 is Monday; the clock of the house is written as UTC. */
-export function readWeekday(timeMs: number): number {
+export function computeWeekday(timeMs: number): number {
   return (new Date(timeMs).getUTCDay() + 6) % 7
 }
 
 /** The one that runs now; slots of no length never do. */
-export function activeSlot(program: WeekProgram, timeMs: number): HouseSlot | undefined {
+export function findActiveSlot(program: SimulatedWeekProgram, timeMs: number): SimulatedTimerSlot | undefined {
   const minute = Math.floor((timeMs % DAY_MS) / 60_000)
-  return program[readWeekday(timeMs)]?.find(({ startMinute, endMinute }) => minute >= startMinute && minute < endMinute)
+  return program[computeWeekday(timeMs)]?.find(
+    ({ startMinute, endMinute }) => minute >= startMinute && minute < endMinute,
+  )
 }
 
 /** In order of importance: off, quick veto, holiday, manual, program. */
-export function zoneTarget(zone: HouseZone, { timeMs, systemOff }: SimulatedHouse): number {
+export function computeZoneTarget(zone: SimulatedZone, { timeMs, systemOff }: SimulatedHouse): number {
   if (systemOff || zone.mode === 'off') return FROST_CELSIUS
   if (zone.quickVeto !== undefined && zone.quickVeto.untilMs > timeMs) return zone.quickVeto.celsius
   if (zone.holiday !== undefined && zone.holiday.startMs <= timeMs && timeMs < zone.holiday.endMs)
     return zone.holiday.celsius
   if (zone.mode === 'manual') return zone.dayCelsius
-  const slot = activeSlot(zone.program, timeMs)
+  const slot = findActiveSlot(zone.program, timeMs)
   return slot === undefined ? zone.nightCelsius : (slot.celsius ?? zone.dayCelsius)
 }
 
 /** A heating curve lifted by what the rooms lack; the pump rests when they are warm or summer is here. */
-export function circuitDemand(
-  circuit: HouseCircuit,
+export function computeCircuitDemand(
+  circuit: SimulatedCircuit,
   index: number,
   house: SimulatedHouse,
-): Pick<HouseCircuit, 'pumpOn' | 'flowSetCelsius'> {
+): Pick<SimulatedCircuit, 'pumpOn' | 'flowSetCelsius'> {
   const zones = house.zones.filter((zone) => zone.circuit === index)
   // A band of 0.4 K: started below, stopped above, so that the pump does not flutter.
   const needed = zones.filter((zone) => zone.roomCelsius < zone.targetCelsius + (circuit.pumpOn ? 0.25 : -0.15))
@@ -53,9 +61,9 @@ export function circuitDemand(
 /**
  * Charges inside its program once the cylinder has cooled by the hysteresis, until it is hot; a boost charges at once.
  */
-export function dhwDemand({ dhw, timeMs, systemOff }: SimulatedHouse): boolean {
+export function isDhwDemanded({ dhw, timeMs, systemOff }: SimulatedHouse): boolean {
   const hot = dhw.topCelsius >= dhw.targetCelsius
   if (systemOff || dhw.mode === 'off' || hot) return false
-  const allowed = dhw.boost || dhw.mode === 'manual' || activeSlot(dhw.program, timeMs) !== undefined
+  const allowed = dhw.boost || dhw.mode === 'manual' || findActiveSlot(dhw.program, timeMs) !== undefined
   return allowed && (dhw.charging || dhw.boost || dhw.topCelsius < dhw.targetCelsius - dhw.hysteresisK)
 }

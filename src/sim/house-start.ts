@@ -1,15 +1,21 @@
 /**
  * House start: a believable house to begin with.
  */
-import type { EnergyMeter, SimulatedHouse, HouseSlot, WeekProgram, HouseZone } from './house-state.ts'
+import type {
+  SimulatedEnergyMeter,
+  SimulatedHouse,
+  SimulatedTimerSlot,
+  SimulatedWeekProgram,
+  SimulatedZone,
+} from './house-state.ts'
 
 /** Minutes since midnight. */
 const at = (hour: number, minute = 0): number => hour * 60 + minute
-const everyDay = (slots: readonly HouseSlot[]): WeekProgram => Array.from({ length: 7 }, () => slots)
-const workdays = (week: readonly HouseSlot[], weekend: readonly HouseSlot[]): WeekProgram =>
+const everyDay = (slots: readonly SimulatedTimerSlot[]): SimulatedWeekProgram => Array.from({ length: 7 }, () => slots)
+const workdays = (week: readonly SimulatedTimerSlot[], weekend: readonly SimulatedTimerSlot[]): SimulatedWeekProgram =>
   Array.from({ length: 7 }, (_, day) => (day < 5 ? week : weekend))
 /** Last month and last year a little worse than this one, so that no two figures are equal by accident. */
-const meter = (totalKwh: number, yearKwh: number, monthKwh: number): EnergyMeter => ({
+const meter = (totalKwh: number, yearKwh: number, monthKwh: number): SimulatedEnergyMeter => ({
   todayWh: 0,
   monthWh: monthKwh * 1_000,
   lastMonthWh: monthKwh * 1_450,
@@ -19,7 +25,7 @@ const meter = (totalKwh: number, yearKwh: number, monthKwh: number): EnergyMeter
 })
 
 /** A family house with radiators downstairs, a warm floor upstairs, a 150 l cylinder and 4 m² of collector. */
-export function newHouse(seed: number, startMs: number): SimulatedHouse {
+export function createSimulatedHouse(seed: number, startMs: number): SimulatedHouse {
   const zone = {
     humidityPct: 46,
     mode: 'auto',
@@ -28,7 +34,7 @@ export function newHouse(seed: number, startMs: number): SimulatedHouse {
     holiday: undefined,
     heating: false,
   } as const
-  const downstairs: HouseZone = {
+  const downstairs: SimulatedZone = {
     ...zone,
     name: 'Living',
     circuit: 0,
@@ -49,7 +55,7 @@ export function newHouse(seed: number, startMs: number): SimulatedHouse {
     gainsWatts: 320,
     windowM2: 6,
   }
-  const upstairs: HouseZone = {
+  const upstairs: SimulatedZone = {
     ...zone,
     name: 'Upstairs',
     circuit: 1,

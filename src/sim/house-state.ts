@@ -1,10 +1,10 @@
 /**
  * House state: everything the virtual house is at one moment.
  */
-export type OperatingMode = 'off' | 'auto' | 'manual'
+export type ZoneOperatingMode = 'off' | 'auto' | 'manual'
 
 /** Minutes since midnight; `endMinute` 1440 is the end of the day. */
-export interface HouseSlot {
+export interface SimulatedTimerSlot {
   readonly startMinute: number
   readonly endMinute: number
   /** `undefined` where the program has no temperature of its own and the setpoint counts. */
@@ -12,7 +12,7 @@ export interface HouseSlot {
 }
 
 /** Monday first. */
-export type WeekProgram = readonly (readonly HouseSlot[])[]
+export type SimulatedWeekProgram = readonly (readonly SimulatedTimerSlot[])[]
 
 interface Weather {
   readonly yearMeanCelsius: number
@@ -30,20 +30,20 @@ interface Holiday {
   readonly celsius: number
 }
 
-export interface HouseZone {
+export interface SimulatedZone {
   readonly name: string
   /** Index into the house's circuits. */
   readonly circuit: number
   readonly roomCelsius: number
   readonly humidityPct: number
-  readonly mode: OperatingMode
+  readonly mode: ZoneOperatingMode
   readonly dayCelsius: number
   readonly nightCelsius: number
   readonly quickVeto: { readonly celsius: number; readonly untilMs: number } | undefined
   /** What the next quick veto will ask for; kept when none runs. */
   readonly quickVetoCelsius: number
   readonly holiday: Holiday | undefined
-  readonly program: WeekProgram
+  readonly program: SimulatedWeekProgram
   /** Computed: what the room should be now, and whether its valve is open. */
   readonly targetCelsius: number
   readonly heating: boolean
@@ -55,7 +55,7 @@ export interface HouseZone {
   readonly windowM2: number
 }
 
-export interface HouseCircuit {
+export interface SimulatedCircuit {
   readonly hasMixer: boolean
   readonly curve: number
   readonly flowMinCelsius: number
@@ -73,7 +73,7 @@ export interface HouseCircuit {
 }
 
 interface HotWater {
-  readonly mode: OperatingMode
+  readonly mode: ZoneOperatingMode
   readonly targetCelsius: number
   readonly hysteresisK: number
   readonly topCelsius: number
@@ -85,8 +85,8 @@ interface HotWater {
   /** Left of the draw that runs. */
   readonly drawSeconds: number
   readonly litres: number
-  readonly program: WeekProgram
-  readonly circulation: WeekProgram
+  readonly program: SimulatedWeekProgram
+  readonly circulation: SimulatedWeekProgram
 }
 
 interface Boiler {
@@ -123,7 +123,7 @@ interface Solar {
 }
 
 /** Wh; what a regulator shows for each source and use. */
-export interface EnergyMeter {
+export interface SimulatedEnergyMeter {
   readonly todayWh: number
   readonly monthWh: number
   readonly lastMonthWh: number
@@ -133,10 +133,10 @@ export interface EnergyMeter {
 }
 
 interface Energy {
-  readonly gasHeating: EnergyMeter
-  readonly gasDhw: EnergyMeter
-  readonly electricHeating: EnergyMeter
-  readonly electricDhw: EnergyMeter
+  readonly gasHeating: SimulatedEnergyMeter
+  readonly gasDhw: SimulatedEnergyMeter
+  readonly electricHeating: SimulatedEnergyMeter
+  readonly electricDhw: SimulatedEnergyMeter
 }
 
 export interface SimulatedHouse {
@@ -146,8 +146,8 @@ export interface SimulatedHouse {
   readonly timeMs: number
   readonly systemOff: boolean
   readonly weather: Weather
-  readonly zones: readonly HouseZone[]
-  readonly circuits: readonly HouseCircuit[]
+  readonly zones: readonly SimulatedZone[]
+  readonly circuits: readonly SimulatedCircuit[]
   readonly dhw: HotWater
   readonly boiler: Boiler
   readonly solar: Solar

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
-import { newHouse } from './house-start.ts'
+import { createSimulatedHouse } from './house-start.ts'
 import type { SimulatedHouse } from './house-state.ts'
-import { stepHouse } from './house.ts'
+import { stepSimulatedHouse } from './house.ts'
 
 const HOUR = 3_600
 const MONDAY = Date.UTC(2026, 0, 12)
@@ -10,7 +10,7 @@ const MONDAY = Date.UTC(2026, 0, 12)
 /** One sample a minute. */
 function live(house: SimulatedHouse, hours: number): SimulatedHouse[] {
   const moments: SimulatedHouse[] = []
-  for (let minute = 0, now = house; minute < hours * 60; minute++) moments.push((now = stepHouse(now, 60)))
+  for (let minute = 0, now = house; minute < hours * 60; minute++) moments.push((now = stepSimulatedHouse(now, 60)))
   return moments
 }
 
@@ -21,12 +21,16 @@ const withZone = (house: SimulatedHouse, change: Partial<SimulatedHouse['zones']
 
 describe('house', () => {
   it('repeats to the last bit for one seed, and differs for another', () => {
-    expect(stepHouse(newHouse(1, MONDAY), 6 * HOUR)).toEqual(stepHouse(newHouse(1, MONDAY), 6 * HOUR))
-    expect(stepHouse(newHouse(1, MONDAY), 6 * HOUR)).not.toEqual(stepHouse(newHouse(2, MONDAY), 6 * HOUR))
+    expect(stepSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR)).toEqual(
+      stepSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR),
+    )
+    expect(stepSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR)).not.toEqual(
+      stepSimulatedHouse(createSimulatedHouse(2, MONDAY), 6 * HOUR),
+    )
   })
 
   it('stays within what a house can be, all week long', () => {
-    for (const { weather, zones, boiler, dhw, circuits, solar } of live(newHouse(3, MONDAY), 168)) {
+    for (const { weather, zones, boiler, dhw, circuits, solar } of live(createSimulatedHouse(3, MONDAY), 168)) {
       const inside = [
         weather.outsideCelsius > -25 && weather.outsideCelsius < 40,
         zones.every(({ roomCelsius }) => roomCelsius > 14 && roomCelsius < 26),
@@ -42,7 +46,7 @@ describe('house', () => {
   })
 
   it('keeps a heated room near its target and lets it cool at night', () => {
-    const moments = live(newHouse(4, MONDAY), 48).slice(24 * 60)
+    const moments = live(createSimulatedHouse(4, MONDAY), 48).slice(24 * 60)
     const at = (hour: number): number => moments[hour * 60]?.zones[0]?.roomCelsius ?? 0
     expect(at(21)).toBeGreaterThan(20.8)
     expect(at(21)).toBeLessThan(22)
@@ -50,20 +54,20 @@ describe('house', () => {
   })
 
   it('does what a changed program says', () => {
-    const start = newHouse(5, MONDAY)
+    const start = createSimulatedHouse(5, MONDAY)
     const warmer = withZone(start, {
       program: Array.from({ length: 7 }, () => [{ startMinute: 0, endMinute: 1_440, celsius: 23 }]),
     })
     const colder = withZone(start, { program: Array.from({ length: 7 }, () => []) })
-    const after = (house: SimulatedHouse): number => stepHouse(house, 12 * HOUR).zones[0]?.roomCelsius ?? 0
+    const after = (house: SimulatedHouse): number => stepSimulatedHouse(house, 12 * HOUR).zones[0]?.roomCelsius ?? 0
     expect(after(warmer)).toBeGreaterThan(22)
     expect(after(colder)).toBeLessThan(19)
   })
 
   it('obeys quick veto, manual mode and off, in that order of strength from the bottom', () => {
-    const start = newHouse(6, MONDAY + 3 * HOUR * 1_000)
+    const start = createSimulatedHouse(6, MONDAY + 3 * HOUR * 1_000)
     const target = (change: Partial<SimulatedHouse['zones'][number]>): number =>
-      stepHouse(withZone(start, change), 10).zones[0]?.targetCelsius ?? 0
+      stepSimulatedHouse(withZone(start, change), 10).zones[0]?.targetCelsius ?? 0
     expect(target({})).toBe(17)
     expect(target({ mode: 'manual', dayCelsius: 19.5 })).toBe(19.5)
     expect(target({ mode: 'manual', quickVeto: { celsius: 24, untilMs: start.timeMs + 60_000 } })).toBe(24)
@@ -71,7 +75,7 @@ describe('house', () => {
   })
 
   it('burns gas to heat, in cycles, and counts it', () => {
-    const moments = live(newHouse(7, MONDAY), 24)
+    const moments = live(createSimulatedHouse(7, MONDAY), 24)
     const flames = moments.map(({ boiler }) => boiler.flame)
     const ignitions = flames.filter((flame, index) => flame && flames[index - 1] === false).length
     expect(ignitions).toBeGreaterThan(3)
@@ -82,15 +86,15 @@ describe('house', () => {
   })
 
   it('reloads the cylinder after people have showered', () => {
-    const moments = live(newHouse(8, MONDAY), 48)
+    const moments = live(createSimulatedHouse(8, MONDAY), 48)
     expect(moments.some(({ dhw }) => dhw.drawLpm > 0)).toBe(true)
     expect(moments.some(({ boiler }) => boiler.mode === 'dhw' && boiler.flame)).toBe(true)
     expect(moments.at(-1)?.dhw.topCelsius).toBeGreaterThan(38)
   })
 
   it('starts the day’s meters afresh at midnight and the month’s on the first', () => {
-    const before = stepHouse(newHouse(9, Date.UTC(2026, 0, 31, 12)), 11 * HOUR)
-    const after = stepHouse(before, 2 * HOUR)
+    const before = stepSimulatedHouse(createSimulatedHouse(9, Date.UTC(2026, 0, 31, 12)), 11 * HOUR)
+    const after = stepSimulatedHouse(before, 2 * HOUR)
     expect(before.energy.gasHeating.todayWh).toBeGreaterThan(after.energy.gasHeating.todayWh)
     expect(after.energy.gasHeating.lastMonthWh).toBeGreaterThanOrEqual(before.energy.gasHeating.monthWh)
     expect(after.energy.gasHeating.totalWh).toBeGreaterThanOrEqual(before.energy.gasHeating.totalWh)

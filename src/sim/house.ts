@@ -8,8 +8,8 @@
  * Equal seeds and equal steps give equal houses.
  */
 import { nextRandom } from './ebus/random-state.ts'
-import { circuitDemand, dhwDemand, zoneTarget } from './house-control.ts'
-import type { EnergyMeter, SimulatedHouse } from './house-state.ts'
+import { computeCircuitDemand, isDhwDemanded, computeZoneTarget } from './house-control.ts'
+import type { SimulatedEnergyMeter, SimulatedHouse } from './house-state.ts'
 
 /** Short against every time constant in here; the boiler's small water is the fastest of them. */
 const STEP_S = 10
@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000
 const HOUR_S = 3_600
 
 /** The house `seconds` later. */
-export function stepHouse(house: SimulatedHouse, seconds: number): SimulatedHouse {
+export function stepSimulatedHouse(house: SimulatedHouse, seconds: number): SimulatedHouse {
   let next = house
   for (let left = seconds; left > 0; left -= STEP_S) next = stepOnce(next, Math.min(left, STEP_S))
   return next
@@ -60,10 +60,10 @@ function stepWeather(house: SimulatedHouse, seconds: number): SimulatedHouse {
 
 /** What the regulator asks of boiler and circuits this moment. */
 function stepDemand(house: SimulatedHouse): SimulatedHouse {
-  const zones = house.zones.map((zone) => ({ ...zone, targetCelsius: zoneTarget(zone, house) }))
+  const zones = house.zones.map((zone) => ({ ...zone, targetCelsius: computeZoneTarget(zone, house) }))
   const targeted = { ...house, zones }
   const circuits = house.circuits.map((circuit, index) => {
-    const demand = circuitDemand(circuit, index, targeted)
+    const demand = computeCircuitDemand(circuit, index, targeted)
     const started = demand.pumpOn && !circuit.pumpOn ? 1 : 0
     return { ...circuit, ...demand, pumpStarts: circuit.pumpStarts + started }
   })
@@ -72,7 +72,7 @@ function stepDemand(house: SimulatedHouse): SimulatedHouse {
     // The thermostat valve closes a little above the target.
     heating: (circuits[zone.circuit]?.pumpOn ?? false) && zone.roomCelsius < zone.targetCelsius + 0.3,
   }))
-  return { ...targeted, zones: valved, circuits, dhw: { ...house.dhw, charging: dhwDemand(targeted) } }
+  return { ...targeted, zones: valved, circuits, dhw: { ...house.dhw, charging: isDhwDemanded(targeted) } }
 }
 
 /** Hysteresis around the wanted flow temperature, and a flame that follows the gap between smallest and full. */
@@ -253,7 +253,7 @@ function stepMeters(house: SimulatedHouse, seconds: number): SimulatedHouse {
   }
 }
 
-function add(meter: EnergyMeter, wh: number): EnergyMeter {
+function add(meter: SimulatedEnergyMeter, wh: number): SimulatedEnergyMeter {
   return {
     ...meter,
     todayWh: meter.todayWh + wh,
@@ -270,7 +270,7 @@ function rollOver(house: SimulatedHouse, beforeMs: number): SimulatedHouse {
   if (before.getUTCDate() === after.getUTCDate()) return house
   const month = before.getUTCMonth() !== after.getUTCMonth()
   const year = before.getUTCFullYear() !== after.getUTCFullYear()
-  const roll = (meter: EnergyMeter): EnergyMeter => ({
+  const roll = (meter: SimulatedEnergyMeter): SimulatedEnergyMeter => ({
     ...meter,
     todayWh: 0,
     ...(month ? { lastMonthWh: meter.monthWh, monthWh: 0 } : {}),

@@ -8,7 +8,7 @@
  */
 import { concatBytes } from '../core/bytes.ts'
 
-export type Rgb = readonly [red: number, green: number, blue: number]
+export type RgbImage = readonly [red: number, green: number, blue: number]
 
 /** Typical for luminance DC, T.81 table K.3: codes of 2…9 bits for the sizes 0…11. */
 const DC_COUNTS = [0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0]
@@ -19,7 +19,11 @@ const END_OF_BLOCK = { code: 0, bits: 1 }
 const QUANTISER = 8
 const MAX_SIDE = 8_191
 
-export function encodeJpeg(columns: number, rows: number, colour: (column: number, row: number) => Rgb): Uint8Array {
+export function encodeJpeg(
+  columns: number,
+  rows: number,
+  colour: (column: number, row: number) => RgbImage,
+): Uint8Array {
   if (columns < 1 || rows < 1 || columns > MAX_SIDE || rows > MAX_SIDE) throw new RangeError('not a picture')
   const width = columns * 8
   const height = rows * 8
@@ -36,7 +40,7 @@ export function encodeJpeg(columns: number, rows: number, colour: (column: numbe
   )
 }
 
-function entropy(columns: number, rows: number, colour: (column: number, row: number) => Rgb): Uint8Array {
+function entropy(columns: number, rows: number, colour: (column: number, row: number) => RgbImage): Uint8Array {
   const out = new BitWriter()
   const last = [0, 0, 0]
   for (let row = 0; row < rows; row++)
@@ -97,7 +101,7 @@ class BitWriter {
   }
 }
 
-function toYCbCr([red, green, blue]: Rgb): readonly number[] {
+function toYCbCr([red, green, blue]: RgbImage): readonly number[] {
   return [
     0.299 * red + 0.587 * green + 0.114 * blue,
     128 - 0.168_736 * red - 0.331_264 * green + 0.5 * blue,

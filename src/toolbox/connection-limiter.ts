@@ -4,62 +4,73 @@
  *   connection ▸ unauthenticated ──authenticate──▶ of a principal, which has a limit of its own
  *                  └─ too many: the longest silent one is closed; one that is being answered is not silent
  *
- * To connect takes no credential, so refusing newcomers would let a stranger keep everybody out by opening connections
- * and saying nothing (denial of service). Closing the longest silent one instead lets every newcomer in, and costs a
- * client that speaks nothing. Connections of principals that have authenticated are never closed for a stranger's sake.
+ * Connecting needs no credential, so refusing new connections would let anybody keep all others out by opening
+ * connections and sending nothing (denial of service). Closing the longest silent one instead accepts every new
+ * connection, and does not affect a client that sends requests. Connections of authenticated principals are never
+ * closed to make room for unauthenticated ones.
  *
  * Holds the connections that are open.
  */
 export interface LimitedConnection {
-  readonly once: (event: 'close', listener: () => void) => unknown
+  readonly on: (event: 'close', listener: (this: never) => void) => unknown
   readonly destroy: () => unknown
 }
 
 export interface ConnectionLimits {
   readonly maxUnauthenticated: number
-  /** Of each principal; without it they have no limit of their own. */
+  /** The limit per principal; without it principals have no limit. */
   readonly maxPerPrincipal?: number
 }
 
 export class ConnectionLimiter<Connection extends LimitedConnection = LimitedConnection> {
   readonly #limits: ConnectionLimits
-  /** Each with the question whether it is being answered; the longest silent first. */
+  /** Each with a function that tells whether it is being answered; the longest silent first. */
   readonly #unauthenticated = new Map<Connection, (() => boolean) | undefined>()
+  readonly #principals = new Map<Connection, string>()
   readonly #countByPrincipal = new Map<string, number>()
+  /** One function for every connection: an event emitter calls it as a method of the connection that has closed. */
+  readonly #onClose: (this: Connection) => void
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits
+    const release = (connection: Connection) => this.#release(connection)
+    this.#onClose = function (this: Connection) {
+      release(this)
+    }
   }
 
   get unauthenticated(): number {
     return this.#unauthenticated.size
   }
 
-  /** Takes in a new connection, and closes the longest silent one when there are too many. */
+  /** Accepts a new connection, and closes the longest silent one when there are too many. */
   accept(connection: Connection): void {
     this.#unauthenticated.set(connection, undefined)
-    connection.once('close', () => this.#unauthenticated.delete(connection))
+    connection.on('close', this.#onClose)
     if (this.#unauthenticated.size <= this.#limits.maxUnauthenticated) return
-    // Where all others are being answered, it is the newcomer itself.
+    // If all others are being answered, the new connection itself is closed.
     this.#close(this.#longestSilent() ?? connection)
   }
 
-  /** A request has arrived on the connection; `isBusy` tells for how long it is being answered. */
+  /** A request has arrived on the connection; `isBusy` tells whether it is still being answered. */
   recordActivity(connection: Connection, isBusy?: () => boolean): void {
     // Deleted and set again, so that the order of the map is the order of the last activity.
     if (this.#unauthenticated.delete(connection)) this.#unauthenticated.set(connection, isBusy)
   }
 
-  /** Moves a connection to the room of its principal; closes it if that room is full. */
+  /** Counts a connection towards its principal's limit; closes it if that limit is reached. */
   authenticate(connection: Connection, principal: string): void {
-    this.#unauthenticated.delete(connection)
+    const { maxPerPrincipal } = this.#limits
+    const isKnown = this.#unauthenticated.delete(connection)
+    if (maxPerPrincipal === undefined) return
+    if (!isKnown) connection.on('close', this.#onClose)
     const count = this.#countByPrincipal.get(principal) ?? 0
-    if (count >= (this.#limits.maxPerPrincipal ?? Infinity)) {
+    if (count >= maxPerPrincipal) {
       connection.destroy()
       return
     }
     this.#countByPrincipal.set(principal, count + 1)
-    connection.once('close', () => this.#release(principal))
+    this.#principals.set(connection, principal)
   }
 
   isUnauthenticated(connection: Connection): boolean {
@@ -76,7 +87,11 @@ export class ConnectionLimiter<Connection extends LimitedConnection = LimitedCon
     connection.destroy()
   }
 
-  #release(principal: string): void {
+  #release(connection: Connection): void {
+    this.#unauthenticated.delete(connection)
+    const principal = this.#principals.get(connection)
+    if (principal === undefined) return
+    this.#principals.delete(connection)
     const count = (this.#countByPrincipal.get(principal) ?? 1) - 1
     if (count === 0) this.#countByPrincipal.delete(principal)
     else this.#countByPrincipal.set(principal, count)

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeCursor, encodeCursor, cursorScope } from './cursor.ts'
+import { decodeCursor, encodeCursor, formatCursorScope } from './cursor.ts'
 
-const scope = cursorScope('tasks', { status: 'INIT' })
+const scope = formatCursorScope('tasks', { status: 'INIT' })
 
 describe('cursor', () => {
   it('comes back as the key it was made of', () => {
@@ -14,8 +14,8 @@ describe('cursor', () => {
   })
 
   it('belongs to one list with one set of filters, however they are written', () => {
-    expect(cursorScope('tasks', { b: 1, a: 2 })).toBe(cursorScope('tasks', { a: 2, b: 1 }))
-    expect(decodeCursor(encodeCursor(scope, [1]), cursorScope('tasks', {}), 1)).toMatchObject({ ok: false })
+    expect(formatCursorScope('tasks', { b: 1, a: 2 })).toBe(formatCursorScope('tasks', { a: 2, b: 1 }))
+    expect(decodeCursor(encodeCursor(scope, [1]), formatCursorScope('tasks', {}), 1)).toMatchObject({ ok: false })
     expect(decodeCursor(encodeCursor(scope, [1]), scope, 2)).toMatchObject({ ok: false })
   })
 

@@ -1,5 +1,5 @@
 /**
- * Cursor: a place in an ordered list, as an opaque word that a caller hands back.
+ * Cursor: a position in an ordered list, as an opaque text that a caller sends back.
  *
  *   base64url( ["tasks:1f0c9a…", 2, 41] )      the list and its filters, then the sort key of the last row seen
  *
@@ -11,12 +11,12 @@ import { canonicalJson, parseJsonOrUndefined } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 
-/** Ours have fewer than a hundred characters; the bound keeps anybody from having megabytes decoded. */
+/** Ours have fewer than a hundred characters; the limit keeps a caller from having megabytes decoded. */
 export const MAX_CURSOR_CHARACTERS = 512
 
-/** Names a list together with its filters: a cursor of one list says nothing about another. */
-export function cursorScope(list: string, filters: unknown): string {
-  // 64 bits: enough to notice a mistake. A cursor is no secret and grants nothing that its list would not.
+/** Identifies a list together with its filters: a cursor of one list is not valid for another. */
+export function formatCursorScope(list: string, filters: unknown): string {
+  // 64 bits are enough to detect a mistake. A cursor is not a secret and grants nothing that its list would not.
   return `${list}:${hash('sha256', canonicalJson(filters)).slice(0, 16)}`
 }
 
@@ -31,7 +31,7 @@ export function decodeCursor<Key extends readonly number[]>(
   length: Key['length'],
 ): Result<Key | undefined, string> {
   if (cursor === undefined) return ok(undefined)
-  // Whatever stands in it came from outside: it is only ever compared with, never put into SQL as text.
+  // Its content is untrusted: it is only compared with, never put into SQL as text.
   const [owner, ...key] = parseCursor(cursor)
   if (key.length !== length || !key.every((part) => Number.isSafeInteger(part)))
     return fail('is not a cursor of this server')

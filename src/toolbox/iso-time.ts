@@ -6,7 +6,7 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** `null` is the contracts' word for a time that nobody knows. */
+/** The contracts use `null` for an unknown time. */
 export function isoTimeOrNull(ms: number | undefined): string | null {
   return ms === undefined ? null : isoTime(ms)
 }

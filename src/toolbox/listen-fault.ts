@@ -1,10 +1,10 @@
 /**
- * Listen fault: why a listener cannot be opened, in a sentence that names the settings to change. A start says it, and
- * so does the doctor before the start.
+ * Listen fault: why a listener cannot be opened, in a sentence that names the settings to change. Used by the start,
+ * and by the doctor before the start.
  */
-import { systemErrorCode, thrownMessage } from '../core/thrown.ts'
+import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
 
-export interface ListenSettings {
+export interface ListenAddressSettings {
   /** The key of the configuration that sets the host, such as `listen.host`. */
   readonly hostKey: string
   readonly host: string
@@ -13,10 +13,10 @@ export interface ListenSettings {
   readonly protocol: 'tcp' | 'udp'
 }
 
-export function explainListenFault(error: unknown, settings: ListenSettings): string {
+export function explainListenFault(error: unknown, settings: ListenAddressSettings): string {
   const { hostKey, host, portKey, port, protocol } = settings
   const portName = protocol === 'udp' ? `UDP port ${port}` : `Port ${port}`
-  switch (systemErrorCode(error)) {
+  switch (readSystemErrorCode(error)) {
     case 'EADDRINUSE':
       return `${portName} belongs to another program. Stop that, or set ${portKey}.`
     case 'EADDRNOTAVAIL':
@@ -27,6 +27,6 @@ export function explainListenFault(error: unknown, settings: ListenSettings): st
     case 'EACCES':
       return `${portName} may only be used by root. Set ${portKey} to one above 1023.`
     default:
-      return `${portName} of ${host} cannot be opened (${thrownMessage(error)}). Check ${hostKey} and ${portKey}.`
+      return `${portName} of ${host} cannot be opened (${readErrorMessage(error)}). Check ${hostKey} and ${portKey}.`
   }
 }

@@ -1,12 +1,12 @@
 /**
- * Ring buffer: the newest so many of something, in the order they came. The oldest makes room.
+ * Ring buffer: the newest items up to a capacity, in the order of their arrival. A new item replaces the oldest.
  *
  * Holds its items; otherwise pure.
  */
 export class RingBuffer<Item> {
   readonly capacity: number
   readonly #items: Item[] = []
-  /** Where the next one goes once the buffer is full: over the oldest. */
+  /** The position of the next item once the buffer is full: that of the oldest. */
   #next = 0
   #pushed = 0
 
@@ -18,7 +18,7 @@ export class RingBuffer<Item> {
     return this.#items.length
   }
 
-  /** All there ever were: whoever remembers the number knows whether there was another. */
+  /** How many items were ever added: comparing two readings shows whether there were new ones. */
   get pushed(): number {
     return this.#pushed
   }
@@ -38,7 +38,7 @@ export class RingBuffer<Item> {
     else this.#items[(this.#next + this.#items.length - 1) % this.#items.length] = item
   }
 
-  /** The newest `count`, oldest of them first; all of them when no number is given. */
+  /** The newest `count` items, the oldest of them first; all of them without a number. */
   newest(count = this.capacity): readonly Item[] {
     const ordered = [...this.#items.slice(this.#next), ...this.#items.slice(0, this.#next)]
     return count >= ordered.length ? ordered : ordered.slice(ordered.length - count)

@@ -3,7 +3,7 @@
  *
  *   trigger ▸ run ── rest ──▶ triggered meanwhile? run once more
  *
- * For changes that others cause, and of which each run costs everybody who listens a look.
+ * For changes that other parties cause, where each run makes every listener read again.
  *
  * Pure, apart from waiting.
  */

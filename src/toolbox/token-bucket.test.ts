@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fullBucket, isBucketFull, msUntilToken, takeToken } from './token-bucket.ts'
+import { createFullBucket, isBucketFull, computeMsUntilToken, takeToken } from './token-bucket.ts'
 import type { TokenBucket } from './token-bucket.ts'
 
 const RATE = { tokens: 10, perMs: 1_000, burst: 3 }
 
 describe('token bucket', () => {
   it('lets a burst through, then as much as comes in', () => {
-    let bucket: TokenBucket | undefined = fullBucket(RATE, 0)
+    let bucket: TokenBucket | undefined = createFullBucket(RATE, 0)
     for (let each = 0; each < 3; each++) bucket = bucket && takeToken(bucket, RATE, 0)
     expect(bucket).toEqual({ tokens: 0, atMs: 0 })
     expect(takeToken({ tokens: 0, atMs: 0 }, RATE, 99)).toBeUndefined()
@@ -26,13 +26,13 @@ describe('token bucket', () => {
     fc.assert(
       fc.property(gaps, fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: 20 }), (waits, tokens, burst) => {
         const rate = { tokens, perMs: 60_000, burst }
-        let bucket = fullBucket(rate, 0)
+        let bucket = createFullBucket(rate, 0)
         let nowMs = 0
         let taken = 0
         for (const waitMs of waits) {
           nowMs += waitMs
           const after = takeToken(bucket, rate, nowMs)
-          expect(after === undefined).toBe(msUntilToken(bucket, rate, nowMs) > 0)
+          expect(after === undefined).toBe(computeMsUntilToken(bucket, rate, nowMs) > 0)
           if (after === undefined) continue
           bucket = after
           taken += 1
@@ -45,14 +45,14 @@ describe('token bucket', () => {
   it('lets one through after exactly the time that it names', () => {
     const rate = { tokens: 6, perMs: 60_000, burst: 1 }
     const empty = { tokens: 0, atMs: 0 }
-    expect(msUntilToken(empty, rate, 0)).toBe(10_000)
-    expect(msUntilToken(empty, rate, 9_999)).toBe(1)
-    expect(msUntilToken(empty, rate, 10_000)).toBe(0)
+    expect(computeMsUntilToken(empty, rate, 0)).toBe(10_000)
+    expect(computeMsUntilToken(empty, rate, 9_999)).toBe(1)
+    expect(computeMsUntilToken(empty, rate, 10_000)).toBe(0)
   })
 
   it('never lets anything through at a rate of nothing', () => {
-    expect(msUntilToken({ tokens: 0, atMs: 0 }, { tokens: 0, perMs: 60_000, burst: 1 }, 1e9)).toBe(Infinity)
+    expect(computeMsUntilToken({ tokens: 0, atMs: 0 }, { tokens: 0, perMs: 60_000, burst: 1 }, 1e9)).toBe(Infinity)
     const nothing = { tokens: 5, perMs: 60_000, burst: 0 }
-    expect(msUntilToken(fullBucket(nothing, 0), nothing, 1e9)).toBe(Infinity)
+    expect(computeMsUntilToken(createFullBucket(nothing, 0), nothing, 1e9)).toBe(Infinity)
   })
 })

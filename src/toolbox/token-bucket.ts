@@ -4,10 +4,10 @@
  * Times are monotonic milliseconds, and arguments. Pure.
  */
 export interface TokenRate {
-  /** So many tokens are added in `perMs`. */
+  /** The number of tokens that are added in `perMs`. */
   readonly tokens: number
   readonly perMs: number
-  /** How many acts may come at once after a quiet while. */
+  /** How many acts may come at once after a quiet period. */
   readonly burst: number
 }
 
@@ -16,7 +16,7 @@ export interface TokenBucket {
   readonly atMs: number
 }
 
-export function fullBucket(rate: TokenRate, nowMs: number): TokenBucket {
+export function createFullBucket(rate: TokenRate, nowMs: number): TokenBucket {
   return { tokens: rate.burst, atMs: nowMs }
 }
 
@@ -32,8 +32,8 @@ export function takeToken(bucket: TokenBucket, rate: TokenRate, nowMs: number): 
   return tokens < 1 ? undefined : { tokens: tokens - 1, atMs }
 }
 
-/** 0 when one can be taken now; `Infinity` for a rate that never lets anything through. */
-export function msUntilToken(bucket: TokenBucket, rate: TokenRate, nowMs: number): number {
+/** 0 when one can be taken now; `Infinity` for a rate that never adds a token. */
+export function computeMsUntilToken(bucket: TokenBucket, rate: TokenRate, nowMs: number): number {
   const { tokens } = refillBucket(bucket, rate, nowMs)
   if (tokens >= 1) return 0
   if (rate.burst < 1 || rate.tokens <= 0) return Infinity

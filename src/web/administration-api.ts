@@ -1,26 +1,28 @@
 /**
- * Administration of the API: credentials and the emergency stop. Who may do what is the guard's to say.
+ * Administration of the API: credentials and the emergency stop. The guard decides who may do what.
  *
  * Pure: the guard does the work.
  */
-import { refuseTokenAuthority } from '../guard/authority.ts'
-import { explainProfileFlaw } from '../guard/token.ts'
-import { toNewToken, stopRequestSchema, tokenRequestSchema } from './api.ts'
-import { createApiResponse, readRequestBody, isAdminCaller, parseRequest, apiRefusal } from './api-context.ts'
-import type { Api, ApiOptions } from './api-context.ts'
+import { explainTokenAuthorityRefusal } from '../guard/caller-authority.ts'
+import { explainProfileFlaw } from '../guard/access-token.ts'
+import { toNewToken, stopRequestSchema, tokenRequestSchema } from './api-requests.ts'
+import { createApiResponse, readRequestBody, isAdminCaller, parseRequestBody, createApiRefusal } from './api-context.ts'
+import type { HonoApi, ApiOptions } from './api-context.ts'
 
-export function addAdministrationRoutes(api: Api, { guard, profiles }: ApiOptions): void {
+export function addAdministrationRoutes(api: HonoApi, { guard, profiles }: ApiOptions): void {
   api.get('/tokens', (context) => {
     const { caller } = context.var
-    if (!isAdminCaller(caller)) return apiRefusal(403, 'Only an admin sees the tokens.')
+    if (!isAdminCaller(caller)) return createApiRefusal(403, 'Only an admin sees the tokens.')
     return context.json(
-      guard.tokens.list().filter(({ restrictions }) => refuseTokenAuthority(caller, restrictions) === undefined),
+      guard.tokens
+        .list()
+        .filter(({ restrictions }) => explainTokenAuthorityRefusal(caller, restrictions) === undefined),
     )
   })
   api.post('/tokens', async (context) => {
-    const wish = toNewToken(parseRequest(tokenRequestSchema, await readRequestBody(context.req.raw)))
+    const wish = toNewToken(parseRequestBody(tokenRequestSchema, await readRequestBody(context.req.raw)))
     const flaw = isAdminCaller(context.var.caller) ? explainProfileFlaw(wish, [...profiles().keys()]) : undefined
-    if (flaw !== undefined) return apiRefusal(400, flaw)
+    if (flaw !== undefined) return createApiRefusal(400, flaw)
     return createApiResponse(await guard.tokens.create(context.var.caller, wish))
   })
   api.delete('/tokens/:name', async (context) =>
@@ -30,7 +32,7 @@ export function addAdministrationRoutes(api: Api, { guard, profiles }: ApiOption
     createApiResponse(
       await guard.stop.engage(
         context.var.caller,
-        parseRequest(stopRequestSchema, await readRequestBody(context.req.raw)).reason,
+        parseRequestBody(stopRequestSchema, await readRequestBody(context.req.raw)).reason,
       ),
     ),
   )

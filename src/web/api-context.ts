@@ -1,6 +1,4 @@
-/**
- * API context: what all parts of the API share: who asks, what they may use, and how they answer.
- */
+/** API context: what all parts of the API share: the caller, the dependencies, and how answers are made. */
 import type { HttpBindings } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
@@ -15,11 +13,12 @@ import type { Result } from '../core/result.ts'
 import { parseStrictJsonText } from '../core/json.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { StatusView } from './api.ts'
-import type { EventFeed } from './feed.ts'
-import type { MeasurementHistory } from './history.ts'
+import type { StatusView } from './api-requests.ts'
+import type { EventFeed } from './event-feed.ts'
+import type { MeasurementHistory } from './measurement-history.ts'
 import type { SignIn } from './sign-in.ts'
 import type { SettingsView } from './views.ts'
+import type { ServiceDoctorFacts } from './doctor.ts'
 
 export interface ApiOptions {
   readonly bus: CapabilityBus
@@ -30,16 +29,21 @@ export interface ApiOptions {
   readonly history: MeasurementHistory
   readonly status: () => StatusView
   readonly settings: () => Promise<SettingsView>
-  /** By name, whether it holds a tool. Asked each time: families come and go with their devices. */
+  /** What the doctor says about each service. */
+  readonly examine: () => Promise<readonly ServiceDoctorFacts[]>
+  /**
+   * Profiles by name, each with a function that tells whether it includes a tool. Called each time, because families
+   * come and go with their devices.
+   */
   readonly profiles: () => ReadonlyMap<string, (offer: Offer) => boolean>
   readonly maxBodyBytes: number
-  /** A sentence for a caller who asks too often; `undefined` for the others. */
+  /** A sentence for a caller that sends too many requests, else `undefined`. */
   readonly tooMany: (caller: string) => string | undefined
   readonly logger: Logger
 }
 
-export type ApiEnv = { Bindings: HttpBindings; Variables: { caller: Caller; session: string | undefined } }
-export type Api = Hono<ApiEnv>
+export type HonoApiEnvironment = { Bindings: HttpBindings; Variables: { caller: Caller; session: string | undefined } }
+export type HonoApi = Hono<HonoApiEnvironment>
 
 const STATUS: Readonly<Record<FaultKind, ContentfulStatusCode>> = {
   'invalid-arguments': 400,
@@ -68,7 +72,7 @@ export function createFaultResponse(fault: Fault): Response {
   )
 }
 
-export function apiRefusal(status: number, message: string): Response {
+export function createApiRefusal(status: number, message: string): Response {
   return Response.json({ ok: false, error: { code: 'refused', message } }, { status })
 }
 
@@ -80,7 +84,7 @@ export async function readRequestBody(request: Request): Promise<unknown> {
   return read.value
 }
 
-export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+export function parseRequestBody<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const sentences = result.error.issues.map(
@@ -93,7 +97,7 @@ export function isAdminCaller(caller: Caller): boolean {
   return caller.kind === 'principal' && caller.role === 'admin'
 }
 
-export function parsePositive(text: string | undefined, fallback: number): number {
+export function parsePositiveOrDefault(text: string | undefined, fallback: number): number {
   const value = Number(text)
   return text !== undefined && text !== '' && Number.isSafeInteger(value) && value >= 0 ? value : fallback
 }

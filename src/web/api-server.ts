@@ -1,47 +1,51 @@
 /**
- * API server: what people's programs ask the gateway over HTTP. The CLI uses it, and so does the console.
+ * API server: the HTTP API for people's programs. The CLI uses it, and so does the console.
  *
  *   /api/status · tools · call · traces · calls · topology · history · approvals · grants · tokens · ledger · stop
  *   /api/session · sessions · console/link · settings          /api/events is a server of its own
  *   /api itself lists them all
  *
- * A tool called from here takes the same five stages as a model's call. What decides and administers demands a role.
+ * A tool called from here takes the same five stages as a model's call. Deciding and administering require a role.
  */
 import { getRequestListener } from '@hono/node-server'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
-import { mayViewStatus } from '../guard/authority.ts'
+import { mayViewStatus } from '../guard/caller-authority.ts'
 import { addAdministrationRoutes } from './administration-api.ts'
-import { apiRefusal } from './api-context.ts'
-import type { Api, ApiOptions, ApiEnv } from './api-context.ts'
+import { createApiRefusal } from './api-context.ts'
+import type { HonoApi, ApiOptions, HonoApiEnvironment } from './api-context.ts'
 import { addApprovalRoutes } from './approvals-api.ts'
 import { addCallRoutes } from './calls-api.ts'
 import { addLedgerRoutes } from './ledger-api.ts'
-import { recordRefusal } from './refused-access.ts'
+import { recordAccessRefusal } from './access-refusal.ts'
 import { addSessionRoutes, addSignInRoutes } from './sessions-api.ts'
 import { isCrossSiteRequest } from './sign-in.ts'
 import { addViewRoutes } from './views-api.ts'
 
-/** Who one is, one's own calls, and what one may decide about: each answers for itself. */
+/** The caller's own identity, own calls, and approvals that it may decide about: each of these checks access itself. */
 const UNNARROWED = /^\/api\/(?:session|calls\/[^/]+|approvals(?:\/[^/]+)?|tokens)$/
 
-export function apiHandler(options: ApiOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+export function createApiHandler(
+  options: ApiOptions,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return getRequestListener(apiApp(options).fetch, { overrideGlobalObjects: false })
 }
 
-function apiApp(options: ApiOptions): Api {
-  const api = new Hono<ApiEnv>().basePath('/api')
+function apiApp(options: ApiOptions): HonoApi {
+  const api = new Hono<HonoApiEnvironment>().basePath('/api')
   api.onError((error) => {
-    if (error instanceof HTTPException) return apiRefusal(error.status, error.message)
+    if (error instanceof HTTPException) return createApiRefusal(error.status, error.message)
     options.logger.error({ err: error }, 'the API made a mistake')
-    return apiRefusal(500, 'Something went wrong here. The log says what.')
+    return createApiRefusal(500, 'Something went wrong here. The log says what.')
   })
-  api.notFound(() => apiRefusal(404, 'There is no such thing under /api.'))
+  api.notFound(() => createApiRefusal(404, 'There is no such thing under /api.'))
   api.use(async (context, next) => tooMuch(context.env.incoming.headers, options.maxBodyBytes) ?? next())
-  // A page elsewhere can make a browser ask without an Origin, as an image or a link does.
+  // A page on another site can make a browser send a request without an Origin, as an image or a link does (CSRF).
   api.use(async (context, next) =>
-    isCrossSiteRequest(context.env.incoming.headers) ? apiRefusal(403, 'Other sites’ pages are told nothing.') : next(),
+    isCrossSiteRequest(context.env.incoming.headers)
+      ? createApiRefusal(403, 'Other sites’ pages are told nothing.')
+      : next(),
   )
   addSignInRoutes(api, options)
   api.use(async (context, next) => {
@@ -49,24 +53,24 @@ function apiApp(options: ApiOptions): Api {
     const { method, path } = context.req
     const known = options.signIn.know(headers, socket.remoteAddress)
     if (!known.ok) {
-      await recordRefusal(options, { method, path, caller: undefined }, known.fault.status)
-      return apiRefusal(known.fault.status, known.fault.message)
+      await recordAccessRefusal(options, { method, path, caller: undefined }, known.fault.status)
+      return createApiRefusal(known.fault.status, known.fault.message)
     }
     const flood = options.tooMany(known.value.caller.id)
-    if (flood !== undefined) return apiRefusal(429, flood)
+    if (flood !== undefined) return createApiRefusal(429, flood)
     context.set('caller', known.value.caller)
     context.set('session', known.value.session)
     context.header('cache-control', 'no-store')
     context.header('x-content-type-options', 'nosniff')
     await next()
-    await recordRefusal(options, { method, path, caller: known.value.caller }, context.res.status)
+    await recordAccessRefusal(options, { method, path, caller: known.value.caller }, context.res.status)
     return undefined
   })
-  // A credential that is narrowed to no reading is told nothing but what it asked for itself.
+  // A credential whose restrictions forbid reading gets nothing but the answers to its own calls.
   api.use(async (context, next) =>
     context.req.method !== 'GET' || mayViewStatus(context.var.caller) || UNNARROWED.test(context.req.path)
       ? next()
-      : apiRefusal(403, 'This credential is narrowed, and reading is not in it.'),
+      : createApiRefusal(403, 'This credential is narrowed, and reading is not in it.'),
   )
   addViewRoutes(api, options)
   addCallRoutes(api, options)
@@ -74,7 +78,7 @@ function apiApp(options: ApiOptions): Api {
   addLedgerRoutes(api, options)
   addAdministrationRoutes(api, options)
   addSessionRoutes(api, options)
-  // Of what there is, so that nothing is forgotten.
+  // Generated from the routes, so that none is forgotten.
   api.get('/', (context) => {
     const { node, version } = options.status()
     const routes = api.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => `${method} ${path}`)
@@ -83,10 +87,10 @@ function apiApp(options: ApiOptions): Api {
   return api
 }
 
-/** A length that is told beforehand is a length that can be refused beforehand. */
+/** A body whose announced length is too large is refused before it is read. */
 function tooMuch(headers: IncomingHttpHeaders, maxBytes: number): Response | undefined {
-  if (headers['transfer-encoding'] !== undefined) return apiRefusal(411, 'Send the body with a Content-Length.')
+  if (headers['transfer-encoding'] !== undefined) return createApiRefusal(411, 'Send the body with a Content-Length.')
   return Number(headers['content-length'] ?? 0) > maxBytes
-    ? apiRefusal(413, `A body may have ${maxBytes} bytes.`)
+    ? createApiRefusal(413, `A body may have ${maxBytes} bytes.`)
     : undefined
 }

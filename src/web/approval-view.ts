@@ -4,23 +4,23 @@
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller } from '../bus/call.ts'
 import { parsePeerCallerKey } from '../bus/caller.ts'
-import { refuseApprover } from '../guard/approval.ts'
+import { explainApproverRefusal } from '../guard/approval.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { ApprovalView } from './views.ts'
 
-/** Those who may decide about it, who asked for it, and those whose devices it concerns. */
+/** People who may decide about it, the caller that asked for it, and people whose devices it concerns. */
 export function mayReadApproval(
   caller: Caller,
   { binding, shown }: Approval,
   { bus, guard }: { readonly bus: Pick<CapabilityBus, 'offer'>; readonly guard: Pick<Guard, 'mayRead'> },
 ): boolean {
   const { principal, target, tool } = binding
-  if (refuseApprover(caller, { principal, target, effect: shown.effect }) === undefined) return true
+  if (explainApproverRefusal(caller, { principal, target, effect: shown.effect }) === undefined) return true
   return guard.mayRead(caller, { principal, target, effect: shown.effect }, bus.offer(tool))
 }
 
-export function approvalView(bus: Pick<CapabilityBus, 'nodeName'>, approval: Approval): ApprovalView {
+export function toApprovalView(bus: Pick<CapabilityBus, 'nodeName'>, approval: Approval): ApprovalView {
   const peer = parsePeerCallerKey(approval.binding.principal)
   if (peer === undefined) return approval
   const askedBy = bus.nodeName(peer.node)

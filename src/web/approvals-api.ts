@@ -1,6 +1,6 @@
 /**
- * Approvals of the API: what waits for a person's yes or no, and bounded yeses for calls to come. Who may decide is the
- * guard's to say.
+ * Approvals of the API: requests that wait for a person's decision, and grants for future calls. The guard decides who
+ * may decide.
  *
  * Pure: the guard does the work.
  */
@@ -9,21 +9,27 @@ import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { Grant } from '../guard/grant.ts'
-import { approveRequestSchema, denyRequestSchema } from './api.ts'
-import { createApiResponse, readRequestBody, parseRequest, parsePositive, apiRefusal } from './api-context.ts'
-import type { Api, ApiOptions } from './api-context.ts'
-import { approvalView, mayReadApproval } from './approval-view.ts'
+import { approveRequestSchema, denyRequestSchema } from './api-requests.ts'
+import {
+  createApiResponse,
+  readRequestBody,
+  parseRequestBody,
+  parsePositiveOrDefault,
+  createApiRefusal,
+} from './api-context.ts'
+import type { HonoApi, ApiOptions } from './api-context.ts'
+import { toApprovalView, mayReadApproval } from './approval-view.ts'
 import type { ApprovalView } from './views.ts'
 
-export function addApprovalRoutes(api: Api, { guard, bus }: ApiOptions): void {
-  const view = (approval: Approval): ApprovalView => approvalView(bus, approval)
+export function addApprovalRoutes(api: HonoApi, { guard, bus }: ApiOptions): void {
+  const view = (approval: Approval): ApprovalView => toApprovalView(bus, approval)
   const decided = (outcome: Result<Approval, Fault>): Response =>
     createApiResponse(outcome.ok ? ok(view(outcome.value)) : outcome)
   api.get('/approvals', (context) => {
     const state = context.req.query('state')
     const { caller } = context.var
     const wanted = guard.approvals
-      .list({ limit: parsePositive(context.req.query('limit'), 50) })
+      .list({ limit: parsePositiveOrDefault(context.req.query('limit'), 50) })
       .filter((approval) => state === undefined || approval.state === state)
       .filter((approval) => mayReadApproval(caller, approval, { bus, guard }))
     return context.json(wanted.map((approval) => view(guard.approvals.shownTo(approval, caller))))
@@ -31,17 +37,17 @@ export function addApprovalRoutes(api: Api, { guard, bus }: ApiOptions): void {
   api.get('/approvals/:id', (context) => {
     const approval = guard.approvals.get(context.req.param('id'))
     if (approval === undefined || !mayReadApproval(context.var.caller, approval, { bus, guard }))
-      return apiRefusal(404, 'There is no such request for approval.')
+      return createApiRefusal(404, 'There is no such request for approval.')
     return context.json(view(guard.approvals.shownTo(approval, context.var.caller)))
   })
   api.post('/approvals/:id/approve', async (context) => {
-    const { grant } = parseRequest(approveRequestSchema, await readRequestBody(context.req.raw))
+    const { grant } = parseRequestBody(approveRequestSchema, await readRequestBody(context.req.raw))
     return decided(
       await guard.approvals.approve(context.req.param('id'), context.var.caller, grant === undefined ? {} : { grant }),
     )
   })
   api.post('/approvals/:id/deny', async (context) => {
-    const { reason } = parseRequest(denyRequestSchema, await readRequestBody(context.req.raw))
+    const { reason } = parseRequestBody(denyRequestSchema, await readRequestBody(context.req.raw))
     return decided(await guard.approvals.deny(context.req.param('id'), context.var.caller, reason))
   })
   api.get('/grants', (context) => {

@@ -1,22 +1,24 @@
 /**
- * Call record: what is kept under one trace id: its entries in the ledger, and of each call its arguments, its result,
- * and why it was refused.
+ * Call record: what is recorded under one trace id: its entries in the ledger, and of each call its arguments, its
+ * result, and why it was refused.
  *
  * Reads through the ledger it is given.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { isCallEnd, readLateOutcomeCall } from '../ledger/audit.ts'
+import { isCallEnd, readLateOutcomeCall } from '../ledger/call-audit.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { CallDetailView, EntryView, LateOutcomeView, RecordedCallView } from './views.ts'
+import type { CallDetailView, LedgerEntryView, LateOutcomeView, RecordedCallView } from './views.ts'
 
 type Records = Pick<Ledger, 'entriesOfTrace' | 'body'>
 
-/** Whether the reader may see a call that this principal made of this tool, about this target. */
+/** Whether the reader may see a call by this principal of this tool, about this target. */
 type MayReadCall = (principal: string, tool: string, target: string | undefined) => boolean
 
-/** With what belongs to none of the trace's calls (an approval, a later outcome) where the reader may see them all. */
+/**
+ * Includes what belongs to none of the trace's calls (an approval, a late outcome) where the reader may see them all.
+ */
 export function readTraceRecord(
   ledger: Records,
   traceId: string,
@@ -36,7 +38,7 @@ export function readTraceRecord(
     return typeof call === 'number' ? shown.has(call) : readable.length > 0 && readable.length === enters.length
   })
   const calls = readable.map((enter) => recordedCall(ledger, enter, entries))
-  return { calls, entries: entries.map(toEntryView) }
+  return { calls, entries: entries.map(toLedgerEntryView) }
 }
 
 function textOf(value: Json | undefined): string | undefined {
@@ -50,8 +52,8 @@ function exitOf(enter: LedgerEntry, entries: readonly LedgerEntry[]): LedgerEntr
 function recordedCall(ledger: Records, enter: LedgerEntry, entries: readonly LedgerEntry[]): RecordedCallView {
   const exit = exitOf(enter, entries)
   return {
-    enter: toEntryView(enter),
-    exit: exit === undefined ? null : toEntryView(exit),
+    enter: toLedgerEntryView(enter),
+    exit: exit === undefined ? null : toLedgerEntryView(exit),
     arguments: kept(ledger, enter.seq, 'args').value,
     reasons: exit === undefined ? [] : reasonsOf(ledger, exit),
     later: entries
@@ -63,7 +65,11 @@ function recordedCall(ledger: Records, enter: LedgerEntry, entries: readonly Led
 
 function lateOutcomeView(ledger: Records, entry: LedgerEntry): LateOutcomeView {
   const message = textOf(kept(ledger, entry.seq, 'message').value)
-  return { entry: toEntryView(entry), observed: kept(ledger, entry.seq, 'observed').value, message: message ?? null }
+  return {
+    entry: toLedgerEntryView(entry),
+    observed: kept(ledger, entry.seq, 'observed').value,
+    message: message ?? null,
+  }
 }
 
 function resultOf(ledger: Records, exit: LedgerEntry | undefined): Pick<RecordedCallView, 'result' | 'withheld'> {
@@ -74,7 +80,7 @@ function resultOf(ledger: Records, exit: LedgerEntry | undefined): Pick<Recorded
   return { result: null, withheld: exit['outcome'] === 'ok' ? 'reads-are-not-kept' : 'none' }
 }
 
-/** The rules are in the entry, the sentences that the caller heard beside it, in the same order. */
+/** The rules are in the entry, the sentences for the caller in its body, in the same order. */
 function reasonsOf(ledger: Records, exit: LedgerEntry): RecordedCallView['reasons'] {
   const sentences = listOf(kept(ledger, exit.seq, 'reasons').value)
   return listOf(exit['reasons'] ?? null).flatMap((rule, index) => {
@@ -89,7 +95,7 @@ function kept(
   field: string,
 ): { readonly state: 'kept' | 'erased' | 'none'; readonly value: Json } {
   const body = ledger.body(seq)
-  // What somebody changed is not what was said: it is shown to nobody.
+  // A body that was changed is not what was said, so it is not shown.
   if (body.kind !== 'kept') return { state: body.kind === 'altered' ? 'none' : body.kind, value: null }
   const value = isJsonObject(body.body) ? body.body[field] : undefined
   return value === undefined ? { state: 'none', value: null } : { state: 'kept', value }
@@ -99,6 +105,6 @@ function listOf(value: Json): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : []
 }
 
-export function toEntryView(entry: LedgerEntry): EntryView {
+export function toLedgerEntryView(entry: LedgerEntry): LedgerEntryView {
   return { seq: entry.seq, at: entry.at, kind: entry.kind, entry }
 }

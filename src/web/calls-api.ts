@@ -1,27 +1,33 @@
 /**
- * Calls of the API: calling a tool like any agent does, and looking at calls that were made.
+ * Calls of the API: calling a tool as an agent does, and reading about past calls.
  *
  * Pure: the bus does the work.
  */
 import type { Caller } from '../bus/call.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
-import { findClosest, formatNameSuggestion } from '../core/closest-name.ts'
+import { findClosestName, formatNameSuggestion } from '../core/closest-name.ts'
 import type { Fault } from '../core/fault.ts'
 import { newUlid } from '../core/ids.ts'
-import { callRequestSchema } from './api.ts'
-import type { CallView } from './api.ts'
-import { approvalView, mayReadApproval } from './approval-view.ts'
-import { readRequestBody, createFaultResponse, parseRequest, parsePositive, apiRefusal } from './api-context.ts'
-import type { Api, ApiOptions } from './api-context.ts'
+import { callRequestBodySchema } from './api-requests.ts'
+import type { CallView } from './api-requests.ts'
+import { toApprovalView, mayReadApproval } from './approval-view.ts'
+import {
+  readRequestBody,
+  createFaultResponse,
+  parseRequestBody,
+  parsePositiveOrDefault,
+  createApiRefusal,
+} from './api-context.ts'
+import type { HonoApi, ApiOptions } from './api-context.ts'
 import { readTraceRecord } from './call-record.ts'
 import { extractMeasurements } from './measurements.ts'
-import { toOriginView, mayReadTrace, traceView } from './trace-view.ts'
+import { toOriginView, mayReadTrace, toTraceView } from './trace-view.ts'
 import type { CallDetailView } from './views.ts'
 
 const MAX_TRACES = 10_000
 const MAX_TRACE_ID = 64
 
-export function addCallRoutes(api: Api, { bus, guard, ledger, history }: ApiOptions): void {
+export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: ApiOptions): void {
   const visibleNames = (caller: Caller): readonly string[] =>
     bus
       .offers()
@@ -34,7 +40,7 @@ export function addCallRoutes(api: Api, { bus, guard, ledger, history }: ApiOpti
       session,
       node,
       timeoutMs,
-    } = parseRequest(callRequestSchema, await readRequestBody(context.req.raw))
+    } = parseRequestBody(callRequestBodySchema, await readRequestBody(context.req.raw))
     const traceId = newUlid()
     const outcome = await bus.call(tool, undefined, body, {
       caller: context.var.caller,
@@ -51,7 +57,7 @@ export function addCallRoutes(api: Api, { bus, guard, ledger, history }: ApiOpti
         ? Response.json(outcome.value.data)
         : createFaultResponse(withSuggestion(outcome.fault, tool, visibleNames(context.var.caller)))
     if (outcome.ok) {
-      // Numbers that somebody looked at anyway go into the trends; not those of a second bus or of another node.
+      // Measurements in the answer are added to the history, but not those of a second bus or of another node.
       const nowMs = Date.now()
       const measured =
         node === undefined && body['bus'] === undefined ? extractMeasurements(tool, outcome.value.data) : []
@@ -72,7 +78,8 @@ export function addCallRoutes(api: Api, { bus, guard, ledger, history }: ApiOpti
       outcome: denied ? 'denied' : 'error',
       traceId,
       structured,
-      // Families spell their failures differently; whoever shows one needs a sentence without knowing the family.
+      // Families format their failures differently; a program that shows one needs a sentence without knowing the
+      // family.
       fault: {
         kind: fault.kind,
         message: fault.message,
@@ -83,15 +90,15 @@ export function addCallRoutes(api: Api, { bus, guard, ledger, history }: ApiOpti
     return Response.json(view)
   })
   api.get('/traces', (context) => {
-    const limit = Math.min(parsePositive(context.req.query('limit'), 50), MAX_TRACES)
+    const limit = Math.min(parsePositiveOrDefault(context.req.query('limit'), 50), MAX_TRACES)
     const { caller } = context.var
     const mayRead = (trace: CallTraceEvent): boolean => mayReadTrace(caller, trace, { bus, guard })
     const ended = bus.recentTraces(MAX_TRACES).filter(mayRead).slice(0, limit)
-    return context.json([...bus.runningTraces().filter(mayRead), ...ended].map((trace) => traceView(bus, trace)))
+    return context.json([...bus.runningTraces().filter(mayRead), ...ended].map((trace) => toTraceView(bus, trace)))
   })
   api.get('/calls/:traceId', (context) => {
     const traceId = context.req.param('traceId')
-    if (traceId.length > MAX_TRACE_ID) return apiRefusal(404, 'No call has such an id.')
+    if (traceId.length > MAX_TRACE_ID) return createApiRefusal(404, 'No call has such an id.')
     const { caller } = context.var
     const mayReadCall = (principal: string, tool: string, target: string | undefined): boolean => {
       const offer = bus.offer(tool)
@@ -106,27 +113,27 @@ export function addCallRoutes(api: Api, { bus, guard, ledger, history }: ApiOpti
     const traces = [...bus.runningTraces(), ...bus.recentTraces(MAX_TRACES)]
       .filter((trace) => trace.traceId === traceId)
       .filter((trace) => isRecorded(trace) || mayReadTrace(caller, trace, { bus, guard }))
-      .map((trace) => traceView(bus, trace))
+      .map((trace) => toTraceView(bus, trace))
       .toReversed()
     if (traces.length === 0 && record.entries.length === 0)
-      return apiRefusal(
+      return createApiRefusal(
         404,
         'Neither the ring of recent calls nor the ledger knows a call of this id that is shown to you.',
       )
-    // Asked for by this call, or used by it.
+    // Approvals that this call requested or used.
     const named = new Set(record.entries.map(({ entry }) => entry['approval']))
     const approvals = guard.approvals
       .list({ limit: 500 })
       .filter(({ id, shown }) => shown.traceId === traceId || named.has(id))
       .filter((approval) => mayReadApproval(caller, approval, { bus, guard }))
-      .map((approval) => approvalView(bus, guard.approvals.shownTo(approval, caller)))
+      .map((approval) => toApprovalView(bus, guard.approvals.shownTo(approval, caller)))
     const view: CallDetailView = { traceId, traces, ...record, approvals }
     return context.json(view)
   })
 }
 
-/** Most names that nothing has are a slip of the pen. */
+/** Most unknown names are misspellings. */
 function withSuggestion(fault: Fault, tool: string, names: readonly string[]): Fault {
   if (fault.kind !== 'not-found') return fault
-  return { ...fault, message: `${fault.message}${formatNameSuggestion(findClosest(tool, names))}` }
+  return { ...fault, message: `${fault.message}${formatNameSuggestion(findClosestName(tool, names))}` }
 }

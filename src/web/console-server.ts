@@ -10,7 +10,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Beside the source and beside what is built from it alike. */
+/** The same path beside the source and beside the build. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../../console/dist', import.meta.url))
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // Photos of cameras arrive as data in an answer.
+  // Camera images are data URLs in an answer.
   "img-src 'self' data: blob:",
   "connect-src 'self'",
   "manifest-src 'self'",
@@ -56,10 +56,12 @@ interface Page {
   readonly gzip: Uint8Array | undefined
 }
 
-export function consoleHandler(folder = CONSOLE_FOLDER): (request: IncomingMessage, response: ServerResponse) => void {
+export function createConsoleHandler(
+  folder = CONSOLE_FOLDER,
+): (request: IncomingMessage, response: ServerResponse) => void {
   let pages: ReadonlyMap<string, Page> | undefined
   return (request, response) => {
-    // At the first question: most starts of a gateway are not looked at.
+    // At the first request: most gateway starts never serve the console.
     pages ??= readPages(folder)
     const [path = '/'] = (request.url ?? '/').split('?', 1)
     const page = pages.get(path === '/' ? '/index.html' : path)
@@ -92,7 +94,7 @@ function readPage(path: string, type: string): Page {
   return {
     type,
     etag: `"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`,
-    // The names of assets hold a hash of what they are; the page that names them is asked for each time.
+    // The names of assets contain a hash of their content; the page that names them is requested each time.
     caching: isAsset ? 'public, max-age=31536000, immutable' : 'no-cache',
     identity,
     br: readIfThere(`${path}.br`),

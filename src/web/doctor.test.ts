@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { diagnoseFacts } from './doctor.ts'
+import { diagnoseDoctorFacts } from './doctor.ts'
 import type { DoctorFacts } from './doctor.ts'
 import { explainUnmatchedPatterns } from './unmatched-patterns.ts'
 
@@ -18,7 +18,7 @@ const WELL: DoctorFacts = {
 }
 
 function about(name: string, facts: Partial<DoctorFacts>): unknown {
-  return diagnoseFacts({ ...WELL, ...facts }).filter((finding) => finding.about === name)
+  return diagnoseDoctorFacts({ ...WELL, ...facts }).filter((finding) => finding.about === name)
 }
 
 describe('doctor', () => {

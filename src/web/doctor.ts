@@ -1,55 +1,59 @@
 /**
  * Doctor: what is wrong and what to do about it, in sentences.
  *
- * Pure: findings from facts. The CLI gathers them from outside, a running node from inside.
+ * Pure: findings from facts. The CLI gathers the facts from outside, a running node from inside.
  */
-import { noTokenSentence } from './listener-server.ts'
-import type { FindingView as Finding, StatusView } from './views.ts'
+import { explainMissingToken } from './listener-server.ts'
+import type { DoctorFindingView as Finding, StatusView } from './views.ts'
 
 export interface DoctorFacts {
   readonly nodeVersion: string
   readonly dataRoot: string
   readonly configProblems: readonly string[]
   readonly configFile: string | undefined
-  /** Variables of the environment that are set and do nothing. */
+  /** Environment variables that are set and have no effect. */
   readonly configNotes?: readonly string[]
-  /** The same of keys in the file. */
+  /** The same for keys in the file. */
   readonly idleSettings?: readonly string[]
-  /** Rules and profiles that hold for nothing (unmatched.ts). */
+  /** Rules and profiles that match nothing (unmatched-patterns.ts). */
   readonly unmatched?: readonly string[]
-  /** Capabilities whose providers say different things of them (disagreement.ts). */
+  /** Capabilities whose providers disagree (contract-disagreement.ts). */
   readonly disagreements?: readonly string[]
   readonly dataWritable: boolean
-  /** Something else than a folder is where the data directory is, or on the way to it. */
+  /** The data directory, or a parent of it, is not a folder. */
   readonly dataIsBlocked?: boolean
   readonly freeBytes: number
   /** Files that others could read although they must not, with their modes. */
   readonly looseKeys: readonly { readonly path: string; readonly mode: string }[]
   readonly gateway: { readonly url: string; readonly answers: boolean } | undefined
-  /** Listeners that a start could not open, when no gateway of ours runs. */
+  /** Listeners that a start could not open, when no gateway is running. */
   readonly listenerFaults: readonly string[]
-  /** Where the listener would be open to others, and no token was ever made; known while no gateway runs. */
+  /** The address that would be open to others without any token; known while no gateway runs. */
   readonly openWithoutToken?: string | undefined
-  /** `undefined`: there is none. `unknown`: without a configuration nobody knows what it is called. */
+  /** `undefined`: there is none. `unknown`: its name is not known without a configuration. */
   readonly ledger: { readonly entries: number; readonly findings: readonly string[] } | 'unknown' | undefined
   /** Witnesses that were configured, and how many of them cosigned the newest checkpoint. */
   readonly cosigning?: { readonly witnesses: number; readonly cosignatures: number; readonly everySeconds: number }
-  readonly services: readonly ServiceFacts[]
-  /** Why the next start will be refused, where none runs. */
+  readonly services: readonly ServiceDoctorFacts[]
+  /** Why the next start will be refused, when no gateway is running. */
   readonly startRefusals?: readonly string[]
 }
 
-interface ServiceFacts {
+export interface ServiceDoctorFacts {
   readonly name: string
   readonly status: string
   readonly advice: string | undefined
 }
 
 /**
- * From the health of a running service. With its far end out of reach a service is only degraded, since the gateway
- * itself is well; but the house does not work then, so to the doctor it has failed.
+ * From the health of a running service. A service whose far end is unreachable is only degraded, since the gateway
+ * itself works; but the house does not, so the doctor reports a failure.
  */
-export function serviceFacts({ name, status, details }: StatusView['services'][number]): ServiceFacts {
+export function toServiceDoctorFacts({
+  name,
+  status,
+  details,
+}: Pick<StatusView['services'][number], 'name' | 'status' | 'details'>): ServiceDoctorFacts {
   const { advice, away } = details
   return { name, status: away === true ? 'failing' : status, advice: typeof advice === 'string' ? advice : undefined }
 }
@@ -58,7 +62,7 @@ const LOW_DISK_BYTES = 1_000_000_000
 /** Less than the ledger and its tables need for an hour of calls. */
 const FULL_DISK_BYTES = 16_000_000
 
-export function diagnoseFacts(facts: DoctorFacts): readonly Finding[] {
+export function diagnoseDoctorFacts(facts: DoctorFacts): readonly Finding[] {
   return [
     nodeFinding(facts),
     ...configFindings(facts),
@@ -154,7 +158,7 @@ function gatewayFinding({ gateway, openWithoutToken }: DoctorFacts): Finding {
       sentence: `its process lives, but ${gateway.url} does not answer. Stop it and start it again; its log says more.`,
     }
   if (openWithoutToken !== undefined)
-    return { level: 'fail', about: 'gateway', sentence: `none would start. ${noTokenSentence(openWithoutToken)}` }
+    return { level: 'fail', about: 'gateway', sentence: `none would start. ${explainMissingToken(openWithoutToken)}` }
   return { level: 'warn', about: 'gateway', sentence: 'none runs. Start one with `hearthbus up`.' }
 }
 

@@ -1,17 +1,17 @@
 /**
- * Events server: the feed as server-sent events, to be read by a page that signs its request (so no EventSource, which
- * cannot) and that says with `Last-Event-ID` where it stopped.
+ * Events server: the feed as server-sent events, read by a page that sends its session key (which EventSource cannot
+ * do) and continues with `Last-Event-ID` where it stopped.
  *
  *   id: 01K9…-42
  *   event: calls
  *   data: {"calls":[…],"skipped":0}
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { mayViewStatus } from '../guard/authority.ts'
-import type { EventFeed, FeedEvent } from './feed.ts'
+import { mayViewStatus } from '../guard/caller-authority.ts'
+import type { EventFeed, FeedEvent } from './event-feed.ts'
 import { isCrossSiteRequest } from './sign-in.ts'
 import type { SignIn } from './sign-in.ts'
-import type { StreamEvents } from './views.ts'
+import type { ConsoleStreamEvents } from './views.ts'
 
 export interface EventsOptions {
   readonly feed: EventFeed
@@ -26,13 +26,13 @@ export interface EventsHandler {
 }
 
 const MAX_STREAMS = 64
-/** Shorter than any proxy's patience, and how soon a silent house lets go of somebody whose session ended. */
+/** Shorter than any proxy's time-out; also how soon a quiet stream ends after its session has ended. */
 const BEAT_MS = 5_000
-/** A page that reads more slowly than this is cut off and comes back for what it missed. */
+/** A page that is further behind is disconnected and requests what it missed. */
 const MAX_BEHIND_BYTES = 4_000_000
 
-export function eventsHandler({ feed, signIn, node }: EventsOptions): EventsHandler {
-  /** Oldest first, with whose each is. */
+export function createEventsHandler({ feed, signIn, node }: EventsOptions): EventsHandler {
+  /** Oldest first, with the principal of each. */
   const streams = new Map<ServerResponse, string>()
 
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
@@ -56,17 +56,17 @@ export function eventsHandler({ feed, signIn, node }: EventsOptions): EventsHand
     }
     const lastId = request.headers['last-event-id']
     const missed = typeof lastId === 'string' ? feed.since(lastId) : undefined
-    // Whoever is cut off before the first event came must be able to go on from here.
+    // A page that is disconnected before the first event must be able to continue from here.
     const id = missed === undefined ? feed.latestId() : String(lastId)
-    const hello: StreamEvents['hello'] = { node, resumed: missed !== undefined, atMs: Date.now() }
+    const hello: ConsoleStreamEvents['hello'] = { node, resumed: missed !== undefined, atMs: Date.now() }
     send(frame({ id, name: 'hello', data: JSON.stringify(hello) }))
     const hearable = (event: FeedEvent): string => {
       const data = event.dataFor(caller)
-      // The id still moves on, so that a page that comes back does not ask for it again.
+      // The id still advances, so that a page that reconnects does not request it again.
       return data === undefined ? `id: ${event.id}\n\n` : frame({ ...event, data })
     }
     for (const event of missed ?? []) send(hearable(event))
-    // Asked before every word: whoever was signed out hears nothing more.
+    // Checked before every event: a principal who was signed out gets nothing more.
     const tell = (text: string): void => {
       if (signIn.isStillKnown(request.headers, request.socket.remoteAddress)) send(text)
       else response.end()
@@ -88,8 +88,8 @@ export function eventsHandler({ feed, signIn, node }: EventsOptions): EventsHand
 }
 
 /**
- * Whoever has most loses their oldest, which comes back if anybody still looks at it: nobody keeps others from
- * listening.
+ * The principal with the most streams loses its oldest, whose page reconnects if it is still open: nobody keeps others
+ * from listening.
  */
 function makeRoom(streams: Map<ServerResponse, string>): void {
   const shares = [...Map.groupBy(streams, ([, owner]) => owner).values()]
@@ -100,7 +100,7 @@ function makeRoom(streams: Map<ServerResponse, string>): void {
   oldest[0].destroy()
 }
 
-/** JSON has no line breaks of its own, so one data line holds it. */
+/** JSON contains no line breaks, so one data line is enough. */
 function frame({ id, name, data }: Pick<FeedEvent, 'id' | 'name' | 'data'>): string {
   return `id: ${id}\nevent: ${name}\ndata: ${data}\n\n`
 }

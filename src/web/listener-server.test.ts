@@ -4,13 +4,13 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { silentLogger } from '../core/logger.ts'
-import { startListener } from './listener-server.ts'
+import { startHttpListener } from './listener-server.ts'
 import type { HttpListener } from './listener-server.ts'
 
 const FRIEND = 'https://app.example'
 let listener: HttpListener
 beforeAll(async () => {
-  listener = await startListener({
+  listener = await startHttpListener({
     host: '127.0.0.1',
     port: 0,
     rules: { allowedHosts: [], allowedOrigins: [FRIEND] },
@@ -54,7 +54,7 @@ describe('listener', () => {
   })
 
   it('does not wait for ever for the rest of a request, and says so unless it is speaking already', async () => {
-    const impatient = await startListener({
+    const impatient = await startHttpListener({
       host: '127.0.0.1',
       port: 0,
       rules: { allowedHosts: [], allowedOrigins: [] },
@@ -75,7 +75,7 @@ describe('listener', () => {
 
   it('does not keep an answer for ever that nobody takes', async () => {
     const responses: ServerResponse[] = []
-    const impatient = await startListener({
+    const impatient = await startHttpListener({
       host: '127.0.0.1',
       port: 0,
       rules: { allowedHosts: [], allowedOrigins: [] },
@@ -97,7 +97,7 @@ describe('listener', () => {
     const answering: ServerResponse[] = []
     const sitters: Socket[] = []
     let unfinished = 0
-    const crowded = await startListener({
+    const crowded = await startHttpListener({
       host: '127.0.0.1',
       port: 0,
       rules: { allowedHosts: [], allowedOrigins: [] },

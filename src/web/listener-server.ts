@@ -1,18 +1,18 @@
 /**
- * Listener: the one HTTP server for agents and people. It checks the address of every request and hands it to whoever
- * owns the path; it knows nothing of MCP, of the API or of the console.
+ * Listener: the one HTTP server for agents and people. It checks the address of every request and passes it to the
+ * handler of its path; it knows nothing of MCP, of the API or of the console.
  */
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isIP } from 'node:net'
-import { httpAddress } from '../core/http-address.ts'
-import { isBeingAnswered, listenOn } from '../core/listen-server.ts'
+import { formatHttpAddress } from '../core/http-address.ts'
+import { isAwaitingResponse, startListening } from '../core/listen-server.ts'
 import type { Logger } from '../core/logger.ts'
 import { ConnectionLimiter } from '../toolbox/connection-limiter.ts'
 
 export interface HttpRoute {
-  /** `/mcp` owns `/mcp`, `/mcp/…` and `/mcp?…`; `/` owns what nobody else does. */
+  /** `/mcp` handles `/mcp`, `/mcp/…` and `/mcp?…`; `/` handles everything else. */
   readonly prefix: string
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 }
@@ -20,14 +20,14 @@ export interface HttpRoute {
 export interface ListenerOptions {
   readonly host: string
   readonly port: number
-  readonly rules: HostRules
+  readonly rules: AllowedHostRules
   readonly routes: readonly HttpRoute[]
   readonly logger: Logger
-  /** A minute unless told: for a request to arrive whole, its body included. */
+  /** How long a request may take to arrive completely; by default a minute. */
   readonly requestTimeoutMs?: number
-  /** A minute unless told: for a client to take some of an answer that has been given. */
+  /** How long a client may read nothing of its answer; by default a minute. */
   readonly takingTimeoutMs?: number
-  /** Two thousand unless told. */
+  /** By default two thousand. */
   readonly maxConnections?: number
 }
 
@@ -37,26 +37,25 @@ export interface HttpListener {
   readonly stop: () => Promise<void>
 }
 
-/** A client that sends its headers more slowly than this is not one of ours. */
+/** A client that sends its headers more slowly than this is disconnected. */
 const HEADERS_TIMEOUT_MS = 20_000
-/** Enough for the largest body over the slowest network; a client that only drips is not one of ours. */
+/** Enough for the largest body over the slowest network; a client that sends byte by byte is disconnected. */
 const REQUEST_TIMEOUT_MS = 60_000
-/** What a client does not read stays in our memory; one that sleeps, or never meant to read, is cut off. */
+/** Data that a client does not read stays in memory, so a client that stops reading is disconnected. */
 const TAKING_TIMEOUT_MS = 60_000
-/** How late the clocks above may be. */
+/** How late the time-outs above may fire. */
 const LATENESS_MS = 1_000
 const KEEP_ALIVE_MS = 65_000
-/** Files and devices need descriptors, too: strangers who only connect must not use them all up. */
+/** Files and devices need descriptors as well: unauthenticated connections must not use them all up. */
 const MAX_CONNECTIONS = 2_048
 /**
- * What MCP clients send beyond the ordinary. Cookies are not among it: a page elsewhere never acts as a signed-in
- * person.
+ * Headers that MCP clients send. Cookies are not among them: a page of another origin never acts as a signed-in person.
  */
 const CORS_HEADERS =
   'accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id, traceparent'
 
-export async function startListener(options: ListenerOptions): Promise<HttpListener> {
-  // Longest prefix first, so that `/` comes last whatever order they were given in.
+export async function startHttpListener(options: ListenerOptions): Promise<HttpListener> {
+  // Longest prefix first, so that `/` comes last in whatever order they were given.
   const routes = options.routes.toSorted((a, b) => b.prefix.length - a.prefix.length)
   const { requestTimeoutMs: requestTimeout = REQUEST_TIMEOUT_MS, takingTimeoutMs = TAKING_TIMEOUT_MS } = options
   const server = createServer(
@@ -68,8 +67,8 @@ export async function startListener(options: ListenerOptions): Promise<HttpListe
       noDelay: true,
     },
     (request, response) => {
-      // From the end of the answer only: streams look after themselves. Node restarts the time whenever the client
-      // takes something.
+      // Starts at the end of the answer only: streams handle this themselves. Node restarts the time whenever the
+      // client reads something.
       response.once('prefinish', () => response.setTimeout(takingTimeoutMs, () => response.destroy()))
       dispatch({ routes, rules: options.rules }, request, response).catch((error: unknown) => {
         options.logger.error({ err: error, path: request.url }, 'a request failed')
@@ -79,16 +78,16 @@ export async function startListener(options: ListenerOptions): Promise<HttpListe
     },
   )
   const limiter = new ConnectionLimiter<Duplex>({ maxUnauthenticated: options.maxConnections ?? MAX_CONNECTIONS })
-  /** What was begun last on each connection. */
+  /** The latest response on each connection. */
   const responses = new WeakMap<Duplex, ServerResponse>()
   server.on('connection', (socket: Duplex) => limiter.accept(socket))
   server.on('request', ({ socket }, response) => {
     responses.set(socket, response)
-    limiter.recordActivity(socket, () => isBeingAnswered(response))
+    limiter.recordActivity(socket, () => isAwaitingResponse(response))
   })
   server.on('clientError', (error, socket) => hangUp(error, socket, responses.get(socket)))
-  const port = await listenOn(server, options)
-  return { url: httpAddress(options.host, port), port, stop: () => close(server) }
+  const port = await startListening(server, options)
+  return { url: formatHttpAddress(options.host, port), port, stop: () => close(server) }
 }
 
 async function dispatch(
@@ -120,9 +119,7 @@ async function dispatch(
   await route.handle(request, response)
 }
 
-/**
- * Only for origins that the owner named: a browser asks first, and has to be told that its page may read the answer.
- */
+/** Only for origins that the owner configured: a browser asks first whether the page may read the answer. */
 function welcomeOrigin(response: ServerResponse, origin: string): void {
   response.setHeader('access-control-allow-origin', origin)
   response.setHeader('vary', 'origin')
@@ -143,7 +140,7 @@ function answer(response: ServerResponse, status: number, message: string): void
   response.end(JSON.stringify({ ok: false, error: { code: status === 500 ? 'internal_error' : 'refused', message } }))
 }
 
-/** What is no request, or never becomes one, is answered all the same, unless an answer has begun. */
+/** Invalid and incomplete requests are answered as well, unless an answer has begun. */
 function hangUp(error: Error & { readonly code?: string }, socket: Duplex, response: ServerResponse | undefined): void {
   const hasBegun = response !== undefined && response.headersSent && !response.writableFinished
   if (!socket.writable || hasBegun) {
@@ -162,7 +159,7 @@ const COMPLAINTS: Readonly<Record<string, readonly [status: string, message: str
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers of the request are too large.'],
 }
 
-/** Idle connections go at once, busy ones when they are done, and nobody can keep us from stopping. */
+/** Idle connections are closed at once, busy ones when they are done, and no client can delay the stop for ever. */
 function close(server: Server): Promise<void> {
   const impatience = setTimeout(() => server.closeAllConnections(), 2_000)
   return new Promise((resolve) => {
@@ -174,26 +171,31 @@ function close(server: Server): Promise<void> {
   })
 }
 
-// Host check: is this request really meant for us, and does it come from a page that may talk to us?
+// Host check: whether a request is really meant for this server, and comes from a page that may use it.
 //
-// A page on the web can point a name of its own at 127.0.0.1 and have the visitor's browser talk to us (DNS
-// rebinding). It needs a name for that, so addresses are safe and names must be known ones.
+// A page on the web can point a name of its own at 127.0.0.1 and have the visitor's browser send requests to us (DNS
+// rebinding). It needs a name for that, so IP addresses are safe and names must be known ones.
 
-export interface HostRules {
+export interface AllowedHostRules {
   readonly allowedHosts: readonly string[]
   readonly allowedOrigins: readonly string[]
 }
 
-export function isAllowedHost(header: string | undefined, rules: HostRules): boolean {
-  const name = hostName(header)
+export function isAllowedHost(header: string | undefined, rules: AllowedHostRules): boolean {
+  const name = knownHostName(header)
   if (name === undefined) return false
   return isIP(name) !== 0 || name === 'localhost' || rules.allowedHosts.includes(name)
 }
 
 /**
- * No Origin: not a browser, or a page asking its own server. Otherwise the origin is our own, or allowed by the owner.
+ * No Origin: not a browser, or a page that requests its own server. Otherwise the origin is our own, or allowed by the
+ * owner.
  */
-export function isAllowedOrigin(origin: string | undefined, host: string | undefined, rules: HostRules): boolean {
+export function isAllowedOrigin(
+  origin: string | undefined,
+  host: string | undefined,
+  rules: AllowedHostRules,
+): boolean {
   if (origin === undefined) return true
   if (rules.allowedOrigins.includes(origin)) return true
   const parsed = URL.parse(origin)
@@ -201,8 +203,22 @@ export function isAllowedOrigin(origin: string | undefined, host: string | undef
 }
 
 /** Why a listener that others can reach does not open. */
-export function noTokenSentence(host: string): string {
+export function explainMissingToken(host: string): string {
   return `listen.host is ${host}, which others can reach, and there is no token yet. Make one first: hearthbus token create NAME --role agent.`
+}
+
+const HOST_NAMES = new Map<string, string | undefined>()
+const MAX_HOST_NAMES = 64
+const MAX_KEPT_HEADER = 256
+
+/** Clients say the same in every request, and a URL takes long to parse. */
+function knownHostName(header: string | undefined): string | undefined {
+  if (header === undefined || header.length > MAX_KEPT_HEADER) return hostName(header)
+  if (HOST_NAMES.has(header)) return HOST_NAMES.get(header)
+  const name = hostName(header)
+  if (HOST_NAMES.size >= MAX_HOST_NAMES) HOST_NAMES.clear()
+  HOST_NAMES.set(header, name)
+  return name
 }
 
 /** `[::1]:7420` → `::1`; `Home.local:7420` → `home.local`; anything with a user or a path in it → `undefined`. */

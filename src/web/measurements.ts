@@ -1,6 +1,6 @@
 /**
- * Measurements: the numbers of a house, picked out of what the families' tools answer. The shapes are the contracts'
- * (spec 1 semantic payloads, spec 4 devices); what is missing or strange is passed over.
+ * Measurements: numbers about a house, extracted from the answers of the families' tools. The shapes are the contracts'
+ * (spec 1 semantic payloads, spec 4 devices); what is missing or malformed is skipped.
  *
  *   ebus/zone-1/current_temp_c · ebus/dhw/current_temp_c · ebus/boiler/flow_temperature_c · homeseer/4711
  */
@@ -12,7 +12,7 @@ export interface Measurement {
   readonly value: number
 }
 
-/** What is worth a call of its own every so often: the tool, how to ask it, and how to read the answer. */
+/** A periodic call for measurements: the tool, its arguments, and how to read the answer. */
 export interface MeasurementProbe {
   readonly tool: string
   readonly arguments: JsonObject
@@ -27,7 +27,7 @@ export const MEASUREMENT_PROBES: readonly MeasurementProbe[] = [
   {
     tool: 'ebus.v1.semantic.snapshot.get',
     arguments: { planes: ['zones', 'dhw', 'boiler_status', 'system'], allow_partial: true },
-    // A snapshot that somebody kept is how the house was, not how it is.
+    // A saved snapshot shows the house as it was, not as it is.
     measurements: (data) =>
       at(data, 'consistency', 'mode') === 'LIVE' ? ebusMeasurements(at(data, 'data', 'planes')) : [],
   },
@@ -38,7 +38,7 @@ export const MEASUREMENT_PROBES: readonly MeasurementProbe[] = [
   },
 ]
 
-/** What a tool's answer says about the house, whoever asked for it. */
+/** The measurements in a tool's answer, whoever called it. */
 export function extractMeasurements(tool: string, data: Json): readonly Measurement[] {
   return MEASUREMENT_PROBES.find((probe) => probe.tool === tool)?.measurements(data) ?? []
 }
@@ -65,7 +65,7 @@ function ebusMeasurements(planes: Json): readonly Measurement[] {
 function homeseerMeasurements(data: Json): readonly Measurement[] {
   return (
     listOf(at(data, 'items'))
-      // Whoever lists the whole house gets lamps and locks as well; a line is drawn of what is measured.
+      // A list of the whole house includes lamps and locks; charts are drawn of measurements only.
       .filter((device) => listOf(at(device, 'capabilities')).includes(TEMPERATURE))
       .slice(0, MAX_DEVICES)
       .flatMap((device) => {

@@ -1,20 +1,20 @@
 /**
- * Monitor server: is it alive, is it ready, and what does it count. The first two are open to whoever can reach the
- * listener. Metrics name capabilities, and so the devices of the house: from other machines they take a token, of any
- * role, as on the listener for other nodes (ADR 35).
+ * Monitor server: liveness, readiness and metrics. The first two are open to everybody who can reach the listener.
+ * Metrics name capabilities, and so the devices of the house: from other machines they require a token, of any role, as
+ * on the listener for other nodes (ADR 35).
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../bus/call.ts'
 import type { Result } from '../core/result.ts'
-import { isLocalRequest } from '../guard/authenticate.ts'
-import { mayViewStatus } from '../guard/authority.ts'
-import type { StatusView } from './api.ts'
+import { isLocalRequest } from '../guard/authenticator.ts'
+import { mayViewStatus } from '../guard/caller-authority.ts'
+import type { StatusView } from './api-requests.ts'
 
 export interface MonitorOptions {
   readonly status: () => Pick<StatusView, 'ledger' | 'services'>
-  /** Names of the services that found that they cannot do their work, having tried. */
-  readonly examine: () => Promise<readonly string[]>
-  /** Who asks from elsewhere. */
+  /** Names of the services that found by a test that they cannot work. */
+  readonly probe: () => Promise<readonly string[]>
+  /** Authenticates callers from other machines. */
   readonly know: (
     headers: IncomingHttpHeaders,
     remoteAddress: string | undefined,
@@ -22,9 +22,9 @@ export interface MonitorOptions {
   readonly metrics: () => Promise<{ readonly text: string; readonly contentType: string }>
 }
 
-export function monitorHandler({
+export function createMonitorHandler({
   status,
-  examine,
+  probe,
   know,
   metrics,
 }: MonitorOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
@@ -32,7 +32,7 @@ export function monitorHandler({
     const path = request.url?.split('?')[0]
     if (path === '/health') return answer(response, 200, { status: 'ok' })
     if (path === '/ready') {
-      const tried = await examine()
+      const tried = await probe()
       const { ledger, services } = status()
       const failing = services
         .filter(({ name, status: how }) => how === 'failing' || tried.includes(name))

@@ -1,22 +1,22 @@
 /**
- * Node metrics: how this process is, in Prometheus' words: memory, event-loop lag, open files, what waits, and what the
- * listener refused before it became a call.
+ * Node metrics: metrics of this process in Prometheus' format: memory, event-loop lag, open files, what waits, and what
+ * the listener refused before it became a call.
  *
  * Names of the process are those that prom-client gives them in every Node program, so that ready-made dashboards fit.
  *
  * Pure, given what it reads; prom-client observes the event loop.
  */
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
-import type { RequestRefusals } from './request-refusals.ts'
+import type { RequestRefusalCounter } from './request-refusals.ts'
 
-export interface NodeFigures {
-  /** Lengths of the queues of this node, by name. */
+export interface NodeMetricsSource {
+  /** Lengths of this node's queues, by name. */
   readonly queues: () => Readonly<Record<string, number>>
-  readonly refused: RequestRefusals
+  readonly refused: RequestRefusalCounter
   readonly ledgerSize: () => number
 }
 
-export function nodeMetrics({ queues, refused, ledgerSize }: NodeFigures): Registry {
+export function createNodeMetrics({ queues, refused, ledgerSize }: NodeMetricsSource): Registry {
   const registry = new Registry()
   const registers = [registry]
   collectDefaultMetrics({ register: registry })

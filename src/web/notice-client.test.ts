@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { freePort } from '../../test/local-port.ts'
 import { openInbox } from '../../test/notice-inbox.ts'
-import { sendNotice } from './notice-client.ts'
-import { createTrialNotice } from './notice.ts'
-import type { NoticePlace } from './notice-place.ts'
+import { postNotice } from './notice-client.ts'
+import { createTestNotice } from './notice.ts'
+import type { NoticeDestination } from './notice-destination.ts'
 
-const NOTICE = createTrialNotice('home')
+const NOTICE = createTestNotice('home')
 
-function place(url: string, more: Partial<NoticePlace> = {}): NoticePlace {
+function place(url: string, more: Partial<NoticeDestination> = {}): NoticeDestination {
   const { host } = new URL(url)
   return { url, host, format: 'json', names: false, token: undefined, link: undefined, ...more }
 }
@@ -16,7 +16,7 @@ describe('a notice on its way', () => {
   it('is an object for a web hook', async () => {
     await using inbox = await openInbox()
     const link = 'http://home.example/'
-    expect(await sendNotice(NOTICE, place(`${inbox.url}/k3x9`, { token: 'tk_1', link }))).toBeUndefined()
+    expect(await postNotice(NOTICE, place(`${inbox.url}/k3x9`, { token: 'tk_1', link }))).toBeUndefined()
     expect(inbox.letters).toMatchObject([
       { request: 'POST /k3x9', headers: { 'content-type': 'application/json', authorization: 'Bearer tk_1' } },
     ])
@@ -33,7 +33,7 @@ describe('a notice on its way', () => {
 
   it('is a text with headers for ntfy', async () => {
     await using inbox = await openInbox()
-    expect(await sendNotice(NOTICE, place(inbox.url, { format: 'ntfy', link: 'http://home.example/' }))).toBeUndefined()
+    expect(await postNotice(NOTICE, place(inbox.url, { format: 'ntfy', link: 'http://home.example/' }))).toBeUndefined()
     const [letter] = inbox.letters
     expect(letter?.body).toBe('This is a trial: nothing waits. You will be told here when a call does.')
     expect(letter?.headers).toMatchObject({
@@ -49,7 +49,7 @@ describe('a notice on its way', () => {
   it('is not taken where the answer says so', async () => {
     await using inbox = await openInbox()
     inbox.answer(403)
-    expect(await sendNotice(NOTICE, place(inbox.url))).toBe('it answered 403')
+    expect(await postNotice(NOTICE, place(inbox.url))).toBe('it answered 403')
   })
 
   it('follows nobody elsewhere', async () => {
@@ -57,21 +57,21 @@ describe('a notice on its way', () => {
     await using inbox = await openInbox()
     for (const status of [301, 307]) {
       inbox.answer(status, { location: elsewhere.url })
-      expect(await sendNotice(NOTICE, place(inbox.url))).toBe(`it answered ${status}, and is not followed elsewhere`)
+      expect(await postNotice(NOTICE, place(inbox.url))).toBe(`it answered ${status}, and is not followed elsewhere`)
     }
     expect(elsewhere.letters).toEqual([])
   })
 
   it('says that nobody is there, and neither where nor with what', async () => {
     const url = `http://127.0.0.1:${await freePort()}/k3x9`
-    expect(await sendNotice(NOTICE, place(url, { token: 'tk_1' }))).toBe('it cannot be reached (ECONNREFUSED)')
+    expect(await postNotice(NOTICE, place(url, { token: 'tk_1' }))).toBe('it cannot be reached (ECONNREFUSED)')
     // What fetch complains of in its own words, with the header in them.
-    expect(await sendNotice(NOTICE, place(url, { token: 'tk_1\nx' }))).toBe('it cannot be reached')
+    expect(await postNotice(NOTICE, place(url, { token: 'tk_1\nx' }))).toBe('it cannot be reached')
   })
 
   it('is given up when it is to stop', async () => {
     await using inbox = await openInbox()
-    expect(await sendNotice(NOTICE, place(inbox.url), AbortSignal.abort())).toBe('it cannot be reached')
+    expect(await postNotice(NOTICE, place(inbox.url), AbortSignal.abort())).toBe('it cannot be reached')
     expect(inbox.letters).toEqual([])
   })
 })

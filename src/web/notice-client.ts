@@ -1,22 +1,22 @@
 /**
- * Notice client: brings one notice to one place that takes a POST.
+ * Notice client: posts one notice to one destination.
  *
  *   json   { title, message, link?, event, node, count, waiting: [ … ] }
  *   ntfy   the text, with Title, Priority, Tags and Click (https://docs.ntfy.sh/publish)
  */
-import { systemErrorCode } from '../core/thrown.ts'
+import { readSystemErrorCode } from '../core/thrown-error.ts'
 import type { PersonNotice } from './notice.ts'
-import type { NoticePlace } from './notice-place.ts'
+import type { NoticeDestination } from './notice-destination.ts'
 
 const TIMEOUT_MS = 10_000
 
 /**
- * Resolves to why it was not taken, as the end of a sentence; `undefined`: it was. Never rejects, and says nothing that
- * `fetch` says: that may hold the address or the token.
+ * Resolves to why it was not accepted, as the end of a sentence; `undefined` when it was. Never rejects, and does not
+ * repeat the error of `fetch`, which may contain the address or the token.
  */
-export async function sendNotice(
+export async function postNotice(
   notice: PersonNotice,
-  place: NoticePlace,
+  place: NoticeDestination,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const patience = AbortSignal.timeout(TIMEOUT_MS)
@@ -26,10 +26,10 @@ export async function sendNotice(
       headers: headersFor(notice, place),
       body: place.format === 'ntfy' ? notice.text : jsonOf(notice, place),
       signal: signal === undefined ? patience : AbortSignal.any([signal, patience]),
-      // What is at another address was not named by the owner.
+      // The owner has not named another address, so redirects are not followed.
       redirect: 'manual',
     })
-    // Whatever else it says, it has been heard.
+    // The body of the answer does not matter: the notice was received.
     void response.body?.cancel().catch(() => undefined)
     return response.ok ? undefined : refusal(response.status)
   } catch (error) {
@@ -44,17 +44,17 @@ function refusal(status: number): string {
     : `it answered ${status}`
 }
 
-/** `fetch` says only that it failed; why is in the cause. */
+/** The message of `fetch` says only that it failed; the reason is in the cause. */
 function codeOf(error: unknown): string {
-  const code = systemErrorCode(error instanceof Error ? error.cause : undefined)
+  const code = readSystemErrorCode(error instanceof Error ? error.cause : undefined)
   return code === undefined ? '' : ` (${code})`
 }
 
-function jsonOf({ title, text, facts }: PersonNotice, { link }: NoticePlace): string {
+function jsonOf({ title, text, facts }: PersonNotice, { link }: NoticeDestination): string {
   return JSON.stringify({ title, message: text, ...(link === undefined ? {} : { link }), ...facts })
 }
 
-function headersFor({ title }: PersonNotice, { format, token, link }: NoticePlace): Record<string, string> {
+function headersFor({ title }: PersonNotice, { format, token, link }: NoticeDestination): Record<string, string> {
   const common = token === undefined ? {} : { Authorization: `Bearer ${token}` }
   if (format === 'json') return { ...common, 'Content-Type': 'application/json' }
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createNotice, createTrialNotice } from './notice.ts'
+import { createApprovalNotice, createTestNotice } from './notice.ts'
 import type { ApprovalView } from './views.ts'
 
 const NOW = Date.UTC(2026, 0, 1, 22)
@@ -34,11 +34,11 @@ function asked({ shown, binding, ...rest }: Asked = {}): ApprovalView {
   }
 }
 
-const lineOf = (view: ApprovalView): string => createNotice([view], PLAIN).text
+const lineOf = (view: ApprovalView): string => createApprovalNotice([view], PLAIN).text
 
 describe('a notice', () => {
   it('says which tool waits, who asked and until when, and nothing of what was asked', () => {
-    expect(createNotice([asked()], PLAIN)).toEqual({
+    expect(createApprovalNotice([asked()], PLAIN)).toEqual({
       title: 'home: a call waits for a person',
       text: 'Set a device: hs4.devices.set, asked by claude. Answer within 14 min.',
       facts: {
@@ -60,14 +60,14 @@ describe('a notice', () => {
   })
 
   it('says what it is about where the owner wants that', () => {
-    const { text, facts } = createNotice([asked()], { ...PLAIN, names: true })
+    const { text, facts } = createApprovalNotice([asked()], { ...PLAIN, names: true })
     expect(text).toBe('Front Door Lock (Hall): hs4.devices.set, asked by claude. Answer within 14 min.')
     expect(facts).toMatchObject({ waiting: [{ what: 'Front Door Lock (Hall)', target: 'homeseer:ref:141' }] })
     expect(JSON.stringify(facts)).not.toMatch(/4711|plumber|Unlock/)
   })
 
   it('names five, lists a hundred for programs, and counts the rest', () => {
-    const { title, text, facts } = createNotice(
+    const { title, text, facts } = createApprovalNotice(
       Array.from({ length: 107 }, () => asked()),
       PLAIN,
     )
@@ -102,7 +102,7 @@ describe('a notice', () => {
       askedBy: long,
       askedFor: long,
     })
-    const { text } = createNotice(
+    const { text } = createApprovalNotice(
       Array.from({ length: 9 }, () => one),
       { ...PLAIN, names: true },
     )
@@ -110,7 +110,7 @@ describe('a notice', () => {
   })
 
   it('says of a trial that it is one', () => {
-    expect(createTrialNotice('home')).toEqual({
+    expect(createTestNotice('home')).toEqual({
       title: 'home: a trial',
       text: 'This is a trial: nothing waits. You will be told here when a call does.',
       facts: { event: 'trial', node: 'home', count: 0, waiting: [] },

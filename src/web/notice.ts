@@ -1,19 +1,19 @@
 /**
- * Notice: what is told to people who do not look at the console, so that a call does not wait in vain. It leaves the
- * house, so it holds what a person needs to come and look, and no arguments: those may be codes and positions.
+ * Notice: tells people who are not at the console that a call waits for approval. It leaves the house, so it contains
+ * what a person needs in order to look, and no arguments: those may be codes and positions.
  */
 import type { JsonObject } from '../core/json.ts'
 import type { ApprovalView } from './views.ts'
 
 export interface PersonNotice {
-  /** ASCII: it may travel in a header. */
+  /** ASCII, because it may be sent in a header. */
   readonly title: string
   readonly text: string
   /** The same, for programs. */
   readonly facts: JsonObject
 }
 
-/** More are counted. With the lengths below, a text stays under the 4,096 bytes that ntfy takes for one. */
+/** Further calls are counted. With the lengths below, a text stays below the 4,096 bytes that ntfy accepts. */
 const MAX_NAMED = 5
 const MAX_LISTED = 100
 const MAX_TOOL = 80
@@ -21,15 +21,18 @@ const MAX_WHAT = 60
 const MAX_WHO = 40
 
 export interface NoticeOptions {
-  /** ASCII, as its schema has it. */
+  /** ASCII, as its schema requires. */
   readonly node: string
-  /** Whether what calls are about is told, too. */
+  /** Whether the notice says what calls are about. */
   readonly names: boolean
   readonly nowMs: number
 }
 
-/** Of at least one; the one that waits longest is first. */
-export function createNotice(waiting: readonly ApprovalView[], { node, names, nowMs }: NoticeOptions): PersonNotice {
+/** For at least one call; the one that waits longest is first. */
+export function createApprovalNotice(
+  waiting: readonly ApprovalView[],
+  { node, names, nowMs }: NoticeOptions,
+): PersonNotice {
   const lines = waiting.slice(0, MAX_NAMED).map((asked) => sentence(asked, names, nowMs))
   const unnamed = waiting.length - lines.length
   if (unnamed > 0) lines.push(`And ${unnamed} more.`)
@@ -41,8 +44,8 @@ export function createNotice(waiting: readonly ApprovalView[], { node, names, no
   }
 }
 
-/** For whoever has just written an address down and wants to see that it is the right one. */
-export function createTrialNotice(node: string): PersonNotice {
+/** For a person who has just configured an address and wants to test it. */
+export function createTestNotice(node: string): PersonNotice {
   const text = 'This is a trial: nothing waits. You will be told here when a call does.'
   return { title: `${node}: a trial`, text, facts: { event: 'trial', node, count: 0, waiting: [] } }
 }
@@ -52,7 +55,7 @@ function sentence(asked: ApprovalView, names: boolean, nowMs: number): string {
   return `${whatOf(asked, names)}: ${toolOf(asked)}, asked by ${whoOf(asked)}.${votesOf(asked)} Answer within ${minutes} min.`
 }
 
-/** Who has said what, where several have to agree. */
+/** Who has voted how, where several have to agree. */
 function votesOf({ round }: ApprovalView): string {
   if (round === undefined) return ''
   const yeses = round.votes.filter(({ decision }) => decision === 'allow').map(({ voter }) => voter)
@@ -76,14 +79,17 @@ function toolOf({ binding }: ApprovalView): string {
   return plain(binding.tool, MAX_TOOL)
 }
 
-/** A label may quote the call: of a script it is how that begins. A title is the tool's, whatever is asked of it. */
+/**
+ * A label may quote the call: for a script it is the beginning of its code. A title is the tool's own, whatever the
+ * arguments.
+ */
 function whatOf({ shown: { title, label } }: ApprovalView, names: boolean): string {
   return plain(names ? (label ?? title) : title, MAX_WHAT)
 }
 
 /**
- * By credential: what a client calls itself is anybody's text. Never a node's word alone: it may be called like
- * somebody, and so may those for whom it says that it asks.
+ * By credential, because a client's own name may be anything. Never a node's claim alone: it may have somebody's name,
+ * and so may those for whom it says that it asks.
  */
 function whoOf({ binding, askedBy, askedFor }: ApprovalView): string {
   if (askedBy === undefined) return plain(binding.principal, MAX_WHO)
@@ -91,7 +97,7 @@ function whoOf({ binding, askedBy, askedFor }: ApprovalView): string {
   return askedFor === undefined ? node : `${plain(askedFor, MAX_WHO)}, says ${node}`
 }
 
-/** Words of strangers begin no line that looks like ours, turn none around, lead nowhere, and fill no screen. */
+/** Untrusted text must not begin a line that looks like ours, reverse text, contain links, or fill the screen. */
 function plain(words: string, most: number): string {
   const line = words
     .replaceAll(/[\p{Cc}\s\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]+/gu, ' ')

@@ -8,7 +8,7 @@ import { notifyConfigSchema } from '../config/notify.ts'
 import type { Logger } from '../core/logger.ts'
 import { silentLogger } from '../core/logger.ts'
 import { startNotifier } from './notifier-client.ts'
-import type { Notifier, NotifierParts } from './notifier-client.ts'
+import type { Notifier, NotifierDependencies } from './notifier-client.ts'
 
 const QUICK = { restMs: 0, again: { firstMs: 1, maxMs: 1, factor: 1 } }
 const HOUR_MS = 3_600_000
@@ -33,7 +33,7 @@ afterEach(async () => {
   await inbox.close()
 })
 
-function notify(places: readonly object[], more: Partial<NotifierParts> = {}): Notifier {
+function notify(places: readonly object[], more: Partial<NotifierDependencies> = {}): Notifier {
   const notifying = startNotifier({
     config: { notify: notifyConfigSchema.parse(places), node: { name: 'home' } },
     approvals: house.guard.approvals,

@@ -1,38 +1,38 @@
 /**
- * Notifying: tells people, where the owner named a place for it, that calls wait for them.
+ * Notifier: notifies people, at the destinations that the owner configured, that calls wait for them.
  *
  *   asked ─▶ untold ─▶ one notice of all that are untold ─▶ told
  *              │           └ not taken: again later, with what came since, while they wait
  *              ▼
  *            answered or lapsed before anybody could be told: there is nothing to tell any more
  *
- * Nobody waits for it: a call is asked about, answered and recorded the same whether a place takes its notices or not.
+ * No call waits for it: approvals work the same whether a destination accepts its notices or not.
  *
  * Does I/O: it has timers.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Service } from '../bus/capability.ts'
 import type { Config } from '../config/schema.ts'
-import { backoffMs } from '../core/backoff.ts'
+import { computeBackoffMs } from '../core/backoff.ts'
 import type { BackoffSchedule } from '../core/backoff.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
-import { isOutsideTimeSpan } from '../guard/approval.ts'
+import { isOutsidePeriod } from '../guard/approval.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { Approvals } from '../guard/approvals.ts'
-import { approvalView } from './approval-view.ts'
-import { createNotice } from './notice.ts'
-import { sendNotice } from './notice-client.ts'
-import { explainUndeliveredNotices, resolveNoticePlace } from './notice-place.ts'
-import type { NoticePlace, UnusablePlace } from './notice-place.ts'
+import { toApprovalView } from './approval-view.ts'
+import { createApprovalNotice } from './notice.ts'
+import { postNotice } from './notice-client.ts'
+import { explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
+import type { NoticeDestination, UnusableNoticeDestination } from './notice-destination.ts'
 
 export interface Notifier {
-  /** Says which places took no notice lately. */
+  /** Reports the destinations that accepted no notice lately. */
   readonly reporter: Pick<Service, 'name' | 'health'>
   readonly stop: () => void
 }
 
-export interface NotifierParts {
+export interface NotifierDependencies {
   readonly config: Pick<Config, 'notify' | 'node'>
   readonly approvals: Pick<Approvals, 'list' | 'subscribe'>
   readonly bus: Pick<CapabilityBus, 'nodeName'>
@@ -43,19 +43,22 @@ export interface NotifierParts {
 }
 
 interface Pace {
-  /** Between two notices to one place, so that an agent in a loop does not make a phone ring without end. */
+  /**
+   * The pause between two notices to one destination, so that an agent in a loop does not make a phone ring all the
+   * time.
+   */
   readonly restMs: number
-  /** After one that was not taken. */
+  /** After one that was not accepted. */
   readonly again: BackoffSchedule
 }
 
 const PACE: Pace = { restMs: 5_000, again: { firstMs: 2_000, maxMs: 60_000, factor: 2 } }
 
-/** `undefined` where nobody is to be told. */
-export function startNotifier(parts: NotifierParts): Notifier | undefined {
+/** `undefined` where no destination is configured. */
+export function startNotifier(parts: NotifierDependencies): Notifier | undefined {
   const { config, approvals, environment, logger } = parts
   if (config.notify.length === 0) return undefined
-  const places = config.notify.map((destination) => resolveNoticePlace(destination, environment))
+  const places = config.notify.map((destination) => resolveNoticeDestination(destination, environment))
   const unusable = places.flatMap((place) => (place.ok ? [] : [place.fault]))
   for (const place of unusable) logger.warn(place, 'people are told nothing at one of the places in notify')
   const tellers = places.flatMap((place) => (place.ok ? [new Teller(place.value, parts)] : []))
@@ -63,7 +66,7 @@ export function startNotifier(parts: NotifierParts): Notifier | undefined {
     for (const teller of tellers) teller.hear(approval)
   }
   const leave = approvals.subscribe(({ approval }) => hear(approval))
-  // What waits since before this start: whether anybody was told then, nobody knows.
+  // Requests from before this start: it is not known whether anybody was notified then.
   for (const approval of approvals.list({ state: 'requested' }).toReversed()) hear(approval)
   return {
     reporter: { name: 'notify', health: () => healthOf(tellers, unusable) },
@@ -74,23 +77,23 @@ export function startNotifier(parts: NotifierParts): Notifier | undefined {
   }
 }
 
-/** One place, and what it has not been told yet. */
+/** One destination, and what it was not notified of yet. */
 class Teller {
   readonly host: string
-  /** Why it did not take the last notice. */
+  /** Why it did not accept the last notice. */
   trouble: string | undefined
   taken = 0
-  readonly #place: NoticePlace
-  readonly #parts: NotifierParts
+  readonly #place: NoticeDestination
+  readonly #parts: NotifierDependencies
   readonly #pace: Pace
-  /** Open questions only, and of those the guard has a bound. */
+  /** Open requests only, which the guard bounds. */
   readonly #untold = new Map<string, Approval>()
   readonly #ended = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #isTelling = false
   #failures = 0
 
-  constructor(place: NoticePlace, parts: NotifierParts) {
+  constructor(place: NoticeDestination, parts: NotifierDependencies) {
     this.host = place.host
     this.#place = place
     this.#parts = parts
@@ -108,7 +111,7 @@ class Teller {
     this.#ended.abort()
   }
 
-  /** Unless it is about to be told anyway. */
+  /** Unless a notice is about to be sent anyway. */
   #tellIn(ms: number): void {
     if (this.#isTelling || this.#timer !== undefined || this.#ended.signal.aborted) return
     this.#timer = setTimeout(() => {
@@ -122,29 +125,29 @@ class Teller {
     const waiting = this.#waiting()
     if (waiting.length === 0) return
     const { config, bus, clock } = this.#parts
-    const notice = createNotice(
-      waiting.map((approval) => approvalView(bus, approval)),
+    const notice = createApprovalNotice(
+      waiting.map((approval) => toApprovalView(bus, approval)),
       { node: config.node.name, names: this.#place.names, nowMs: clock.now() },
     )
     this.#isTelling = true
-    const trouble = await sendNotice(notice, this.#place, this.#ended.signal)
+    const trouble = await postNotice(notice, this.#place, this.#ended.signal)
     this.#isTelling = false
     if (this.#ended.signal.aborted) return
     this.#note(trouble)
     if (trouble === undefined) for (const { id } of waiting) this.#untold.delete(id)
-    // Also when nothing is left: who is asked about in a moment waits for the rest that this place has.
-    this.#tellIn(trouble === undefined ? this.#pace.restMs : backoffMs(this.#pace.again, this.#failures - 1))
+    // Also when nothing is left: a new request in a moment has to wait for this destination's pause.
+    this.#tellIn(trouble === undefined ? this.#pace.restMs : computeBackoffMs(this.#pace.again, this.#failures - 1))
   }
 
-  /** The guard closes what has lapsed only when it looks. */
+  /** The guard closes lapsed requests only when it sweeps. */
   #waiting(): readonly Approval[] {
     const nowMs = this.#parts.clock.now()
     for (const { id, requestedAtMs, expiresAtMs } of this.#untold.values())
-      if (isOutsideTimeSpan({ fromMs: requestedAtMs, untilMs: expiresAtMs }, nowMs)) this.#untold.delete(id)
+      if (isOutsidePeriod({ fromMs: requestedAtMs, untilMs: expiresAtMs }, nowMs)) this.#untold.delete(id)
     return [...this.#untold.values()]
   }
 
-  /** In the log once for each reason. */
+  /** Logged once for each reason. */
   #note(trouble: string | undefined): void {
     const { logger } = this.#parts
     const { host } = this
@@ -157,7 +160,10 @@ class Teller {
   }
 }
 
-function healthOf(tellers: readonly Teller[], unusable: readonly UnusablePlace[]): ReturnType<Service['health']> {
+function healthOf(
+  tellers: readonly Teller[],
+  unusable: readonly UnusableNoticeDestination[],
+): ReturnType<Service['health']> {
   const failing = [
     ...unusable,
     ...tellers.flatMap(({ host, trouble }) => (trouble === undefined ? [] : [{ host, trouble }])),

@@ -1,8 +1,6 @@
-/**
- * Request refusals: how many requests were turned away before they became calls, and why.
- */
+/** Request refusals: how many requests were refused before they became calls, and why. */
 
-export class RequestRefusals {
+export class RequestRefusalCounter {
   readonly counts = new Map<RefusalCause, number>()
 
   count(cause: RefusalCause): void {

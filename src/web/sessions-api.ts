@@ -1,38 +1,39 @@
 /**
  * Sessions of the API: signing in and out at the console, and who is signed in.
  *
- * Signing in, out and being thrown out are entries in the ledger: afterwards it can be told who could have said yes.
+ * Signing in, signing out and being signed out are entries in the ledger, so that it is known later who could have
+ * approved something.
  *
  * Pure: sessions and ledger do the work.
  */
 import type { Caller } from '../bus/call.ts'
-import { refuseAdministration, refuseConsoleLink } from '../guard/authority.ts'
-import { linkRequestSchema, signInRequestSchema } from './api.ts'
-import { readRequestBody, parseRequest, apiRefusal } from './api-context.ts'
-import type { Api, ApiOptions } from './api-context.ts'
-import type { NewSession } from './sessions.ts'
+import { explainAdministrationRefusal, explainConsoleLinkRefusal } from '../guard/caller-authority.ts'
+import { linkRequestSchema, signInRequestSchema } from './api-requests.ts'
+import { readRequestBody, parseRequestBody, createApiRefusal } from './api-context.ts'
+import type { HonoApi, ApiOptions } from './api-context.ts'
+import type { NewConsoleSession } from './console-sessions.ts'
 import { isSameOriginRequest, formatSetCookie } from './sign-in.ts'
-import type { LinkView, MeView, SignedInView } from './views.ts'
+import type { SignInLinkView, CurrentUserView, SignedInView } from './views.ts'
 
-/** What needs no credential yet, because it is how one gets one. */
-export function addSignInRoutes(api: Api, { signIn, ledger, tooMany }: ApiOptions): void {
+/** Routes that need no credential, because they are how one gets one. */
+export function addSignInRoutes(api: HonoApi, { signIn, ledger, tooMany }: ApiOptions): void {
   const { sessions, cookieName } = signIn
   api.post('/session', async (context) => {
     const { headers } = context.env.incoming
-    if (!isSameOriginRequest(headers)) return apiRefusal(403, 'One signs in at the console’s own page.')
-    const { code, token } = parseRequest(signInRequestSchema, await readRequestBody(context.req.raw))
+    if (!isSameOriginRequest(headers)) return createApiRefusal(403, 'One signs in at the console’s own page.')
+    const { code, token } = parseRequestBody(signInRequestSchema, await readRequestBody(context.req.raw))
     const browser = headers['user-agent'] ?? 'unknown'
-    let session: NewSession | undefined
+    let session: NewConsoleSession | undefined
     if (code !== undefined) session = sessions.redeem(code, browser)
     else if (token !== undefined) {
       const principal = signIn.holder(token)
       // Each leaves an entry in the ledger.
       const flood = principal === undefined ? undefined : tooMany(principal.id)
-      if (flood !== undefined) return apiRefusal(429, flood)
+      if (flood !== undefined) return createApiRefusal(429, flood)
       if (principal !== undefined) session = sessions.open(principal, browser, () => signIn.holder(token))
     }
     if (session === undefined)
-      return apiRefusal(
+      return createApiRefusal(
         403,
         code === undefined
           ? 'This token is not, or no longer, good here.'
@@ -55,12 +56,12 @@ export function addSignInRoutes(api: Api, { signIn, ledger, tooMany }: ApiOption
   })
 }
 
-export function addSessionRoutes(api: Api, { signIn, ledger }: ApiOptions): void {
+export function addSessionRoutes(api: HonoApi, { signIn, ledger }: ApiOptions): void {
   const { sessions, cookieName } = signIn
   api.get('/session', (context) => {
     const { caller, session } = context.var
-    if (caller.kind !== 'principal') return apiRefusal(403, 'Only principals have sessions.')
-    const view: MeView = {
+    if (caller.kind !== 'principal') return createApiRefusal(403, 'Only principals have sessions.')
+    const view: CurrentUserView = {
       signedIn: session !== undefined,
       principal: caller.id,
       role: caller.role,
@@ -81,25 +82,26 @@ export function addSessionRoutes(api: Api, { signIn, ledger }: ApiOptions): void
     const id = context.req.param('id')
     const { caller } = context.var
     const known = sessions.list().find((session) => session.id === id)
-    if (known === undefined || !mayHandle(caller, known.principal)) return apiRefusal(404, 'There is no such session.')
+    if (known === undefined || !mayHandle(caller, known.principal))
+      return createApiRefusal(404, 'There is no such session.')
     sessions.end(id)
     await ledger.append({ kind: 'console.ended', session: id, by: caller.id })
     return context.json({})
   })
   api.post('/console/link', async (context) => {
     const { caller } = context.var
-    const flaw = refuseConsoleLink(caller)
-    if (flaw !== undefined) return apiRefusal(403, `Only an admin lets others in. ${flaw.message}`)
-    const { role } = parseRequest(linkRequestSchema, await readRequestBody(context.req.raw))
+    const flaw = explainConsoleLinkRefusal(caller)
+    if (flaw !== undefined) return createApiRefusal(403, `Only an admin lets others in. ${flaw.message}`)
+    const { role } = parseRequestBody(linkRequestSchema, await readRequestBody(context.req.raw))
     const { code, expiresAtMs } = sessions.issueCode(role)
     await ledger.append({ kind: 'console.link', role, by: caller.id })
-    // Behind the #, so that it is in no request line, no log and no Referer.
-    const view: LinkView = { url: `${signIn.url()}/#/sign-in/${code}`, role, expiresAtMs }
+    // After the #, so that it is in no request line, no log and no Referer.
+    const view: SignInLinkView = { url: `${signIn.url()}/#/sign-in/${code}`, role, expiresAtMs }
     return context.json(view)
   })
 }
 
-/** One's own, and for an admin of the whole house everybody's. */
+/** The caller's own sessions, and for an unrestricted admin everybody's. */
 function mayHandle(caller: Caller, principal: string): boolean {
-  return refuseAdministration(caller) === undefined || (caller.kind === 'principal' && caller.id === principal)
+  return explainAdministrationRefusal(caller) === undefined || (caller.kind === 'principal' && caller.id === principal)
 }

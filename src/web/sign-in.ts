@@ -1,7 +1,7 @@
 /**
  * Sign-in: which caller a request of the API belongs to, and how a browser becomes one.
  *
- *   cookie or key shown ─▶ both good, and sent by our own page ─▶ whoever signed in
+ *   cookie or key shown ─▶ both good, and sent by our own page ─▶ the person who signed in
  *                        └▶ anything else ─▶ refused; it does not fall back to what a program without credential may do
  *   neither             ─▶ as `authenticate` says: a token, or a program on this machine
  *
@@ -11,16 +11,16 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../bus/call.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { Authenticator } from '../guard/authenticate.ts'
-import type { SessionCredentials, ConsolePrincipal, ConsoleSessions } from './sessions.ts'
+import type { Authenticator } from '../guard/authenticator.ts'
+import type { SessionCredentials, ConsolePrincipal, ConsoleSessions } from './console-sessions.ts'
 
-export const SESSION_KEY_HEADER = 'x-hearthbus-key'
-/** Shown by a page that reads by itself, with nobody's hand behind it. */
+export const CONSOLE_SESSION_KEY_HEADER = 'x-hearthbus-key'
+/** Sent by a page that polls without a person's action. */
 const QUIET_HEADER = 'x-hearthbus-quiet'
 
 export interface SignedInCaller {
   readonly caller: Caller
-  /** `undefined` for whoever did not sign in at the console. */
+  /** `undefined` for callers that did not sign in at the console. */
   readonly session: string | undefined
 }
 
@@ -34,20 +34,20 @@ export interface SignIn {
     headers: IncomingHttpHeaders,
     remoteAddress: string | undefined,
   ) => Result<SignedInCaller, SignInRefusal>
-  /** The same question without counting as a sign of life. */
+  /** The same without counting as activity. */
   readonly isStillKnown: (headers: IncomingHttpHeaders, remoteAddress: string | undefined) => boolean
-  /** Who holds this token, as long as they do. */
+  /** The principal of this token, as long as it is valid. */
   readonly holder: (token: string) => ConsolePrincipal | undefined
   readonly sessions: ConsoleSessions
   readonly cookieName: string
-  /** Where the console is, for links. */
+  /** The console's URL, for links. */
   readonly url: () => string
 }
 
 export interface SignInOptions {
   readonly sessions: ConsoleSessions
   readonly authenticate: Authenticator
-  /** Tells the cookies of several nodes on one machine apart: cookies do not know ports. */
+  /** Distinguishes the cookies of several nodes on one machine, because cookies are not bound to a port. */
   readonly nodeId: string
   readonly url: () => string
 }
@@ -65,7 +65,7 @@ export function createSignIn({ sessions, authenticate, nodeId, url }: SignInOpti
       const known = authenticate(headers, remoteAddress)
       return known.ok ? ok({ caller: known.value, session: undefined }) : known
     }
-    // A page says when it reads by itself; whoever says so untruly only signs themselves out sooner.
+    // A page says when it polls; a false statement only signs the user out sooner.
     const found = sessions.find(halves, quietly ?? (headers[QUIET_HEADER] === undefined ? undefined : 'quietly'))
     if (found === undefined) return fail({ status: 401, message: 'You are not, or no longer, signed in.' })
     if (!isSameOriginRequest(headers))
@@ -86,7 +86,7 @@ export function createSignIn({ sessions, authenticate, nodeId, url }: SignInOpti
   }
 }
 
-/** The owner may allow other origins to talk to us; none of them may act for a person who signed in here. */
+/** The owner may allow other origins; none of them may act for a person who signed in here. */
 export function isSameOriginRequest(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin') return false
@@ -94,7 +94,7 @@ export function isSameOriginRequest(headers: IncomingHttpHeaders): boolean {
   return origin === undefined || URL.parse(origin)?.host === host?.toLowerCase()
 }
 
-/** Whether a browser sends this because of somebody else's page. Programs do not send the header. */
+/** Whether a browser sends this because of another site's page. Programs do not send the header. */
 export function isCrossSiteRequest(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site']
   return site === 'cross-site' || site === 'same-site'
@@ -105,7 +105,7 @@ export function formatSetCookie(name: string, value: string, maxAgeSeconds: numb
 }
 
 function halvesOf(headers: IncomingHttpHeaders, cookieName: string): SessionCredentials {
-  const key = headers[SESSION_KEY_HEADER]
+  const key = headers[CONSOLE_SESSION_KEY_HEADER]
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim())
   const cookie = pairs.find((pair) => pair.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1)
   return { cookie, key: typeof key === 'string' ? key : undefined }

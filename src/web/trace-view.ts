@@ -1,22 +1,20 @@
-/**
- * Trace view: a call as people see it, with the names of the nodes that it was between.
- */
+/** Trace view: a call as people see it, with the names of the nodes involved. */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller, Reply } from '../bus/call.ts'
-import { readReplyOrigin } from '../bus/ticket.ts'
+import { readReplyOrigin } from '../bus/call-ticket.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { CallView, TraceView } from './views.ts'
 
 /** The latest ones, newest first. */
-export function recentCalls(
+export function listRecentCalls(
   bus: Pick<CapabilityBus, 'nodeName' | 'recentTraces'>,
   count: number,
 ): readonly TraceView[] {
-  return bus.recentTraces(count).map((trace) => traceView(bus, trace))
+  return bus.recentTraces(count).map((trace) => toTraceView(bus, trace))
 }
 
-/** Whether a caller may read about a call. A trace has no target: what a call was about is in the ledger. */
+/** Whether a caller may read about a call. A trace has no target: it is in the ledger. */
 export function mayReadTrace(
   caller: Caller,
   { caller: principal, capability }: Pick<CallTraceEvent, 'caller' | 'capability'>,
@@ -35,8 +33,8 @@ export function toOriginView(
   return nodeName === undefined ? origin : { ...origin, nodeName }
 }
 
-/** A name is what a node is called now: a call may be older, and its node gone. */
-export function traceView(bus: Pick<CapabilityBus, 'nodeName'>, trace: CallTraceEvent): TraceView {
+/** The name is the node's present one: the call may be older, and its node gone. */
+export function toTraceView(bus: Pick<CapabilityBus, 'nodeName'>, trace: CallTraceEvent): TraceView {
   const fromName = bus.nodeName(trace.fromNode)
   const toName = trace.toNode === undefined ? undefined : bus.nodeName(trace.toNode)
   return {

@@ -1,20 +1,20 @@
 /**
- * Unmatched: names in the owner's rules and profiles that no capability has. A rule with a slip of the pen in it is a
- * valid rule, and holds for nothing.
+ * Unmatched patterns: names in the owner's rules and profiles that no capability has. A misspelt rule is a valid rule
+ * that matches nothing.
  */
-import { findClosest, formatNameSuggestion } from '../core/closest-name.ts'
-import { matchesPattern } from '../guard/pattern.ts'
+import { findClosestName, formatNameSuggestion } from '../core/closest-name.ts'
+import { matchesPattern } from '../guard/name-pattern.ts'
 
-export interface OwnerPatterns {
+export interface ConfiguredPatterns {
   readonly guard: { readonly rules: readonly { readonly tool?: string; readonly says: string }[] }
   readonly profiles: Readonly<
     Record<string, { readonly include: readonly string[]; readonly exclude: readonly string[] }>
   >
 }
 
-/** A sentence for each. Devices that are away take their tools with them, so these are warnings. */
+/** A sentence for each. The tools of absent devices are missing, so these are only warnings. */
 export function explainUnmatchedPatterns(
-  { guard, profiles }: OwnerPatterns,
+  { guard, profiles }: ConfiguredPatterns,
   offered: readonly string[],
 ): readonly string[] {
   const written = [
@@ -29,6 +29,6 @@ export function explainUnmatchedPatterns(
     .filter(({ pattern }) => !offered.some((name) => matchesPattern(pattern, name)))
     .map(
       ({ pattern, what }) =>
-        `${what} names ${pattern}, which nothing here is called.${formatNameSuggestion(findClosest(pattern, offered))}`,
+        `${what} names ${pattern}, which nothing here is called.${formatNameSuggestion(findClosestName(pattern, offered))}`,
     )
 }

@@ -1,22 +1,23 @@
 /**
- * Views of the API: how the node is, what it can do, and what it measured.
+ * Views of the API: the node's status, its tools, and its measurements.
  *
  * Pure: it reads what it is given.
  */
 import type { Offer } from '../bus/capability.ts'
 import { formatCapabilityVersion } from '../bus/capability.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { ToolView } from './api.ts'
-import { apiRefusal } from './api-context.ts'
-import type { Api, ApiOptions } from './api-context.ts'
+import type { ToolView } from './api-requests.ts'
+import { createApiRefusal } from './api-context.ts'
+import type { HonoApi, ApiOptions } from './api-context.ts'
 import type { ToolSummaryView } from './views.ts'
 
-export function addViewRoutes(api: Api, options: ApiOptions): void {
-  const { bus, guard, status, settings, history, profiles } = options
+export function addViewRoutes(api: HonoApi, options: ApiOptions): void {
+  const { bus, guard, status, settings, examine, history, profiles } = options
   api.get('/status', (context) => context.json(status()))
   api.get('/topology', (context) => context.json(bus.topologySnapshot()))
   api.get('/stats', (context) => context.json(bus.stats()))
   api.get('/settings', async (context) => context.json(await settings()))
+  api.get('/doctor', async (context) => context.json({ services: await examine() }))
   api.get('/history', (context) => {
     const ids = context.req.queries('id')
     return context.json(history.read(ids))
@@ -25,23 +26,23 @@ export function addViewRoutes(api: Api, options: ApiOptions): void {
     const name = context.req.query('profile') ?? 'all'
     const all = profiles()
     const holds = all.get(name)
-    if (holds === undefined) return apiRefusal(404, `There is no profile ${name}. hearthbus profiles lists them.`)
+    if (holds === undefined) return createApiRefusal(404, `There is no profile ${name}. hearthbus profiles lists them.`)
     const shown = bus
       .offers()
       .filter((offer) => offer.face.kind === 'tool' && guard.visible(context.var.caller, offer) && holds(offer))
-    // Schemas are most of a tool, and whoever lists tools wants to see one of them at most.
+    // Schemas are the largest part of a tool, and a list of tools does not need them.
     const view = context.req.query('brief') === undefined ? toolView : summaryView
     return context.json(shown.map((offer) => view(offer, profilesWith(all, offer))))
   })
   api.get('/tools/:name', (context) => {
     const offer = bus.offer(context.req.param('name'))
     if (offer?.face.kind !== 'tool' || !guard.visible(context.var.caller, offer))
-      return apiRefusal(404, 'There is no such tool now.')
+      return createApiRefusal(404, 'There is no such tool now.')
     return context.json(toolView(offer, profilesWith(profiles(), offer)))
   })
 }
 
-/** Descriptions of devices are as long as their makers please. */
+/** Descriptions of devices' tools may have any length. */
 const BRIEF_CHARACTERS = 300
 
 function profilesWith(all: ReturnType<ApiOptions['profiles']>, offer: Offer): readonly string[] {

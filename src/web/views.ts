@@ -1,22 +1,20 @@
-/**
- * Views: what the API says, as the console and the CLI read it. Types only, so that a page can have them for nothing.
- */
+/** Views: the API's answers, as the console and the CLI read them. Types only, so that importing them costs nothing. */
 import type { CredentialRestrictions } from '../bus/call.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 
 export type RoleName = 'observer' | 'agent' | 'approver' | 'admin'
 
-/** Who is asking. */
-export interface MeView {
+/** The caller. */
+export interface CurrentUserView {
   readonly signedIn: boolean
   readonly principal: string
   readonly role: RoleName
-  /** The session's id; absent for whoever shows a token or nothing. */
+  /** The session's id; absent for a caller with a token or without a credential. */
   readonly session?: string
 }
 
-/** The answer to a sign-in; the other half travels in the cookie. */
-export interface SignedInView extends MeView {
+/** The answer to a sign-in; the other half of the session is in the cookie. */
+export interface SignedInView extends CurrentUserView {
   readonly key: string
   readonly expiresAtMs: number
 }
@@ -25,14 +23,14 @@ export interface SessionView {
   readonly id: string
   readonly principal: string
   readonly role: RoleName
-  /** What the browser called itself. A stranger's words. */
+  /** The name that the browser gives itself; untrusted text. */
   readonly browser: string
   readonly createdAtMs: number
   readonly seenAtMs: number
   readonly expiresAtMs: number
 }
 
-export interface LinkView {
+export interface SignInLinkView {
   readonly url: string
   readonly role: RoleName
   readonly expiresAtMs: number
@@ -46,7 +44,7 @@ export interface TraceView {
   readonly version: string
   readonly fromNode: string
   readonly toNode?: string | undefined
-  /** What people call them, where that is known. */
+  /** The names that people gave them, where they are known. */
   readonly fromName?: string
   readonly toName?: string
   readonly isLocal: boolean
@@ -63,9 +61,9 @@ export interface ApprovalView {
   readonly id: string
   readonly state: 'requested' | 'approved' | 'denied' | 'expired' | 'used'
   readonly binding: { readonly principal: string; readonly tool: string; readonly target?: string | undefined }
-  /** What people call the other node that asked, where one did and its name is known. */
+  /** The name of the other node that asked, where one did and its name is known. */
   readonly askedBy?: string
-  /** For whom that node says that it asked: its word, and a name that means something over there only. */
+  /** For whom that node says that it asked: only claimed, and a name that is valid on that node only. */
   readonly askedFor?: string
   /** Where several have to agree. */
   readonly round?:
@@ -127,50 +125,50 @@ export interface VerificationView {
   readonly size: number
   readonly startedAtMs: number
   readonly endedAtMs: number | null
-  /** Sentences; empty when all is well. */
+  /** Sentences; empty when there is no defect. */
   readonly findings: readonly string[]
 }
 
-export interface EntryView {
+export interface LedgerEntryView {
   readonly seq: number
   readonly at: string
   readonly kind: string
   readonly entry: JsonObject
 }
 
-/** One trace with everything that is on record about it. */
+/** One trace with everything that is recorded about it. */
 export interface CallDetailView {
   readonly traceId: string
-  /** This node's traces under that id, first first: nested calls and further attempts have it too. */
+  /** This node's traces with that id, the earliest first: nested calls and retries have it as well. */
   readonly traces: readonly TraceView[]
-  /** Call by call, first first: whoever calls may choose the id, so they need not be of one caller. */
+  /** Call by call, the earliest first: a caller may choose the id, so they need not be of one caller. */
   readonly calls: readonly RecordedCallView[]
-  readonly entries: readonly EntryView[]
+  readonly entries: readonly LedgerEntryView[]
   readonly approvals: readonly ApprovalView[]
 }
 
-/** What the ledger has of one call. */
+/** What the ledger has about one call. */
 export interface RecordedCallView {
-  readonly enter: EntryView
-  /** `null` while it is under way. */
-  readonly exit: EntryView | null
+  readonly enter: LedgerEntryView
+  /** `null` while it is running. */
+  readonly exit: LedgerEntryView | null
   readonly arguments: Json | null
   readonly result: Json | null
   /** Why there is no result to show, if there is none. */
   readonly withheld: 'reads-are-not-kept' | 'erased' | 'none' | null
   /** Why it was refused, rule by rule. A sentence is `null` once it was erased. */
   readonly reasons: readonly { readonly rule: string; readonly sentence: string | null }[]
-  /** What became known after it had ended, in order. */
+  /** Its late outcomes, in order. */
   readonly later: readonly LateOutcomeView[]
 }
 
 export interface LateOutcomeView {
-  readonly entry: EntryView
+  readonly entry: LedgerEntryView
   readonly observed: Json | null
   readonly message: string | null
 }
 
-export interface SeriesView {
+export interface MeasurementSeriesView {
   /** Such as `ebus/zone-1/current_temp_c`. */
   readonly id: string
   readonly atMs: readonly number[]
@@ -193,34 +191,34 @@ export interface SettingsView {
   readonly nodeId: string
   readonly version: string
   readonly profiles: readonly { readonly name: string; readonly tools: number; readonly builtIn: boolean }[]
-  readonly clients: readonly ClientView[]
-  readonly findings: readonly FindingView[]
+  readonly clients: readonly McpClientView[]
+  readonly findings: readonly DoctorFindingView[]
 }
 
-export interface ClientView {
+export interface McpClientView {
   readonly name: string
   readonly where: string
   readonly snippet: string
 }
 
-export interface FindingView {
+export interface DoctorFindingView {
   readonly level: 'ok' | 'warn' | 'fail'
   readonly about: string
   readonly sentence: string
 }
 
-/** What the stream says, by event name. */
-export interface StreamEvents {
-  /** The start of every stream that does not continue another one: whatever was known before is to be asked again. */
+/** The events of the stream, by name. */
+export interface ConsoleStreamEvents {
+  /** The start of every stream that does not continue another one: everything has to be requested again. */
   readonly hello: {
     readonly node: string
     readonly resumed: boolean
-    /** The gateway's own time: the reader's clock may be wrong. */
+    /** The gateway's time, because the reader's clock may be wrong. */
     readonly atMs: number
   }
   readonly calls: { readonly calls: readonly TraceView[]; readonly skipped: number }
   readonly approval: ApprovalView
-  /** Capabilities came, changed or went. */
+  /** Capabilities were added, changed or removed. */
   readonly registry: {
     readonly added: readonly string[]
     readonly removed: readonly string[]
@@ -255,14 +253,14 @@ export interface StatusView {
   readonly pendingApprovals: number
   readonly services: readonly {
     readonly name: string
-    /** The service's own; what comes with this program has the program's. */
+    /** The service's own version; built-in services have that of the program. */
     readonly version?: string
     readonly status: 'ok' | 'degraded' | 'failing'
     readonly details: JsonObject
   }[]
 }
 
-/** A tool as a list of thousands has room for it. */
+/** A tool as a list of thousands shows it. */
 export interface ToolSummaryView {
   readonly name: string
   readonly title: string
@@ -281,15 +279,15 @@ export interface ToolView extends ToolSummaryView {
   readonly inputSchema: JsonObject
 }
 
-/** What a call came to, in the words of the tool's family. */
+/** The result of a call, in the envelope of the tool's family. */
 export interface CallView {
   readonly outcome: 'ok' | 'error' | 'denied'
   readonly traceId: string
   readonly structured: Json
   readonly content?: Json
-  /** Whose answer it is. */
+  /** Where the answer comes from. */
   readonly from?: { readonly node: string; readonly nodeName?: string; readonly device?: string }
-  /** What went wrong, in words that all families share. */
+  /** What went wrong, in terms that all families share. */
   readonly fault?: {
     readonly kind: string
     readonly message: string

@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mayDeviceHaveActed } from '../../src/devices/session/device-fault.ts'
 import type { DeviceTransport } from '../../src/devices/session/session.ts'
-import type { SimulatedDevice, SimulatorOptions } from '../../src/sim/devices/simulated-device.ts'
-import type { FirmwareTool } from '../../src/sim/devices/tool.ts'
+import type { SimulatedDevice, DeviceSimulatorOptions } from '../../src/sim/devices/simulated-device.ts'
+import type { FirmwareTool } from '../../src/sim/devices/firmware-tool.ts'
 import type { House } from '../flows/devices/house.ts'
 import { nextEvent } from '../flows/devices/house.ts'
 
@@ -14,7 +14,7 @@ const LARGE: FirmwareTool = { name: 'self.large', description: '', properties: [
 
 export interface Stage {
   readonly transport: DeviceTransport
-  readonly device: Partial<SimulatorOptions>
+  readonly device: Partial<DeviceSimulatorOptions>
   readonly open: () => Promise<{ readonly house: House; readonly close: () => Promise<void> }>
 }
 
@@ -22,7 +22,7 @@ export function deviceTransportContract(name: string, { transport, device: optio
   describe(`a device over ${name}`, () => {
     let house: House
     let close: () => Promise<void>
-    const enrol = (more: Partial<SimulatorOptions> = {}) => house.enrol(transport, { ...options, ...more })
+    const enrol = (more: Partial<DeviceSimulatorOptions> = {}) => house.enrol(transport, { ...options, ...more })
     const volume = (device: SimulatedDevice, value: number, timeoutMs = 60_000) =>
       house.fleet.call(device.identity.deviceId, VOLUME, { volume: value }, { timeoutMs })
     beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { describe } from 'vitest'
 import { openEbus } from '../../src/ebus/adapter/bus-client.ts'
-import type { AdapterEndpoint } from '../../src/ebus/adapter/endpoint.ts'
+import type { AdapterEndpoint } from '../../src/ebus/adapter/adapter-endpoint.ts'
 import { SharedPort } from '../../src/ebus/adapter/shared-port-server.ts'
 import type { EbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'

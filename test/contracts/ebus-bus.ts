@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../src/core/bytes.ts'
 import type { Result } from '../../src/core/result.ts'
-import type { EbusConnection, BusEvent, BusFault, BusReply } from '../../src/ebus/adapter/bus.ts'
+import type { EbusConnection, BusEvent, BusFault, BusReply } from '../../src/ebus/adapter/ebus-connection.ts'
 import type { EbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 
 export interface BusStage {

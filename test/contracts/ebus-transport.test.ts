@@ -3,9 +3,9 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { describe } from 'vitest'
 import { toHex } from '../../src/core/bytes.ts'
-import { serialTransport } from '../../src/ebus/adapter/serial-transport.ts'
-import { tcpTransport } from '../../src/ebus/adapter/tcp-transport.ts'
-import { udpTransport } from '../../src/ebus/adapter/udp-transport.ts'
+import { createSerialTransport } from '../../src/ebus/adapter/serial-transport.ts'
+import { createTcpTransport } from '../../src/ebus/adapter/tcp-transport.ts'
+import { createUdpTransport } from '../../src/ebus/adapter/udp-transport.ts'
 import { hasSerialLine, serialLine } from './ebus-serial-line.ts'
 import type { FarEnd } from './ebus-transport.ts'
 import { transportContract } from './ebus-transport.ts'
@@ -36,16 +36,16 @@ async function tcpFarEnd(): Promise<Omit<FarEnd, 'transport'> & { readonly port:
 
 transportContract('TCP', {
   noticesLoss: true,
-  nowhere: () => tcpTransport({ host, port: 1 }),
+  nowhere: () => createTcpTransport({ host, port: 1 }),
   open: async () => {
     const far = await tcpFarEnd()
-    return { ...far, transport: tcpTransport({ host, port: far.port }) }
+    return { ...far, transport: createTcpTransport({ host, port: far.port }) }
   },
 })
 
 transportContract('UDP', {
   noticesLoss: false,
-  nowhere: () => udpTransport({ host, port: 1 }),
+  nowhere: () => createUdpTransport({ host, port: 1 }),
   open: async () => {
     const socket = createSocket('udp4')
     let received = ''
@@ -56,7 +56,7 @@ transportContract('UDP', {
     })
     await new Promise<void>((resolve) => socket.bind(0, host, resolve))
     return {
-      transport: udpTransport({ host, port: socket.address().port }),
+      transport: createUdpTransport({ host, port: socket.address().port }),
       received: () => received,
       send: (bytes) => socket.send(bytes, peer, host),
       vanish: () => undefined,
@@ -68,13 +68,13 @@ transportContract('UDP', {
 describe.runIf(hasSerialLine())('serial', () => {
   transportContract('a serial line', {
     noticesLoss: true,
-    nowhere: () => serialTransport({ path: '/dev/no-such-line', baud: 9_600 }),
+    nowhere: () => createSerialTransport({ path: '/dev/no-such-line', baud: 9_600 }),
     open: async () => {
       const far = await tcpFarEnd()
       const line = await serialLine(far.port)
       return {
         ...far,
-        transport: serialTransport({ path: line.path, baud: 9_600 }),
+        transport: createSerialTransport({ path: line.path, baud: 9_600 }),
         vanish: line.close,
         close: async () => {
           line.close()

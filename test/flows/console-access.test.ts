@@ -4,7 +4,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { stringAt } from '../../console/src/core/json.ts'
-import type { CallView } from '../../src/web/api.ts'
+import type { CallView } from '../../src/web/api-requests.ts'
 import { findChromium, newProfile, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
 import { axeFaults, crampedColumns, overhang, PAGES, picture, tabTo, walkTo } from '../console-walk.ts'

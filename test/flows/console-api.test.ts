@@ -3,8 +3,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { traceIdToUlid } from '../../src/core/ids.ts'
-import type { CallView, ToolView } from '../../src/web/api.ts'
-import type { ApprovalView, CallDetailView, LinkView, SessionView, SignedInView } from '../../src/web/views.ts'
+import type { CallView, ToolView } from '../../src/web/api-requests.ts'
+import type { ApprovalView, CallDetailView, SignInLinkView, SessionView, SignedInView } from '../../src/web/views.ts'
 import { openConsoleHouse } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
 import { callTool, newTraceId } from '../modern-request.ts'
@@ -68,7 +68,7 @@ describe('signing in', () => {
     }
     const { headers } = await signIn('admin')
     const link = await house.api(path, { method: 'POST', body: { role: 'observer' }, headers })
-    expect(((await link.json()) as LinkView).role).toBe('observer')
+    expect(((await link.json()) as SignInLinkView).role).toBe('observer')
   })
 
   it('works with a token, as whoever holds it, until the token is revoked', async () => {

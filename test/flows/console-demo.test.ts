@@ -5,13 +5,13 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startDeviceSimulator } from '../../src/sim/devices/device-client.ts'
-import { numberedIdentity } from '../../src/sim/devices/identity.ts'
+import { createNumberedIdentity } from '../../src/sim/devices/identity.ts'
 import type { SimulatedDevice } from '../../src/sim/devices/simulated-device.ts'
 import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 import type { EbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 import { startHomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
 import type { HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
-import type { CallView } from '../../src/web/api.ts'
+import type { CallView } from '../../src/web/api-requests.ts'
 import type { TraceView } from '../../src/web/views.ts'
 import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import { freePort } from '../local-port.ts'
@@ -200,7 +200,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
     void startDeviceSimulator({
       profile: 'fw-2.4',
       kind: 'lamp',
-      identity: numberedIdentity(1),
+      identity: createNumberedIdentity(1),
       ota,
       awake: true,
       timing: { activateMs: 50, reconnectMs: 200, rebootMs: 50, helloMs: 60_000 },

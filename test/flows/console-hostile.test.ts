@@ -3,7 +3,7 @@
  */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CallView } from '../../src/web/api.ts'
+import type { CallView } from '../../src/web/api-requests.ts'
 import { stringAt } from '../../console/src/core/json.ts'
 import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'

@@ -1,5 +1,5 @@
 /**
- * The power goes out, fifty times, under load. What the caller was told is on record; what was begun and not finished
+ * The power goes out, 25 times, under load. What the caller was told is on record; what was begun and not finished
  * is closed as aborted; the ledger verifies. `bench/crash.bench.ts` does the same for longer.
  */
 import { describe, expect, it } from 'vitest'
@@ -10,7 +10,7 @@ describe('after a power cut', () => {
     'no acknowledged call is missing, every unfinished one is aborted, and the ledger verifies',
     { timeout: 600_000 },
     async () => {
-      const aftermath = await cutPower({ kills: 50, callers: 8, longestLoadMs: 250, budgetMs: 60_000 })
+      const aftermath = await cutPower({ kills: 25, callers: 8, longestLoadMs: 250, budgetMs: 60_000 })
       process.stderr.write(
         `${aftermath.kills} power cuts: ${aftermath.acknowledged} calls acknowledged, ${aftermath.aborted} cut off\n`,
       )

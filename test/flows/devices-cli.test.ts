@@ -3,14 +3,14 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startDeviceSimulator } from '../../src/sim/devices/device-client.ts'
-import { numberedIdentity } from '../../src/sim/devices/identity.ts'
+import { createNumberedIdentity } from '../../src/sim/devices/identity.ts'
 import type { SimulatedDevice } from '../../src/sim/devices/simulated-device.ts'
 import { openDeviceHome } from '../device-home.ts'
 import type { DeviceHome } from '../device-home.ts'
 import { CLI } from '../gateway-process.ts'
 
 const run = promisify(execFile)
-const IDENTITY = numberedIdentity(4_711)
+const IDENTITY = createNumberedIdentity(4_711)
 
 let house: DeviceHome
 let device: SimulatedDevice | undefined

@@ -5,7 +5,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { startDeviceSimulator } from '../../src/sim/devices/device-client.ts'
-import { numberedIdentity } from '../../src/sim/devices/identity.ts'
+import { createNumberedIdentity } from '../../src/sim/devices/identity.ts'
 import { openDeviceHome } from '../device-home.ts'
 import type { DeviceHome } from '../device-home.ts'
 import { CLI, connectHttp } from '../gateway-process.ts'
@@ -20,7 +20,7 @@ afterAll(() => house.stop())
 
 /** A stock device that has just been given our address. */
 function knock(number: number): Promise<Response> {
-  const { deviceId, clientId } = numberedIdentity(number)
+  const { deviceId, clientId } = createNumberedIdentity(number)
   const headers = { 'Device-Id': deviceId, 'Client-Id': clientId, 'User-Agent': 'esp-box-3/2.4.2' }
   return fetch(house.ota, { method: 'POST', headers, body: '{}' })
 }
@@ -49,7 +49,7 @@ describe.each(['legacy', 'modern'] as const)('what waits at the door, for a %s c
     const { code } = told.activation
     await expect.poll(() => updated).toEqual([WAITING])
     expect(await waiting()).toMatchObject([
-      { code, id: numberedIdentity(number).deviceId, address: '127.0.0.1', replaces: false },
+      { code, id: createNumberedIdentity(number).deviceId, address: '127.0.0.1', replaces: false },
     ])
     // Asking again changes nothing that anybody would have to look at.
     await knock(number)
@@ -85,7 +85,7 @@ describe('somebody who tries to pass for a device', () => {
 
   /** As a device would dial, with whatever somebody has instead of its token. */
   const dial = async (token: string): Promise<void> => {
-    const { clientId } = numberedIdentity(1)
+    const { clientId } = createNumberedIdentity(1)
     const url = house.ota.replace(/^http/, 'ws').replace('/ota/', '/v1/')
     const websocket = { url, token }
     const identity = { deviceId, clientId, serialNumber: undefined }

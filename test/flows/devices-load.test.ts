@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { startDeviceFleet } from '../../src/sim/devices/fleet-client.ts'
-import type { FirmwareTool } from '../../src/sim/devices/tool.ts'
+import type { FirmwareTool } from '../../src/sim/devices/firmware-tool.ts'
 import { openDeviceHome } from '../device-home.ts'
 import type { DeviceHome } from '../device-home.ts'
 import { connectHttp } from '../gateway-process.ts'

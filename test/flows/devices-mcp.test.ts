@@ -1,11 +1,11 @@
 /** Devices from boot to a model's call: virtual firmware on one side, the SDK's own client on the other, us between. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ProfileName } from '../../src/sim/devices/profile.ts'
+import type { FirmwareProfileName } from '../../src/sim/devices/firmware-profile.ts'
 import { openDeviceHome } from '../device-home.ts'
 import type { DeviceHome } from '../device-home.ts'
 import { connectHttp } from '../gateway-process.ts'
 
-const PROFILES: readonly ProfileName[] = ['fw-1.9', 'fw-2.4', 'fw-next', 'py']
+const PROFILES: readonly FirmwareProfileName[] = ['fw-1.9', 'fw-2.4', 'fw-next', 'py']
 
 describe.each(['websocket', 'mqtt'] as const)('devices over %s', (transport) => {
   let house: DeviceHome

@@ -2,10 +2,10 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import type { ProfileName } from '../../src/sim/devices/profile.ts'
+import type { FirmwareProfileName } from '../../src/sim/devices/firmware-profile.ts'
 import type { SimulatedDevice, TranscriptLine } from '../../src/sim/devices/simulated-device.ts'
-import type { FirmwareTool } from '../../src/sim/devices/tool.ts'
-import { ToolFailed } from '../../src/sim/devices/tool.ts'
+import type { FirmwareTool } from '../../src/sim/devices/firmware-tool.ts'
+import { FirmwareToolError } from '../../src/sim/devices/firmware-tool.ts'
 import { startAutoSubscribingBroker } from '../auto-subscribing-broker.ts'
 import type { OtherBroker } from '../auto-subscribing-broker.ts'
 import { openDeviceHome } from '../device-home.ts'
@@ -14,13 +14,13 @@ import { connectHttp } from '../gateway-process.ts'
 import { Spec3Reader } from '../spec3-reader.ts'
 
 /** What each firmware reports of itself, and how it says that a tool failed. */
-const FIRMWARE: Readonly<Record<ProfileName, { readonly version: string; readonly failure: JsonObject }>> = {
+const FIRMWARE: Readonly<Record<FirmwareProfileName, { readonly version: string; readonly failure: JsonObject }>> = {
   'fw-1.9': { version: '1.9.4', failure: { error: { message: 'it failed' } } },
   'fw-2.4': { version: '2.4.2', failure: { error: { message: 'it failed' } } },
   'fw-next': { version: '2.5.0', failure: { error: { code: -32_603, message: 'it failed' } } },
   py: { version: '2.1.1', failure: { result: { content: [{ type: 'text', text: 'it failed' }], isError: true } } },
 }
-const PROFILES = Object.keys(FIRMWARE) as readonly ProfileName[]
+const PROFILES = Object.keys(FIRMWARE) as readonly FirmwareProfileName[]
 const TRANSPORTS: readonly Transport[] = ['websocket', 'mqtt', 'mqtt-broker']
 const TRUE = { result: { content: [{ type: 'text', text: 'true' }], isError: false } }
 const VOLUME = 'self.audio_speaker.set_volume'
@@ -30,7 +30,7 @@ const FAILS: FirmwareTool = {
   description: 'Fails.',
   properties: [],
   run: () => {
-    throw new ToolFailed('it failed')
+    throw new FirmwareToolError('it failed')
   },
 }
 

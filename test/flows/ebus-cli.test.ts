@@ -8,6 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fromHex } from '../../src/core/bytes.ts'
 import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 import type { Home } from '../gateway-process.ts'
 import { createHome, runCommand } from '../gateway-process.ts'
@@ -85,8 +86,49 @@ describe('eBUS commands', () => {
     const file = join(home.data, 'mine.csv')
     const line = 'r,mine,,Thing,,,15,b555,a2,value,,UCH,,,'
     expect((await runCommand(home, ['ebus', 'definitions', 'define', file, line])).code).toBe(0)
-    expect((await runCommand(home, ['ebus', 'definitions', 'define', file, line.replace('UCH', 'NOPE')])).code).toBe(2)
-    expect(readFileSync(file, 'utf8')).toBe(`${HEADER}\n${line}\n`)
+    expect((await runCommand(home, ['ebus', 'define', file, line.replace('UCH', 'NOPE')])).code).toBe(2)
+    expect((await runCommand(home, ['ebus', 'define', file, line.replace('Thing', 'thing')])).said).toContain(
+      'line 6 has mine Thing already',
+    )
+    expect(readFileSync(file, 'utf8')).toBe(`${HEADER}\n*r,\n*w,\n*u,\n*uw,\n${line}\n`)
+  })
+
+  it('define a message in a new file by the name of the file alone, and replay it by that name', async () => {
+    // The file's name gives address and circuit, as ebusd's documentation of its file names has it.
+    const folder = join(home.data, 'own')
+    const line = 'r,,,RoomTemp,,,,b524,020003000f00,,,IGN:4,,,,value,,EXP,,°C,'
+    const defined = await runCommand(home, ['ebus', 'define', join(folder, 'vaillant', '15.basv.csv'), line])
+    expect(defined).toMatchObject({ code: 0, said: expect.stringContaining('basv RoomTemp is defined in') as string })
+    const [row] = await typed(
+      home,
+      ['ebus', 'decode', '--definitions', folder],
+      // The float is 20.5 in binary32, least significant byte first.
+      [JSON.stringify({ master_hex: '3115b52406020003000f00', slave_hex: '0801030f000000a441' })],
+    )
+    expect(JSON.parse(row ?? '')).toMatchObject({ circuit: 'basv', name: 'RoomTemp', text: '20.5' })
+  })
+
+  it('name the telegrams of a recording by the files of the devices that are in it', async () => {
+    const folder = join(home.data, 'two')
+    for (const [file, circuit] of [
+      ['15.360.csv', 'older'],
+      ['15.basv.csv', 'newer'],
+    ] as const) {
+      const line = `r,${circuit},,Temp,,,15,b524,020003000f00,,,IGN:4,,,,value,,EXP,,°C,`
+      await runCommand(home, ['ebus', 'define', join(folder, 'vaillant', file), line])
+    }
+    // As a real ebusd asked the simulated BASV2 who it is (SW 0507, HW 1704), and then for a room temperature.
+    const identification = 'aa31150704008b000ab542415356320507170471 00aa'
+    const question = 'aa3115b52406020003000f003a000801030f000000a4414500aa'
+    const replayed = async (wire: string): Promise<string> => {
+      const file = join(home.data, 'asked.bin')
+      writeFileSync(file, fromHex(wire))
+      return (await runCommand(home, ['ebus', 'replay', file, '--definitions', folder])).said
+    }
+    expect(await replayed(question)).toContain('older Temp 20.5')
+    expect(await replayed(identification + question)).toContain('newer Temp 20.5')
+    const nowhere = ['ebus', 'replay', join(home.data, 'asked.bin'), '--definitions', '/nowhere']
+    expect((await runCommand(home, nowhere)).code).toBe(2)
   })
 })
 

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Client } from '@modelcontextprotocol/client'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDefinedDevice } from '../../src/cli/defined-device.ts'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { generateEbusDevice } from '../../src/cli/generated-ebus-device.ts'
 import { DefinitionFolder } from '../../src/ebus/definitions/definition-folder-store.ts'
 import { runCommand } from '../gateway-process.ts'
 import type { Envelope, HeatingHouse } from '../heating-house.ts'
@@ -178,33 +178,42 @@ describe('devices of several makers that definition files describe', () => {
       },
     })
     expect(zones.data[1].state.current_temp_c).toBeGreaterThan(15)
-    const dhw = await call(client, 'ebus.v1.semantic.dhw.get')
-    expect(dhw.data).toMatchObject({ state: { current_temp_c: expect.any(Number) } })
-    expect(dhw.data).toMatchObject({ config: { target_temp_c: expect.any(Number) } })
-    const boiler = await call(client, 'ebus.v1.semantic.boiler_status.get', { detail: true })
-    expect(boiler.data.state).toMatchObject({
-      flow_temperature_c: expect.any(Number),
-      return_temperature_c: expect.any(Number),
+    await onceRead(async () => {
+      const dhw = await call(client, 'ebus.v1.semantic.dhw.get')
+      expect(dhw.data).toMatchObject({ state: { current_temp_c: expect.any(Number) } })
+      expect(dhw.data).toMatchObject({ config: { target_temp_c: expect.any(Number) } })
     })
-    expect(boiler.meta['freshness']).toMatchObject({
-      fields: { 'state.return_temperature_c': { message: 'hc.Returntemp' } },
+    await onceRead(async () => {
+      const boiler = await call(client, 'ebus.v1.semantic.boiler_status.get', { detail: true })
+      expect(boiler.data?.state).toMatchObject({
+        flow_temperature_c: expect.any(Number),
+        return_temperature_c: expect.any(Number),
+      })
+      expect(boiler.meta['freshness']).toMatchObject({
+        fields: { 'state.return_temperature_c': { message: 'hc.Returntemp' } },
+      })
     })
-    const system = await call(client, 'ebus.v1.semantic.system.get')
-    expect(system.data.state.outdoor_temperature).toEqual(expect.any(Number))
-    const energy = await eventually(
-      () => call(client, 'ebus.v1.semantic.energy_totals.get'),
-      ({ data }: Envelope) => data !== null,
-    )
-    expect(energy.data).toMatchObject({ solar: { total: { today: expect.any(Number), all_time: expect.any(Number) } } })
-    const circuits = await call(client, 'ebus.v1.semantic.circuits.get')
-    expect(circuits.data).toMatchObject([
-      { name: 'hc', state: { flow_temperature_c: expect.any(Number) } },
-      { name: 'mc' },
-    ])
-    const pump = await call(client, 'ebus.v1.semantic.heat_pump.get', { detail: true })
-    expect(pump.data.state).toMatchObject({ flow_temperature_c: expect.any(Number) })
-    expect(pump.meta['freshness']).toMatchObject({
-      fields: { 'state.flow_temperature_c': { message: '15.Vl_temp_ist' } },
+    await onceRead(async () => {
+      const system = await call(client, 'ebus.v1.semantic.system.get')
+      expect(system.data?.state.outdoor_temperature).toEqual(expect.any(Number))
+    })
+    await onceRead(async () => {
+      const { data } = await call(client, 'ebus.v1.semantic.energy_totals.get')
+      expect(data).toMatchObject({ solar: { total: { today: expect.any(Number), all_time: expect.any(Number) } } })
+    })
+    await onceRead(async () => {
+      const circuits = await call(client, 'ebus.v1.semantic.circuits.get')
+      expect(circuits.data).toMatchObject([
+        { name: 'hc', state: { flow_temperature_c: expect.any(Number) } },
+        { name: 'mc' },
+      ])
+    })
+    await onceRead(async () => {
+      const pump = await call(client, 'ebus.v1.semantic.heat_pump.get', { detail: true })
+      expect(pump.data?.state).toMatchObject({ flow_temperature_c: expect.any(Number) })
+      expect(pump.meta['freshness']).toMatchObject({
+        fields: { 'state.flow_temperature_c': { message: '15.Vl_temp_ist' } },
+      })
     })
   })
 
@@ -224,7 +233,7 @@ describe('devices of several makers that definition files describe', () => {
     expect(await call(client, INVOKE, { ...mode, intent: 'READ_ONLY' })).toMatchObject({
       error: { code: 'PERMISSION_DENIED' },
     })
-    expect(await call(client, INVOKE, mode)).toMatchObject({ error: { code: 'PERMISSION_DENIED' } })
+    expect(await call(client, INVOKE, mode)).toMatchObject({ error: { code: 'INVALID_ARGUMENT' } })
     const refused = [
       { circuit: '15', name: 'Room', value: 21 },
       { circuit: 'excellent', name: 'FlowMode', value: 100 },
@@ -276,22 +285,24 @@ describe('a Vaillant system that definition files describe', () => {
   })
 
   it('is seen as a heat pump', async () => {
-    const { data, meta } = await call(client, 'ebus.v1.semantic.heat_pump.get', { detail: true })
-    expect(data).toMatchObject({
-      device_id: 'HMU00',
-      state: {
-        flow_temperature_c: expect.any(Number),
-        electric_power_kw: expect.any(Number),
-        environment_power_kw: expect.any(Number),
-        backup_heater: expect.stringMatching(/^o(?:n|ff)$/),
-      },
-      cop: { heating: { all_time: expect.any(Number) } },
-    })
-    expect(meta['freshness']).toMatchObject({
-      fields: {
-        'state.backup_heater': { message: 'hmu.ImmersionHeaterMode' },
-        'state.flow_temperature_c': { message: 'hmu.RunDataFlowTemp' },
-      },
+    await onceRead(async () => {
+      const { data, meta } = await call(client, 'ebus.v1.semantic.heat_pump.get', { detail: true })
+      expect(data).toMatchObject({
+        device_id: 'HMU00',
+        state: {
+          flow_temperature_c: expect.any(Number),
+          electric_power_kw: expect.any(Number),
+          environment_power_kw: expect.any(Number),
+          backup_heater: expect.stringMatching(/^o(?:n|ff)$/),
+        },
+        cop: { heating: { all_time: expect.any(Number) } },
+      })
+      expect(meta['freshness']).toMatchObject({
+        fields: {
+          'state.backup_heater': { message: 'hmu.ImmersionHeaterMode' },
+          'state.flow_temperature_c': { message: 'hmu.RunDataFlowTemp' },
+        },
+      })
     })
   })
 
@@ -365,7 +376,7 @@ function writtenFiles(files: Readonly<Record<string, readonly string[]>>): strin
 async function startHouse(folder: string, specs: readonly string[]): Promise<HeatingHouse> {
   const source = new DefinitionFolder(folder, 'en')
   const devices = specs.map((spec) => {
-    const made = createDefinedDevice(source, spec)
+    const made = generateEbusDevice(source, spec)
     if (!made.ok) throw new Error(made.fault)
     return made.value
   })
@@ -379,4 +390,9 @@ async function discovered(client: Client, count: number): Promise<void> {
     () => call(client, 'ebus.v1.definitions.status'),
     ({ data }: Envelope) => data?.devices?.filter(({ file }: { file: unknown }) => file !== null).length >= count,
   )
+}
+
+/** A busy machine loses arbitrations, and a call answers with what it has when its time is over: it is made again. */
+async function onceRead(look: () => Promise<void>): Promise<void> {
+  await vi.waitFor(look, { timeout: 90_000, interval: 200 })
 }

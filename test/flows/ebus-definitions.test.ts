@@ -99,7 +99,7 @@ describe('message definitions', () => {
 
   it('refuse a write without the words for it, a wrong value and an unknown message', async () => {
     const wish = { circuit: 'basv', name: 'Zone1Wanted', value: 22 }
-    expect(await call(client, WRITE, wish)).toMatchObject({ isError: true, error: { code: 'PERMISSION_DENIED' } })
+    expect(await call(client, WRITE, wish)).toMatchObject({ isError: true, error: { code: 'INVALID_ARGUMENT' } })
     const keyed = { ...wish, ...MUTATE }
     expect(await call(client, WRITE, { ...keyed, value: 'warm', idempotency_key: 'a' })).toMatchObject({
       error: { code: 'INVALID_ARGUMENT', message: 'value: ERR: invalid numeric argument' },

@@ -630,7 +630,7 @@ describe('rpc.invoke', () => {
     const asked = await raw()
     expect(asked).toMatchObject({
       isError: true,
-      error: { code: 'PERMISSION_DENIED', details: { how: expect.stringContaining('hearthbus approvals approve') } },
+      error: { code: 'PERMISSION_DENIED', details: { approval: { state: 'requested', next: { tool: 'approval' } } } },
     })
     const { approval_id: id } = (asked.error?.['details'] ?? { approval_id: 'none' }) as { approval_id: string }
     await promisify(execFile)(process.execPath, [CLI, '--data', house.home.data, 'approvals', 'approve', id])

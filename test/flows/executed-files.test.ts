@@ -54,7 +54,7 @@ describe('hs4.devices.set from POST to wire and back', () => {
     const files = filesInAll(calls)
     process.stderr.write(`hs4.devices.set executes ${files.length} files\n`)
     // The sequence that can be read: stages, steps of the decision, the family's plan and act.
-    for (const file of ['call/chain.ts', 'call/dispatch.ts', 'bus/dispatch.ts', 'homeseer/tools/device-set.ts'])
+    for (const file of ['call/chain.ts', 'call/dispatch.ts', 'bus/call-dispatcher.ts', 'homeseer/tools/device-set.ts'])
       expect(files).toContain(file)
     // Beyond the most, all of them are shown.
     expect(files.length > MOST_FILES ? files : []).toEqual([])

@@ -4,9 +4,9 @@ import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { BUS_DEFAULTS } from '../../src/bus/bus-config.ts'
+import { DEFAULT_BUS_CONFIG } from '../../src/bus/bus-config.ts'
 import type { CallOptions } from '../../src/bus/call-options.ts'
-import { callerKey } from '../../src/bus/caller.ts'
+import { toCallerKey } from '../../src/bus/caller.ts'
 import type { Capability } from '../../src/bus/capability.ts'
 import { openGuardedBus } from '../../src/call/guarded-bus.ts'
 import type { GuardedBus } from '../../src/call/guarded-bus.ts'
@@ -16,7 +16,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { silentLogger } from '../../src/core/logger.ts'
 import { ok } from '../../src/core/result.ts'
 import { guardProjection } from '../../src/guard/guard-state.ts'
-import { guardMigrations } from '../../src/guard/schema-store.ts'
+import { guardMigrations } from '../../src/guard/guard-schema-store.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../../src/ledger/ledger-store.ts'
 import { createNoteSigner } from '../../src/ledger/note-key.ts'
@@ -49,7 +49,7 @@ async function open(name: string): Promise<{ readonly spine: GuardedBus; readonl
     logger: silentLogger,
     guard: GUARD_CONFIG,
     voting: TEST_VOTING,
-    bus: { nodeId: 'node-a', config: BUS_DEFAULTS },
+    bus: { nodeId: 'node-a', config: DEFAULT_BUS_CONFIG },
   })
   // Whoever acts and decides here was let in before.
   if (spine.guard.tokens.list().length === 0)
@@ -151,7 +151,7 @@ describe('guard behind the bus', () => {
       offer: offerOf('writes', { name: 'test.change.commit', maxConcurrent: 200 }),
       handle: async ({ body, caller }) => {
         const token = body['token'] as string
-        const taken = await changes.take(token, callerKey(caller))
+        const taken = await changes.take(token, toCallerKey(caller))
         if (!taken.ok) return taken
         created += 1
         const { finishedSeq } = await changes.finish(token, 'committed')

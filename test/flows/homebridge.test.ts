@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { freePort } from '../local-port.ts'
-import { HARD_CASE_REFS } from '../../src/sim/homeseer/home.ts'
+import { HARD_CASE_DEVICE_REFS } from '../../src/sim/homeseer/hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
 
 const PIN = '031-45-154'
@@ -73,9 +73,9 @@ function configuration(port: number) {
         password: 'default',
         ASCIIport: simulator.asciiPort,
         accessories: [
-          { type: 'DimmingLight', ref: HARD_CASE_REFS.hallLamp },
-          { type: 'Switch', ref: HARD_CASE_REFS.kitchenSwitch },
-          { type: 'Lock', ref: HARD_CASE_REFS.frontDoorLock },
+          { type: 'DimmingLight', ref: HARD_CASE_DEVICE_REFS.hallLamp },
+          { type: 'Switch', ref: HARD_CASE_DEVICE_REFS.kitchenSwitch },
+          { type: 'Lock', ref: HARD_CASE_DEVICE_REFS.frontDoorLock },
         ],
         events: [{ eventGroup: 'Evening', eventName: 'Dim Ground Floor' }],
       },
@@ -146,32 +146,32 @@ describe('homebridge-homeseer4 and the simulated HomeSeer', () => {
 
   it('switches a lamp: the hardware moves', async () => {
     await set('ref 120', ON, true)
-    await expect.poll(() => hardware(HARD_CASE_REFS.kitchenSwitch)).toBe(255)
+    await expect.poll(() => hardware(HARD_CASE_DEVICE_REFS.kitchenSwitch)).toBe(255)
     await set('ref 120', ON, false)
-    await expect.poll(() => hardware(HARD_CASE_REFS.kitchenSwitch)).toBe(0)
+    await expect.poll(() => hardware(HARD_CASE_DEVICE_REFS.kitchenSwitch)).toBe(0)
   })
 
   it('dims a lamp', async () => {
     await set('ref 101', BRIGHTNESS, 42)
-    await expect.poll(() => hardware(HARD_CASE_REFS.hallLamp)).toBe(42)
+    await expect.poll(() => hardware(HARD_CASE_DEVICE_REFS.hallLamp)).toBe(42)
   })
 
   it('unlocks the door, and sees it pass through the value between', async () => {
     await set('ref 141', LOCK_TARGET, 0)
-    await expect.poll(() => hardware(HARD_CASE_REFS.frontDoorLock)).toBe(0)
+    await expect.poll(() => hardware(HARD_CASE_DEVICE_REFS.frontDoorLock)).toBe(0)
     await expect.poll(async () => (await find('ref 141', LOCK_CURRENT)).value).toBe(0)
   })
 
   it('follows a push: somebody at home moves a lamp and HomeKit shows it', async () => {
-    simulator.move(HARD_CASE_REFS.hallLamp, 60)
+    simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
     await expect.poll(async () => (await find('ref 101', BRIGHTNESS)).value).toBe(60)
-    simulator.move(HARD_CASE_REFS.kitchenSwitch, 255)
+    simulator.move(HARD_CASE_DEVICE_REFS.kitchenSwitch, 255)
     await expect.poll(async () => Boolean((await find('ref 120', ON)).value)).toBe(true)
   })
 
   it('runs an event', async () => {
     await set('Dim Ground Floor', ON, true)
-    await expect.poll(() => hardware(HARD_CASE_REFS.diningDimmer)).toBe(20)
+    await expect.poll(() => hardware(HARD_CASE_DEVICE_REFS.diningDimmer)).toBe(20)
   })
 
   it('met nothing it did not expect', () => {

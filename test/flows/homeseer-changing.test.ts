@@ -6,7 +6,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { BINARY_SWITCH_CONTROLS, createPart } from '../../src/sim/homeseer/simulated-part.ts'
+import {
+  BINARY_SWITCH_CONTROLS,
+  createSimulatedHomeseerDevice,
+} from '../../src/sim/homeseer/simulated-homeseer-device.ts'
 import { at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { Answer, House, World } from '../homeseer-rig.ts'
 import { listenLocally } from '../local-port.ts'
@@ -38,7 +41,14 @@ describe('names', () => {
     const [first] = events
     if (first === undefined) throw new Error('the house has no events')
     expect(await house.call('hs4.resolve.devices', { query: 'Hall Lamp' })).toMatchObject(ACTS)
-    simulated.add(createPart({ ref: 701, name: 'Heron Lantern', location: 'Porch', pairs: BINARY_SWITCH_CONTROLS }))
+    simulated.add(
+      createSimulatedHomeseerDevice({
+        ref: 701,
+        name: 'Heron Lantern',
+        location: 'Porch',
+        pairs: BINARY_SWITCH_CONTROLS,
+      }),
+    )
     system.events = [...events, { ...first, id: 901, group: 'Garden', name: 'Heron Evening' }]
     try {
       const wish = { query: 'Heron Lantern', value: 255, execute: true, ...CLAIMS }
@@ -71,7 +81,12 @@ describe('lists', () => {
 
   it('know a device as soon as HomeSeer does, and forget it as soon', async () => {
     const { house: simulated } = world.simulator
-    const porch = createPart({ ref: 700, name: 'Porch Lamp', location: 'Porch', pairs: BINARY_SWITCH_CONTROLS })
+    const porch = createSimulatedHomeseerDevice({
+      ref: 700,
+      name: 'Porch Lamp',
+      location: 'Porch',
+      pairs: BINARY_SWITCH_CONTROLS,
+    })
     const shown = { result: { returnedDevices: 1, missing: [] } }
     const gone = { result: { returnedDevices: 0, missing: [700] } }
     for (const [tool, how] of [
@@ -170,8 +185,8 @@ describe('a HomeSeer that pushes nothing', () => {
     const quiet = { url: homeseer.url, push: { pollSeconds: 86_400 }, statusCacheMs: 0 }
     const root = { ref: 710, name: 'Tower', relationship: 2 }
     const feature = { name: 'Tower Lamp', relationship: 4, associatedRefs: [710], pairs: BINARY_SWITCH_CONTROLS }
-    simulated.add(createPart({ ...root, associatedRefs: [711] }))
-    simulated.add(createPart({ ...feature, ref: 711 }))
+    simulated.add(createSimulatedHomeseerDevice({ ...root, associatedRefs: [711] }))
+    simulated.add(createSimulatedHomeseerDevice({ ...feature, ref: 711 }))
     try {
       await using house = await openHouse(world, { homeseer: quiet })
       expect(await house.call('hs4.devices.list', { limit: 1 })).toMatchObject({ result: { total: 40 } })
@@ -179,8 +194,8 @@ describe('a HomeSeer that pushes nothing', () => {
       const get = () => house.call('hs4.devices.get', { refs: [710] })
       expect(await get()).toMatchObject({ result: { resolvedRefs: [710, 711] } })
       simulated.remove(710)
-      simulated.add(createPart({ ...root, associatedRefs: [711, 712] }))
-      simulated.add(createPart({ ...feature, ref: 712 }))
+      simulated.add(createSimulatedHomeseerDevice({ ...root, associatedRefs: [711, 712] }))
+      simulated.add(createSimulatedHomeseerDevice({ ...feature, ref: 712 }))
       expect(await get()).toMatchObject({ result: { resolvedRefs: [710, 711, 712] } })
       simulated.remove(712)
       expect(await get()).toMatchObject({ result: { resolvedRefs: [710, 711] } })
@@ -205,7 +220,7 @@ describe('a HomeSeer that cannot say in time what all its devices can be told', 
       result: { applied: true },
     })
     expect(await house.call('hs4.devices.set', { ref: 141, value: 0, ...CLAIMS })).toMatchObject({
-      error: { code: 'POLICY_DENY', details: { approval: 'required' } },
+      error: { code: 'POLICY_DENY', details: { approval: { state: 'requested' } } },
     })
     expect(await house.call('hs4.devices.controls.get', {})).toMatchObject({
       error: { code: 'TIMEOUT', fixHint: expect.stringContaining('refs') },

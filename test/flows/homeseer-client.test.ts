@@ -84,7 +84,9 @@ describe('a person behind the client', () => {
       execute: true,
       ...CLAIMS,
     })
-    expect(answer.answer).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: 'required' } } })
+    expect(answer.answer).toMatchObject({
+      error: { code: 'POLICY_DENY', details: { approval: { state: 'requested' } } },
+    })
     expect(world.state()).toEqual(before)
     await client.close()
   })

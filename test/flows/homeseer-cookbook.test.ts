@@ -7,9 +7,13 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { createHardCaseParts } from '../../src/sim/homeseer/home.ts'
-import { DIMMER_DISPLAY, DIMMER_CONTROLS, createPart } from '../../src/sim/homeseer/simulated-part.ts'
-import { demoEvents, simEvent } from '../../src/sim/homeseer/system.ts'
+import { createHardCaseDevices } from '../../src/sim/homeseer/hard-case-devices.ts'
+import {
+  DIMMER_DISPLAY,
+  DIMMER_CONTROLS,
+  createSimulatedHomeseerDevice,
+} from '../../src/sim/homeseer/simulated-homeseer-device.ts'
+import { createDemoEvents, createSimulatedEvent } from '../../src/sim/homeseer/simulated-system.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { Answer, House, World } from '../homeseer-rig.ts'
 
@@ -31,32 +35,32 @@ let house: House
 beforeAll(async () => {
   world = await openWorld({
     events: [
-      ...demoEvents(),
-      simEvent({
+      ...createDemoEvents(),
+      createSimulatedEvent({
         id: 70,
         group: 'Scenes',
         name: 'Movie Time',
         actions: [{ ref: COFFEE_BAR, value: 20, label: 'Dim 20%' }],
       }),
-      simEvent({ id: 71, group: 'Scenes', name: 'Coffee Bar Evening', actions: [] }),
+      createSimulatedEvent({ id: 71, group: 'Scenes', name: 'Coffee Bar Evening', actions: [] }),
     ],
     parts: [
-      ...createHardCaseParts(),
-      createPart({
+      ...createHardCaseDevices(),
+      createSimulatedHomeseerDevice({
         ref: COFFEE_BAR,
         name: 'Coffee Bar',
         location: 'Kitchen',
         pairs: DIMMER_CONTROLS,
         display: DIMMER_DISPLAY,
       }),
-      createPart({
+      createSimulatedHomeseerDevice({
         ref: OVERHEAD_MASTER,
         name: 'Bar Overhead Light Master',
         location: 'Kitchen',
         relationship: 2,
         associatedRefs: [OVERHEAD],
       }),
-      createPart({
+      createSimulatedHomeseerDevice({
         ref: OVERHEAD,
         name: 'Bar Overhead Light',
         location: 'Kitchen',
@@ -191,7 +195,7 @@ describe('the README', () => {
   it('shows a script call, which a person has to approve here', async () => {
     differsBy('locks, events and scripts need `confirm`')
     const answer = await house.call('hs4.scripts.run', script)
-    expect(answer).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: 'required' } } })
+    expect(answer).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: { state: 'requested' } } } })
   })
 
   it('shows the same call with the words of administration, which mean nothing to a script', async () => {
@@ -312,7 +316,7 @@ describe('the runbook’s smoke test', () => {
     const planned = await result('hs4.admin.users.create', { ...create, dryRun: true })
     expect(planned).toMatchObject({ result: 'planned' })
     const live = await house.call('hs4.admin.users.create', create)
-    expect(live).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: 'required' } } })
+    expect(live).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: { state: 'requested' } } } })
     differsBy('administration needs flags, window, ticket')
   })
 

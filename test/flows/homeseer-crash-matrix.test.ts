@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { HARD_CASE_REFS } from '../../src/sim/homeseer/home.ts'
+import { HARD_CASE_DEVICE_REFS } from '../../src/sim/homeseer/hard-case-devices.ts'
 import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
 import {
@@ -21,7 +21,7 @@ import type { Answer, MatrixRow, World } from '../homeseer-rig.ts'
 import { recordedActions } from '../recorded-calls.ts'
 import { until } from '../mesh-house.ts'
 
-const LAMP = HARD_CASE_REFS.kitchenSwitch
+const LAMP = HARD_CASE_DEVICE_REFS.kitchenSwitch
 /** Long enough to cut the power meanwhile. Where the machine is too slow for that, the row holds all the same. */
 const SLOW_MS = 5_000
 /** Three starts of a gateway each, on a machine that others use, too. */

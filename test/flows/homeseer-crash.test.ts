@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { dataDirectoryAt } from '../../src/config/data-directory.ts'
+import { resolveDataDirectory } from '../../src/config/data-directory.ts'
 import { readProjectedState } from '../../src/cli/ledger-files-client.ts'
 import { guardProjection } from '../../src/guard/guard-state.ts'
 import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
@@ -56,7 +56,7 @@ function controls(): number {
 /** Reads the log beside the running gateway until it says what was waited for. */
 function untilChangeIs(state: string): Promise<void> {
   return until(`the change is ${state}`, () => {
-    const [change] = readProjectedState(dataDirectoryAt(home.data).ledger, guardProjection).changes.values()
+    const [change] = readProjectedState(resolveDataDirectory(home.data).ledger, guardProjection).changes.values()
     return change?.state === state
   })
 }

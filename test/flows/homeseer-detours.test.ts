@@ -10,10 +10,10 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Caller } from '../../src/bus/call.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import { createHardCaseParts } from '../../src/sim/homeseer/home.ts'
-import { demoEvents, simEvent, type SimEvent } from '../../src/sim/homeseer/system.ts'
-import type { SimTrigger } from '../../src/sim/homeseer/trigger.ts'
-import { listBarrierParts } from '../../src/sim/homeseer/barrier-parts.ts'
+import { createHardCaseDevices } from '../../src/sim/homeseer/hard-case-devices.ts'
+import { createDemoEvents, createSimulatedEvent, type SimulatedEvent } from '../../src/sim/homeseer/simulated-system.ts'
+import type { SimulatedTrigger } from '../../src/sim/homeseer/trigger.ts'
+import { createBarrierDevices } from '../../src/sim/homeseer/barrier-devices.ts'
 import { ANYTHING, GUARD, LOCK_TARGET, reachedBy as reached } from '../homeseer-attempts.ts'
 import type { Attempt } from '../homeseer-attempts.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
@@ -22,7 +22,7 @@ import type { World } from '../homeseer-rig.ts'
 const UNLOCK = [{ ref: 141, value: 0, label: 'Unlock' }]
 const LAMP_ON = [{ ref: 120, value: 255, label: 'On' }]
 
-const TRIGGERS: readonly SimTrigger[] = [
+const TRIGGERS: readonly SimulatedTrigger[] = [
   { ref: 199, kind: 'equals', value: 255 },
   { ref: 199, kind: 'equals', value: 0 },
   { ref: 199, kind: 'not-equals', value: 7 },
@@ -36,10 +36,11 @@ const TRIGGERS: readonly SimTrigger[] = [
 ]
 
 /** Event 60 opens the lock by this trigger; 61 sets the switch; 62 runs 60; 63 opens it by its own action. */
-function eventsBy(trigger: SimTrigger): readonly SimEvent[] {
-  const event = (id: number, name: string, more: Partial<SimEvent>) => simEvent({ id, group: 'Night', name, ...more })
+function eventsBy(trigger: SimulatedTrigger): readonly SimulatedEvent[] {
+  const event = (id: number, name: string, more: Partial<SimulatedEvent>) =>
+    createSimulatedEvent({ id, group: 'Night', name, ...more })
   return [
-    ...demoEvents(),
+    ...createDemoEvents(),
     event(60, 'Walk', { triggers: [[trigger]], actions: UNLOCK }),
     event(61, 'Cosy', {
       actions: [
@@ -71,8 +72,8 @@ afterEach(async () => {
   world = undefined
 })
 
-async function openWith(files: Files, events: readonly SimEvent[]): Promise<World> {
-  world = await openWorld({ events, parts: [...createHardCaseParts(), ...listBarrierParts()] })
+async function openWith(files: Files, events: readonly SimulatedEvent[]): Promise<World> {
+  world = await openWorld({ events, parts: [...createHardCaseDevices(), ...createBarrierDevices()] })
   const path = world.simulator.eventFiles?.events ?? ''
   if (files === 'elsewhere') rmSync(path)
   if (files === 'damaged') writeFileSync(path, readFileSync(path, 'utf8').slice(0, -40))
@@ -149,9 +150,9 @@ describe.each(FILES)('event files %s', (files) => {
 
 describe('ways in that say nothing of themselves', () => {
   it('move nothing without a person, in any language', async () => {
-    const opened = await openWith('readable', demoEvents())
+    const opened = await openWith('readable', createDemoEvents())
     await using house = await openHouse(opened)
-    for (const { record, pairs } of listBarrierParts())
+    for (const { record, pairs } of createBarrierDevices())
       for (const { label, value } of pairs)
         expect(
           await reachedBy(
@@ -183,7 +184,7 @@ describe('code', () => {
     'evening.vb(1)',
     'evening.vb("Unlock")',
   ])('%j is not what the owner trusts', async (command) => {
-    const opened = await openWith('readable', demoEvents())
+    const opened = await openWith('readable', createDemoEvents())
     await using house = await openHouse(opened, { config: { guard: { ...GUARD, rules: TRUST } } })
     expect(
       await reachedBy(house, opened, { how: command, tool: 'hs4.scripts.run', args: { command, ...CLAIMS } }),
@@ -199,9 +200,34 @@ describe('code', () => {
   })
 })
 
+describe('code, where the owner forbids one device', () => {
+  const FORBID = [{ target: 'homeseer:ref:141', says: 'forbid' }]
+
+  it.each([
+    ['hs4.scripts.run', { command: 'hs.SetDeviceValueByRef(141,0,true)', ...CLAIMS }],
+    ['hs4.scripts.run', { command: 'evening.vb', ...CLAIMS }],
+    ['hs4.plugins.function.call', { plugin: 'Hue', functionName: 'Refresh', params: [141, 0], ...CLAIMS }],
+  ])('is refused and not even asked about: %s %j', async (tool, args) => {
+    const opened = await openWith('readable', createDemoEvents())
+    await using house = await openHouse(opened, { config: { guard: { ...GUARD, rules: FORBID } } })
+    expect(await reachedBy(house, opened, { how: tool, tool, args }, [ANYTHING])).toEqual([])
+    expect(await house.approveAll()).toBe(0)
+  })
+
+  it('runs after a person has approved it if the owner has listed that very call', async () => {
+    const opened = await openWith('readable', createDemoEvents())
+    const listed = { homeseer: { allow: { scripts: ['evening.vb'] } }, config: { guard: { ...GUARD, rules: FORBID } } }
+    await using house = await openHouse(opened, listed)
+    const run = { command: 'evening.vb', ...CLAIMS }
+    expect(await house.call('hs4.scripts.run', run)).toMatchObject({ error: { code: 'POLICY_DENY' } })
+    expect(await house.approveAll()).toBe(1)
+    expect(await house.call('hs4.scripts.run', run)).toMatchObject({ result: { invoked: true } })
+  })
+})
+
 describe('names', () => {
   it('that one agent confirmed to itself mean nothing to another', async () => {
-    const opened = await openWith('readable', demoEvents())
+    const opened = await openWith('readable', createDemoEvents())
     await using house = await openHouse(opened)
     const ask = async (caller: Caller, response?: JsonObject) =>
       house.gateway.bus.call(
@@ -252,7 +278,7 @@ describe('administration', () => {
     const opened = await openWith('readable', eventsBy({ ref: 199, kind: 'equals', value: 255 }))
     await using house = await openHouse(opened, { homeseer: { admin: { ...ADMIN_OPEN } } })
     const answer = await house.call(tool, { ...args, ...ADMIN_CLAIMS })
-    expect(answer).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: 'required' } } })
+    expect(answer).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: { state: 'requested' } } } })
     expect(opened.simulator.system.deeds).toEqual([])
     attempts++
   })
@@ -262,7 +288,7 @@ describe('what a device is', () => {
   const OWNER_OF_HOUSE: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
 
   it('is for the owner to say, and holds at once', async () => {
-    const opened = await openWith('readable', demoEvents())
+    const opened = await openWith('readable', createDemoEvents())
     await using house = await openHouse(opened)
     const lock = { ref: 141, kind: 'light' }
     const narrowed: Caller = { kind: 'principal', id: 'part', role: 'admin', restrictions: { devices: ['homeseer:*'] } }

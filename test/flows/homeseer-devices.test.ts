@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { freePort, listenLocally } from '../local-port.ts'
 import type { CallerInteraction } from '../../src/bus/call.ts'
 import { isJsonObject, type JsonObject } from '../../src/core/json.ts'
-import { HARD_CASE_REFS } from '../../src/sim/homeseer/home.ts'
+import { HARD_CASE_DEVICE_REFS } from '../../src/sim/homeseer/hard-case-devices.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, ADMIN_TRUSTED, AGENT, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { Answer, House, World } from '../homeseer-rig.ts'
 
@@ -54,7 +54,7 @@ describe('setting a device', () => {
     expect(await set(131, { value: 43, ...unsaid })).toMatchObject({ result: { applied: true, value: 43 } })
     const unconfirmed = { ref: 131, value: 44, ...unsaid, confirm: null, intent: null, reason: null }
     expect(await house.call('hs4.devices.set', unconfirmed)).toMatchObject({
-      error: { code: 'POLICY_DENY', details: { rules: ['confirm', 'intent', 'reason'] } },
+      error: { code: 'BAD_REQUEST', details: { rules: ['confirm', 'intent', 'reason'] } },
     })
     expect(hardware(131)).toMatchObject({ value: 43 })
   })
@@ -71,7 +71,7 @@ describe('setting a device', () => {
     [120, { value: 255, label: 'On' }, 'value'],
     [120, {}, 'value'],
     [120, { mode: 'set_status' }, 'value'],
-    [HARD_CASE_REFS.windowContact, { value: 255 }, 'ref'],
+    [HARD_CASE_DEVICE_REFS.windowContact, { value: 255 }, 'ref'],
   ] as const)('refuses %i %j before anything is sent', async (ref, wish, argument) => {
     const answer = await set(ref, wish)
     expect(answer).toMatchObject({ error: { code: 'BAD_REQUEST', details: { issues: [{ path: [argument] }] } } })
@@ -86,37 +86,37 @@ describe('setting a device', () => {
   })
 
   it('believes no device that is stuck or falls back', async () => {
-    for (const ref of [HARD_CASE_REFS.stuckLamp, HARD_CASE_REFS.flappingPlug]) {
+    for (const ref of [HARD_CASE_DEVICE_REFS.stuckLamp, HARD_CASE_DEVICE_REFS.flappingPlug]) {
       const answer = await set(ref, { value: 255 })
       expect(answer).toMatchObject({ error: { code: 'HS4_ERROR', details: { verification: { matched: false } } } })
     }
   })
 
   it('waits for a blind as long as a blind takes', async () => {
-    expect(await set(HARD_CASE_REFS.slowBlind, { value: 255 })).toMatchObject({
+    expect(await set(HARD_CASE_DEVICE_REFS.slowBlind, { value: 255 })).toMatchObject({
       result: { applied: true, verification: { outcome: 'reached' } },
     })
   })
 
   it('knows a device that shows another number than it was told', async () => {
-    expect(await set(HARD_CASE_REFS.stairLight, { value: 255 })).toMatchObject({
+    expect(await set(HARD_CASE_DEVICE_REFS.stairLight, { value: 255 })).toMatchObject({
       result: { applied: true, raw: { value: 99, status: 'On' }, verification: { observed: { value: 99 } } },
     })
     for (const value of [1, 0, 1])
-      expect(await set(HARD_CASE_REFS.heatingMode, { value })).toMatchObject({
+      expect(await set(HARD_CASE_DEVICE_REFS.heatingMode, { value })).toMatchObject({
         result: { applied: true, verification: { matched: true, observed: { value: value === 1 ? 17 : 0 } } },
       })
   })
 
   it('says of a scene that nothing would show it', async () => {
-    expect(await set(HARD_CASE_REFS.colourScene, { value: 1 })).toMatchObject({
+    expect(await set(HARD_CASE_DEVICE_REFS.colourScene, { value: 1 })).toMatchObject({
       result: { applied: true, note: expect.stringContaining('no state'), verification: { matched: false } },
     })
   })
 
   it('says that a device is on its way, and later that it has arrived', async () => {
     await using impatient = await openHouse(world, { homeseer: { verifyWaitSeconds: 2 } })
-    const { bedroomBlind: ref, radiatorValve } = HARD_CASE_REFS
+    const { bedroomBlind: ref, radiatorValve } = HARD_CASE_DEVICE_REFS
     const blind = await impatient.call('hs4.devices.set', { ref, label: 'Open', ...CLAIMS })
     expect(blind).toMatchObject({ result: { pending: 'still_moving', verification: { matched: false } } })
     const shown = async () =>
@@ -154,12 +154,12 @@ describe('setting a device', () => {
   })
 
   it('writes HomeSeer’s memory only when told to, and says that nothing moved', async () => {
-    const before = hardware(HARD_CASE_REFS.windowContact)
-    const answer = await set(HARD_CASE_REFS.windowContact, { mode: 'set_status', value: 255 })
+    const before = hardware(HARD_CASE_DEVICE_REFS.windowContact)
+    const answer = await set(HARD_CASE_DEVICE_REFS.windowContact, { mode: 'set_status', value: 255 })
     expect(answer).toMatchObject({
       result: { applied: false, stored: true, mode: 'set_status', controlPath: 'status_only' },
     })
-    expect(hardware(HARD_CASE_REFS.windowContact)).toEqual(before)
+    expect(hardware(HARD_CASE_DEVICE_REFS.windowContact)).toEqual(before)
     expect(world.simulator.system.deeds).toMatchObject([{ kind: 'store', done: true }])
   })
 
@@ -307,8 +307,8 @@ describe('intents', () => {
     expect(await commit({})).toMatchObject({
       error: {
         details: { rules: ['confirm'] },
-        fixHint:
-          'Give confirm, intent and reason with the commit; for anything else in `details.reasons`, prepare the change again, or call its tool.',
+        fixHint: 'Make the call in suggestedNextToolCalls, with words of your own for intent and reason.',
+        suggestedNextToolCalls: [{ name: 'hs4.change.commit', args: { token, confirm: true } }],
       },
     })
     expect(await commit({ ...CLAIMS, confirm: false })).toMatchObject({ error: { details: { rules: ['confirm'] } } })
@@ -393,7 +393,7 @@ describe('intents', () => {
       execute: true,
       ...CLAIMS,
     })
-    expect(staged).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: 'required' } } })
+    expect(staged).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: { state: 'requested' } } } })
     const token = String(at(staged, 'error', 'details', 'token'))
     expect(at(staged, 'error', 'suggestedNextToolCalls', 0)).toEqual({ name: 'hs4.change.commit', args: { token } })
     // However often it is tried meanwhile: nothing happens, and the token is none the worse for it.
@@ -515,7 +515,7 @@ describe('administration in trouble', () => {
       ['hs4.admin.events.create', strange],
     ] as const)
       expect(await untrusting.call(tool, args)).toMatchObject({
-        error: { code: 'POLICY_DENY', details: { approval: 'required' } },
+        error: { code: 'POLICY_DENY', details: { approval: { state: 'requested' } } },
       })
     expect(world.simulator.system.deeds).toEqual([])
   })
@@ -642,5 +642,12 @@ describe('setting an area', () => {
         note: expect.stringContaining('later'),
       },
     })
+    const lastCommand = async (): Promise<unknown> =>
+      at(await own.call('hs4.devices.get', { refs: [204] }), 'result', 'items', 0, 'lastCommand')
+    await expect.poll(lastCommand).toMatchObject({ wanted: 'Open', outcome: 'arrived' })
+    const changes = async (): Promise<unknown> => own.call('ledger_changes', { text: 'hs4.areas.set' })
+    await expect
+      .poll(async () => JSON.stringify(await changes()))
+      .toContain('The 1 that were on their way have arrived.')
   })
 })

@@ -10,12 +10,12 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { HARD_CASE_REFS } from '../../src/sim/homeseer/home.ts'
+import { HARD_CASE_DEVICE_REFS } from '../../src/sim/homeseer/hard-case-devices.ts'
 import type { World } from '../homeseer-rig.ts'
 import { at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import { listenLocally } from '../local-port.ts'
 
-const { hallLamp } = HARD_CASE_REFS
+const { hallLamp } = HARD_CASE_DEVICE_REFS
 
 /** What somebody in between makes of an answer. */
 type Twist = (url: string, body: string) => string | Promise<string>
@@ -102,8 +102,8 @@ describe('an answer that nobody could pass on', () => {
     // Again and again: what is pushed before it has logged in, or before the house was read, is not heard or not kept.
     const pushedRoot = async (): Promise<string> => {
       for (const socket of listeners)
-        socket.write(`DC,${hallLamp},1e999,35\r\nDC,${HARD_CASE_REFS.hallLampRoot},7,0\r\n`)
-      return JSON.stringify(await house.call('hs4.devices.get', { refs: [HARD_CASE_REFS.hallLampRoot] }))
+        socket.write(`DC,${hallLamp},1e999,35\r\nDC,${HARD_CASE_DEVICE_REFS.hallLampRoot},7,0\r\n`)
+      return JSON.stringify(await house.call('hs4.devices.get', { refs: [HARD_CASE_DEVICE_REFS.hallLampRoot] }))
     }
     await expect.poll(pushedRoot).toContain('"value":7')
     const answer = await house.call('hs4.devices.get', { refs: [hallLamp] })

@@ -7,22 +7,22 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/core/clock.ts'
 import { CatalogClient } from '../../src/homeseer/catalog/catalog-client.ts'
-import { buildEventGraph, followConsequences } from '../../src/homeseer/catalog/homeseer-catalog.ts'
+import { buildEventGraph, traceEventConsequences } from '../../src/homeseer/catalog/homeseer-catalog.ts'
 import {
   chooseControlPair,
-  createControlExchange,
-  expectControl,
+  createDeviceControlExchange,
+  computeControlExpectation,
   compareWithExpectation,
-} from '../../src/homeseer/catalog/control.ts'
+} from '../../src/homeseer/catalog/device-control.ts'
 import { EventFileStore } from '../../src/homeseer/catalog/event-file-store.ts'
 import type { HomeseerCatalog } from '../../src/homeseer/catalog/homeseer-catalog.ts'
 import type { Alias } from '../../src/homeseer/resolve/alias.ts'
-import { resolveCameras, resolveDevices, resolveEvents } from '../../src/homeseer/resolve/resolve.ts'
+import { resolveCameras, resolveDevices, resolveEvents } from '../../src/homeseer/resolve/name-resolver.ts'
 import { ResolverClient } from '../../src/homeseer/resolve/resolver-client.ts'
-import { openHomeseerLink, type HomeseerLink } from '../../src/homeseer/wire/link-client.ts'
-import { HARD_CASE_REFS } from '../../src/sim/homeseer/home.ts'
+import { openHomeseerLink, type HomeseerLink } from '../../src/homeseer/wire/homeseer-link-client.ts'
+import { HARD_CASE_DEVICE_REFS } from '../../src/sim/homeseer/hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
-import { createPart } from '../../src/sim/homeseer/simulated-part.ts'
+import { createSimulatedHomeseerDevice } from '../../src/sim/homeseer/simulated-homeseer-device.ts'
 
 let directory: string
 let simulator: HomeseerSimulator
@@ -88,45 +88,45 @@ describe('catalog of the house of hard cases', () => {
   })
 
   it('knows roots, features and wrappers', async () => {
-    expect(await device(HARD_CASE_REFS.hallLampRoot)).toMatchObject({ wrapper: true, childRefs: [101] })
-    expect(await device(HARD_CASE_REFS.hallLamp)).toMatchObject({ wrapper: false, parentRef: 100 })
-    expect(await device(HARD_CASE_REFS.porchMaster)).toMatchObject({ wrapper: true })
-    expect((await device(HARD_CASE_REFS.thermostatRoot)).childRefs).toEqual([161, 162, 163, 164, 165])
+    expect(await device(HARD_CASE_DEVICE_REFS.hallLampRoot)).toMatchObject({ wrapper: true, childRefs: [101] })
+    expect(await device(HARD_CASE_DEVICE_REFS.hallLamp)).toMatchObject({ wrapper: false, parentRef: 100 })
+    expect(await device(HARD_CASE_DEVICE_REFS.porchMaster)).toMatchObject({ wrapper: true })
+    expect((await device(HARD_CASE_DEVICE_REFS.thermostatRoot)).childRefs).toEqual([161, 162, 163, 164, 165])
   })
 
   it('knows what each can do, the battery that shows a percentage included', async () => {
     const capabilities = async (ref: number) => (await device(ref)).capabilities
-    expect(await capabilities(HARD_CASE_REFS.kitchenSwitch)).toEqual(['on_off'])
-    expect(await capabilities(HARD_CASE_REFS.diningDimmer)).toEqual(['on_off', 'dimmer'])
-    expect(await capabilities(HARD_CASE_REFS.frontDoorLock)).toEqual(['lock'])
-    expect(await capabilities(HARD_CASE_REFS.garageDoor)).toEqual(['cover'])
-    expect(await capabilities(HARD_CASE_REFS.gardenValve)).toEqual(['on_off'])
-    expect(await capabilities(HARD_CASE_REFS.heatSetpoint)).toEqual(['setpoint'])
-    expect(await capabilities(HARD_CASE_REFS.thermostatMode)).toEqual(['thermostat_mode'])
-    expect(await capabilities(HARD_CASE_REFS.thermostatFan)).toEqual(['fan'])
-    expect(await capabilities(HARD_CASE_REFS.thermostatBattery)).toEqual(['battery'])
-    expect(await capabilities(HARD_CASE_REFS.windowContact)).toEqual(['contact'])
-    expect(await capabilities(HARD_CASE_REFS.messageBoard)).toEqual(['text'])
-    expect(await capabilities(HARD_CASE_REFS.moodLight)).toEqual(['color'])
+    expect(await capabilities(HARD_CASE_DEVICE_REFS.kitchenSwitch)).toEqual(['on_off'])
+    expect(await capabilities(HARD_CASE_DEVICE_REFS.diningDimmer)).toEqual(['on_off', 'dimmer'])
+    expect(await capabilities(HARD_CASE_DEVICE_REFS.frontDoorLock)).toEqual(['lock'])
+    expect(await capabilities(HARD_CASE_DEVICE_REFS.garageDoor)).toEqual(['cover'])
+    expect(await capabilities(HARD_CASE_DEVICE_REFS.gardenValve)).toEqual(['on_off'])
+    expect(await capabilities(HARD_CASE_DEVICE_REFS.heatSetpoint)).toEqual(['setpoint'])
+    expect(await capabilities(HARD_CASE_DEVICE_REFS.thermostatMode)).toEqual(['thermostat_mode'])
+    expect(await capabilities(HARD_CASE_DEVICE_REFS.thermostatFan)).toEqual(['fan'])
+    expect(await capabilities(HARD_CASE_DEVICE_REFS.thermostatBattery)).toEqual(['battery'])
+    expect(await capabilities(HARD_CASE_DEVICE_REFS.windowContact)).toEqual(['contact'])
+    expect(await capabilities(HARD_CASE_DEVICE_REFS.messageBoard)).toEqual(['text'])
+    expect(await capabilities(HARD_CASE_DEVICE_REFS.moodLight)).toEqual(['color'])
   })
 
   it('knows where to be careful', async () => {
     const reasons = async (ref: number) => (await device(ref)).sensitivity
-    expect(await reasons(HARD_CASE_REFS.frontDoorLock)).toEqual(['lock', 'door-or-gate', 'voice-confirm'])
-    expect(await reasons(HARD_CASE_REFS.frontDoorRoot)).toEqual(['voice-confirm'])
-    expect(await reasons(HARD_CASE_REFS.frontDoorBattery)).toEqual(['relative'])
-    expect(await reasons(HARD_CASE_REFS.garageDoor)).toEqual(['door-or-gate'])
+    expect(await reasons(HARD_CASE_DEVICE_REFS.frontDoorLock)).toEqual(['lock', 'door-or-gate', 'voice-confirm'])
+    expect(await reasons(HARD_CASE_DEVICE_REFS.frontDoorRoot)).toEqual(['voice-confirm'])
+    expect(await reasons(HARD_CASE_DEVICE_REFS.frontDoorBattery)).toEqual(['relative'])
+    expect(await reasons(HARD_CASE_DEVICE_REFS.garageDoor)).toEqual(['door-or-gate'])
     const careful = (await house()).devices.filter((one) => one.sensitivity.length > 0).map((one) => one.ref)
     expect(careful).toEqual([140, 141, 142, 150])
   })
 
   it('sends what HomeSeer takes, and refuses what it would refuse', async () => {
-    const { controls } = await device(HARD_CASE_REFS.gardenValve)
+    const { controls } = await device(HARD_CASE_DEVICE_REFS.gardenValve)
     const on = chooseControlPair(controls, { kind: 'use', use: 'On' })
     if (!on.ok) throw new Error(on.fault.kind)
-    expect(await link.json.call(createControlExchange(on.value))).toMatchObject({ ok: true })
-    expect(simulator.house.hardware(HARD_CASE_REFS.gardenValve)?.value).toBe(0)
-    const dimmer = await device(HARD_CASE_REFS.diningDimmer)
+    expect(await link.json.call(createDeviceControlExchange(on.value))).toMatchObject({ ok: true })
+    expect(simulator.house.hardware(HARD_CASE_DEVICE_REFS.gardenValve)?.value).toBe(0)
+    const dimmer = await device(HARD_CASE_DEVICE_REFS.diningDimmer)
     expect(chooseControlPair(dimmer.controls, { kind: 'value', value: 100 })).toMatchObject({ ok: false })
   })
 
@@ -136,19 +136,21 @@ describe('catalog of the house of hard cases', () => {
       const choice = chooseControlPair(controls, { kind: 'label', label: 'On' })
       if (!choice.ok) throw new Error(choice.fault.kind)
       const before = link.mirror.entries.get(ref)?.record ?? { value: undefined, status: '' }
-      const expected = expectControl(choice.value, controls)
-      await link.json.call(createControlExchange(choice.value))
+      const expected = computeControlExpectation(choice.value, controls)
+      await link.json.call(createDeviceControlExchange(choice.value))
       const entry = await link.mirror.waitFor(ref, ({ live }) => live.value === 255, { timeoutMs })
       return compareWithExpectation(expected, before, { value: entry?.live.value ?? before.value, status: '' })
     }
-    expect(await tryOn(HARD_CASE_REFS.kitchenSwitch, 60_000)).toBe('reached')
-    expect(await tryOn(HARD_CASE_REFS.stuckLamp, 400)).toBe('elsewhere')
+    expect(await tryOn(HARD_CASE_DEVICE_REFS.kitchenSwitch, 60_000)).toBe('reached')
+    expect(await tryOn(HARD_CASE_DEVICE_REFS.stuckLamp, 400)).toBe('elsewhere')
   })
 
   it('learns of a new device, and asks only about that one', async () => {
     const before = requests.filter((request) => request === 'getcontrol').length
     const built = await house()
-    simulator.house.add(createPart({ ref: 300, name: 'New Plug', pairs: [{ label: 'On', value: 255, use: 'On' }] }))
+    simulator.house.add(
+      createSimulatedHomeseerDevice({ ref: 300, name: 'New Plug', pairs: [{ label: 'On', value: 255, use: 'On' }] }),
+    )
     expect(await house()).toBe(built)
     await link.mirror.refresh()
     expect(await device(300)).toMatchObject({ controls: [{ label: 'On' }] })
@@ -166,7 +168,7 @@ describe('catalog of the house of hard cases', () => {
     const reasons = events.value.map((event) => {
       const definition = files.value.definitions.find(({ id }) => id === event.id)
       if (definition === undefined) throw new Error(`no definition of ${event.id}`)
-      const { refs, doubts, security } = followConsequences(graph, { event: definition }, () => [])
+      const { refs, doubts, security } = traceEventConsequences(graph, { event: definition }, () => [])
       const sensitive = refs.filter((ref) => (home.byRef.get(ref)?.sensitivity.length ?? 1) > 0)
       return [event.id, [...sensitive, ...doubts, ...(security ? ['security'] : [])]] as const
     })
@@ -195,12 +197,12 @@ describe('resolver of the house of hard cases', () => {
       const { candidates, verdict } = resolveDevices(names, query)
       return [candidates[0]?.target.ref, verdict.kind]
     }
-    expect(first('hall lamp')).toEqual([HARD_CASE_REFS.hallLamp, 'act'])
-    expect(first('porch')).toEqual([HARD_CASE_REFS.porch, 'act'])
-    expect(first('turn on the kitchen lamp please')).toEqual([HARD_CASE_REFS.kitchenSwitch, 'act'])
-    expect(first('front door')).toEqual([HARD_CASE_REFS.frontDoorLock, 'act'])
-    expect(first('Küchentheke, links')).toEqual([HARD_CASE_REFS.kitchenCounter, 'act'])
-    expect(first('kuchentheke links')).toEqual([HARD_CASE_REFS.kitchenCounter, 'ask'])
+    expect(first('hall lamp')).toEqual([HARD_CASE_DEVICE_REFS.hallLamp, 'act'])
+    expect(first('porch')).toEqual([HARD_CASE_DEVICE_REFS.porch, 'act'])
+    expect(first('turn on the kitchen lamp please')).toEqual([HARD_CASE_DEVICE_REFS.kitchenSwitch, 'act'])
+    expect(first('front door')).toEqual([HARD_CASE_DEVICE_REFS.frontDoorLock, 'act'])
+    expect(first('Küchentheke, links')).toEqual([HARD_CASE_DEVICE_REFS.kitchenCounter, 'act'])
+    expect(first('kuchentheke links')).toEqual([HARD_CASE_DEVICE_REFS.kitchenCounter, 'ask'])
     expect(first('bedroom lamp')[1]).toBe('ask')
     expect(first('temperature sensor 1')).toEqual([10_000, 'act'])
     expect(first('temperature sensor')[1]).toBe('ask')
@@ -231,7 +233,7 @@ describe('resolver of the house of hard cases', () => {
     }
     const first = await resolverNow()
     expect(await resolverNow()).toBe(first)
-    learned = [{ kind: 'device', id: HARD_CASE_REFS.porch, text: 'veranda', origin: 'confirmed' }]
+    learned = [{ kind: 'device', id: HARD_CASE_DEVICE_REFS.porch, text: 'veranda', origin: 'confirmed' }]
     const second = await resolverNow()
     expect(second).not.toBe(first)
     expect(second && resolveDevices(second, 'veranda').verdict).toEqual({ kind: 'act' })

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { formatConfigProblem, readConfig } from '../../src/config/config-file.ts'
-import { withHomeseerEnvironment } from '../../src/config/homeseer-environment.ts'
+import { applyHomeseerEnvironment } from '../../src/config/homeseer-environment.ts'
 import { configSchema } from '../../src/config/schema.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
@@ -157,7 +157,7 @@ describe('a list that is malformed', () => {
     'refuses the start as a variable: HS4_ALLOWED_DEVICE_REFS=%s',
     (text) => {
       const config = configSchema.parse({ homeseer: { url: 'http://192.0.2.5' } })
-      const read = withHomeseerEnvironment(config, { HS4_ALLOWED_DEVICE_REFS: text })
+      const read = applyHomeseerEnvironment(config, { HS4_ALLOWED_DEVICE_REFS: text })
       expect(read.ok ? 'accepted' : read.fault.map(formatConfigProblem).join('\n')).toContain('HS4_ALLOWED_DEVICE_REFS')
     },
   )
@@ -200,7 +200,7 @@ describe('a list that changes', () => {
     await generous.stop()
     const other = await start([141, 120])
     expect(await other.call('hs4.devices.set', unlock)).toMatchObject({
-      error: { code: 'POLICY_DENY', details: { approval: 'required' } },
+      error: { code: 'POLICY_DENY', details: { approval: { state: 'requested' } } },
     })
     expect(deeds()).toEqual([])
     await other.stop()

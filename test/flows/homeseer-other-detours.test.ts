@@ -8,8 +8,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../src/core/json.ts'
-import { createHardCaseParts } from '../../src/sim/homeseer/home.ts'
-import { demoEvents, simEvent } from '../../src/sim/homeseer/system.ts'
+import { createHardCaseDevices } from '../../src/sim/homeseer/hard-case-devices.ts'
+import { createDemoEvents, createSimulatedEvent } from '../../src/sim/homeseer/simulated-system.ts'
 import { ANYTHING, GUARD, LOCK_TARGET, reachedBy } from '../homeseer-attempts.ts'
 import type { Attempt } from '../homeseer-attempts.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
@@ -25,20 +25,22 @@ let house: House
 
 beforeAll(async () => {
   world = await openWorld({
-    parts: createHardCaseParts(),
+    parts: createHardCaseDevices(),
     events: [
-      ...demoEvents(),
-      simEvent({
+      ...createDemoEvents(),
+      createSimulatedEvent({
         id: 80,
         group: 'Day',
         name: 'Fresh Air',
         triggers: WATCHED.map((ref) => [{ ref, kind: 'any-change' as const }]),
         actions: UNLOCK,
       }),
-      simEvent({ id: 81, group: 'Day', name: 'Sleeping', enabled: false, actions: UNLOCK }),
-      simEvent({ id: 82, group: 'Day', name: 'Round And Round', runs: [83] }),
-      simEvent({ id: 83, group: 'Day', name: 'Back Again', runs: [82, 81] }),
-      ...STRANGE_ACTIONS.map((_, index) => simEvent({ id: 90 + index, group: 'Day', name: `Quiet ${index}` })),
+      createSimulatedEvent({ id: 81, group: 'Day', name: 'Sleeping', enabled: false, actions: UNLOCK }),
+      createSimulatedEvent({ id: 82, group: 'Day', name: 'Round And Round', runs: [83] }),
+      createSimulatedEvent({ id: 83, group: 'Day', name: 'Back Again', runs: [82, 81] }),
+      ...STRANGE_ACTIONS.map((_, index) =>
+        createSimulatedEvent({ id: 90 + index, group: 'Day', name: `Quiet ${index}` }),
+      ),
     ],
   })
   rewriteEvents()

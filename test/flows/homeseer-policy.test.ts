@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { HARD_CASE_REFS } from '../../src/sim/homeseer/home.ts'
+import { HARD_CASE_DEVICE_REFS } from '../../src/sim/homeseer/hard-case-devices.ts'
 import {
   ADMIN_CLAIMS,
   ADMIN_OPEN,
@@ -48,7 +48,7 @@ async function prepared(house: House, toolName: string, args: JsonObject): Promi
 }
 
 describe('the policy matrix', () => {
-  const lamp = HARD_CASE_REFS.kitchenSwitch
+  const lamp = HARD_CASE_DEVICE_REFS.kitchenSwitch
   function wish(confirm: boolean): JsonObject {
     return { ref: lamp, value: hardware(lamp) === 0 ? 255 : 0, ...CLAIMS, confirm }
   }

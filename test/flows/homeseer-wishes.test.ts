@@ -4,8 +4,11 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
-import { createHardCaseParts } from '../../src/sim/homeseer/home.ts'
-import { BINARY_SWITCH_CONTROLS, createPart } from '../../src/sim/homeseer/simulated-part.ts'
+import { createHardCaseDevices } from '../../src/sim/homeseer/hard-case-devices.ts'
+import {
+  BINARY_SWITCH_CONTROLS,
+  createSimulatedHomeseerDevice,
+} from '../../src/sim/homeseer/simulated-homeseer-device.ts'
 import { at, CLAIMS, openHouse, openWorld } from '../homeseer-rig.ts'
 import type { House, World } from '../homeseer-rig.ts'
 
@@ -69,9 +72,9 @@ let house: House
 
 beforeAll(async () => {
   const named = ORDINARY_NAMES.map((name, index) =>
-    createPart({ ref: FIRST + index, name, pairs: BINARY_SWITCH_CONTROLS }),
+    createSimulatedHomeseerDevice({ ref: FIRST + index, name, pairs: BINARY_SWITCH_CONTROLS }),
   )
-  world = await openWorld({ parts: [...createHardCaseParts(), ...named] })
+  world = await openWorld({ parts: [...createHardCaseDevices(), ...named] })
   house = await openHouse(world)
 })
 

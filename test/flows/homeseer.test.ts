@@ -237,11 +237,11 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
       ] as const) {
         const before = world.simulator.system.deeds.length
         const refused = await ask(tool, args)
-        expect(refused).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: 'required' } } })
+        expect(refused).toMatchObject({ error: { code: 'POLICY_DENY', details: { approval: { state: 'requested' } } } })
         expect(world.simulator.system.deeds.length).toBe(before)
         approve(home, String(at(refused, 'error', 'details', 'approval_id')))
         expect(at(await ask(tool, args), 'result')).toBeDefined()
-        expect(at(await ask(tool, args), 'error', 'details', 'approval')).toBe('required')
+        expect(at(await ask(tool, args), 'error', 'details', 'approval', 'state')).toBe('requested')
         expect(world.simulator.system.deeds.length).toBe(before + 1)
       }
       expect(world.simulator.house.hardware(141)?.value).toBe(0)
@@ -320,8 +320,8 @@ describe('HomeSeer through a client over stdio', () => {
     const { answer } = await callTool(client, 'hs4_devices_set', { ref: 120, label: 'Off' })
     const suggested = at(answer, 'error', 'suggestedNextToolCalls', 0)
     expect(suggested).toEqual({
-      name: 'hs4_audit_query',
-      args: { tool: 'hs4.devices.set', result: 'blocked', limit: 10 },
+      name: 'hs4_devices_set',
+      args: expect.objectContaining({ ref: 120, label: 'Off', confirm: true }),
     })
     await client.close()
     await world.close()

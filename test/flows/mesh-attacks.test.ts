@@ -7,11 +7,16 @@ import { connect } from 'node:tls'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import { expect, it } from 'vitest'
 import { newUlid } from '../../src/core/ids.ts'
-import { encodeHeaders, PACKETS_PATH, PACKETS_PROTOCOL, SIGNATURE_HEADER } from '../../src/mesh/http/headers.ts'
-import { FrameReader, framePacket } from '../../src/mesh/http/packet-frames.ts'
+import {
+  encodeEnvelopeHeaders,
+  PACKETS_HTTP_PATH,
+  PACKETS_UPGRADE_PROTOCOL,
+  SIGNATURE_HTTP_HEADER,
+} from '../../src/mesh/http/envelope-headers.ts'
+import { PacketFrameReader, encodePacketFrame } from '../../src/mesh/http/packet-frames.ts'
 import { createNodeCertificate } from '../../src/mesh/identity/certificate.ts'
 import type { NodeIdentity } from '../../src/mesh/identity/node-key.ts'
-import { formatMeshTime } from '../../src/mesh/identity/time.ts'
+import { formatMeshTime } from '../../src/mesh/identity/mesh-time.ts'
 import { meshAttacks } from '../mesh-attacks.ts'
 import type { Answered } from '../mesh-attack-wire.ts'
 import { until } from '../mesh-house.ts'
@@ -21,7 +26,7 @@ meshAttacks(
   async () => ({
     mesh: '',
     open: async ({ port, member }) => ({
-      post: (fields, proof, body) => post(port, encodeHeaders(fields, proof), body),
+      post: (fields, proof, body) => post(port, encodeEnvelopeHeaders(fields, proof), body),
       packet: (packet) => sendPacket(port, member, packet),
       close: async () => undefined,
     }),
@@ -47,7 +52,7 @@ meshAttacks(
       const halfOpen = { host: '127.0.0.1', port, allowHalfOpen: true, ...shownBy(stranger) }
       const socket = connect(halfOpen)
       await once(socket, 'secureConnect')
-      socket.write(`GET ${PACKETS_PATH} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: x\r\n\r\n`)
+      socket.write(`GET ${PACKETS_HTTP_PATH} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: x\r\n\r\n`)
       socket.resume()
       await once(socket, 'end')
       // What is sent to somebody who has left is answered with a reset, sooner or later.
@@ -85,7 +90,7 @@ meshAttacks(
         socket.once('close', () => gone.push(number))
         await once(socket, 'secureConnect')
         socket.write(
-          `GET ${PACKETS_PATH} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: ${PACKETS_PROTOCOL}\r\n\r\n`,
+          `GET ${PACKETS_HTTP_PATH} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: ${PACKETS_UPGRADE_PROTOCOL}\r\n\r\n`,
         )
         expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 101 /)
         links.push(socket)
@@ -99,7 +104,7 @@ meshAttacks(
       const { port, member, stranger } = attacker()
       const ids = { from: member.id, to: member.id, community: member.id }
       const facts = { request_id: newUlid(), timestamp: formatMeshTime(Date.now()), deadline_ms: '1000' }
-      const headers = encodeHeaders({ capability: 'test.echo', version: '1.0', ...ids, ...facts }, '')
+      const headers = encodeEnvelopeHeaders({ capability: 'test.echo', version: '1.0', ...ids, ...facts }, '')
       const long = JSON.stringify({ x: 'x'.repeat(100_000) })
       expect(await post(port, headers, long, stranger)).toMatchObject({ status: 413 })
       expect(await post(port, headers, long)).toMatchObject({ status: 413 })
@@ -150,7 +155,7 @@ function post(port: number, headers: Record<string, string>, body: string, ident
         let text = ''
         response.on('data', (chunk: Buffer) => (text += chunk.toString()))
         response.on('end', () =>
-          resolve({ status: response.statusCode ?? 0, text, proof: String(response.headers[SIGNATURE_HEADER]) }),
+          resolve({ status: response.statusCode ?? 0, text, proof: String(response.headers[SIGNATURE_HTTP_HEADER]) }),
         )
       },
     )
@@ -165,13 +170,13 @@ function sendPacket(port: number, identity: NodeIdentity | undefined, packet: st
     const outgoing = request({
       host: '127.0.0.1',
       port,
-      path: PACKETS_PATH,
-      headers: { connection: 'Upgrade', upgrade: PACKETS_PROTOCOL },
+      path: PACKETS_HTTP_PATH,
+      headers: { connection: 'Upgrade', upgrade: PACKETS_UPGRADE_PROTOCOL },
       ...tlsAs(identity),
     })
     outgoing.on('response', ({ statusCode }) => reject(new Error(`${statusCode}`)))
     outgoing.on('upgrade', (_, socket: Socket) => {
-      const reader = new FrameReader(1_048_576)
+      const reader = new PacketFrameReader(1_048_576)
       socket.on('data', (chunk: Buffer) => {
         const [first] = reader.feed(chunk) ?? []
         if (first === undefined) return
@@ -180,7 +185,7 @@ function sendPacket(port: number, identity: NodeIdentity | undefined, packet: st
       })
       socket.on('error', () => undefined)
       socket.on('close', () => reject(new Error('it hung up')))
-      socket.write(framePacket(packet))
+      socket.write(encodePacketFrame(packet))
     })
     outgoing.on('error', reject)
     outgoing.end()

@@ -1,8 +1,8 @@
 import { connect } from '@nats-io/transport-node'
 import { afterAll, describe } from 'vitest'
 import { fromUtf8 } from '../../src/core/bytes.ts'
-import { decodeFromNode, encodeMessage } from '../../src/mesh/nats/message.ts'
-import { callSubject } from '../../src/mesh/nats/subject.ts'
+import { decodeNatsMessageFromNode, encodeNatsMessage } from '../../src/mesh/nats/nats-message.ts'
+import { formatCallSubject } from '../../src/mesh/nats/subject.ts'
 import { meshAttacks } from '../mesh-attacks.ts'
 import { NATS_SERVER, startNats, warnWithoutNats } from '../nats-process.ts'
 import type { NatsProcess } from '../nats-process.ts'
@@ -20,12 +20,12 @@ describe.skipIf(NATS_SERVER === '')('with a nats-server', () => {
       mesh: `  nats: { servers: ['${url}'] }`,
       open: async ({ community, node }) => {
         const connection = await connect({ servers: url })
-        const subject = callSubject(community, node.nodeId)
+        const subject = formatCallSubject(community, node.nodeId)
         return {
           post: async (fields, proof, body) => {
-            const payload = encodeMessage({ t: 'call', f: fields, p: proof }, body)
+            const payload = encodeNatsMessage({ t: 'call', f: fields, p: proof }, body)
             const { data } = await connection.request(subject, payload, { timeout: 60_000 })
-            const message = decodeFromNode(data)
+            const message = decodeNatsMessageFromNode(data)
             if (!message.ok || message.value.head.t !== 'reply') throw new Error(fromUtf8(data))
             const { head, body: answer } = message.value
             return { status: head.s, proof: head.p, text: fromUtf8(answer) ?? '' }

@@ -6,8 +6,8 @@ import { silentLogger } from '../../src/core/logger.ts'
 import type { OwnManifest } from '../../src/mesh/own-node.ts'
 import { stripNodeIdPrefix } from '../../src/mesh/identity/node-key.ts'
 import { NatsRegistry } from '../../src/mesh/nats/registry-client.ts'
-import type { RegistryOptions } from '../../src/mesh/nats/registry-client.ts'
-import { bucketName } from '../../src/mesh/nats/subject.ts'
+import type { NatsRegistryOptions } from '../../src/mesh/nats/registry-client.ts'
+import { formatBucketName } from '../../src/mesh/nats/subject.ts'
 import { until } from '../mesh-house.ts'
 import { manualClock } from '../manual-clock.ts'
 import { identityOf } from '../mesh-keys.ts'
@@ -20,7 +20,7 @@ describe.skipIf(NATS_SERVER === '')('a member list in NATS', () => {
     const connection = await connect({ servers: broker.url })
     const community = identityOf(1).id
     const registry = new NatsRegistry({
-      link: { isUp: true } as RegistryOptions['link'],
+      link: { isUp: true } as NatsRegistryOptions['link'],
       self: identityOf(2).id,
       communityId: () => community,
       onCommunity: () => undefined,
@@ -32,7 +32,7 @@ describe.skipIf(NATS_SERVER === '')('a member list in NATS', () => {
     registry.linkUp(connection)
     const own = { slim: { sequence: 1 }, full: { capabilities: [], capabilities_hash: 'h' } }
     registry.publish(own as unknown as OwnManifest, { revision: 3 })
-    const bucket = await new Kvm(connection).create(bucketName(community), { history: 1, ttl: 60_000 })
+    const bucket = await new Kvm(connection).create(formatBucketName(community), { history: 1, ttl: 60_000 })
     const held = async (): Promise<unknown> => (await bucket.get('community'))?.json()
     await until('it is there', async () => JSON.stringify(await held()) === '{"revision":3}')
     await bucket.put('community', '{"revision":2}')
@@ -55,7 +55,7 @@ describe.skipIf(NATS_SERVER === '')('what a node offers, in NATS', () => {
     const [community, self] = [identityOf(1).id, identityOf(2).id]
     const clock = manualClock()
     const registry = new NatsRegistry({
-      link: { isUp: true } as RegistryOptions['link'],
+      link: { isUp: true } as NatsRegistryOptions['link'],
       self,
       communityId: () => community,
       onCommunity: () => undefined,
@@ -67,7 +67,7 @@ describe.skipIf(NATS_SERVER === '')('what a node offers, in NATS', () => {
     registry.linkUp(connection)
     const own = { slim: { sequence: 1 }, full: { capabilities: [], capabilities_hash: 'h' } } as unknown as OwnManifest
     registry.publish(own, { revision: 3 })
-    const bucket = await new Kvm(connection).create(bucketName(community), { history: 1, ttl: 60_000 })
+    const bucket = await new Kvm(connection).create(formatBucketName(community), { history: 1, ttl: 60_000 })
     const revision = async (): Promise<number> => (await bucket.get(`caps.${stripNodeIdPrefix(self)}`))?.revision ?? 0
     await until('it is there', async () => (await revision()) > 0)
     const first = await revision()
@@ -93,7 +93,7 @@ describe.skipIf(NATS_SERVER === '')('a registry that cannot be opened', () => {
     const warnings: string[] = []
     let tries = 0
     const registry = new NatsRegistry({
-      link: { isUp: true } as RegistryOptions['link'],
+      link: { isUp: true } as NatsRegistryOptions['link'],
       self: identityOf(2).id,
       communityId: () => community,
       onCommunity: () => void tries++,

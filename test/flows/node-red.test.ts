@@ -8,9 +8,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createHardCaseParts, HARD_CASE_REFS } from '../../src/sim/homeseer/home.ts'
+import { createHardCaseDevices, HARD_CASE_DEVICE_REFS } from '../../src/sim/homeseer/hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
-import { createPart } from '../../src/sim/homeseer/simulated-part.ts'
+import { createSimulatedHomeseerDevice } from '../../src/sim/homeseer/simulated-homeseer-device.ts'
 import { at } from '../homeseer-rig.ts'
 
 /** Buttons as plug-ins name them: `Dim 20%`, and `00%` in DJF3's Postman collection. */
@@ -33,7 +33,10 @@ beforeAll(async () => {
     host: '127.0.0.1',
     httpPort: 0,
     asciiPort: 0,
-    parts: [...createHardCaseParts(), createPart({ ref: STEPS, name: 'Steps', pairs: PERCENT_LABELS })],
+    parts: [
+      ...createHardCaseDevices(),
+      createSimulatedHomeseerDevice({ ref: STEPS, name: 'Steps', pairs: PERCENT_LABELS }),
+    ],
   })
   directory = await mkdtemp(join(tmpdir(), 'hearthbus-node-red-'))
   const program = join(import.meta.dirname, '../node-red-process.ts')
@@ -76,9 +79,9 @@ function flows(): readonly object[] {
       port: simulator.httpPort,
     },
     { id: 'tab', type: 'tab', label: 'Hearthbus' },
-    device('lamp', HARD_CASE_REFS.hallLamp),
+    device('lamp', HARD_CASE_DEVICE_REFS.hallLamp),
     device('steps', STEPS),
-    device('switch', HARD_CASE_REFS.kitchenSwitch),
+    device('switch', HARD_CASE_DEVICE_REFS.kitchenSwitch),
     { id: 'event', z: 'tab', type: 'hs-event', server: 'house', event: 31, wires: [['nobody']] },
   ]
 }
@@ -99,15 +102,22 @@ async function heard(member: string): Promise<unknown> {
 
 async function told(node: string, msg: object): Promise<unknown> {
   said = []
-  nodeRed.send({ input: { node, msg } })
-  return at(await heard('sent'), 'msg', 'payload')
+  const tell = (): void => void nodeRed.send({ input: { node, msg } })
+  tell()
+  // The nodes forget a message whose connection was cut, as happens when the machine stands still for seconds.
+  const again = setInterval(tell, 10_000)
+  try {
+    return at(await heard('sent'), 'msg', 'payload')
+  } finally {
+    clearInterval(again)
+  }
 }
 
 describe('HomeSeer’s own Node-RED nodes', () => {
   it('control a device by value and get its record back', async () => {
     const answer = await told('switch', { payload: { value: 255 } })
-    expect(answer).toMatchObject({ ref: HARD_CASE_REFS.kitchenSwitch, name: 'Kitchen Lamp' })
-    await vi.waitUntil(() => simulator.house.hardware(HARD_CASE_REFS.kitchenSwitch)?.value === 255)
+    expect(answer).toMatchObject({ ref: HARD_CASE_DEVICE_REFS.kitchenSwitch, name: 'Kitchen Lamp' })
+    await vi.waitUntil(() => simulator.house.hardware(HARD_CASE_DEVICE_REFS.kitchenSwitch)?.value === 255)
   })
 
   it.each(PERCENT_LABELS)('control a device by the label $label', async ({ label, value }) => {
@@ -118,13 +128,16 @@ describe('HomeSeer’s own Node-RED nodes', () => {
 
   it('write HomeSeer’s memory of a device, by value and by text', async () => {
     expect(await told('lamp', { topic: 'update', payload: { value: 7 } })).toBe('ok')
-    expect(simulator.house.record(HARD_CASE_REFS.hallLamp, false)).toMatchObject({ value: 7 })
+    expect(simulator.house.record(HARD_CASE_DEVICE_REFS.hallLamp, false)).toMatchObject({ value: 7 })
     expect(await told('lamp', { topic: 'update', payload: { status: '100 % sure' } })).toBe('ok')
-    expect(simulator.house.record(HARD_CASE_REFS.hallLamp, false)).toMatchObject({ status: '100 % sure' })
+    expect(simulator.house.record(HARD_CASE_DEVICE_REFS.hallLamp, false)).toMatchObject({ status: '100 % sure' })
   })
 
   it('read a device anew', async () => {
-    expect(await told('switch', { topic: 'sync' })).toMatchObject({ ref: HARD_CASE_REFS.kitchenSwitch, status: 'On' })
+    expect(await told('switch', { topic: 'sync' })).toMatchObject({
+      ref: HARD_CASE_DEVICE_REFS.kitchenSwitch,
+      status: 'On',
+    })
   })
 
   it('run an event', async () => {
@@ -136,10 +149,10 @@ describe('HomeSeer’s own Node-RED nodes', () => {
   it('hear of changes by HomeSeer’s web hook', async () => {
     said = []
     nodeRed.send({
-      hook: { type: 'devicechange', data: { ref: HARD_CASE_REFS.kitchenSwitch, value: 0, status: 'Off' } },
+      hook: { type: 'devicechange', data: { ref: HARD_CASE_DEVICE_REFS.kitchenSwitch, value: 0, status: 'Off' } },
     })
     expect(at(await heard('sent'), 'msg', 'payload')).toMatchObject({
-      ref: HARD_CASE_REFS.kitchenSwitch,
+      ref: HARD_CASE_DEVICE_REFS.kitchenSwitch,
       status: 'Off',
     })
   })

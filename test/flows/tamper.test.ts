@@ -3,13 +3,14 @@
  * that an owner would use.
  */
 import { spawnSync } from 'node:child_process'
-import { createPrivateKey } from 'node:crypto'
+import { createPrivateKey, createSecretKey } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { TAIL_KEY_PURPOSE } from '../../src/ledger/group.ts'
+import { deriveTailKey } from '../../src/ledger/entry-group.ts'
 import { createNoteSigner } from '../../src/ledger/note-key.ts'
 import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { Home } from '../gateway-process.ts'
@@ -75,9 +76,9 @@ function cli(data: string, ...args: readonly string[]): { readonly status: numbe
 }
 
 /** The secret of the node's own tail: what somebody with the keys has. */
-function keyOf(data: string): Uint8Array {
+function keyOf(data: string): KeyObject {
   const key = createPrivateKey(readFileSync(join(data, 'keys', 'node.key')))
-  return createNoteSigner('whatever', key).deriveSecret(TAIL_KEY_PURPOSE)
+  return deriveTailKey(createNoteSigner('whatever', key))
 }
 
 async function chainVerdict(data: string): Promise<unknown> {
@@ -102,28 +103,31 @@ describe('a ledger that somebody touched', () => {
     expect(cli(copy, 'up').status).toBe(5)
   })
 
-  it('is found out by a tail that was cut off', () => {
+  it('is found out by a tail that was cut off', async () => {
     const copy = copyOf(home.data)
-    rewriteLog(join(copy, 'ledger'), keyOf(copy), (entries) => entries.slice(0, -3))
+    await rewriteLog(join(copy, 'ledger'), keyOf(copy), (entries) => entries.slice(0, -3))
     const { status, text } = cli(copy, 'ledger', 'verify')
     expect([status, text.includes('missing') || text.includes('signed')]).toEqual([5, true])
     expect(cli(copy, 'up').status).toBe(5)
   })
 
-  it('is found out by an event whose agent_id was rewritten, hashes and all', () => {
+  it('is found out by an event whose agent_id was rewritten, hashes and all', async () => {
     const copy = copyOf(home.data)
-    rewriteLog(join(copy, 'ledger'), keyOf(copy), (entries) =>
+    await rewriteLog(join(copy, 'ledger'), keyOf(copy), (entries) =>
       entries.map((entry) => edited(entry, '"claude"', '"nobody"')),
     )
     expect(cli(copy, 'ledger', 'verify').status).toBe(5)
   })
 
-  it('does not start with an approval that somebody appended after it was stopped', () => {
+  it('does not start with an approval that somebody appended after it was stopped', async () => {
     const forged = (seq: number): string =>
       `{"at":"2026-01-01T00:00:00.000Z","by":"owner","kind":"approval.approved","seq":${seq},"v":1}`
-    for (const key of [new Uint8Array(32), keyOf(home.data)]) {
+    for (const key of [createSecretKey(new Uint8Array(32)), keyOf(home.data)]) {
       const copy = copyOf(home.data)
-      rewriteLog(join(copy, 'ledger'), key, (entries) => [...entries, { bytes: Buffer.from(forged(entries.length)) }])
+      await rewriteLog(join(copy, 'ledger'), key, (entries) => [
+        ...entries,
+        { bytes: Buffer.from(forged(entries.length)) },
+      ])
       expect(cli(copy, 'up').status).toBe(5)
       expect(cli(copy, 'ledger', 'verify').status).toBe(5)
     }

@@ -7,7 +7,13 @@
  */
 import { computed, signal } from '@preact/signals'
 import type { StatusView, ToolSummaryView } from '../../../src/web/views.ts'
-import type { ApprovalView, MeView, StreamEvents, TraceView, VerificationView } from '../../../src/web/views.ts'
+import type {
+  ApprovalView,
+  CurrentUserView,
+  ConsoleStreamEvents,
+  TraceView,
+  VerificationView,
+} from '../../../src/web/views.ts'
 import { Failure, forgetKey, get, hasKey, remove, whenSignedOut } from './api.ts'
 import { gatewayMs, setClock } from './clock.ts'
 import { ring } from './notice.ts'
@@ -21,7 +27,7 @@ const RETRY_MS = 2_000
 const NEWEST = 100
 
 /** `undefined`: not known yet. `null`: nobody is signed in. */
-export const me = signal<MeView | null | undefined>(undefined)
+export const me = signal<CurrentUserView | null | undefined>(undefined)
 /** Whether the last session ended without its page being asked: too old, too quiet, or ended by somebody. */
 export const wasEnded = signal(false)
 export const connection = signal<Connection>('connecting')
@@ -33,7 +39,7 @@ export const tools = signal<readonly ToolSummaryView[] | undefined>(undefined)
 /** Newest first. */
 export const calls = signal<readonly TraceView[]>([])
 export const approvals = signal<readonly ApprovalView[] | undefined>(undefined)
-export const ledger = signal<StreamEvents['ledger'] | undefined>(undefined)
+export const ledger = signal<ConsoleStreamEvents['ledger'] | undefined>(undefined)
 export const verification = signal<VerificationView | undefined>(undefined)
 /** Counts up when what can be called, or where, may have changed. */
 export const registryTurn = signal(0)
@@ -72,7 +78,7 @@ export async function start(): Promise<void> {
     return
   }
   try {
-    const known = await get<MeView>('/api/session')
+    const known = await get<CurrentUserView>('/api/session')
     me.value = known.signedIn ? known : null
     wasEnded.value = false
   } catch (error) {
@@ -161,7 +167,7 @@ function listen(): void {
 let held: (() => void)[] | undefined
 let refreshTurn = 0
 
-const HANDLERS: { readonly [Name in keyof StreamEvents]: (data: StreamEvents[Name]) => void } = {
+const HANDLERS: { readonly [Name in keyof ConsoleStreamEvents]: (data: ConsoleStreamEvents[Name]) => void } = {
   hello: ({ resumed, atMs }) => {
     setClock(atMs)
     now.value = gatewayMs()

@@ -7,7 +7,7 @@
  *
  * Does I/O.
  */
-import type { StreamEvents } from '../../../src/web/views.ts'
+import type { ConsoleStreamEvents } from '../../../src/web/views.ts'
 import { keyHeaders } from './api.ts'
 import { frameParser } from './frame.ts'
 import type { EventFrame } from './frame.ts'
@@ -16,7 +16,7 @@ import { QUIET } from './presence.ts'
 export type Connection = 'connecting' | 'live' | 'lost' | 'signed-out'
 
 export interface StreamListener {
-  readonly onEvent: <Name extends keyof StreamEvents>(name: Name, data: StreamEvents[Name]) => void
+  readonly onEvent: <Name extends keyof ConsoleStreamEvents>(name: Name, data: ConsoleStreamEvents[Name]) => void
   readonly onConnection: (connection: Connection) => void
   /** Something came, if only a sign of life. */
   readonly onHeard: () => void
@@ -95,7 +95,7 @@ export function openStream(listener: StreamListener): () => void {
 }
 
 function deliver({ event, data }: EventFrame, listener: StreamListener): void {
-  listener.onEvent(event as keyof StreamEvents, JSON.parse(data) as never)
+  listener.onEvent(event as keyof ConsoleStreamEvents, JSON.parse(data) as never)
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -5,7 +5,7 @@
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { SeriesView } from '../../../src/web/views.ts'
+import type { MeasurementSeriesView } from '../../../src/web/views.ts'
 import { get } from '../core/api.ts'
 import { ask } from '../core/ask.ts'
 import { celsius } from '../core/format.ts'
@@ -64,7 +64,7 @@ function HeatingPart(): JSX.Element {
     [turn],
     REST_MS,
   )
-  const history = useLoad(() => get<readonly SeriesView[]>('/api/history'), [historyTurn.value])
+  const history = useLoad(() => get<readonly MeasurementSeriesView[]>('/api/history'), [historyTurn.value])
   const series = new Map((history.value ?? []).map((one) => [one.id, one]))
   return (
     <Shown of={heating} what="The heating">
@@ -93,7 +93,7 @@ function HeatingPart(): JSX.Element {
   )
 }
 
-type SeriesById = ReadonlyMap<string, SeriesView>
+type SeriesById = ReadonlyMap<string, MeasurementSeriesView>
 
 function RoomCard({
   room,

@@ -5,7 +5,7 @@
  */
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { EntryView, LedgerView } from '../../../src/web/views.ts'
+import type { LedgerEntryView, LedgerView } from '../../../src/web/views.ts'
 import { get, getText, post } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
 import { count, tookText } from '../core/format.ts'
@@ -197,9 +197,9 @@ function Export({ vkey }: { readonly vkey: string }): JSX.Element {
 
 function Entries(): JSX.Element {
   const [before, setBefore] = useState<number | undefined>(undefined)
-  const [open, setOpen] = useState<EntryView | undefined>(undefined)
+  const [open, setOpen] = useState<LedgerEntryView | undefined>(undefined)
   const query = before === undefined ? '' : `&before=${before}`
-  const entries = useLoad(() => get<readonly EntryView[]>(`/api/ledger/entries?limit=${PAGE}${query}`), [before])
+  const entries = useLoad(() => get<readonly LedgerEntryView[]>(`/api/ledger/entries?limit=${PAGE}${query}`), [before])
   const last = entries.value?.at(-1)?.seq ?? 0
   return (
     <Section
@@ -257,7 +257,7 @@ function Entries(): JSX.Element {
   )
 }
 
-function about({ entry }: EntryView): JSX.Element {
+function about({ entry }: LedgerEntryView): JSX.Element {
   const words = ['tool', 'principal', 'outcome', 'approval', 'grant', 'name', 'title', 'by'].flatMap((field) => {
     const value = stringAt(entry, field)
     return value === undefined ? [] : [value]

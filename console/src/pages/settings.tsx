@@ -5,8 +5,8 @@
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { formatRestrictions } from '../../../src/web/narrowing.ts'
-import type { LinkView, SessionView, SettingsView, TokenView } from '../../../src/web/views.ts'
+import { formatTokenRestrictions } from '../../../src/web/token-restrictions.ts'
+import type { SignInLinkView, SessionView, SettingsView, TokenView } from '../../../src/web/views.ts'
 import { get, post, remove } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
 import { browserText } from '../core/format.ts'
@@ -199,7 +199,7 @@ function Tokens(): JSX.Element {
 /** Beside the table, where there is room for all of it, also on a phone. */
 function Narrowings({ of: tokens }: { readonly of: readonly TokenView[] }): JSX.Element | null {
   const narrowed = tokens.flatMap(({ name, restrictions, revokedAtMs }) => {
-    const text = revokedAtMs === undefined ? formatRestrictions(restrictions) : undefined
+    const text = revokedAtMs === undefined ? formatTokenRestrictions(restrictions) : undefined
     return text === undefined ? [] : [{ name, text }]
   })
   if (narrowed.length === 0) return null
@@ -216,10 +216,11 @@ function Narrowings({ of: tokens }: { readonly of: readonly TokenView[] }): JSX.
 
 function Sessions(): JSX.Element {
   const sessions = useLoad(() => get<readonly SessionView[]>('/api/sessions'), [])
-  const [link, setLink] = useState<LinkView | undefined>(undefined)
+  const [link, setLink] = useState<SignInLinkView | undefined>(undefined)
   const { flaw, attempt } = useAttempt()
   const act = (work: () => Promise<unknown>): Promise<void> => attempt(() => work().then(sessions.reload))
-  const invite = async (role: string): Promise<void> => setLink(await post<LinkView>('/api/console/link', { role }))
+  const invite = async (role: string): Promise<void> =>
+    setLink(await post<SignInLinkView>('/api/console/link', { role }))
   return (
     <Section
       title="Signed in"

@@ -4,7 +4,7 @@
  * Does I/O: it saves files.
  */
 import type { JSX } from 'preact'
-import type { EntryView } from '../../../src/web/views.ts'
+import type { LedgerEntryView } from '../../../src/web/views.ts'
 import { useAttempt } from '../core/attempt.ts'
 import { numberAt } from '../core/json.ts'
 import { line } from '../core/text.ts'
@@ -18,7 +18,7 @@ export function Entries({
   name,
   proofOf,
 }: {
-  readonly entries: readonly EntryView[]
+  readonly entries: readonly LedgerEntryView[]
   /** What the file of a proof begins with. */
   readonly name: string
   readonly proofOf: (seq: number) => Promise<string>

@@ -8,7 +8,7 @@
  * Does I/O.
  */
 import type { JSX } from 'preact'
-import type { EntryView, TraceView } from '../../../src/web/views.ts'
+import type { LedgerEntryView, TraceView } from '../../../src/web/views.ts'
 import { get } from '../core/api.ts'
 import { ask } from '../core/ask.ts'
 import { shortId, tookText } from '../core/format.ts'
@@ -89,7 +89,7 @@ interface FarRecord {
   readonly name: string
   readonly origin: string
   readonly traces: readonly Json[]
-  readonly entries: readonly EntryView[]
+  readonly entries: readonly LedgerEntryView[]
 }
 
 async function readFar(node: string, traceId: string): Promise<FarRecord> {
@@ -147,7 +147,7 @@ async function farProof(node: string, seq: number): Promise<string> {
   return stringAt(data, 'proof') ?? ''
 }
 
-function entryOf(entry: Json): EntryView {
+function entryOf(entry: Json): LedgerEntryView {
   return {
     seq: numberAt(entry, 'log_index') ?? -1,
     at: stringAt(entry, 'at') ?? '',

@@ -6,7 +6,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import type { SeriesView } from '../../../src/web/views.ts'
+import type { MeasurementSeriesView } from '../../../src/web/views.ts'
 import { clockText } from '../core/format.ts'
 import { now } from '../core/live.ts'
 
@@ -21,7 +21,7 @@ export function Sparkline({
   series,
   label,
 }: {
-  readonly series: SeriesView | undefined
+  readonly series: MeasurementSeriesView | undefined
   readonly label: string
 }): JSX.Element {
   const points = pointsOf(series)
@@ -56,7 +56,7 @@ export function Chart({
   names,
   unit,
 }: {
-  readonly series: readonly (SeriesView | undefined)[]
+  readonly series: readonly (MeasurementSeriesView | undefined)[]
   readonly names: readonly string[]
   readonly unit: string
 }): JSX.Element {
@@ -108,7 +108,9 @@ export function Chart({
   return <div class="chart" ref={host} role="img" aria-label={`${names.join(', ')} over the last 24 hours`} />
 }
 
-function pointsOf(series: SeriesView | undefined): readonly { readonly atMs: number; readonly value: number }[] {
+function pointsOf(
+  series: MeasurementSeriesView | undefined,
+): readonly { readonly atMs: number; readonly value: number }[] {
   return (series?.atMs ?? []).flatMap((atMs, index) => {
     const value = series?.values[index]
     return value === null || value === undefined ? [] : [{ atMs, value }]
@@ -116,7 +118,7 @@ function pointsOf(series: SeriesView | undefined): readonly { readonly atMs: num
 }
 
 /** uPlot wants one list of times for all lines; series that were sampled together have nearly that. */
-function alignedData(series: readonly (SeriesView | undefined)[]): uPlot.AlignedData {
+function alignedData(series: readonly (MeasurementSeriesView | undefined)[]): uPlot.AlignedData {
   const times = [...new Set(series.flatMap((one) => one?.atMs ?? []))].toSorted((left, right) => left - right)
   const columns = series.map((one) => {
     const byTime = new Map((one?.atMs ?? []).map((atMs, index) => [atMs, one?.values[index] ?? null]))

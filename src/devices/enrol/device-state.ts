@@ -11,7 +11,7 @@
  */
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import { readEntryTime, readEntryText } from '../../ledger/entry.ts'
-import type { ApplyEntry, Projection } from '../../ledger/projection.ts'
+import type { EntryHandler, Projection } from '../../ledger/projection.ts'
 import { StateTable } from '../../ledger/projection.ts'
 import type { DeviceTransport } from '../session/session.ts'
 import type { EnrolledDevice } from './enrolment.ts'
@@ -52,7 +52,7 @@ const TRANSPORTS: readonly DeviceTransport[] = ['websocket', 'mqtt', 'mqtt-broke
 const INCOMPLETE = 'it lacks what such an entry says'
 const UNKNOWN = 'no such device was let in'
 
-const enrolmentEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
+const enrolmentEntries: Readonly<Record<string, EntryHandler<DeviceState>>> = {
   'device.approved': ({ devices }, entry) => {
     const [deviceId, clientId, by] = [
       readEntryText(entry, 'device_id'),
@@ -113,7 +113,7 @@ const enrolmentEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
   },
 }
 
-const labelEntries: Readonly<Record<string, ApplyEntry<DeviceState>>> = {
+const labelEntries: Readonly<Record<string, EntryHandler<DeviceState>>> = {
   'device.named': ({ devices, labels, slugs }, entry) => {
     const [device, slug] = [known(devices, entry), readEntryText(entry, 'device')]
     if (device === undefined) return UNKNOWN

@@ -5,18 +5,18 @@ import { LOG_TABLE, tableLog } from '../../../test/table-log.ts'
 import { toUtf8 } from '../../core/bytes.ts'
 import { systemClock } from '../../core/clock.ts'
 import { Database } from '../../core/database-store.ts'
-import { VISION_PATH, WEBSOCKET_PATH } from './addresses.ts'
+import { VISION_PATH, WEBSOCKET_PATH } from './advertised-addresses.ts'
 import { createDevicesServer } from './devices-server.ts'
 import type { DevicesServer } from './devices-server.ts'
 import { devicesMigrations, EnrolStore } from './enrol-store.ts'
-import { createRegistrar } from './registrar.ts'
+import { createRegistrar } from './device-registrar.ts'
 import { createPhotoUploads } from './photo-uploads.ts'
-import type { PhotoUploadCounter } from './photo-uploads.ts'
+import type { PhotoUploadTokens } from './photo-uploads.ts'
 
 const CAMERA = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
 
 let database: Database
-let desk: PhotoUploadCounter
+let desk: PhotoUploadTokens
 let server: DevicesServer
 let port: number
 

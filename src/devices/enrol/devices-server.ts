@@ -7,29 +7,29 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
-import { isBeingAnswered, listenOn } from '../../core/listen-server.ts'
+import { isAwaitingResponse, startListening } from '../../core/listen-server.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import type { DeviceAcceptor } from '../session/fleet.ts'
-import { MAX_UNAUTHENTICATED } from '../session/session-limits.ts'
+import { MAX_UNAUTHENTICATED_CONNECTIONS } from '../session/session-limits.ts'
 import type { WebSocketDevices } from '../session/websocket-server.ts'
-import { acceptWebSocketDevices, readSingleHeaders } from '../session/websocket-server.ts'
-import type { OnRefused } from '../session/refusal.ts'
+import { acceptWebSocketDevices, readUnrepeatedHeaders } from '../session/websocket-server.ts'
+import type { DeviceRefusalListener } from '../session/device-refusal.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
-import { OTA_PATH, VISION_PATH, WEBSOCKET_PATH } from './addresses.ts'
+import { OTA_PATH, VISION_PATH, WEBSOCKET_PATH } from './advertised-addresses.ts'
 import type { DeviceRegistrar } from './enrolment.ts'
-import type { DeviceHttpAnswer, HttpHandler, HttpRequest } from './http-exchange.ts'
-import { deviceTextAnswer } from './http-exchange.ts'
+import type { DeviceHttpAnswer, DeviceHttpHandler, DeviceHttpRequest } from './http-exchange.ts'
+import { createDeviceTextAnswer } from './http-exchange.ts'
 import type { OtaEndpointOptions } from './ota-endpoint.ts'
-import { activateHandler, otaHandler } from './ota-endpoint.ts'
-import type { PhotoUploadCounter } from './photo-uploads.ts'
-import type { PhotoTarget } from './vision-endpoint.ts'
-import { visionHandler } from './vision-endpoint.ts'
+import { createActivateHandler, createOtaHandler } from './ota-endpoint.ts'
+import type { PhotoUploadTokens } from './photo-uploads.ts'
+import type { PhotoTargetLookup } from './vision-endpoint.ts'
+import { createVisionHandler } from './vision-endpoint.ts'
 
 export interface DevicesServerOptions {
   readonly registrar: DeviceRegistrar
-  readonly desk: PhotoUploadCounter
+  readonly desk: PhotoUploadTokens
   readonly harbour: DeviceAcceptor
   /** Ends with a slash; activation is below it. */
   readonly otaPath?: string
@@ -38,10 +38,10 @@ export interface DevicesServerOptions {
   readonly maxConnections?: number
   /** How many may be connected that have not shown who they are. */
   readonly maxStrangers?: number
-  readonly onRefused?: OnRefused
+  readonly onRefused?: DeviceRefusalListener
   readonly clock?: Clock
   readonly backend?: OtaEndpointOptions['backend']
-  readonly photoTarget?: PhotoTarget
+  readonly photoTarget?: PhotoTargetLookup
 }
 
 export interface DevicesServer {
@@ -59,19 +59,19 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
   const { onRefused = () => undefined } = options
   const endpoint = { registrar, clock, timezoneMinutes, onRefused, backend: options.backend }
   const otaPath = options.otaPath ?? OTA_PATH
-  const routes: ReadonlyMap<string, HttpHandler> = new Map([
-    [otaPath, otaHandler(endpoint)],
-    [`${otaPath}activate`, activateHandler(endpoint)],
-    [VISION_PATH, visionHandler(desk, onRefused, options.photoTarget)],
+  const routes: ReadonlyMap<string, DeviceHttpHandler> = new Map([
+    [otaPath, createOtaHandler(endpoint)],
+    [`${otaPath}activate`, createActivateHandler(endpoint)],
+    [VISION_PATH, createVisionHandler(desk, onRefused, options.photoTarget)],
   ])
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: 5_000 })
-  const { maxStrangers = MAX_UNAUTHENTICATED } = options
+  const { maxStrangers = MAX_UNAUTHENTICATED_CONNECTIONS } = options
   const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: maxStrangers })
   // The one that comes is counted before the one that gives way has gone.
   server.maxConnections = maxConnections + maxStrangers + 16
   server.on('connection', (socket: Socket) => limiter.accept(socket))
   server.on('request', (request, response) => {
-    limiter.recordActivity(request.socket, () => isBeingAnswered(response))
+    limiter.recordActivity(request.socket, () => isAwaitingResponse(response))
     void serve(request, response)
   })
 
@@ -81,11 +81,11 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     const handler = routes.get(request.path) ?? routes.get(`${request.path}/`)
     let answer: DeviceHttpAnswer
     if (origin !== undefined && !allowedOrigins.includes(origin)) {
-      answer = deviceTextAnswer(403, 'not from a web page')
+      answer = createDeviceTextAnswer(403, 'not from a web page')
       const deviceId = parseDeviceId(request.headers['device-id'] ?? '')
       onRefused({ door: 'http', why: 'foreign-origin', deviceId, remoteAddress: request.remoteAddress })
-    } else if (handler === undefined) answer = deviceTextAnswer(404, 'nothing here')
-    else answer = await handler(request).catch(() => deviceTextAnswer(400, 'the request could not be read'))
+    } else if (handler === undefined) answer = createDeviceTextAnswer(404, 'nothing here')
+    else answer = await handler(request).catch(() => createDeviceTextAnswer(400, 'the request could not be read'))
     // A body that nobody read would be taken for the next request.
     if (!incoming.complete) response.setHeader('Connection', 'close')
     response.writeHead(answer.status, {
@@ -109,7 +109,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     clock,
   })
   return {
-    listen: (host, port) => listenOn(server, { host, port }),
+    listen: (host, port) => startListening(server, { host, port }),
     connections: devices.connections,
     close: () => {
       devices.close()
@@ -119,12 +119,12 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
   }
 }
 
-function readRequest(incoming: IncomingMessage): HttpRequest {
+function readRequest(incoming: IncomingMessage): DeviceHttpRequest {
   const [path = ''] = (incoming.url ?? '').split('?', 1)
   return {
     method: incoming.method ?? '',
     path,
-    headers: readSingleHeaders(incoming),
+    headers: readUnrepeatedHeaders(incoming),
     remoteAddress: incoming.socket.remoteAddress ?? '',
     localAddress: incoming.socket.localAddress,
     body: (maxBytes, signal) => readBody(incoming, maxBytes, signal),

@@ -4,12 +4,13 @@
  *
  * Tokens are 256 bits of chance, so a plain SHA-256 hides them as well as anything slower would.
  */
+import type { StatementSync } from 'node:sqlite'
 import { toHex } from '../../core/bytes.ts'
 import type { Database, ModuleMigrations } from '../../core/database-store.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
-import { readErasableText, readEntryWords } from '../../ledger/state-log.ts'
-import type { ProjectionLog } from '../../ledger/state-log.ts'
-import type { FleetMemory } from '../session/fleet.ts'
+import { readErasableText, readEntryBodyFields } from '../../ledger/projection-log.ts'
+import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
+import type { RememberedDeviceStore } from '../session/fleet.ts'
 import type { RememberedDevice, DeviceTransport } from '../session/session.ts'
 import { deviceProjection } from './device-state.ts'
 import type { EnrolledDeviceRecord, DeviceState } from './device-state.ts'
@@ -22,13 +23,18 @@ export const devicesMigrations: ModuleMigrations = {
 
 export class EnrolStore {
   readonly #database: Database
-  readonly #log: ProjectionLog
+  readonly #log: ProjectionLogWriter
   readonly #state: DeviceState
+  readonly #forget: StatementSync
+  readonly #remember: StatementSync
 
-  constructor(database: Database, log: ProjectionLog) {
+  constructor(database: Database, log: ProjectionLogWriter) {
     this.#database = database
     this.#log = log
     this.#state = log.projections.state(deviceProjection)
+    // Made once: a statement is memory that only the collector gives back.
+    this.#forget = database.sql.prepare('DELETE FROM device_memory WHERE device_id = ?')
+    this.#remember = database.sql.prepare('INSERT OR REPLACE INTO device_memory VALUES (?, ?)')
   }
 
   device(deviceId: string): EnrolledDevice | undefined {
@@ -47,14 +53,14 @@ export class EnrolStore {
     device: Omit<EnrolledDevice, 'generation' | 'approvedAtMs' | 'bootedAtMs' | 'state'>,
   ): Promise<EnrolledDevice> {
     const { deviceId, clientId, transport, approvedBy, name, board, firmware } = device
-    return this.#database.commit((sql) => {
+    return this.#database.commit(() => {
       const event = { kind: 'device.approved', device_id: deviceId, client_id: clientId, transport, by: approvedBy }
       this.#log.appendIn(event, {
         name: name.toWellFormed(),
         board: board.toWellFormed(),
         firmware: firmware.toWellFormed(),
       })
-      sql.prepare('DELETE FROM device_memory WHERE device_id = ?').run(deviceId)
+      this.#forget.run(deviceId)
       return this.#recorded(deviceId)
     })
   }
@@ -69,10 +75,10 @@ export class EnrolStore {
   }
 
   remove(deviceId: string, by: string): Promise<void> {
-    return this.#database.commit((sql) => {
+    return this.#database.commit(() => {
       if (!this.#state.devices.has(deviceId)) return
       this.#log.appendIn(this.#about(deviceId, 'device.forgotten', by))
-      sql.prepare('DELETE FROM device_memory WHERE device_id = ?').run(deviceId)
+      this.#forget.run(deviceId)
     })
   }
 
@@ -106,7 +112,7 @@ export class EnrolStore {
   }
 
   /** What the fleet forgets when the program ends. Losing the last of it costs a device one listing. */
-  memory(onError: (error: unknown) => void): FleetMemory {
+  memory(onError: (error: unknown) => void): RememberedDeviceStore {
     const select = this.#database.sql.prepare('SELECT remembered FROM device_memory WHERE device_id = ?')
     return {
       recall: () =>
@@ -118,11 +124,8 @@ export class EnrolStore {
           })),
       remember: (deviceId, remembered) => {
         this.#database
-          .commit((sql) => {
-            if (this.#state.devices.has(deviceId))
-              sql
-                .prepare('INSERT OR REPLACE INTO device_memory VALUES (?, ?)')
-                .run(deviceId, JSON.stringify(remembered))
+          .commit(() => {
+            if (this.#state.devices.has(deviceId)) this.#remember.run(deviceId, JSON.stringify(remembered))
           })
           .catch(onError)
       },
@@ -141,9 +144,9 @@ export class EnrolStore {
 
   #withWords(record: EnrolledDeviceRecord): EnrolledDevice {
     const { approvedSeq, bootedSeq, tokens: _, ...device } = record
-    const approved = readEntryWords(this.#log, approvedSeq)
+    const approved = readEntryBodyFields(this.#log, approvedSeq)
     // Its firmware may have been changed since it was approved.
-    const newest = readEntryWords(this.#log, bootedSeq) ?? approved
+    const newest = readEntryBodyFields(this.#log, bootedSeq) ?? approved
     const name = readErasableText(approved, 'name')
     return { ...device, name, board: readErasableText(newest, 'board'), firmware: readErasableText(newest, 'firmware') }
   }

@@ -7,7 +7,7 @@
  * stranger: whoever knows an address can say it, and gets a code of their own that nobody reads off a screen.
  */
 import type { Result } from '../../core/result.ts'
-import type { AdmitDevice, DeviceIdentity } from '../session/fleet.ts'
+import type { DeviceAuthenticator, DeviceIdentity } from '../session/fleet.ts'
 import type { DeviceTransport } from '../session/session.ts'
 import type { ActivateRequest, OtaRequest, OtaSettings } from '../wire/ota.ts'
 
@@ -36,7 +36,7 @@ export interface PendingDevice extends DeviceIdentity {
   readonly replaces: boolean
 }
 
-export type EnrolFault =
+export type EnrolmentFault =
   | { readonly kind: 'unknown-code'; readonly code: string }
   | { readonly kind: 'unknown-device'; readonly device: string }
 
@@ -57,15 +57,15 @@ export interface DeviceRegistrar {
   /** The same without consequences: no code is made, and credentials are left blank. */
   readonly preview: (request: OtaRequest, asked: EnrolmentRequest) => OtaSettings
   readonly activate: (request: ActivateRequest) => 'activated' | 'not-yet' | 'nothing-to-activate'
-  readonly admit: AdmitDevice
+  readonly admit: DeviceAuthenticator
   /** An approved device that lives behind somebody else's broker. */
   readonly recognise: (deviceId: string) => DeviceIdentity | undefined
-  readonly approve: (code: string, options: ApproveOptions) => Promise<Result<EnrolledDevice, EnrolFault>>
+  readonly approve: (code: string, options: ApproveOptions) => Promise<Result<EnrolledDevice, EnrolmentFault>>
   /** Voids every credential; an approved device gets new ones at its next boot. */
-  readonly rotate: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolFault>>
-  readonly revoke: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolFault>>
+  readonly rotate: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolmentFault>>
+  readonly revoke: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolmentFault>>
   /** As if it had never been here: its next boot makes it a stranger. */
-  readonly forget: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolFault>>
+  readonly forget: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolmentFault>>
   readonly devices: () => readonly EnrolledDevice[]
   readonly device: (deviceId: string) => EnrolledDevice | undefined
   readonly pending: () => readonly PendingDevice[]

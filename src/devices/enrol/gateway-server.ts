@@ -8,36 +8,36 @@
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Database } from '../../core/database-store.ts'
-import type { ProjectionLog } from '../../ledger/state-log.ts'
+import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
 import type { DeviceIdentity, Fleet, DeviceAcceptor } from '../session/fleet.ts'
 import type { FleetOptions } from '../session/fleet-server.ts'
 import { createFleet } from '../session/fleet-server.ts'
-import type { OnRefused } from '../session/refusal.ts'
-import type { BrokerDevices } from '../session/mqtt-client.ts'
-import { connectBroker } from '../session/mqtt-client.ts'
+import type { DeviceRefusalListener } from '../session/device-refusal.ts'
+import type { MqttBrokerDevices } from '../session/mqtt-client.ts'
+import { connectMqttBroker } from '../session/mqtt-client.ts'
 import type { MqttDevices } from '../session/mqtt-server.ts'
 import { acceptMqttDevices } from '../session/mqtt-server.ts'
 import type { UdpAudioServer } from '../session/udp-audio-server.ts'
 import { openUdpAudio } from '../session/udp-audio-server.ts'
 import type { DeviceTransport } from '../session/session.ts'
-import type { BackendCredentials } from '../voice/backend-credentials-client.ts'
-import { createBackendCredentials } from '../voice/backend-credentials-client.ts'
-import type { BackendAddress } from '../voice/voice-backend.ts'
+import type { VoiceBackendCredentials } from '../voice/backend-credentials-client.ts'
+import { createVoiceBackendCredentials } from '../voice/backend-credentials-client.ts'
+import type { VoiceBackendAddress } from '../voice/voice-backend.ts'
 import type { VoiceRelayOptions, VoiceRelays } from '../voice/voice-relay-client.ts'
 import { createVoiceRelays } from '../voice/voice-relay-client.ts'
-import type { AdvertisedAddresses } from './addresses.ts'
-import { hostForDevice, VISION_PATH, visionUrl, WEBSOCKET_PATH } from './addresses.ts'
+import type { AdvertisedAddresses } from './advertised-addresses.ts'
+import { chooseHostForDevice, VISION_PATH, formatVisionUrl, WEBSOCKET_PATH } from './advertised-addresses.ts'
 import type { DevicesServer, DevicesServerOptions } from './devices-server.ts'
 import { createDevicesServer } from './devices-server.ts'
 import type { DeviceRegistrar } from './enrolment.ts'
 import { EnrolStore } from './enrol-store.ts'
-import type { ExternalBroker, RegistrarOptions } from './registrar.ts'
-import { createRegistrar } from './registrar.ts'
+import type { ExternalMqttBroker, RegistrarOptions } from './device-registrar.ts'
+import { createRegistrar } from './device-registrar.ts'
 import { createPhotoUploads } from './photo-uploads.ts'
 
 export interface DeviceListenersOptions {
   readonly database: Database
-  readonly log: ProjectionLog
+  readonly log: ProjectionLogWriter
   readonly signingKey: Uint8Array
   /** The address that devices reach, and the port of the devices listener; 0 takes a free one. */
   readonly host: string
@@ -47,7 +47,11 @@ export interface DeviceListenersOptions {
   /** Our own broker and its UDP audio; off when absent. */
   readonly mqtt?: { readonly port: number; readonly udpPort: number }
   /** Somebody else's broker: how we get in, and how devices do. */
-  readonly broker?: ExternalBroker & { readonly url: string; readonly username?: string; readonly password?: string }
+  readonly broker?: ExternalMqttBroker & {
+    readonly url: string
+    readonly username?: string
+    readonly password?: string
+  }
   /** For devices approved without a choice. */
   readonly transport?: DeviceTransport
   /** A voice backend behind the devices. */
@@ -59,7 +63,7 @@ export interface DeviceListenersOptions {
     'otaPath' | 'allowedOrigins' | 'timezoneMinutes' | 'maxConnections' | 'maxStrangers'
   >
   /** Somebody was not let in. */
-  readonly onRefused?: OnRefused
+  readonly onRefused?: DeviceRefusalListener
   readonly clock?: Clock
   /** What went wrong and is not worth failing for, with a sentence that says what. */
   readonly onError?: (error: unknown, message: string) => void
@@ -67,7 +71,7 @@ export interface DeviceListenersOptions {
 
 export interface VoiceOptions {
   /** The backend's OTA address, or where every device finds it. */
-  readonly backend: { readonly ota: string } | { readonly address: (identity: DeviceIdentity) => BackendAddress }
+  readonly backend: { readonly ota: string } | { readonly address: (identity: DeviceIdentity) => VoiceBackendAddress }
   readonly callTool?: VoiceRelayOptions['callTool']
   readonly onPresence?: VoiceRelayOptions['onPresence']
 }
@@ -88,7 +92,7 @@ interface Doors {
   server: DevicesServer | undefined
   udp: UdpAudioServer | undefined
   mqtt: MqttDevices | undefined
-  broker: BrokerDevices | undefined
+  broker: MqttBrokerDevices | undefined
 }
 
 /** Rejects when a port is taken, with everything that was opened closed again. */
@@ -104,7 +108,7 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
   }
   const doors: Doors = { server: undefined, udp: undefined, mqtt: undefined, broker: undefined }
   const store = new EnrolStore(database, log)
-  const desk = createPhotoUploads({ url: (local) => visionUrl(addresses, local), clock })
+  const desk = createPhotoUploads({ url: (local) => formatVisionUrl(addresses, local), clock })
   const backend = backendFor(options.voice, store, clock)
   const voice = options.voice === undefined ? undefined : voiceRelays(options.voice, backend, clock)
   const fleet = createFleet({
@@ -141,7 +145,7 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
     addresses = { ...addresses, httpPort: await doors.server.listen(host, options.httpPort) }
     if (options.mqtt !== undefined) {
       doors.udp = await openUdpAudio({ host, port: options.mqtt.udpPort })
-      const udp = { host: hostForDevice(addresses, undefined), server: doors.udp }
+      const udp = { host: chooseHostForDevice(addresses, undefined), server: doors.udp }
       const { maxConnections } = options.server ?? {}
       const limit = maxConnections === undefined ? {} : { maxConnections }
       const mqtt = { host, port: options.mqtt.port, harbour: fleet, admit: registrar.admit, udp, onRefused, ...limit }
@@ -152,7 +156,7 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
       const { recognise } = registrar
       const devices = () =>
         registrar.devices().filter(({ state, transport }) => state === 'approved' && transport === 'mqtt-broker')
-      doors.broker = connectBroker({ ...options.broker, harbour: fleet, recognise, devices, clock })
+      doors.broker = connectMqttBroker({ ...options.broker, harbour: fleet, recognise, devices, clock })
     }
   } catch (error) {
     await close()
@@ -170,15 +174,19 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
   }
 }
 
-function backendFor(voice: VoiceOptions | undefined, store: EnrolStore, clock: Clock): BackendCredentials | undefined {
+function backendFor(
+  voice: VoiceOptions | undefined,
+  store: EnrolStore,
+  clock: Clock,
+): VoiceBackendCredentials | undefined {
   if (voice === undefined || !('ota' in voice.backend)) return undefined
   const { ota } = voice.backend
-  return createBackendCredentials({ ota, describe: (deviceId) => store.device(deviceId) }, clock.monotonic)
+  return createVoiceBackendCredentials({ ota, describe: (deviceId) => store.device(deviceId) }, clock.monotonic)
 }
 
-function voiceRelays(voice: VoiceOptions, backend: BackendCredentials | undefined, clock: Clock): VoiceRelays {
+function voiceRelays(voice: VoiceOptions, backend: VoiceBackendCredentials | undefined, clock: Clock): VoiceRelays {
   const { backend: where, callTool, onPresence = () => undefined } = voice
-  const address = async (identity: DeviceIdentity): Promise<BackendAddress | undefined> =>
+  const address = async (identity: DeviceIdentity): Promise<VoiceBackendAddress | undefined> =>
     'address' in where ? where.address(identity) : backend?.address(identity)
   return createVoiceRelays({ address, callTool, onPresence, clock })
 }

@@ -3,7 +3,7 @@
  */
 import type { OtaHeaders } from '../wire/ota.ts'
 
-export interface HttpRequest {
+export interface DeviceHttpRequest {
   readonly method: string
   /** Without the query. */
   readonly path: string
@@ -20,12 +20,12 @@ export interface DeviceHttpAnswer {
   readonly body: string
 }
 
-export type HttpHandler = (request: HttpRequest) => Promise<DeviceHttpAnswer>
+export type DeviceHttpHandler = (request: DeviceHttpRequest) => Promise<DeviceHttpAnswer>
 
-export function deviceJsonAnswer(status: number, value: unknown): DeviceHttpAnswer {
+export function createDeviceJsonAnswer(status: number, value: unknown): DeviceHttpAnswer {
   return { status, contentType: 'application/json', body: JSON.stringify(value) }
 }
 
-export function deviceTextAnswer(status: number, text: string): DeviceHttpAnswer {
+export function createDeviceTextAnswer(status: number, text: string): DeviceHttpAnswer {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${text}\n` }
 }

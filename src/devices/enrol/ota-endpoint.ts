@@ -12,81 +12,86 @@
  */
 import { fromUtf8 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { OnRefused } from '../session/refusal.ts'
+import type { DeviceRefusalListener } from '../session/device-refusal.ts'
 import { decodeActivateRequest, decodeOtaRequest, encodeOtaAnswer } from '../wire/ota.ts'
-import type { BackendCredentials } from '../voice/backend-credentials-client.ts'
+import type { VoiceBackendCredentials } from '../voice/backend-credentials-client.ts'
 import type { DeviceRegistrar } from './enrolment.ts'
-import type { DeviceHttpAnswer, HttpHandler } from './http-exchange.ts'
-import { deviceJsonAnswer, deviceTextAnswer } from './http-exchange.ts'
+import type { DeviceHttpAnswer, DeviceHttpHandler } from './http-exchange.ts'
+import { createDeviceJsonAnswer, createDeviceTextAnswer } from './http-exchange.ts'
 
 export interface OtaEndpointOptions {
   readonly registrar: DeviceRegistrar
   readonly clock: Clock
   /** Minutes east of UTC at a moment, for the clock on the device's screen. */
   readonly timezoneMinutes: (nowMs: number) => number
-  readonly onRefused: OnRefused
+  readonly onRefused: DeviceRefusalListener
   /** A voice backend that wants to hear the same questions. */
-  readonly backend: Pick<BackendCredentials, 'ask' | 'activate'> | undefined
+  readonly backend: Pick<VoiceBackendCredentials, 'ask' | 'activate'> | undefined
 }
 
 /** A doctor's visit: the answer is the real one but for its secrets, and nothing is recorded. */
-export const DOCTOR_HEADER = 'hearthbus-doctor'
+export const DOCTOR_REQUEST_HEADER = 'hearthbus-doctor'
 
 /** Partition tables included, devices send about 2 kB. */
 const MAX_BODY = 32_768
 
-export function otaHandler({ registrar, clock, timezoneMinutes, backend }: OtaEndpointOptions): HttpHandler {
+export function createOtaHandler({
+  registrar,
+  clock,
+  timezoneMinutes,
+  backend,
+}: OtaEndpointOptions): DeviceHttpHandler {
   return async (request) => {
     if (request.method === 'GET')
-      return deviceTextAnswer(200, 'Hearthbus: the OTA endpoint works. Devices ask it with POST.')
-    if (request.method !== 'POST') return deviceTextAnswer(405, 'GET or POST')
+      return createDeviceTextAnswer(200, 'Hearthbus: the OTA endpoint works. Devices ask it with POST.')
+    if (request.method !== 'POST') return createDeviceTextAnswer(405, 'GET or POST')
     const body = await request.body(MAX_BODY)
     if (body === undefined) return tooLarge()
     // The name of a Wi-Fi may be in any encoding: what is no UTF-8 is no reason to turn a device away.
     const said = new TextDecoder().decode(body)
     const decoded = decodeOtaRequest(request.headers, said)
-    if (!decoded.ok) return deviceJsonAnswer(400, { error: decoded.fault.problem })
+    if (!decoded.ok) return createDeviceJsonAnswer(400, { error: decoded.fault.problem })
     const nowMs = clock.now()
     const time = { nowMs, timezoneMinutes: timezoneMinutes(nowMs) }
-    if (request.headers[DOCTOR_HEADER] !== undefined)
-      return deviceJsonAnswer(200, encodeOtaAnswer(registrar.preview(decoded.value, request), time))
+    if (request.headers[DOCTOR_REQUEST_HEADER] !== undefined)
+      return createDeviceJsonAnswer(200, encodeOtaAnswer(registrar.preview(decoded.value, request), time))
     try {
       const settings = await registrar.ota(decoded.value, request)
       const answer = encodeOtaAnswer(settings, time)
       if (backend === undefined || settings.kind === 'nothing' || settings.kind === 'activation')
-        return deviceJsonAnswer(200, answer)
+        return createDeviceJsonAnswer(200, answer)
       // Enrolled here: what its voice backend wants of it is passed on, and a backend that is away costs nothing.
       const wanted = await backend.ask(decoded.value, request.headers, said).catch(() => undefined)
       const activation = wanted === undefined ? {} : { activation: { ...wanted, timeout_ms: 30_000 } }
-      return deviceJsonAnswer(200, { ...answer, ...activation })
+      return createDeviceJsonAnswer(200, { ...answer, ...activation })
     } catch {
       // The disk refused to record a token, so none may be handed out.
-      return deviceJsonAnswer(429, { error: 'try again' })
+      return createDeviceJsonAnswer(429, { error: 'try again' })
     }
   }
 }
 
-export function activateHandler({ registrar, onRefused, backend }: OtaEndpointOptions): HttpHandler {
+export function createActivateHandler({ registrar, onRefused, backend }: OtaEndpointOptions): DeviceHttpHandler {
   return async (request) => {
-    if (request.method !== 'POST') return deviceTextAnswer(405, 'POST')
+    if (request.method !== 'POST') return createDeviceTextAnswer(405, 'POST')
     const body = await request.body(MAX_BODY)
     if (body === undefined) return tooLarge()
     const decoded = decodeActivateRequest(request.headers, fromUtf8(body) ?? '')
-    if (!decoded.ok) return deviceJsonAnswer(400, { error: decoded.fault.problem })
+    if (!decoded.ok) return createDeviceJsonAnswer(400, { error: decoded.fault.problem })
     const outcome = registrar.activate(decoded.value)
-    if (outcome === 'activated') return deviceJsonAnswer(200, { message: 'activated' })
-    if (outcome === 'not-yet') return deviceJsonAnswer(202, { message: 'waiting for approval' })
+    if (outcome === 'activated') return createDeviceJsonAnswer(200, { message: 'activated' })
+    if (outcome === 'not-yet') return createDeviceJsonAnswer(202, { message: 'waiting for approval' })
     const passed = await backend?.activate(decoded.value, request.headers, fromUtf8(body) ?? '').catch(() => 202)
     if (passed !== undefined)
-      return deviceJsonAnswer(passed === 200 || passed === 202 ? passed : 400, {
+      return createDeviceJsonAnswer(passed === 200 || passed === 202 ? passed : 400, {
         message: 'the voice backend answered',
       })
     const { deviceId } = decoded.value
     onRefused({ door: 'http', why: 'no-activation', deviceId, remoteAddress: request.remoteAddress })
-    return deviceJsonAnswer(404, { error: 'nothing to activate' })
+    return createDeviceJsonAnswer(404, { error: 'nothing to activate' })
   }
 }
 
 function tooLarge(): DeviceHttpAnswer {
-  return deviceJsonAnswer(413, { error: `at most ${MAX_BODY} bytes` })
+  return createDeviceJsonAnswer(413, { error: `at most ${MAX_BODY} bytes` })
 }

@@ -9,7 +9,7 @@
 import type { DeviceIdentity } from '../session/fleet.ts'
 import type { PendingDevice } from './enrolment.ts'
 
-export interface WaitingDevice extends PendingDevice {
+export interface PendingDeviceRecord extends PendingDevice {
   readonly challenge: string
   /** Good from the approval on, for clients that ask only once. */
   readonly token: string
@@ -24,9 +24,9 @@ export interface PendingDevicesSettings {
 
 const DEFAULT_WAITING_ROOM: PendingDevicesSettings = { places: 256, placesPerAddress: 8, stayMs: 3_600_000 }
 
-export type PendingResult = Omit<PendingDevice, 'code' | 'sinceMs' | 'expiresAtMs'>
+export type PendingDeviceInput = Omit<PendingDevice, 'code' | 'sinceMs' | 'expiresAtMs'>
 
-export interface RandomSource {
+export interface PairingCodeSource {
   /** Six digits. */
   readonly code: () => string
   readonly challenge: () => string
@@ -35,14 +35,14 @@ export interface RandomSource {
 
 export class PendingDevices {
   readonly #settings: PendingDevicesSettings
-  readonly #chance: RandomSource
+  readonly #chance: PairingCodeSource
   readonly #onChange: () => void
   /** Oldest first, as a Map keeps them. */
-  readonly #waiting = new Map<string, WaitingDevice>()
+  readonly #waiting = new Map<string, PendingDeviceRecord>()
 
   /** `onChange` is called whenever `list` would say something else than before. */
   constructor(
-    chance: RandomSource,
+    chance: PairingCodeSource,
     settings: PendingDevicesSettings = DEFAULT_WAITING_ROOM,
     onChange: () => void = () => undefined,
   ) {
@@ -52,13 +52,13 @@ export class PendingDevices {
   }
 
   /** The code this device has already, or a new one. */
-  enter(newcomer: PendingResult, nowMs: number): WaitingDevice {
+  enter(newcomer: PendingDeviceInput, nowMs: number): PendingDeviceRecord {
     this.#clear(nowMs)
     const key = keyOf(newcomer)
     const known = this.#waiting.get(key)
     if (known !== undefined) return known
     this.#makeRoom(newcomer.remoteAddress)
-    const waiting: WaitingDevice = {
+    const waiting: PendingDeviceRecord = {
       ...newcomer,
       code: this.#freshCode(),
       challenge: this.#chance.challenge(),
@@ -72,19 +72,19 @@ export class PendingDevices {
     return waiting
   }
 
-  find(identity: DeviceIdentity, nowMs: number): WaitingDevice | undefined {
+  find(identity: DeviceIdentity, nowMs: number): PendingDeviceRecord | undefined {
     this.#clear(nowMs)
     return this.#waiting.get(keyOf(identity))
   }
 
   /** A code works once: an approved device is no longer found by it. */
-  byCode(code: string, nowMs: number): WaitingDevice | undefined {
+  byCode(code: string, nowMs: number): PendingDeviceRecord | undefined {
     this.#clear(nowMs)
     return this.list(nowMs).find((waiting) => waiting.code === code)
   }
 
   /** With `false`, an approval that could not be recorded is taken back. */
-  approve(waiting: WaitingDevice, approved = true): void {
+  approve(waiting: PendingDeviceRecord, approved = true): void {
     this.#waiting.set(keyOf(waiting), { ...waiting, approved })
     this.#onChange()
   }
@@ -96,7 +96,7 @@ export class PendingDevices {
     if (known?.approved === false) this.#onChange()
   }
 
-  list(nowMs: number): readonly WaitingDevice[] {
+  list(nowMs: number): readonly PendingDeviceRecord[] {
     this.#clear(nowMs)
     return [...this.#waiting.values()].filter((waiting) => !waiting.approved)
   }

@@ -24,14 +24,14 @@ export interface PhotoUploadsOptions {
   readonly clock?: Clock
 }
 
-export interface PhotoUploadCounter extends PhotoUploads {
+export interface PhotoUploadTokens extends PhotoUploads {
   /** Where to leave the picture, if the token is this device's. It is spent by this, whatever becomes of the upload. */
-  readonly redeem: (identity: DeviceIdentity, token: string) => AcceptPhoto | undefined
+  readonly redeem: (identity: DeviceIdentity, token: string) => PhotoReceiver | undefined
   readonly heldBytes: () => number
 }
 
 /** The receipt; `undefined` when nobody waits for the picture any more. */
-export type AcceptPhoto = (picture: Omit<UploadedPhoto, 'receipt'>) => string | undefined
+export type PhotoReceiver = (picture: Omit<UploadedPhoto, 'receipt'>) => string | undefined
 
 interface Held {
   readonly picture: UploadedPhoto
@@ -40,16 +40,17 @@ interface Held {
   readonly timer: NodeJS.Timeout
 }
 
-export function createPhotoUploads(options: PhotoUploadsOptions): PhotoUploadCounter {
+export function createPhotoUploads(options: PhotoUploadsOptions): PhotoUploadTokens {
   const { url, maxTotalBytes = 64 * 1_048_576, keepMs = 120_000, clock = systemClock } = options
-  /** Hash of the token by device and client: a reader of memory dumps finds no token to use. */
+  /** Device → hash of client and token: a reader of memory dumps finds no token to use. */
   const tokens = new Map<string, string>()
   /** Oldest first. */
   const pictures = new Map<string, Held>()
   /** Device → the upload that may still be deposited. */
-  const uploads = new Map<string, AcceptPhoto>()
+  const uploads = new Map<string, PhotoReceiver>()
   const listeners: ((deviceId: string) => void)[] = []
   let held = 0
+  let lastAddress = ''
 
   const drop = (deviceId: string): Held | undefined => {
     const found = pictures.get(deviceId)
@@ -68,16 +69,17 @@ export function createPhotoUploads(options: PhotoUploadsOptions): PhotoUploadCou
     issue: (identity, localAddress) => {
       const address = url(localAddress)
       if (address === undefined) return undefined
+      // The same text as for the device before, as the same object.
+      if (address !== lastAddress) lastAddress = address
       const token = toBase64url(randomBytes(24))
-      tokens.set(keyOf(identity), hashOf(token))
-      return { url: address, token }
+      tokens.set(identity.deviceId, hashOf(identity, token))
+      return { url: lastAddress, token }
     },
     redeem: (identity, token) => {
-      const key = keyOf(identity)
-      if (tokens.get(key) !== hashOf(token)) return undefined
-      tokens.delete(key)
       const { deviceId } = identity
-      const deposit: AcceptPhoto = (picture) => {
+      if (tokens.get(deviceId) !== hashOf(identity, token)) return undefined
+      tokens.delete(deviceId)
+      const deposit: PhotoReceiver = (picture) => {
         if (uploads.get(deviceId) !== deposit) return undefined
         uploads.delete(deviceId)
         drop(deviceId)
@@ -103,10 +105,6 @@ export function createPhotoUploads(options: PhotoUploadsOptions): PhotoUploadCou
   }
 }
 
-function keyOf({ deviceId, clientId }: DeviceIdentity): string {
-  return `${deviceId} ${clientId}`
-}
-
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64')
+function hashOf({ clientId }: DeviceIdentity, token: string): string {
+  return createHash('sha256').update(`${clientId} ${token}`).digest('binary')
 }

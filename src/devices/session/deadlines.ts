@@ -1,14 +1,22 @@
 /**
  * Silence: what a session does when nothing comes in. Deadlines, retries, keep-alive and signs of life.
  */
-import { encodeKeepAlive } from '../wire/envelope.ts'
-import { expireWaiting } from './calls.ts'
-import { breakOffListing } from './listing.ts'
-import { nextMicrophoneDeadline, watchMicrophone } from './microphone.ts'
-import type { RequestInFlight, SessionLink, DeviceSession } from './session.ts'
-import { expireRequests, failRequest } from './session-voice.ts'
-import type { SessionTurn } from './session-turn.ts'
-import { sendRequest, closeLink, emitEffect, refuseCall, sendText, updateSession, updateLink } from './session-turn.ts'
+import { encodeKeepAliveMessage } from '../wire/device-frame.ts'
+import { expireWaitingDeviceCalls } from './device-calls.ts'
+import { abandonToolListing } from './tool-listing.ts'
+import { nextMicrophoneDeadline, checkMicrophoneWatch } from './microphone.ts'
+import type { RpcRequestInFlight, SessionLink, DeviceSession } from './session.ts'
+import { expireVoiceRequests, failVoiceRequest } from './session-voice.ts'
+import type { SessionStepDraft } from './session-step-draft.ts'
+import {
+  sendRpcRequest,
+  closeSessionLink,
+  addSessionEffect,
+  refuseDeviceCall,
+  sendTextToDevice,
+  updateDraftSession,
+  updateDraftLink,
+} from './session-step-draft.ts'
 
 /** Discovery is tried this often before the device is taken as it is. */
 const MAX_ATTEMPTS = 3
@@ -49,63 +57,63 @@ function probeDue({ phase, settings, flight }: DeviceSession, link: SessionLink)
   return idle ? link.lastHeardMs + settings.probeMs : NEVER
 }
 
-export function expireDeadlines(turn: SessionTurn): void {
+export function expireSessionDeadlines(turn: SessionStepDraft): void {
   const { atMs } = turn
-  expireWaiting(turn)
-  expireRequests(turn)
+  expireWaitingDeviceCalls(turn)
+  expireVoiceRequests(turn)
   const { flight } = turn.session
   if (flight !== undefined && atMs >= flight.deadlineMs) giveUp(turn, flight)
   const { session } = turn
   const { link, retryAtMs, settings } = session
   if (link === undefined || link.closing) return
   if (atMs >= helloDue(session, link)) {
-    closeLink(turn, 'no hello')
+    closeSessionLink(turn, 'no hello')
     return
   }
-  if (watchMicrophone(turn, link) === 'closed') return
+  if (checkMicrophoneWatch(turn, link) === 'closed') return
   if (retryAtMs !== undefined && atMs >= retryAtMs) {
-    updateSession(turn, { retryAtMs: undefined })
-    if (session.phase === 'ready') updateSession(turn, { phase: 'initialising' })
+    updateDraftSession(turn, { retryAtMs: undefined })
+    if (session.phase === 'ready') updateDraftSession(turn, { phase: 'initialising' })
   }
-  if (atMs >= keepAliveDue(session, link)) sendText(turn, encodeKeepAlive(session.sessionId))
+  if (atMs >= keepAliveDue(session, link)) sendTextToDevice(turn, encodeKeepAliveMessage(session.sessionId))
   if (atMs < probeDue(turn.session, link)) return
   // No firmware implements `ping`, and the error it answers with is as good a sign of life as any.
   const purpose = { kind: 'probe', round: session.round } as const
-  sendRequest(turn, { method: 'ping', params: {}, purpose, timeoutMs: settings.requestMs })
+  sendRpcRequest(turn, { method: 'ping', params: {}, purpose, timeoutMs: settings.requestMs })
 }
 
-function giveUp(turn: SessionTurn, flight: RequestInFlight): void {
+function giveUp(turn: SessionStepDraft, flight: RpcRequestInFlight): void {
   const { purpose } = flight
-  updateSession(turn, { flight: undefined })
+  updateDraftSession(turn, { flight: undefined })
   if (purpose.kind === 'call') {
     const { call } = purpose.waiting
-    if (!purpose.abandoned) refuseCall(turn, call, { kind: 'timed-out', afterMs: turn.atMs - flight.sentAtMs })
+    if (!purpose.abandoned) refuseDeviceCall(turn, call, { kind: 'timed-out', afterMs: turn.atMs - flight.sentAtMs })
     // Its picture may be on the way, and must not be taken for the next call's.
     const { link } = turn.session
     if (link?.vision !== undefined) {
-      updateLink(turn, { visionStale: true, overdue: [...link.overdue, flight.id].slice(-MAX_OVERDUE) })
-      emitEffect(turn, { kind: 'vision-stale' })
+      updateDraftLink(turn, { visionStale: true, overdue: [...link.overdue, flight.id].slice(-MAX_OVERDUE) })
+      addSessionEffect(turn, { kind: 'vision-stale' })
     }
     return
   }
   if (purpose.kind === 'request') {
-    failRequest(turn, purpose.key, 'The device did not answer in time. It may have acted all the same.')
+    failVoiceRequest(turn, purpose.key, 'The device did not answer in time. It may have acted all the same.')
     return
   }
   const { link, attempts, settings } = turn.session
   const unanswered = (link?.unanswered ?? 0) + 1
-  updateLink(turn, { unanswered, lastHeardMs: turn.atMs })
+  updateDraftLink(turn, { unanswered, lastHeardMs: turn.atMs })
   // Behind somebody else's broker there is no connection to lose: silence is the only way to be absent.
   const patience = purpose.kind === 'probe' ? MAX_PROBES : MAX_ATTEMPTS
   if (link?.transport === 'mqtt-broker' && unanswered >= patience) {
-    closeLink(turn, 'no answer')
+    closeSessionLink(turn, 'no answer')
     return
   }
   if (purpose.kind === 'probe' || purpose.kind === 'vision' || purpose.round !== turn.session.round) return
   if (attempts + 1 < MAX_ATTEMPTS) {
-    updateSession(turn, { attempts: attempts + 1, retryAtMs: turn.atMs + settings.retryMs * 2 ** attempts })
+    updateDraftSession(turn, { attempts: attempts + 1, retryAtMs: turn.atMs + settings.retryMs * 2 ** attempts })
     return
   }
-  breakOffListing(turn, `${purpose.kind === 'list' ? 'tools/list' : 'initialize'} was not answered`)
-  updateSession(turn, { retryAtMs: turn.atMs + settings.relistMs })
+  abandonToolListing(turn, `${purpose.kind === 'list' ? 'tools/list' : 'initialize'} was not answered`)
+  updateDraftSession(turn, { retryAtMs: turn.atMs + settings.relistMs })
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { DeviceFault } from './device-fault.ts'
-import { deviceFaultSentence, mayDeviceHaveActed } from './device-fault.ts'
+import { formatDeviceFault, mayDeviceHaveActed } from './device-fault.ts'
 
 const CASES: readonly (readonly [DeviceFault, string, boolean])[] = [
   [{ kind: 'unknown-device', device: 'x' }, 'No device x is enrolled here.', false],
@@ -59,7 +59,7 @@ const CASES: readonly (readonly [DeviceFault, string, boolean])[] = [
 
 describe('device fault', () => {
   it.each(CASES)('%j reads: %s', (fault, sentence, acted) => {
-    expect(deviceFaultSentence(fault)).toBe(sentence)
+    expect(formatDeviceFault(fault)).toBe(sentence)
     expect(mayDeviceHaveActed(fault)).toBe(acted)
   })
 })

@@ -1,7 +1,7 @@
 /**
  * Device fault: every way in which a call to a device can fail, and the sentence a person or a model is told.
  */
-import type { ArgumentsFault } from '../wire/arguments.ts'
+import type { DeviceArgumentsFault } from '../wire/tool-arguments.ts'
 
 export type DeviceFault =
   | { readonly kind: 'unknown-device'; readonly device: string }
@@ -9,7 +9,7 @@ export type DeviceFault =
   | { readonly kind: 'asleep'; readonly device: string; readonly wakesItself: boolean }
   /** `listed` is false when the device has not told us a single tool, so that nobody can say. */
   | { readonly kind: 'unknown-tool'; readonly tool: string; readonly listed: boolean }
-  | ArgumentsFault
+  | DeviceArgumentsFault
   /** `ofOne`: it is the caller who has so many waiting. */
   | { readonly kind: 'queue-full'; readonly limit: number; readonly ofOne?: boolean }
   /** Waited for its turn, or for the device to wake if it is still asleep, for too long. Nothing was sent. */
@@ -28,7 +28,7 @@ export function mayDeviceHaveActed(fault: DeviceFault): boolean {
   return (fault.kind === 'disconnected' || fault.kind === 'cancelled') && fault.sent
 }
 
-export function deviceFaultSentence(fault: DeviceFault): string {
+export function formatDeviceFault(fault: DeviceFault): string {
   switch (fault.kind) {
     case 'unknown-device':
       return `No device ${fault.device} is enrolled here.`

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../../test/manual-clock.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createPhotoUploads } from '../enrol/photo-uploads.ts'
-import type { DeviceLink, LinkHandlers, UploadedPhoto } from './fleet.ts'
+import type { DeviceLink, DeviceLinkHandlers, UploadedPhoto } from './fleet.ts'
 import { createFleet } from './fleet-server.ts'
 
 const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
@@ -13,7 +13,12 @@ const TOOL = { name: 't', description: '', inputSchema: { type: 'object', proper
 class FarEnd {
   readonly sent: JsonObject[] = []
   closedFor: string | undefined
-  ears: LinkHandlers = { text: () => undefined, audio: () => undefined, stir: () => undefined, closed: () => undefined }
+  ears: DeviceLinkHandlers = {
+    text: () => undefined,
+    audio: () => undefined,
+    stir: () => undefined,
+    closed: () => undefined,
+  }
   readonly link: DeviceLink = {
     transport: 'mqtt',
     remoteAddress: '10.0.0.9',

@@ -4,15 +4,17 @@
  * Does I/O: timers and links, through the berths.
  */
 import { toBase64 } from '../../core/bytes.ts'
+import { DeadlineWheel, WheelTimer } from '../../bus/deadline-timer.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Json } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { ToolResult } from '../wire/content.ts'
-import type { DeviceAnnouncement } from '../wire/envelope.ts'
+import type { ToolResult } from '../wire/tool-result.ts'
+import type { DeviceAnnouncement } from '../wire/device-frame.ts'
 import { SessionRunner } from './session-runner-server.ts'
-import { asleepFault } from './calls.ts'
+import type { SessionRunnerOptions } from './session-runner-server.ts'
+import { createDeviceAsleepFault } from './device-calls.ts'
 import type { DeviceFault } from './device-fault.ts'
 import { DeviceEventFeed } from './event-feed.ts'
 import type {
@@ -21,23 +23,23 @@ import type {
   DeviceLink,
   FleetDevice,
   Fleet,
-  FleetMemory,
+  RememberedDeviceStore,
   FleetStats,
   DeviceAcceptor,
-  LinkHandlers,
+  DeviceLinkHandlers,
   PhotoUploads,
   VoiceService,
 } from './fleet.ts'
 import type { SessionEffect, SessionInput, RememberedDevice, SessionSettings } from './session.ts'
 import { DEFAULT_SESSION_SETTINGS, isSessionOnline, newDeviceSession } from './session.ts'
-import type { ToolTimes } from './tool-time.ts'
-import { DEFAULT_TOOL_TIMES, toolTimeMs } from './tool-time.ts'
+import type { ToolTimeouts } from './tool-timeout.ts'
+import { DEFAULT_TOOL_TIMEOUTS, resolveToolTimeoutMs } from './tool-timeout.ts'
 
 export interface FleetOptions {
   readonly settings?: Partial<SessionSettings>
-  readonly toolTimes?: ToolTimes
+  readonly toolTimes?: ToolTimeouts
   readonly vision?: PhotoUploads
-  readonly memory?: FleetMemory
+  readonly memory?: RememberedDeviceStore
   readonly voice?: VoiceService | undefined
   readonly clock?: Clock
   /** Every input and what came of it, for traces. */
@@ -64,9 +66,10 @@ export function createFleet(options: FleetOptions = {}): Fleet & DeviceAcceptor 
 
 class FleetServer implements Fleet, DeviceAcceptor {
   readonly #settings: SessionSettings
-  readonly #toolTimes: ToolTimes
+  readonly #toolTimes: ToolTimeouts
   readonly #clock: Clock
   readonly #options: FleetOptions
+  readonly #runnerOptions: SessionRunnerOptions
   readonly #berths = new Map<string, SessionRunner>()
   readonly #pending = new Map<number, Pending>()
   readonly #feed = new DeviceEventFeed()
@@ -77,8 +80,16 @@ class FleetServer implements Fleet, DeviceAcceptor {
   constructor(options: FleetOptions) {
     this.#options = options
     this.#settings = { ...DEFAULT_SESSION_SETTINGS, hasVoice: options.voice !== undefined, ...options.settings }
-    this.#toolTimes = options.toolTimes ?? DEFAULT_TOOL_TIMES
+    this.#toolTimes = options.toolTimes ?? DEFAULT_TOOL_TIMEOUTS
     this.#clock = options.clock ?? systemClock
+    this.#runnerOptions = {
+      clock: this.#clock,
+      timer: new WheelTimer(new DeadlineWheel(), this.#clock),
+      voice: options.voice,
+      carryOut: (from, effect) => this.#carryOut(from, effect),
+      onStep: ({ session }, input, effects) => options.onStep?.(session.device, input, effects),
+      onBug: ({ session }, error) => options.onBug?.(session.device, error),
+    }
     for (const { deviceId, remembered } of options.memory?.recall() ?? []) this.#berthOf(deviceId, remembered)
     options.vision?.onSpent((deviceId) => this.#renewVision(deviceId))
   }
@@ -113,7 +124,7 @@ class FleetServer implements Fleet, DeviceAcceptor {
           call,
           tool,
           arguments: args,
-          timeoutMs: options.timeoutMs ?? toolTimeMs(tool, this.#toolTimes),
+          timeoutMs: options.timeoutMs ?? resolveToolTimeoutMs(tool, this.#toolTimes),
           waitMs: options.waitMs ?? WAIT_MS,
           outlastsSleep: options.whenAsleep === 'queue',
           isBackends: options.isBackends ?? false,
@@ -125,7 +136,7 @@ class FleetServer implements Fleet, DeviceAcceptor {
   readonly announce = (id: string, announcement: DeviceAnnouncement): Result<'sent', DeviceFault> => {
     const berth = this.#berths.get(id)
     if (berth === undefined) return fail({ kind: 'unknown-device', device: id })
-    if (!isSessionOnline(berth.session)) return fail(asleepFault(berth.session))
+    if (!isSessionOnline(berth.session)) return fail(createDeviceAsleepFault(berth.session))
     if (announcement.kind === 'notify' && !isAfter242(berth.session.info?.version ?? ''))
       return fail({ kind: 'unsupported', needs: 'firmware newer than 2.4.2' })
     berth.input({ kind: 'announce', announcement })
@@ -170,7 +181,7 @@ class FleetServer implements Fleet, DeviceAcceptor {
     this.#feed.close()
   }
 
-  readonly attach = (identity: DeviceIdentity, link: DeviceLink): LinkHandlers => {
+  readonly attach = (identity: DeviceIdentity, link: DeviceLink): DeviceLinkHandlers => {
     const berth = this.#berthOf(identity.deviceId)
     const older = berth.link
     // The new one first: the end of the older is then nobody's news, and the device was never away.
@@ -183,13 +194,7 @@ class FleetServer implements Fleet, DeviceAcceptor {
   #berthOf(deviceId: string, remembered?: RememberedDevice): SessionRunner {
     const known = this.#berths.get(deviceId)
     if (known !== undefined) return known
-    const berth = new SessionRunner(newDeviceSession(deviceId, this.#settings, remembered), {
-      clock: this.#clock,
-      voice: this.#options.voice,
-      carryOut: (from, effect) => this.#carryOut(from, effect),
-      onStep: (input, effects) => this.#options.onStep?.(deviceId, input, effects),
-      onBug: (error) => this.#options.onBug?.(deviceId, error),
-    })
+    const berth = new SessionRunner(newDeviceSession(deviceId, this.#settings, remembered), this.#runnerOptions)
     this.#berths.set(deviceId, berth)
     return berth
   }

@@ -9,12 +9,12 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
-import type { ToolResult } from '../wire/content.ts'
+import type { ToolResult } from '../wire/tool-result.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
-import type { DeviceAnnouncement } from '../wire/envelope.ts'
+import type { DeviceAnnouncement } from '../wire/device-frame.ts'
 import type { MqttCredentials } from '../wire/mqtt-identity.ts'
 import type { DeviceTool, DeviceServerInfo } from '../wire/tool-list.ts'
-import type { UdpKeys } from '../wire/udp-audio.ts'
+import type { UdpAudioKeys } from '../wire/udp-audio.ts'
 import type { DeviceFault } from './device-fault.ts'
 import type {
   SessionPhase,
@@ -118,11 +118,11 @@ export interface DeviceLink {
   /** Lost where the device cannot be reached with audio now. */
   readonly sendAudio: (frame: AudioFrame) => void
   /** Over MQTT: the keys of the audio session that begins with the hello they were told in. */
-  readonly openAudio: (keys: UdpKeys) => void
+  readonly openAudio: (keys: UdpAudioKeys) => void
   readonly close: (reason: string) => void
 }
 
-export interface LinkHandlers {
+export interface DeviceLinkHandlers {
   readonly text: (text: string) => void
   /** A packet of audio, which nobody has read yet. */
   readonly audio: (read: () => AudioFrame | undefined) => void
@@ -133,13 +133,13 @@ export interface LinkHandlers {
 
 /** What a transport needs of a fleet. The newest connection of a device wins and the older one is closed. */
 export interface DeviceAcceptor {
-  readonly attach: (identity: DeviceIdentity, link: DeviceLink) => LinkHandlers
+  readonly attach: (identity: DeviceIdentity, link: DeviceLink) => DeviceLinkHandlers
 }
 
 /** Where the voice of devices goes. */
 export interface VoiceService {
   /** For one connection of a device. */
-  readonly open: (identity: DeviceIdentity, port: DevicePort) => VoiceChannel
+  readonly open: (identity: DeviceIdentity, port: VoiceDevicePort) => VoiceChannel
 }
 
 export interface VoiceChannel {
@@ -149,7 +149,7 @@ export interface VoiceChannel {
   readonly close: () => void
 }
 
-export interface DevicePort {
+export interface VoiceDevicePort {
   readonly input: (input: VoiceInput) => void
   readonly audio: (frame: AudioFrame) => void
 }
@@ -165,7 +165,7 @@ export interface TokenClaim {
 }
 
 /** `undefined` keeps the stranger out without saying why. */
-export type AdmitDevice = (claim: CredentialClaim) => Promise<DeviceIdentity | undefined>
+export type DeviceAuthenticator = (claim: CredentialClaim) => Promise<DeviceIdentity | undefined>
 
 export interface UploadedPhoto {
   readonly bytes: Uint8Array
@@ -184,7 +184,7 @@ export interface PhotoUploads {
 }
 
 /** Keeps what was last known of each device over a restart. */
-export interface FleetMemory {
+export interface RememberedDeviceStore {
   readonly recall: () => readonly { readonly deviceId: string; readonly remembered: RememberedDevice }[]
   readonly remember: (deviceId: string, remembered: RememberedDevice) => void
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_LIVENESS, isDead } from './liveness.ts'
+import { DEFAULT_LIVENESS_SETTINGS, isConnectionDead } from './liveness.ts'
 
 const dead = (unanswered: number, silenceMs: number) =>
-  isDead({ lastDataMs: 0, unanswered }, DEFAULT_LIVENESS, silenceMs)
+  isConnectionDead({ lastDataMs: 0, unanswered }, DEFAULT_LIVENESS_SETTINGS, silenceMs)
 
 describe('liveness', () => {
   it('never gives a device up for missing pongs alone', () => {

@@ -4,7 +4,7 @@
  * Devices answer pings even while a tool blocks their main loop, and yet some boards do not answer at all; servers that
  * insisted hung up on them every 40 s. So a connection is given up only after several pings *and* a long silence.
  */
-export interface Liveness {
+export interface ConnectionLiveness {
   readonly lastDataMs: number
   readonly unanswered: number
 }
@@ -15,8 +15,8 @@ export interface LivenessSettings {
   readonly silenceMs: number
 }
 
-export const DEFAULT_LIVENESS: LivenessSettings = { pingMs: 30_000, missedPings: 3, silenceMs: 120_000 }
+export const DEFAULT_LIVENESS_SETTINGS: LivenessSettings = { pingMs: 30_000, missedPings: 3, silenceMs: 120_000 }
 
-export function isDead(liveness: Liveness, settings: LivenessSettings, atMs: number): boolean {
+export function isConnectionDead(liveness: ConnectionLiveness, settings: LivenessSettings, atMs: number): boolean {
   return liveness.unanswered >= settings.missedPings && atMs - liveness.lastDataMs > settings.silenceMs
 }

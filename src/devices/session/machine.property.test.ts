@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { stepSession } from './machine.ts'
+import { stepSession } from './session-machine.ts'
 import type { SessionEffect, SessionInput, DeviceSession } from './session.ts'
 import { DEFAULT_SESSION_SETTINGS, newDeviceSession } from './session.ts'
 import { nextSessionDeadline } from './deadlines.ts'

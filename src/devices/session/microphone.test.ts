@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
-import { stepSession } from './machine.ts'
+import { stepSession } from './session-machine.ts'
 import type { SessionEffect, SessionInput, DeviceSession, DeviceTransport } from './session.ts'
 import { DEFAULT_SESSION_SETTINGS, newDeviceSession } from './session.ts'
 import { nextSessionDeadline } from './deadlines.ts'

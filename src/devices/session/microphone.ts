@@ -8,11 +8,11 @@
  *     realtime  listen start ▸ alert ▸ close                its microphone stays open while it speaks
  *   audio all the same ▸ told again over MQTT, closed over WebSocket
  */
-import type { DeviceAnnouncement, DeviceFrame, ListenMode } from '../wire/envelope.ts'
-import { encodeAnnouncement, encodeGoodbye, encodeSpeech } from '../wire/envelope.ts'
+import type { DeviceAnnouncement, DeviceFrame, ListenMode } from '../wire/device-frame.ts'
+import { encodeAnnouncementMessage, encodeGoodbyeMessage, encodeSpeechMessage } from '../wire/device-frame.ts'
 import type { SessionLink, MicrophoneWatch } from './session.ts'
-import type { SessionTurn } from './session-turn.ts'
-import { closeLink, emitEffect, sendText, updateLink } from './session-turn.ts'
+import type { SessionStepDraft } from './session-step-draft.ts'
+import { closeSessionLink, addSessionEffect, sendTextToDevice, updateDraftLink } from './session-step-draft.ts'
 
 /** Packets that were on the way when the device was told. */
 const IN_TRANSIT_MS = 1_500
@@ -23,7 +23,7 @@ const CLOSE_AFTER_MS = 2_000
 const NEVER = Number.POSITIVE_INFINITY
 
 /** Said once for an absence. */
-export const VOICE_BACKEND_AWAY_ALERT = {
+export const VOICE_BACKEND_UNREACHABLE_ALERT = {
   kind: 'alert',
   status: 'Hearthbus',
   message: 'The voice service does not answer. Tools work.',
@@ -43,12 +43,16 @@ interface ListeningEnd {
   readonly notice: DeviceAnnouncement | undefined
 }
 
-export function endListening(turn: SessionTurn, link: SessionLink, { mode, notice }: ListeningEnd): void {
+export function stopMicrophoneListening(
+  turn: SessionStepDraft,
+  link: SessionLink,
+  { mode, notice }: ListeningEnd,
+): void {
   const { sessionId } = turn.session
   const quietFromMs = turn.atMs + IN_TRANSIT_MS
-  emitEffect(turn, { kind: 'unheard' })
+  addSessionEffect(turn, { kind: 'unheard' })
   if (link.transport !== 'websocket') {
-    sendText(turn, encodeGoodbye(sessionId))
+    sendTextToDevice(turn, encodeGoodbyeMessage(sessionId))
     // A notice that is still due is not lost because the device was woken again meanwhile.
     const due = notice ?? dueNotice(link)
     const alertAtMs = due === undefined ? undefined : turn.atMs + ALERT_AFTER_MS
@@ -56,26 +60,29 @@ export function endListening(turn: SessionTurn, link: SessionLink, { mode, notic
     return
   }
   const closeAtMs = mode === 'realtime' ? turn.atMs + CLOSE_AFTER_MS : undefined
-  if (mode !== 'realtime') sendText(turn, encodeSpeech(sessionId, 'start'))
+  if (mode !== 'realtime') sendTextToDevice(turn, encodeSpeechMessage(sessionId, 'start'))
   // A button that is held ends in idle, with the socket open, as soon as the speech is over.
-  if (mode === 'manual') sendText(turn, encodeSpeech(sessionId, 'stop'))
+  if (mode === 'manual') sendTextToDevice(turn, encodeSpeechMessage(sessionId, 'stop'))
   watch(turn, { quietFromMs: closeAtMs ?? quietFromMs, notice: undefined, alertAtMs: undefined, closeAtMs })
-  if (notice !== undefined) sendText(turn, encodeAnnouncement(sessionId, notice))
+  if (notice !== undefined) sendTextToDevice(turn, encodeAnnouncementMessage(sessionId, notice))
 }
 
 /**
  * After a wake word the device listens again by itself. After a button it "speaks" on until it is told to stop, and
  * then listens: a person who presses it wants neither, so it is let go unless somebody waits for its answer.
  */
-export function abortSpeech(turn: SessionTurn, { byWakeWord }: Extract<DeviceFrame, { kind: 'abort' }>): void {
+export function abortDeviceSpeech(
+  turn: SessionStepDraft,
+  { byWakeWord }: Extract<DeviceFrame, { kind: 'abort' }>,
+): void {
   const { link, flight, queue, sessionId } = turn.session
   if (byWakeWord || link?.transport !== 'websocket') return
-  if (flight === undefined && queue.length === 0) closeLink(turn, 'a person ended it')
-  else sendText(turn, encodeSpeech(sessionId, 'stop'))
+  if (flight === undefined && queue.length === 0) closeSessionLink(turn, 'a person ended it')
+  else sendTextToDevice(turn, encodeSpeechMessage(sessionId, 'stop'))
 }
 
 /** Of audio it is only told that there is some; at most one such input a second. */
-export function hearAudio(turn: SessionTurn): void {
+export function noteIncomingAudio(turn: SessionStepDraft): void {
   const { link, sessionId } = turn.session
   if (link === undefined) return
   // Without `listen start` before it, as when a wake word is sent ahead: what follows is waited for.
@@ -88,17 +95,17 @@ export function hearAudio(turn: SessionTurn): void {
   }
   if (turn.atMs < link.microphone.quietFromMs) return
   if (link.transport === 'websocket') {
-    closeLink(turn, 'its microphone stays open')
+    closeSessionLink(turn, 'its microphone stays open')
     return
   }
-  sendText(turn, encodeGoodbye(sessionId))
+  sendTextToDevice(turn, encodeGoodbyeMessage(sessionId))
   watch(turn, { ...link.microphone, quietFromMs: turn.atMs + IN_TRANSIT_MS })
 }
 
 /** Nothing is watched any more, but for a notice that is still due. */
-export function stopWatchingMicrophone(turn: SessionTurn, link: SessionLink): void {
+export function stopWatchingMicrophone(turn: SessionStepDraft, link: SessionLink): void {
   const microphone = dueNotice(link) === undefined ? undefined : link.microphone
-  updateLink(turn, { microphone: microphone === undefined ? undefined : { ...microphone, quietFromMs: NEVER } })
+  updateDraftLink(turn, { microphone: microphone === undefined ? undefined : { ...microphone, quietFromMs: NEVER } })
 }
 
 function dueNotice({ microphone }: SessionLink): DeviceAnnouncement | undefined {
@@ -109,19 +116,20 @@ export function nextMicrophoneDeadline({ microphone }: SessionLink): number {
   return Math.min(microphone?.alertAtMs ?? NEVER, microphone?.closeAtMs ?? NEVER)
 }
 
-export function watchMicrophone(turn: SessionTurn, { microphone }: SessionLink): 'closed' | 'open' {
+export function checkMicrophoneWatch(turn: SessionStepDraft, { microphone }: SessionLink): 'closed' | 'open' {
   if (microphone === undefined) return 'open'
   if (turn.atMs >= (microphone.closeAtMs ?? NEVER)) {
-    closeLink(turn, 'nobody listens')
+    closeSessionLink(turn, 'nobody listens')
     return 'closed'
   }
   if (turn.atMs >= (microphone.alertAtMs ?? NEVER)) {
-    if (microphone.notice !== undefined) sendText(turn, encodeAnnouncement(turn.session.sessionId, microphone.notice))
+    if (microphone.notice !== undefined)
+      sendTextToDevice(turn, encodeAnnouncementMessage(turn.session.sessionId, microphone.notice))
     watch(turn, { ...microphone, alertAtMs: undefined })
   }
   return 'open'
 }
 
-function watch(turn: SessionTurn, microphone: MicrophoneWatch): void {
-  updateLink(turn, { microphone })
+function watch(turn: SessionStepDraft, microphone: MicrophoneWatch): void {
+  updateDraftLink(turn, { microphone })
 }

@@ -5,16 +5,16 @@ import { startAutoSubscribingBroker } from '../../../test/auto-subscribing-broke
 import type { OtherBroker } from '../../../test/auto-subscribing-broker.ts'
 import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 import { manualClock } from '../../../test/manual-clock.ts'
-import { encodeConnect, encodePublish } from '../wire/mqtt-packet.ts'
-import type { BrokerDevices } from './mqtt-client.ts'
-import { connectBroker } from './mqtt-client.ts'
+import { encodeMqttConnect, encodeMqttPublish } from '../wire/mqtt-packet.ts'
+import type { MqttBrokerDevices } from './mqtt-client.ts'
+import { connectMqttBroker } from './mqtt-client.ts'
 
 const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
 
 describe('MQTT client', () => {
   const clock = manualClock()
   let broker: OtherBroker
-  let devices: BrokerDevices
+  let devices: MqttBrokerDevices
   let subscribed: boolean
   let arrived: number
   let attached: number
@@ -23,7 +23,7 @@ describe('MQTT client', () => {
   beforeEach(async () => {
     ;[subscribed, arrived, attached, heard, closed] = [false, 0, 0, [], []]
     broker = await startAutoSubscribingBroker()
-    devices = connectBroker({
+    devices = connectMqttBroker({
       url: `mqtt://127.0.0.1:${broker.port}`,
       uplink: 'devices/up/{device}',
       downlink: 'devices/down/{device}',
@@ -58,10 +58,10 @@ describe('MQTT client', () => {
 
   it('does not listen for a while to a device that says too much, however often it comes back', async () => {
     const socket = connect(broker.port, '127.0.0.1')
-    socket.write(encodeConnect({ clientId: 'd', username: 'u', password: 'p', keepAliveSeconds: 240 }))
+    socket.write(encodeMqttConnect({ clientId: 'd', username: 'u', password: 'p', keepAliveSeconds: 240 }))
     await once(socket, 'data')
     const say = (text: string, times = 1) => {
-      const packet = encodePublish('devices/up/a0_b1_c2_d3_e4_f5', toUtf8(text))
+      const packet = encodeMqttPublish('devices/up/a0_b1_c2_d3_e4_f5', toUtf8(text))
       socket.write(concatBytes(...Array.from({ length: times }, () => packet)))
     }
     say('x', 400)

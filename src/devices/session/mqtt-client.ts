@@ -14,13 +14,18 @@ import type { MqttClient } from 'mqtt'
 import { connect } from 'mqtt'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
-import { deviceInTopic, topicFilter, topicForDevice, parseTopicTemplate } from '../wire/mqtt-topics.ts'
-import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import {
+  parseDeviceFromTopic,
+  formatTopicFilter,
+  formatTopicForDevice,
+  parseTopicTemplate,
+} from '../wire/mqtt-topics.ts'
+import { createFullBucket, takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
-import { TEXT_RATE } from './session-limits.ts'
-import type { DeviceIdentity, DeviceLink, DeviceAcceptor, LinkHandlers } from './fleet.ts'
+import { TEXT_FRAME_RATE_LIMIT } from './session-limits.ts'
+import type { DeviceIdentity, DeviceLink, DeviceAcceptor, DeviceLinkHandlers } from './fleet.ts'
 
-export interface BrokerOptions {
+export interface MqttBrokerOptions {
   /** `mqtt://host:1883` or `mqtts://…` */
   readonly url: string
   readonly username?: string
@@ -39,7 +44,7 @@ export interface BrokerOptions {
   readonly clock?: Clock
 }
 
-export interface BrokerDevices {
+export interface MqttBrokerDevices {
   readonly connected: () => boolean
   /** This device has just booted and will be there in a moment. */
   readonly expect: (identity: DeviceIdentity) => void
@@ -49,14 +54,14 @@ export interface BrokerDevices {
 /** Asking everybody at once would make everybody answer at once. */
 const ASK_PACE_MS = 5
 /** What a device owes that has used up its tokens: ten seconds of silence. */
-const DEBT = 10 * TEXT_RATE.tokens
+const DEBT = 10 * TEXT_FRAME_RATE_LIMIT.tokens
 
 interface Guest {
-  readonly ears: LinkHandlers
+  readonly ears: DeviceLinkHandlers
   readonly leave: (reason: string) => void
 }
 
-export function connectBroker(options: BrokerOptions): BrokerDevices {
+export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerDevices {
   const uplink = parseTopicTemplate(options.uplink)
   const downlink = parseTopicTemplate(options.downlink)
   const { harbour, recognise, devices, askMs = 300_000, maxMessageBytes = 131_072, clock = systemClock } = options
@@ -74,7 +79,7 @@ export function connectBroker(options: BrokerOptions): BrokerDevices {
     const { deviceId } = identity
     const known = guests.get(deviceId)
     if (known !== undefined) return known
-    const topic = topicForDevice(downlink, identity)
+    const topic = formatTopicForDevice(downlink, identity)
     const leave = (reason: string) => {
       if (guests.get(deviceId) !== guest) return
       guests.delete(deviceId)
@@ -100,8 +105,8 @@ export function connectBroker(options: BrokerOptions): BrokerDevices {
 
   const affords = (deviceId: string): boolean => {
     const atMs = clock.monotonic()
-    const before = buckets.get(deviceId) ?? fullBucket(TEXT_RATE, atMs)
-    const after = takeToken(before, TEXT_RATE, atMs)
+    const before = buckets.get(deviceId) ?? createFullBucket(TEXT_FRAME_RATE_LIMIT, atMs)
+    const after = takeToken(before, TEXT_FRAME_RATE_LIMIT, atMs)
     if (after !== undefined) buckets.set(deviceId, after)
     else if (before.tokens >= 0) {
       buckets.set(deviceId, { tokens: -DEBT, atMs })
@@ -121,10 +126,10 @@ export function connectBroker(options: BrokerOptions): BrokerDevices {
 
   client.on('connect', () => {
     // Asked only after the broker has confirmed that we will hear the answers.
-    client.subscribe(topicFilter(uplink), { qos: 0 }, () => void askAbsent())
+    client.subscribe(formatTopicFilter(uplink), { qos: 0 }, () => void askAbsent())
   })
   client.on('message', (topic, payload) => {
-    const deviceId = deviceInTopic(uplink, topic)
+    const deviceId = parseDeviceFromTopic(uplink, topic)
     const identity = deviceId === undefined ? undefined : recognise(deviceId)
     if (identity === undefined || payload.length > maxMessageBytes || !affords(identity.deviceId)) return
     guestOf(identity).ears.text(payload.toString())

@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
+import { connectAsync } from 'mqtt'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { concatBytes, toHex, toUtf8 } from '../../core/bytes.ts'
-import { encodeConnect, encodePublish, PINGREQ } from '../wire/mqtt-packet.ts'
-import type { DeviceLink, LinkHandlers } from './fleet.ts'
+import { encodeMqttConnect, encodeMqttPublish, PINGREQ_PACKET } from '../wire/mqtt-packet.ts'
+import type { DeviceLink, DeviceLinkHandlers } from './fleet.ts'
 import type { MqttDevices } from './mqtt-server.ts'
 import { acceptMqttDevices } from './mqtt-server.ts'
-import type { DeviceRefusal } from './refusal.ts'
+import type { DeviceRefusal } from './device-refusal.ts'
 
 const DEVICE = 'a0:b1:c2:d3:e4:f5'
 const CLIENT_ID = 'GID_x@@@a0_b1_c2_d3_e4_f5@@@7b94d69a-9808-4c59-9c9b-704333b38aff'
@@ -32,7 +33,7 @@ const UDP = {
 beforeEach(async () => {
   ;[links, heard, closed, refusals, sockets] = [[], [], [], [], []]
   stirred = 0
-  const ears: LinkHandlers = {
+  const ears: DeviceLinkHandlers = {
     text: (text) => heard.push(text),
     audio: () => undefined,
     stir: () => void stirred++,
@@ -66,7 +67,7 @@ function dial(password: string, ...more: readonly Uint8Array[]) {
   let bytes: Uint8Array = new Uint8Array(0)
   const socket = connect(devices.port, '127.0.0.1')
   sockets.push(socket)
-  const opening = encodeConnect({ clientId: CLIENT_ID, username: 'u', password, keepAliveSeconds: 240 })
+  const opening = encodeMqttConnect({ clientId: CLIENT_ID, username: 'u', password, keepAliveSeconds: 240 })
   socket.write(concatBytes(opening, ...more))
   socket.on('data', (chunk: Buffer) => {
     bytes = concatBytes(bytes, chunk)
@@ -94,7 +95,7 @@ describe('MQTT server', () => {
   })
 
   it('takes a ping for a sign of life', async () => {
-    dial('right', PINGREQ)
+    dial('right', PINGREQ_PACKET)
     await expect.poll(() => stirred).toBe(1)
   })
 
@@ -103,13 +104,13 @@ describe('MQTT server', () => {
     await expect.poll(() => links).toHaveLength(1)
     links[0]?.send('{"a":1}')
     const topic = 'devices/p2p/a0_b1_c2_d3_e4_f5'
-    const packet = encodePublish(topic, toUtf8('{"a":1}'))
+    const packet = encodeMqttPublish(topic, toUtf8('{"a":1}'))
     expect(packet[0]).toBe(0x30)
     await expect.poll(said).toBe(`${CONNACK}${toHex(packet)}`)
   })
 
   it('takes what a device publishes, to whatever topic, with QoS 0', async () => {
-    dial('right', encodePublish('device-server', toUtf8('one')), encodePublish('elsewhere', toUtf8('two')))
+    dial('right', encodeMqttPublish('device-server', toUtf8('one')), encodeMqttPublish('elsewhere', toUtf8('two')))
     await expect.poll(() => heard).toEqual(['one', 'two'])
   })
 
@@ -126,7 +127,7 @@ describe('MQTT server', () => {
   })
 
   it('refuses with code 5, tells nobody’s session, and says who was claimed', async () => {
-    const { said } = dial('wrong', encodePublish('device-server', toUtf8('x')))
+    const { said } = dial('wrong', encodeMqttPublish('device-server', toUtf8('x')))
     await expect.poll(said).toBe('20020005')
     expect([links, heard]).toEqual([[], []])
     expect(refusals).toEqual([{ door: 'mqtt', why: 'wrong-credentials', deviceId: DEVICE, remoteAddress: '127.0.0.1' }])
@@ -140,10 +141,10 @@ describe('MQTT server', () => {
   it('answers pings, also hundreds at once, and hangs up on a device that sends nothing else', async () => {
     const { socket, said } = dial('right')
     await expect.poll(() => links).toHaveLength(1)
-    socket.write(concatBytes(...Array.from({ length: 900 }, () => PINGREQ)))
+    socket.write(concatBytes(...Array.from({ length: 900 }, () => PINGREQ_PACKET)))
     await expect.poll(said).toBe(`${CONNACK}${'d000'.repeat(900)}`)
     expect(closed).toEqual([])
-    socket.write(concatBytes(...Array.from({ length: 5_000 }, () => PINGREQ)))
+    socket.write(concatBytes(...Array.from({ length: 5_000 }, () => PINGREQ_PACKET)))
     await expect.poll(() => closed).toEqual(['too many packets'])
   })
 
@@ -167,5 +168,64 @@ describe('MQTT server', () => {
     socket.destroy()
     await expect.poll(() => closed).toEqual(['MQTT connection closed'])
     expect(devices.connections()).toBe(0)
+  })
+
+  it('serves a client library: own topic granted, others refused, messages both ways, a clean end', async () => {
+    const { port } = devices
+    const client = await connectAsync({
+      host: '127.0.0.1',
+      port,
+      clientId: CLIENT_ID,
+      username: 'u',
+      password: 'right',
+      protocolVersion: 4,
+      reconnectPeriod: 0,
+      keepalive: 60,
+    })
+    const received: string[] = []
+    client.on('message', (topic, payload) => received.push(`${topic} ${payload.toString()}`))
+    const own = 'devices/p2p/a0_b1_c2_d3_e4_f5'
+    expect(await client.subscribeAsync(own, { qos: 1 })).toMatchObject([{ topic: own, qos: 1 }])
+    await expect(client.subscribeAsync('devices/p2p/#')).rejects.toThrow('Subscribe error')
+    await client.publishAsync('device-server', 'one', { qos: 1 })
+    expect(heard).toEqual(['one'])
+    links[0]?.send('{"a":1}')
+    await expect.poll(() => received).toEqual([`${own} {"a":1}`])
+    await client.unsubscribeAsync(own)
+    await client.endAsync()
+    await expect.poll(() => closed).toEqual(['MQTT connection closed'])
+  })
+
+  it.each([
+    // MQTT 3.1.1 § 3.1.2.2: a level that is not spoken is answered with code 1. As `mosquitto_pub -V mqttv5` connects.
+    ['another level of the protocol', '101200044d5154540502003c0321001400026162', '20020001'],
+    // § 3.1: the first packet is a CONNECT.
+    ['a message before CONNECT', '30050001747b7d', ''],
+    ['a ping before CONNECT', 'c000', ''],
+    ['a packet of a server', '20020000', ''],
+  ])('hangs up on %s', async (_name, sent, answer) => {
+    const socket = connect(devices.port, '127.0.0.1')
+    sockets.push(socket)
+    let bytes = ''
+    socket.on('data', (chunk: Buffer) => (bytes += chunk.toString('hex'))).on('error', () => undefined)
+    const gone = once(socket, 'close')
+    socket.write(Buffer.from(sent, 'hex'))
+    await gone
+    expect([bytes, links, heard]).toEqual([answer, [], []])
+  })
+
+  it('hangs up on a second CONNECT', async () => {
+    dial('right', encodeMqttConnect({ clientId: CLIENT_ID, username: 'u', password: 'right', keepAliveSeconds: 0 }))
+    await expect.poll(() => closed).toEqual(['an MQTT packet was out of turn'])
+  })
+
+  it('hears a message that comes in single bytes, and one byte more than the limit ends it', async () => {
+    const { socket } = dial('right')
+    await expect.poll(() => links).toHaveLength(1)
+    for (const byte of encodeMqttPublish('t', toUtf8('slowly'))) socket.write(Uint8Array.of(byte))
+    await expect.poll(() => heard).toEqual(['slowly'])
+    // The header of a packet of 131,073 bytes; nothing of it follows.
+    socket.write(Uint8Array.of(0x30, 0x81, 0x80, 0x08))
+    await expect.poll(() => closed).toEqual(['an MQTT packet is malformed or too long'])
   })
 })

@@ -1,37 +1,55 @@
 /**
- * MQTT server: a broker for devices and nobody else. MQTT 3.1.1, QoS 0 to devices, QoS 0 and 1 from them.
+ * MQTT server: devices connect here and publish to us; we publish to them, whether they subscribed or not, because
+ * stock firmware never does.
  *
- * Stock devices never subscribe and all publish to one topic, so a message is known by the connection it came on and
- * pushed to the connection it is for. No device can reach another through this broker: whatever one publishes goes to
- * the fleet and ends there, and a device may subscribe to its own topic only.
+ *   CONNECT ▸ admit ▸ CONNACK ▸ attach ▸ PUBLISH …
+ *
+ * There is nobody to pass a message on to, so there is no broker: whatever topic a device has in its memory, it means
+ * us, and nothing is retained, stored or seen by another device. QoS 0 and 1 are taken; QoS 2 is not spoken here.
+ *
+ * The limit on a packet's length is small until the sender is known, and pings have a rate.
  */
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
-import type { AuthenticateError, AuthErrorCode, Client } from 'aedes'
-import { Aedes } from 'aedes'
-import { listenOn } from '../../core/listen-server.ts'
+import { toUtf8 } from '../../core/bytes.ts'
+import { systemClock } from '../../core/clock.ts'
+import { startListening } from '../../core/listen-server.ts'
 import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
-import type { MqttCredentials } from '../wire/mqtt-identity.ts'
-import { downlinkTopic, UPLINK_TOPIC } from '../wire/mqtt-identity.ts'
-import type { AdmitDevice, DeviceIdentity, DeviceLink, DeviceAcceptor, LinkHandlers } from './fleet.ts'
-import { MAX_UNAUTHENTICATED } from './session-limits.ts'
-import { PacketGuard } from './packet-guard-transport.ts'
-import type { OnRefused } from './refusal.ts'
-import { deviceIdInClientId } from './refusal.ts'
+import { createFullBucket, isBucketFull, takeToken } from '../../toolbox/token-bucket.ts'
+import type { TokenBucket } from '../../toolbox/token-bucket.ts'
+import type { AudioFrame } from '../wire/audio-frame.ts'
+import type { MqttClientPacket } from '../wire/mqtt-client-packet.ts'
+import {
+  CONNECT_RETURN_CODE,
+  encodeConnack,
+  encodePuback,
+  encodeSuback,
+  encodeUnsuback,
+  MqttPacketReader,
+  PINGRESP,
+  SUBSCRIPTION_REFUSED,
+} from '../wire/mqtt-client-packet.ts'
+import { formatDownlinkTopic } from '../wire/mqtt-identity.ts'
+import { encodeMqttPublish } from '../wire/mqtt-packet.ts'
+import type { UdpAudioKeys } from '../wire/udp-audio.ts'
+import type { DeviceAuthenticator, DeviceAcceptor, DeviceLink, DeviceLinkHandlers } from './fleet.ts'
+import type { DeviceRefusalListener } from './device-refusal.ts'
+import { parseDeviceIdFromClientId } from './device-refusal.ts'
+import { OTHER_FRAME_RATE_LIMIT, MAX_UNAUTHENTICATED_CONNECTIONS } from './session-limits.ts'
 import type { UdpAudioServer, UdpAudioSession } from './udp-audio-server.ts'
 
 export interface MqttServerOptions {
   readonly host: string
   readonly port: number
   readonly harbour: DeviceAcceptor
-  readonly admit: AdmitDevice
+  readonly admit: DeviceAuthenticator
   /** Where devices are told to send audio; the host is the one they reached us at unless it is given. */
   readonly udp: { readonly host: string | undefined; readonly server: UdpAudioServer } | undefined
   readonly maxPacketBytes?: number
   readonly maxConnections?: number
   /** How many may be connected that have not shown who they are. */
   readonly maxStrangers?: number
-  readonly onRefused?: OnRefused
+  readonly onRefused?: DeviceRefusalListener
 }
 
 export interface MqttDevices {
@@ -40,184 +58,287 @@ export interface MqttDevices {
   readonly close: () => Promise<void>
 }
 
+/** From the connection to the CONNECT. */
 const CONNECT_TIMEOUT_MS = 10_000
-/** CONNACK return code 5, "not authorized" (MQTT 3.1.1 § 3.2.2.3). */
-const NOT_AUTHORIZED = 5 as AuthErrorCode
+const SWEEP_MS = 5_000
 /** A device that vanished without a word is noticed by TCP, also when it asked for no MQTT keep-alive. */
 const TCP_KEEPALIVE_MS = 60_000
-
-interface Guest {
-  readonly identity: DeviceIdentity
-  ears: LinkHandlers | undefined
-  /** A device may speak as soon as it has its CONNACK, a moment before the broker says that it is ready. */
-  readonly early: string[]
-}
-
-const MAX_EARLY = 16
+/** Enough for a CONNECT with the longest credentials we sign. */
+const STRANGER_LIMIT = 2_048
 /** A device that reads nothing is not kept in memory on its own account. */
 const MAX_UNSENT = 262_144
+const CLOSE_GRACE_MS = 1_000
+
+/** What all connections of one listener share. */
+interface Listener {
+  readonly options: MqttServerOptions
+  readonly maxPacketBytes: number
+  readonly maxConnections: number
+  readonly limiter: ConnectionLimiter<Socket>
+  readonly connections: Set<MqttConnection>
+  open: number
+  /** The last address that was told, for all devices that reached us at it. */
+  udp: { readonly server: string; readonly port: number } | undefined
+}
+
+/** Leads from the socket to its connection, so that one set of listeners serves every socket. */
+const CONNECTION = Symbol('MQTT connection')
+type DeviceSocket = Socket & { [CONNECTION]?: MqttConnection }
 
 /** Rejects when the port is taken, with nothing left behind. */
 export async function acceptMqttDevices(options: MqttServerOptions): Promise<MqttDevices> {
-  const {
-    harbour,
-    admit,
-    maxPacketBytes = 131_072,
-    maxConnections = 4_096,
-    maxStrangers = MAX_UNAUTHENTICATED,
-  } = options
+  const { maxPacketBytes = 131_072, maxConnections = 4_096, maxStrangers = MAX_UNAUTHENTICATED_CONNECTIONS } = options
   const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: maxStrangers })
-  const guests = new WeakMap<Client, Guest>()
-  let connected = 0
-
-  const letIn = async (client: Client, credentials: MqttCredentials): Promise<boolean> => {
-    const identity = await admit({ kind: 'mqtt', credentials }).catch(() => undefined)
-    if (identity === undefined) {
-      const why = credentials.password === '' ? 'no-credentials' : 'wrong-credentials'
-      const deviceId = deviceIdInClientId(credentials.clientId)
-      options.onRefused?.({ door: 'mqtt', why, deviceId, remoteAddress: socketOf(client)?.remoteAddress ?? '' })
-      return false
-    }
-    // Without a word: a device that finds no room comes again, and is no stranger to be told of.
-    if (connected >= maxConnections) return false
-    guests.set(client, { identity, ears: undefined, early: [] })
-    if (client.conn instanceof PacketGuard) {
-      client.conn.trust(maxPacketBytes)
-      limiter.authenticate(client.conn.socket, identity.deviceId)
-    }
-    return true
-  }
-
-  const broker = await Aedes.createBroker({
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    // Nothing is kept for a device that is away: an old request would only confuse it.
-    preConnect: (_client, packet, done) => {
-      packet.clean = true
-      delete packet.will
-      done(null, true)
-    },
-    authenticate: (client, username, password, decide) => {
-      const credentials = { clientId: client.id, username: username ?? '', password: password?.toString() ?? '' }
-      void letIn(client, credentials).then((admitted) =>
-        admitted ? decide(null, true) : decide(notAuthorized(), null),
-      )
-    },
-    authorizePublish: (_client, packet, done) => {
-      // Whatever topic a device has in its memory, it means us; and nothing may be retained or reach a subscriber.
-      packet.topic = UPLINK_TOPIC
-      packet.retain = false
-      done(packet.qos === 2 ? new Error('QoS 2 is not spoken here') : null)
-    },
-    authorizeSubscribe: (client, subscription, done) => {
-      const guest = guests.get(client)
-      const own = guest !== undefined && subscription.topic === downlinkTopic(guest.identity.deviceId)
-      done(null, own ? subscription : null)
-    },
-    published: (packet, client, done) => {
-      // The broker's own notices about itself have no client.
-      const guest = client === null ? undefined : guests.get(client)
-      const text = packet.payload.toString()
-      if (guest?.ears !== undefined) guest.ears.text(text)
-      else if (guest !== undefined && guest.early.length < MAX_EARLY) guest.early.push(text)
-      done()
-    },
-  })
-
-  broker.on('clientReady', (client) => {
-    const guest = guests.get(client)
-    if (guest === undefined || client.closed) return
-    connected++
-    const { link, closeAudio } = linkOver(client, guest, options.udp)
-    const ears = harbour.attach(guest.identity, link)
-    guest.ears = ears
-    for (const text of guest.early.splice(0)) ears.text(text)
-    // The stream, not the broker's `clientDisconnect`: that one is lost when two connections of one device overlap.
-    client.conn.once('close', () => {
-      connected--
-      guests.delete(client)
-      closeAudio()
-      ears.closed(troubleOf(client) ?? 'MQTT connection closed')
-    })
-  })
-  broker.on('ping', (_packet, client) => guests.get(client)?.ears?.stir())
-  // A broken client is the broker's to close; without listeners these would be uncaught.
-  broker.on('clientError', () => undefined)
-  broker.on('connectionError', () => undefined)
-
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+  const connections = new Set<MqttConnection>()
+  const listener: Listener = { options, maxPacketBytes, maxConnections, limiter, connections, open: 0, udp: undefined }
+  const server = createServer((socket: DeviceSocket) => {
     socket.setNoDelay(true)
     socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
+    const connection = new MqttConnection(listener, socket)
+    connections.add(connection)
+    socket[CONNECTION] = connection
+    socket.on('data', onData)
+    socket.on('error', onError)
+    socket.on('close', onClose)
     limiter.accept(socket)
-    broker.handle(new PacketGuard(socket))
   })
   // The one that comes is counted before the one that gives way has gone.
   server.maxConnections = maxConnections + maxStrangers + 16
-  const closeBroker = () => new Promise<void>((resolve) => broker.close(() => resolve()))
-  try {
-    const port = await listenOn(server, options)
-    return {
-      port,
-      connections: () => connected,
-      close: async () => {
-        const stopped = new Promise<void>((resolve) => server.close(() => resolve()))
-        await closeBroker()
-        // The broker closes those it knows by name; others would keep the port, and the stop, waiting for them.
-        for (const socket of sockets) socket.destroy()
-        await stopped
-      },
-    }
-  } catch (error) {
-    // Its heartbeat would keep the process alive, once more for every attempt.
-    await closeBroker()
-    throw error
+  const port = await startListening(server, options)
+  const sweep = setInterval(() => {
+    const atMs = systemClock.monotonic()
+    for (const connection of connections) connection.checkLiveness(atMs)
+  }, SWEEP_MS)
+  sweep.unref()
+  return {
+    port,
+    connections: () => listener.open,
+    close: async () => {
+      clearInterval(sweep)
+      const stopped = new Promise<void>((resolve) => server.close(() => resolve()))
+      for (const connection of connections) {
+        connection.destroy()
+        connection.ended()
+      }
+      await stopped
+    },
   }
 }
 
-function linkOver(
-  client: Client,
-  guest: Guest,
-  udp: MqttServerOptions['udp'],
-): { readonly link: DeviceLink; readonly closeAudio: () => void } {
-  const socket = socketOf(client)
-  const localAddress = socket?.localAddress
-  const topic = downlinkTopic(guest.identity.deviceId)
-  const server = udp?.host ?? localAddress?.replace(/^::ffff:/, '')
-  let audio: UdpAudioSession | undefined
-  const link: DeviceLink = {
-    transport: 'mqtt',
-    remoteAddress: socket?.remoteAddress ?? '',
-    localAddress,
-    udp: udp === undefined || server === undefined ? undefined : { server, port: udp.server.port },
-    send: (text) => {
-      if (client.conn.writableLength > MAX_UNSENT) {
-        client.close()
+/** One connection. There are thousands of them, most of them idle: no closures, and no bucket while it is full. */
+class MqttConnection implements DeviceLink {
+  readonly #listener: Listener
+  readonly #socket: Socket
+  readonly #packets = new MqttPacketReader()
+  #state: 'new' | 'admitting' | 'open' | 'closing' = 'new'
+  #keepAliveMs = CONNECT_TIMEOUT_MS
+  #lastPacketMs = Math.trunc(systemClock.monotonic())
+  #bucket: TokenBucket | undefined
+  #deviceId = ''
+  #handlers: DeviceLinkHandlers | undefined
+  #audio: UdpAudioSession | undefined
+  #trouble: string | undefined
+
+  constructor(listener: Listener, socket: Socket) {
+    this.#listener = listener
+    this.#socket = socket
+  }
+
+  get transport(): 'mqtt' {
+    return 'mqtt'
+  }
+
+  get remoteAddress(): string {
+    return this.#socket.remoteAddress ?? ''
+  }
+
+  get localAddress(): string | undefined {
+    return this.#socket.localAddress
+  }
+
+  get udp(): { readonly server: string; readonly port: number } | undefined {
+    const { options, udp: told } = this.#listener
+    const server = options.udp?.host ?? this.localAddress?.replace(/^::ffff:/, '')
+    if (options.udp === undefined || server === undefined) return undefined
+    if (told?.server !== server) this.#listener.udp = { server, port: options.udp.server.port }
+    return this.#listener.udp
+  }
+
+  send(text: string): void {
+    if (this.#socket.writableLength > MAX_UNSENT) this.destroy()
+    else this.#write(encodeMqttPublish(formatDownlinkTopic(this.#deviceId), toUtf8(text)))
+  }
+
+  sendAudio(frame: AudioFrame): void {
+    this.#audio?.send(frame)
+  }
+
+  openAudio(keys: UdpAudioKeys): void {
+    this.#audio?.close()
+    if (this.#handlers !== undefined) this.#audio = this.#listener.options.udp?.server.open(keys, this.#handlers)
+  }
+
+  close(): void {
+    if (this.#state === 'closing') return
+    this.#state = 'closing'
+    this.#socket.end()
+    // A device that does not hang up in turn is not waited for.
+    setTimeout(() => this.#socket.destroy(), CLOSE_GRACE_MS).unref()
+  }
+
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  take(chunk: Buffer): void {
+    if (this.#state === 'closing') return
+    this.#packets.append(chunk)
+    this.#socket.cork()
+    this.#takePackets()
+    this.#socket.uncork()
+  }
+
+  breakOff(reason: string): void {
+    this.#trouble ??= reason
+    this.#socket.destroy()
+  }
+
+  /** Heard of once, also where the socket says it a moment after we did. */
+  ended(): void {
+    this.#listener.connections.delete(this)
+    this.#audio?.close()
+    this.#audio = undefined
+    if (this.#handlers === undefined) return
+    this.#listener.open--
+    this.#handlers.closed(this.#trouble ?? 'MQTT connection closed')
+    this.#handlers = undefined
+  }
+
+  /** § 3.1.2.10: one and a half times the keep-alive, which zero turns off. */
+  checkLiveness(atMs: number): void {
+    if (this.#bucket !== undefined && isBucketFull(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)) this.#bucket = undefined
+    const patienceMs = this.#state === 'open' ? this.#keepAliveMs * 1.5 : CONNECT_TIMEOUT_MS
+    if (patienceMs > 0 && atMs - this.#lastPacketMs > patienceMs)
+      this.breakOff(this.#state === 'open' ? 'nothing was heard of it for its keep-alive' : 'it did not connect')
+  }
+
+  #takePackets(): void {
+    while (this.#state !== 'admitting' && this.#state !== 'closing' && !this.#socket.destroyed) {
+      const packet = this.#packets.next(this.#state === 'open' ? this.#listener.maxPacketBytes : STRANGER_LIMIT)
+      if (packet === undefined) return
+      if (packet === 'malformed') this.breakOff('an MQTT packet is malformed or too long')
+      else if (packet.kind !== 'publish' && !this.#takeSignal()) this.breakOff('too many packets')
+      else this.#takePacket(packet)
+    }
+  }
+
+  #takePacket(packet: MqttClientPacket): void {
+    this.#lastPacketMs = Math.trunc(systemClock.monotonic())
+    // § 3.1: the first packet is a CONNECT, and there is no second one.
+    if ((this.#state === 'new') !== (packet.kind === 'connect')) {
+      this.breakOff('an MQTT packet was out of turn')
+      return
+    }
+    switch (packet.kind) {
+      case 'connect':
+        this.#admit(packet)
+        return
+      case 'publish':
+        if (packet.qos === 2) this.breakOff('QoS 2 is not spoken here')
+        else {
+          if (packet.packetId !== undefined) this.#write(encodePuback(packet.packetId))
+          this.#handlers?.text(Buffer.from(packet.payload).toString('utf8'))
+        }
+        return
+      case 'subscribe': {
+        const own = formatDownlinkTopic(this.#deviceId)
+        const codes = packet.filters.map(({ topic, qos }) => (topic === own ? Math.min(qos, 1) : SUBSCRIPTION_REFUSED))
+        this.#write(encodeSuback(packet.packetId, codes))
         return
       }
-      const payload = Buffer.from(text)
-      client.publish({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, () => undefined)
-    },
-    sendAudio: (frame) => audio?.send(frame),
-    openAudio: (keys) => {
-      audio?.close()
-      audio = udp?.server.open(keys, (read) => guest.ears?.audio(read))
-    },
-    close: () => client.close(),
+      case 'unsubscribe':
+        this.#write(encodeUnsuback(packet.packetId))
+        return
+      case 'pingreq':
+        this.#write(PINGRESP)
+        this.#handlers?.stir()
+        return
+      case 'disconnect':
+        this.close()
+        return
+      case 'puback':
+        return
+      default:
+        packet satisfies never
+    }
   }
-  return { link, closeAudio: () => audio?.close() }
+
+  /** Nothing more is read before it is known who speaks. */
+  #admit(packet: Extract<MqttClientPacket, { kind: 'connect' }>): void {
+    if (packet.level !== 4 && packet.level !== 3) {
+      this.#write(encodeConnack(CONNECT_RETURN_CODE.wrongLevel))
+      this.close()
+      return
+    }
+    this.#state = 'admitting'
+    this.#socket.pause()
+    void this.#decide(packet).catch(() => this.destroy())
+  }
+
+  async #decide(packet: Extract<MqttClientPacket, { kind: 'connect' }>): Promise<void> {
+    const { options, limiter, maxConnections } = this.#listener
+    const { clientId, username = '', password = '', keepAliveSeconds } = packet
+    const identity = await options
+      .admit({ kind: 'mqtt', credentials: { clientId, username, password } })
+      .catch(() => undefined)
+    if (this.#socket.destroyed) return
+    // A device that finds no room comes again, and is no stranger to be told of.
+    const isFull = this.#listener.open >= maxConnections
+    if (identity === undefined || isFull) {
+      const { notAuthorized, unavailable } = CONNECT_RETURN_CODE
+      this.#write(encodeConnack(identity === undefined ? notAuthorized : unavailable))
+      this.close()
+      if (identity !== undefined) return
+      const why = password === '' ? 'no-credentials' : 'wrong-credentials'
+      const deviceId = parseDeviceIdFromClientId(clientId)
+      options.onRefused?.({ door: 'mqtt', why, deviceId, remoteAddress: this.remoteAddress })
+      return
+    }
+    this.#state = 'open'
+    this.#keepAliveMs = keepAliveSeconds * 1_000
+    this.#deviceId = identity.deviceId
+    this.#listener.open++
+    limiter.authenticate(this.#socket, identity.deviceId)
+    this.#write(encodeConnack(CONNECT_RETURN_CODE.accepted))
+    this.#handlers = options.harbour.attach(identity, this)
+    this.#socket.resume()
+    this.#takePackets()
+  }
+
+  #takeSignal(): boolean {
+    const atMs = systemClock.monotonic()
+    const bucket = takeToken(
+      this.#bucket ?? createFullBucket(OTHER_FRAME_RATE_LIMIT, atMs),
+      OTHER_FRAME_RATE_LIMIT,
+      atMs,
+    )
+    if (bucket !== undefined) this.#bucket = bucket
+    return bucket !== undefined
+  }
+
+  #write(bytes: Uint8Array): void {
+    if (this.#socket.writable) this.#socket.write(bytes)
+  }
 }
 
-function socketOf({ conn }: Client): Socket | undefined {
-  return conn instanceof PacketGuard ? conn.socket : undefined
+function onData(this: DeviceSocket, chunk: Buffer): void {
+  this[CONNECTION]?.take(chunk)
 }
 
-/** Why the connection was cut, if it was. */
-function troubleOf({ conn }: Client): string | undefined {
-  return conn instanceof PacketGuard ? conn.errored?.message : undefined
+function onError(this: DeviceSocket, error: Error): void {
+  this[CONNECTION]?.breakOff(error.message)
 }
 
-function notAuthorized(): AuthenticateError {
-  return Object.assign(new Error('not authorized'), { returnCode: NOT_AUTHORIZED })
+function onClose(this: DeviceSocket): void {
+  this[CONNECTION]?.ended()
 }

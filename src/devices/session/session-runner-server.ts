@@ -1,65 +1,79 @@
 /**
- * Berth: the place of one device in the fleet. Its session, the connection it has now, and the timer it waits on.
+ * Session runner: the session of one device, the connection it has now, and the deadline it waits for.
  *
  * A session is stepped one input at a time; an input that arises while another is being carried out waits its turn.
+ * There are as many runners as devices, and most of them are idle: what all of them need is shared, and what only a
+ * busy one needs is made when it is needed.
  *
- * Does I/O: timers, and whatever the link does.
+ * Does I/O: whatever the link does.
  */
 import { randomBytes } from 'node:crypto'
+import { TimerWheelEntry } from '../../bus/deadline-timer.ts'
+import type { WheelTimer } from '../../bus/deadline-timer.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
-import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import { createFullBucket, isBucketFull, takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
-import { TEXT_RATE } from './session-limits.ts'
-import type { DeviceIdentity, DeviceLink, FleetDevice, LinkHandlers, VoiceChannel, VoiceService } from './fleet.ts'
-import { stepSession } from './machine.ts'
+import { TEXT_FRAME_RATE_LIMIT } from './session-limits.ts'
+import type {
+  DeviceIdentity,
+  DeviceLink,
+  FleetDevice,
+  DeviceLinkHandlers,
+  VoiceChannel,
+  VoiceService,
+} from './fleet.ts'
+import { stepSession } from './session-machine.ts'
 import type { SessionEffect, SessionInput, DeviceSession, VisionEndpoint } from './session.ts'
 import { isSessionOnline } from './session.ts'
 import { nextSessionDeadline } from './deadlines.ts'
 
-/** Further away than this nobody needs a timer to be exact, and Node's timers end at 2^31 ms. */
-const MAX_TIMER_MS = 3_600_000
+/** Deadlines further away than this are kept by the second: keep-alives of thousands then share a few slots. */
+const EXACT_WITHIN_MS = 10_000
 /** A device that listens sends 17 packets a second; that it does is news once in so long. */
 const AUDIO_NOTICE_MS = 500
 
-export type UntimedInput = SessionInput extends infer Each
+export type SessionInputWithoutTime = SessionInput extends infer Each
   ? Each extends SessionInput
     ? Omit<Each, 'atMs'>
     : never
   : never
 
+/** Of all runners of a fleet. */
 export interface SessionRunnerOptions {
   readonly clock: Clock
+  readonly timer: WheelTimer
   readonly voice: VoiceService | undefined
-  /** Everything a session asks for except `send` and `close`, which the berth does itself. */
-  readonly carryOut: (berth: SessionRunner, effect: SessionEffect) => void
-  readonly onStep: (input: SessionInput, effects: readonly SessionEffect[]) => void
-  readonly onBug: (error: unknown) => void
+  /** Everything a session asks for except `send` and `close`, which the runner does itself. */
+  readonly carryOut: (runner: SessionRunner, effect: SessionEffect) => void
+  readonly onStep: (runner: SessionRunner, input: SessionInput, effects: readonly SessionEffect[]) => void
+  readonly onBug: (runner: SessionRunner, error: unknown) => void
 }
 
-export class SessionRunner {
+export class SessionRunner extends TimerWheelEntry {
   session: DeviceSession
   identity: DeviceIdentity | undefined
   link: DeviceLink | undefined
   readonly #options: SessionRunnerOptions
   #voice: VoiceChannel | undefined
-  /** Counts connections: the ears of an older one are deaf. */
+  /** Counts connections: the handlers of an older one do nothing. */
   #epoch = 0
-  #bucket: TokenBucket = { tokens: 0, atMs: 0 }
+  /** `undefined` is a full one. */
+  #bucket: TokenBucket | undefined
   #lastSeenMs: number | undefined
-  #audioNoticeMs = Number.NEGATIVE_INFINITY
-  #timer: NodeJS.Timeout | undefined
-  #timerAtMs = 0
+  #audioNoticeMs: number | undefined
   #busy = false
-  readonly #inbox: SessionInput[] = []
+  #stopped = false
+  #inbox: SessionInput[] | undefined
 
   constructor(session: DeviceSession, options: SessionRunnerOptions) {
+    super()
     this.session = session
     this.#options = options
   }
 
   /** The connection before this one, which nobody listens to any more, is the caller's to close. */
-  attach(identity: DeviceIdentity, link: DeviceLink, vision: VisionEndpoint | undefined): LinkHandlers {
+  attach(identity: DeviceIdentity, link: DeviceLink, vision: VisionEndpoint | undefined): DeviceLinkHandlers {
     const epoch = ++this.#epoch
     const { clock } = this.#options
     this.#voice?.close()
@@ -73,32 +87,30 @@ export class SessionRunner {
         if (this.#epoch === epoch) link.sendAudio(frame)
       },
     })
-    this.#bucket = fullBucket(TEXT_RATE, clock.monotonic())
+    this.#bucket = undefined
     this.#lastSeenMs = clock.now()
-    const seed = randomBytes(32).toString('hex')
+    const seed = randomBytes(16).toString('hex')
     this.input({ kind: 'connected', transport: link.transport, seed, vision, udp: link.udp })
-    return {
-      text: (text) => {
-        if (this.#epoch === epoch) this.#hear(text)
-      },
-      audio: (read) => {
-        if (this.#epoch === epoch) this.#hearAudio(read)
-      },
-      stir: () => {
-        if (this.#epoch === epoch) this.#lastSeenMs = clock.now()
-      },
-      closed: (reason) => {
-        if (this.#epoch === epoch) this.lost(reason)
-      },
-    }
+    return new AttachedLink(this, epoch)
   }
 
-  input(input: UntimedInput): void {
-    this.#inbox.push({ ...input, atMs: this.#options.clock.monotonic() })
-    if (this.#busy) return
+  isCurrent(epoch: number): boolean {
+    return this.#epoch === epoch
+  }
+
+  input(input: SessionInputWithoutTime): void {
+    // Whole milliseconds: a session keeps many times, and V8 keeps small integers without an object each.
+    const timed = { ...input, atMs: Math.trunc(this.#options.clock.monotonic()) }
+    if (this.#busy) {
+      this.#inbox ??= []
+      this.#inbox.push(timed)
+      return
+    }
     this.#busy = true
     try {
-      for (let next = this.#inbox.shift(); next !== undefined; next = this.#inbox.shift()) this.#step(next)
+      this.#step(timed)
+      for (let next = this.#inbox?.shift(); next !== undefined; next = this.#inbox?.shift()) this.#step(next)
+      this.#inbox = undefined
     } finally {
       // Whoever made the mistake hears of it; the device is not deaf for ever because of it.
       this.#busy = false
@@ -114,10 +126,10 @@ export class SessionRunner {
       const { session, effects } = stepSession(this.session, input)
       this.session = session
       for (const effect of effects) this.#carryOut(effect)
-      this.#options.onStep(input, effects)
+      this.#options.onStep(this, input, effects)
     } catch (error) {
       if (input.kind !== 'text') throw error
-      this.#options.onBug(error)
+      this.#options.onBug(this, error)
       this.link?.close('an error of ours')
     }
   }
@@ -139,9 +151,15 @@ export class SessionRunner {
   }
 
   stop(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    this.#timerAtMs = Number.NEGATIVE_INFINITY
+    this.#stopped = true
+    this.#options.timer.clear(this)
+  }
+
+  ring(): void {
+    // A bucket that has filled again need not be remembered.
+    const atMs = this.#options.clock.monotonic()
+    if (this.#bucket !== undefined && isBucketFull(this.#bucket, TEXT_FRAME_RATE_LIMIT, atMs)) this.#bucket = undefined
+    this.input({ kind: 'tick' })
   }
 
   view(): FleetDevice {
@@ -162,10 +180,14 @@ export class SessionRunner {
     }
   }
 
-  #hear(text: string): void {
-    const { clock } = this.#options
-    this.#lastSeenMs = clock.now()
-    const bucket = takeToken(this.#bucket, TEXT_RATE, clock.monotonic())
+  seen(): void {
+    this.#lastSeenMs = this.#options.clock.now()
+  }
+
+  hear(text: string): void {
+    this.seen()
+    const atMs = this.#options.clock.monotonic()
+    const bucket = takeToken(this.#bucket ?? createFullBucket(TEXT_FRAME_RATE_LIMIT, atMs), TEXT_FRAME_RATE_LIMIT, atMs)
     if (bucket === undefined) {
       this.#options.carryOut(this, { kind: 'ignored', what: 'too-many-messages' })
       this.link?.close('too many messages')
@@ -176,10 +198,10 @@ export class SessionRunner {
   }
 
   /** Audio that nobody listens to stays unread. */
-  #hearAudio(read: () => AudioFrame | undefined): void {
+  hearAudio(read: () => AudioFrame | undefined): void {
     if (this.#voice?.audio(read) === true) return
     const atMs = this.#options.clock.monotonic()
-    if (atMs - this.#audioNoticeMs < AUDIO_NOTICE_MS) return
+    if (this.#audioNoticeMs !== undefined && atMs - this.#audioNoticeMs < AUDIO_NOTICE_MS) return
     this.#audioNoticeMs = atMs
     this.input({ kind: 'audio' })
   }
@@ -192,19 +214,41 @@ export class SessionRunner {
     else this.#options.carryOut(this, effect)
   }
 
-  /** A timer that is too early does no harm, so it is only replaced when it would be too late. */
   #arm(): void {
-    const due = nextSessionDeadline(this.session)
-    if (due === undefined || this.#timerAtMs === Number.NEGATIVE_INFINITY) return
-    if (this.#timer !== undefined && this.#timerAtMs <= due) return
-    clearTimeout(this.#timer)
-    const nowMs = this.#options.clock.monotonic()
-    const delayMs = Math.min(Math.max(1, Math.ceil(due - nowMs)), MAX_TIMER_MS)
-    this.#timerAtMs = nowMs + delayMs
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
-      this.input({ kind: 'tick' })
-    }, delayMs)
-    this.#timer.unref()
+    const { timer, clock } = this.#options
+    const dueMs = this.#stopped ? undefined : nextSessionDeadline(this.session)
+    if (dueMs === undefined) {
+      timer.clear(this)
+      return
+    }
+    const isFar = dueMs - clock.monotonic() > EXACT_WITHIN_MS
+    timer.set(this, isFar ? Math.ceil(dueMs / 1_000) * 1_000 : dueMs)
+  }
+}
+
+/** What a transport tells about one connection of a device; nothing, once the device has a newer one. */
+class AttachedLink implements DeviceLinkHandlers {
+  readonly #runner: SessionRunner
+  readonly #epoch: number
+
+  constructor(runner: SessionRunner, epoch: number) {
+    this.#runner = runner
+    this.#epoch = epoch
+  }
+
+  text(text: string): void {
+    if (this.#runner.isCurrent(this.#epoch)) this.#runner.hear(text)
+  }
+
+  audio(read: () => AudioFrame | undefined): void {
+    if (this.#runner.isCurrent(this.#epoch)) this.#runner.hearAudio(read)
+  }
+
+  stir(): void {
+    if (this.#runner.isCurrent(this.#epoch)) this.#runner.seen()
+  }
+
+  closed(reason: string): void {
+    if (this.#runner.isCurrent(this.#epoch)) this.#runner.lost(reason)
   }
 }

@@ -3,41 +3,55 @@
  * backend are sent as they are; the backend's MCP requests wait for their turn like any call, under ids of our own.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { encodeGoodbye } from '../wire/envelope.ts'
-import type { DeviceFrame } from '../wire/envelope.ts'
+import { encodeGoodbyeMessage } from '../wire/device-frame.ts'
+import type { DeviceFrame } from '../wire/device-frame.ts'
 import type { RpcMessage } from '../wire/rpc.ts'
-import { greetDevice } from './greeting.ts'
-import { abortSpeech, VOICE_BACKEND_AWAY_ALERT, endListening, stopWatchingMicrophone } from './microphone.ts'
+import { answerDeviceHello } from './hello-answer.ts'
+import {
+  abortDeviceSpeech,
+  VOICE_BACKEND_UNREACHABLE_ALERT,
+  stopMicrophoneListening,
+  stopWatchingMicrophone,
+} from './microphone.ts'
 import type { VoiceInput, VoiceRequest } from './session.ts'
-import type { SessionTurn } from './session-turn.ts'
-import { sendRequest, closeLink, emitEffect, sendText, updateSession } from './session-turn.ts'
+import type { SessionStepDraft } from './session-step-draft.ts'
+import {
+  sendRpcRequest,
+  closeSessionLink,
+  addSessionEffect,
+  sendTextToDevice,
+  updateDraftSession,
+} from './session-step-draft.ts'
 
 /** As many as the calls that may wait. */
 const MAX_REQUESTS = 16
 const FAILED = -32_000
 
-export function handleVoiceInput(turn: SessionTurn, input: VoiceInput): void {
+export function handleVoiceInput(turn: SessionStepDraft, input: VoiceInput): void {
   const { link, sessionId } = turn.session
   if (link === undefined) return
   switch (input.kind) {
     case 'hello':
-      if (link.hello !== undefined) greetDevice(turn, link, link.hello, input.text)
+      if (link.hello !== undefined) answerDeviceHello(turn, link, link.hello, input.text)
       return
     case 'away':
-      if (link.hello !== undefined) greetDevice(turn, link, link.hello)
+      if (link.hello !== undefined) answerDeviceHello(turn, link, link.hello)
       return
     case 'resumed':
       stopWatchingMicrophone(turn, link)
       return
     case 'unheard':
-      endListening(turn, link, { mode: input.mode, notice: input.isAlerted ? undefined : VOICE_BACKEND_AWAY_ALERT })
+      stopMicrophoneListening(turn, link, {
+        mode: input.mode,
+        notice: input.isAlerted ? undefined : VOICE_BACKEND_UNREACHABLE_ALERT,
+      })
       return
     case 'text':
-      sendText(turn, input.text)
+      sendTextToDevice(turn, input.text)
       return
     case 'ended':
-      if (link.transport === 'websocket') closeLink(turn, 'the voice backend ended it')
-      else sendText(turn, encodeGoodbye(sessionId))
+      if (link.transport === 'websocket') closeSessionLink(turn, 'the voice backend ended it')
+      else sendTextToDevice(turn, encodeGoodbyeMessage(sessionId))
       return
     case 'request':
       enqueueRequest(turn, input)
@@ -48,17 +62,17 @@ export function handleVoiceInput(turn: SessionTurn, input: VoiceInput): void {
 }
 
 /** A device that speaks because we shut its microphone is interrupted here; any other conversation is the backend's. */
-export function forwardToVoiceBackend(turn: SessionTurn, frame: DeviceFrame, text: string): void {
+export function forwardToVoiceBackend(turn: SessionStepDraft, frame: DeviceFrame, text: string): void {
   const { link } = turn.session
   const isShut = link?.microphone !== undefined
-  if (frame.kind === 'abort' && isShut) abortSpeech(turn, frame)
+  if (frame.kind === 'abort' && isShut) abortDeviceSpeech(turn, frame)
   else {
     if (frame.kind === 'listen' && frame.state === 'start' && link !== undefined) stopWatchingMicrophone(turn, link)
-    emitEffect(turn, { kind: 'voice', output: { kind: 'text', text } })
+    addSessionEffect(turn, { kind: 'voice', output: { kind: 'text', text } })
   }
 }
 
-function enqueueRequest(turn: SessionTurn, given: Extract<VoiceInput, { kind: 'request' }>): void {
+function enqueueRequest(turn: SessionStepDraft, given: Extract<VoiceInput, { kind: 'request' }>): void {
   const { requests } = turn.session
   const { key, method, params, timeoutMs } = given
   if (requests.length >= MAX_REQUESTS) {
@@ -66,16 +80,16 @@ function enqueueRequest(turn: SessionTurn, given: Extract<VoiceInput, { kind: 'r
     return
   }
   const request = { key, method, params, timeoutMs, sinceMs: turn.atMs, expiresAtMs: turn.atMs + timeoutMs }
-  updateSession(turn, { requests: [...requests, request] })
+  updateDraftSession(turn, { requests: [...requests, request] })
 }
 
 /** `initialize` is answered from what the device told us: another one would redirect its pictures. */
-export function startRequest(turn: SessionTurn, request: VoiceRequest): void {
+export function startVoiceRequest(turn: SessionStepDraft, request: VoiceRequest): void {
   const { requests, info, round } = turn.session
   const { key, method, params, timeoutMs } = request
-  updateSession(turn, { requests: requests.filter((each) => each !== request) })
+  updateDraftSession(turn, { requests: requests.filter((each) => each !== request) })
   if (method !== 'initialize') {
-    sendRequest(turn, { method, params, purpose: { kind: 'request', key, round }, timeoutMs })
+    sendRpcRequest(turn, { method, params, purpose: { kind: 'request', key, round }, timeoutMs })
     return
   }
   const serverInfo = { name: info?.name ?? '', version: info?.version ?? '' }
@@ -84,7 +98,7 @@ export function startRequest(turn: SessionTurn, request: VoiceRequest): void {
 }
 
 export function completeVoiceRequest(
-  turn: SessionTurn,
+  turn: SessionStepDraft,
   key: number,
   message: Extract<RpcMessage, { kind: 'result' | 'error' }>,
 ): void {
@@ -95,28 +109,28 @@ export function completeVoiceRequest(
   }
 }
 
-export function failRequest(turn: SessionTurn, key: number, message: string): void {
+export function failVoiceRequest(turn: SessionStepDraft, key: number, message: string): void {
   answerRequest(turn, key, { error: { code: FAILED, message } })
 }
 
-export function expireRequests(turn: SessionTurn): void {
+export function expireVoiceRequests(turn: SessionStepDraft): void {
   const expired = turn.session.requests.filter(({ expiresAtMs }) => expiresAtMs <= turn.atMs)
   if (expired.length === 0) return
-  updateSession(turn, { requests: turn.session.requests.filter(({ expiresAtMs }) => expiresAtMs > turn.atMs) })
-  for (const { key } of expired) failRequest(turn, key, 'The device is busy. Nothing was sent.')
+  updateDraftSession(turn, { requests: turn.session.requests.filter(({ expiresAtMs }) => expiresAtMs > turn.atMs) })
+  for (const { key } of expired) failVoiceRequest(turn, key, 'The device is busy. Nothing was sent.')
 }
 
 /** The connection is gone. Whether what was sent has been done, nobody knows. */
-export function dropRequests(turn: SessionTurn): void {
+export function dropVoiceRequests(turn: SessionStepDraft): void {
   const { requests, flight } = turn.session
   if (flight?.purpose.kind === 'request')
-    failRequest(turn, flight.purpose.key, 'The device disconnected. It may have acted all the same.')
-  for (const { key } of requests) failRequest(turn, key, 'The device disconnected. Nothing was sent.')
-  if (requests.length > 0) updateSession(turn, { requests: NO_REQUESTS })
+    failVoiceRequest(turn, flight.purpose.key, 'The device disconnected. It may have acted all the same.')
+  for (const { key } of requests) failVoiceRequest(turn, key, 'The device disconnected. Nothing was sent.')
+  if (requests.length > 0) updateDraftSession(turn, { requests: NO_VOICE_REQUESTS })
 }
 
-export const NO_REQUESTS: readonly VoiceRequest[] = []
+export const NO_VOICE_REQUESTS: readonly VoiceRequest[] = []
 
-function answerRequest(turn: SessionTurn, key: number, answer: { result: Json } | { error: JsonObject }): void {
-  emitEffect(turn, { kind: 'voice', output: { kind: 'answer', key, answer } })
+function answerRequest(turn: SessionStepDraft, key: number, answer: { result: Json } | { error: JsonObject }): void {
+  addSessionEffect(turn, { kind: 'voice', output: { kind: 'answer', key, answer } })
 }

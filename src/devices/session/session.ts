@@ -9,11 +9,11 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
-import type { ToolResult } from '../wire/content.ts'
-import type { DeviceAnnouncement, ListenMode } from '../wire/envelope.ts'
+import type { ToolResult } from '../wire/tool-result.ts'
+import type { DeviceAnnouncement, ListenMode } from '../wire/device-frame.ts'
 import type { DeviceHello } from '../wire/hello.ts'
 import type { DeviceTool, DeviceServerInfo } from '../wire/tool-list.ts'
-import type { UdpKeys } from '../wire/udp-audio.ts'
+import type { UdpAudioKeys } from '../wire/udp-audio.ts'
 import type { DeviceFault } from './device-fault.ts'
 
 export type SessionPhase = 'greeting' | 'initialising' | 'listing' | 'ready' | 'asleep'
@@ -62,7 +62,7 @@ export interface MicrophoneWatch {
   readonly closeAtMs: number | undefined
 }
 
-export interface WaitingCall {
+export interface WaitingDeviceCall {
   readonly call: number
   readonly tool: string
   readonly arguments: Json | undefined
@@ -75,17 +75,17 @@ export interface WaitingCall {
   readonly isBackends?: boolean
 }
 
-export type RequestPurpose =
+export type RpcRequestPurpose =
   | { readonly kind: 'initialise' | 'list' | 'probe' | 'vision'; readonly round: number }
   | { readonly kind: 'request'; readonly key: number; readonly round: number }
-  | { readonly kind: 'call'; readonly waiting: WaitingCall; readonly abandoned: boolean }
+  | { readonly kind: 'call'; readonly waiting: WaitingDeviceCall; readonly abandoned: boolean }
 
 /** The one request a device is working on. Devices work on one thing at a time and answer in that order. */
-export interface RequestInFlight {
+export interface RpcRequestInFlight {
   readonly id: number
   readonly sentAtMs: number
   readonly deadlineMs: number
-  readonly purpose: RequestPurpose
+  readonly purpose: RpcRequestPurpose
 }
 
 export interface ToolListing {
@@ -105,8 +105,8 @@ export interface DeviceSession {
   /** Empty before the first hello, as MQTT devices are asked before they greet. */
   readonly sessionId: string
   readonly nextId: number
-  readonly flight: RequestInFlight | undefined
-  readonly queue: readonly WaitingCall[]
+  readonly flight: RpcRequestInFlight | undefined
+  readonly queue: readonly WaitingDeviceCall[]
   /** Of the voice backend. */
   readonly requests: readonly VoiceRequest[]
   /** Raised by every hello, so that answers to an earlier round of discovery are not taken for this one's. */
@@ -239,7 +239,7 @@ export type SessionEffect =
   | { readonly kind: 'answer'; readonly call: number; readonly result: Result<ToolResult, DeviceFault> }
   | { readonly kind: 'voice'; readonly output: VoiceOutput }
   /** What audio of this session is enciphered with from now on. */
-  | { readonly kind: 'audio-keys'; readonly keys: UdpKeys }
+  | { readonly kind: 'audio-keys'; readonly keys: UdpAudioKeys }
   /** A call's request is about to leave: its time starts now. */
   | { readonly kind: 'sent'; readonly call: number }
   /** The device may still be at a call that was given up: the token it has must not serve the next one. */
@@ -253,7 +253,10 @@ export type SessionEffect =
   /** Something a device said that changed nothing: for counters and logs. */
   | { readonly kind: 'ignored'; readonly what: string }
 
-export const NO_LISTING: ToolListing = { cursor: '', seen: [], tools: [], warnings: [] }
+/** Most devices have nothing waiting and nothing to warn of: one empty list is enough for all of them. */
+const NOTHING: readonly never[] = []
+
+export const EMPTY_TOOL_LISTING: ToolListing = { cursor: '', seen: NOTHING, tools: NOTHING, warnings: NOTHING }
 
 /** What an earlier run remembered of a device, so that its tools are known before it wakes. */
 export interface RememberedDevice {
@@ -276,14 +279,14 @@ export function newDeviceSession(
     sessionId: '',
     nextId: settings.firstId,
     flight: undefined,
-    queue: [],
-    requests: [],
+    queue: NOTHING,
+    requests: NOTHING,
     round: 0,
     attempts: 0,
     retryAtMs: undefined,
-    listing: NO_LISTING,
+    listing: EMPTY_TOOL_LISTING,
     info: remembered?.info,
-    tools: remembered?.tools ?? [],
-    warnings: [],
+    tools: remembered?.tools ?? NOTHING,
+    warnings: NOTHING,
   }
 }

@@ -7,16 +7,18 @@
  * Packets carry no proof of who sent them (wire/udp-audio.ts): the first valid one of a session says from which address
  * it speaks, and packets from other addresses are dropped from then on.
  */
+import type { Socket } from 'node:dgram'
 import { createSocket } from 'node:dgram'
 import type { AudioFrame } from '../wire/audio-frame.ts'
-import type { UdpKeys } from '../wire/udp-audio.ts'
-import { decodeUdpAudio, encodeUdpAudio, udpSource } from '../wire/udp-audio.ts'
+import type { UdpAudioKeys } from '../wire/udp-audio.ts'
+import { decodeUdpAudio, encodeUdpAudio, readUdpAudioSource } from '../wire/udp-audio.ts'
+import type { DeviceLinkHandlers } from './fleet.ts'
 
 export interface UdpAudioServer {
   readonly port: number
   readonly packets: () => number
-  /** A session with keys of its own; `hear` is called for every packet of it, and what it does not read is not read. */
-  readonly open: (keys: UdpKeys, hear: (read: () => AudioFrame | undefined) => void) => UdpAudioSession
+  /** A session with keys of its own; `listener` is told of every packet of it, and what it does not read is not read. */
+  readonly open: (keys: UdpAudioKeys, listener: Pick<DeviceLinkHandlers, 'audio'>) => UdpAudioSession
   readonly close: () => Promise<void>
 }
 
@@ -31,12 +33,56 @@ interface Peer {
   readonly port: number
 }
 
-interface Session {
-  readonly keys: UdpKeys
-  readonly hear: (read: () => AudioFrame | undefined) => void
-  peer: Peer | undefined
-  heard: number
-  sent: number
+/** One hello's worth of audio. Every device that said hello has one, so it is one object without closures. */
+class Session implements UdpAudioSession {
+  readonly #socket: Socket
+  readonly #sessions: Map<number, Session>
+  readonly #keys: UdpAudioKeys
+  readonly #listener: Pick<DeviceLinkHandlers, 'audio'>
+  #peer: Peer | undefined
+  #heard = 0
+  #sent = 0
+
+  constructor(
+    socket: Socket,
+    sessions: Map<number, Session>,
+    { keys, listener }: { readonly keys: UdpAudioKeys; readonly listener: Pick<DeviceLinkHandlers, 'audio'> },
+  ) {
+    this.#socket = socket
+    this.#sessions = sessions
+    this.#keys = keys
+    this.#listener = listener
+    sessions.set(this.#source, this)
+  }
+
+  take(bytes: Uint8Array, from: Peer): void {
+    if (this.#peer !== undefined && this.#peer.address !== from.address) return
+    this.#peer = from
+    this.#listener.audio(() => this.#read(bytes))
+  }
+
+  send({ timestampMs, opus }: AudioFrame): void {
+    if (this.#peer === undefined) return
+    this.#sent++
+    const packet = encodeUdpAudio(this.#keys, { timestampMs, sequence: this.#sent, opus })
+    this.#socket.send(packet, this.#peer.port, this.#peer.address, () => undefined)
+  }
+
+  close(): void {
+    if (this.#sessions.get(this.#source) === this) this.#sessions.delete(this.#source)
+  }
+
+  get #source(): number {
+    return Number.parseInt(this.#keys.nonceHex.slice(8, 16), 16)
+  }
+
+  /** Old and repeated packets are dropped, as the firmware drops them; gaps are for the decoder. */
+  #read(bytes: Uint8Array): AudioFrame | undefined {
+    const packet = decodeUdpAudio(this.#keys.keyHex, bytes)
+    if (!packet.ok || packet.value.sequence <= this.#heard) return undefined
+    this.#heard = packet.value.sequence
+    return { timestampMs: packet.value.timestampMs, opus: packet.value.opus }
+  }
 }
 
 export function openUdpAudio({
@@ -52,11 +98,8 @@ export function openUdpAudio({
     let packets = 0
     socket.on('message', (bytes, { address, port: from }) => {
       packets++
-      const ssrc = udpSource(bytes)
-      const session = ssrc === undefined ? undefined : sessions.get(ssrc)
-      if (session === undefined || (session.peer !== undefined && session.peer.address !== address)) return
-      session.peer = { address, port: from }
-      session.hear(() => readPacket(session, bytes))
+      const ssrc = readUdpAudioSource(bytes)
+      if (ssrc !== undefined) sessions.get(ssrc)?.take(bytes, { address, port: from })
     })
     socket.once('error', reject)
     socket.bind(port, host, () => {
@@ -65,33 +108,9 @@ export function openUdpAudio({
       resolve({
         port: socket.address().port,
         packets: () => packets,
-        open: (keys, hear) => {
-          const session: Session = { keys, hear, peer: undefined, heard: 0, sent: 0 }
-          const ssrc = Number.parseInt(keys.nonceHex.slice(8, 16), 16)
-          sessions.set(ssrc, session)
-          return {
-            send: ({ timestampMs, opus }) => {
-              const { peer } = session
-              if (peer === undefined) return
-              session.sent++
-              const packet = encodeUdpAudio(keys, { timestampMs, sequence: session.sent, opus })
-              socket.send(packet, peer.port, peer.address, () => undefined)
-            },
-            close: () => {
-              if (sessions.get(ssrc) === session) sessions.delete(ssrc)
-            },
-          }
-        },
+        open: (keys, listener) => new Session(socket, sessions, { keys, listener }),
         close: () => new Promise((done) => socket.close(() => done())),
       })
     })
   })
-}
-
-/** Old and repeated packets are dropped, as the firmware drops them; gaps are for the decoder. */
-function readPacket(session: Session, bytes: Uint8Array): AudioFrame | undefined {
-  const packet = decodeUdpAudio(session.keys.keyHex, bytes)
-  if (!packet.ok || packet.value.sequence <= session.heard) return undefined
-  session.heard = packet.value.sequence
-  return { timestampMs: packet.value.timestampMs, opus: packet.value.opus }
 }

@@ -11,28 +11,27 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { WebSocket } from 'ws'
-import { WebSocketServer } from 'ws'
+import { WebSocket, WebSocketServer } from 'ws'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
-import type { AudioVersion } from '../wire/audio-frame.ts'
+import type { AudioFrame, AudioVersion } from '../wire/audio-frame.ts'
 import { decodeAudioFrame, encodeAudioFrame } from '../wire/audio-frame.ts'
 import type { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
-import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import { createFullBucket, isBucketFull, takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
-import { FRAME_RATE } from './session-limits.ts'
-import type { AdmitDevice, DeviceIdentity, DeviceLink, DeviceAcceptor } from './fleet.ts'
+import { OTHER_FRAME_RATE_LIMIT } from './session-limits.ts'
+import type { DeviceAuthenticator, DeviceIdentity, DeviceLink, DeviceAcceptor, DeviceLinkHandlers } from './fleet.ts'
 import type { UpgradeEndpoint, UpgradeRequestFault } from './upgrade-request.ts'
 import { parseUpgradeRequest } from './upgrade-request.ts'
-import type { Liveness, LivenessSettings } from './liveness.ts'
-import { DEFAULT_LIVENESS, isDead } from './liveness.ts'
-import type { OnRefused, DeviceRefusalReason } from './refusal.ts'
+import type { LivenessSettings } from './liveness.ts'
+import { DEFAULT_LIVENESS_SETTINGS, isConnectionDead } from './liveness.ts'
+import type { DeviceRefusalListener, DeviceRefusalReason } from './device-refusal.ts'
 
 export interface WebSocketOptions {
   /** Somebody else's server: only upgrades on our path are taken. */
   readonly server: Server
   readonly harbour: DeviceAcceptor
-  readonly admit: AdmitDevice
+  readonly admit: DeviceAuthenticator
   readonly door?: Partial<UpgradeEndpoint>
   /** The firmware sends at most 65,535 bytes in one message; other devices a little more. */
   readonly maxMessageBytes?: number
@@ -40,7 +39,7 @@ export interface WebSocketOptions {
   /** Where the server's connections wait until they are devices. */
   readonly limiter?: ConnectionLimiter<Socket>
   readonly liveness?: LivenessSettings
-  readonly onRefused?: OnRefused
+  readonly onRefused?: DeviceRefusalListener
   readonly clock?: Clock
 }
 
@@ -66,20 +65,28 @@ const REASONS: Readonly<Record<UpgradeRequestFault['kind'], DeviceRefusalReason 
   'no-token': 'no-credentials',
 }
 
-interface Guest {
-  readonly socket: WebSocket
-  liveness: Liveness
-  bucket: TokenBucket
+/** What all connections of one listener share. */
+interface Listener {
+  readonly clock: Clock
+  readonly guests: Set<WebSocketLink>
+  readonly dropped: { audio: number; other: number }
+}
+
+/** Leads from the socket to its link, so that one set of listeners serves every socket. */
+class DeviceWebSocket extends WebSocket {
+  link: WebSocketLink | undefined
 }
 
 export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevices {
-  const { server, admit, maxConnections = 4_096, clock = systemClock, liveness = DEFAULT_LIVENESS } = options
+  const { server, admit, maxConnections = 4_096, clock = systemClock, liveness = DEFAULT_LIVENESS_SETTINGS } = options
   const door: UpgradeEndpoint = { ...DEFAULT_DOOR, ...options.door }
-  const guests = new Set<Guest>()
+  const guests = new Set<WebSocketLink>()
   const dropped = { audio: 0, other: 0 }
+  const listener: Listener = { clock, guests, dropped }
   // Stock devices offer no extension, and compression would cost memory for each of them.
   const upgrader = new WebSocketServer({
     noServer: true,
+    WebSocket: DeviceWebSocket,
     perMessageDeflate: false,
     clientTracking: false,
     // Devices cut texts in the middle of a character; one bad byte is no reason to hang up.
@@ -90,12 +97,12 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
   })
 
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    socket.on('error', () => socket.destroy())
+    socket.on('error', destroySocket)
     letIn(request, socket, head).catch(() => refuse(socket, 503))
   }
 
   const letIn = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const knock = parseUpgradeRequest(door, request.url ?? '', readSingleHeaders(request))
+    const knock = parseUpgradeRequest(door, request.url ?? '', readUnrepeatedHeaders(request))
     const turnAway = (why: DeviceRefusalReason | undefined, status: number, deviceId: string | undefined) => {
       refuse(socket, status)
       const remoteAddress = request.socket.remoteAddress ?? ''
@@ -117,69 +124,25 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
     }
   }
 
-  const welcome = (socket: WebSocket, request: IncomingMessage, identity: DeviceIdentity) => {
-    const openedAtMs = clock.monotonic()
-    const guest: Guest = {
-      socket,
-      liveness: { lastDataMs: openedAtMs, unanswered: 0 },
-      bucket: fullBucket(FRAME_RATE, openedAtMs),
-    }
-    guests.add(guest)
-    options.limiter?.authenticate(request.socket, identity.deviceId)
-    let trouble: string | undefined
-    const breakOff = (reason: string) => {
-      trouble ??= reason
-      socket.terminate()
-    }
-    const affords = (): boolean => {
-      const bucket = takeToken(guest.bucket, FRAME_RATE, clock.monotonic())
-      if (bucket === undefined) breakOff('too many frames')
-      else guest.bucket = bucket
-      return bucket !== undefined
-    }
+  const welcome = (socket: DeviceWebSocket, request: IncomingMessage, identity: DeviceIdentity) => {
+    const { remoteAddress = '', localAddress } = request.socket
     const version = audioVersion(request.headers['protocol-version'])
-    const ears = options.harbour.attach(identity, linkOver(socket, request, version))
-    socket.on('message', (data: Buffer, isBinary: boolean) => {
-      guest.liveness = { ...guest.liveness, lastDataMs: clock.monotonic() }
-      if (!isBinary) ears.text(data.toString('utf8'))
-      else if (!affords()) return
-      else {
-        // A look at the header and no more: whoever listens reads the rest.
-        const frame = decodeAudioFrame(version, data)
-        if (!frame.ok) dropped.other++
-        else {
-          dropped.audio++
-          ears.audio(() => frame.value)
-        }
-      }
-    })
-    socket.on('ping', (data: Buffer) => {
-      if (!affords()) return
-      if (socket.bufferedAmount > MAX_UNSENT) breakOff('it does not read what it is sent')
-      else if (socket.readyState === socket.OPEN) socket.pong(data, false, () => undefined)
-    })
-    socket.on('pong', () => {
-      if (!affords()) return
-      guest.liveness = { ...guest.liveness, unanswered: 0 }
-      ears.stir()
-    })
-    socket.on('error', (error) => breakOff(error.message))
-    socket.on('close', (code: number) => {
-      guests.delete(guest)
-      ears.closed(trouble ?? `WebSocket closed (${code})`)
-    })
+    options.limiter?.authenticate(request.socket, identity.deviceId)
+    const link = new WebSocketLink(listener, socket, { remoteAddress, localAddress, version })
+    guests.add(link)
+    link.handlers = options.harbour.attach(identity, link)
+    socket.link = link
+    socket.on('message', onMessage)
+    socket.on('ping', onPing)
+    socket.on('pong', onPong)
+    socket.on('error', onError)
+    socket.on('close', onClose)
   }
 
   /** One sweep for everybody: two thousand timers would only do the same thing at two thousand moments. */
   const sweep = setInterval(() => {
     const atMs = clock.monotonic()
-    for (const guest of guests) {
-      if (isDead(guest.liveness, liveness, atMs)) guest.socket.terminate()
-      else if (guest.socket.readyState === guest.socket.OPEN) {
-        guest.liveness = { ...guest.liveness, unanswered: guest.liveness.unanswered + 1 }
-        guest.socket.ping()
-      }
-    }
+    for (const guest of guests) guest.checkLiveness(liveness, atMs)
   }, liveness.pingMs)
   sweep.unref()
 
@@ -190,32 +153,163 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
     close: () => {
       clearInterval(sweep)
       server.off('upgrade', onUpgrade)
-      for (const { socket } of guests) socket.terminate()
+      for (const guest of guests) guest.terminate()
     },
   }
 }
 
-function linkOver(socket: WebSocket, request: IncomingMessage, version: AudioVersion): DeviceLink {
-  return {
-    transport: 'websocket',
-    remoteAddress: request.socket.remoteAddress ?? '',
-    localAddress: request.socket.localAddress,
-    udp: undefined,
-    send: (text) => {
-      if (socket.bufferedAmount > MAX_UNSENT) socket.terminate()
-      else if (socket.readyState === socket.OPEN) socket.send(text, () => undefined)
-    },
-    sendAudio: (frame) => {
-      if (socket.readyState !== socket.OPEN || socket.bufferedAmount > MAX_UNSENT) return
-      socket.send(encodeAudioFrame(version, frame), { binary: true }, () => undefined)
-    },
-    openAudio: () => undefined,
-    close: (reason) => {
-      // A close reason is at most 123 bytes (RFC 6455 § 5.5.1).
-      socket.close(1000, reason.slice(0, 60))
-      setTimeout(() => socket.terminate(), CLOSE_GRACE_MS).unref()
-    },
+/** One connection. There are thousands of them, most of them idle: no closures, and no bucket while it is full. */
+class WebSocketLink implements DeviceLink {
+  readonly remoteAddress: string
+  readonly localAddress: string | undefined
+  handlers: DeviceLinkHandlers | undefined
+  readonly #listener: Listener
+  readonly #socket: WebSocket
+  readonly #version: AudioVersion
+  #lastDataMs: number
+  #unansweredPings = 0
+  #bucket: TokenBucket | undefined
+  #trouble: string | undefined
+
+  constructor(
+    listener: Listener,
+    socket: WebSocket,
+    {
+      remoteAddress,
+      localAddress,
+      version,
+    }: { readonly remoteAddress: string; readonly localAddress: string | undefined; readonly version: AudioVersion },
+  ) {
+    this.#listener = listener
+    this.#socket = socket
+    this.#version = version
+    this.remoteAddress = remoteAddress
+    this.localAddress = localAddress
+    this.#lastDataMs = Math.trunc(listener.clock.monotonic())
   }
+
+  get transport(): 'websocket' {
+    return 'websocket'
+  }
+
+  get udp(): undefined {
+    return undefined
+  }
+
+  send(text: string): void {
+    if (this.#socket.bufferedAmount > MAX_UNSENT) this.#socket.terminate()
+    else if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text, ignoreOutcome)
+  }
+
+  sendAudio(frame: AudioFrame): void {
+    if (this.#socket.readyState !== WebSocket.OPEN || this.#socket.bufferedAmount > MAX_UNSENT) return
+    this.#socket.send(encodeAudioFrame(this.#version, frame), { binary: true }, ignoreOutcome)
+  }
+
+  openAudio(): void {
+    // Audio travels in the same connection.
+  }
+
+  close(reason: string): void {
+    // A close reason is at most 123 bytes (RFC 6455 § 5.5.1).
+    this.#socket.close(1000, reason.slice(0, 60))
+    setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS).unref()
+  }
+
+  message(data: Buffer, isBinary: boolean): void {
+    const { clock, dropped } = this.#listener
+    this.#lastDataMs = Math.trunc(clock.monotonic())
+    if (!isBinary) this.handlers?.text(data.toString('utf8'))
+    else if (this.#takeFrame()) {
+      // A look at the header and no more: whoever listens reads the rest.
+      const frame = decodeAudioFrame(this.#version, data)
+      if (!frame.ok) dropped.other++
+      else {
+        dropped.audio++
+        this.handlers?.audio(() => frame.value)
+      }
+    }
+  }
+
+  ping(data: Buffer): void {
+    if (!this.#takeFrame()) return
+    if (this.#socket.bufferedAmount > MAX_UNSENT) this.breakOff('it does not read what it is sent')
+    else if (this.#socket.readyState === WebSocket.OPEN) this.#socket.pong(data, false, ignoreOutcome)
+  }
+
+  pong(): void {
+    if (!this.#takeFrame()) return
+    this.#unansweredPings = 0
+    this.handlers?.stir()
+  }
+
+  checkLiveness(settings: LivenessSettings, atMs: number): void {
+    if (this.#bucket !== undefined && isBucketFull(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)) this.#bucket = undefined
+    const liveness = { lastDataMs: this.#lastDataMs, unanswered: this.#unansweredPings }
+    if (isConnectionDead(liveness, settings, atMs)) this.#socket.terminate()
+    else if (this.#socket.readyState === WebSocket.OPEN) {
+      this.#unansweredPings++
+      this.#socket.ping()
+    }
+  }
+
+  breakOff(reason: string): void {
+    this.#trouble ??= reason
+    this.#socket.terminate()
+  }
+
+  terminate(): void {
+    this.#socket.terminate()
+  }
+
+  ended(code: number): void {
+    this.#listener.guests.delete(this)
+    this.handlers?.closed(this.#trouble ?? `WebSocket closed (${code})`)
+  }
+
+  #takeFrame(): boolean {
+    const atMs = this.#listener.clock.monotonic()
+    const bucket = takeToken(
+      this.#bucket ?? createFullBucket(OTHER_FRAME_RATE_LIMIT, atMs),
+      OTHER_FRAME_RATE_LIMIT,
+      atMs,
+    )
+    if (bucket === undefined) this.breakOff('too many frames')
+    else this.#bucket = bucket
+    return bucket !== undefined
+  }
+}
+
+function onMessage(this: WebSocket, data: Buffer, isBinary: boolean): void {
+  linkOf(this)?.message(data, isBinary)
+}
+
+function onPing(this: WebSocket, data: Buffer): void {
+  linkOf(this)?.ping(data)
+}
+
+function onPong(this: WebSocket): void {
+  linkOf(this)?.pong()
+}
+
+function onError(this: WebSocket, error: Error): void {
+  linkOf(this)?.breakOff(error.message)
+}
+
+function onClose(this: WebSocket, code: number): void {
+  linkOf(this)?.ended(code)
+}
+
+function linkOf(socket: WebSocket): WebSocketLink | undefined {
+  return socket instanceof DeviceWebSocket ? socket.link : undefined
+}
+
+function destroySocket(this: Duplex): void {
+  this.destroy()
+}
+
+function ignoreOutcome(): void {
+  // The end of the connection says it.
 }
 
 function audioVersion(header: string | string[] | undefined): AudioVersion {
@@ -230,7 +324,7 @@ function refuse(socket: Duplex, status: number): void {
 }
 
 /** Repeated headers arrive joined; none that we read may be repeated, and a joined value fails its check. */
-export function readSingleHeaders(request: IncomingMessage): Readonly<Record<string, string | undefined>> {
+export function readUnrepeatedHeaders(request: IncomingMessage): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : value]),
   )

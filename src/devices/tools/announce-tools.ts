@@ -10,30 +10,30 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import type { Assessment, Capability } from '../../bus/capability.ts'
+import type { CallAssessment, Capability } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
-import type { Fault, Reason } from '../../core/fault.ts'
+import type { Fault, PolicyReason } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { DeviceAnnouncement } from '../wire/envelope.ts'
+import type { DeviceAnnouncement } from '../wire/device-frame.ts'
 import { toDeviceFault } from './device-outcome.ts'
 import { mapConcurrently } from './call-tools.ts'
-import { urlReasons } from './device-capability.ts'
-import { devicesFamily, errorJson } from './devices-envelope.ts'
+import { listForbiddenUrlReasons } from './device-capability.ts'
+import { devicesFamily, toDeviceErrorJson } from './devices-envelope.ts'
 import { deviceArgument } from './list-tools.ts'
-import type { ToolParts } from './devices-runtime.ts'
+import type { DeviceToolDependencies } from './running-devices.ts'
 import {
   DEVICES_CLOSED_FAULT,
-  findDevicesOnce,
+  listUniqueDevices,
   findVisibleDevice,
-  withDevicesRuntime,
-  unknownDeviceFault,
-} from './devices-runtime.ts'
-import type { RosterDevice } from './roster.ts'
-import { deviceTargetForSlug } from './slug.ts'
-import { sanitizeLine } from '../../core/stranger-text.ts'
-import { quotedDeviceName } from './tool-description.ts'
+  withRunningDevices,
+  createUnknownDeviceFault,
+} from './running-devices.ts'
+import type { RosterDevice } from './device-roster.ts'
+import { toDeviceTarget } from './device-slug.ts'
+import { sanitizeLine } from '../../core/untrusted-text.ts'
+import { quoteDeviceName } from './tool-description.ts'
 import type { UrlRule } from './url-rule.ts'
 
 const NAME = 'devices.announce'
@@ -54,7 +54,10 @@ const input = z.strictObject({
 
 type Input = z.output<typeof input>
 
-export function createDeviceAnnounceTools(parts: ToolParts, urls: readonly UrlRule[]): readonly Capability[] {
+export function createDeviceAnnounceTools(
+  parts: DeviceToolDependencies,
+  urls: readonly UrlRule[],
+): readonly Capability[] {
   const announce = defineChange({
     name: NAME,
     title: 'Announce',
@@ -83,44 +86,46 @@ interface AnnouncePlan {
   readonly device?: RosterDevice
 }
 
-function plan({ devices }: Input, { caller }: Call, { house }: ToolParts): Result<AnnouncePlan, Fault> {
+function plan({ devices }: Input, { caller }: Call, { house }: DeviceToolDependencies): Result<AnnouncePlan, Fault> {
   const [only] = devices
   if (devices.length > 1 || only === undefined) return ok({})
   const open = house()
   if (open === undefined) return fail(DEVICES_CLOSED_FAULT)
   const device = findVisibleDevice(open, only, caller)
-  return device === undefined ? fail(unknownDeviceFault(only)) : ok({ device })
+  return device === undefined ? fail(createUnknownDeviceFault(only)) : ok({ device })
 }
 
-function assess(device: RosterDevice | undefined, wanted: Input, urls: readonly UrlRule[]): Assessment {
+function assess(device: RosterDevice | undefined, wanted: Input, urls: readonly UrlRule[]): CallAssessment {
   const reasons = reasonsAgainst(wanted, urls)
   // Calling on changes nothing; each device is decided about by itself.
   if (device === undefined) return { effect: 'reads', reasons }
-  const label = `announcement on ${quotedDeviceName(device.enrolled.name, device.slug)}`
-  const target = deviceTargetForSlug(device.slug)
+  const label = `announcement on ${quoteDeviceName(device.enrolled.name, device.slug)}`
+  const target = toDeviceTarget(device.slug)
   return { effect: 'writes', reasons, target, actuator: `${target}/announce`, label }
 }
 
-function reasonsAgainst({ audio_url: url }: Input, urls: readonly UrlRule[]): readonly Reason[] {
-  return url === undefined ? [] : urlReasons({ audio_url: url }, urls)
+function reasonsAgainst({ audio_url: url }: Input, urls: readonly UrlRule[]): readonly PolicyReason[] {
+  return url === undefined ? [] : listForbiddenUrlReasons({ audio_url: url }, urls)
 }
 
-function announceToEach(wanted: Input, context: HandlerContext, parts: ToolParts): Promise<Outcome> {
-  return withDevicesRuntime(parts, async (house) => {
+function announceToEach(wanted: Input, context: HandlerContext, parts: DeviceToolDependencies): Promise<Outcome> {
+  return withRunningDevices(parts, async (house) => {
     const results = await mapConcurrently(
-      findDevicesOnce(house, wanted.devices, context.caller),
+      listUniqueDevices(house, wanted.devices, context.caller),
       AT_ONCE,
       async (name) => {
         const outcome = await context.call(NAME, { ...wanted, devices: [name] }, { isLocal: true })
-        return outcome.ok ? { device: name, ok: true } : { device: name, ok: false, error: errorJson(outcome.fault) }
+        return outcome.ok
+          ? { device: name, ok: true }
+          : { device: name, ok: false, error: toDeviceErrorJson(outcome.fault) }
       },
     )
     return ok({ data: { results } })
   })
 }
 
-function announceTo({ enrolled, slug }: RosterDevice, wanted: Input, parts: ToolParts): Promise<Outcome> {
-  return withDevicesRuntime(parts, (house) => {
+function announceTo({ enrolled, slug }: RosterDevice, wanted: Input, parts: DeviceToolDependencies): Promise<Outcome> {
+  return withRunningDevices(parts, (house) => {
     const sent = house.gateway.fleet.announce(enrolled.deviceId, announcementOf(wanted))
     // Nothing was sent: neither an absent device nor one that is too old has been told anything.
     if (!sent.ok) return fail(toDeviceFault(named(sent.fault, slug), { slug, effect: 'reads' }))

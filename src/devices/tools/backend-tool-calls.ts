@@ -12,8 +12,8 @@ import type { Caller, Outcome } from '../../bus/call.ts'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import type { RpcAnswer } from '../voice/voice-relay-client.ts'
-import type { ToolParts } from './devices-runtime.ts'
+import type { VoiceRpcAnswer } from '../voice/voice-relay-client.ts'
+import type { DeviceToolDependencies } from './running-devices.ts'
 
 /** Backends wait for 30 s. */
 const BACKEND_PATIENCE_MS = 28_000
@@ -24,8 +24,11 @@ export function isVoiceBackend(caller: Caller): boolean {
   return caller.kind === 'principal' && caller.id.startsWith(PRINCIPAL)
 }
 
-export function createBackendToolCaller({ house, bus }: ToolParts & { readonly bus: Pick<CapabilityBus, 'call'> }) {
-  return async (deviceId: string, name: string, args: JsonObject): Promise<RpcAnswer> => {
+export function createBackendToolCaller({
+  house,
+  bus,
+}: DeviceToolDependencies & { readonly bus: Pick<CapabilityBus, 'call'> }) {
+  return async (deviceId: string, name: string, args: JsonObject): Promise<VoiceRpcAnswer> => {
     const device = house()?.roster.find(deviceId)
     const tool = device?.tools.find((each) => each.tool.name === name)
     if (device === undefined || tool === undefined)
@@ -39,7 +42,7 @@ export function createBackendToolCaller({ house, bus }: ToolParts & { readonly b
   }
 }
 
-function outcomeAnswer(outcome: Outcome): RpcAnswer {
+function outcomeAnswer(outcome: Outcome): VoiceRpcAnswer {
   if (!outcome.ok) return spokenAnswer(refusal(outcome.fault))
   const { data, content } = outcome.value
   const items = content ?? [{ type: 'text', text: JSON.stringify(data) }]
@@ -51,6 +54,6 @@ function refusal({ kind, message }: Fault): string {
   return message
 }
 
-function spokenAnswer(text: string): RpcAnswer {
+function spokenAnswer(text: string): VoiceRpcAnswer {
   return { result: { content: [{ type: 'text', text }], isError: false } }
 }

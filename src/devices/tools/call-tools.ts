@@ -10,20 +10,25 @@
 import { z } from 'zod'
 import type { ContentBlock, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { CALLS_ON, defineChange } from '../../bus/capability-definition.ts'
+import { DELEGATING_STEPS, defineChange } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import { resolveSpelling } from '../../core/spelling.ts'
+import { resolveSpelledName } from '../../core/tool-name-spelling.ts'
 import { toDeviceFault } from './device-outcome.ts'
-import { toolWithheldFault } from './device-call.ts'
-import { devicesFamily, errorJson } from './devices-envelope.ts'
+import { createToolWithheldFault } from './device-call.ts'
+import { devicesFamily, toDeviceErrorJson } from './devices-envelope.ts'
 import { deviceArgument } from './list-tools.ts'
-import type { DevicesRuntime, ToolParts } from './devices-runtime.ts'
-import { findDevicesOnce, findVisibleDevice, withDevicesRuntime, unknownDeviceFault } from './devices-runtime.ts'
-import type { RosterDevice, RosterTool } from './roster.ts'
+import type { RunningDevices, DeviceToolDependencies } from './running-devices.ts'
+import {
+  listUniqueDevices,
+  findVisibleDevice,
+  withRunningDevices,
+  createUnknownDeviceFault,
+} from './running-devices.ts'
+import type { RosterDevice, RosterTool } from './device-roster.ts'
 
 const MAX_DEVICES = 64
 const AT_ONCE = 16
@@ -48,7 +53,7 @@ const common = {
   effect: 'writes',
   timeoutSeconds: MAX_WAIT_SECONDS + 300,
   maxConcurrent: 256,
-  ...CALLS_ON,
+  ...DELEGATING_STEPS,
 } as const
 
 const devicesCall = {
@@ -82,17 +87,17 @@ const devicesCallMany = {
 
 type CallInput = z.output<typeof callInput>
 
-export function createDeviceCallTools(parts: ToolParts): readonly Capability[] {
+export function createDeviceCallTools(parts: DeviceToolDependencies): readonly Capability[] {
   const one = (input: CallInput, context: HandlerContext): Promise<Outcome> =>
-    withDevicesRuntime(parts, (house) => callOne({ house, context }, input))
+    withRunningDevices(parts, (house) => callOne({ house, context }, input))
   return [
     defineChange({ ...devicesCall, act: (_plan, input, context) => one(input, context) }),
     defineChange({
       ...devicesCallMany,
       act: (_plan, { devices, ...input }, context) =>
-        withDevicesRuntime(parts, async (house) => {
+        withRunningDevices(parts, async (house) => {
           const outcomes = await mapConcurrently(
-            findDevicesOnce(house, devices, context.caller),
+            listUniqueDevices(house, devices, context.caller),
             AT_ONCE,
             async (device) => ({
               device,
@@ -106,13 +111,13 @@ export function createDeviceCallTools(parts: ToolParts): readonly Capability[] {
 }
 
 interface Around {
-  readonly house: DevicesRuntime
+  readonly house: RunningDevices
   readonly context: HandlerContext
 }
 
 async function callOne({ house, context }: Around, input: CallInput): Promise<Outcome> {
   const device = findVisibleDevice(house, input.device, context.caller)
-  if (device === undefined) return fail(unknownDeviceFault(input.device))
+  if (device === undefined) return fail(createUnknownDeviceFault(input.device))
   const away = await awaken({ house, context }, device, input)
   if (away !== undefined) return fail(away)
   // Looked up only now: who has just woken may have other tools than before.
@@ -136,13 +141,13 @@ async function awaken(
 }
 
 function findTool({ slug, tools, withheld }: RosterDevice, name: string): RosterTool | Fault {
-  const meant = resolveSpelling(
+  const meant = resolveSpelledName(
     name,
     tools.map(({ capability }) => capability),
   )
   const found = tools.find(({ tool, capability }) => tool.name === name || capability === meant)
   if (found !== undefined) return found
-  if (withheld.some(({ tool }) => tool.name === name)) return toolWithheldFault(slug, name)
+  if (withheld.some(({ tool }) => tool.name === name)) return createToolWithheldFault(slug, name)
   return {
     kind: 'not-found',
     code: 'unknown_tool',
@@ -156,7 +161,7 @@ interface DeviceOutcome {
 }
 
 function resultJson({ device, outcome }: DeviceOutcome): JsonObject {
-  if (!outcome.ok) return { device, ok: false, error: errorJson(outcome.fault) }
+  if (!outcome.ok) return { device, ok: false, error: toDeviceErrorJson(outcome.fault) }
   const { data } = outcome.value
   const { device: _, ...rest } = isJsonObject(data) ? data : { value: data }
   return { device, ok: true, ...rest }

@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto'
 import type { Capability } from '../../bus/capability.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
-import { toolDefinitionHash } from './definition.ts'
+import { computeToolDefinitionHash } from './tool-pins.ts'
 import type { NamedTool } from './tool-name.ts'
 
 export interface ListedDeviceTool {
@@ -30,7 +30,7 @@ export class DeviceCapabilityCache {
 
   /** Finds what was made for this listing, or has it made. */
   of(deviceId: string, { name, online, named }: ListedDeviceTool): (capability: string, make: () => Made) => Made {
-    const words = named.flatMap(({ capability, tool }) => [capability, toolDefinitionHash(tool)])
+    const words = named.flatMap(({ capability, tool }) => [capability, computeToolDefinitionHash(tool)])
     const listing = hash('sha256', JSON.stringify([name, ...words]))
     const known = this.#shelves.get(deviceId)
     const shelf = known?.listing === listing ? known : { listing, made: new Map<string, Made>() }

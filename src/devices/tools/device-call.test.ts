@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { FleetDevice } from '../session/fleet.ts'
 import type { SessionPhase } from '../session/session.ts'
-import { DEFAULT_TOOL_TIMES } from '../session/tool-time.ts'
-import { DeviceCalls } from './device-call.ts'
+import { DEFAULT_TOOL_TIMEOUTS } from '../session/tool-timeout.ts'
+import { DeviceToolCaller } from './device-call.ts'
 
-function callsTo(phase: SessionPhase, online: boolean): DeviceCalls {
+function callsTo(phase: SessionPhase, online: boolean): DeviceToolCaller {
   const view = { phase, online } as FleetDevice
   const fleet = { device: () => view, call: () => Promise.reject(new Error('nobody is asked')) }
-  return new DeviceCalls(fleet, {
-    toolTimes: DEFAULT_TOOL_TIMES,
+  return new DeviceToolCaller(fleet, {
+    toolTimes: DEFAULT_TOOL_TIMEOUTS,
     whenAsleep: 'fail',
     waitMs: 0,
     bootedAtMs: () => undefined,

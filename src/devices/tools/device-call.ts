@@ -11,23 +11,23 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { accountKey } from '../../bus/caller.ts'
+import { toAccountKey } from '../../bus/caller.ts'
 import type { Effect } from '../../bus/capability.ts'
-import type { Fault, Reason } from '../../core/fault.ts'
+import type { Fault, PolicyReason } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { DeviceFault } from '../session/device-fault.ts'
-import { deviceFaultSentence, mayDeviceHaveActed } from '../session/device-fault.ts'
+import { formatDeviceFault, mayDeviceHaveActed } from '../session/device-fault.ts'
 import type { FleetDevice, Fleet } from '../session/fleet.ts'
-import type { ToolTimes } from '../session/tool-time.ts'
-import { isRestartTool, toolTimeMs } from '../session/tool-time.ts'
+import type { ToolTimeouts } from '../session/tool-timeout.ts'
+import { isRestartTool, resolveToolTimeoutMs } from '../session/tool-timeout.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { toDeviceFault, toDeviceOutcome } from './device-outcome.ts'
-import { toolDefinitionHash } from './definition.ts'
+import { computeToolDefinitionHash } from './tool-pins.ts'
 import { isVoiceBackend } from './backend-tool-calls.ts'
-import { DeviceWaiters, WAITERS_PER_CALLER, WAITERS_PER_DEVICE } from './waiters.ts'
+import { DeviceWaiters, MAX_WAITERS_PER_CALLER, MAX_WAITERS_PER_DEVICE } from './device-waiters.ts'
 
-export interface PatienceRules {
-  readonly toolTimes: ToolTimes
+export interface DeviceWaitRules {
+  readonly toolTimes: ToolTimeouts
   /** What a call to a sleeping device gets that does not say what it wants. */
   readonly whenAsleep: 'fail' | 'queue'
   readonly waitMs: number
@@ -49,12 +49,12 @@ const TURN_MS = 60_000
 const RESTART_MS = 60_000
 const LOOK_MS = 200
 
-export class DeviceCalls {
+export class DeviceToolCaller {
   readonly #fleet: Pick<Fleet, 'device' | 'call'>
-  readonly #rules: PatienceRules
+  readonly #rules: DeviceWaitRules
   readonly #waiters = new DeviceWaiters()
 
-  constructor(fleet: Pick<Fleet, 'device' | 'call'>, rules: PatienceRules) {
+  constructor(fleet: Pick<Fleet, 'device' | 'call'>, rules: DeviceWaitRules) {
     this.#fleet = fleet
     this.#rules = rules
   }
@@ -65,9 +65,9 @@ export class DeviceCalls {
     if (away !== undefined) return fail(toDeviceFault(away, { slug, effect }))
     const now = this.#fleet.device(deviceId)?.tools.find(({ name }) => name === tool.name)
     // The device may have come back as another, and the bus not have heard of it yet.
-    if (now !== undefined && toolDefinitionHash(now) !== toolDefinitionHash(tool))
-      return fail(toolWithheldFault(slug, tool.name))
-    const timeoutMs = toolTimeMs(tool.name, this.#rules.toolTimes)
+    if (now !== undefined && computeToolDefinitionHash(now) !== computeToolDefinitionHash(tool))
+      return fail(createToolWithheldFault(slug, tool.name))
+    const timeoutMs = resolveToolTimeoutMs(tool.name, this.#rules.toolTimes)
     const options = { signal: call.signal, waitMs: TURN_MS, timeoutMs, isBackends: isVoiceBackend(call.caller) }
     const askedAtMs = this.#rules.now()
     const result = await this.#fleet.call(deviceId, tool.name, call.body, options)
@@ -95,20 +95,20 @@ export class DeviceCalls {
     { caller, signal }: Pick<Call, 'caller' | 'signal'>,
   ): Promise<DeviceFault | undefined> {
     const isThere = () => this.#phase(deviceId) === 'ready'
-    const waited = await this.#waiters.wait({ key: deviceId, caller: accountKey(caller), waitMs, signal, isThere })
+    const waited = await this.#waiters.wait({ key: deviceId, caller: toAccountKey(caller), waitMs, signal, isThere })
     if (waited === 'ready') return undefined
     if (waited === 'gone') return { kind: 'unknown-device', device: deviceId }
-    if (waited === 'full') return { kind: 'queue-full', limit: WAITERS_PER_DEVICE }
-    if (waited === 'too-many-of-one') return { kind: 'queue-full', limit: WAITERS_PER_CALLER, ofOne: true }
+    if (waited === 'full') return { kind: 'queue-full', limit: MAX_WAITERS_PER_DEVICE }
+    if (waited === 'too-many-of-one') return { kind: 'queue-full', limit: MAX_WAITERS_PER_CALLER, ofOne: true }
     if (signal.aborted) return { kind: 'cancelled', sent: false }
     // One that is there and not ready has something else to do.
     return { kind: 'expired', afterMs: waitMs, asleep: this.#fleet.device(deviceId)?.online !== true }
   }
 
   /** Why it is no use to ask a person about a call to this device now. */
-  unreachable(deviceId: string, slug: string): Reason | undefined {
+  unreachable(deviceId: string, slug: string): PolicyReason | undefined {
     if (this.#rules.whenAsleep === 'queue' || this.#phase(deviceId) !== 'asleep') return undefined
-    return { rule: 'device-asleep', message: deviceFaultSentence(this.asleep(deviceId, slug)) }
+    return { rule: 'device-asleep', message: formatDeviceFault(this.asleep(deviceId, slug)) }
   }
 
   asleep(deviceId: string, slug: string): DeviceFault {
@@ -121,7 +121,7 @@ export class DeviceCalls {
     const { toolTimes, whenAsleep, waitMs } = this.#rules
     const restartMs = isRestartTool(tool) ? RESTART_MS : 0
     return Math.ceil(
-      (toolTimeMs(tool, toolTimes) + restartMs + TURN_MS + (whenAsleep === 'queue' ? waitMs : 0)) / 1_000,
+      (resolveToolTimeoutMs(tool, toolTimes) + restartMs + TURN_MS + (whenAsleep === 'queue' ? waitMs : 0)) / 1_000,
     )
   }
 
@@ -162,7 +162,7 @@ function restarted(slug: string, askedAtMs: number, bootedAtMs: number): Outcome
   return ok({ data: { device: slug, value: true, evidence: { booted_at } }, content: [{ type: 'text', text }] })
 }
 
-export function toolWithheldFault(slug: string, tool: string): Fault {
+export function createToolWithheldFault(slug: string, tool: string): Fault {
   const message = `${tool} of ${slug} is not as it was when it was approved, and is withheld until a person has looked at it: hearthbus devices approve-tools ${slug}.`
   return { kind: 'not-permitted', code: 'tool_withheld', message, reasons: [{ rule: 'definition-changed', message }] }
 }

@@ -6,26 +6,26 @@
  * Pure: the device is reached through `call`.
  */
 import type { Call, Outcome } from '../../bus/call.ts'
-import type { Assessment, Capability, Effect, ArgumentIssue, Offer } from '../../bus/capability.ts'
-import { createPlannedCapability } from '../../bus/capability-definition.ts'
-import type { Reason } from '../../core/fault.ts'
+import type { CallAssessment, Capability, Effect, ArgumentIssue, Offer } from '../../bus/capability.ts'
+import { createPlannedForeignCapability } from '../../bus/capability-definition.ts'
+import type { PolicyReason } from '../../core/fault.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import { checkArguments, effectiveSchema } from '../wire/arguments.ts'
+import { checkDeviceToolArguments, createStrictArgumentsSchema } from '../wire/tool-arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { DEVICE_ANSWER_SCHEMA } from './device-outcome.ts'
 import { devicesFamily } from './devices-envelope.ts'
-import { deviceTargetForSlug } from './slug.ts'
-import { explainUserOnly } from './visibility.ts'
+import { toDeviceTarget } from './device-slug.ts'
+import { explainUserOnlyRefusal } from './visibility.ts'
 import type { ToolRenamer } from './tool-description.ts'
-import { sanitizeLine } from '../../core/stranger-text.ts'
-import { quotedDeviceName, describeTool } from './tool-description.ts'
-import { toListedSchema } from './tool-schema.ts'
+import { sanitizeLine } from '../../core/untrusted-text.ts'
+import { quoteDeviceName, formatToolDescription } from './tool-description.ts'
+import { toListedToolSchema } from './tool-schema.ts'
 import type { UrlRule } from './url-rule.ts'
 import { findUrlArguments, explainForbiddenUrl } from './url-rule.ts'
 
-export interface ToolOffer {
+export interface DeviceToolOffer {
   readonly slug: string
   readonly deviceId: string
   readonly name: string
@@ -41,19 +41,19 @@ export interface ToolOffer {
   readonly timeoutSeconds: number
   readonly urls: readonly UrlRule[]
   /** Why a sensitive call need not be asked about: the device cannot be reached anyway. */
-  readonly unreachable: () => Reason | undefined
+  readonly unreachable: () => PolicyReason | undefined
   readonly call: (call: Call) => Promise<Outcome>
 }
 
 const MAX_TITLE = 80
 
 /** `undefined` for a tool whose arguments nobody could be shown. */
-export function deviceCapability(given: ToolOffer): Capability | undefined {
+export function createDeviceCapability(given: DeviceToolOffer): Capability | undefined {
   const { slug, name, tool, effect, forPeople } = given
-  const requestSchema = toListedSchema(effectiveSchema(tool))
+  const requestSchema = toListedToolSchema(createStrictArgumentsSchema(tool))
   if (requestSchema === undefined) return undefined
-  const target = deviceTargetForSlug(slug)
-  const label = quotedDeviceName(name, slug)
+  const target = toDeviceTarget(slug)
+  const label = quoteDeviceName(name, slug)
   const offer: Omit<Offer, 'plan'> = {
     name: given.capability,
     version: [1, 0],
@@ -68,17 +68,17 @@ export function deviceCapability(given: ToolOffer): Capability | undefined {
     timeoutSeconds: given.timeoutSeconds,
     idempotent: effect === 'reads',
     title: sanitizeLine(`${label}: ${tool.name.replace(/^self\./, '')}`, MAX_TITLE),
-    description: describeTool({ ...given, description: tool.description }),
+    description: formatToolDescription({ ...given, description: tool.description }),
     effect,
     lock: `device:${given.deviceId}`,
     family: devicesFamily,
     face: { kind: 'tool', ...(given.listed ? {} : { unlisted: true }) },
     accept: (body) => {
-      const checked = checkArguments(tool, body)
+      const checked = checkDeviceToolArguments(tool, body)
       return checked.ok ? checked : fail(checked.fault.problems.map((problem) => issueOf(problem, tool)))
     },
   }
-  return createPlannedCapability(offer, {
+  return createPlannedForeignCapability(offer, {
     // The device checks what only it can know; its schema was checked before.
     plan: () => ok(undefined),
     assess: (_plan, _body, call) => assess(call, given, { target, label }),
@@ -88,9 +88,9 @@ export function deviceCapability(given: ToolOffer): Capability | undefined {
 
 function assess(
   { caller, body }: Call,
-  { tool, effect, forPeople, urls, unreachable }: ToolOffer,
+  { tool, effect, forPeople, urls, unreachable }: DeviceToolOffer,
   { target, label }: { readonly target: string; readonly label: string },
-): Assessment {
+): CallAssessment {
   // A question that a person answered for a device that is away would have been asked in vain.
   const away = effect === 'sensitive' ? unreachable() : undefined
   return {
@@ -100,8 +100,8 @@ function assess(
     actuator: `${target}/${tool.name}`,
     label: `${tool.name.replace(/^self\./, '')} on ${label}`,
     reasons: [
-      ...(forPeople ? explainUserOnly(caller, target) : []),
-      ...urlReasons({ ...defaultsOf(tool), ...body }, urls),
+      ...(forPeople ? explainUserOnlyRefusal(caller, target) : []),
+      ...listForbiddenUrlReasons({ ...defaultsOf(tool), ...body }, urls),
       ...(away === undefined ? [] : [away]),
     ],
   }
@@ -117,7 +117,7 @@ function defaultsOf({ inputSchema: { properties } }: DeviceTool): JsonObject {
   return Object.fromEntries(given.filter(([, value]) => typeof value === 'string')) as JsonObject
 }
 
-export function urlReasons(body: JsonObject, urls: readonly UrlRule[]): readonly Reason[] {
+export function listForbiddenUrlReasons(body: JsonObject, urls: readonly UrlRule[]): readonly PolicyReason[] {
   return findUrlArguments(body).flatMap(({ path, url }) => {
     const problem = explainForbiddenUrl(url, urls)
     return problem === undefined

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { fail, ok } from '../../core/result.ts'
-import type { ToolResult } from '../wire/content.ts'
+import type { ToolResult } from '../wire/tool-result.ts'
 import type { DeviceFault } from '../session/device-fault.ts'
 import { toDeviceFault, toDeviceOutcome } from './device-outcome.ts'
-import { errorJson } from './devices-envelope.ts'
+import { toDeviceErrorJson } from './devices-envelope.ts'
 
 const called = { slug: 'den', effect: 'writes' } as const
 const text = (...texts: string[]): ToolResult => ({
@@ -93,13 +93,13 @@ describe('a fault', () => {
 
   it('does not call a device asleep that is there and busy', () => {
     const codeOf = (asleep: boolean) =>
-      errorJson(toDeviceFault({ kind: 'expired', afterMs: 1, asleep }, called))['code']
+      toDeviceErrorJson(toDeviceFault({ kind: 'expired', afterMs: 1, asleep }, called))['code']
     expect([codeOf(true), codeOf(false)]).toEqual(['device_asleep', 'busy'])
   })
 
   it('keeps the device’s text and code', () => {
     const fault = toDeviceFault({ kind: 'device-error', code: -32_603, message: 'servo "tail" jammed' }, called)
-    expect(errorJson(fault)).toEqual({
+    expect(toDeviceErrorJson(fault)).toEqual({
       code: 'device_error',
       message: 'servo "tail" jammed',
       retryable: false,

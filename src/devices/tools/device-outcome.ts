@@ -11,12 +11,12 @@ import type { Json } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { DeviceFault } from '../session/device-fault.ts'
-import { deviceFaultSentence, mayDeviceHaveActed } from '../session/device-fault.ts'
-import type { ToolResult } from '../wire/content.ts'
+import { formatDeviceFault, mayDeviceHaveActed } from '../session/device-fault.ts'
+import type { ToolResult } from '../wire/tool-result.ts'
 import { parseJson } from '../wire/json-text.ts'
-import { sanitizeJson, sanitizeText, sanitizeLine } from '../../core/stranger-text.ts'
+import { sanitizeJson, sanitizeText, sanitizeLine } from '../../core/untrusted-text.ts'
 
-export interface CalledDeviceTool {
+export interface DeviceToolReference {
   readonly slug: string
   readonly effect: Effect
 }
@@ -38,7 +38,7 @@ export const DEVICE_ANSWER_SCHEMA: JsonSchema = {
 const MAX_ERROR = 4_096
 const RETRY_AFTER_MS = 1_000
 
-export function toDeviceOutcome(result: Result<ToolResult, DeviceFault>, called: CalledDeviceTool): Outcome {
+export function toDeviceOutcome(result: Result<ToolResult, DeviceFault>, called: DeviceToolReference): Outcome {
   if (!result.ok) return fail(toDeviceFault(result.fault, called))
   const { content, isError } = result.value
   if (isError) return fail({ kind: 'failed', message: errorText(textOf(content)), details: { device: called.slug } })
@@ -51,9 +51,9 @@ function visibleItem(item: ToolResult['content'][number]): ToolResult['content']
   return item.type === 'text' ? { ...item, text: sanitizeText(item.text) } : { ...item }
 }
 
-export function toDeviceFault(fault: DeviceFault, { slug, effect }: CalledDeviceTool): Fault {
+export function toDeviceFault(fault: DeviceFault, { slug, effect }: DeviceToolReference): Fault {
   const kind = kindOf(fault, effect)
-  const message = fault.kind === 'device-error' ? errorText(fault.message) : deviceFaultSentence(fault)
+  const message = fault.kind === 'device-error' ? errorText(fault.message) : formatDeviceFault(fault)
   const code = fault.kind === 'expired' && !fault.asleep ? undefined : CODES[fault.kind]
   return {
     kind,

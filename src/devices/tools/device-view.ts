@@ -5,22 +5,22 @@
  */
 import type { Caller } from '../../bus/call.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { effectiveSchema } from '../wire/arguments.ts'
+import { createStrictArgumentsSchema } from '../wire/tool-arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
-import { withheldDigest } from './definition.ts'
-import type { DevicesRuntime } from './devices-runtime.ts'
-import type { RosterDevice } from './roster.ts'
-import { deviceTargetForSlug } from './slug.ts'
-import { explainAdminOnly, maySeeDevice, maySeeUserTools } from './visibility.ts'
-import { sanitizeLine } from '../../core/stranger-text.ts'
+import { computeWithheldToolsDigest } from './tool-pins.ts'
+import type { RunningDevices } from './running-devices.ts'
+import type { RosterDevice } from './device-roster.ts'
+import { toDeviceTarget } from './device-slug.ts'
+import { explainAdminOnlyRefusal, maySeeDevice, maySeeUserTools } from './visibility.ts'
+import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { toListedSchema } from './tool-schema.ts'
+import { toListedToolSchema } from './tool-schema.ts'
 
-export function isDeviceOnline({ gateway }: DevicesRuntime, { enrolled }: RosterDevice): boolean {
+export function isDeviceOnline({ gateway }: RunningDevices, { enrolled }: RosterDevice): boolean {
   return gateway.fleet.device(enrolled.deviceId)?.online ?? false
 }
 
-export function deviceSummaryJson({ gateway }: DevicesRuntime, device: RosterDevice): JsonObject {
+export function toDeviceSummaryJson({ gateway }: RunningDevices, device: RosterDevice): JsonObject {
   const { slug, enrolled, tools, withheld } = device
   const view = gateway.fleet.device(enrolled.deviceId)
   return {
@@ -40,10 +40,10 @@ export function deviceSummaryJson({ gateway }: DevicesRuntime, device: RosterDev
   }
 }
 
-export function deviceDetailJson(house: DevicesRuntime, device: RosterDevice): JsonObject {
+export function toDeviceDetailJson(house: RunningDevices, device: RosterDevice): JsonObject {
   const view = house.gateway.fleet.device(device.enrolled.deviceId)
   return {
-    ...deviceSummaryJson(house, device),
+    ...toDeviceSummaryJson(house, device),
     address: view?.remoteAddress ?? null,
     voice: voiceJson(house, device),
     enrolled_at: isoTimeOrNull(device.enrolled.approvedAtMs),
@@ -51,7 +51,7 @@ export function deviceDetailJson(house: DevicesRuntime, device: RosterDevice): J
   }
 }
 
-function voiceJson({ gateway }: DevicesRuntime, { enrolled: { deviceId } }: RosterDevice): JsonObject {
+function voiceJson({ gateway }: RunningDevices, { enrolled: { deviceId } }: RosterDevice): JsonObject {
   const code = gateway.voice?.codeOf(deviceId)
   return {
     mode: gateway.voice === undefined ? 'none' : 'relay',
@@ -60,10 +60,10 @@ function voiceJson({ gateway }: DevicesRuntime, { enrolled: { deviceId } }: Rost
   }
 }
 
-export function toolsJson(house: DevicesRuntime, device: RosterDevice, caller: Caller): JsonObject {
+export function toDeviceToolsJson(house: RunningDevices, device: RosterDevice, caller: Caller): JsonObject {
   const { slug, withheld, problems } = device
-  const seesAll = maySeeUserTools(caller, deviceTargetForSlug(slug))
-  const decides = explainAdminOnly(caller).length === 0
+  const seesAll = maySeeUserTools(caller, toDeviceTarget(slug))
+  const decides = explainAdminOnlyRefusal(caller).length === 0
   return {
     device: slug,
     online: isDeviceOnline(house, device),
@@ -83,7 +83,7 @@ export function toolsJson(house: DevicesRuntime, device: RosterDevice, caller: C
         // What is withheld is withheld from models here, too; whoever decides about it has to read it.
         ...(decides ? { now: definitionJson(tool), was: pinned === undefined ? null : definitionJson(pinned) } : {}),
       })),
-    digest: withheldDigest(withheld) ?? null,
+    digest: computeWithheldToolsDigest(withheld) ?? null,
     voice: voiceJson(house, device),
     problems: problems.map((problem) => sanitizeLine(problem, 200)),
   }
@@ -92,7 +92,7 @@ export function toolsJson(house: DevicesRuntime, device: RosterDevice, caller: C
 function definitionJson(tool: DeviceTool): JsonObject {
   return {
     description: sanitizeLine(tool.description, 1_024),
-    input_schema: (toListedSchema(effectiveSchema(tool)) ?? {}) as Json,
+    input_schema: (toListedToolSchema(createStrictArgumentsSchema(tool)) ?? {}) as Json,
     user_only: tool.userOnly,
   }
 }
@@ -105,12 +105,15 @@ interface EventQuery {
   readonly only: string | undefined
 }
 
-export function eventsJson({ roster, events }: DevicesRuntime, { caller, after, limit, only }: EventQuery): JsonObject {
+export function toDeviceEventsJson(
+  { roster, events }: RunningDevices,
+  { caller, after, limit, only }: EventQuery,
+): JsonObject {
   const slugs = new Map(
     roster
       .devices()
       .filter(({ slug, enrolled }) =>
-        only === undefined ? maySeeDevice(caller, deviceTargetForSlug(slug)) : enrolled.deviceId === only,
+        only === undefined ? maySeeDevice(caller, toDeviceTarget(slug)) : enrolled.deviceId === only,
       )
       .map(({ slug, enrolled }) => [enrolled.deviceId, slug]),
   )

@@ -6,7 +6,7 @@
  */
 import type { ContentBlock } from '../../bus/call.ts'
 import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
-import { isRetriable } from '../../core/fault.ts'
+import { isRetriableFault } from '../../core/fault.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { DEVICE_ANSWER_SCHEMA } from './device-outcome.ts'
@@ -31,16 +31,16 @@ export const devicesFamily: Family = {
   name: 'devices',
   isListedInShort: true,
   success: (data) => data,
-  failure: (fault) => ({ structured: { error: errorJson(fault) }, isError: true, content: [textOf(fault)] }),
+  failure: (fault) => ({ structured: { error: toDeviceErrorJson(fault) }, isError: true, content: [textOf(fault)] }),
   outputSchema,
 }
 
-export function errorJson(fault: Fault): JsonObject {
+export function toDeviceErrorJson(fault: Fault): JsonObject {
   const { message, reasons, retryAfterMs, details } = fault
   return {
     code: codeOf(fault),
     message,
-    retryable: isRetriable(fault) || isAway(fault),
+    retryable: isRetriableFault(fault) || isAway(fault),
     ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
     ...(reasons === undefined ? {} : { reasons: reasons.map(({ rule, message: why }) => ({ rule, message: why })) }),
     ...(details === undefined || Object.keys(details).length === 0 ? {} : { details }),
@@ -58,9 +58,8 @@ function isAway({ kind, reasons = [] }: Fault): boolean {
   return kind === 'not-permitted' && reasons.length > 0 && reasons.every(({ rule }) => rule === 'device-asleep')
 }
 
-function textOf({ kind, message, details }: Fault): ContentBlock {
-  const how = kind === 'approval-required' ? details?.['how'] : undefined
-  return { type: 'text', text: typeof how === 'string' ? `${message} (${how})` : message }
+function textOf({ message }: Fault): ContentBlock {
+  return { type: 'text', text: message }
 }
 
 const ERROR: JsonSchema = {

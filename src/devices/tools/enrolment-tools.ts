@@ -9,26 +9,26 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller.ts'
-import type { Assessment, Capability } from '../../bus/capability.ts'
+import { toCallerKey } from '../../bus/caller.ts'
+import type { CallAssessment, Capability } from '../../bus/capability.ts'
 import { defineChange, defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { EnrolFault, EnrolledDevice } from '../enrol/enrolment.ts'
+import type { EnrolmentFault, EnrolledDevice } from '../enrol/enrolment.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
 import { devicesFamily } from './devices-envelope.ts'
 import { deviceArgument } from './list-tools.ts'
-import type { DevicesRuntime, ToolParts } from './devices-runtime.ts'
-import { withDevicesRuntime, unknownDeviceFault } from './devices-runtime.ts'
-import { refusedJson, refusedDeviceSchema } from './refused-resource.ts'
-import { explainAdminOnly } from './visibility.ts'
-import { sanitizeLine } from '../../core/stranger-text.ts'
+import type { RunningDevices, DeviceToolDependencies } from './running-devices.ts'
+import { withRunningDevices, createUnknownDeviceFault } from './running-devices.ts'
+import { toRefusedDevicesJson, refusedDeviceSchema } from './refused-devices-resource.ts'
+import { explainAdminOnlyRefusal } from './visibility.ts'
+import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { pendingJson, pendingDeviceSchema } from './waiting-resource.ts'
+import { toPendingDeviceJson, pendingDeviceSchema } from './pending-devices-resource.ts'
 
-export interface EnrolmentParts extends ToolParts {
+export interface EnrolmentToolDependencies extends DeviceToolDependencies {
   readonly transports: readonly string[]
 }
 
@@ -48,8 +48,8 @@ const enrolledView = z.object({
 
 const common = { family: devicesFamily, face: { kind: 'service' }, trustRequired: 'self' } as const
 /** The device is named so that whoever asks later what was decided reads about whom. */
-function deciding({ caller }: Call, label: string | undefined): Assessment {
-  return { effect: 'admin', reasons: explainAdminOnly(caller), ...(label === undefined ? {} : { label }) }
+function deciding({ caller }: Call, label: string | undefined): CallAssessment {
+  return { effect: 'admin', reasons: explainAdminOnlyRefusal(caller), ...(label === undefined ? {} : { label }) }
 }
 // Address and UUID are all that a device shows for its credentials (ADR 13), and records are for whoever may look.
 const secrets = ['client_id']
@@ -65,7 +65,7 @@ const oneDevice = {
 const list = defineTool({
   ...common,
   effect: 'reads',
-  assess: (_input, { caller }): Assessment => ({ effect: 'reads', reasons: explainAdminOnly(caller) }),
+  assess: (_input, { caller }): CallAssessment => ({ effect: 'reads', reasons: explainAdminOnlyRefusal(caller) }),
   name: 'devices.enrolment.list',
   title: 'Enrolment',
   description:
@@ -87,7 +87,7 @@ const approveInput = z.strictObject({
   transport: z.enum(['websocket', 'mqtt', 'mqtt-broker']).exactOptional().describe('How it is to connect.'),
 })
 
-const approve = (parts: EnrolmentParts) =>
+const approve = (parts: EnrolmentToolDependencies) =>
   defineChange({
     ...decision,
     name: 'devices.enrolment.approve',
@@ -102,7 +102,7 @@ const approve = (parts: EnrolmentParts) =>
       return ok({ device: name ?? (board === undefined ? undefined : sanitizeLine(board, 64)) })
     },
     assess: ({ device }, _wanted, call) => deciding(call, device),
-    act: (_plan, wanted, call) => withDevicesRuntime(parts, (house) => approved({ parts, house, call }, wanted)),
+    act: (_plan, wanted, call) => withRunningDevices(parts, (house) => approved({ parts, house, call }, wanted)),
   })
 
 const revoke = {
@@ -140,12 +140,12 @@ const approveTools = {
   assess: (_plan: undefined, { device }: { readonly device: string }, call: Call) => deciding(call, device),
 } as const
 
-export function createEnrolmentTools(parts: EnrolmentParts): readonly Capability[] {
+export function createEnrolmentTools(parts: EnrolmentToolDependencies): readonly Capability[] {
   const act =
     (kind: 'revoke' | 'rotate' | 'forget') => (_plan: undefined, wanted: { readonly device: string }, call: Call) =>
-      withDevicesRuntime(parts, (house) => changed({ parts, house, call }, kind, wanted.device))
+      withRunningDevices(parts, (house) => changed({ parts, house, call }, kind, wanted.device))
   return [
-    list.handledBy(() => withDevicesRuntime(parts, (house) => ok({ data: listJson(house) }))),
+    list.handledBy(() => withRunningDevices(parts, (house) => ok({ data: listJson(house) }))),
     approve(parts),
     defineChange({ ...revoke, act: act('revoke') }),
     defineChange({ ...rotate, act: act('rotate') }),
@@ -153,10 +153,10 @@ export function createEnrolmentTools(parts: EnrolmentParts): readonly Capability
     defineChange({
       ...approveTools,
       act: (_plan, { device: name, digest }, { caller }) =>
-        withDevicesRuntime(parts, async ({ roster }) => {
+        withRunningDevices(parts, async ({ roster }) => {
           const device = roster.find(name)
-          if (device === undefined) return fail(unknownDeviceFault(name))
-          const taken = await roster.approve(device, digest, callerKey(caller))
+          if (device === undefined) return fail(createUnknownDeviceFault(name))
+          const taken = await roster.approve(device, digest, toCallerKey(caller))
           if (!taken.ok) return taken
           return ok({ data: { device: device.slug, approved: taken.value.map((tool) => sanitizeLine(tool, 256)) } })
         }),
@@ -165,8 +165,8 @@ export function createEnrolmentTools(parts: EnrolmentParts): readonly Capability
 }
 
 interface Around {
-  readonly parts: EnrolmentParts
-  readonly house: DevicesRuntime
+  readonly parts: EnrolmentToolDependencies
+  readonly house: RunningDevices
   readonly call: Call
 }
 
@@ -175,7 +175,7 @@ async function approved(
   { code, name, transport }: z.output<typeof approveInput>,
 ): Promise<Outcome> {
   if (transport !== undefined && !parts.transports.includes(transport)) return fail(noTransport(transport, parts))
-  const by = callerKey(call.caller)
+  const by = toCallerKey(call.caller)
   const options = { by, ...(name === undefined ? {} : { name }), ...(transport === undefined ? {} : { transport }) }
   return settled(house, await house.gateway.registrar.approve(code, options))
 }
@@ -183,17 +183,17 @@ async function approved(
 async function changed({ house, call }: Around, kind: 'revoke' | 'rotate' | 'forget', name: string) {
   const { registrar, fleet } = house.gateway
   const deviceId = parseDeviceId(name) ?? house.store.deviceOf(name) ?? house.roster.find(name)?.enrolled.deviceId
-  if (deviceId === undefined) return fail(unknownDeviceFault(name))
+  if (deviceId === undefined) return fail(createUnknownDeviceFault(name))
   const slug = slugOf(house, deviceId)
-  const result = await registrar[kind](deviceId, callerKey(call.caller))
+  const result = await registrar[kind](deviceId, toCallerKey(call.caller))
   if (kind === 'forget') fleet.forget(deviceId)
   return settled(house, result, slug)
 }
 
 /** On or off the bus before anybody hears that it is done. */
 async function settled(
-  house: DevicesRuntime,
-  result: Result<EnrolledDevice, EnrolFault>,
+  house: RunningDevices,
+  result: Result<EnrolledDevice, EnrolmentFault>,
   slugBefore?: string,
 ): Promise<Outcome> {
   if (!result.ok) return fail(enrolFault(result.fault))
@@ -203,20 +203,20 @@ async function settled(
   return ok({ data: enrolledJson(device, slug) })
 }
 
-function slugOf({ store }: DevicesRuntime, deviceId: string): string {
+function slugOf({ store }: RunningDevices, deviceId: string): string {
   return store.slug(deviceId) ?? ''
 }
 
-function listJson(house: DevicesRuntime): JsonObject {
+function listJson(house: RunningDevices): JsonObject {
   const { registrar, fleet } = house.gateway
   return {
-    pending: registrar.pending().map(pendingJson),
+    pending: registrar.pending().map(toPendingDeviceJson),
     devices: registrar.devices().map((device) => ({
       ...enrolledJson(device, slugOf(house, device.deviceId)),
       online: fleet.device(device.deviceId)?.online ?? false,
       withheld: house.roster.find(device.deviceId)?.withheld.length ?? 0,
     })),
-    refused: refusedJson(house),
+    refused: toRefusedDevicesJson(house),
     ota: house.otaUrl,
     local_only: house.localOnly,
     public_url: house.publicUrl,
@@ -239,13 +239,13 @@ function enrolledJson(device: EnrolledDevice, slug: string): JsonObject {
   }
 }
 
-function enrolFault(fault: EnrolFault): Fault {
-  if (fault.kind === 'unknown-device') return unknownDeviceFault(fault.device)
+function enrolFault(fault: EnrolmentFault): Fault {
+  if (fault.kind === 'unknown-device') return createUnknownDeviceFault(fault.device)
   const message = `No device shows the code ${fault.code}. Codes last an hour and end when the gateway restarts; the device shows its new one.`
   return { kind: 'not-found', code: 'unknown_code', message }
 }
 
-function noTransport(transport: string, { transports }: EnrolmentParts): Fault {
+function noTransport(transport: string, { transports }: EnrolmentToolDependencies): Fault {
   const message = `${transport} is not switched on here; there is ${transports.join(' and ')}.`
   return { kind: 'unsupported', message }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { FleetEvent } from '../session/fleet.ts'
-import { EventLog } from './event-log.ts'
+import { DeviceEventLog } from './event-log.ts'
 
 const said = (device: string, method: string): FleetEvent => ({
   kind: 'notification',
@@ -13,7 +13,7 @@ const all = { after: 0, isWanted: () => true }
 
 describe('the event log', () => {
   it('lists what came after a number, oldest first', () => {
-    const log = new EventLog()
+    const log = new DeviceEventLog()
     log.add({ kind: 'online', device: 'a', atMs: 1, transport: 'mqtt' })
     log.add({ kind: 'missed', count: 3 })
     log.add(said('b', 'x'))
@@ -27,7 +27,7 @@ describe('the event log', () => {
   })
 
   it('lets a device that chatters push out only its own words', () => {
-    const log = new EventLog()
+    const log = new DeviceEventLog()
     log.add(said('quiet', 'once'))
     for (let number = 0; number < 1_000; number++) log.add(said('loud', `n${number}`))
     const listed = log.list(all)
@@ -37,13 +37,13 @@ describe('the event log', () => {
   })
 
   it('does not grow with the number of devices', () => {
-    const log = new EventLog()
+    const log = new DeviceEventLog()
     for (let number = 0; number < 10_000; number++) log.add(said(`device ${number}`, 'x'))
     expect(log.list(all)).toHaveLength(4_096)
   })
 
   it('leaves out what is too long', () => {
-    const log = new EventLog()
+    const log = new DeviceEventLog()
     log.add({ kind: 'notification', device: 'a', atMs: 0, method: 'm', params: { x: 'y'.repeat(5_000) } })
     expect(log.list(all).map(({ details }) => details)).toEqual([{ method: 'm', params_omitted: '5008 characters' }])
   })

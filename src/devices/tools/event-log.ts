@@ -9,7 +9,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { FleetEvent } from '../session/fleet.ts'
 
-export interface LoggedEvent {
+export interface LoggedDeviceEvent {
   /** Grows by one with every event of this run. */
   readonly seq: number
   readonly device: string
@@ -22,8 +22,8 @@ const PER_DEVICE = 100
 const IN_ALL = 4_096
 const MAX_PARAMS = 4_096
 
-export class EventLog {
-  readonly #byDevice = new Map<string, LoggedEvent[]>()
+export class DeviceEventLog {
+  readonly #byDevice = new Map<string, LoggedDeviceEvent[]>()
   #next = 1
   #held = 0
 
@@ -45,7 +45,13 @@ export class EventLog {
   }
 
   /** Oldest first, those after `after`. */
-  list({ after, isWanted }: { readonly after: number; readonly isWanted: (device: string) => boolean }): LoggedEvent[] {
+  list({
+    after,
+    isWanted,
+  }: {
+    readonly after: number
+    readonly isWanted: (device: string) => boolean
+  }): LoggedDeviceEvent[] {
     return [...this.#byDevice]
       .filter(([device]) => isWanted(device))
       .flatMap(([, events]) => events.filter(({ seq }) => seq > after))
@@ -56,7 +62,7 @@ export class EventLog {
     return this.#next - 1
   }
 
-  #dropFirst(device: string, events: LoggedEvent[]): void {
+  #dropFirst(device: string, events: LoggedDeviceEvent[]): void {
     events.shift()
     this.#held--
     if (events.length === 0) this.#byDevice.delete(device)

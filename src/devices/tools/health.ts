@@ -3,10 +3,10 @@
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
 import { isDeviceOnline } from './device-view.ts'
-import type { DevicesRuntime } from './devices-runtime.ts'
-import type { RosterDevice } from './roster.ts'
+import type { RunningDevices } from './running-devices.ts'
+import type { RosterDevice } from './device-roster.ts'
 
-export interface ListenerFacts {
+export interface DeviceListenerFacts {
   readonly host: string
   readonly port: number
   /** Why the doors are not open. */
@@ -17,10 +17,10 @@ export interface ListenerFacts {
   readonly unheard: number
 }
 
-export const HOW_TO_GET_A_VOICE =
+export const VOICE_BACKEND_HINT =
   'A device that connects here has left its voice backend. Leave it there and give the backend tools (accessPoints), or pass its voice on (devices.voice): docs/voice.md.'
 
-export function devicesHealth(house: DevicesRuntime | undefined, facts: ListenerFacts): ServiceHealth {
+export function reportDevicesHealth(house: RunningDevices | undefined, facts: DeviceListenerFacts): ServiceHealth {
   if (house === undefined)
     return {
       status: 'failing',
@@ -73,6 +73,6 @@ function adviceFor(facts: {
   if (first !== undefined)
     return `Tools of ${withheld.join(', ')} are new or changed and are withheld. Look at them: hearthbus devices show ${first}.`
   if (pending > 0) return `${pending} waiting to be let in: hearthbus devices list.`
-  if (unheard > 0) return `Somebody spoke to a device, and nobody listens. ${HOW_TO_GET_A_VOICE}`
+  if (unheard > 0) return `Somebody spoke to a device, and nobody listens. ${VOICE_BACKEND_HINT}`
   return undefined
 }

@@ -9,11 +9,17 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
-import { deviceSummaryJson, eventsJson, deviceDetailJson, isDeviceOnline, toolsJson } from './device-view.ts'
+import {
+  toDeviceSummaryJson,
+  toDeviceEventsJson,
+  toDeviceDetailJson,
+  isDeviceOnline,
+  toDeviceToolsJson,
+} from './device-view.ts'
 import { devicesFamily } from './devices-envelope.ts'
-import type { ToolParts } from './devices-runtime.ts'
-import { findVisibleDevice, withDevicesRuntime, unknownDeviceFault } from './devices-runtime.ts'
-import { deviceTargetForSlug } from './slug.ts'
+import type { DeviceToolDependencies } from './running-devices.ts'
+import { findVisibleDevice, withRunningDevices, createUnknownDeviceFault } from './running-devices.ts'
+import { toDeviceTarget } from './device-slug.ts'
 import { maySeeDevice } from './visibility.ts'
 
 export const deviceArgument = z
@@ -141,40 +147,44 @@ const eventsList = defineTool({
   }),
 })
 
-export function createDeviceListTools(parts: ToolParts): readonly Capability[] {
+export function createDeviceListTools(parts: DeviceToolDependencies): readonly Capability[] {
   return [
     devicesList.handledBy(({ online, limit, after = '' }, { caller }) =>
-      withDevicesRuntime(parts, (house) => {
+      withRunningDevices(parts, (house) => {
         const all = house.roster
           .devices()
-          .filter(({ slug }) => maySeeDevice(caller, deviceTargetForSlug(slug)))
+          .filter(({ slug }) => maySeeDevice(caller, toDeviceTarget(slug)))
           .filter((device) => online === undefined || isDeviceOnline(house, device) === online)
           .toSorted((left, right) => (left.slug < right.slug ? -1 : 1))
         const page = all.filter(({ slug }) => slug > after).slice(0, limit)
         const last = page.at(-1)?.slug
         const next = last !== undefined && last !== all.at(-1)?.slug ? last : null
         return ok({
-          data: { devices: page.map((device) => deviceSummaryJson(house, device)), total: all.length, next },
+          data: { devices: page.map((device) => toDeviceSummaryJson(house, device)), total: all.length, next },
         })
       }),
     ),
     devicesGet.handledBy(({ device: name }, { caller }) =>
-      withDevicesRuntime(parts, (house) => {
+      withRunningDevices(parts, (house) => {
         const device = findVisibleDevice(house, name, caller)
-        return device === undefined ? fail(unknownDeviceFault(name)) : ok({ data: deviceDetailJson(house, device) })
+        return device === undefined
+          ? fail(createUnknownDeviceFault(name))
+          : ok({ data: toDeviceDetailJson(house, device) })
       }),
     ),
     toolsList.handledBy(({ device: name }, { caller }) =>
-      withDevicesRuntime(parts, (house) => {
+      withRunningDevices(parts, (house) => {
         const device = findVisibleDevice(house, name, caller)
-        return device === undefined ? fail(unknownDeviceFault(name)) : ok({ data: toolsJson(house, device, caller) })
+        return device === undefined
+          ? fail(createUnknownDeviceFault(name))
+          : ok({ data: toDeviceToolsJson(house, device, caller) })
       }),
     ),
     eventsList.handledBy(({ device: name, after, limit }, { caller }) =>
-      withDevicesRuntime(parts, (house) => {
+      withRunningDevices(parts, (house) => {
         const only = name === undefined ? undefined : findVisibleDevice(house, name, caller)
-        if (name !== undefined && only === undefined) return fail(unknownDeviceFault(name))
-        return ok({ data: eventsJson(house, { caller, after, limit, only: only?.enrolled.deviceId }) })
+        if (name !== undefined && only === undefined) return fail(createUnknownDeviceFault(name))
+        return ok({ data: toDeviceEventsJson(house, { caller, after, limit, only: only?.enrolled.deviceId }) })
       }),
     ),
   ]

@@ -9,11 +9,11 @@
  *
  * Pure, apart from what it holds.
  */
-import { fullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import { createFullBucket, takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
-import type { DeviceRefusal } from '../session/refusal.ts'
+import type { DeviceRefusal } from '../session/device-refusal.ts'
 
-export interface CountedRefusal extends DeviceRefusal {
+export interface CountedDeviceRefusal extends DeviceRefusal {
   readonly count: number
   readonly firstMs: number
   readonly lastMs: number
@@ -27,16 +27,16 @@ const RECORD_MS = 600_000
 /** In all, whoever it is about: a line a minute, and sixty at once. */
 const RECORDS = { tokens: 1, perMs: 60_000, burst: 60 }
 
-export class RefusalLog {
+export class DeviceRefusalLog {
   /** Longest unseen first, as a Map keeps them. */
-  readonly #known = new Map<string, CountedRefusal>()
-  readonly #strangers = new Map<string, CountedRefusal>()
+  readonly #known = new Map<string, CountedDeviceRefusal>()
+  readonly #strangers = new Map<string, CountedDeviceRefusal>()
   /** Device and reason → what was refused since the last line, and when the next one may be written. */
   readonly #records = new Map<string, { since: number; nextMs: number }>()
   #bucket: TokenBucket
 
   constructor(nowMs: number) {
-    this.#bucket = fullBucket(RECORDS, nowMs)
+    this.#bucket = createFullBucket(RECORDS, nowMs)
   }
 
   /** How many refusals a line in the ledger is to speak of; `undefined` when there is to be none now. */
@@ -51,7 +51,7 @@ export class RefusalLog {
   }
 
   /** Newest first. */
-  list(nowMs: number): readonly CountedRefusal[] {
+  list(nowMs: number): readonly CountedDeviceRefusal[] {
     for (const visitors of [this.#known, this.#strangers])
       for (const [key, { lastMs }] of visitors) if (lastMs < nowMs - KEEP_MS) visitors.delete(key)
     return [...this.#known.values(), ...this.#strangers.values()].toSorted((left, right) => right.lastMs - left.lastMs)
@@ -74,7 +74,7 @@ export class RefusalLog {
 }
 
 function count(
-  visitors: Map<string, CountedRefusal>,
+  visitors: Map<string, CountedDeviceRefusal>,
   refusal: DeviceRefusal,
   { nowMs, max }: { readonly nowMs: number; readonly max: number },
 ): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { describeTool, createToolRenamer } from './tool-description.ts'
+import { formatToolDescription, createToolRenamer } from './tool-description.ts'
 
 describe('a device’s description of its tool', () => {
   it('says whose it is, and calls other tools by the names they have here', () => {
@@ -10,17 +10,17 @@ describe('a device’s description of its tool', () => {
       ]),
     )
     const description = 'Like self.lamp.on_for, but see self.lamp.on. Not myself.lamp.on nor self.lamp.only.'
-    expect(describeTool({ slug: 'den', name: 'Den "x"', description, rename, online: true })).toBe(
+    expect(formatToolDescription({ slug: 'den', name: 'Den "x"', description, rename, online: true })).toBe(
       String.raw`On the device "Den \"x\"" (den). The device says: Like device.den.self.lamp.on_for, but see device.den.self.lamp.on. Not myself.lamp.on nor self.lamp.only.`,
     )
-    expect(describeTool({ slug: 'den', name: '', description: '\u200B', rename, online: false })).toBe(
+    expect(formatToolDescription({ slug: 'den', name: '', description: '\u200B', rename, online: false })).toBe(
       'On the device "den" (den). Offline now. The device says nothing about it.',
     )
   })
 
   it('is read only as far as it may be shown, and says where it was cut', () => {
     const said = (description: string) =>
-      describeTool({ slug: 'den', name: '', description, rename: (text) => text, online: true }).slice(44)
+      formatToolDescription({ slug: 'den', name: '', description, rename: (text) => text, online: true }).slice(44)
     expect(said('long '.repeat(1_000))).toBe(`${'long '.repeat(205).slice(0, 1_023)}…`)
     expect(said(`padded${' '.repeat(8_000)}and told`)).toBe('padded …')
   })

@@ -1,19 +1,19 @@
 /**
  * Tool description: a device's words about one of its tools, with whose words they are.
  */
-import { sanitizeLine } from '../../core/stranger-text.ts'
+import { sanitizeLine } from '../../core/untrusted-text.ts'
 
 const MAX_DESCRIPTION = 1_024
 const MAX_READ = 2 * MAX_DESCRIPTION
 const MAX_NAME = 64
 
-export function quotedDeviceName(name: string, slug: string): string {
+export function quoteDeviceName(name: string, slug: string): string {
   return sanitizeLine(name, MAX_NAME) || slug
 }
 
 export type ToolRenamer = (text: string) => string
 
-export interface DescribedTool {
+export interface ToolDescriptionInput {
   readonly slug: string
   readonly name: string
   readonly description: string
@@ -23,11 +23,11 @@ export interface DescribedTool {
 }
 
 /** Whose words these are comes first, so that no description can claim to be something else. */
-export function describeTool({ slug, name, description, rename, online }: DescribedTool): string {
+export function formatToolDescription({ slug, name, description, rename, online }: ToolDescriptionInput): string {
   const state = online ? '' : ' Offline now.'
   const words = sanitizeLine(rename(beginning(description)), MAX_DESCRIPTION)
   const said = words === '' ? 'The device says nothing about it.' : `The device says: ${words}`
-  return `On the device ${JSON.stringify(quotedDeviceName(name, slug))} (${slug}).${state} ${said}`
+  return `On the device ${JSON.stringify(quoteDeviceName(name, slug))} (${slug}).${state} ${said}`
 }
 
 /** Nobody looks for names where nobody will read. Some more than is shown, because much of it may be invisible. */

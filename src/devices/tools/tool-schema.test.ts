@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { explainSchemaBoundsViolation } from '../../bus/schema-bounds.ts'
 import { compileSchema } from '../../bus/schema-compiler.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { toListedSchema } from './tool-schema.ts'
+import { toListedToolSchema } from './tool-schema.ts'
 
 describe('a shown schema', () => {
   it('is what firmware lists', () => {
@@ -16,7 +16,7 @@ describe('a shown schema', () => {
       },
       required: ['volume', 'ghost'],
     }
-    expect(toListedSchema(schema)).toEqual({
+    expect(toListedToolSchema(schema)).toEqual({
       type: 'object',
       properties: {
         volume: { type: 'integer', minimum: 0, maximum: 100 },
@@ -38,7 +38,7 @@ describe('a shown schema', () => {
         e: true,
       },
     } as unknown as JsonObject
-    expect(toListedSchema(schema)).toEqual({
+    expect(toListedToolSchema(schema)).toEqual({
       type: 'object',
       properties: {
         a: { type: 'string', description: 'say hi', default: 'xy' },
@@ -55,21 +55,21 @@ describe('a shown schema', () => {
   })
 
   it('is none for arguments that cannot be spelt', () => {
-    expect(toListedSchema({ properties: { 'a b': {} } })).toBeUndefined()
-    expect(toListedSchema({ properties: { 'a\u200B': {} } })).toBeUndefined()
-    expect(toListedSchema({ properties: { x: { type: 'object', properties: { '\n': {} } } } })).toBeUndefined()
+    expect(toListedToolSchema({ properties: { 'a b': {} } })).toBeUndefined()
+    expect(toListedToolSchema({ properties: { 'a\u200B': {} } })).toBeUndefined()
+    expect(toListedToolSchema({ properties: { x: { type: 'object', properties: { '\n': {} } } } })).toBeUndefined()
   })
 
   it('keeps a property called __proto__ to itself', () => {
     const schema = JSON.parse('{"properties":{"__proto__":{"type":"string"}}}') as JsonObject
-    expect(JSON.stringify(toListedSchema(schema))).toContain('"__proto__"')
+    expect(JSON.stringify(toListedToolSchema(schema))).toContain('"__proto__"')
     expect(({} as { type?: string }).type).toBeUndefined()
   })
 
   it('can always be compiled', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (schema) => {
-        const shown = toListedSchema({ properties: { x: schema as JsonObject } })
+        const shown = toListedToolSchema({ properties: { x: schema as JsonObject } })
         if (shown === undefined) return
         expect(explainSchemaBoundsViolation(shown)).toBeUndefined()
         expect(() => compileSchema(shown, 'fast')).not.toThrow()

@@ -7,7 +7,7 @@
 import type { JsonSchema } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
-import { sanitizeLine } from '../../core/stranger-text.ts'
+import { sanitizeLine } from '../../core/untrusted-text.ts'
 
 const TYPES: ReadonlySet<string> = new Set(['boolean', 'integer', 'number', 'string', 'array', 'object'])
 const BOUNDS = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems'] as const
@@ -18,7 +18,7 @@ const MAX_TEXT = 200
 const PROPERTY = /^[^\p{C}\p{Z}]{1,64}$/u
 
 /** `undefined` when an argument has a name that a model should not be asked to spell. */
-export function toListedSchema(schema: JsonObject): JsonSchema | undefined {
+export function toListedToolSchema(schema: JsonObject): JsonSchema | undefined {
   return objectSchema(schema, 0)
 }
 

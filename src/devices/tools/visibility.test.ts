@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../bus/call.ts'
-import { explainAdminOnly, maySeeDevice, maySeeUserTools, explainUserOnly } from './visibility.ts'
+import { explainAdminOnlyRefusal, maySeeDevice, maySeeUserTools, explainUserOnlyRefusal } from './visibility.ts'
 
 const agent: Caller = { kind: 'principal', id: 'local', role: 'agent' }
 const admin: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
@@ -13,8 +13,8 @@ describe('standing', () => {
     const who = [agent, admin, companion, peer, service].map((caller) => maySeeUserTools(caller, 'device:den'))
     expect(who).toEqual([false, true, true, false, true])
     expect(maySeeUserTools(companion, 'device:attic')).toBe(false)
-    expect(explainUserOnly(agent, 'device:den')).toMatchObject([{ rule: 'user-only' }])
-    expect(explainUserOnly(companion, 'device:den')).toEqual([])
+    expect(explainUserOnlyRefusal(agent, 'device:den')).toMatchObject([{ rule: 'user-only' }])
+    expect(explainUserOnlyRefusal(companion, 'device:den')).toEqual([])
   })
 
   it('shows a narrowed token only its own devices', () => {
@@ -24,8 +24,8 @@ describe('standing', () => {
   })
 
   it('lets an admin decide', () => {
-    expect([admin, service].flatMap(explainAdminOnly)).toEqual([])
+    expect([admin, service].flatMap(explainAdminOnlyRefusal)).toEqual([])
     for (const caller of [agent, companion, peer])
-      expect(explainAdminOnly(caller)).toMatchObject([{ rule: 'admin-only' }])
+      expect(explainAdminOnlyRefusal(caller)).toMatchObject([{ rule: 'admin-only' }])
   })
 })

@@ -6,9 +6,9 @@
  */
 import { z } from 'zod'
 import type { Call, Caller } from '../../bus/call.ts'
-import type { Assessment } from '../../bus/capability.ts'
-import type { Reason } from '../../core/fault.ts'
-import { matchesAnyPattern } from '../../guard/pattern.ts'
+import type { CallAssessment } from '../../bus/capability.ts'
+import type { PolicyReason } from '../../core/fault.ts'
+import { matchesAnyPattern } from '../../guard/name-pattern.ts'
 import { devicesFamily } from './devices-envelope.ts'
 
 export function maySeeDevice(caller: Caller, target: string): boolean {
@@ -23,7 +23,7 @@ export function maySeeUserTools(caller: Caller, target: string): boolean {
   return role === 'admin' || (restrictions?.devices !== undefined && matchesAnyPattern(restrictions.devices, target))
 }
 
-export function explainUserOnly(caller: Caller, target: string): readonly Reason[] {
+export function explainUserOnlyRefusal(caller: Caller, target: string): readonly PolicyReason[] {
   if (maySeeUserTools(caller, target)) return []
   return [
     {
@@ -33,17 +33,20 @@ export function explainUserOnly(caller: Caller, target: string): readonly Reason
   ]
 }
 
-export function explainAdminOnly(caller: Caller): readonly Reason[] {
+export function explainAdminOnlyRefusal(caller: Caller): readonly PolicyReason[] {
   if (caller.kind === 'service' || (caller.kind === 'principal' && caller.role === 'admin')) return []
   return [{ rule: 'admin-only', message: 'Who belongs to this house is for an admin to decide.' }]
 }
 
 /** A resource for the people who decide who belongs to this house, and for nobody's model. */
-export const ADMIN_RESOURCE_DEFAULTS = {
+export const ADMIN_RESOURCE_OFFER_DEFAULTS = {
   family: devicesFamily,
   effect: 'reads',
   params: { userOnly: true },
   trustRequired: 'self',
   input: z.strictObject({}),
-  assess: (_: unknown, { caller }: Call): Assessment => ({ effect: 'reads', reasons: explainAdminOnly(caller) }),
+  assess: (_: unknown, { caller }: Call): CallAssessment => ({
+    effect: 'reads',
+    reasons: explainAdminOnlyRefusal(caller),
+  }),
 } as const

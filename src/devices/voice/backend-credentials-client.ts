@@ -10,24 +10,24 @@
  */
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { sanitizeLine } from '../../core/stranger-text.ts'
+import { sanitizeLine } from '../../core/untrusted-text.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
 import type { ActivationSettings, OtaHeaders } from '../wire/ota.ts'
-import type { BackendAddress } from './voice-backend.ts'
+import type { VoiceBackendAddress } from './voice-backend.ts'
 
-export interface BackendCredentialsOptions {
+export interface VoiceBackendCredentialsOptions {
   readonly ota: string
   /** Board and firmware, for a device that has not asked since the gateway started. */
   readonly describe: (deviceId: string) => { readonly board: string; readonly firmware: string } | undefined
 }
 
-export interface BackendCredentials {
+export interface VoiceBackendCredentials {
   /** The device's own question, passed on; the activation that the backend wants, if it does. */
   readonly ask: (identity: DeviceIdentity, headers: OtaHeaders, body: string) => Promise<ActivationSettings | undefined>
   /** The status that the backend answers, or `undefined` if this device has nothing to activate there. */
   readonly activate: (identity: DeviceIdentity, headers: OtaHeaders, body: string) => Promise<number | undefined>
-  readonly address: (identity: DeviceIdentity) => Promise<BackendAddress | undefined>
+  readonly address: (identity: DeviceIdentity) => Promise<VoiceBackendAddress | undefined>
   /** The code that the backend waits for, for the owner. */
   readonly codeOf: (deviceId: string) => string | undefined
 }
@@ -39,15 +39,15 @@ const FRESH_MS = 3_600_000
 const PASSED_ON = ['activation-version', 'serial-number', 'user-agent', 'accept-language'] as const
 
 interface Known {
-  readonly address: BackendAddress | undefined
+  readonly address: VoiceBackendAddress | undefined
   readonly activation: ActivationSettings | undefined
   readonly atMs: number
 }
 
-export function createBackendCredentials(
-  { ota, describe }: BackendCredentialsOptions,
+export function createVoiceBackendCredentials(
+  { ota, describe }: VoiceBackendCredentialsOptions,
   now: () => number,
-): BackendCredentials {
+): VoiceBackendCredentials {
   const known = new Map<string, Known>()
 
   const post = async (url: string, identity: DeviceIdentity, headers: OtaHeaders, body: string): Promise<Response> =>
@@ -66,7 +66,7 @@ export function createBackendCredentials(
       body,
     })
 
-  const ask: BackendCredentials['ask'] = async (identity, headers, body) => {
+  const ask: VoiceBackendCredentials['ask'] = async (identity, headers, body) => {
     const response = await post(ota, identity, headers, body)
     const answer = response.status === 200 ? parseJsonObject(await response.text()) : undefined
     if (answer === undefined) return known.get(identity.deviceId)?.activation
@@ -106,7 +106,7 @@ function bootBody({ deviceId, clientId }: DeviceIdentity, board: string, firmwar
 }
 
 /** MQTT is taken where both are told: so does the firmware. */
-function addressIn({ mqtt, websocket }: JsonObject): BackendAddress | undefined {
+function addressIn({ mqtt, websocket }: JsonObject): VoiceBackendAddress | undefined {
   if (isJsonObject(mqtt)) {
     const settings = {
       endpoint: text(mqtt, 'endpoint'),

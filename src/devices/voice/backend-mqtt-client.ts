@@ -13,9 +13,9 @@ import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
 import type { MqttSettings } from '../wire/ota.ts'
-import type { UdpKeys } from '../wire/udp-audio.ts'
+import type { UdpAudioKeys } from '../wire/udp-audio.ts'
 import { decodeUdpAudio, encodeUdpAudio } from '../wire/udp-audio.ts'
-import type { BackendHandlers, BackendLink } from './voice-backend.ts'
+import type { VoiceBackendHandlers, VoiceBackendLink } from './voice-backend.ts'
 
 const CONNECT_MS = 7_000
 const KEEPALIVE_SECONDS = 240
@@ -23,14 +23,14 @@ const TLS_PORT = '8883'
 
 interface Channel {
   readonly socket: Socket
-  readonly keys: UdpKeys
+  readonly keys: UdpAudioKeys
   readonly server: string
   readonly port: number
   sent: number
   heard: number
 }
 
-export function dialBackendMqtt(settings: MqttSettings, handlers: BackendHandlers): BackendLink {
+export function connectVoiceBackendOverMqtt(settings: MqttSettings, handlers: VoiceBackendHandlers): VoiceBackendLink {
   const [host = '', port = TLS_PORT] = settings.endpoint.split(':')
   let isEnded = false
   let channel: Channel | undefined
@@ -88,7 +88,7 @@ export function dialBackendMqtt(settings: MqttSettings, handlers: BackendHandler
 }
 
 /** A hello without whole keys has no audio, as for the device itself. */
-function openChannel(hello: JsonObject, { audio }: BackendHandlers): Channel | undefined {
+function openChannel(hello: JsonObject, { audio }: VoiceBackendHandlers): Channel | undefined {
   const { udp } = hello
   if (!isJsonObject(udp)) return undefined
   const { server, port, key, nonce } = udp

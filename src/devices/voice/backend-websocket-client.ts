@@ -6,18 +6,18 @@
 import { WebSocket } from 'ws'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import type { WebSocketSettings } from '../wire/ota.ts'
-import type { BackendHandlers, BackendLink } from './voice-backend.ts'
+import type { VoiceBackendHandlers, VoiceBackendLink } from './voice-backend.ts'
 
 const CONNECT_MS = 7_000
 const MAX_MESSAGE_BYTES = 1_048_576
 /** A backend that reads nothing is not kept in memory on its own account. */
 const MAX_UNSENT = 262_144
 
-export function dialBackendWebSocket(
+export function connectVoiceBackendOverWebSocket(
   { url, token }: WebSocketSettings,
   { deviceId, clientId }: DeviceIdentity,
-  handlers: BackendHandlers,
-): BackendLink {
+  handlers: VoiceBackendHandlers,
+): VoiceBackendLink {
   let isEnded = false
   const end = (isClean: boolean, reason: string) => {
     if (isEnded) return

@@ -3,9 +3,9 @@
  * have posted it. What the backend answers becomes the text of the tool's answer.
  */
 import type { DeviceIdentity } from '../session/fleet.ts'
-import type { VisionTarget } from './voice-relay-client.ts'
+import type { BackendVisionTarget } from './voice-relay-client.ts'
 
-export interface PhotoUpload {
+export interface ForwardedPhoto {
   readonly identity: DeviceIdentity
   readonly contentType: string
   readonly body: Uint8Array
@@ -15,9 +15,9 @@ export interface PhotoUpload {
 const TIMEOUT_MS = 25_000
 const MAX_ANSWER = 32_768
 
-export async function forwardPhoto(
-  { url, token }: VisionTarget,
-  { identity, contentType, body }: PhotoUpload,
+export async function forwardPhotoToBackend(
+  { url, token }: BackendVisionTarget,
+  { identity, contentType, body }: ForwardedPhoto,
 ): Promise<{ readonly status: number; readonly text: string }> {
   if (!/^https?:\/\//.test(url)) return { status: 502, text: '' }
   const response = await fetch(url, {

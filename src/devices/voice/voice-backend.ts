@@ -5,18 +5,18 @@ import type { AudioFrame } from '../wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../wire/ota.ts'
 
 /** Where a backend is, and as whom a device comes to it. */
-export type BackendAddress =
+export type VoiceBackendAddress =
   | { readonly kind: 'websocket'; readonly websocket: WebSocketSettings }
   | { readonly kind: 'mqtt'; readonly mqtt: MqttSettings }
 
 /** One connection on behalf of one device. Nothing of it throws; `closed` is heard exactly once. */
-export interface BackendLink {
+export interface VoiceBackendLink {
   readonly send: (text: string) => void
   readonly sendAudio: (frame: AudioFrame) => void
   readonly close: () => void
 }
 
-export interface BackendHandlers {
+export interface VoiceBackendHandlers {
   /** Connected: the device's hello can be said. */
   readonly opened: () => void
   readonly text: (text: string) => void

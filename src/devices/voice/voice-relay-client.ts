@@ -10,44 +10,46 @@
 import type { Clock } from '../../core/clock.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import type { DeviceIdentity, DevicePort, VoiceChannel, VoiceService } from '../session/fleet.ts'
+import type { DeviceIdentity, VoiceDevicePort, VoiceChannel, VoiceService } from '../session/fleet.ts'
 import type { VoiceOutput } from '../session/session.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
-import { encodeMcp } from '../wire/envelope.ts'
+import { encodeMcpMessage } from '../wire/device-frame.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
-import { dialBackendMqtt } from './backend-mqtt-client.ts'
-import { dialBackendWebSocket } from './backend-websocket-client.ts'
-import type { Relay, RelayEffect, RelayInput } from './relay.ts'
-import { IDLE_RELAY, stepRelay } from './relay.ts'
-import type { BackendAddress, BackendHandlers, BackendLink } from './voice-backend.ts'
+import { connectVoiceBackendOverMqtt } from './backend-mqtt-client.ts'
+import { connectVoiceBackendOverWebSocket } from './backend-websocket-client.ts'
+import type { VoiceRelay, VoiceRelayEffect, VoiceRelayInput } from './voice-relay.ts'
+import { IDLE_VOICE_RELAY, stepVoiceRelay } from './voice-relay.ts'
+import type { VoiceBackendAddress, VoiceBackendHandlers, VoiceBackendLink } from './voice-backend.ts'
 
 /** What is told of a tool's answer: JSON-RPC `result` or `error`. */
-export type RpcAnswer = { readonly result: Json } | { readonly error: JsonObject }
+export type VoiceRpcAnswer = { readonly result: Json } | { readonly error: JsonObject }
 
 export interface VoiceRelayOptions {
   /** Where this device's backend is; asked at every wake, since credentials end. `refresh`: the last ones were refused. */
-  readonly address: (identity: DeviceIdentity) => Promise<BackendAddress | undefined>
+  readonly address: (identity: DeviceIdentity) => Promise<VoiceBackendAddress | undefined>
   /** The backend wants a tool of the device: through the guard. Absent: straight to the device. */
-  readonly callTool?: ((deviceId: string, name: string, args: JsonObject) => Promise<RpcAnswer>) | undefined
+  readonly callTool?: ((deviceId: string, name: string, args: JsonObject) => Promise<VoiceRpcAnswer>) | undefined
   /** A backend went or came back. */
   readonly onPresence: (deviceId: string, isThere: boolean) => void
   readonly clock: Clock
 }
 
-export interface VisionTarget {
+export interface BackendVisionTarget {
   readonly url: string
   readonly token: string
 }
 
 export interface VoiceRelays extends VoiceService {
   /** Where the backend wants this device's pictures. */
-  readonly visionOf: (deviceId: string) => VisionTarget | undefined
-  readonly stateOf: (deviceId: string) => Relay['phase'] | undefined
+  readonly visionOf: (deviceId: string) => BackendVisionTarget | undefined
+  readonly stateOf: (deviceId: string) => VoiceRelay['phase'] | undefined
 }
 
-type Untimed = RelayInput extends infer Each ? (Each extends RelayInput ? Omit<Each, 'atMs'> : never) : never
+type Untimed = VoiceRelayInput extends infer Each ? (Each extends VoiceRelayInput ? Omit<Each, 'atMs'> : never) : never
 
 const CALL_MS = 60_000
+/** Of a backend's calls that are being decided about or carried out; as many as a device's queue holds. */
+const MAX_CALLS = 16
 
 export function createVoiceRelays(options: VoiceRelayOptions): VoiceRelays {
   const channels = new Map<string, RelayChannel>()
@@ -64,27 +66,28 @@ export function createVoiceRelays(options: VoiceRelayOptions): VoiceRelays {
 }
 
 class RelayChannel implements VoiceChannel {
-  vision: VisionTarget | undefined
+  vision: BackendVisionTarget | undefined
   readonly #options: VoiceRelayOptions
   readonly #identity: DeviceIdentity
-  readonly #port: DevicePort
+  readonly #port: VoiceDevicePort
   readonly #forwards = new Map<number, Json>()
-  #relay: Relay = IDLE_RELAY
-  #link: BackendLink | undefined
-  #address: BackendAddress['kind'] | undefined
+  #relay: VoiceRelay = IDLE_VOICE_RELAY
+  #link: VoiceBackendLink | undefined
+  #address: VoiceBackendAddress['kind'] | undefined
   /** Counts dials: what an older connection still says is not heard. */
   #epoch = 0
   #isOpened = false
   #timer: NodeJS.Timeout | undefined
   #nextForward = 1
+  #calls = 0
 
-  constructor(options: VoiceRelayOptions, identity: DeviceIdentity, port: DevicePort) {
+  constructor(options: VoiceRelayOptions, identity: DeviceIdentity, port: VoiceDevicePort) {
     this.#options = options
     this.#identity = identity
     this.#port = port
   }
 
-  get phase(): Relay['phase'] {
+  get phase(): VoiceRelay['phase'] {
     return this.#relay.phase
   }
 
@@ -124,7 +127,7 @@ class RelayChannel implements VoiceChannel {
   }
 
   #input(input: Untimed): void {
-    const { relay, effects } = stepRelay(this.#relay, { ...input, atMs: this.#options.clock.monotonic() })
+    const { relay, effects } = stepVoiceRelay(this.#relay, { ...input, atMs: this.#options.clock.monotonic() })
     this.#relay = relay
     for (const effect of effects) this.#carryOut(effect)
     clearTimeout(this.#timer)
@@ -134,7 +137,7 @@ class RelayChannel implements VoiceChannel {
     this.#timer.unref()
   }
 
-  #carryOut(effect: RelayEffect): void {
+  #carryOut(effect: VoiceRelayEffect): void {
     if (effect.kind === 'dial') void this.#dial(effect.hello)
     else if (effect.kind === 'send') this.#link?.send(effect.text)
     else if (effect.kind === 'close') this.#hangUp()
@@ -163,7 +166,7 @@ class RelayChannel implements VoiceChannel {
     const heard = (then: () => void) => {
       if (this.#epoch === epoch) then()
     }
-    const handlers: BackendHandlers = {
+    const handlers: VoiceBackendHandlers = {
       opened: () =>
         heard(() => {
           this.#isOpened = true
@@ -185,8 +188,8 @@ class RelayChannel implements VoiceChannel {
     try {
       this.#link =
         address.kind === 'websocket'
-          ? dialBackendWebSocket(address.websocket, this.#identity, handlers)
-          : dialBackendMqtt(address.mqtt, handlers)
+          ? connectVoiceBackendOverWebSocket(address.websocket, this.#identity, handlers)
+          : connectVoiceBackendOverMqtt(address.mqtt, handlers)
     } catch {
       // An address that cannot be dialled at all.
       handlers.closed(false, 'bad address')
@@ -210,10 +213,15 @@ class RelayChannel implements VoiceChannel {
     if (method === 'tools/call' && callTool !== undefined) {
       const name = typeof given['name'] === 'string' ? given['name'] : ''
       const args = isJsonObject(given['arguments']) ? given['arguments'] : {}
-      callTool(this.#identity.deviceId, name, args).then(
-        (answer) => this.#answer({ id, ...answer }),
-        () => this.#answer({ id, error: { code: -32_603, message: 'The call failed.' } }),
-      )
+      if (this.#calls >= MAX_CALLS) {
+        this.#answer({ id, error: { code: -32_000, message: 'The device is busy.' } })
+        return
+      }
+      this.#calls++
+      void callTool(this.#identity.deviceId, name, args)
+        .catch(() => ({ error: { code: -32_603, message: 'The call failed.' } }))
+        .then((answer) => this.#answer({ id, ...answer }))
+        .finally(() => this.#calls--)
       return
     }
     const key = this.#nextForward++
@@ -229,12 +237,12 @@ class RelayChannel implements VoiceChannel {
   }
 
   #answer(message: JsonObject): void {
-    this.#link?.send(encodeMcp(this.#relay.backendSession, { jsonrpc: '2.0', ...message }))
+    this.#link?.send(encodeMcpMessage(this.#relay.backendSession, { jsonrpc: '2.0', ...message }))
   }
 }
 
 /** The device's own words, unless the backend is reached another way than the device reaches us. */
-function helloFor(hello: string, kind: BackendAddress['kind']): string {
+function helloFor(hello: string, kind: VoiceBackendAddress['kind']): string {
   const wanted = kind === 'mqtt' ? { version: 3, transport: 'udp' } : { version: 1, transport: 'websocket' }
   const message = parseJsonObject(hello)
   if (message === undefined) return hello

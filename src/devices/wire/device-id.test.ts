@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { deviceIdInTopics, parseClientId, parseDeviceId } from './device-id.ts'
+import { formatDeviceIdForTopic, parseClientId, parseDeviceId } from './device-id.ts'
 
 describe('device id', () => {
   it('is a MAC address in lower case with colons', () => {
@@ -21,7 +21,7 @@ describe('device id', () => {
   })
 
   it('has underscores where MQTT needs them', () => {
-    expect(deviceIdInTopics('a0:b1:c2:d3:e4:f5')).toBe('a0_b1_c2_d3_e4_f5')
+    expect(formatDeviceIdForTopic('a0:b1:c2:d3:e4:f5')).toBe('a0_b1_c2_d3_e4_f5')
   })
 
   it('takes a UUID as client id and never the MAC', () => {

@@ -20,6 +20,6 @@ export function parseClientId(text: string): string | undefined {
   return UUID.test(text) ? text.toLowerCase() : undefined
 }
 
-export function deviceIdInTopics(deviceId: string): string {
+export function formatDeviceIdForTopic(deviceId: string): string {
   return deviceId.replaceAll(':', '_')
 }

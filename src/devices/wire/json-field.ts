@@ -5,12 +5,12 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 
-export function findField(object: JsonObject, name: string): Json | undefined {
-  for (const key of Object.keys(object)) if (isSameKey(key, name)) return object[key]
+export function findJsonField(object: JsonObject, name: string): Json | undefined {
+  for (const key of Object.keys(object)) if (isSameJsonKey(key, name)) return object[key]
   return undefined
 }
 
-export function isSameKey(left: string, right: string): boolean {
+export function isSameJsonKey(left: string, right: string): boolean {
   return left === right || (left.length === right.length && foldAscii(left) === foldAscii(right))
 }
 

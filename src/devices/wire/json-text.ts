@@ -6,14 +6,14 @@
  * firmware.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { isJsonObject, parseReceivedJson } from '../../core/json.ts'
+import { isJsonObject, parseUntrustedJson } from '../../core/json.ts'
 
 const MAX_DEPTH = 32
 
 /** `undefined` for what is not JSON, and for JSON that nobody should have to deal with. */
 export function parseJson(text: string): Json | undefined {
   if (depthOf(text) > MAX_DEPTH) return undefined
-  const value = parseReceivedJson(text)
+  const value = parseUntrustedJson(text)
   return value !== undefined && isSound(value) ? value : undefined
 }
 

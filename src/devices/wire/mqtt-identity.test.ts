@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toUtf8 } from '../../core/bytes.ts'
-import { downlinkTopic, signMqttIdentity, verifyMqttIdentity } from './mqtt-identity.ts'
+import { formatDownlinkTopic, signMqttIdentity, verifyMqttIdentity } from './mqtt-identity.ts'
 
 const KEY = toUtf8('a key of this node')
 const IDENTITY = {
@@ -39,6 +39,6 @@ describe('MQTT identity', () => {
   })
 
   it('talks to each device on a topic of its own', () => {
-    expect(downlinkTopic('a0:b1:c2:d3:e4:f5')).toBe('devices/p2p/a0_b1_c2_d3_e4_f5')
+    expect(formatDownlinkTopic('a0:b1:c2:d3:e4:f5')).toBe('devices/p2p/a0_b1_c2_d3_e4_f5')
   })
 })

@@ -12,15 +12,15 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { toBase64, fromBase64, fromUtf8, toUtf8 } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { deviceIdInTopics, parseClientId, parseDeviceId } from './device-id.ts'
+import { formatDeviceIdForTopic, parseClientId, parseDeviceId } from './device-id.ts'
 import { parseJsonObject } from './json-text.ts'
 
 /** All stock devices publish here; the connection, not the topic, says which one it was. */
 export const UPLINK_TOPIC = 'device-server'
 
 /** Stock devices take a message on any topic; those that subscribe do so here. */
-export function downlinkTopic(deviceId: string): string {
-  return `devices/p2p/${deviceIdInTopics(deviceId)}`
+export function formatDownlinkTopic(deviceId: string): string {
+  return `devices/p2p/${formatDeviceIdForTopic(deviceId)}`
 }
 
 export interface MqttIdentity {
@@ -41,13 +41,13 @@ const GROUP = 'GID_hearthbus'
 const MAX_PART = 256
 
 export function signMqttIdentity(key: Uint8Array, identity: MqttIdentity): MqttCredentials {
-  const clientId = mqttClientId(identity)
+  const clientId = formatMqttClientId(identity)
   const username = toBase64(toUtf8(JSON.stringify({ g: identity.generation })))
   return { clientId, username, password: toBase64(signature(key, clientId, username)) }
 }
 
-export function mqttClientId(identity: { readonly deviceId: string; readonly clientId: string }): string {
-  return [GROUP, deviceIdInTopics(identity.deviceId), identity.clientId].join('@@@')
+export function formatMqttClientId(identity: { readonly deviceId: string; readonly clientId: string }): string {
+  return [GROUP, formatDeviceIdForTopic(identity.deviceId), identity.clientId].join('@@@')
 }
 
 /** Believes nothing before the signature holds; whether the generation is still good is for the store to say. */

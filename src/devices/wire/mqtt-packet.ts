@@ -1,5 +1,6 @@
 /**
- * MQTT packet: the part of MQTT 3.1.1 (OASIS, 2014) that a device speaks, and a look at lengths for whoever listens.
+ * MQTT packet: the part of MQTT 3.1.1 (OASIS, 2014) that a device speaks. What its server reads is in
+ * mqtt-client-packet.ts.
  *
  *   type·flags(1)  remaining length(1…4, 7 bits each, low first)  variable header  payload
  */
@@ -7,12 +8,19 @@ import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 
 export type MqttPacket =
   | { readonly kind: 'connack'; readonly returnCode: number }
-  | { readonly kind: 'publish'; readonly topic: string; readonly qos: number; readonly payload: Uint8Array }
+  | {
+      readonly kind: 'publish'
+      readonly topic: string
+      readonly qos: number
+      /** To be acknowledged; of QoS 1 and 2 only. */
+      readonly packetId: number | undefined
+      readonly payload: Uint8Array
+    }
   | { readonly kind: 'suback'; readonly returnCodes: readonly number[] }
   | { readonly kind: 'pingresp' }
   | { readonly kind: 'other'; readonly type: number }
 
-export interface ConnectOptions {
+export interface MqttConnectOptions {
   readonly clientId: string
   readonly username: string | undefined
   readonly password: string | undefined
@@ -20,32 +28,35 @@ export interface ConnectOptions {
 }
 
 /** § 3.1; a stock device with credentials sends flags 0xC2: user name, password, clean session. */
-export function encodeConnect({ clientId, username, password, keepAliveSeconds }: ConnectOptions): Uint8Array {
+export function encodeMqttConnect({ clientId, username, password, keepAliveSeconds }: MqttConnectOptions): Uint8Array {
   const flags = (username === undefined ? 0 : 0x80) | (password === undefined ? 0 : 0x40) | 0x02
   const payload = [clientId, username, password].filter((text) => text !== undefined).map(string)
-  return packet(0x10, concatBytes(string('MQTT'), Uint8Array.of(4, flags), uint16(keepAliveSeconds), ...payload))
+  return encodeMqttPacket(
+    0x10,
+    concatBytes(string('MQTT'), Uint8Array.of(4, flags), uint16(keepAliveSeconds), ...payload),
+  )
 }
 
 /** § 3.3, QoS 0, not retained. */
-export function encodePublish(topic: string, payload: Uint8Array): Uint8Array {
-  return packet(0x30, concatBytes(string(topic), payload))
+export function encodeMqttPublish(topic: string, payload: Uint8Array): Uint8Array {
+  return encodeMqttPacket(0x30, concatBytes(string(topic), payload))
 }
 
 /** § 3.8; only py-xiaozhi sends it. */
-export function encodeSubscribe(packetId: number, topic: string, qos: 0 | 1): Uint8Array {
-  return packet(0x82, concatBytes(uint16(packetId), string(topic), Uint8Array.of(qos)))
+export function encodeMqttSubscribe(packetId: number, topic: string, qos: 0 | 1): Uint8Array {
+  return encodeMqttPacket(0x82, concatBytes(uint16(packetId), string(topic), Uint8Array.of(qos)))
 }
 
 /** § 2.2.1. */
 const PUBLISH = 3
 
-export const PINGREQ = Uint8Array.of(0xc0, 0)
+export const PINGREQ_PACKET = Uint8Array.of(0xc0, 0)
 
 /** The first whole packet of `bytes` and how long it is; `undefined` while it is incomplete, `'malformed'` if never. */
 export function decodeMqttPacket(
   bytes: Uint8Array,
 ): { readonly packet: MqttPacket; readonly size: number } | 'malformed' | undefined {
-  const head = fixedHeader(bytes)
+  const head = decodeFixedHeader(bytes)
   if (head === 'malformed' || head === undefined) return head
   const size = head.headerSize + head.remaining
   if (bytes.length < size) return undefined
@@ -69,13 +80,14 @@ function decodeBody(type: number, flags: number, body: Uint8Array): MqttPacket |
   }
 }
 
-function decodePublish(flags: number, body: Uint8Array): MqttPacket | undefined {
+export function decodePublish(flags: number, body: Uint8Array): Extract<MqttPacket, { kind: 'publish' }> | undefined {
   const topicSize = ((body[0] ?? 0) << 8) | (body[1] ?? 0)
   const qos = (flags >> 1) & 3
   const start = 2 + topicSize + (qos > 0 ? 2 : 0)
   if (body.length < start || qos === 3) return undefined
   const topic = Buffer.from(body.subarray(2, 2 + topicSize)).toString('utf8')
-  return { kind: 'publish', topic, qos, payload: body.slice(start) }
+  const packetId = qos > 0 ? ((body[start - 2] ?? 0) << 8) | (body[start - 1] ?? 0) : undefined
+  return { kind: 'publish', topic, qos, packetId, payload: body.slice(start) }
 }
 
 interface FixedHeader {
@@ -86,7 +98,7 @@ interface FixedHeader {
 }
 
 /** § 2.2.3: at most four length bytes. */
-function fixedHeader(bytes: Uint8Array): FixedHeader | 'malformed' | undefined {
+export function decodeFixedHeader(bytes: Uint8Array): FixedHeader | 'malformed' | undefined {
   let remaining = 0
   for (let index = 1; index <= 4; index++) {
     const digit = bytes[index]
@@ -100,44 +112,7 @@ function fixedHeader(bytes: Uint8Array): FixedHeader | 'malformed' | undefined {
   return 'malformed'
 }
 
-/**
- * Where a listener is in a stream of packets: bytes still to come of the current one, or the header read so far.
- * Brokers buffer a packet until it is whole, so a length that nobody means to fill must be refused by its header.
- */
-export interface PacketLengths {
-  readonly left: number
-  readonly header: Uint8Array
-  /** How many packets without a message in them began so far: pings, mostly. */
-  readonly signals: number
-}
-
-export const INITIAL_PACKET_LENGTHS: PacketLengths = { left: 0, header: new Uint8Array(0), signals: 0 }
-
-/** Follows the packets in `chunk`; `undefined` as soon as one is malformed or longer than `limit` bytes. */
-export function trackPacketLengths(state: PacketLengths, chunk: Uint8Array, limit: number): PacketLengths | undefined {
-  let { left, signals } = state
-  let header: Uint8Array = state.header
-  let at = 0
-  while (at < chunk.length) {
-    if (left > 0) {
-      const step = Math.min(left, chunk.length - at)
-      left -= step
-      at += step
-      continue
-    }
-    header = concatBytes(header, chunk.subarray(at, at + 1))
-    at++
-    const head = fixedHeader(header)
-    if (head === undefined) continue
-    if (head === 'malformed' || head.remaining > limit) return undefined
-    left = head.remaining
-    header = INITIAL_PACKET_LENGTHS.header
-    if (head.type !== PUBLISH) signals++
-  }
-  return { left, header, signals }
-}
-
-function packet(first: number, body: Uint8Array): Uint8Array {
+export function encodeMqttPacket(first: number, body: Uint8Array): Uint8Array {
   const length: number[] = []
   for (let left = body.length; ; left = left >> 7) {
     length.push((left & 0x7f) | (left > 0x7f ? 0x80 : 0))

@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'vitest'
-import { deviceInTopic, topicFilter, topicForDevice, parseTopicTemplate } from './mqtt-topics.ts'
+import { parseDeviceFromTopic, formatTopicFilter, formatTopicForDevice, parseTopicTemplate } from './mqtt-topics.ts'
 
 const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
 
 describe('MQTT topics', () => {
   it('name a device by its MAC', () => {
     const template = parseTopicTemplate('devices/up/{device}')
-    expect(topicFilter(template)).toBe('devices/up/+')
-    expect(topicForDevice(template, IDENTITY)).toBe('devices/up/a0_b1_c2_d3_e4_f5')
-    expect(deviceInTopic(template, 'devices/up/a0_b1_c2_d3_e4_f5')).toBe('a0:b1:c2:d3:e4:f5')
+    expect(formatTopicFilter(template)).toBe('devices/up/+')
+    expect(formatTopicForDevice(template, IDENTITY)).toBe('devices/up/a0_b1_c2_d3_e4_f5')
+    expect(parseDeviceFromTopic(template, 'devices/up/a0_b1_c2_d3_e4_f5')).toBe('a0:b1:c2:d3:e4:f5')
   })
 
   it('name a device by its MQTT client id, as EMQX rules do', () => {
     const template = parseTopicTemplate('/p2p/device_public/{client}')
     const topic = '/p2p/device_public/GID_hearthbus@@@a0_b1_c2_d3_e4_f5@@@7b94d69a-9808-4c59-9c9b-704333b38aff'
-    expect(topicForDevice(template, IDENTITY)).toBe(topic)
-    expect(deviceInTopic(template, topic)).toBe('a0:b1:c2:d3:e4:f5')
+    expect(formatTopicForDevice(template, IDENTITY)).toBe(topic)
+    expect(parseDeviceFromTopic(template, topic)).toBe('a0:b1:c2:d3:e4:f5')
   })
 
   it('name nobody otherwise', () => {
     const template = parseTopicTemplate('devices/up/{device}')
     for (const topic of ['', 'devices/up', 'devices/down/a0_b1_c2_d3_e4_f5', 'devices/up/x', 'devices/up/a/b'])
-      expect(deviceInTopic(template, topic)).toBeUndefined()
+      expect(parseDeviceFromTopic(template, topic)).toBeUndefined()
   })
 
   it('are refused without exactly one whole placeholder', () => {

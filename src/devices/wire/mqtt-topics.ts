@@ -6,8 +6,8 @@
  *
  * A template has one placeholder, and it fills a whole level of the topic.
  */
-import { deviceIdInTopics, parseDeviceId } from './device-id.ts'
-import { mqttClientId } from './mqtt-identity.ts'
+import { formatDeviceIdForTopic, parseDeviceId } from './device-id.ts'
+import { formatMqttClientId } from './mqtt-identity.ts'
 
 const PLACEHOLDER = /^\{(?:device|client)\}$/
 
@@ -26,19 +26,19 @@ export function parseTopicTemplate(text: string): TopicTemplate {
   return { levels, at }
 }
 
-export function topicFilter({ levels, at }: TopicTemplate): string {
+export function formatTopicFilter({ levels, at }: TopicTemplate): string {
   return levels.with(at, '+').join('/')
 }
 
-export function topicForDevice(
+export function formatTopicForDevice(
   { levels, at }: TopicTemplate,
   identity: { readonly deviceId: string; readonly clientId: string },
 ): string {
-  const filling = levels[at] === '{device}' ? deviceIdInTopics(identity.deviceId) : mqttClientId(identity)
+  const filling = levels[at] === '{device}' ? formatDeviceIdForTopic(identity.deviceId) : formatMqttClientId(identity)
   return levels.with(at, filling).join('/')
 }
 
-export function deviceInTopic({ levels, at }: TopicTemplate, topic: string): string | undefined {
+export function parseDeviceFromTopic({ levels, at }: TopicTemplate, topic: string): string | undefined {
   const heard = topic.split('/')
   if (heard.length !== levels.length || levels.some((level, index) => index !== at && heard[index] !== level))
     return undefined

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toUtf8 } from '../../core/bytes.ts'
-import { decodeMultipart, encodeMultipart, multipartBoundary } from './multipart.ts'
+import { decodeMultipart, encodeMultipart, parseMultipartBoundary } from './multipart.ts'
 
 const BOUNDARY = '----ESP32_CAMERA_BOUNDARY'
 
 describe('multipart', () => {
   it('finds the boundary', () => {
-    expect(multipartBoundary('multipart/form-data; boundary=----ESP32_CAMERA_BOUNDARY')).toBe(BOUNDARY)
-    expect(multipartBoundary('multipart/form-data; charset=x; boundary="a b"')).toBe('a b')
-    expect(multipartBoundary('application/json')).toBeUndefined()
-    expect(multipartBoundary(undefined)).toBeUndefined()
+    expect(parseMultipartBoundary('multipart/form-data; boundary=----ESP32_CAMERA_BOUNDARY')).toBe(BOUNDARY)
+    expect(parseMultipartBoundary('multipart/form-data; charset=x; boundary="a b"')).toBe('a b')
+    expect(parseMultipartBoundary('application/json')).toBeUndefined()
+    expect(parseMultipartBoundary(undefined)).toBeUndefined()
   })
 
   it('reads the form that a camera posts', () => {

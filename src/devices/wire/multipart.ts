@@ -19,7 +19,7 @@ export type MultipartFault = { readonly kind: 'not-multipart'; readonly problem:
 const MAX_PARTS = 8
 const MAX_PART_HEADER = 1_024
 
-export function multipartBoundary(contentType: string | undefined): string | undefined {
+export function parseMultipartBoundary(contentType: string | undefined): string | undefined {
   const found = /^multipart\/form-data\s*;.*?boundary=(?:"([^"]{1,70})"|([^;\s"]{1,70}))/i.exec(contentType ?? '')
   return found?.[1] ?? found?.[2]
 }

@@ -10,7 +10,7 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
 /** 2^31 − 1: what a larger id comes back as. */
-export const MAX_ID = 2_147_483_647
+export const MAX_RPC_ID = 2_147_483_647
 
 /** A device's error text is kept as it is, up to here. */
 const MAX_MESSAGE = 4_096
@@ -38,7 +38,7 @@ export interface RpcRequest {
 
 /** Member order as in spec 3, so that a transcript can be held against it. */
 export function createRpcRequest({ id, method, params }: RpcRequest): JsonObject {
-  if (!Number.isInteger(id) || id < 1 || id > MAX_ID) throw new RangeError(`request id ${id} does not fit a device`)
+  if (!Number.isInteger(id) || id < 1 || id > MAX_RPC_ID) throw new RangeError(`request id ${id} does not fit a device`)
   return { jsonrpc: '2.0', method, params, id }
 }
 

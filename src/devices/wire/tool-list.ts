@@ -34,7 +34,7 @@ export interface DeviceServerInfo {
   readonly version: string
 }
 
-export type ListFault = { readonly kind: 'bad-list'; readonly problem: string }
+export type ToolListFault = { readonly kind: 'bad-list'; readonly problem: string }
 
 const MAX_NAME = 256
 const MAX_DESCRIPTION = 8_192
@@ -44,7 +44,7 @@ const MAX_TOOLS_PER_PAGE = 512
 const MAX_CURSOR = 512
 const EMPTY_SCHEMA: JsonObject = { type: 'object', properties: {} }
 
-export function decodeToolPage(result: Json): Result<ToolPage, ListFault> {
+export function decodeToolPage(result: Json): Result<ToolPage, ToolListFault> {
   if (!isJsonObject(result) || !Array.isArray(result['tools']))
     return fail({ kind: 'bad-list', problem: 'the answer has no list of tools' })
   const entries = result['tools'] as readonly Json[]

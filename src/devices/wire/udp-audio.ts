@@ -23,12 +23,12 @@ export interface UdpAudio {
 
 export type UdpAudioFault = { readonly kind: 'not-audio' } | { readonly kind: 'size-differs' }
 
-export interface UdpKeys {
+export interface UdpAudioKeys {
   readonly keyHex: string
   readonly nonceHex: string
 }
 
-export function encodeUdpAudio(keys: UdpKeys, packet: Omit<UdpAudio, 'ssrc'>): Uint8Array {
+export function encodeUdpAudio(keys: UdpAudioKeys, packet: Omit<UdpAudio, 'ssrc'>): Uint8Array {
   const header = fromHex(keys.nonceHex)
   const view = new DataView(header.buffer)
   view.setUint16(2, packet.opus.length)
@@ -38,7 +38,7 @@ export function encodeUdpAudio(keys: UdpKeys, packet: Omit<UdpAudio, 'ssrc'>): U
 }
 
 /** The only part of a datagram that says whose it is; `undefined` for what is no audio. */
-export function udpSource(bytes: Uint8Array): number | undefined {
+export function readUdpAudioSource(bytes: Uint8Array): number | undefined {
   if (bytes.length < HEADER || bytes[0] !== 1) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, HEADER)
   return view.getUint16(2) === bytes.length - HEADER ? view.getUint32(4) : undefined

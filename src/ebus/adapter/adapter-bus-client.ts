@@ -9,10 +9,10 @@ import type { BackoffSchedule } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import { fail } from '../../core/result.ts'
-import type { LineEvent, BusLine } from '../wire/line.ts'
-import { SILENCE, newBusLine, stepLine } from '../wire/line.ts'
+import type { BusLineEvent, BusLineDecoderState } from '../wire/bus-line.ts'
+import { SILENCE_SYMBOL, newBusLine, stepBusLine } from '../wire/bus-line.ts'
 import { SYN } from '../wire/symbol.ts'
-import type { BusAccess, AccessEffect, BusClientId } from './bus-access.ts'
+import type { BusAccess, AccessEffect, BusClientId, ExpectedFromTarget } from './bus-access.ts'
 import {
   cancelBusRequest,
   resetBusAccess,
@@ -22,12 +22,12 @@ import {
   handleArbitrationLost,
   handleArbitrationWon,
   handleReceivedSymbol,
-  noteTelegramFrom,
+  noteInitiator,
   sendSymbol,
   addBusClient,
   requestBus,
 } from './bus-access.ts'
-import { AddressClient } from './address-client.ts'
+import { SourceAddressClient } from './source-address-client.ts'
 import { BusEvents } from './bus-events.ts'
 import type {
   EbusConnection,
@@ -38,12 +38,12 @@ import type {
   BusReply,
   SendOptions,
   TransportClass,
-} from './bus.ts'
-import { InfoClient } from './info-client.ts'
-import type { AdapterInfo } from './info.ts'
+} from './ebus-connection.ts'
+import { AdapterInfoClient } from './adapter-info-client.ts'
+import type { AdapterInfo } from './adapter-info.ts'
 import { PortClient } from './port-client.ts'
 import type { PortEvent, PortProtocol } from './port.ts'
-import { SendClient } from './send-client.ts'
+import { TelegramSendClient } from './telegram-send-client.ts'
 import type { SharedPortHost, SharedClientEvent, SharedPortClient } from './shared-port-client.ts'
 import type { ByteTransport } from './transport.ts'
 
@@ -81,11 +81,11 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
   readonly seatHost = this
   readonly #options: AdapterBusOptions
   readonly #port: PortClient
-  readonly #sender: SendClient
-  readonly #line: BusLine = newBusLine()
+  readonly #sender: TelegramSendClient
+  readonly #line: BusLineDecoderState = newBusLine()
   readonly #access: BusAccess = newBusAccess()
-  readonly #address: AddressClient
-  readonly #info: InfoClient
+  readonly #address: SourceAddressClient
+  readonly #info: AdapterInfoClient
   readonly #events: BusEvents
   readonly #seats = new Map<BusClientId, (news: SharedClientEvent) => void>()
   readonly #timer: NodeJS.Timeout
@@ -103,7 +103,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
     this.id = options.id
     this.#options = options
     this.#events = new BusEvents(options.clock)
-    this.#address = new AddressClient({
+    this.#address = new SourceAddressClient({
       ...options,
       probe: (telegram) => this.#sender.probe(telegram, PROBE_DEADLINE_MS),
       onChange: (state, address) => {
@@ -112,14 +112,14 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
       },
     })
     addBusClient(this.#access, OWN_SEAT)
-    this.#sender = new SendClient({
+    this.#sender = new TelegramSendClient({
       capacity: options.queueCapacity,
       address: () => (this.#ready && this.#signal === 'present' ? this.#address.admitted : undefined),
       excuse: () =>
         this.#address.admitted === undefined ? { kind: 'no-source', state: this.#address.state } : undefined,
       want: (address) => this.#apply(requestBus(this.#access, OWN_SEAT, address)),
       cancel: () => this.#apply(cancelBusRequest(this.#access, OWN_SEAT)),
-      say: (symbol) => this.#apply(sendSymbol(this.#access, OWN_SEAT, symbol)),
+      say: (symbol) => this.#apply(sendSymbol(this.#access, OWN_SEAT, { symbol, expected: undefined })),
     })
     this.#port = new PortClient({
       ...options,
@@ -127,7 +127,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
       onDown: (reason) => this.#onDown(reason),
       onEvent: (event) => this.#onEvent(event),
     })
-    this.#info = new InfoClient({ ...options, askInfo: (id) => this.#port.askInfo(id) })
+    this.#info = new AdapterInfoClient({ ...options, askInfo: (id) => this.#port.askInfo(id) })
     this.#timer = setInterval(() => this.#tick(), TICK_MS)
   }
 
@@ -170,7 +170,8 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
     return {
       want: (address) => this.#apply(requestBus(this.#access, seat, address)),
       cancel: () => this.#apply(cancelBusRequest(this.#access, seat)),
-      say: (symbol) => this.#apply(sendSymbol(this.#access, seat, symbol)),
+      say: (symbol) =>
+        this.#apply(sendSymbol(this.#access, seat, { symbol, expected: expectedFromTarget(this.#line) })),
       askInfo: (id, asker) => this.#info.ask(id, asker),
       features: () => this.#info.info.features ?? 0,
       leave: () => {
@@ -271,7 +272,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
         break
       case 'decode-fault':
         // Symbols are missing somewhere in between: what was being collected is not to be believed.
-        this.#tellHeard(stepLine(this.#line, SILENCE), this.#access.owner)
+        this.#tellHeard(stepBusLine(this.#line, SILENCE_SYMBOL), this.#access.owner)
         this.#events.emit({ kind: 'decode-fault', detail: event.detail })
         break
     }
@@ -279,12 +280,12 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
 
   /** Line first: whose telegram it was is only known until access hears the SYN that ends it. */
   #hear(symbol: number, tellAccess: () => readonly AccessEffect[]): void {
-    this.#tellHeard(stepLine(this.#line, symbol), this.#access.owner)
+    this.#tellHeard(stepBusLine(this.#line, symbol), this.#access.owner)
     this.#apply(tellAccess())
     if (symbol === SYN) this.#onSyn()
   }
 
-  #tellHeard(heard: LineEvent | undefined, owner: BusAccess['owner']): void {
+  #tellHeard(heard: BusLineEvent | undefined, owner: BusAccess['owner']): void {
     if (heard === undefined) return
     const own = owner === OWN_SEAT
     if (heard.kind === 'broken') {
@@ -295,7 +296,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
     const { exchange } = heard
     // A client of the shared port may use our address: it takes turns with us, so there is no conflict.
     if (owner === undefined) {
-      noteTelegramFrom(this.#access, exchange.telegram.source)
+      noteInitiator(this.#access, exchange.telegram.source)
       this.#address.onForeign(exchange.telegram)
     }
     this.#events.emit({ kind: 'exchange', exchange, own })
@@ -333,7 +334,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
 
   /** Nothing that was under way on the wire is still true. */
   #startAfresh(): void {
-    this.#tellHeard(stepLine(this.#line, SILENCE), this.#access.owner)
+    this.#tellHeard(stepBusLine(this.#line, SILENCE_SYMBOL), this.#access.owner)
     resetBusAccess(this.#access)
   }
 
@@ -341,4 +342,8 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
     this.#info.meet(features)
     this.#sender.pump()
   }
+}
+
+function expectedFromTarget({ phase }: BusLineDecoderState): ExpectedFromTarget {
+  return phase === 'command-ack' ? 'acknowledge' : phase === 'response' ? 'answer' : undefined
 }

@@ -10,7 +10,7 @@ import {
   handleArbitrationLost,
   handleArbitrationWon,
   handleReceivedSymbol,
-  noteTelegramFrom,
+  noteInitiator,
   sendSymbol,
   addBusClient,
   requestBus,
@@ -69,8 +69,8 @@ describe('access', () => {
     const access = seated(0, 1)
     requestBus(access, 0, 0x31)
     handleArbitrationWon(access, 0x31)
-    expect(upwards(sendSymbol(access, 0, 0x15))).toEqual(['send 15'])
-    expect(upwards(sendSymbol(access, 1, 0x55))).toEqual([])
+    expect(upwards(sendSymbol(access, 0, { symbol: 0x15, expected: undefined }))).toEqual(['send 15'])
+    expect(upwards(sendSymbol(access, 1, { symbol: 0x55, expected: undefined }))).toEqual([])
     const echo = hear(access, '15')
     expect([toSeat(0, echo), toSeat(1, echo)]).toEqual([['15'], ['15']])
   })
@@ -78,9 +78,24 @@ describe('access', () => {
   it('lets a target behind the shared port answer a stranger’s telegram, but not speak into a quiet bus', () => {
     const access = seated(0, 1)
     hear(access, 'aa')
-    expect(upwards(sendSymbol(access, 1, 0x00))).toEqual([])
+    expect(upwards(sendSymbol(access, 1, { symbol: 0x00, expected: undefined }))).toEqual([])
     hear(access, '10 36 07 04 00 40')
-    expect(upwards(sendSymbol(access, 1, 0x00))).toEqual(['send 0'])
+    expect(upwards(sendSymbol(access, 1, { symbol: 0x00, expected: 'acknowledge' }))).toEqual(['send 0'])
+    expect(upwards(sendSymbol(access, 1, { symbol: 0x0a, expected: 'answer' }))).toEqual(['send a'])
+    // Nobody else answers in its place.
+    expect(upwards(sendSymbol(access, 0, { symbol: 0x0a, expected: 'answer' }))).toEqual([])
+  })
+
+  it('keeps the rest of a telegram that was cut off out of a stranger’s', () => {
+    // As a loaded machine does it: the client is late, the SYN generator cuts it off, a regulator speaks.
+    const access = seated(0, 1)
+    requestBus(access, 1, 0x31)
+    handleArbitrationWon(access, 0x31)
+    expect(upwards(sendSymbol(access, 1, { symbol: 0x08, expected: undefined }))).toEqual(['send 8'])
+    hear(access, '08 aa 10 fe b5')
+    expect(upwards(sendSymbol(access, 1, { symbol: 0xb5, expected: undefined }))).toEqual([])
+    hear(access, 'aa 10 36 07 04 00 40')
+    expect(upwards(sendSymbol(access, 1, { symbol: 0xb5, expected: 'acknowledge' }))).toEqual([])
   })
 
   it('gives the next seat its turn when the SYN comes', () => {
@@ -127,11 +142,11 @@ describe('access', () => {
     for (let noise = 0; noise < 256; noise++) if (noise !== 0xaa) lockAfter(access, noise)
     expect(lockAfter(access, 0x10)).toBe(3)
     expect(lockAfter(access, 0xb5)).toBe(1)
-    for (const source of [0x10, 0x03, 0xf1, 0x70, 0xb5, 0x26]) noteTelegramFrom(access, source)
+    for (const source of [0x10, 0x03, 0xf1, 0x70, 0xb5, 0x26]) noteInitiator(access, source)
     expect(lockAfter(access, 0x10)).toBe(4)
     for (let syn = 0; syn < 30_001; syn++) handleReceivedSymbol(access, 0xaa)
     expect(lockAfter(access, 0x10)).toBe(3)
-    for (const source of [0x10, 0x03, 0xf1, 0x70]) noteTelegramFrom(access, source)
+    for (const source of [0x10, 0x03, 0xf1, 0x70]) noteInitiator(access, source)
     resetBusAccess(access)
     expect(lockAfter(access, 0x10)).toBe(3)
   })
@@ -159,7 +174,7 @@ describe('access', () => {
     const effects = handleArbitrationWon(access, 0x31)
     expect(upwards(effects)).toEqual(['send aa'])
     expect(toSeat(0, effects)).toEqual(['31'])
-    expect(upwards(sendSymbol(access, 1, 0x55))).toEqual([])
+    expect(upwards(sendSymbol(access, 1, { symbol: 0x55, expected: undefined }))).toEqual([])
   })
 
   it('goes on when the owner leaves in the middle of its telegram', () => {

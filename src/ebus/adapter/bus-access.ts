@@ -9,9 +9,9 @@
  *
  * Pure, but for the access it is given.
  */
-import { isInitiator } from '../wire/address.ts'
-import { LOCK_AFTER_SEND, lockAfterLoss } from '../wire/arbitration.ts'
-import { SYN } from '../wire/symbol.ts'
+import { isInitiatorAddress } from '../wire/address.ts'
+import { LOCK_SYN_COUNT_AFTER_SEND, computeLockSynCountAfterLoss } from '../wire/arbitration.ts'
+import { ACK, NAK, SYN } from '../wire/symbol.ts'
 
 export type BusClientId = number
 
@@ -39,6 +39,8 @@ export interface BusAccess {
   asked: { readonly seat: BusClientId; readonly address: number; syns: number } | undefined
   /** Who speaks. `nobody` owns a bus that was won for a seat that no longer wants it. */
   owner: BusClientId | 'nobody' | undefined
+  /** Who acknowledged a stranger's telegram, and may give the answer. */
+  answering: BusClientId | undefined
   position: number
   /** SYN so far, as a clock. */
   syns: number
@@ -50,7 +52,15 @@ export interface BusAccess {
 const MAX_UNANSWERED_SYNS = 3
 
 export function newBusAccess(): BusAccess {
-  return { seats: new Map(), asked: undefined, owner: undefined, position: 0, syns: 0, initiatorsHeard: new Map() }
+  return {
+    seats: new Map(),
+    asked: undefined,
+    owner: undefined,
+    answering: undefined,
+    position: 0,
+    syns: 0,
+    initiatorsHeard: new Map(),
+  }
 }
 
 export function addBusClient(access: BusAccess, seat: BusClientId): void {
@@ -78,12 +88,25 @@ export function cancelBusRequest(access: BusAccess, seat: BusClientId): AccessEf
   return [{ kind: 'cancel-start' }, ...askNext(access)]
 }
 
+/** What a target is expected to say now in the telegram under way, if anything. */
+export type ExpectedFromTarget = 'acknowledge' | 'answer' | undefined
+
 /**
- * Lets the owner speak, and a target answer in the middle of a telegram that is not ours; anybody else is not heard.
+ * Lets the owner speak, and a target answer a telegram that is not ours; anybody else is not heard. A client whose
+ * telegram was cut off because it was slow still sends the rest of it, and must not garble a stranger's with it.
  */
-export function sendSymbol(access: BusAccess, seat: BusClientId, symbol: number): AccessEffect[] {
-  const answers = access.owner === undefined && access.position > 0
-  return access.owner === seat || answers ? [{ kind: 'send', symbol }] : []
+export function sendSymbol(
+  access: BusAccess,
+  seat: BusClientId,
+  { symbol, expected }: { readonly symbol: number; readonly expected: ExpectedFromTarget },
+): AccessEffect[] {
+  if (access.owner === seat) return [{ kind: 'send', symbol }]
+  if (access.owner !== undefined || expected === undefined) return []
+  if (expected === 'acknowledge') {
+    if (symbol !== ACK && symbol !== NAK) return []
+    access.answering = seat
+  }
+  return access.answering === seat ? [{ kind: 'send', symbol }] : []
 }
 
 /** Some twenty minutes of a quiet bus: who has said nothing for so long is not waited for. */
@@ -93,8 +116,8 @@ const FORGOTTEN_SYNS = 30_000
  * Somebody else's telegram was heard whole, checksum and all. What merely stood where an address is due, in a garbled
  * arbitration for example, is nobody.
  */
-export function noteTelegramFrom(access: BusAccess, source: number): void {
-  if (isInitiator(source)) access.initiatorsHeard.set(source, access.syns)
+export function noteInitiator(access: BusAccess, source: number): void {
+  if (isInitiatorAddress(source)) access.initiatorsHeard.set(source, access.syns)
 }
 
 export function listInitiators({ initiatorsHeard, syns }: BusAccess): readonly number[] {
@@ -108,8 +131,9 @@ export function handleReceivedSymbol(access: BusAccess, symbol: number): AccessE
   if (symbol !== SYN) return effects
   access.syns++
   const speaker = typeof access.owner === 'number' ? access.seats.get(access.owner) : undefined
-  if (speaker !== undefined) speaker.lock = LOCK_AFTER_SEND + 1
+  if (speaker !== undefined) speaker.lock = LOCK_SYN_COUNT_AFTER_SEND + 1
   access.owner = undefined
+  access.answering = undefined
   if (!loneAddress) for (const seat of access.seats.values()) seat.lock = Math.max(0, seat.lock - 1)
   if (access.asked !== undefined && ++access.asked.syns > MAX_UNANSWERED_SYNS) {
     effects.push({ kind: 'start', address: access.asked.address })
@@ -139,7 +163,7 @@ export function handleArbitrationLost(access: BusAccess, winner: number): Access
   if (asked === undefined) return tellAll(access, { kind: 'symbol', symbol: winner })
   endTurn(access, asked.seat)
   const seat = access.seats.get(asked.seat)
-  if (seat !== undefined) seat.lock = lockAfterLoss(asked.address, winner, listInitiators(access).length)
+  if (seat !== undefined) seat.lock = computeLockSynCountAfterLoss(asked.address, winner, listInitiators(access).length)
   const effects = tellAll(
     access,
     { kind: 'symbol', symbol: winner },
@@ -152,6 +176,7 @@ export function handleArbitrationLost(access: BusAccess, winner: number): Access
 export function resetBusAccess(access: BusAccess): void {
   access.asked = undefined
   access.owner = undefined
+  access.answering = undefined
   access.position = 0
   access.initiatorsHeard.clear()
   for (const seat of access.seats.values()) Object.assign(seat, { wanted: undefined, lock: 0 })

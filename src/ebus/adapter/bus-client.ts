@@ -6,17 +6,17 @@ import { RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import { AdapterBus } from './adapter-bus-client.ts'
-import type { EbusConnection, TransportClass } from './bus.ts'
+import type { EbusConnection, TransportClass } from './ebus-connection.ts'
 import { EbusdBus } from './ebusd-client.ts'
-import type { AdapterEndpoint } from './endpoint.ts'
+import type { AdapterEndpoint } from './adapter-endpoint.ts'
 import { createEnhancedPort } from './enhanced-port.ts'
-import { mdnsTransport } from './mdns-transport.ts'
+import { createMdnsTransport } from './mdns-transport.ts'
 import { createPlainPort } from './plain-port.ts'
 import type { PortProtocol } from './port.ts'
-import { serialTransport } from './serial-transport.ts'
-import { tcpTransport } from './tcp-transport.ts'
+import { createSerialTransport } from './serial-transport.ts'
+import { createTcpTransport } from './tcp-transport.ts'
 import type { ByteTransport } from './transport.ts'
-import { udpTransport } from './udp-transport.ts'
+import { createUdpTransport } from './udp-transport.ts'
 
 export interface EbusConnectionOptions {
   readonly id: string
@@ -60,19 +60,23 @@ export function selectTransport(endpoint: AdapterEndpoint): {
     const { kind, path } = endpoint
     const baud = kind === 'enh' ? ENH_BAUD : kind === 'ens' ? ENS_BAUD : BUS_BAUD
     return kind === 'serial'
-      ? { transport: serialTransport({ path, baud }), transportClass: 'serial-plain', newProtocol: createPlainPort }
-      : { transport: serialTransport({ path, baud }), transportClass: kind, newProtocol: createEnhancedPort }
+      ? {
+          transport: createSerialTransport({ path, baud }),
+          transportClass: 'serial-plain',
+          newProtocol: createPlainPort,
+        }
+      : { transport: createSerialTransport({ path, baud }), transportClass: kind, newProtocol: createEnhancedPort }
   }
   switch (endpoint.kind) {
     case 'tcp':
-      return { transport: tcpTransport(endpoint), transportClass: 'tcp-plain', newProtocol: createPlainPort }
+      return { transport: createTcpTransport(endpoint), transportClass: 'tcp-plain', newProtocol: createPlainPort }
     case 'mdns':
-      return { transport: mdnsTransport(endpoint), transportClass: 'enh', newProtocol: createEnhancedPort }
+      return { transport: createMdnsTransport(endpoint), transportClass: 'enh', newProtocol: createEnhancedPort }
     case 'udp':
-      return { transport: udpTransport(endpoint), transportClass: 'udp-plain', newProtocol: createPlainPort }
+      return { transport: createUdpTransport(endpoint), transportClass: 'udp-plain', newProtocol: createPlainPort }
     default:
       return {
-        transport: tcpTransport(endpoint),
+        transport: createTcpTransport(endpoint),
         transportClass: endpoint.kind === 'ens' ? 'ens' : 'enh',
         newProtocol: createEnhancedPort,
       }

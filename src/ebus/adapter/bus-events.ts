@@ -5,8 +5,8 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { BoundedQueue } from './bounded-queue.ts'
-import type { BusEvent, BusNotice } from './bus.ts'
-import { isForeignDialect, newDialectEvidence, noteDialectEvidence } from './dialect.ts'
+import type { BusEvent, EbusNotice } from './ebus-connection.ts'
+import { isForeignDialect, newDialectEvidence, recordDialectEvidence } from './adapter-dialect.ts'
 
 /** A minute of the busiest bus there is. */
 const CAPACITY = 1_024
@@ -33,8 +33,8 @@ export class BusEvents {
     return queue
   }
 
-  emit(happening: BusNotice): void {
-    noteDialectEvidence(this.#dialect, happening)
+  emit(happening: EbusNotice): void {
+    recordDialectEvidence(this.#dialect, happening)
     if (this.#subscribers.size === 0) return
     const event: BusEvent = { ...happening, atMs: this.#clock.now() }
     for (const queue of this.#subscribers) {

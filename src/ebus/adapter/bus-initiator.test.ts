@@ -2,33 +2,33 @@ import { describe, expect, it } from 'vitest'
 
 import { fromHex } from '../../core/bytes.ts'
 import type { Telegram } from '../wire/telegram.ts'
-import type { BusTransaction, BusInitiator, InitiatorEffect } from './bus-initiator.ts'
+import type { InitiatorTransaction, BusInitiator, InitiatorEffect } from './bus-initiator.ts'
 import {
-  abandonTransaction,
+  cancelTransaction,
   beginTransaction,
-  lateTransactionFault,
+  createLateTransactionFault,
   newBusInitiator,
-  takeBusClientEvent,
-  transactionPhase,
+  handleBusClientEvent,
+  readTransactionPhase,
 } from './bus-initiator.ts'
 
 const telegram: Telegram = { source: 0x31, target: 0x08, primary: 7, secondary: 4, data: new Uint8Array() }
 
-function begun(options: Partial<BusTransaction> = {}): BusInitiator {
+function begun(options: Partial<InitiatorTransaction> = {}): BusInitiator {
   const initiator = newBusInitiator()
   beginTransaction(initiator, { telegram, repeatable: false, ...options })
   return initiator
 }
 
 const started = (initiator: BusInitiator): InitiatorEffect[] =>
-  takeBusClientEvent(initiator, { kind: 'started', address: 0x31 })
+  handleBusClientEvent(initiator, { kind: 'started', address: 0x31 })
 const failed = (initiator: BusInitiator): InitiatorEffect[] =>
-  takeBusClientEvent(initiator, { kind: 'failed', winner: 0x10 })
+  handleBusClientEvent(initiator, { kind: 'failed', winner: 0x10 })
 
 /** Wins the bus and hears these symbols, our own echoes among them. The effects of the last one. */
 function talk(initiator: BusInitiator, symbols: string): InitiatorEffect[] {
   let effects = started(initiator)
-  for (const symbol of fromHex(symbols)) effects = takeBusClientEvent(initiator, { kind: 'symbol', symbol })
+  for (const symbol of fromHex(symbols)) effects = handleBusClientEvent(initiator, { kind: 'symbol', symbol })
   return effects
 }
 
@@ -39,9 +39,9 @@ describe('initiator', () => {
   it('wants the bus, says its telegram and brings the answer', () => {
     const initiator = newBusInitiator()
     expect(beginTransaction(initiator, { telegram, repeatable: false })).toEqual([WANT])
-    expect(transactionPhase(initiator)).toBe('arbitrating')
+    expect(readTransactionPhase(initiator)).toBe('arbitrating')
     expect(started(initiator)).toEqual([{ kind: 'say', symbol: 0x08 }])
-    expect(transactionPhase(initiator)).toBe('talking')
+    expect(readTransactionPhase(initiator)).toBe('talking')
     const effects = talk(begun(), `${SAID} 00 01 55 ce 00 aa`)
     expect(effects).toEqual([{ kind: 'reply', reply: { telegram, response: fromHex('55') } }])
   })
@@ -49,7 +49,7 @@ describe('initiator', () => {
   it('tries again after every lost arbitration, and can say how often it lost and to whom', () => {
     const initiator = begun()
     for (let round = 0; round < 30; round++) expect(failed(initiator)).toEqual([WANT])
-    expect(lateTransactionFault(initiator, 500)).toEqual({ kind: 'arbitration-lost', winner: 0x10, attempts: 30 })
+    expect(createLateTransactionFault(initiator, 500)).toEqual({ kind: 'arbitration-lost', winner: 0x10, attempts: 30 })
   })
 
   it('tries a command again that was spoken over, three times in all', () => {
@@ -57,7 +57,7 @@ describe('initiator', () => {
     expect(talk(initiator, '08 05')).toEqual([WANT])
     expect(talk(initiator, '08 05')).toEqual([WANT])
     expect(talk(initiator, '08 05')).toEqual([{ kind: 'fault', fault: { kind: 'collision', attempts: 3 } }])
-    expect(transactionPhase(initiator)).toBe('queued')
+    expect(readTransactionPhase(initiator)).toBe('queued')
   })
 
   it.each([
@@ -78,18 +78,18 @@ describe('initiator', () => {
   })
 
   it('says where it was when the deadline came', () => {
-    expect(lateTransactionFault(begun(), 500)).toEqual({ kind: 'timed-out', afterMs: 500, phase: 'arbitrating' })
+    expect(createLateTransactionFault(begun(), 500)).toEqual({ kind: 'timed-out', afterMs: 500, phase: 'arbitrating' })
     const talking = begun()
     started(talking)
-    expect(lateTransactionFault(talking, 500)).toEqual({ kind: 'timed-out', afterMs: 500, phase: 'talking' })
+    expect(createLateTransactionFault(talking, 500)).toEqual({ kind: 'timed-out', afterMs: 500, phase: 'talking' })
   })
 
   it('lets go of everything when nobody waits any longer', () => {
     const initiator = begun()
     started(initiator)
-    expect(abandonTransaction(initiator)).toEqual([{ kind: 'cancel' }])
-    expect(abandonTransaction(initiator)).toEqual([])
-    expect(takeBusClientEvent(initiator, { kind: 'symbol', symbol: 0x08 })).toEqual([])
+    expect(cancelTransaction(initiator)).toEqual([{ kind: 'cancel' }])
+    expect(cancelTransaction(initiator)).toEqual([])
+    expect(handleBusClientEvent(initiator, { kind: 'symbol', symbol: 0x08 })).toEqual([])
     expect(beginTransaction(initiator, { telegram, repeatable: false })).toEqual([WANT])
   })
 

@@ -10,13 +10,13 @@
  *
  * Pure, but for the initiator it is given.
  */
-import type { Conversation, ConversationFault, ConversationTurn } from '../wire/conversation.ts'
-import { beginConversation, continueConversation } from '../wire/conversation.ts'
+import type { TelegramConversation, ConversationFault, ConversationAction } from '../wire/telegram-conversation.ts'
+import { beginTelegramConversation, continueTelegramConversation } from '../wire/telegram-conversation.ts'
 import type { Telegram } from '../wire/telegram.ts'
 import type { BusClientEvent } from './bus-access.ts'
-import type { BusFault, BusReply, SendPhase } from './bus.ts'
+import type { BusFault, BusReply, SendPhase } from './ebus-connection.ts'
 
-export interface BusTransaction {
+export interface InitiatorTransaction {
   readonly telegram: Telegram
   readonly repeatable: boolean
 }
@@ -29,8 +29,8 @@ export type InitiatorEffect =
   | { readonly kind: 'fault'; readonly fault: BusFault }
 
 export interface BusInitiator {
-  errand: BusTransaction | undefined
-  conversation: Conversation | undefined
+  errand: InitiatorTransaction | undefined
+  conversation: TelegramConversation | undefined
   /** Arbitrations lost, and to whom the last time. */
   losses: number
   winner: number
@@ -45,38 +45,38 @@ export function newBusInitiator(): BusInitiator {
   return { errand: undefined, conversation: undefined, losses: 0, winner: 0, collisions: 0, retries: 0 }
 }
 
-export function transactionPhase({ errand, conversation }: BusInitiator): SendPhase {
+export function readTransactionPhase({ errand, conversation }: BusInitiator): SendPhase {
   if (errand === undefined) return 'queued'
   return conversation === undefined ? 'arbitrating' : 'talking'
 }
 
 /** What to say to a caller whose deadline has come in the middle of it. */
-export function lateTransactionFault(initiator: BusInitiator, afterMs: number): BusFault {
-  const phase = transactionPhase(initiator)
+export function createLateTransactionFault(initiator: BusInitiator, afterMs: number): BusFault {
+  const phase = readTransactionPhase(initiator)
   if (phase === 'arbitrating' && initiator.losses > 0)
     return { kind: 'arbitration-lost', winner: initiator.winner, attempts: initiator.losses }
   return { kind: 'timed-out', afterMs, phase }
 }
 
-export function beginTransaction(initiator: BusInitiator, errand: BusTransaction): InitiatorEffect[] {
+export function beginTransaction(initiator: BusInitiator, errand: InitiatorTransaction): InitiatorEffect[] {
   if (initiator.errand !== undefined) throw new Error('the initiator is busy')
   Object.assign(initiator, newBusInitiator(), { errand })
   return [{ kind: 'want', address: errand.telegram.source }]
 }
 
 /** Nobody waits any longer, or the adapter is gone. In the middle of a telegram the AUTO-SYN takes the bus back. */
-export function abandonTransaction(initiator: BusInitiator): InitiatorEffect[] {
+export function cancelTransaction(initiator: BusInitiator): InitiatorEffect[] {
   if (initiator.errand === undefined) return []
   Object.assign(initiator, newBusInitiator())
   return [{ kind: 'cancel' }]
 }
 
-export function takeBusClientEvent(initiator: BusInitiator, event: BusClientEvent): InitiatorEffect[] {
+export function handleBusClientEvent(initiator: BusInitiator, event: BusClientEvent): InitiatorEffect[] {
   const { errand, conversation } = initiator
   if (errand === undefined) return []
   switch (event.kind) {
     case 'started': {
-      const begun = beginConversation(errand.telegram)
+      const begun = beginTelegramConversation(errand.telegram)
       initiator.conversation = begun.conversation
       return take(initiator, errand, begun.turn)
     }
@@ -86,11 +86,13 @@ export function takeBusClientEvent(initiator: BusInitiator, event: BusClientEven
       initiator.winner = event.winner
       return [{ kind: 'want', address: errand.telegram.source }]
     case 'symbol':
-      return conversation === undefined ? [] : take(initiator, errand, continueConversation(conversation, event.symbol))
+      return conversation === undefined
+        ? []
+        : take(initiator, errand, continueTelegramConversation(conversation, event.symbol))
   }
 }
 
-function take(initiator: BusInitiator, errand: BusTransaction, turn: ConversationTurn): InitiatorEffect[] {
+function take(initiator: BusInitiator, errand: InitiatorTransaction, turn: ConversationAction): InitiatorEffect[] {
   if (turn.kind === 'listen') return []
   if (turn.kind === 'say') return [{ kind: 'say', symbol: turn.symbol }]
   initiator.conversation = undefined
@@ -103,7 +105,7 @@ function take(initiator: BusInitiator, errand: BusTransaction, turn: Conversatio
 
 function onConversationFault(
   initiator: BusInitiator,
-  errand: BusTransaction,
+  errand: InitiatorTransaction,
   fault: ConversationFault,
 ): InitiatorEffect[] {
   const again: InitiatorEffect[] = [{ kind: 'want', address: errand.telegram.source }]

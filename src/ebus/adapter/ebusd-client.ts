@@ -11,9 +11,15 @@ import { toHex } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { dequeueFairly, drainQueue, enqueueFairly, newFairQueue, withdrawFromQueue } from '../../core/fair-queue.ts'
+import {
+  dequeueFromFairQueue,
+  drainFairQueue,
+  enqueueInFairQueue,
+  createFairQueue,
+  removeFromFairQueue,
+} from '../../core/fair-queue.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import { commandBytes } from '../wire/telegram.ts'
+import { encodeCommandBytes } from '../wire/telegram.ts'
 import { BusEvents } from './bus-events.ts'
 import type {
   EbusConnection,
@@ -25,10 +31,17 @@ import type {
   BusReply,
   SendOptions,
   SendPhase,
-} from './bus.ts'
-import { hexCommand, readDirectLine, readGrabLine, readHexAnswer, hasEbusdSignal } from './ebusd-text.ts'
-import { tcpTransport } from './tcp-transport.ts'
-import { TextClient } from './text-client.ts'
+} from './ebus-connection.ts'
+import {
+  formatHexCommand,
+  parseDirectLine,
+  parseGrabLine,
+  parseHexAnswer,
+  answersOtherQuestion,
+  isEbusdSignalAcquired,
+} from './ebusd-text.ts'
+import { createTcpTransport } from './tcp-transport.ts'
+import { EbusdTextClient } from './ebusd-text-client.ts'
 
 export interface EbusdBusOptions {
   readonly id: string
@@ -66,8 +79,8 @@ export class EbusdBus implements EbusConnection {
   readonly #options: EbusdBusOptions
   readonly #events: BusEvents
   readonly #queue
-  readonly #commands: TextClient
-  readonly #watch: TextClient
+  readonly #commands: EbusdTextClient
+  readonly #watch: EbusdTextClient
   readonly #timers: NodeJS.Timeout[]
   readonly #initiators = new Set<number>()
   /** The last listing of the grab, by telegram; `undefined` until there is one to compare with. */
@@ -89,15 +102,15 @@ export class EbusdBus implements EbusConnection {
     this.id = options.id
     this.#options = options
     this.#events = new BusEvents(options.clock)
-    this.#queue = newFairQueue<Command>(options.queueCapacity)
-    const shared = { ...options, transport: tcpTransport(options) }
-    this.#commands = new TextClient({
+    this.#queue = createFairQueue<Command>(options.queueCapacity)
+    const shared = { ...options, transport: createTcpTransport(options) }
+    this.#commands = new EbusdTextClient({
       ...shared,
       onUp: () => this.#onUp(),
       onDown: (reason) => this.#onDown(reason),
       onLine: (line) => this.#onAnswerLine(line),
     })
-    this.#watch = new TextClient({
+    this.#watch = new EbusdTextClient({
       ...shared,
       onUp: () => this.#onWatchUp(),
       onDown: () => undefined,
@@ -125,21 +138,23 @@ export class EbusdBus implements EbusConnection {
       resolve(result)
     }
     const command: Command = {
-      line: hexCommand(request, source),
+      line: formatHexCommand(request, source),
       answer: (lines) => {
         if (!lines.ok) return finish(lines)
-        const read = readHexAnswer(lines.value, { target: request.target, repeatable })
+        const read = parseHexAnswer(lines.value, { target: request.target, repeatable })
         if (!read.ok) {
           this.#forbidden ||= read.fault.kind === 'no-source'
           return finish(read)
         }
+        if (read.value !== undefined && answersOtherQuestion(request, read.value))
+          return finish(fail({ kind: 'answer-garbled' }))
         this.#tellOwn({ telegram, response: read.value, commandRepeats: 0, responseRepeats: 0 })
         finish(ok({ telegram, response: read.value }))
       },
     }
     // ebusd cannot be interrupted: an answer nobody waits for any more is read and forgotten.
     const giveUp = (fault: BusFault): void => {
-      withdrawFromQueue(this.#queue, command)
+      removeFromFairQueue(this.#queue, command)
       finish(fail(fault))
     }
     const phase = (): SendPhase => (this.#active?.command === command ? 'talking' : 'queued')
@@ -201,12 +216,12 @@ export class EbusdBus implements EbusConnection {
     const active = this.#active?.command
     this.#active = undefined
     active?.answer(fail({ ...interruption, phase: 'talking' }))
-    for (const command of drainQueue(this.#queue)) command.answer(fail({ ...interruption, phase: 'queued' }))
+    for (const command of drainFairQueue(this.#queue)) command.answer(fail({ ...interruption, phase: 'queued' }))
   }
 
   #pump(): void {
     if (this.#active !== undefined || !this.#commands.connected) return
-    const command = dequeueFairly(this.#queue)
+    const command = dequeueFromFairQueue(this.#queue)
     if (command === undefined) return
     this.#active = { command, lines: [], length: 0, sinceMs: this.#options.clock.monotonic() }
     this.#commands.write(command.line)
@@ -238,7 +253,7 @@ export class EbusdBus implements EbusConnection {
         // Not asked, so nothing is known that was not known before.
         if (!lines.ok && lines.fault.kind === 'queue-full') return
         this.#hasAnswered ||= lines.ok
-        this.#setSignal(lines.ok && hasEbusdSignal(lines.value))
+        this.#setSignal(lines.ok && isEbusdSignalAcquired(lines.value))
       },
     })
     this.#pump()
@@ -246,7 +261,7 @@ export class EbusdBus implements EbusConnection {
 
   #enqueue(caller: string, command: Command): void {
     const { capacity } = this.#queue
-    enqueueFairly(this.#queue, caller, command)?.answer(fail({ kind: 'queue-full', capacity }))
+    enqueueInFairQueue(this.#queue, caller, command)?.answer(fail({ kind: 'queue-full', capacity }))
   }
 
   #setSignal(present: boolean): void {
@@ -274,12 +289,12 @@ export class EbusdBus implements EbusConnection {
       return
     }
     if (this.#watching === 'direct') {
-      const exchange = readDirectLine(line)
+      const exchange = parseDirectLine(line)
       if (exchange !== undefined) this.#tellForeign(exchange)
       return
     }
     if (line === '') this.#endListing()
-    const grabbed = readGrabLine(line)
+    const grabbed = parseGrabLine(line)
     if (grabbed === undefined || this.#listing.size >= MAX_GRABBED) return
     const key = keyOf(grabbed.exchange)
     this.#listing.set(key, grabbed.count)
@@ -309,5 +324,5 @@ export class EbusdBus implements EbusConnection {
 }
 
 function keyOf({ telegram, response }: TelegramExchange): string {
-  return `${toHex(commandBytes(telegram))}/${response === undefined ? '' : toHex(response)}`
+  return `${toHex(encodeCommandBytes(telegram))}/${response === undefined ? '' : toHex(response)}`
 }

@@ -2,15 +2,22 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { fromHex } from '../../core/bytes.ts'
-import { mayTargetHaveActed } from './bus.ts'
-import { hexCommand, readDirectLine, readGrabLine, readHexAnswer, hasEbusdSignal } from './ebusd-text.ts'
-import { parseAdapterEndpoint } from './endpoint.ts'
+import { mayTargetHaveActed } from './ebus-connection.ts'
+import {
+  answersOtherQuestion,
+  formatHexCommand,
+  parseDirectLine,
+  parseGrabLine,
+  parseHexAnswer,
+  isEbusdSignalAcquired,
+} from './ebusd-text.ts'
+import { parseAdapterEndpoint } from './adapter-endpoint.ts'
 
 describe('ebusd text', () => {
   it('writes a request with its count, and its source where one is given', () => {
     const request = { target: 0x15, primary: 0xb5, secondary: 0x24, data: fromHex('020000007300') }
-    expect(hexCommand(request, undefined)).toBe('hex 15b52406020000007300')
-    expect(hexCommand(request, 0xff)).toBe('hex -s ff 15b52406020000007300')
+    expect(formatHexCommand(request, undefined)).toBe('hex 15b52406020000007300')
+    expect(formatHexCommand(request, 0xff)).toBe('hex -s ff 15b52406020000007300')
   })
 
   it.each([
@@ -27,35 +34,50 @@ describe('ebusd text', () => {
     [['0ab5'], 0x15, { ok: false, fault: { kind: 'ebusd', message: '0ab5' } }],
     [[], 0x15, { ok: false, fault: { kind: 'ebusd', message: 'no answer' } }],
   ])('reads the answer %j', (lines, target, result) => {
-    expect(readHexAnswer(lines, { target, repeatable: true })).toEqual(result)
+    expect(parseHexAnswer(lines, { target, repeatable: true })).toEqual(result)
+  })
+
+  it('notices an answer that names another register than the question', () => {
+    // Seen at a loaded ebusd 26.1: the answer to another initiator's question for 03/000f.
+    const asked = (data: string): Parameters<typeof answersOtherQuestion>[0] => ({
+      target: 0x15,
+      primary: 0xb5,
+      secondary: 0x24,
+      data: fromHex(data),
+    })
+    const answer = fromHex('01030f006666a241')
+    expect(answersOtherQuestion(asked('020003000f00'), answer)).toBe(false)
+    expect(answersOtherQuestion(asked('020000004b00'), answer)).toBe(true)
+    expect(answersOtherQuestion(asked('020003010400'), new Uint8Array())).toBe(false)
+    expect(answersOtherQuestion(asked('020103000700'), answer)).toBe(false)
   })
 
   it.each(['ERR: read timeout', 'ERR: no signal', 'ERR: CRC error', 'ERR: SYN received'])(
     'leaves open whether a change was carried out after %j',
     (line) => {
-      const read = readHexAnswer([line], { target: 0x15, repeatable: false })
+      const read = parseHexAnswer([line], { target: 0x15, repeatable: false })
       expect(!read.ok && mayTargetHaveActed(read.fault)).toBe(true)
     },
   )
 
   it('is sure that nothing was changed where ebusd sends for nobody', () => {
-    const read = readHexAnswer(['ERR: command not enabled'], { target: 0x15, repeatable: false })
+    const read = parseHexAnswer(['ERR: command not enabled'], { target: 0x15, repeatable: false })
     expect(!read.ok && mayTargetHaveActed(read.fault)).toBe(false)
   })
 
   it('is sure that a change was refused', () => {
-    expect(readHexAnswer(['ERR: NAK received'], { target: 0x15, repeatable: false })).toEqual({
+    expect(parseHexAnswer(['ERR: NAK received'], { target: 0x15, repeatable: false })).toEqual({
       ok: false,
       fault: { kind: 'refused' },
     })
   })
 
   it('reads telegrams in direct mode and leaves the rest alone', () => {
-    expect(readDirectLine('1008b5110101 0953363008ff5c0000ff')).toMatchObject({
+    expect(parseDirectLine('1008b5110101 0953363008ff5c0000ff')).toMatchObject({
       telegram: { source: 0x10, target: 0x08, data: Uint8Array.of(1) },
       response: fromHex('53363008ff5c0000ff'),
     })
-    expect(readDirectLine('10feb51603013008')).toMatchObject({ response: undefined })
+    expect(parseDirectLine('10feb51603013008')).toMatchObject({ response: undefined })
     for (const line of [
       'direct mode started',
       '15070400:0ab5',
@@ -64,27 +86,27 @@ describe('ebusd text', () => {
       '10feb5160301 00',
       '',
     ])
-      expect(readDirectLine(line)).toBeUndefined()
+      expect(parseDirectLine(line)).toBeUndefined()
   })
 
   it('reads a grab with its count, named or not', () => {
-    expect(readGrabLine('1008b5110101 / 0953363008ff5c0000ff = 12: bai Status01')).toMatchObject({ count: 12 })
-    expect(readGrabLine('10feb51603013008 = 3')).toMatchObject({ count: 3 })
-    expect(readGrabLine('grab started')).toBeUndefined()
+    expect(parseGrabLine('1008b5110101 / 0953363008ff5c0000ff = 12: bai Status01')).toMatchObject({ count: 12 })
+    expect(parseGrabLine('10feb51603013008 = 3')).toMatchObject({ count: 3 })
+    expect(parseGrabLine('grab started')).toBeUndefined()
   })
 
   it('knows whether ebusd has a signal', () => {
-    expect(hasEbusdSignal(['signal acquired, 23 symbols/sec (78 max), 2 masters'])).toBe(true)
-    expect(hasEbusdSignal(['ERR: no signal'])).toBe(false)
+    expect(isEbusdSignalAcquired(['signal acquired, 23 symbols/sec (78 max), 2 masters'])).toBe(true)
+    expect(isEbusdSignalAcquired(['ERR: no signal'])).toBe(false)
   })
 
   it('never throws on any line', () => {
     fc.assert(
       fc.property(fc.string(), (line) => {
         expect(() => [
-          readDirectLine(line),
-          readGrabLine(line),
-          readHexAnswer([line], { target: 0x15, repeatable: true }),
+          parseDirectLine(line),
+          parseGrabLine(line),
+          parseHexAnswer([line], { target: 0x15, repeatable: true }),
         ]).not.toThrow()
       }),
     )

@@ -8,24 +8,24 @@
 import { fromHex, toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { isInitiator } from '../wire/address.ts'
+import { isInitiatorAddress } from '../wire/address.ts'
 import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
-import { MAX_TELEGRAM_DATA, telegramForm } from '../wire/telegram.ts'
-import type { BusFault, BusRequest } from './bus.ts'
+import { MAX_TELEGRAM_DATA_BYTES, classifyTelegramForm } from '../wire/telegram.ts'
+import type { BusFault, BusRequest } from './ebus-connection.ts'
 
-export function hexCommand({ target, primary, secondary, data }: BusRequest, source: number | undefined): string {
-  if (data.length > MAX_TELEGRAM_DATA)
-    throw new RangeError(`telegram data of ${data.length} bytes, ${MAX_TELEGRAM_DATA} allowed`)
+export function formatHexCommand({ target, primary, secondary, data }: BusRequest, source: number | undefined): string {
+  if (data.length > MAX_TELEGRAM_DATA_BYTES)
+    throw new RangeError(`telegram data of ${data.length} bytes, ${MAX_TELEGRAM_DATA_BYTES} allowed`)
   const from = source === undefined ? '' : `-s ${toHex(Uint8Array.of(source))} `
   return `hex ${from}${toHex(Uint8Array.of(target, primary, secondary, data.length, ...data))}`
 }
 
 /** All lines of one answer. A hex line counts even behind an error: ebusd says what failed first and then succeeds. */
-export function readHexAnswer(
+export function parseHexAnswer(
   lines: readonly string[],
   { target, repeatable }: { readonly target: number; readonly repeatable: boolean },
 ): Result<Uint8Array | undefined, BusFault> {
-  const answered = telegramForm(target) === 'initiator-target'
+  const answered = classifyTelegramForm(target) === 'initiator-target'
   for (const line of lines) {
     const response = answered ? counted(line) : undefined
     if (response !== undefined) return ok(response)
@@ -33,6 +33,19 @@ export function readHexAnswer(
   }
   const message = lines.find((line) => line.startsWith('ERR')) ?? lines[0] ?? 'no answer'
   return fail(faultOf(message, repeatable))
+}
+
+/** B524 02 and 06 with 00: a register is read, and its answer repeats group and number behind a byte of flags. */
+const REGISTER_READS: ReadonlySet<number> = new Set([0x02, 0x06])
+
+/**
+ * Whether an answer belongs to somebody else's question. An ebusd that gets too little processor time takes the answer
+ * to the next telegram on the bus for that to its own (seen with 26.1); where an answer names its question, that shows.
+ */
+export function answersOtherQuestion({ primary, secondary, data }: BusRequest, response: Uint8Array): boolean {
+  const [opcode = 0, verb, group, , low, high] = data
+  if (primary !== 0xb5 || secondary !== 0x24 || !REGISTER_READS.has(opcode) || verb !== 0x00) return false
+  return response.length >= 4 && (response[1] !== group || response[2] !== low || response[3] !== high)
 }
 
 /**
@@ -51,13 +64,13 @@ function faultOf(message: string, repeatable: boolean): BusFault {
 }
 
 /** A telegram seen in direct mode. Answers to somebody's own sends have a colon and are not telegrams of others. */
-export function readDirectLine(line: string): TelegramExchange | undefined {
+export function parseDirectLine(line: string): TelegramExchange | undefined {
   const [command = '', response, ...more] = line.trim().split(/\s+/)
   return more.length > 0 ? undefined : exchangeOf(command, response)
 }
 
 /** One line of a grab, and how often it was seen so far. */
-export function readGrabLine(
+export function parseGrabLine(
   line: string,
 ): { readonly exchange: TelegramExchange; readonly count: number } | undefined {
   const groups = /^(?<command>[0-9a-f]+)(?: \/ (?<response>[0-9a-f]+))? = (?<count>\d+)/i.exec(line.trim())?.groups
@@ -66,7 +79,7 @@ export function readGrabLine(
 }
 
 /** `signal acquired, 23 symbols/sec (78 max), 2 masters` */
-export function hasEbusdSignal(lines: readonly string[]): boolean {
+export function isEbusdSignalAcquired(lines: readonly string[]): boolean {
   return lines.some((line) => line.startsWith('signal acquired'))
 }
 
@@ -74,9 +87,9 @@ function exchangeOf(commandText: string, responseText: string | undefined): Tele
   const command = bytesOf(commandText)
   if (command === undefined || command.length < 5) return undefined
   const [source = 0, target = 0, primary = 0, secondary = 0, count = 0] = command
-  if (!isInitiator(source) || command.length !== 5 + count) return undefined
+  if (!isInitiatorAddress(source) || command.length !== 5 + count) return undefined
   const telegram: Telegram = { source, target, primary, secondary, data: command.subarray(5) }
-  const answered = telegramForm(target) === 'initiator-target'
+  const answered = classifyTelegramForm(target) === 'initiator-target'
   const response = responseText === undefined ? undefined : counted(responseText)
   if (answered !== (response !== undefined)) return undefined
   return { telegram, response, commandRepeats: 0, responseRepeats: 0 }

@@ -10,17 +10,17 @@
  *
  * Pure, but for the port it is given.
  */
-import type { AdapterMessage, EnhancedFault } from '../wire/enhanced.ts'
+import type { AdapterMessage, EnhancedFault } from '../wire/enhanced-protocol.ts'
 import {
-  FEATURE_INFO,
-  START_CANCEL,
+  INFO_FEATURE_FLAG,
+  CANCEL_START_ADDRESS,
   encodeHostMessage,
   newEnhancedParser,
   parseAdapterBytes,
-} from '../wire/enhanced.ts'
-import type { InfoId } from './info.ts'
+} from '../wire/enhanced-protocol.ts'
+import type { InfoId } from './adapter-info.ts'
 import type { PortEvent, PortOutput, PortProtocol } from './port.ts'
-import { NO_BYTES } from './port.ts'
+import { EMPTY_BYTES } from './port.ts'
 
 const INIT_TIMEOUT_MS = 500
 /** ebusd's figure: adapters answer one INIT twice, and the second time is no restart. */
@@ -46,7 +46,7 @@ export function createEnhancedPort(): PortProtocol {
   function initialise(nowMs: number): Uint8Array {
     initMs = nowMs
     info = undefined
-    return encodeHostMessage({ command: 'init', data: FEATURE_INFO })
+    return encodeHostMessage({ command: 'init', data: INFO_FEATURE_FLAG })
   }
 
   function translate({ event, data }: AdapterMessage, nowMs: number): PortOutput {
@@ -73,15 +73,15 @@ export function createEnhancedPort(): PortProtocol {
     const answersInit = !ready || nowMs - initMs < INIT_ECHO_MS
     ready = true
     met = true
-    if (answersInit) return first ? only({ kind: 'ready', features }) : { events: [], bytes: NO_BYTES }
+    if (answersInit) return first ? only({ kind: 'ready', features }) : { events: [], bytes: EMPTY_BYTES }
     return { events: [{ kind: 'reset', features }], bytes: initialise(nowMs) }
   }
 
   function onInfo(data: number): PortOutput {
-    if (info === undefined) return { events: [], bytes: NO_BYTES }
+    if (info === undefined) return { events: [], bytes: EMPTY_BYTES }
     if (info.count === undefined) info.count = data
     else info.data.push(data)
-    if (info.data.length < info.count) return { events: [], bytes: NO_BYTES }
+    if (info.data.length < info.count) return { events: [], bytes: EMPTY_BYTES }
     const answer: PortEvent = { kind: 'info', id: info.id, data: Uint8Array.from(info.data) }
     info = undefined
     return only(answer)
@@ -103,12 +103,12 @@ export function createEnhancedPort(): PortProtocol {
     },
     tick(nowMs) {
       if (info !== undefined && nowMs - info.askedMs >= INFO_TIMEOUT_MS) info = undefined
-      if (ready || nowMs - initMs < INIT_TIMEOUT_MS) return { events: [], bytes: NO_BYTES }
+      if (ready || nowMs - initMs < INIT_TIMEOUT_MS) return { events: [], bytes: EMPTY_BYTES }
       ready = true
       return only({ kind: 'ready', features: undefined })
     },
     start: (address) => encodeHostMessage({ command: 'start', data: address }),
-    cancelStart: () => encodeHostMessage({ command: 'start', data: START_CANCEL }),
+    cancelStart: () => encodeHostMessage({ command: 'start', data: CANCEL_START_ADDRESS }),
     send: (symbol) => encodeHostMessage({ command: 'send', data: symbol }),
     askInfo(id, nowMs) {
       if (info !== undefined) return undefined
@@ -119,7 +119,7 @@ export function createEnhancedPort(): PortProtocol {
 }
 
 function only(event: PortEvent): PortOutput {
-  return { events: [event], bytes: NO_BYTES }
+  return { events: [event], bytes: EMPTY_BYTES }
 }
 
 function describe(fault: EnhancedFault): string {

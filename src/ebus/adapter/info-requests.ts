@@ -5,16 +5,16 @@
  *
  * Pure, but for the desk it is given.
  */
-import type { AdapterInfo, InfoId } from './info.ts'
-import { IDENTITY_IDS, EMPTY_ADAPTER_INFO, applyInfoAnswer } from './info.ts'
+import type { AdapterInfo, InfoId } from './adapter-info.ts'
+import { IDENTITY_INFO_IDS, EMPTY_ADAPTER_INFO, applyInfoAnswer } from './adapter-info.ts'
 
-export type InfoRequester = (data: Uint8Array | undefined) => void
+export type InfoRequestCallback = (data: Uint8Array | undefined) => void
 
 export interface InfoRequests {
   info: AdapterInfo
   /** Answers that cannot change while the adapter runs. */
   readonly cache: Map<InfoId, Uint8Array>
-  readonly waiting: { readonly id: InfoId; readonly askers: InfoRequester[] }[]
+  readonly waiting: { readonly id: InfoId; readonly askers: InfoRequestCallback[] }[]
   /** When the first of them was asked. */
   askedMs: number | undefined
 }
@@ -28,7 +28,7 @@ export function newInfoRequests(): InfoRequests {
 }
 
 /** Same questions share an answer. */
-export function requestInfo(desk: InfoRequests, id: InfoId, asker: InfoRequester): void {
+export function requestInfo(desk: InfoRequests, id: InfoId, asker: InfoRequestCallback): void {
   const known = desk.cache.get(id)
   const same = desk.waiting.find((entry) => entry.id === id)
   if (known !== undefined) asker(known)
@@ -46,9 +46,9 @@ export function nextInfoRequest(desk: InfoRequests, nowMs: number): InfoId | und
   return first.id
 }
 
-export function takeInfoAnswer(desk: InfoRequests, id: InfoId, data: Uint8Array, atMs: number): void {
+export function handleInfoAnswer(desk: InfoRequests, id: InfoId, data: Uint8Array, atMs: number): void {
   desk.info = applyInfoAnswer(desk.info, id, data, atMs)
-  if (IDENTITY_IDS.includes(id)) desk.cache.set(id, data)
+  if (IDENTITY_INFO_IDS.includes(id)) desk.cache.set(id, data)
   if (desk.waiting[0]?.id === id) settle(desk, data)
 }
 

@@ -1,12 +1,12 @@
 /** Announcements as ebusd 26.1 reads them (src/lib/utils/tcpsocket.cpp): `_ebusd._tcp`, an id of twelve digits, a protocol. */
 import { describe, expect, it } from 'vitest'
-import { chooseAdapter, readAnnouncedAdapter } from './mdns-adapter.ts'
+import { chooseMdnsAdapter, parseMdnsAdapter } from './mdns-adapter.ts'
 
 const SHIELD = { txt: { id: '0123456789AB', proto: 'ens' }, addresses: ['fe80::1', '192.168.1.182'], port: 9_999 }
 
 describe('an adapter that announces itself', () => {
   it('is taken at its address, the shorter kind first', () => {
-    expect(readAnnouncedAdapter(SHIELD)).toEqual({ id: '0123456789ab', host: '192.168.1.182', port: 9_999 })
+    expect(parseMdnsAdapter(SHIELD)).toEqual({ id: '0123456789ab', host: '192.168.1.182', port: 9_999 })
   })
 
   it.each([
@@ -16,17 +16,20 @@ describe('an adapter that announces itself', () => {
     ['one without anything', { port: 9_999 }],
     ['a port that is none', { ...SHIELD, port: 0 }],
   ])('is not %s', (_, announcement) => {
-    expect(readAnnouncedAdapter(announcement)).toBeUndefined()
+    expect(parseMdnsAdapter(announcement)).toBeUndefined()
   })
 
   it('is chosen when it is the only one or the one that was asked for, and never guessed', () => {
     const [cellar, neighbour] = ['0123456789ab', 'ba9876543210'].map((id) => ({ id, host: id, port: 9_999 }))
     if (cellar === undefined || neighbour === undefined) throw new Error('two adapters')
-    expect(chooseAdapter([cellar, cellar], undefined)).toEqual({ ok: true, value: cellar })
-    expect(chooseAdapter([cellar, neighbour], 'BA9876543210')).toEqual({ ok: true, value: neighbour })
-    const both = chooseAdapter([cellar, neighbour], undefined)
+    expect(chooseMdnsAdapter([cellar, cellar], undefined)).toEqual({ ok: true, value: cellar })
+    expect(chooseMdnsAdapter([cellar, neighbour], 'BA9876543210')).toEqual({ ok: true, value: neighbour })
+    const both = chooseMdnsAdapter([cellar, neighbour], undefined)
     expect(both).toEqual({ ok: false, fault: expect.stringContaining('mdns:0123456789ab or mdns:ba9876543210') })
-    expect(chooseAdapter([cellar], 'ba9876543210')).toEqual({ ok: false, fault: expect.stringContaining('no adapter') })
-    expect(chooseAdapter([], undefined)).toMatchObject({ ok: false })
+    expect(chooseMdnsAdapter([cellar], 'ba9876543210')).toEqual({
+      ok: false,
+      fault: expect.stringContaining('no adapter'),
+    })
+    expect(chooseMdnsAdapter([], undefined)).toMatchObject({ ok: false })
   })
 })

@@ -6,9 +6,9 @@
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
-export const ADAPTER_SERVICE = 'ebusd'
+export const ADAPTER_MDNS_SERVICE = 'ebusd'
 
-export interface AnnouncedAdapter {
+export interface MdnsAdapter {
   /** Twelve digits, printed on the adapter's own page. */
   readonly id: string
   readonly host: string
@@ -27,7 +27,7 @@ const ID = /^[0-9a-f]{12}$/i
 const PROTOCOLS: ReadonlySet<string> = new Set(['enh', 'ens'])
 
 /** `undefined` for what is no adapter with the enhanced protocol. */
-export function readAnnouncedAdapter({ txt, addresses = [], port }: MdnsAnnouncement): AnnouncedAdapter | undefined {
+export function parseMdnsAdapter({ txt, addresses = [], port }: MdnsAnnouncement): MdnsAdapter | undefined {
   if (typeof txt !== 'object' || txt === null) return undefined
   const { id, proto } = txt as Readonly<Record<string, unknown>>
   const host = addresses.find((address) => /^\d+\.\d+\.\d+\.\d+$/.test(address)) ?? addresses[0]
@@ -38,10 +38,7 @@ export function readAnnouncedAdapter({ txt, addresses = [], port }: MdnsAnnounce
 }
 
 /** Several, and none of them asked for, is a question for the owner: one of them may be the neighbour's. */
-export function chooseAdapter(
-  found: readonly AnnouncedAdapter[],
-  id: string | undefined,
-): Result<AnnouncedAdapter, string> {
+export function chooseMdnsAdapter(found: readonly MdnsAdapter[], id: string | undefined): Result<MdnsAdapter, string> {
   const [first, ...others] = found.filter((adapter) => id === undefined || adapter.id === id.toLowerCase())
   if (first === undefined)
     return fail(
@@ -54,6 +51,6 @@ export function chooseAdapter(
   return ok(first)
 }
 
-function listOf(adapters: readonly AnnouncedAdapter[]): string {
+function listOf(adapters: readonly MdnsAdapter[]): string {
   return [...new Set(adapters.map(({ id }) => `mdns:${id}`))].join(' or ')
 }

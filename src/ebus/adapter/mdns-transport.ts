@@ -2,11 +2,11 @@
  * mDNS transport: an adapter that is looked for on the local network each time it is connected to, so that it may have
  * another address every day.
  */
-import { Bonjour } from 'bonjour-service'
 import { fail } from '../../core/result.ts'
-import type { AnnouncedAdapter } from './mdns-adapter.ts'
-import { ADAPTER_SERVICE, chooseAdapter, readAnnouncedAdapter } from './mdns-adapter.ts'
-import { tcpTransport } from './tcp-transport.ts'
+import { openBonjour } from '../../toolbox/bonjour-client.ts'
+import type { MdnsAdapter } from './mdns-adapter.ts'
+import { ADAPTER_MDNS_SERVICE, chooseMdnsAdapter, parseMdnsAdapter } from './mdns-adapter.ts'
+import { createTcpTransport } from './tcp-transport.ts'
 import type { ByteTransport } from './transport.ts'
 
 export interface MdnsTransportOptions {
@@ -19,22 +19,22 @@ export interface MdnsTransportOptions {
 /** ebusd waits as long. One that was asked for by its id is taken as soon as it is heard. */
 const LOOK_MS = 5_000
 
-export function mdnsTransport({ id, via }: MdnsTransportOptions): ByteTransport {
+export function createMdnsTransport({ id, via }: MdnsTransportOptions): ByteTransport {
   return {
     name: `mdns ${id ?? ''}`.trim(),
     connect: async (signal) => {
-      const chosen = chooseAdapter(await lookForAdapters({ id, via }, signal), id)
+      const chosen = chooseMdnsAdapter(await lookForAdapters({ id, via }, signal), id)
       if (signal.aborted) return fail({ kind: 'unreachable', reason: 'cancelled' })
       return chosen.ok
-        ? tcpTransport(chosen.value).connect(signal)
+        ? createTcpTransport(chosen.value).connect(signal)
         : fail({ kind: 'unreachable', reason: chosen.fault })
     },
   }
 }
 
-function lookForAdapters({ id, via }: MdnsTransportOptions, signal: AbortSignal): Promise<readonly AnnouncedAdapter[]> {
+function lookForAdapters({ id, via }: MdnsTransportOptions, signal: AbortSignal): Promise<readonly MdnsAdapter[]> {
   return new Promise((resolve) => {
-    const found: AnnouncedAdapter[] = []
+    const found: MdnsAdapter[] = []
     const done = (): void => {
       clearTimeout(timer)
       signal.removeEventListener('abort', done)
@@ -42,12 +42,10 @@ function lookForAdapters({ id, via }: MdnsTransportOptions, signal: AbortSignal)
       bonjour.destroy()
       resolve(found)
     }
-    // Handed on to the socket as it is; its types know of services only.
-    const socket: object = via === undefined ? {} : { interface: via }
     // Without multicast nobody is heard, which is what the caller is told.
-    const bonjour = new Bonjour(socket, () => undefined)
-    const browser = bonjour.find({ type: ADAPTER_SERVICE }, (service) => {
-      const adapter = readAnnouncedAdapter(service)
+    const bonjour = openBonjour({ via, onError: () => undefined })
+    const browser = bonjour.find({ type: ADAPTER_MDNS_SERVICE }, (service) => {
+      const adapter = parseMdnsAdapter(service)
       if (adapter === undefined) return
       found.push(adapter)
       if (adapter.id === id?.toLowerCase()) done()

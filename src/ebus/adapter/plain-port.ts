@@ -7,9 +7,14 @@
  * Pure, but for the port it is given.
  */
 import { SYN } from '../wire/symbol.ts'
-import { abandonContest, startContest, stepContest, newArbitrationContest } from '../wire/arbitration-contest.ts'
+import {
+  abandonArbitrationContest,
+  startArbitrationContest,
+  stepArbitrationContest,
+  newArbitrationContest,
+} from '../wire/arbitration-contest.ts'
 import type { PortEvent, PortProtocol } from './port.ts'
-import { NO_BYTES } from './port.ts'
+import { EMPTY_BYTES } from './port.ts'
 
 export function createPlainPort(): PortProtocol {
   const contest = newArbitrationContest()
@@ -17,31 +22,31 @@ export function createPlainPort(): PortProtocol {
   /** Only a SYN nothing has followed yet is worth answering: the last one of what has come. */
   function hear(symbol: number, fresh: boolean, events: PortEvent[]): Uint8Array {
     const { wanted } = contest
-    const { mayCompete, mustCompete, outcome, winner, hidden } = stepContest(contest, symbol)
+    const { mayCompete, mustCompete, outcome, winner, hidden } = stepArbitrationContest(contest, symbol)
     if (outcome === 'lost') events.push({ kind: 'failed', winner })
     if (!hidden) events.push({ kind: 'symbol', symbol })
     if (outcome === 'won' && wanted !== undefined) events.push({ kind: 'started', address: wanted })
-    if (wanted === undefined || !(mayCompete || mustCompete) || !fresh || symbol !== SYN) return NO_BYTES
-    startContest(contest)
+    if (wanted === undefined || !(mayCompete || mustCompete) || !fresh || symbol !== SYN) return EMPTY_BYTES
+    startArbitrationContest(contest)
     return Uint8Array.of(wanted)
   }
 
   return {
-    opened: () => ({ events: [{ kind: 'ready', features: 0 }], bytes: NO_BYTES }),
+    opened: () => ({ events: [{ kind: 'ready', features: 0 }], bytes: EMPTY_BYTES }),
     read(bytes) {
       const events: PortEvent[] = []
-      let written = NO_BYTES
+      let written = EMPTY_BYTES
       for (const [index, symbol] of bytes.entries()) written = hear(symbol, index === bytes.length - 1, events)
       return { events, bytes: written }
     },
-    tick: () => ({ events: [], bytes: NO_BYTES }),
+    tick: () => ({ events: [], bytes: EMPTY_BYTES }),
     start(address) {
       contest.wanted = address
-      return NO_BYTES
+      return EMPTY_BYTES
     },
     cancelStart() {
-      abandonContest(contest)
-      return NO_BYTES
+      abandonArbitrationContest(contest)
+      return EMPTY_BYTES
     },
     send: (symbol) => Uint8Array.of(symbol),
     askInfo: () => undefined,

@@ -7,9 +7,10 @@ import { createPlainPort } from './plain-port.ts'
 import { PortClient } from './port-client.ts'
 import type { ByteConnection, ByteTransport } from './transport.ts'
 
-const FLOOD = 1_000_000
+/** More than may come at once; the rest is held back. */
+const FLOOD = 400_000
 
-/** An adapter that says a million symbols in one breath, and then nothing. */
+/** An adapter that says this many symbols in one breath, and then nothing. */
 function floodingTransport(): ByteTransport {
   const { promise: closed, resolve: close } = Promise.withResolvers<void>()
   async function* received(): AsyncGenerator<Uint8Array> {

@@ -1,10 +1,10 @@
 /**
  * Port client: a lasting connection to an adapter, translated between its bytes and port events.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { BackoffSchedule } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { InfoId } from './info.ts'
+import type { InfoId } from './adapter-info.ts'
+import { paceBytes } from './paced-transport.ts'
 import { ReconnectingConnection } from './reconnecting-connection-client.ts'
 import type { PortEvent, PortOutput, PortProtocol } from './port.ts'
 import type { ByteConnection, ByteTransport } from './transport.ts'
@@ -19,9 +19,6 @@ export interface PortClientOptions {
   readonly onDown: (reason: string) => void
   readonly onEvent: (event: PortEvent) => void
 }
-
-/** Two seconds of the busiest bus there is: nothing that an adapter has to say takes longer than one slice. */
-const SLICE_BYTES = 1_024
 
 export class PortClient {
   readonly #options: PortClientOptions
@@ -76,13 +73,9 @@ export class PortClient {
     this.#protocol = protocol
     onUp()
     this.#take(protocol.opened(clock.monotonic()))
-    for await (const bytes of connection.received) {
+    for await (const bytes of paceBytes(connection.received, clock)) {
       heard = true
-      for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-        this.#take(protocol.read(bytes.subarray(at, at + SLICE_BYTES), clock.monotonic()))
-        // An adapter that floods us has the others wait for a slice, not for all of it.
-        if (bytes.length > SLICE_BYTES) await nextTurn()
-      }
+      this.#take(protocol.read(bytes, clock.monotonic()))
     }
     this.#protocol = undefined
     return heard

@@ -7,7 +7,7 @@
  *
  * Pure: the contract only.
  */
-import type { InfoId } from './info.ts'
+import type { InfoId } from './adapter-info.ts'
 
 export type PortEvent =
   | { readonly kind: 'symbol'; readonly symbol: number }
@@ -44,4 +44,4 @@ export interface PortProtocol {
   askInfo(id: InfoId, nowMs: number): Uint8Array | undefined
 }
 
-export const NO_BYTES: Uint8Array = new Uint8Array()
+export const EMPTY_BYTES: Uint8Array = new Uint8Array()

@@ -4,7 +4,7 @@
  *   connecting ──▶ served until it ends ──▶ waiting (0.5, 1, 2 … 30 s, jittered) ──▶ connecting
  */
 import type { BackoffSchedule } from '../../core/backoff.ts'
-import { backoffMs } from '../../core/backoff.ts'
+import { computeBackoffMs } from '../../core/backoff.ts'
 import type { ByteConnection, ByteTransport } from './transport.ts'
 
 export interface ReconnectingConnectionOptions {
@@ -66,7 +66,7 @@ export class ReconnectingConnection {
         this.#connection = undefined
         onDown(connected.value.endReason())
       } else if (!signal.aborted) onDown(connected.fault.reason)
-      if (!signal.aborted) await pause(backoffMs(backoff, attempt, random), signal)
+      if (!signal.aborted) await pause(computeBackoffMs(backoff, attempt, random), signal)
     }
   }
 }

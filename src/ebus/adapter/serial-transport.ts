@@ -17,7 +17,7 @@ export interface SerialOptions {
 
 const PRESENCE_MS = 2_000
 
-export function serialTransport({ path, baud }: SerialOptions): ByteTransport {
+export function createSerialTransport({ path, baud }: SerialOptions): ByteTransport {
   return {
     name: `serial ${path} at ${baud} Bd`,
     async connect(signal) {

@@ -4,7 +4,7 @@
  * Pure: the contract only.
  */
 import type { BusClientEvent } from './bus-access.ts'
-import type { InfoId } from './info.ts'
+import type { InfoId } from './adapter-info.ts'
 
 export type SharedClientEvent =
   | BusClientEvent

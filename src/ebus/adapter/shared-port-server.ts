@@ -9,19 +9,19 @@
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 
-import { listenOn } from '../../core/listen-server.ts'
+import { startListening } from '../../core/listen-server.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { isInitiator } from '../wire/address.ts'
-import type { AdapterMessage, HostMessage } from '../wire/enhanced.ts'
+import { isInitiatorAddress } from '../wire/address.ts'
+import type { AdapterMessage, HostMessage } from '../wire/enhanced-protocol.ts'
 import {
-  ERROR_FRAMING,
-  START_CANCEL,
+  FRAMING_ERROR_CODE,
+  CANCEL_START_ADDRESS,
   encodeAdapterMessage,
   newEnhancedParser,
   parseHostBytes,
-} from '../wire/enhanced.ts'
-import type { InfoId } from './info.ts'
+} from '../wire/enhanced-protocol.ts'
+import type { InfoId } from './adapter-info.ts'
 import type { SharedPortHost, SharedClientEvent, SharedPortClient } from './shared-port-client.ts'
 
 export interface SharedPortOptions {
@@ -51,7 +51,7 @@ export class SharedPort {
 
   static async open(seats: SharedPortHost, place: SharedPortOptions): Promise<Result<SharedPort, SharedPortFault>> {
     const shared = new SharedPort(seats)
-    return listenOn(shared.#server, place).then(
+    return startListening(shared.#server, place).then(
       () => ok(shared),
       (error: Error) => fail({ kind: 'cannot-listen', reason: error.message }),
     )
@@ -84,7 +84,7 @@ export class SharedPort {
     const seat = this.#seats.share((news) => pass(news, tell, socket))
     const parser = newEnhancedParser()
     socket.on('data', (bytes) => {
-      const complain = (): void => tell({ event: 'error-host', data: ERROR_FRAMING })
+      const complain = (): void => tell({ event: 'error-host', data: FRAMING_ERROR_CODE })
       for (const message of parseHostBytes(parser, bytes, complain)) obey(message, seat, tell)
     })
     // A client that vanishes is no news: closing follows.
@@ -122,7 +122,7 @@ function obey({ command, data }: HostMessage, seat: SharedPortClient, tell: (mes
       tell({ event: 'resetted', data: seat.features() })
       break
     case 'start':
-      if (data === START_CANCEL || !isInitiator(data)) seat.cancel()
+      if (data === CANCEL_START_ADDRESS || !isInitiatorAddress(data)) seat.cancel()
       else seat.want(data)
       break
     case 'send':

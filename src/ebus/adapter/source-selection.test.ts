@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
 
 import type { Telegram } from '../wire/telegram.ts'
-import type { SourceSelection } from './source-selection.ts'
+import type { SourceAddressSearch } from './source-selection.ts'
 import {
-  SOURCE_CANDIDATES,
-  newSourceSelection,
+  SOURCE_ADDRESS_CANDIDATES,
+  newSourceAddressSelection,
   noteForeignTelegram,
-  takeProbeVerdict,
-  noteSignal,
-  noteSilence,
+  handleProbeVerdict,
+  noteBusSignal,
+  noteBusSilence,
   nextSourceProbe,
-  probeTelegram,
+  createProbeTelegram,
 } from './source-selection.ts'
 
 const telegram = (source: number, target = 0xfe): Telegram => ({
@@ -21,23 +21,23 @@ const telegram = (source: number, target = 0xfe): Telegram => ({
   data: new Uint8Array(),
 })
 
-function listening(): SourceSelection {
-  const selection = newSourceSelection('auto', 5_000)
-  noteSignal(selection, 0)
+function listening(): SourceAddressSearch {
+  const selection = newSourceAddressSelection('auto', 5_000)
+  noteBusSignal(selection, 0)
   return selection
 }
 
 describe('source selection', () => {
   it('listens for its time, counted from the first signal, before it asks', () => {
-    const selection = newSourceSelection('auto', 5_000)
+    const selection = newSourceAddressSelection('auto', 5_000)
     expect(nextSourceProbe(selection, 60_000)).toBeUndefined()
-    noteSignal(selection, 60_000)
+    noteBusSignal(selection, 60_000)
     expect(nextSourceProbe(selection, 64_999)).toBeUndefined()
     expect(nextSourceProbe(selection, 65_000)).toBe(0xff)
   })
 
   it('asks at the target face of the candidate, with the candidate as source', () => {
-    expect(probeTelegram(0xff)).toMatchObject({ source: 0xff, target: 0x04, primary: 0x07, secondary: 0x04 })
+    expect(createProbeTelegram(0xff)).toMatchObject({ source: 0xff, target: 0x04, primary: 0x07, secondary: 0x04 })
   })
 
   it('passes over addresses that speak, and those whose target face is spoken to', () => {
@@ -50,15 +50,15 @@ describe('source selection', () => {
   it('admits an address at which nobody answers', () => {
     const selection = listening()
     nextSourceProbe(selection, 5_000)
-    expect(takeProbeVerdict(selection, 'free', 5_100)).toBeUndefined()
+    expect(handleProbeVerdict(selection, 'free', 5_100)).toBeUndefined()
     expect(selection).toMatchObject({ state: 'admitted', address: 0xff })
   })
 
   it('asks for the next one when somebody answers, and gives up when none is left', () => {
     const selection = listening()
     const asked = [nextSourceProbe(selection, 5_000)]
-    while (asked.at(-1) !== undefined) asked.push(takeProbeVerdict(selection, 'taken', 5_100))
-    expect(asked.slice(0, -1)).toEqual(SOURCE_CANDIDATES)
+    while (asked.at(-1) !== undefined) asked.push(handleProbeVerdict(selection, 'taken', 5_100))
+    expect(asked.slice(0, -1)).toEqual(SOURCE_ADDRESS_CANDIDATES)
     expect(selection.state).toBe('none-free')
     noteForeignTelegram(
       selection,
@@ -74,30 +74,30 @@ describe('source selection', () => {
   it('listens again when a probe said nothing', () => {
     const selection = listening()
     nextSourceProbe(selection, 5_000)
-    takeProbeVerdict(selection, 'unclear', 6_000)
+    handleProbeVerdict(selection, 'unclear', 6_000)
     expect(selection).toMatchObject({ state: 'listening', untilMs: 11_000 })
   })
 
   it('starts over when the signal goes before it has an address, and keeps one it has', () => {
     const selection = listening()
-    noteSilence(selection)
+    noteBusSilence(selection)
     expect(nextSourceProbe(selection, 60_000)).toBeUndefined()
-    const fixed = newSourceSelection(0x31, 5_000)
-    noteSilence(fixed)
+    const fixed = newSourceAddressSelection(0x31, 5_000)
+    noteBusSilence(fixed)
     expect(fixed.state).toBe('admitted')
   })
 
   it('leaves a chosen address to whoever else speaks with it', () => {
     const selection = listening()
     nextSourceProbe(selection, 5_000)
-    takeProbeVerdict(selection, 'free', 5_100)
+    handleProbeVerdict(selection, 'free', 5_100)
     noteForeignTelegram(selection, telegram(0xff), 9_000)
     expect(selection).toMatchObject({ state: 'listening', address: undefined })
     expect(nextSourceProbe(selection, 14_000)).toBe(0x7f)
   })
 
   it('keeps quiet with a given address while somebody else uses it', () => {
-    const selection = newSourceSelection(0x31, 5_000)
+    const selection = newSourceAddressSelection(0x31, 5_000)
     noteForeignTelegram(selection, telegram(0x31), 1_000)
     expect(selection.state).toBe('not-ours')
     nextSourceProbe(selection, 60_000)
@@ -107,6 +107,6 @@ describe('source selection', () => {
   })
 
   it('refuses an address that cannot speak first', () => {
-    expect(() => newSourceSelection(0x15, 5_000)).toThrow(RangeError)
+    expect(() => newSourceAddressSelection(0x15, 5_000)).toThrow(RangeError)
   })
 })

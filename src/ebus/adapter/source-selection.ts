@@ -10,23 +10,23 @@
  *
  * Pure, but for the selection it is given.
  */
-import { companionInitiator, companionTarget, isInitiator } from '../wire/address.ts'
+import { toCompanionInitiator, toCompanionTarget, isInitiatorAddress } from '../wire/address.ts'
 import type { Telegram } from '../wire/telegram.ts'
 import type { Result } from '../../core/result.ts'
-import type { BusFault, BusReply, SourceState } from './bus.ts'
+import type { BusFault, BusReply, SourceAddressState } from './ebus-connection.ts'
 
 /** Least important first, so that a gateway never gets in a regulator's way. */
-export const SOURCE_CANDIDATES: readonly number[] = [
+export const SOURCE_ADDRESS_CANDIDATES: readonly number[] = [
   0xff, 0x7f, 0x3f, 0x1f, 0xf7, 0x77, 0x37, 0x17, 0x07, 0x11, 0x31, 0x00,
 ]
 
 /** After a conflict or a full bus: how long until it is worth another look. */
 const RETRY_MS = 60_000
 
-export interface SourceSelection {
+export interface SourceAddressSearch {
   readonly wanted: number | 'auto'
   readonly listenMs: number
-  state: SourceState
+  state: SourceAddressState
   address: number | undefined
   /** Listening is over at this moment; `undefined` while there is no signal to listen to. */
   untilMs: number | undefined
@@ -34,27 +34,27 @@ export interface SourceSelection {
   readonly rejected: Set<number>
 }
 
-export function newSourceSelection(wanted: number | 'auto', listenMs: number): SourceSelection {
-  if (wanted !== 'auto' && !isInitiator(wanted)) throw new RangeError(`${wanted} is no initiator address`)
+export function newSourceAddressSelection(wanted: number | 'auto', listenMs: number): SourceAddressSearch {
+  if (wanted !== 'auto' && !isInitiatorAddress(wanted)) throw new RangeError(`${wanted} is no initiator address`)
   const fixed = wanted === 'auto' ? undefined : wanted
   const state = fixed === undefined ? 'listening' : 'admitted'
   return { wanted, listenMs, state, address: fixed, untilMs: undefined, heard: new Set(), rejected: new Set() }
 }
 
 /** The bus has a signal: from now on silence means something. */
-export function noteSignal(selection: SourceSelection, nowMs: number): void {
+export function noteBusSignal(selection: SourceAddressSearch, nowMs: number): void {
   if (selection.state === 'listening' && selection.untilMs === undefined) selection.untilMs = nowMs + selection.listenMs
 }
 
 /** The signal is gone; what was heard is still true, but the listening has to begin anew. */
-export function noteSilence(selection: SourceSelection): void {
+export function noteBusSilence(selection: SourceAddressSearch): void {
   if (selection.state === 'listening' || selection.state === 'probing') restart(selection, undefined)
 }
 
 /** A telegram of somebody else. */
-export function noteForeignTelegram(selection: SourceSelection, { source, target }: Telegram, nowMs: number): void {
+export function noteForeignTelegram(selection: SourceAddressSearch, { source, target }: Telegram, nowMs: number): void {
   selection.heard.add(source)
-  const companion = companionInitiator(target)
+  const companion = toCompanionInitiator(target)
   if (companion !== undefined) selection.heard.add(companion)
   if (source !== selection.address) return
   if (selection.wanted === 'auto') restart(selection, nowMs + selection.listenMs)
@@ -65,7 +65,7 @@ export function noteForeignTelegram(selection: SourceSelection, { source, target
 }
 
 /** The candidate to probe, when it is time to. */
-export function nextSourceProbe(selection: SourceSelection, nowMs: number): number | undefined {
+export function nextSourceProbe(selection: SourceAddressSearch, nowMs: number): number | undefined {
   if (selection.untilMs === undefined || nowMs < selection.untilMs) return undefined
   switch (selection.state) {
     case 'not-ours':
@@ -85,10 +85,14 @@ export function nextSourceProbe(selection: SourceSelection, nowMs: number): numb
   }
 }
 
-export type ProbeVerdict = 'free' | 'taken' | 'unclear'
+export type SourceProbeVerdict = 'free' | 'taken' | 'unclear'
 
 /** The candidate to probe next, if that was not the end of it. */
-export function takeProbeVerdict(selection: SourceSelection, verdict: ProbeVerdict, nowMs: number): number | undefined {
+export function handleProbeVerdict(
+  selection: SourceAddressSearch,
+  verdict: SourceProbeVerdict,
+  nowMs: number,
+): number | undefined {
   if (selection.state !== 'probing' || selection.address === undefined) return undefined
   if (verdict === 'free') {
     selection.state = 'admitted'
@@ -104,10 +108,10 @@ export function takeProbeVerdict(selection: SourceSelection, verdict: ProbeVerdi
 }
 
 /** Who are you, asked at the candidate's own target face. */
-export function probeTelegram(candidate: number): Telegram {
+export function createProbeTelegram(candidate: number): Telegram {
   return {
     source: candidate,
-    target: companionTarget(candidate),
+    target: toCompanionTarget(candidate),
     primary: 0x07,
     secondary: 0x04,
     data: new Uint8Array(),
@@ -115,7 +119,7 @@ export function probeTelegram(candidate: number): Telegram {
 }
 
 /** Nobody there is what one hopes for; anybody at all means the address is taken; the rest says nothing. */
-export function toProbeVerdict(probed: Result<BusReply, BusFault>): ProbeVerdict {
+export function toProbeVerdict(probed: Result<BusReply, BusFault>): SourceProbeVerdict {
   if (probed.ok) return 'taken'
   switch (probed.fault.kind) {
     case 'no-answer':
@@ -129,8 +133,8 @@ export function toProbeVerdict(probed: Result<BusReply, BusFault>): ProbeVerdict
   }
 }
 
-function nextCandidate(selection: SourceSelection, nowMs: number): number | undefined {
-  const free = SOURCE_CANDIDATES.find(
+function nextCandidate(selection: SourceAddressSearch, nowMs: number): number | undefined {
+  const free = SOURCE_ADDRESS_CANDIDATES.find(
     (candidate) => !selection.heard.has(candidate) && !selection.rejected.has(candidate),
   )
   selection.address = free
@@ -139,7 +143,7 @@ function nextCandidate(selection: SourceSelection, nowMs: number): number | unde
   return free
 }
 
-function restart(selection: SourceSelection, untilMs: number | undefined): void {
+function restart(selection: SourceAddressSearch, untilMs: number | undefined): void {
   selection.state = 'listening'
   selection.address = undefined
   selection.untilMs = untilMs

@@ -16,7 +16,7 @@ const CONNECT_TIMEOUT_MS = 10_000
 /** Adapters lose their WiFi without a word; this is how one finds out. */
 const KEEP_ALIVE_MS = 30_000
 
-export function tcpTransport({ host, port }: TcpOptions): ByteTransport {
+export function createTcpTransport({ host, port }: TcpOptions): ByteTransport {
   return {
     name: `tcp ${host}:${port}`,
     connect: (signal) =>

@@ -13,10 +13,10 @@ export interface UdpOptions {
   readonly port: number
 }
 
-const MAX_QUEUED = 1_024
+const MAX_QUEUED = 256
 const NOTHING = new Uint8Array()
 
-export function udpTransport({ host, port }: UdpOptions): ByteTransport {
+export function createUdpTransport({ host, port }: UdpOptions): ByteTransport {
   return {
     name: `udp ${host}:${port}`,
     connect: (signal) =>

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { fromHex } from '../../core/bytes.ts'
-import type { BusDeviceIdentity } from '../registry/identity.ts'
+import type { BusDeviceIdentity } from '../registry/device-identity.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import { BusDefinitions } from './bus-definitions.ts'
-import { downloadDefinitions, readPin } from './definition-download-client.ts'
+import { downloadDefinitions, parseDefinitionPin } from './definition-download-client.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
 import { DefinitionPoll } from './definition-poll.ts'
 import { selectDefinitionFile } from './scan-selection.ts'
@@ -78,6 +78,19 @@ function exchange(text: string): TelegramExchange {
 }
 
 describe('bus definitions', () => {
+  it('take a brand’s file for a device that it names, where the manufacturer’s own is for any device', () => {
+    // ochsner/15.22102.csv of the official tree: no manufacturer's code leads there, the controllers are TEM's (10).
+    const definitions = definitionsOf({
+      'tem/15.csv': `${HEADER}*r,\nr,15,,Any,,,,0621,6688,value,,UCH,,,\n`,
+      'ochsner/15.22102.csv': `${HEADER}*r,\nr,,,WaterTemp,,,,0621,00840040,temp,,SIN,10,°C,\n`,
+      'ochsner/15.csv': `${HEADER}*r,\nr,x,,Every,,,,0621,01,value,,UCH,,,\n`,
+    })
+    const identity = { ...BAI, manufacturerCode: 0x10, manufacturer: 'TEM' }
+    definitions.identify(0x15, { ...identity, deviceId: '22102' })
+    definitions.identify(0x15, { ...identity, deviceId: 'OTHER' })
+    expect(definitions.files).toEqual(['ochsner/15.22102.csv', 'tem/15.csv'])
+  })
+
   it('know broadcasts before any device is known', () => {
     const definitions = definitionsOf(FILES)
     expect(definitions.decode(exchange('10 fe b5 16 01 80 07'))).toEqual({
@@ -132,6 +145,27 @@ describe('bus definitions', () => {
     definitions.giveUp(awaited)
     expect(definitions.files).toContain('vaillant/bai.other.inc')
     expect(definitions.files).not.toContain('vaillant/bai.known.inc')
+  })
+
+  it('ask again for what a busy bus kept from being answered, a few times, and not for what a device refused', () => {
+    const busy = definitionsOf(FILES)
+    busy.identify(0x08, BAI)
+    for (let attempt = 1; attempt <= 4; attempt++) {
+      const awaited = busy.nextAwaited()
+      if (awaited === undefined) throw new Error(`nothing is awaited at attempt ${attempt}`)
+      expect(busy.files).not.toContain('vaillant/bai.other.inc')
+      busy.noteFailedRead(awaited, false)
+    }
+    expect(busy.nextAwaited()).toBeUndefined()
+    expect(busy.files).toContain('vaillant/bai.other.inc')
+
+    const silent = definitionsOf(FILES)
+    silent.identify(0x08, BAI)
+    const awaited = silent.nextAwaited()
+    if (awaited === undefined) throw new Error('nothing is awaited')
+    silent.noteFailedRead(awaited, true)
+    expect(silent.nextAwaited()).toBeUndefined()
+    expect(silent.files).toContain('vaillant/bai.other.inc')
   })
 
   it('lose only what stands behind a bad line, and say where it is', () => {
@@ -210,10 +244,10 @@ describe('definition download', () => {
 
   it('notices a file that is not as it was fetched', async () => {
     const folder = join(emptyFolder(), 'kept')
-    expect(readPin(folder, url)).toEqual({ ok: false, fault: { kind: 'absent' } })
+    expect(parseDefinitionPin(folder, url)).toEqual({ ok: false, fault: { kind: 'absent' } })
     await downloadDefinitions({ url, folder, now: () => 0, fetch: fetchPage })
-    expect(readPin(folder, url).ok).toBe(true)
+    expect(parseDefinitionPin(folder, url).ok).toBe(true)
     writeFileSync(join(folder, 'broadcast.csv'), 'something else')
-    expect(readPin(folder, url)).toEqual({ ok: false, fault: { kind: 'changed', file: 'broadcast.csv' } })
+    expect(parseDefinitionPin(folder, url)).toEqual({ ok: false, fault: { kind: 'changed', file: 'broadcast.csv' } })
   })
 })

@@ -7,37 +7,37 @@
  *
  * Pure, but for what it remembers: files come through the catalog.
  */
-import { toHex } from '../../core/bytes.ts'
-import { sanitizeLine } from '../../core/stranger-text.ts'
-import type { BusDeviceIdentity } from '../registry/identity.ts'
+import { areBytesEqual } from '../../core/bytes.ts'
+import { sanitizeLine } from '../../core/untrusted-text.ts'
+import type { BusDeviceIdentity } from '../registry/device-identity.ts'
 import type { DecodedTelegram } from '../semantic/decoded-field.ts'
-import type { MappedValue } from '../semantic/mapped-plane.ts'
-import type { MappedField, MessageSource } from '../semantic/message-map.ts'
-import { MESSAGE_MAP } from '../semantic/message-map.ts'
-import type { HeatingPlane } from '../semantic/planes.ts'
-import { SECRET_TEXT } from '../semantic/register.ts'
+import type { MappedMessageValue } from '../semantic/mapped-plane.ts'
+import type { MappedPlaneField, MessageSource } from '../semantic/message-map.ts'
+import { MAPPED_PLANE_FIELDS } from '../semantic/message-map.ts'
+import type { HeatingPlaneName } from '../semantic/planes.ts'
+import { SECRET_VALUE_PLACEHOLDER } from '../semantic/register.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import { companionInitiator } from '../wire/address.ts'
-import { telegramForm } from '../wire/telegram.ts'
-import type { MessageCondition } from './condition.ts'
-import { matchesValues } from './condition.ts'
-import type { TelegramData } from './decode.ts'
-import { decodeField, decodeMessage, decodeRaw, decodedText } from './decode.ts'
+import { toCompanionInitiator } from '../wire/address.ts'
+import { classifyTelegramForm } from '../wire/telegram.ts'
+import type { MessageCondition } from './message-condition.ts'
+import { isConditionMet } from './message-condition.ts'
+import type { TelegramData } from './message-decoder.ts'
+import { decodeField, decodeMessage, decodeRawFields, formatDecodedMessage } from './message-decoder.ts'
 import type { DefinitionFileFault } from './definition-error.ts'
 import { DefinitionPoll } from './definition-poll.ts'
 import type { DefinitionSource } from './definition-set.ts'
 import { DefinitionSet } from './definition-set.ts'
-import { DefinitionIndex } from './lookup.ts'
+import { DefinitionIndex } from './definition-index.ts'
 import type { MessageDefinition } from './message-definition.ts'
 import { isSecretField } from './secret-field.ts'
-import { manufacturerFolder, selectDefinitionFile } from './scan-selection.ts'
+import { isBrandFolder, namesIdentification, selectDefinitionFile, toManufacturerFolder } from './scan-selection.ts'
 
 export interface DefinitionCatalog extends DefinitionSource {
   readonly templateFaults: readonly DefinitionFileFault[]
-  list(folder: string): { readonly files: readonly string[] }
+  list(folder: string): { readonly files: readonly string[]; readonly folders: readonly string[] }
 }
 
-export interface LastData extends TelegramData {
+export interface LastMessageData extends TelegramData {
   /** Wall clock. */
   readonly atMs: number
   /** From before the last start. */
@@ -45,7 +45,7 @@ export interface LastData extends TelegramData {
 }
 
 /** What a message said, as it is kept over a restart. */
-export interface RememberedMessage {
+export interface StoredMessageData {
   /** Circuit and name. */
   readonly message: string
   readonly command: Uint8Array
@@ -71,21 +71,24 @@ export class BusDefinitions {
   readonly #identities = new Map<number, BusDeviceIdentity>()
   readonly #devices = new Map<number, DefinedDevice>()
   readonly #commonRead = new Set<string>()
-  readonly #last = new Map<MessageDefinition, LastData>()
+  readonly #last = new Map<MessageDefinition, LastMessageData>()
   /** What was heard of a chain so far. */
-  readonly #parts = new Map<MessageDefinition, (LastData | undefined)[]>()
+  readonly #parts = new Map<MessageDefinition, (LastMessageData | undefined)[]>()
   /** Messages without target, as one device is asked for them by a condition. */
   readonly #targeted = new Map<string, MessageDefinition>()
-  readonly #watched = new Set<MessageDefinition>()
+  /** What conditions look at, and which do. */
+  readonly #watched = new Map<MessageDefinition, Set<MessageCondition>>()
   readonly #byName = new Map<string, MessageDefinition[]>()
   /** Messages of the map, and the planes that they say something in. */
-  readonly #mapped = new Map<MessageDefinition, ReadonlySet<HeatingPlane>>()
+  readonly #mapped = new Map<MessageDefinition, ReadonlySet<HeatingPlaneName>>()
   /** What an earlier run knew of messages whose files are not read yet. */
-  readonly #remembered = new Map<string, RememberedMessage>()
+  readonly #remembered = new Map<string, StoredMessageData>()
   /** Planes that may look different now. */
-  readonly changedPlanes = new Set<HeatingPlane>()
+  readonly changedPlanes = new Set<HeatingPlaneName>()
   readonly #asked = new Set<MessageDefinition>()
   readonly #unanswered = new Set<MessageDefinition>()
+  /** How many reads of a message failed although its device may be there. */
+  readonly #failedReads = new Map<MessageDefinition, number>()
   readonly #evaluating = new Set<MessageCondition>()
   readonly #verdicts = new Map<MessageCondition, boolean | undefined>()
 
@@ -123,15 +126,23 @@ export class BusDefinitions {
     if (known !== undefined && sameIdentity(known, identity)) return
     this.#identities.set(address, identity)
     this.#verdicts.clear()
-    const folder = manufacturerFolder(identity)
-    const { files } = this.#catalog.list(folder)
-    const file = selectDefinitionFile(files, address, identity)
+    const file = this.#selectFile(address, identity)
     this.#devices.set(address, { address, deviceId: identity.deviceId, file })
     if (file !== undefined) {
-      this.#readCommon(folder)
+      this.#readCommon(file.slice(0, file.lastIndexOf('/')))
       this.#set.load(file)
     }
     this.#advance()
+  }
+
+  /** One of the manufacturer's, as ebusd does it; of a brand's, where that is the one that names the device. */
+  #selectFile(address: number, identity: BusDeviceIdentity): string | undefined {
+    const { files } = this.#catalog.list(toManufacturerFolder(identity))
+    const own = selectDefinitionFile(files, address, identity)
+    if (own !== undefined && namesIdentification(own)) return own
+    const brands = this.#catalog.list(ROOT).folders.filter(isBrandFolder)
+    const named = brands.flatMap((folder) => this.#catalog.list(folder).files).filter(namesIdentification)
+    return selectDefinitionFile(named, address, identity) ?? own
   }
 
   /** Files that belong to no address: broadcasts, general messages. */
@@ -155,13 +166,22 @@ export class BusDefinitions {
     const whole = message.chain.length === 0 ? data : this.#joinParts(message, data)
     if (whole === undefined) return
     const before = this.#last.get(message)
+    const watching = this.#watched.get(message)
+    const mayDecide = watching !== undefined && (before === undefined || !sameData(before, whole))
+    const verdicts = mayDecide ? Array.from(watching, (condition) => this.holds(condition)) : []
     this.#last.set(message, whole)
     const planes = this.#mapped.get(message)
     if (planes !== undefined) for (const plane of planes) this.changedPlanes.add(plane)
-    if (this.#watched.has(message) && (before === undefined || !sameData(before, whole))) {
-      this.#verdicts.clear()
-      this.#advance()
-    }
+    if (mayDecide) this.#reconsider(watching, verdicts)
+  }
+
+  /** Most values that conditions look at change without changing what the conditions say. */
+  #reconsider(conditions: ReadonlySet<MessageCondition>, before: readonly (boolean | undefined)[]): void {
+    for (const condition of conditions) this.#verdicts.delete(condition)
+    if (Array.from(conditions, (condition) => this.holds(condition)).every((verdict, at) => verdict === before[at]))
+      return
+    this.#verdicts.clear()
+    this.#advance()
   }
 
   /** The first definition whose conditions hold. */
@@ -170,7 +190,7 @@ export class BusDefinitions {
     return this.#index.find({ source, target, pb, sb }, data, this.#isAvailable)
   }
 
-  last(message: MessageDefinition): LastData | undefined {
+  last(message: MessageDefinition): LastMessageData | undefined {
     return this.#last.get(message)
   }
 
@@ -183,7 +203,7 @@ export class BusDefinitions {
 
   /** What one device can be asked, told or heard to say: its own addresses, and the one that it speaks from. */
   messagesFor(addresses: readonly number[]): readonly MessageDefinition[] {
-    const own = new Set(addresses.flatMap((address) => [address, companionInitiator(address) ?? address]))
+    const own = new Set(addresses.flatMap((address) => [address, toCompanionInitiator(address) ?? address]))
     return this.#set.messages.filter((message) => own.has(message.zz ?? -1) && this.#isAvailable(message))
   }
 
@@ -204,7 +224,7 @@ export class BusDefinitions {
     if (message === undefined) return undefined
     const isSecret = message.fields.some((field) => isSecretField(message, field))
     const name = `${message.circuit}.${message.name}`
-    const hasNoAnswer = telegramForm(exchange.telegram.target) === 'broadcast'
+    const hasNoAnswer = classifyTelegramForm(exchange.telegram.target) === 'broadcast'
     const act = hasNoAnswer ? 'broadcast' : message.isWrite ? 'write' : 'read'
     // Bytes that the definition cannot read may hold the secret as well.
     const unread: DecodedTelegram | undefined = isSecret ? { name, act, fields: [], secret: true } : undefined
@@ -218,7 +238,7 @@ export class BusDefinitions {
       act,
       fields: decoded.value.fields.map(({ key, field, reading }) => ({
         name: key,
-        value: isSecretField(message, field) ? SECRET_TEXT : (reading.value ?? undefined),
+        value: isSecretField(message, field) ? SECRET_VALUE_PLACEHOLDER : (reading.value ?? undefined),
         unit: field.attributes['unit'],
       })),
     }
@@ -244,13 +264,13 @@ export class BusDefinitions {
     const { manufacturerCode, manufacturer, deviceId, software, hardware } = identity
     switch (field.toUpperCase()) {
       case 'ID':
-        return matchesValues(values, { raw: undefined, text: deviceId })
+        return isConditionMet(values, { raw: undefined, text: deviceId })
       case 'SW':
-        return matchesValues(values, { raw: Number(software), text: software })
+        return isConditionMet(values, { raw: Number(software), text: software })
       case 'HW':
-        return matchesValues(values, { raw: Number(hardware), text: hardware })
+        return isConditionMet(values, { raw: Number(hardware), text: hardware })
       default:
-        return matchesValues(values, { raw: manufacturerCode, text: manufacturer })
+        return isConditionMet(values, { raw: manufacturerCode, text: manufacturer })
     }
   }
 
@@ -261,13 +281,16 @@ export class BusDefinitions {
     if (data === undefined) return this.#unanswered.has(message) || message.isPassive ? false : undefined
     const { field, values } = condition
     if (values.kind === 'numbers')
-      return matchesValues(values, { raw: decodeRaw(message, field, data), text: undefined })
+      return isConditionMet(values, { raw: decodeRawFields(message, field, data), text: undefined })
     if (field === '') {
       const decoded = decodeMessage(message, data)
-      return matchesValues(values, { raw: undefined, text: decoded.ok ? decodedText(decoded.value) : undefined })
+      return isConditionMet(values, {
+        raw: undefined,
+        text: decoded.ok ? formatDecodedMessage(decoded.value) : undefined,
+      })
     }
     const reading = decodeField(message, field, data)
-    return matchesValues(values, { raw: undefined, text: reading?.ok === true ? reading.value.text : undefined })
+    return isConditionMet(values, { raw: undefined, text: reading?.ok === true ? reading.value.text : undefined })
   }
 
   /** One without target is asked of the device that the condition is about. */
@@ -288,7 +311,7 @@ export class BusDefinitions {
   }
 
   /** Parts of a chain belong together when all have come; each new one replaces the older. */
-  #joinParts(message: MessageDefinition, data: LastData): LastData | undefined {
+  #joinParts(message: MessageDefinition, data: LastMessageData): LastMessageData | undefined {
     const at = message.chain.findIndex(({ id }) => id.every((byte, index) => data.command[index] === byte))
     const parts = this.#parts.get(message) ?? message.chain.map(() => undefined)
     parts[at] = data
@@ -315,7 +338,9 @@ export class BusDefinitions {
       for (const condition of this.#set.conditions()) {
         const message = condition.message === '' ? undefined : this.#conditionMessage(condition)
         if (message === undefined) continue
-        this.#watched.add(message)
+        const watching = this.#watched.get(message)
+        if (watching === undefined) this.#watched.set(message, new Set([condition]))
+        else watching.add(condition)
         if (message.pollPriority === 0 && !message.isPassive) message.pollPriority = CONDITION_PRIORITY
       }
       this.#indexNew()
@@ -341,21 +366,21 @@ export class BusDefinitions {
   }
 
   /** What an earlier run knew, until this one has heard it. */
-  remember(messages: Iterable<RememberedMessage>): void {
+  remember(messages: Iterable<StoredMessageData>): void {
     for (const each of messages) {
       this.#remembered.set(each.message, each)
       for (const message of this.#byName.get(each.message) ?? []) if (!message.isWrite) this.#recall(message, each)
     }
   }
 
-  #recall(message: MessageDefinition, { command, response, atMs }: RememberedMessage): void {
+  #recall(message: MessageDefinition, { command, response, atMs }: StoredMessageData): void {
     if (this.#last.has(message)) return
     this.#last.set(message, { command, response, atMs, isRemembered: true })
     for (const plane of this.#mapped.get(message) ?? []) this.changedPlanes.add(plane)
   }
 
   /** What the messages of the map said in this run, to be kept. Secrets are not in the map. */
-  *toRemember(): Iterable<RememberedMessage> {
+  *toRemember(): Iterable<StoredMessageData> {
     for (const message of this.#mapped.keys()) {
       const last = this.#last.get(message)
       if (last === undefined || last.isRemembered === true || message.isWrite) continue
@@ -365,7 +390,7 @@ export class BusDefinitions {
   }
 
   /** The value of a field of the map, from the first of its messages that said it. */
-  mappedValue({ as, sources }: MappedField): MappedValue | undefined {
+  mappedValue({ as, sources }: MappedPlaneField): MappedMessageValue | undefined {
     for (const source of sources) {
       const known = this.#byName.get(nameKey(source.circuit, source.message)) ?? []
       for (const message of known) {
@@ -387,7 +412,7 @@ export class BusDefinitions {
   }
 
   /** Messages of the map for these planes that can be asked for, and of which this run knows nothing yet. */
-  unreadMessages(planes: readonly HeatingPlane[]): readonly MessageDefinition[] {
+  unreadMessages(planes: readonly HeatingPlaneName[]): readonly MessageDefinition[] {
     return [...this.#mapped].flatMap(([message, own]) =>
       this.#isUnread(message) && planes.some((plane) => own.has(plane)) ? [message] : [],
     )
@@ -399,9 +424,9 @@ export class BusDefinitions {
     return !isKnown && canBeAsked(message) && !this.#unanswered.has(message) && this.#isAvailable(message)
   }
 
-  /** What a condition waits for, once: nobody may be there to answer. */
+  /** What a condition or a plane waits for, until it was answered or given up: nobody may be there to answer. */
   nextAwaited(): MessageDefinition | undefined {
-    for (const message of this.#watched)
+    for (const message of this.#watched.keys())
       if (!message.isPassive && message.zz !== undefined && !this.#last.has(message) && !this.#asked.has(message)) {
         this.#asked.add(message)
         return message
@@ -412,6 +437,17 @@ export class BusDefinitions {
         return message
       }
     return undefined
+  }
+
+  /**
+   * A read failed. A busy or noisy bus says nothing about the device, so the message is asked for again, a few times;
+   * a device that refused or did not answer is not.
+   */
+  noteFailedRead(message: MessageDefinition, isDeviceSilent: boolean): void {
+    const failures = (this.#failedReads.get(message) ?? 0) + 1
+    this.#failedReads.set(message, failures)
+    if (isDeviceSilent || failures >= READ_ATTEMPTS) this.giveUp(message)
+    else this.#asked.delete(message)
   }
 
   /** Nobody answered: what depends on it does not apply. */
@@ -436,15 +472,16 @@ export class BusDefinitions {
 }
 
 const NOTHING = new Uint8Array()
+const READ_ATTEMPTS = 4
 const CONDITION_PRIORITY = 5
 /** What planes are made of is asked as often as what conditions depend on. */
 const MAPPED_PRIORITY = 5
 
 const MAPPED_PLANES = mappedPlanes()
 
-function mappedPlanes(): ReadonlyMap<string, ReadonlySet<HeatingPlane>> {
-  const planes = new Map<string, Set<HeatingPlane>>()
-  for (const { plane, sources } of MESSAGE_MAP)
+function mappedPlanes(): ReadonlyMap<string, ReadonlySet<HeatingPlaneName>> {
+  const planes = new Map<string, Set<HeatingPlaneName>>()
+  for (const { plane, sources } of MAPPED_PLANE_FIELDS)
     for (const { maker, circuit, message } of sources) {
       const key = mappedKey(maker, circuit, message)
       const known = planes.get(key) ?? new Set()
@@ -472,8 +509,12 @@ function canBeAsked({ isPassive, isWrite, zz }: MessageDefinition): boolean {
 
 function valueFrom(
   message: MessageDefinition,
-  { source, as, last }: { readonly source: MessageSource; readonly as: MappedField['as']; readonly last: LastData },
-): MappedValue['value'] | undefined {
+  {
+    source,
+    as,
+    last,
+  }: { readonly source: MessageSource; readonly as: MappedPlaneField['as']; readonly last: LastMessageData },
+): MappedMessageValue['value'] | undefined {
   const { field, factor = 1, plus, isTrueFor } = source
   const read = decodeField(message, field, last)
   const value = read?.ok === true ? read.value.value : null
@@ -500,5 +541,5 @@ function sameIdentity(left: BusDeviceIdentity, right: BusDeviceIdentity): boolea
 }
 
 function sameData(left: TelegramData, right: TelegramData): boolean {
-  return toHex(left.command) === toHex(right.command) && toHex(left.response) === toHex(right.response)
+  return areBytesEqual(left.command, right.command) && areBytesEqual(left.response, right.response)
 }

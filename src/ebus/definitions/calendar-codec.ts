@@ -6,7 +6,7 @@
 import type { CalendarType } from './data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
 import { UNKNOWN_VALUE_TEXT } from './number-codec.ts'
-import { parseBounded } from './scan-number.ts'
+import { parseBoundedNumber } from './scan-number.ts'
 
 const CENTURY = 2_000
 const DAY_MINUTES = 1_440
@@ -152,7 +152,7 @@ function parseDay(parts: readonly (string | undefined)[]): readonly (number | un
       values.push(undefined)
       continue
     }
-    const value = parseBounded(part, YEAR)
+    const value = parseBoundedNumber(part, YEAR)
     if (typeof value === 'string') return value
     if (index < 2 && (value < 1 || value > (index === 0 ? 31 : 12))) return 'out-of-range'
     values.push(value)
@@ -228,7 +228,7 @@ function parseClock(parts: readonly (string | undefined)[]): readonly (number | 
       values.push(undefined)
       continue
     }
-    const value = parseBounded(part, CLOCK_PART)
+    const value = parseBoundedNumber(part, CLOCK_PART)
     if (typeof value === 'string') return value
     if (index === 0 ? value > 24 : values[0] === 24 && value > 0) return 'out-of-range'
     values.push(value)

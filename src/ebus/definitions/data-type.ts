@@ -64,9 +64,9 @@ export interface TextType {
 export type DataType = NumberType | CalendarType | TextType
 
 /** `:*`, the rest of the data. */
-export const REST_LENGTH = 255
+export const REMAINDER_LENGTH = 255
 /** Longest part of a telegram that a definition may describe, in bytes. */
-export const MAX_DATA_LENGTH = 24
+export const MAX_DEFINED_DATA_BYTES = 24
 const MAX_TEXT_BITS = 31 * 8
 
 const PLAIN: Omit<NumberType, 'id' | 'bits' | 'replacement' | 'min' | 'max'> = {
@@ -225,10 +225,10 @@ export function findDataType(name: string, length: number): DataType | undefined
   const sized = length > 0 ? TYPES.get(`${name}:${length}`) : undefined
   if (sized !== undefined) return sized
   const type = TYPES.get(name)
-  return type === undefined || (length > 0 && !isAdjustable(type)) ? undefined : type
+  return type === undefined || (length > 0 && !isLengthAdjustable(type)) ? undefined : type
 }
 
-export function isAdjustable(type: DataType): boolean {
+export function isLengthAdjustable(type: DataType): boolean {
   return type.kind === 'text' || (type.kind === 'number' && type.isAdjustable)
 }
 

@@ -11,7 +11,7 @@ import { dirname, join, posix } from 'node:path'
 import { z } from 'zod'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { thrownMessage } from '../../core/thrown.ts'
+import { readErrorMessage } from '../../core/thrown-error.ts'
 
 const pinShape = z.object({
   url: z.string(),
@@ -24,9 +24,9 @@ const pinShape = z.object({
 export type DefinitionPin = z.output<typeof pinShape>
 
 /** `absent`: nothing was fetched from that address. `changed`: somebody touched what was. */
-export type PinFault = { readonly kind: 'absent' } | { readonly kind: 'changed'; readonly file: string }
+export type DefinitionPinFault = { readonly kind: 'absent' } | { readonly kind: 'changed'; readonly file: string }
 
-export interface DownloadOptions {
+export interface DefinitionDownloadOptions {
   readonly url: string
   readonly folder: string
   readonly now: () => number
@@ -41,7 +41,7 @@ const NAME = /^[\w$-][\w.$-]*$/
 const INSTRUCTION = /(?:^|\])!(?:load|include),\s*"?([^,"\s]+)/gm
 
 /** The pin of what was fetched from that address before, if all of it is still as it was. */
-export function readPin(folder: string, url: string): Result<DefinitionPin, PinFault> {
+export function parseDefinitionPin(folder: string, url: string): Result<DefinitionPin, DefinitionPinFault> {
   const text = readOrNothing(join(folder, PIN))
   if (text === undefined) return fail({ kind: 'absent' })
   let pin: DefinitionPin
@@ -59,7 +59,7 @@ export function readPin(folder: string, url: string): Result<DefinitionPin, PinF
 }
 
 /** All or nothing: what was there before stays until everything has come. */
-export async function downloadDefinitions(options: DownloadOptions): Promise<Result<DefinitionPin, string>> {
+export async function downloadDefinitions(options: DefinitionDownloadOptions): Promise<Result<DefinitionPin, string>> {
   const { folder, now } = options
   const url = options.url.endsWith('/') ? options.url : `${options.url}/`
   const waiting = `${folder}.new`
@@ -85,13 +85,13 @@ export async function downloadDefinitions(options: DownloadOptions): Promise<Res
     renameSync(waiting, folder)
     return ok(pin)
   } catch (error) {
-    return fail(thrownMessage(error))
+    return fail(readErrorMessage(error))
   }
 }
 
 async function fetchAll(
   url: string,
-  get: DownloadOptions['fetch'],
+  get: DefinitionDownloadOptions['fetch'],
 ): Promise<Result<ReadonlyMap<string, string>, string>> {
   const files = new Map<string, string>()
   const queue = ['index.json', '_templates.csv']

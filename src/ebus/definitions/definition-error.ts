@@ -33,11 +33,11 @@ export interface DefinitionFileFault extends DefinitionLineFault {
   readonly line: number
 }
 
-export function errorText(code: DefinitionErrorCode): string {
+export function formatDefinitionError(code: DefinitionErrorCode): string {
   return TEXTS[code]
 }
 
 /** `vaillant/15.ctlv2.csv:232: ERR: element not found, field type X in field 0` */
-export function fileFaultText({ file, line, code, detail }: DefinitionFileFault): string {
+export function formatDefinitionFileFault({ file, line, code, detail }: DefinitionFileFault): string {
   return `${file}:${line}: ${TEXTS[code]}${detail === '' ? '' : `, ${detail}`}`
 }

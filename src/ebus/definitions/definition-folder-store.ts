@@ -10,8 +10,8 @@ import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import type { DefinitionFileFault } from './definition-error.ts'
 import type { DefinitionSource } from './definition-set.ts'
-import type { FieldTemplates } from './templates.ts'
-import { readTemplates } from './templates.ts'
+import type { FieldTemplates } from './field-templates.ts'
+import { readTemplates } from './field-templates.ts'
 
 const TEMPLATES = '_templates.csv'
 /** A definition file is a few hundred kilobytes at most; anything else is not one. */

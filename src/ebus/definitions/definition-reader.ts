@@ -4,34 +4,34 @@
  *
  *   header ▸ *default │ *[condition] │ [condition]!include │ message
  */
-import type { ColumnLayout, MappedRow } from './columns.ts'
-import { MESSAGE_COLUMNS, mapRow, readColumns } from './columns.ts'
-import type { MessageCondition } from './condition.ts'
-import { createCondition, deriveCondition } from './condition.ts'
+import type { ColumnLayout, MappedRow } from './csv-columns.ts'
+import { MESSAGE_COLUMNS, mapRowToColumns, readColumnLayout } from './csv-columns.ts'
+import type { MessageCondition } from './message-condition.ts'
+import { createCondition, narrowCondition } from './message-condition.ts'
 import { splitCsvLines, trimCell } from './csv-lines.ts'
 import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
 import type { FieldCells } from './field-rows.ts'
 import { splitList } from './field-rows.ts'
-import type { FileDefaults } from './file-defaults.ts'
-import type { MessageDefinition, RowDefaults } from './message-definition.ts'
+import type { DefinitionFileDefaults } from './file-defaults.ts'
+import type { MessageDefinition, MessageRowDefaults } from './message-definition.ts'
 import { createMessages } from './message-definition.ts'
-import type { FieldTemplates } from './templates.ts'
-import { MISSING_COLUMNS_FAULT } from './templates.ts'
+import type { FieldTemplates } from './field-templates.ts'
+import { MISSING_COLUMNS_FAULT } from './field-templates.ts'
 
 /** A file to be read after this one. */
-export interface LoadInstruction {
+export interface FileLoadInstruction {
   /** Of several `!load` of a file, only the first whose condition holds counts. */
   readonly isExclusive: boolean
   readonly path: string
   readonly conditions: readonly MessageCondition[]
   /** Handed on to the file. */
-  readonly defaults: FileDefaults
+  readonly defaults: DefinitionFileDefaults
 }
 
-export interface ReaderContext {
+export interface DefinitionReaderContext {
   /** Path of the file, from the root of the definitions. */
   readonly source: string
-  readonly defaults: FileDefaults
+  readonly defaults: DefinitionFileDefaults
   readonly templates: FieldTemplates
   readonly language: string
   /** A condition that is defined twice is no fault. */
@@ -41,13 +41,13 @@ export interface ReaderContext {
 }
 
 export interface DefinitionFileContent {
-  readonly instructions: readonly LoadInstruction[]
+  readonly instructions: readonly FileLoadInstruction[]
   /** Also those that a use derived with values of its own. */
   readonly conditions: readonly MessageCondition[]
   readonly fault: DefinitionFileFault | undefined
 }
 
-export function readDefinitionFile(text: string, context: ReaderContext): DefinitionFileContent {
+export function readDefinitionFile(text: string, context: DefinitionReaderContext): DefinitionFileContent {
   const reader = new DefinitionReader(context)
   let fault: DefinitionFileFault | undefined
   for (const { line, cells } of splitCsvLines(text)) {
@@ -60,19 +60,19 @@ export function readDefinitionFile(text: string, context: ReaderContext): Defini
 }
 
 class DefinitionReader {
-  readonly instructions: LoadInstruction[] = []
+  readonly instructions: FileLoadInstruction[] = []
   readonly conditions = new Map<string, MessageCondition>()
-  readonly #context: ReaderContext
-  readonly #defaults = new Map<string, RowDefaults>()
+  readonly #context: DefinitionReaderContext
+  readonly #defaults = new Map<string, MessageRowDefaults>()
   #layout: ColumnLayout | undefined
 
-  constructor(context: ReaderContext) {
+  constructor(context: DefinitionReaderContext) {
     this.#context = context
   }
 
   read(line: number, cells: string[]): DefinitionLineFault | undefined {
     if (line === 1) {
-      const layout = readColumns(cells, MESSAGE_COLUMNS, this.#context.language)
+      const layout = readColumnLayout(cells, MESSAGE_COLUMNS, this.#context.language)
       if (!layout.ok) return layout.fault
       this.#layout = layout.value
       return undefined
@@ -81,7 +81,7 @@ class DefinitionReader {
     if (first === undefined) return undefined
     if (this.#layout === undefined) return MISSING_COLUMNS_FAULT
     const isDefault = first.startsWith('*')
-    const row = mapRow(this.#layout, isDefault ? [first.slice(1), ...cells.slice(1)] : cells)
+    const row = mapRowToColumns(this.#layout, isDefault ? [first.slice(1), ...cells.slice(1)] : cells)
     if (!row.ok) return row.fault
     return isDefault ? this.#readDefault(row.value) : this.#readRow(line, row.value)
   }
@@ -152,7 +152,7 @@ class DefinitionReader {
     const at = text.search(/[=<>]/)
     const base = at < 0 ? undefined : this.conditions.get(text.slice(0, at))
     if (base === undefined) return { code: 'not-found', detail: `condition ${text} not defined` }
-    const derived = deriveCondition(base, text.slice(at))
+    const derived = narrowCondition(base, text.slice(at))
     if (derived === undefined)
       return { code: 'invalid-argument', detail: `derive condition with values ${text.slice(at)} failed` }
     this.conditions.set(text, derived)

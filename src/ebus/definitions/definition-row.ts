@@ -3,23 +3,23 @@
  * read from a file.
  */
 import { toHex } from '../../core/bytes.ts'
-import type { MessageCondition } from './condition.ts'
+import type { MessageCondition } from './message-condition.ts'
 import type { NumberType } from './data-type.ts'
-import { REST_LENGTH } from './data-type.ts'
+import { REMAINDER_LENGTH } from './data-type.ts'
 import type { DefinedField } from './field.ts'
 import { isIgnoredField } from './field.ts'
 import type { MessageDefinition } from './message-definition.ts'
-import { isReplacement, printRaw } from './number-codec.ts'
+import { isReplacementValue, formatRawNumber } from './number-codec.ts'
 
 export type MessageTypeName = 'r' | 'w' | 'u' | 'uw'
 
-export function messageTypeName({ isPassive, isWrite }: MessageDefinition): MessageTypeName {
+export function formatMessageTypeName({ isPassive, isWrite }: MessageDefinition): MessageTypeName {
   if (isPassive) return isWrite ? 'uw' : 'u'
   return isWrite ? 'w' : 'r'
 }
 
 /** `nth` counts definitions of the same source, circuit, name and type. */
-export function definitionRow(message: MessageDefinition, file: string, nth: number): Record<string, unknown> {
+export function toDefinitionRow(message: MessageDefinition, file: string, nth: number): Record<string, unknown> {
   const { conditions, chain } = message
   const [only] = conditions
   return {
@@ -28,7 +28,7 @@ export function definitionRow(message: MessageDefinition, file: string, nth: num
     circuit: message.circuit,
     name: message.name,
     level: message.level,
-    type: messageTypeName(message),
+    type: formatMessageTypeName(message),
     nth,
     write: message.isWrite,
     passive: message.isPassive,
@@ -80,7 +80,7 @@ function fieldRow(field: DefinedField): Record<string, unknown> {
     type: type.id,
     ignored: isIgnoredField(field),
     ...(type.bits < 8 ? { bits: type.bits, ...(type.kind === 'number' ? { firstbit: type.firstBit } : {}) } : {}),
-    length: field.length === REST_LENGTH && type.kind === 'text' ? '*' : field.length,
+    length: field.length === REMAINDER_LENGTH && type.kind === 'text' ? '*' : field.length,
     ...(type.kind === 'number' ? numberRow(type) : {}),
     ...(values === undefined ? {} : { values: Object.fromEntries(values) }),
     ...(constant === undefined ? {} : { constant: constant.text, verify: constant.isVerified }),
@@ -102,18 +102,18 @@ function numberRow(type: NumberType): Record<string, unknown> {
 }
 
 function limit(type: NumberType, raw: number): number | string | null {
-  if (isReplacement(type, raw)) return null
-  const printed = printRaw(type, raw)
+  if (isReplacementValue(type, raw)) return null
+  const printed = formatRawNumber(type, raw)
   return type.isPadded && type.divisor === 1 ? printed : Number(printed)
 }
 
 /** Gives every message its number among those of the same name. */
-export function* numberedMessages(
+export function* numberMessages(
   messages: Iterable<MessageDefinition>,
 ): Generator<{ readonly message: MessageDefinition; readonly key: string; readonly nth: number }> {
   const counts = new Map<string, number>()
   for (const message of messages) {
-    const key = `${message.source}\n${message.circuit}\n${message.name}\n${messageTypeName(message)}`
+    const key = `${message.source}\n${message.circuit}\n${message.name}\n${formatMessageTypeName(message)}`
     const nth = counts.get(key) ?? 0
     counts.set(key, nth + 1)
     yield { message, key, nth }

@@ -6,14 +6,14 @@
  *
  * Pure: the texts come through a function.
  */
-import type { MessageCondition } from './condition.ts'
+import type { MessageCondition } from './message-condition.ts'
 import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
-import type { LoadInstruction } from './definition-reader.ts'
+import type { FileLoadInstruction } from './definition-reader.ts'
 import { readDefinitionFile } from './definition-reader.ts'
-import type { FileDefaults } from './file-defaults.ts'
-import { NO_FILE_DEFAULTS, matchFileName } from './file-defaults.ts'
+import type { DefinitionFileDefaults } from './file-defaults.ts'
+import { EMPTY_FILE_DEFAULTS, parseDefinitionFileName } from './file-defaults.ts'
 import type { MessageDefinition } from './message-definition.ts'
-import type { FieldTemplates } from './templates.ts'
+import type { FieldTemplates } from './field-templates.ts'
 
 export interface DefinitionSource {
   /** `undefined` for a file that is not there. */
@@ -41,7 +41,7 @@ export class DefinitionSet {
   readonly #options: DefinitionSetOptions
   readonly #names = new Map<string, MessageDefinition[]>()
   readonly #services = new Map<string, MessageDefinition[]>()
-  readonly #instructions = new Map<string, LoadInstruction[]>()
+  readonly #instructions = new Map<string, FileLoadInstruction[]>()
   readonly #conditions: MessageCondition[] = []
   readonly #loads = new Set<string>()
 
@@ -50,15 +50,15 @@ export class DefinitionSet {
   }
 
   /** Reads a file and what it includes. The fault is that of the file itself. */
-  load(path: string, defaults: FileDefaults = NO_FILE_DEFAULTS): DefinitionFileFault | undefined {
+  load(path: string, defaults: DefinitionFileDefaults = EMPTY_FILE_DEFAULTS): DefinitionFileFault | undefined {
     const fault = this.#read(path, defaults)
     this.advance()
     return fault
   }
 
-  #read(path: string, inherited: FileDefaults): DefinitionFileFault | undefined {
+  #read(path: string, inherited: DefinitionFileDefaults): DefinitionFileFault | undefined {
     const { source, mode, language } = this.#options
-    const defaults = matchFileName(path.slice(path.lastIndexOf('/') + 1)) ?? inherited
+    const defaults = parseDefinitionFileName(path.slice(path.lastIndexOf('/') + 1)) ?? inherited
     // A file that several others include says the same each time.
     const key = `${path}\n${defaults.zz}\n${defaults.circuit}\n${defaults.suffix}`
     if (mode !== 'daemon' && this.#loads.has(key)) return undefined
@@ -126,7 +126,7 @@ export class DefinitionSet {
     let hasLoaded = false
     let isUndecided = false
     let failed = false
-    const waiting: LoadInstruction[] = []
+    const waiting: FileLoadInstruction[] = []
     for (const instruction of this.#instructions.get(file) ?? []) {
       if (!isAll && hasLoaded && instruction.isExclusive) continue
       const verdict = isAll || this.#verdict(instruction.conditions)

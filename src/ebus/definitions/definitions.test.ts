@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { listDataTypes } from './data-type.ts'
-import { fileFaultText } from './definition-error.ts'
+import { formatDefinitionFileFault } from './definition-error.ts'
 import { DefinitionSet } from './definition-set.ts'
 import { TelegramRowTranslator } from './telegram-row.ts'
 import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
@@ -35,8 +35,10 @@ describe('definitions', () => {
   it.each(cases)('agree with ebusd: $id', ({ main, files, error, template_error: templateError, vectors: rows }) => {
     const source = new MemoryDefinitions(files, 'en')
     const fault = new DefinitionSet({ source, mode: 'all', language: 'en' }).load(main)
-    expect(fault === undefined ? undefined : fileFaultText(fault)).toBe(error)
-    expect(source.templateFaults.map(fileFaultText)).toEqual(templateError === undefined ? [] : [templateError])
+    expect(fault === undefined ? undefined : formatDefinitionFileFault(fault)).toBe(error)
+    expect(source.templateFaults.map(formatDefinitionFileFault)).toEqual(
+      templateError === undefined ? [] : [templateError],
+    )
     const telegrams = new TelegramRowTranslator(source, 'en')
     for (const [who = '', first = '', ...rest] of rows) {
       const [circuit, name, type] = who.split(' ')

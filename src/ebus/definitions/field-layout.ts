@@ -6,7 +6,7 @@
  * three bytes.
  */
 import type { DefinedField, FieldPart } from './field.ts'
-import { isRestField } from './field.ts'
+import { isRemainderField } from './field.ts'
 
 /** Follows the fields of one part and says where the next one begins. */
 export class FieldCursor {
@@ -42,13 +42,13 @@ function firstBitOf({ type }: DefinedField): number {
 }
 
 /** Bytes of all fields of a part. A field that takes the rest counts as what is left of `max`. */
-export function dataLength(fields: readonly DefinedField[], part: FieldPart, max: number): number {
+export function computeFieldsLength(fields: readonly DefinedField[], part: FieldPart, max: number): number {
   const cursor = new FieldCursor(0)
   let left = max
   for (const field of fields) {
     if (field.part !== part) continue
     cursor.begin(field)
-    const length = isRestField(field) ? left : field.length
+    const length = isRemainderField(field) ? left : field.length
     left = Math.max(0, left - length)
     cursor.end(field, length)
   }

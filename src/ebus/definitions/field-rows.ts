@@ -7,13 +7,13 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { trimCell } from './csv-lines.ts'
 import type { DataType } from './data-type.ts'
-import { REST_LENGTH, findDataType, isAdjustable } from './data-type.ts'
+import { REMAINDER_LENGTH, findDataType, isLengthAdjustable } from './data-type.ts'
 import type { DefinitionErrorCode, DefinitionLineFault } from './definition-error.ts'
 import type { FieldAttributes, DefinedField, FieldPart } from './field.ts'
-import { checkRange } from './number-codec.ts'
-import { MAX_DIVISOR, limitNumber, scaleNumber } from './number-scale.ts'
+import { checkNumberRange } from './number-codec.ts'
+import { MAX_NUMBER_DIVISOR, deriveLimitedNumberType, deriveScaledNumberType } from './number-scale.ts'
 import { isIdentifier } from './identifier.ts'
-import { parseBounded, scanDecimal, scanListKey } from './scan-number.ts'
+import { parseBoundedNumber, scanDecimal, scanListKey } from './scan-number.ts'
 
 /** Cells by column name. */
 export type FieldCells = Map<string, string>
@@ -136,7 +136,7 @@ function readScale(row: FieldCells): Result<RowScale, DefinitionLineFault> {
 function parseDivisor(text: string): number | DefinitionErrorCode {
   const { value, end } = scanDecimal(text)
   if (end === 0 || end !== text.length) return 'invalid-number'
-  return Math.abs(value) > MAX_DIVISOR ? 'out-of-range' : value
+  return Math.abs(value) > MAX_NUMBER_DIVISOR ? 'out-of-range' : value
 }
 
 interface FieldTarget extends RowContext {
@@ -151,11 +151,12 @@ function addBaseField(token: string, target: FieldTarget, scale: RowScale): Defi
   const length = lengthText === undefined ? 0 : parseLength(lengthText, target.maxLength)
   if (typeof length === 'string') return { code: length, detail: `field type ${token}${at}` }
   const typeName = typeText.toUpperCase()
-  let type = findDataType(typeName, length === REST_LENGTH ? 0 : length)
+  let type = findDataType(typeName, length === REMAINDER_LENGTH ? 0 : length)
   if (type?.kind === 'number' && scale.range !== '') {
-    const scaled = scale.divisor === 0 || scale.divisor === 1 ? ok(type) : scaleNumber(type, scale.divisor, type.bits)
+    const scaled =
+      scale.divisor === 0 || scale.divisor === 1 ? ok(type) : deriveScaledNumberType(type, scale.divisor, type.bits)
     if (scale.divisor !== 0) scale.divisor = 1
-    const limited = scaled.ok ? limitNumber(scaled.value, scale.range) : scaled
+    const limited = scaled.ok ? deriveLimitedNumberType(scaled.value, scale.range) : scaled
     if (!limited.ok) return { code: 'out-of-range', detail: `"${scale.range}"${at}` }
     type = limited.value
   }
@@ -169,7 +170,7 @@ function addBaseField(token: string, target: FieldTarget, scale: RowScale): Defi
 }
 
 function parseLength(text: string, max: number): number | 'invalid-number' | 'out-of-range' {
-  return text === '*' ? REST_LENGTH : parseBounded(text, { base: 10, min: 1, max })
+  return text === '*' ? REMAINDER_LENGTH : parseBoundedNumber(text, { base: 10, min: 1, max })
 }
 
 function baseField(
@@ -180,13 +181,13 @@ function baseField(
 ): Result<DefinedField, DefinitionErrorCode> {
   let bits = type.bits
   let bytes = Math.ceil(bits / 8)
-  if (isAdjustable(type)) {
+  if (isLengthAdjustable(type)) {
     if (bits % 8 !== 0) {
       if (length > bits) return fail('out-of-range')
       bits = length === 0 ? 1 : length
       bytes = 1
     } else {
-      if (length > bytes && length !== REST_LENGTH) return fail('out-of-range')
+      if (length > bytes && length !== REMAINDER_LENGTH) return fail('out-of-range')
       bytes = length === 0 ? 1 : length
     }
   }
@@ -198,10 +199,10 @@ function baseField(
       : ok({ ...field, type, constant: undefined, values: undefined })
   const listed =
     values.size === 0 && type.isWeekday ? new Map(WEEKDAYS.map((day, index) => [type.min + index, day])) : values
-  const scaled = scaleNumber(type, divisor, bits)
+  const scaled = deriveScaledNumberType(type, divisor, bits)
   if (!scaled.ok) return scaled
   for (const key of listed.keys()) {
-    const fault = checkRange(scaled.value, key)
+    const fault = checkNumberRange(scaled.value, key)
     if (fault !== undefined) return fail(fault)
   }
   return ok({ ...field, type: scaled.value, constant: undefined, values: listed.size > 0 ? listed : undefined })
@@ -249,10 +250,10 @@ function deriveField(
     return divisor !== 0 || values.size > 0 ? fail('invalid-argument') : ok(field)
   if (template.values !== undefined) {
     if (divisor !== 0 && divisor !== 1) return fail('invalid-argument')
-    if ([...values.keys()].some((key) => checkRange(type, key) !== undefined)) return fail('invalid-argument')
+    if ([...values.keys()].some((key) => checkNumberRange(type, key) !== undefined)) return fail('invalid-argument')
     return ok(values.size > 0 ? { ...field, values } : field)
   }
-  const scaled = scaleNumber(type, divisor, 0)
+  const scaled = deriveScaledNumberType(type, divisor, 0)
   return scaled.ok ? ok({ ...field, type: scaled.value, values: values.size > 0 ? values : undefined }) : scaled
 }
 

@@ -2,19 +2,19 @@
  * Field: one value of a message, and how it is read from and written to the bytes of a telegram.
  */
 import type { DataType, NumberType } from './data-type.ts'
-import { REST_LENGTH } from './data-type.ts'
+import { REMAINDER_LENGTH } from './data-type.ts'
 import { readCalendar, writeCalendar } from './calendar-codec.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
 import {
   UNKNOWN_VALUE_TEXT,
-  checkRange,
-  isReplacement,
-  parseRaw,
+  checkNumberRange,
+  isReplacementValue,
+  parseRawNumber,
   parseTemParameter,
-  printRaw,
-  printTemParameter,
-  readRaw,
-  writeRaw,
+  formatRawNumber,
+  formatTemParameter,
+  readRawNumber,
+  writeRawNumber,
 } from './number-codec.ts'
 import { scanDecimal } from './scan-number.ts'
 import { readText, writeText } from './text-codec.ts'
@@ -28,7 +28,7 @@ export interface DefinedField {
   readonly name: string
   readonly part: FieldPart | undefined
   readonly type: DataType
-  /** In bytes; `REST_LENGTH` for the rest of the data. */
+  /** In bytes; `REMAINDER_LENGTH` for the rest of the data. */
   readonly length: number
   readonly values: ReadonlyMap<number, string> | undefined
   readonly constant: { readonly text: string; readonly isVerified: boolean } | undefined
@@ -37,7 +37,7 @@ export interface DefinedField {
 }
 
 /** What a field says. `text` is empty for a constant, whose value is known anyway. */
-export interface FieldReading {
+export interface FieldValueReading {
   readonly text: string
   readonly value: number | string | null
   /** The digits of a number as ebusd prints them. */
@@ -50,12 +50,16 @@ export function isIgnoredField(field: DefinedField): boolean {
   return field.type.kind === 'text' && field.type.isIgnored
 }
 
-export function isRestField(field: DefinedField): boolean {
-  return field.length === REST_LENGTH && field.type.kind === 'text'
+export function isRemainderField(field: DefinedField): boolean {
+  return field.length === REMAINDER_LENGTH && field.type.kind === 'text'
 }
 
 /** The caller has checked that the bytes are there. */
-export function readField(field: DefinedField, data: Uint8Array, offset: number): FieldReading | DefinitionErrorCode {
+export function readField(
+  field: DefinedField,
+  data: Uint8Array,
+  offset: number,
+): FieldValueReading | DefinitionErrorCode {
   const { type, constant } = field
   if (constant !== undefined) return readConstant(field, data, offset)
   switch (type.kind) {
@@ -66,17 +70,17 @@ export function readField(field: DefinedField, data: Uint8Array, offset: number)
       return text === undefined ? 'out-of-range' : textReading(text)
     }
     case 'text': {
-      const end = isRestField(field) ? data.length : offset + field.length
+      const end = isRemainderField(field) ? data.length : offset + field.length
       return textReading(readText(type, data.subarray(offset, end)))
     }
   }
 }
 
-function textReading(text: string): FieldReading {
+function textReading(text: string): FieldValueReading {
   return { text, value: text, printed: text, raw: undefined }
 }
 
-const NULL_READING: FieldReading = {
+const NULL_READING: FieldValueReading = {
   text: UNKNOWN_VALUE_TEXT,
   value: null,
   printed: UNKNOWN_VALUE_TEXT,
@@ -88,8 +92,8 @@ function readNumber(
   type: NumberType,
   data: Uint8Array,
   offset: number,
-): FieldReading | DefinitionErrorCode {
-  const raw = readRaw(type, data, { offset, length: field.length })
+): FieldValueReading | DefinitionErrorCode {
+  const raw = readRawNumber(type, data, { offset, length: field.length })
   if (raw === 'out-of-range') return raw
   if (field.values !== undefined) {
     const name = field.values.get(raw)
@@ -97,21 +101,21 @@ function readNumber(
     // A number without a name is shown as it is, whatever the limits of its type.
     return raw === type.replacement ? NULL_READING : numberReading(String(raw))
   }
-  if (isReplacement(type, raw)) return NULL_READING
-  if (type.isTemParameter) return textReading(printTemParameter(raw, field.part === 'm'))
-  const range = checkRange(type, raw)
+  if (isReplacementValue(type, raw)) return NULL_READING
+  if (type.isTemParameter) return textReading(formatTemParameter(raw, field.part === 'm'))
+  const range = checkNumberRange(type, raw)
   // A float that is no number has no value; it must not take the other fields with it.
   if (range === 'empty') return NULL_READING
   if (range !== undefined) return range
-  const printed = printRaw(type, raw)
+  const printed = formatRawNumber(type, raw)
   return type.isPadded && type.divisor === 1 ? textReading(printed) : numberReading(printed)
 }
 
-function numberReading(printed: string): FieldReading {
+function numberReading(printed: string): FieldValueReading {
   return { text: printed, value: Number(printed), printed, raw: undefined }
 }
 
-function readConstant(field: DefinedField, data: Uint8Array, offset: number): FieldReading | DefinitionErrorCode {
+function readConstant(field: DefinedField, data: Uint8Array, offset: number): FieldValueReading | DefinitionErrorCode {
   const reading = readField({ ...field, constant: undefined }, data, offset)
   if (typeof reading === 'string') return reading
   const { constant } = field
@@ -122,7 +126,7 @@ function readConstant(field: DefinedField, data: Uint8Array, offset: number): Fi
 /** The pattern of a number field, for conditions. `undefined` where a field has none. */
 export function readFieldRaw(field: DefinedField, data: Uint8Array, offset: number): number | undefined {
   if (field.type.kind !== 'number') return undefined
-  const raw = readRaw(field.type, data, { offset, length: field.length })
+  const raw = readRawNumber(field.type, data, { offset, length: field.length })
   return raw === 'out-of-range' ? undefined : raw
 }
 
@@ -136,7 +140,7 @@ export function writeField(
   if (type.kind === 'number') {
     const raw = field.constant === undefined ? rawOf(field, type, text) : rawOf(field, type, field.constant.text)
     if (typeof raw === 'string') return raw
-    return writeRaw(type, raw, { data, offset, length }) ?? length
+    return writeRawNumber(type, raw, { data, offset, length }) ?? length
   }
   const shown = field.constant?.text ?? text
   const bytes = type.kind === 'calendar' ? writeCalendar(type, shown) : writeText(type, shown, length)
@@ -147,7 +151,7 @@ export function writeField(
 
 function rawOf(field: DefinedField, type: NumberType, text: string): number | DefinitionErrorCode {
   if (field.values !== undefined) return listedRaw(field.values, type, text)
-  return type.isTemParameter ? parseTemParameter(type, text, field.part === 'm') : parseRaw(type, text)
+  return type.isTemParameter ? parseTemParameter(type, text, field.part === 'm') : parseRawNumber(type, text)
 }
 
 /** By name, otherwise by a number that is listed. */

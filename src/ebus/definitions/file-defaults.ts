@@ -3,10 +3,10 @@
  *
  *   ZZ.[ident.][circuit.][n.]…[SWxxxx.][HWxxxx.]csv     15.360.csv   08..hc.csv   52.mc2.mc.4.csv   15.350.HW7102.csv
  */
-import { addressKind } from '../wire/address.ts'
-import { parseBounded } from './scan-number.ts'
+import { classifyAddress } from '../wire/address.ts'
+import { parseBoundedNumber } from './scan-number.ts'
 
-export interface FileDefaults {
+export interface DefinitionFileDefaults {
   /** As the name spells it, two hexadecimal digits; empty where the name gives none. */
   readonly zz: string
   readonly circuit: string
@@ -16,27 +16,27 @@ export interface FileDefaults {
   readonly ident: string
 }
 
-export interface FileMatch extends FileDefaults {
+export interface DefinitionFileMatch extends DefinitionFileDefaults {
   readonly address: number
   readonly software: number | undefined
   readonly hardware: number | undefined
 }
 
-export const NO_FILE_DEFAULTS: FileDefaults = { zz: '', circuit: '', suffix: '', ident: '' }
+export const EMPTY_FILE_DEFAULTS: DefinitionFileDefaults = { zz: '', circuit: '', suffix: '', ident: '' }
 
 /** `undefined` for a name that begins with no address. */
-export function matchFileName(fileName: string): FileMatch | undefined {
+export function parseDefinitionFileName(fileName: string): DefinitionFileMatch | undefined {
   let rest = fileName.length > 4 && fileName.endsWith('.csv') ? fileName.slice(0, -3) : fileName
   if (rest.indexOf('.') !== 2) return undefined
   const zz = rest.slice(0, 2)
-  const address = parseBounded(zz, { base: 16, min: 0, max: 0xff })
-  if (typeof address !== 'number' || addressKind(address) === 'reserved') return undefined
+  const address = parseBoundedNumber(zz, { base: 16, min: 0, max: 0xff })
+  if (typeof address !== 'number' || classifyAddress(address) === 'reserved') return undefined
   rest = rest.slice(2)
   const versions: Record<'SW' | 'HW', number | undefined> = { SW: undefined, HW: undefined }
   for (const kind of ['SW', 'HW'] as const) {
     const at = rest.lastIndexOf(`.${kind}`)
     if (rest.length <= 1 || at < 0 || rest.indexOf('.', at + 1) !== at + 7) continue
-    const version = parseBounded(rest.slice(at + 3, at + 7), { base: 10, min: 0, max: 9_999 })
+    const version = parseBoundedNumber(rest.slice(at + 3, at + 7), { base: 10, min: 0, max: 9_999 })
     if (typeof version !== 'number') return undefined
     versions[kind] = version
     rest = rest.slice(0, at) + rest.slice(at + 7)
@@ -45,7 +45,7 @@ export function matchFileName(fileName: string): FileMatch | undefined {
 }
 
 /** `.ident.circuit.n.` An ident is at most five characters, and the circuit, too, unless another part follows. */
-function nameParts(text: string): Pick<FileDefaults, 'circuit' | 'suffix' | 'ident'> {
+function nameParts(text: string): Pick<DefinitionFileDefaults, 'circuit' | 'suffix' | 'ident'> {
   const identEnd = text.indexOf('.', 1)
   if (text.length <= 1 || identEnd < 1 || identEnd > 6) return { circuit: '', suffix: '', ident: '' }
   const ident = text.slice(1, identEnd)

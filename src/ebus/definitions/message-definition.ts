@@ -6,20 +6,20 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { addressKind, isInitiator } from '../wire/address.ts'
-import type { MessageCondition } from './condition.ts'
+import { classifyAddress, isInitiatorAddress } from '../wire/address.ts'
+import type { MessageCondition } from './message-condition.ts'
 import { trimCell } from './csv-lines.ts'
-import { MAX_DATA_LENGTH } from './data-type.ts'
+import { MAX_DEFINED_DATA_BYTES } from './data-type.ts'
 import type { DefinitionErrorCode, DefinitionLineFault } from './definition-error.ts'
 import type { FieldAttributes, DefinedField, FieldPart } from './field.ts'
 import type { FieldCells } from './field-rows.ts'
 import { createFields, splitList } from './field-rows.ts'
-import { dataLength } from './field-layout.ts'
+import { computeFieldsLength } from './field-layout.ts'
 import { isCircuitName, isIdentifier } from './identifier.ts'
-import { parseBounded } from './scan-number.ts'
-import type { FieldTemplates } from './templates.ts'
+import { parseBoundedNumber } from './scan-number.ts'
+import type { FieldTemplates } from './field-templates.ts'
 
-export interface ChainPart {
+export interface ChainedMessagePart {
   readonly id: Uint8Array
   /** Bytes of data that belong to this part of a write. */
   readonly length: number
@@ -44,7 +44,7 @@ export interface MessageDefinition {
   readonly sb: number
   /** For a chain: what the ids of its parts have in common. */
   readonly id: Uint8Array
-  readonly chain: readonly ChainPart[]
+  readonly chain: readonly ChainedMessagePart[]
   /** All of them must hold. */
   readonly conditions: readonly MessageCondition[]
   readonly attributes: FieldAttributes
@@ -52,17 +52,17 @@ export interface MessageDefinition {
 }
 
 /** What a default line `*r` says for the rows of its type. */
-export interface RowDefaults {
+export interface MessageRowDefaults {
   readonly cells: ReadonlyMap<string, string>
   readonly groups: readonly FieldCells[]
 }
 
-export interface MessageContext {
+export interface MessageRowContext {
   readonly source: string
   readonly line: number
   readonly conditions: readonly MessageCondition[]
   readonly templates: FieldTemplates
-  readonly defaults: ReadonlyMap<string, RowDefaults>
+  readonly defaults: ReadonlyMap<string, MessageRowDefaults>
 }
 
 interface MessageType {
@@ -79,7 +79,7 @@ const DEFAULT_CHAIN_LENGTH = 16
 export function createMessages(
   typeText: string,
   { main, groups }: { readonly main: FieldCells; readonly groups: readonly FieldCells[] },
-  context: MessageContext,
+  context: MessageRowContext,
 ): Result<MessageDefinition[], DefinitionLineFault> {
   if (typeText === '') return fail({ code: 'end-of-input', detail: 'empty type' })
   const type = parseType(typeText)
@@ -92,7 +92,7 @@ export function createMessages(
   const ids = takeIds(row, defaults?.cells, type)
   if (!ids.ok) return ids
   const { pb, sb, id, chain, maxLength } = ids.value
-  const hasNoAnswer = addresses.value.targets.some((zz) => zz !== undefined && addressKind(zz) !== 'target')
+  const hasNoAnswer = addresses.value.targets.some((zz) => zz !== undefined && classifyAddress(zz) !== 'target')
   const fields = createFields([...(defaults?.groups ?? []), ...groups], {
     isTemplate: false,
     isWrite: type.isWrite,
@@ -101,8 +101,8 @@ export function createMessages(
     templates: context.templates,
   })
   if (!fields.ok) return fields
-  const limit = (part: FieldPart, max: number): number => dataLength(fields.value, part, max)
-  const commandMax = maxLength === MAX_DATA_LENGTH ? MAX_DATA_LENGTH - id.length - 2 : maxLength
+  const limit = (part: FieldPart, max: number): number => computeFieldsLength(fields.value, part, max)
+  const commandMax = maxLength === MAX_DEFINED_DATA_BYTES ? MAX_DEFINED_DATA_BYTES - id.length - 2 : maxLength
   if (id.length + limit('m', commandMax) > maxLength || limit('s', maxLength) > maxLength)
     return fail({ code: 'invalid-position', detail: 'data length' })
   const { targets, qq } = addresses.value
@@ -191,18 +191,18 @@ function takeAddresses(
   defaults: ReadonlyMap<string, string> | undefined,
 ): Result<{ readonly qq: number | undefined; readonly targets: readonly (number | undefined)[] }, DefinitionLineFault> {
   const qqText = take(row, 'qq') || (defaults?.get('qq') ?? '')
-  const qq = qqText === '' ? undefined : parseBounded(qqText, BYTE)
+  const qq = qqText === '' ? undefined : parseBoundedNumber(qqText, BYTE)
   if (typeof qq === 'string') return fail({ code: qq, detail: `qq ${qqText}` })
-  if (qq !== undefined && !isInitiator(qq)) return fail({ code: 'invalid-address', detail: `qq ${qqText}` })
+  if (qq !== undefined && !isInitiatorAddress(qq)) return fail({ code: 'invalid-address', detail: `qq ${qqText}` })
   const zzText = take(row, 'zz') || (defaults?.get('zz') ?? '')
   const targets: number[] = []
   for (const entry of splitList(zzText)) {
     const token = trimCell(entry)
-    const zz = parseBounded(token, BYTE)
+    const zz = parseBoundedNumber(token, BYTE)
     if (typeof zz === 'string') return fail({ code: zz, detail: `zz ${token}` })
-    const kind = addressKind(zz)
+    const kind = classifyAddress(zz)
     const answers = kind === 'target'
-    if (kind === 'reserved' || (targets[0] !== undefined && (addressKind(targets[0]) === 'target') !== answers))
+    if (kind === 'reserved' || (targets[0] !== undefined && (classifyAddress(targets[0]) === 'target') !== answers))
       return fail({ code: 'invalid-address', detail: `zz ${token}` })
     targets.push(zz)
   }
@@ -213,7 +213,7 @@ interface MessageIds {
   readonly pb: number
   readonly sb: number
   readonly id: Uint8Array
-  readonly chain: readonly ChainPart[]
+  readonly chain: readonly ChainedMessagePart[]
   readonly maxLength: number
 }
 
@@ -230,7 +230,7 @@ function takeIds(
   if (pb === undefined || sb === undefined || service.length !== 2)
     return fail({ code: 'invalid-argument', detail: `pbsb ${serviceText}` })
   const prefix = ownService === '' ? (defaults?.get('id') ?? '') : ''
-  const chain: ChainPart[] = []
+  const chain: ChainedMessagePart[] = []
   let maxLength = 0
   let length = DEFAULT_CHAIN_LENGTH
   let hasLength = false
@@ -240,7 +240,7 @@ function takeIds(
     const [idText = '', lengthText] = text.split(/:(.*)/s)
     hasLength = lengthText !== undefined
     if (lengthText !== undefined) {
-      const parsed = parseBounded(lengthText, { base: 10, min: 0, max: MAX_DATA_LENGTH })
+      const parsed = parseBoundedNumber(lengthText, { base: 10, min: 0, max: MAX_DEFINED_DATA_BYTES })
       if (typeof parsed === 'string') return fail({ code: parsed, detail: `id ${text}` })
       length = parsed
     }
@@ -255,13 +255,13 @@ function takeIds(
   const [first] = chain
   const firstId = first?.id ?? new Uint8Array()
   if (chain.length === 1)
-    return ok({ pb, sb, id: firstId, chain: [], maxLength: hasLength ? maxLength : MAX_DATA_LENGTH })
+    return ok({ pb, sb, id: firstId, chain: [], maxLength: hasLength ? maxLength : MAX_DEFINED_DATA_BYTES })
   if (type.isPassive) return fail({ code: 'invalid-list', detail: 'id (passive)' })
-  if (!hasLength && length < MAX_DATA_LENGTH) maxLength += MAX_DATA_LENGTH - length
+  if (!hasLength && length < MAX_DEFINED_DATA_BYTES) maxLength += MAX_DEFINED_DATA_BYTES - length
   return ok({ pb, sb, id: firstId.subarray(0, commonLength(chain)), chain, maxLength })
 }
 
-function commonLength(chain: readonly ChainPart[]): number {
+function commonLength(chain: readonly ChainedMessagePart[]): number {
   const first = chain[0]?.id ?? new Uint8Array()
   let length = 0
   while (length < first.length && chain.every(({ id }) => id[length] === first[length])) length++

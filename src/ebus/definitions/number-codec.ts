@@ -8,7 +8,7 @@
  */
 import type { NumberType } from './data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
-import { printFixed, printGeneral } from './print-number.ts'
+import { formatFixedNumber, formatGeneralNumber } from './print-number.ts'
 import { parseFloatText, scanDecimal, scanInteger } from './scan-number.ts'
 
 export const UNKNOWN_VALUE_TEXT = '-'
@@ -26,7 +26,7 @@ function patternFromFloat(value: number): number {
 }
 
 /** The caller has checked that `length` bytes are there. Digits that are none are out of range. */
-export function readRaw(
+export function readRawNumber(
   type: NumberType,
   data: Uint8Array,
   { offset, length }: { readonly offset: number; readonly length: number },
@@ -55,12 +55,12 @@ function readDigits(type: NumberType, data: Uint8Array, offset: number, length: 
   return raw
 }
 
-export function isReplacement(type: NumberType, raw: number): boolean {
+export function isReplacementValue(type: NumberType, raw: number): boolean {
   return !type.isRequired && raw === type.replacement
 }
 
 /** `empty` for a float that is no number. Limits of signed types are patterns, too. */
-export function checkRange(type: NumberType, raw: number): 'empty' | 'out-of-range' | undefined {
+export function checkNumberRange(type: NumberType, raw: number): 'empty' | 'out-of-range' | undefined {
   if (type.coding === 'float') {
     const value = floatFromPattern(raw)
     if (!Number.isFinite(value)) return 'empty'
@@ -78,7 +78,7 @@ function hasSignBit(type: NumberType, raw: number): boolean {
 }
 
 /** The number that a pattern stands for, before it is printed. */
-export function scaledValue(type: NumberType, raw: number): number {
+export function scaleRawNumber(type: NumberType, raw: number): number {
   const value = type.coding === 'float' ? floatFromPattern(raw) : Math.fround(signedValue(type, raw))
   if (value === 0 || type.divisor === 1) return value
   return Math.fround(type.divisor < 0 ? value * Math.fround(-type.divisor) : value / Math.fround(type.divisor))
@@ -90,35 +90,35 @@ function signedValue(type: NumberType, raw: number): number {
 
 /** Digits of a pattern that is in range and no replacement. */
 /** Between which values a number lies, in the unit of its field; `undefined` where no two numbers say so. */
-export function fieldLimits(type: NumberType): { readonly min: number; readonly max: number } | undefined {
+export function computeFieldLimits(type: NumberType): { readonly min: number; readonly max: number } | undefined {
   if (type.coding === 'float' || type.isTemParameter) return undefined
-  if (isReplacement(type, type.min) || isReplacement(type, type.max)) return undefined
-  return { min: Number(printRaw(type, type.min)), max: Number(printRaw(type, type.max)) }
+  if (isReplacementValue(type, type.min) || isReplacementValue(type, type.max)) return undefined
+  return { min: Number(formatRawNumber(type, type.min)), max: Number(formatRawNumber(type, type.max)) }
 }
 
-export function printRaw(type: NumberType, raw: number): string {
+export function formatRawNumber(type: NumberType, raw: number): string {
   if (type.coding === 'float') {
-    const value = scaledValue(type, raw)
-    if (type.digits > 0) return printFixed(value, type.digits + 6)
-    return value === 0 ? printFixed(value, 1) : printGeneral(value)
+    const value = scaleRawNumber(type, raw)
+    if (type.digits > 0) return formatFixedNumber(value, type.digits + 6)
+    return value === 0 ? formatFixedNumber(value, 1) : formatGeneralNumber(value)
   }
   if (type.divisor === 1) {
     const text = String(signedValue(type, raw))
     return type.isPadded ? text.padStart(type.bits / 4, '0') : text
   }
-  const value = scaledValue(type, raw)
-  if (type.divisor > 1) return printFixed(value, type.digits)
+  const value = scaleRawNumber(type, raw)
+  if (type.divisor > 1) return formatFixedNumber(value, type.digits)
   // Large counters that are multiplied come in ebusd's exponent form.
-  return type.bits === 32 && value >= 0 ? printGeneral(value) : printFixed(value, 0)
+  return type.bits === 32 && value >= 0 ? formatGeneralNumber(value) : formatFixedNumber(value, 0)
 }
 
 /** The pattern for a text. `-` is the replacement where the type has one. */
-export function parseRaw(type: NumberType, text: string): number | DefinitionErrorCode {
+export function parseRawNumber(type: NumberType, text: string): number | DefinitionErrorCode {
   if (!type.isRequired && text === UNKNOWN_VALUE_TEXT) return type.replacement
   if (text === '') return 'end-of-input'
   const raw = type.coding === 'float' || type.divisor !== 1 ? parseScaled(type, text) : parseWhole(type, text)
   if (typeof raw !== 'number') return raw
-  return checkRange(type, raw) === undefined ? raw : 'out-of-range'
+  return checkNumberRange(type, raw) === undefined ? raw : 'out-of-range'
 }
 
 /** A fraction is cut off. */
@@ -150,7 +150,7 @@ function roundHalfAway(value: number): number {
 }
 
 /** Bits are added to what the byte holds already; everything else replaces it. */
-export function writeRaw(
+export function writeRawNumber(
   type: NumberType,
   raw: number,
   { data, offset, length }: { readonly data: number[]; readonly offset: number; readonly length: number },
@@ -164,7 +164,7 @@ export function writeRaw(
   let left = raw
   for (let index = 0; index < length; index++) {
     const at = offset + (type.isBigEndian ? length - 1 - index : index)
-    if (!hasDigits || isReplacement(type, raw)) {
+    if (!hasDigits || isReplacementValue(type, raw)) {
       data[at] = left % 256
       left = Math.floor(left / 256)
       continue
@@ -177,7 +177,7 @@ export function writeRaw(
 }
 
 /** TEM parameter `GG-NNN`; where the two numbers sit depends on who sends it. */
-export function printTemParameter(raw: number, isCommand: boolean): string {
+export function formatTemParameter(raw: number, isCommand: boolean): string {
   const group = isCommand ? raw & 0x1f : (raw >> 7) & 0x1f
   const number = isCommand ? (raw >> 8) & 0x7f : raw & 0x7f
   return `${String(group).padStart(2, '0')}-${String(number).padStart(3, '0')}`

@@ -5,11 +5,11 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { NumberType } from './data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
-import { checkRange, isReplacement, parseRaw, scaledValue } from './number-codec.ts'
+import { checkNumberRange, isReplacementValue, parseRawNumber, scaleRawNumber } from './number-codec.ts'
 
 type ScaleResult = Result<NumberType, DefinitionErrorCode>
 
-export const MAX_DIVISOR = 1_000_000_000
+export const MAX_NUMBER_DIVISOR = 1_000_000_000
 
 /** One object for each scale of a type: 16,000 definitions share a few dozen. */
 const derivedTypes = new WeakMap<NumberType, Map<string, NumberType>>()
@@ -23,7 +23,7 @@ function shared(type: NumberType, key: string, make: () => NumberType): NumberTy
 }
 
 /** Divisors multiply; one that divides and one that multiplies do not mix. `divisor` 0 and `bits` 0 keep what is. */
-export function scaleNumber(type: NumberType, divisor: number, bits: number): ScaleResult {
+export function deriveScaledNumberType(type: NumberType, divisor: number, bits: number): ScaleResult {
   if (type.isTemParameter)
     return Math.abs(divisor) === divisor && divisor <= 1 && (bits === 0 || bits === type.bits)
       ? ok(type)
@@ -37,7 +37,7 @@ export function scaleNumber(type: NumberType, divisor: number, bits: number): Sc
   }
   const count = bits === 0 ? type.bits : bits
   if (combined === own && count === type.bits) return ok(type)
-  if (Math.abs(combined) > MAX_DIVISOR) return fail('out-of-range')
+  if (Math.abs(combined) > MAX_NUMBER_DIVISOR) return fail('out-of-range')
   if (count !== type.bits) {
     if (!type.isAdjustable) return fail('invalid-argument')
     if (count + type.firstBit > 8) return fail('out-of-range')
@@ -63,16 +63,18 @@ function fractionDigits(divisor: number): number {
 }
 
 /** `from-to` or `from-to:step` in displayed units. */
-export function limitNumber(type: NumberType, range: string): ScaleResult {
+export function deriveLimitedNumberType(type: NumberType, range: string): ScaleResult {
   const separator = range.indexOf('-', 1)
   const fromText = separator < 0 ? range : range.slice(0, separator)
   const [toText, stepText] = splitOnce(separator < 0 ? range : range.slice(separator + 1), ':')
-  const from = parseRaw(type, fromText.trim())
-  const step = stepText === undefined ? 0 : parseRaw(type, stepText.trim())
-  const to = parseRaw(type, toText.trim())
+  const from = parseRawNumber(type, fromText.trim())
+  const step = stepText === undefined ? 0 : parseRawNumber(type, stepText.trim())
+  const to = parseRawNumber(type, toText.trim())
   if (typeof from !== 'number' || typeof to !== 'number' || typeof step !== 'number') return fail('out-of-range')
-  const hasValues = ![from, to].some((raw) => isReplacement(type, raw) || checkRange(type, raw) !== undefined)
-  if (!hasValues || type.bits < 8 || scaledValue(type, from) > scaledValue(type, to)) return fail('out-of-range')
+  const hasValues = ![from, to].some(
+    (raw) => isReplacementValue(type, raw) || checkNumberRange(type, raw) !== undefined,
+  )
+  if (!hasValues || type.bits < 8 || scaleRawNumber(type, from) > scaleRawNumber(type, to)) return fail('out-of-range')
   if (from === type.min && to === type.max && (step === 0 || step === type.step)) return ok(type)
   return ok(shared(type, `range ${from} ${to} ${step}`, () => ({ ...type, min: from, max: to, step })))
 }

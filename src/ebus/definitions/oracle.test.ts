@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { fromHex } from '../../core/bytes.ts'
-import { decodeExchange } from '../wire/exchange.ts'
+import { decodeExchange } from '../wire/telegram-exchange.ts'
 import { sharedData, vectorRows } from '../../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../../test/shared-data.ts'
 import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
-import { decodeMessage, decodedText } from './decode.ts'
-import { fileFaultText } from './definition-error.ts'
+import { decodeMessage, formatDecodedMessage } from './message-decoder.ts'
+import { formatDefinitionFileFault } from './definition-error.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
-import { definitionRow, numberedMessages } from './definition-row.ts'
+import { toDefinitionRow, numberMessages } from './definition-row.ts'
 import { DefinitionSet } from './definition-set.ts'
 import { TelegramRowTranslator } from './telegram-row.ts'
 
@@ -92,8 +92,8 @@ describe.skipIf(!isHere)('definitions and the oracle', () => {
     for (const file of folder.files()) {
       const set = new DefinitionSet({ source: folder, mode: 'all', language: 'en' })
       set.load(file)
-      for (const { message, key, nth } of numberedMessages(set.messages))
-        ours.set(`${file}\n${key}\n${nth}`, JSON.parse(JSON.stringify(definitionRow(message, file, nth))))
+      for (const { message, key, nth } of numberMessages(set.messages))
+        ours.set(`${file}\n${key}\n${nth}`, JSON.parse(JSON.stringify(toDefinitionRow(message, file, nth))))
     }
     const parsed = (rowsOf('parsed.jsonl') as readonly Row[]).filter((row) => row['summary'] !== true)
     const different = parsed.filter((row) => {
@@ -115,7 +115,8 @@ describe.skipIf(!isHere)('definitions and the oracle', () => {
       const set = new DefinitionSet({ source: folder, mode: 'daemon', language: 'en' })
       const fault = set.load(file)
       // ebusd counts paths from the root of its tree, which is the language here.
-      const told = fault === undefined ? '' : fileFaultText({ ...fault, file: fault.file.replace(/^[^/]*\//, '') })
+      const told =
+        fault === undefined ? '' : formatDefinitionFileFault({ ...fault, file: fault.file.replace(/^[^/]*\//, '') })
       expect([file, set.messages.length, told]).toEqual([file, messages, error])
     }
   })
@@ -138,9 +139,9 @@ describe.skipIf(!isHere)('definitions and the oracle', () => {
       const source = new MemoryDefinitions(files, lang)
       const set = new DefinitionSet({ source, mode: mode === 'live' ? 'daemon' : 'all', language: lang })
       const fault = set.load(main)
-      expect([id, fault === undefined ? '' : fileFaultText(fault)]).toEqual([id, error])
-      const ours = [...numberedMessages(set.messages)].map(({ message, nth }) => {
-        const { file: _, ...row } = definitionRow(message, main, nth)
+      expect([id, fault === undefined ? '' : formatDefinitionFileFault(fault)]).toEqual([id, error])
+      const ours = [...numberMessages(set.messages)].map(({ message, nth }) => {
+        const { file: _, ...row } = toDefinitionRow(message, main, nth)
         return JSON.parse(JSON.stringify(row)) as unknown
       })
       expect(ours.length).toBe(messages.length)
@@ -181,7 +182,7 @@ describe.skipIf(!isHere)('definitions and the oracle', () => {
       const decoded = messages
         .filter((message) => message.circuit === circuit && message.name === name)
         .map((message) => decodeMessage(message, { command: telegram.data, response }))
-        .map((result) => (result.ok ? decodedText(result.value) : result.fault))
+        .map((result) => (result.ok ? formatDecodedMessage(result.value) : result.fault))
       // ebusd prints nothing for a float that is no number.
       const shown = decoded.map((each) => (text === '' && each === '-' ? '' : each))
       expect([wire, circuit, name, shown]).toEqual([wire, circuit, name, expect.arrayContaining([text])])

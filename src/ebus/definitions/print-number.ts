@@ -4,7 +4,7 @@
  */
 
 /** `%.<digits>f` of a value that fits in a binary32. */
-export function printFixed(value: number, digits: number): string {
+export function formatFixedNumber(value: number, digits: number): string {
   if (Math.abs(value) >= 1e21) return `${BigInt(value)}${digits === 0 ? '' : `.${'0'.repeat(digits)}`}`
   const text = value.toFixed(digits)
   // A tie needs an odd multiple of 2^-(digits+1).
@@ -25,7 +25,7 @@ function evenTie(text: string, value: number): string {
 const SIGNIFICANT = 6
 
 /** `%g`: six significant digits without trailing zeros. */
-export function printGeneral(value: number): string {
+export function formatGeneralNumber(value: number): string {
   if (value === 0) return Object.is(value, -0) ? '-0' : '0'
   let [mantissa = '', exponentText = '0'] = value.toExponential(SIGNIFICANT - 1).split('e')
   const exponent = Number(exponentText)

@@ -66,7 +66,7 @@ export function parseFloatText(text: string): number | undefined {
 }
 
 /** A whole text as an unsigned number between two limits, as cells hold lengths, addresses and parts of dates. */
-export function parseBounded(
+export function parseBoundedNumber(
   text: string,
   { base, min, max }: { readonly base: 10 | 16; readonly min: number; readonly max: number },
 ): number | 'invalid-number' | 'out-of-range' {

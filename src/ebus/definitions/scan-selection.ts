@@ -3,14 +3,31 @@
  *
  *   vaillant/15.360.csv       manufacturer / address . identification [. circuit] [. SWxxxx] [. HWxxxx] .csv
  */
-import type { BusDeviceIdentity } from '../registry/identity.ts'
-import { matchFileName } from './file-defaults.ts'
+import type { BusDeviceIdentity } from '../registry/device-identity.ts'
+import { MANUFACTURERS } from '../registry/device-identity.ts'
+import { parseDefinitionFileName } from './file-defaults.ts'
 
-/** Folders are spelt without umlauts. */
-export function manufacturerFolder({ manufacturer, manufacturerCode }: BusDeviceIdentity): string {
-  const name = manufacturer.toLowerCase().replaceAll('ä', 'ae').replaceAll('ö', 'oe').replaceAll('ü', 'ue')
+export function toManufacturerFolder({ manufacturer, manufacturerCode }: BusDeviceIdentity): string {
+  const name = toFolderName(manufacturer)
   // One without a name goes by its number.
   return name.startsWith('0x') ? String(manufacturerCode) : name
+}
+
+/** Folders are spelt without umlauts. */
+function toFolderName(manufacturer: string): string {
+  return manufacturer.toLowerCase().replaceAll('ä', 'ae').replaceAll('ö', 'oe').replaceAll('ü', 'ue')
+}
+
+const MANUFACTURER_FOLDERS: ReadonlySet<string> = new Set([...MANUFACTURERS.values()].map(toFolderName))
+
+/** Whether no manufacturer's code leads to a folder: that of a brand, such as Ochsner, whose controllers are another's. */
+export function isBrandFolder(folder: string): boolean {
+  return !MANUFACTURER_FOLDERS.has(folder) && !/^\d+$/.test(folder)
+}
+
+/** Only those whose name has an identification: one for any device would take every device of the bus. */
+export function namesIdentification(file: string): boolean {
+  return (parseDefinitionFileName(file.slice(file.lastIndexOf('/') + 1))?.ident ?? '') !== ''
 }
 
 /** The file that says most about the device; of equally good ones the longest name. */
@@ -22,7 +39,7 @@ export function selectDefinitionFile(
   const ident = identity.deviceId.toLowerCase().replaceAll(/[^a-z0-9_]/g, '')
   let best: { readonly file: string; readonly match: number } | undefined
   for (const file of files) {
-    const name = matchFileName(file.slice(file.lastIndexOf('/') + 1))
+    const name = parseDefinitionFileName(file.slice(file.lastIndexOf('/') + 1))
     if (name === undefined || name.address !== address) continue
     if (name.software !== undefined && name.software !== Number(identity.software)) continue
     if (name.hardware !== undefined && name.hardware !== Number(identity.hardware)) continue

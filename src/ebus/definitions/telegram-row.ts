@@ -10,14 +10,14 @@
 import { toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { DecodedMessage, TelegramData } from './decode.ts'
-import { decodeMessage, decodedNumericText, decodedText } from './decode.ts'
-import { errorText } from './definition-error.ts'
-import { messageTypeName, numberedMessages } from './definition-row.ts'
+import type { DecodedMessage, TelegramData } from './message-decoder.ts'
+import { decodeMessage, formatDecodedMessageNumerically, formatDecodedMessage } from './message-decoder.ts'
+import { formatDefinitionError } from './definition-error.ts'
+import { formatMessageTypeName, numberMessages } from './definition-row.ts'
 import type { DefinitionSource } from './definition-set.ts'
 import { DefinitionSet } from './definition-set.ts'
-import { encodeCommands } from './encode.ts'
-import { DefinitionIndex } from './lookup.ts'
+import { encodeCommands } from './message-encoder.ts'
+import { DefinitionIndex } from './definition-index.ts'
 import type { MessageDefinition } from './message-definition.ts'
 
 /** Sent as by ebusd's own default address. */
@@ -25,7 +25,7 @@ const DEFAULT_SOURCE = 0x31
 
 const RESULT_KEYS = new Set('decoded decoded_raw text text_numeric error empty lookup invalid_json quirk'.split(' '))
 
-export interface NamedSource extends DefinitionSource {
+export interface ListableDefinitionSource extends DefinitionSource {
   files(): readonly string[]
 }
 
@@ -38,14 +38,14 @@ interface LoadedFile {
 }
 
 export class TelegramRowTranslator {
-  readonly #source: NamedSource
+  readonly #source: ListableDefinitionSource
   readonly #language: string
   readonly #loaded = new Map<string, LoadedFile>()
   readonly #paths = new Map<string, string>()
   #everything: DefinitionIndex | undefined
   readonly #files = new Map<MessageDefinition, string>()
 
-  constructor(source: NamedSource, language: string) {
+  constructor(source: ListableDefinitionSource, language: string) {
     this.#source = source
     this.#language = language
   }
@@ -67,13 +67,13 @@ export class TelegramRowTranslator {
     const index = named?.value.loaded.index ?? this.#indexOf(row)
     const found = named?.value.message === undefined || wantsLookup(row) ? index.find(header, first.command) : undefined
     const message = named?.value.message ?? found
-    if (message === undefined) return withResult(row, { error: errorText('not-found') })
+    if (message === undefined) return withResult(row, { error: formatDefinitionError('not-found') })
     const identity = named === undefined ? this.#identityOf(message) : {}
     const lookup = named !== undefined && wantsLookup(row) ? { lookup: lookupResult(named.value, found) } : {}
     const decoded = decodeMessage(message, joinTelegrams(message, telegrams))
-    if (!decoded.ok) return withResult(row, { ...identity, error: errorText(decoded.fault), ...lookup })
-    const text = decodedText(decoded.value)
-    const numeric = decodedNumericText(decoded.value)
+    if (!decoded.ok) return withResult(row, { ...identity, error: formatDefinitionError(decoded.fault), ...lookup })
+    const text = formatDecodedMessage(decoded.value)
+    const numeric = formatDecodedMessageNumerically(decoded.value)
     return withResult(
       row,
       {
@@ -83,7 +83,7 @@ export class TelegramRowTranslator {
         ...(decoded.value.isEmpty ? { empty: true } : {}),
         ...lookup,
       },
-      decodedJson(decoded.value),
+      formatDecodedMessageJson(decoded.value),
     )
   }
 
@@ -95,7 +95,7 @@ export class TelegramRowTranslator {
     const target = typeof dst === 'string' && /^[\da-f]{2}$/i.test(dst) ? Number.parseInt(dst, 16) : undefined
     const { message } = named.value
     const commands = encodeCommands(message, typeof values === 'string' ? values : '', target)
-    if (!commands.ok) return withResult(row, { error: errorText(commands.fault) })
+    if (!commands.ok) return withResult(row, { error: formatDefinitionError(commands.fault) })
     const telegrams = commands.value.map(({ target: zz, data }) =>
       toHex(Uint8Array.from([message.qq ?? DEFAULT_SOURCE, zz, message.pb, message.sb, data.length, ...data])),
     )
@@ -107,12 +107,12 @@ export class TelegramRowTranslator {
     const { file, circuit, name, type } = row
     if (typeof circuit !== 'string' || typeof name !== 'string') return undefined
     const path = typeof file === 'string' ? this.#path(file) : undefined
-    if (path === undefined) return fail(`${errorText('not-found')}, file ${String(file)}`)
+    if (path === undefined) return fail(`${formatDefinitionError('not-found')}, file ${String(file)}`)
     const loaded = this.#load(path)
     const source = typeof row['source'] === 'string' ? this.#path(row['source']) : path
     const found = loaded.byName.get(`${source}\n${circuit}\n${name}\n${typeof type === 'string' ? type : 'r'}`)
     const message = found?.[typeof row['nth'] === 'number' ? row['nth'] : 0]
-    return message === undefined ? fail(errorText('not-found')) : ok({ loaded, message })
+    return message === undefined ? fail(formatDefinitionError('not-found')) : ok({ loaded, message })
   }
 
   /** A name may begin with that of the folder itself. */
@@ -131,7 +131,7 @@ export class TelegramRowTranslator {
       const set = new DefinitionSet({ source: this.#source, mode: 'all', language: this.#language })
       set.load(path)
       const byName = new Map<string, MessageDefinition[]>()
-      for (const { message, key, nth } of numberedMessages(set.messages)) {
+      for (const { message, key, nth } of numberMessages(set.messages)) {
         if (nth === 0) byName.set(key, [message])
         else byName.get(key)?.push(message)
         this.#files.set(message, path)
@@ -162,7 +162,7 @@ export class TelegramRowTranslator {
       ...(file === message.source ? {} : { source: message.source }),
       circuit: message.circuit,
       name: message.name,
-      type: messageTypeName(message),
+      type: formatMessageTypeName(message),
     }
   }
 }
@@ -173,12 +173,12 @@ function lookupResult(
 ): unknown {
   if (found === undefined) return null
   if (found === message) return 'self'
-  const key = `${found.source}\n${found.circuit}\n${found.name}\n${messageTypeName(found)}`
+  const key = `${found.source}\n${found.circuit}\n${found.name}\n${formatMessageTypeName(found)}`
   return {
     source: found.source,
     circuit: found.circuit,
     name: found.name,
-    type: messageTypeName(found),
+    type: formatMessageTypeName(found),
     nth: loaded.byName.get(key)?.indexOf(found) ?? 0,
   }
 }
@@ -253,7 +253,7 @@ function joinTelegrams(
 }
 
 /** Numbers keep the digits that they are printed with: 0.000 stays 0.000. */
-export function decodedJson({ fields }: DecodedMessage): string {
+export function formatDecodedMessageJson({ fields }: DecodedMessage): string {
   return `{${fields.map(({ key, reading }) => `${JSON.stringify(key)}:${typeof reading.value === 'number' ? reading.printed : JSON.stringify(reading.value)}`).join()}}`
 }
 

@@ -3,9 +3,9 @@
  */
 import { toUtf8 } from '../../core/bytes.ts'
 import type { TextType } from './data-type.ts'
-import { REST_LENGTH } from './data-type.ts'
+import { REMAINDER_LENGTH } from './data-type.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
-import { parseBounded } from './scan-number.ts'
+import { parseBoundedNumber } from './scan-number.ts'
 
 const HEX_PAIRS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
@@ -26,10 +26,10 @@ export function readText(type: TextType, bytes: Uint8Array): string {
 
 /** The bytes for a text that fills `length` bytes, or as many as it has where the length is the rest of the data. */
 export function writeText(type: TextType, text: string, length: number): readonly number[] | DefinitionErrorCode {
-  if (type.isIgnored) return Array.from({ length: length === REST_LENGTH ? 1 : length }, () => 0)
+  if (type.isIgnored) return Array.from({ length: length === REMAINDER_LENGTH ? 1 : length }, () => 0)
   const bytes = type.isHex ? hexBytes(text, length) : [...toUtf8(text)].map((byte) => (byte < 0x20 ? type.fill : byte))
   if (typeof bytes === 'string') return bytes
-  if (length !== REST_LENGTH) return Array.from({ length }, (_, index) => bytes[index] ?? type.fill)
+  if (length !== REMAINDER_LENGTH) return Array.from({ length }, (_, index) => bytes[index] ?? type.fill)
   if (bytes.length === 0) return [type.fill]
   // A text that is ended by a zero keeps it.
   return type.isHex || type.fill !== 0 ? bytes : [...bytes, 0]
@@ -44,7 +44,7 @@ function hexBytes(text: string, length: number): number[] | DefinitionErrorCode 
     if (at >= text.length) break
     const pair = text.slice(at, at + 2)
     if (pair.length < 2) return 'invalid-number'
-    const byte = parseBounded(pair, { base: 16, min: 0, max: 0xff })
+    const byte = parseBoundedNumber(pair, { base: 16, min: 0, max: 0xff })
     if (typeof byte === 'string') return byte
     bytes.push(byte)
     at += 2

@@ -5,7 +5,7 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
-export function durationText(exactMs: number): string {
+export function formatDuration(exactMs: number): string {
   const ms = rounded(exactMs)
   if (ms < SECOND_MS) return `${ms}ms`
   const hours = Math.floor(ms / HOUR_MS)

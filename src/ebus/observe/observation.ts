@@ -4,11 +4,11 @@
  *   exchange ─▶ success                       broken ─▶ abandoned_partial, with the contract's word for why
  */
 import { toHex } from '../../core/bytes.ts'
-import { companionTarget } from '../wire/address.ts'
-import { BROADCAST, SYMBOL_MS } from '../wire/symbol.ts'
-import { telegramForm } from '../wire/telegram.ts'
+import { toCompanionTarget } from '../wire/address.ts'
+import { BROADCAST_ADDRESS, SYMBOL_DURATION_MS } from '../wire/symbol.ts'
+import { classifyTelegramForm } from '../wire/telegram.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import type { BusEvent } from '../adapter/bus.ts'
+import type { BusEvent } from '../adapter/ebus-connection.ts'
 
 /** `active` is what this gateway said, `passive` is what others said. */
 export type TrafficScope = 'active' | 'passive'
@@ -76,7 +76,7 @@ interface Pieces {
 }
 
 /** What was said, in hex: QQ ZZ PB SB NN DD… and NN DD…, without checksums where the telegram is whole. */
-export function observationHex({ said }: BusObservation): {
+export function toObservationHex({ said }: BusObservation): {
   readonly request: string
   readonly response: string | undefined
 } {
@@ -90,22 +90,22 @@ export function observationHex({ said }: BusObservation): {
   }
 }
 
-export type ExchangeEvent = Extract<BusEvent, { readonly kind: 'exchange' }>
-export type BrokenEvent = Extract<BusEvent, { readonly kind: 'broken' }>
+export type TelegramExchangeEvent = Extract<BusEvent, { readonly kind: 'exchange' }>
+export type BrokenTelegramEvent = Extract<BusEvent, { readonly kind: 'broken' }>
 
 /** What cut a telegram off when nothing on the wire did. */
-export type SilenceCause = 'transport_reset' | 'decode_fault' | 'disconnected' | 'no_progress'
+export type TelegramCutOffCause = 'transport_reset' | 'decode_fault' | 'disconnected' | 'no_progress'
 
 const REQUEST_FRAME = 6
 const RESPONSE_FRAME = 2
 
-export function observeExchange(event: ExchangeEvent, ourAddress: number | undefined): BusObservation {
+export function observeExchange(event: TelegramExchangeEvent, ourAddress: number | undefined): BusObservation {
   const { telegram, response } = event.exchange
   const { source, target, primary, secondary } = telegram
   const requestLength = REQUEST_FRAME + telegram.data.length
   const responseLength = response === undefined ? 0 : RESPONSE_FRAME + response.length
   // An acknowledge after each part that somebody answers, and the SYN.
-  const others = (target === BROADCAST ? 0 : 1) + (response === undefined ? 0 : 1) + 1
+  const others = (target === BROADCAST_ADDRESS ? 0 : 1) + (response === undefined ? 0 : 1) + 1
   return {
     scope: event.own ? 'active' : 'passive',
     family: classifyTraffic(primary, secondary),
@@ -118,12 +118,12 @@ export function observeExchange(event: ExchangeEvent, ourAddress: number | undef
     secondary,
     requestLength,
     responseLength,
-    wireMs: (requestLength + responseLength + others) * SYMBOL_MS,
+    wireMs: (requestLength + responseLength + others) * SYMBOL_DURATION_MS,
     said: event.exchange,
   }
 }
 
-export function observeBroken(event: BrokenEvent, cause?: SilenceCause): BusObservation {
+export function observeBrokenTelegram(event: BrokenTelegramEvent, cause?: TelegramCutOffCause): BusObservation {
   const { command, response, own } = event
   const [source, target, primary, secondary] = command
   return {
@@ -138,7 +138,7 @@ export function observeBroken(event: BrokenEvent, cause?: SilenceCause): BusObse
     secondary,
     requestLength: command.length,
     responseLength: response.length,
-    wireMs: (command.length + response.length + 1) * SYMBOL_MS,
+    wireMs: (command.length + response.length + 1) * SYMBOL_DURATION_MS,
     said: { command, response },
   }
 }
@@ -160,9 +160,9 @@ export function classifyTraffic(primary: number, secondary: number): TrafficFami
 }
 
 function frameTypeOf(target: number, ourAddress: number | undefined): FrameType {
-  if (ourAddress !== undefined && (target === ourAddress || target === companionTarget(ourAddress)))
+  if (ourAddress !== undefined && (target === ourAddress || target === toCompanionTarget(ourAddress)))
     return 'local_participant_inbound'
-  switch (telegramForm(target)) {
+  switch (classifyTelegramForm(target)) {
     case 'broadcast':
       return 'broadcast'
     case 'initiator-initiator':
@@ -172,7 +172,7 @@ function frameTypeOf(target: number, ourAddress: number | undefined): FrameType 
   }
 }
 
-function activeOutcome({ reason, command }: BrokenEvent): TrafficOutcome {
+function activeOutcome({ reason, command }: BrokenTelegramEvent): TrafficOutcome {
   switch (reason) {
     case 'no-ack':
       return isScan(command) ? 'scan_timeout' : 'timeout'
@@ -199,7 +199,10 @@ function isScan(command: Uint8Array): boolean {
 /** Up to three bytes between two SYN are a contest, not a telegram. */
 const FRAGMENT_LENGTH = 3
 
-function passiveOutcome({ reason, command }: BrokenEvent, cause: SilenceCause | undefined): TrafficOutcome {
+function passiveOutcome(
+  { reason, command }: BrokenTelegramEvent,
+  cause: TelegramCutOffCause | undefined,
+): TrafficOutcome {
   const scan = isScan(command)
   switch (reason) {
     case 'arbitration':

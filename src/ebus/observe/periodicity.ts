@@ -9,7 +9,7 @@
  */
 import type { BusObservation, TrafficFamily } from './observation.ts'
 
-export interface PeriodicTuple {
+export interface PeriodicMessage {
   readonly source: number
   readonly target: number
   readonly primary: number
@@ -29,7 +29,7 @@ export interface PeriodicTuple {
 
 export const PERIODICITY_CAPACITY = 256
 /** Intervals before a tuple's figures mean something. */
-export const SETTLED_SAMPLES = 3
+export const MIN_PERIODICITY_SAMPLES = 3
 /** Enough for a median that one late telegram does not move. */
 const RECENT = 15
 const FORGET_MS = 3_600_000
@@ -38,7 +38,7 @@ const CLOCK_SLACK_MS = 60_000
 /** Fed with what others say; our own questions come when we please and say nothing about the bus. */
 export class PeriodicityTable {
   readonly capacity: number
-  readonly #tuples = new Map<number, PeriodicTuple>()
+  readonly #tuples = new Map<number, PeriodicMessage>()
   #evictions = 0
 
   constructor(capacity = PERIODICITY_CAPACITY) {
@@ -79,7 +79,7 @@ export class PeriodicityTable {
   }
 
   /** Least recently seen first. */
-  tuples(): readonly PeriodicTuple[] {
+  tuples(): readonly PeriodicMessage[] {
     return [...this.#tuples.values()].toSorted(
       (left, right) => left.lastSeenMs - right.lastSeenMs || orderOf(left) - orderOf(right),
     )
@@ -98,15 +98,15 @@ export class PeriodicityTable {
 }
 
 function firstSeen(
-  tuple: Pick<PeriodicTuple, 'source' | 'target' | 'primary' | 'secondary' | 'family'>,
+  tuple: Pick<PeriodicMessage, 'source' | 'target' | 'primary' | 'secondary' | 'family'>,
   lastSeenMs: number,
   epoch: number,
-): PeriodicTuple {
+): PeriodicMessage {
   const recentMs = new Float64Array(RECENT)
   return { ...tuple, lastSeenMs, epoch, samples: 0, lastMs: undefined, minMs: Infinity, maxMs: 0, sumMs: 0, recentMs }
 }
 
-function addInterval(tuple: PeriodicTuple, intervalMs: number): void {
+function addInterval(tuple: PeriodicMessage, intervalMs: number): void {
   tuple.recentMs[tuple.samples % RECENT] = intervalMs
   tuple.samples++
   tuple.lastMs = intervalMs
@@ -119,10 +119,10 @@ function addInterval(tuple: PeriodicTuple, intervalMs: number): void {
  * The middle of the newest intervals, and how far they lie from it on average: how regular something is now, where the
  * mean over all time still remembers every hiccup. `undefined` before the first interval.
  */
-export function measureRegularity({
+export function computeIntervalStatistics({
   samples,
   recentMs,
-}: PeriodicTuple): { readonly medianMs: number; readonly jitterMs: number } | undefined {
+}: PeriodicMessage): { readonly medianMs: number; readonly jitterMs: number } | undefined {
   const sorted = recentMs.slice(0, Math.min(samples, RECENT)).toSorted()
   const upper = sorted[sorted.length >> 1]
   const lower = sorted[(sorted.length - 1) >> 1]
@@ -132,6 +132,6 @@ export function measureRegularity({
   return { medianMs, jitterMs }
 }
 
-function orderOf({ source, target, primary, secondary }: PeriodicTuple): number {
+function orderOf({ source, target, primary, secondary }: PeriodicMessage): number {
   return ((source << 24) | (target << 16) | (primary << 8) | secondary) >>> 0
 }

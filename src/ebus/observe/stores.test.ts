@@ -1,14 +1,14 @@
 /** The bounded stores of the observatory, one by one. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BusyMeter } from './busy.ts'
-import { durationText } from './duration.ts'
+import { BusLoadMeter } from './bus-load.ts'
+import { formatDuration } from './duration.ts'
 import type { BusObservation } from './observation.ts'
-import { PeriodicityTable, measureRegularity } from './periodicity.ts'
+import { PeriodicityTable, computeIntervalStatistics } from './periodicity.ts'
 import { RingBuffer } from '../../toolbox/ring-buffer.ts'
-import { BoundedSeries } from './series.ts'
-import { SPECIMEN_LIMITS, SpecimenBook } from './specimen.ts'
-import { SymbolMeter } from './symbol-rate.ts'
+import { BoundedCounters } from './bounded-counters.ts'
+import { SPECIMEN_COLLECTION_LIMITS, SpecimenCollection } from './telegram-specimen.ts'
+import { SymbolRateMeter } from './symbol-rate.ts'
 
 const START = Date.UTC(2026, 0, 5)
 
@@ -69,16 +69,16 @@ describe('periodicity', () => {
   it('says how regular something is now, whatever happened long ago', () => {
     const table = new PeriodicityTable()
     const [tuple] = [0, 1].map((second) => (table.see(seen(START + second * 1_000), 1), table.tuples()[0]))
-    expect(tuple === undefined ? undefined : measureRegularity(tuple)).toEqual({ medianMs: 1_000, jitterMs: 0 })
+    expect(tuple === undefined ? undefined : computeIntervalStatistics(tuple)).toEqual({ medianMs: 1_000, jitterMs: 0 })
     let atMs = START + 1_000
     for (const intervalMs of [600_000, ...Array.from({ length: 14 }, (_, index) => (index % 2 === 0 ? 9_000 : 11_000))])
       table.see(seen((atMs += intervalMs)), 1)
     const [steady] = table.tuples()
     // One of the fifteen is ten minutes long, and does not move the middle; it is gone with the next.
-    expect(steady === undefined ? undefined : measureRegularity(steady)?.medianMs).toBe(11_000)
+    expect(steady === undefined ? undefined : computeIntervalStatistics(steady)?.medianMs).toBe(11_000)
     table.see(seen((atMs += 10_000)), 1)
     const [settled] = table.tuples()
-    expect(settled === undefined ? undefined : measureRegularity(settled)).toEqual({
+    expect(settled === undefined ? undefined : computeIntervalStatistics(settled)).toEqual({
       medianMs: 10_000,
       jitterMs: expect.closeTo(933.33, 1),
     })
@@ -144,7 +144,7 @@ describe('periodicity', () => {
 
 describe('series', () => {
   it('counts what has no label of its own together', () => {
-    const series = new BoundedSeries(2)
+    const series = new BoundedCounters(2)
     for (const label of [7, 8, 7, 9, 9, 7]) series.add(label)
     expect(series.top(10)).toEqual([
       [7, 3],
@@ -156,7 +156,7 @@ describe('series', () => {
 
 describe('busy', () => {
   it('knows only windows that were listened to from end to end', () => {
-    const busy = new BusyMeter()
+    const busy = new BusLoadMeter()
     expect(busy.ratios(START)).toEqual([])
     busy.begin(START)
     expect(busy.ratios(START + 9_999)).toEqual([])
@@ -174,7 +174,7 @@ describe('busy', () => {
   })
 
   it('says nothing about a time in which nobody listened', () => {
-    const busy = new BusyMeter()
+    const busy = new BusLoadMeter()
     busy.begin(START)
     busy.add(START, 500)
     busy.end()
@@ -196,13 +196,13 @@ describe('duration', () => {
     [999.9999, '1s'],
     [7_200_000, '2h0m0s'],
   ])('writes %s ms as %s', (ms, text) => {
-    expect(durationText(ms)).toBe(text)
+    expect(formatDuration(ms)).toBe(text)
   })
 })
 
 describe('symbol meter', () => {
   it('knows nothing before its second look', () => {
-    const meter = new SymbolMeter()
+    const meter = new SymbolRateMeter()
     expect(meter.rate()).toBeUndefined()
     meter.look(0, 500)
     expect(meter.rate()).toBeUndefined()
@@ -211,20 +211,20 @@ describe('symbol meter', () => {
   })
 
   it('forgets what lies more than ten seconds back, but not the most there was', () => {
-    const meter = new SymbolMeter()
+    const meter = new SymbolRateMeter()
     for (let second = 0; second <= 20; second++) meter.look(second * 1_000, second * 240)
     for (let second = 21; second <= 40; second++) meter.look(second * 1_000, 4_800 + (second - 20) * 24)
     expect(meter.rate()).toEqual({ perSecond: 24, maxPerSecond: 240, windowMs: 10_000 })
   })
 
   it('measures silence as silence while somebody listens', () => {
-    const meter = new SymbolMeter()
+    const meter = new SymbolRateMeter()
     for (let second = 0; second <= 12; second++) meter.look(second * 1_000, 100)
     expect(meter.rate()?.perSecond).toBe(0)
   })
 
   it('begins again when the counter or the clock goes back', () => {
-    const meter = new SymbolMeter()
+    const meter = new SymbolRateMeter()
     meter.look(0, 500)
     meter.look(2_000, 600)
     meter.look(3_000, 10)
@@ -232,7 +232,7 @@ describe('symbol meter', () => {
   })
 
   it('keeps a bounded number of looks however often it looks', () => {
-    const meter = new SymbolMeter()
+    const meter = new SymbolRateMeter()
     for (let look = 0; look < 100_000; look++) meter.look(look, look)
     expect(meter.rate()?.windowMs ?? 0).toBeLessThanOrEqual(10_000)
   })
@@ -240,7 +240,7 @@ describe('symbol meter', () => {
 
 describe('specimen book', () => {
   it('keeps one specimen per question, with its newest answer and how often it came', () => {
-    const book = new SpecimenBook()
+    const book = new SpecimenCollection()
     for (const atMs of [0, 10_000, 20_000]) book.see(seen(START + atMs, 0x12))
     book.see(seen(START + 5_000, 0x13))
     expect(book.all()).toMatchObject([
@@ -250,13 +250,13 @@ describe('specimen book', () => {
   })
 
   it('lets the one go that was not seen for longest, and counts families without room', () => {
-    const book = new SpecimenBook()
-    const sources = Array.from({ length: SPECIMEN_LIMITS.perFamily + 1 }, (_, index) => index)
+    const book = new SpecimenCollection()
+    const sources = Array.from({ length: SPECIMEN_COLLECTION_LIMITS.perFamily + 1 }, (_, index) => index)
     for (const source of sources) book.see(seen(START + source, 0x12, source))
-    expect(book.all()).toHaveLength(SPECIMEN_LIMITS.perFamily)
+    expect(book.all()).toHaveLength(SPECIMEN_COLLECTION_LIMITS.perFamily)
     expect(book.all().at(-1)?.newest.source).toBe(1)
     for (let family = 0; family < 256; family++) book.see(seen(START, family))
-    expect(new Set(book.all().map(({ family }) => family)).size).toBe(SPECIMEN_LIMITS.families)
-    expect(book.overflow).toBe(256 - SPECIMEN_LIMITS.families)
+    expect(new Set(book.all().map(({ family }) => family)).size).toBe(SPECIMEN_COLLECTION_LIMITS.families)
+    expect(book.overflow).toBe(256 - SPECIMEN_COLLECTION_LIMITS.families)
   })
 })

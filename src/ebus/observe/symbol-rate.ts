@@ -25,7 +25,7 @@ export interface SymbolRate {
   readonly windowMs: number
 }
 
-export class SymbolMeter {
+export class SymbolRateMeter {
   #looks: Look[] = []
   #max = 0
 

@@ -4,11 +4,11 @@
 import { RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import { systemClock } from '../../core/clock.ts'
 import { selectTransport } from '../adapter/bus-client.ts'
-import type { AdapterEndpoint } from '../adapter/endpoint.ts'
+import type { AdapterEndpoint } from '../adapter/adapter-endpoint.ts'
 import { PortClient } from '../adapter/port-client.ts'
 import type { RecordedSymbols } from './recording.ts'
 
-export interface RecorderOptions {
+export interface BusRecorderOptions {
   readonly endpoint: AdapterEndpoint
   readonly onSymbols: (piece: RecordedSymbols) => void
   readonly onState: (sentence: string) => void
@@ -17,7 +17,7 @@ export interface RecorderOptions {
 const PIECE_MS = 250
 
 /** Returns at once; what `close` gives back is settled when the connection is gone. */
-export function startRecorder({ endpoint, onSymbols, onState }: RecorderOptions): { close: () => Promise<void> } {
+export function startBusRecorder({ endpoint, onSymbols, onState }: BusRecorderOptions): { close: () => Promise<void> } {
   const startMs = systemClock.monotonic()
   let pending: number[] = []
   let pendingAtMs = 0

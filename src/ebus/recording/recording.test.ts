@@ -1,8 +1,8 @@
 /** Recordings, and what nobody has described in them. */
 import { describe, expect, it } from 'vitest'
 import { fromHex, toUtf8 } from '../../core/bytes.ts'
-import { TelegramGrabber } from './grab.ts'
-import { readRecording, recordingHeader, recordingLine } from './recording.ts'
+import { TelegramGrabber } from './telegram-grabber.ts'
+import { parseBusRecording, formatRecordingHeader, formatRecordingLine } from './recording.ts'
 
 describe('recording', () => {
   it('comes back as it was written', () => {
@@ -10,19 +10,22 @@ describe('recording', () => {
       { atMs: 0, symbols: fromHex('aa aa aa') },
       { atMs: 41, symbols: fromHex('10 08 b5 11 01 01 89 00') },
     ]
-    const text = recordingHeader('2026-11-17T20:30:00.000Z') + pieces.map(recordingLine).join('')
-    expect(readRecording(toUtf8(text))).toEqual({ ok: true, value: { startedAt: '2026-11-17T20:30:00.000Z', pieces } })
+    const text = formatRecordingHeader('2026-11-17T20:30:00.000Z') + pieces.map(formatRecordingLine).join('')
+    expect(parseBusRecording(toUtf8(text))).toEqual({
+      ok: true,
+      value: { startedAt: '2026-11-17T20:30:00.000Z', pieces },
+    })
   })
 
   it('names a line that is none', () => {
-    expect(readRecording(toUtf8(`${recordingHeader('now')}0 aa\n# a note\n5 a\n`))).toEqual({
+    expect(parseBusRecording(toUtf8(`${formatRecordingHeader('now')}0 aa\n# a note\n5 a\n`))).toEqual({
       ok: false,
       fault: 'line 4 is no piece of a recording',
     })
   })
 
   it('reads ebusd’s dump as symbols of 2400 Bd', () => {
-    const read = readRecording(new Uint8Array(500).fill(0xaa))
+    const read = parseBusRecording(new Uint8Array(500).fill(0xaa))
     expect(read.ok ? read.value.pieces.map(({ atMs, symbols }) => [Math.round(atMs), symbols.length]) : read).toEqual([
       [0, 240],
       [1_000, 240],

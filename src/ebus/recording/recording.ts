@@ -10,7 +10,7 @@
 import { fromHex, toHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { SYMBOL_MS } from '../wire/symbol.ts'
+import { SYMBOL_DURATION_MS } from '../wire/symbol.ts'
 
 export interface RecordedSymbols {
   /** Since the start of the recording. */
@@ -18,7 +18,7 @@ export interface RecordedSymbols {
   readonly symbols: Uint8Array
 }
 
-export interface Recording {
+export interface BusRecording {
   /** Wall clock; `undefined` for a dump, which has none. */
   readonly startedAt: string | undefined
   readonly pieces: readonly RecordedSymbols[]
@@ -27,23 +27,23 @@ export interface Recording {
 const MARK = '# hearthbus ebus recording 1'
 const LINE = /^(\d{1,15}) ((?:[\da-f]{2})+)$/i
 /** A dump is cut into pieces of a second, so that it can be played like any other. */
-const DUMP_PIECE = Math.round(1_000 / SYMBOL_MS)
+const DUMP_PIECE = Math.round(1_000 / SYMBOL_DURATION_MS)
 
-export function recordingHeader(startedAt: string): string {
+export function formatRecordingHeader(startedAt: string): string {
   return `${MARK} ${startedAt}\n`
 }
 
-export function recordingLine({ atMs, symbols }: RecordedSymbols): string {
+export function formatRecordingLine({ atMs, symbols }: RecordedSymbols): string {
   return `${Math.round(atMs)} ${toHex(symbols)}\n`
 }
 
 /** A line that is none is named by its number. */
-export function readRecording(bytes: Uint8Array): Result<Recording, string> {
+export function parseBusRecording(bytes: Uint8Array): Result<BusRecording, string> {
   const mark = new TextDecoder('latin1').decode(bytes.subarray(0, MARK.length))
   return mark === MARK ? readLines(new TextDecoder().decode(bytes)) : ok(readDump(bytes))
 }
 
-function readLines(text: string): Result<Recording, string> {
+function readLines(text: string): Result<BusRecording, string> {
   const [header = '', ...lines] = text.split('\n')
   const pieces: RecordedSymbols[] = []
   for (const [index, line] of lines.entries()) {
@@ -56,9 +56,9 @@ function readLines(text: string): Result<Recording, string> {
   return ok({ startedAt: header.slice(MARK.length).trim() || undefined, pieces })
 }
 
-function readDump(bytes: Uint8Array): Recording {
+function readDump(bytes: Uint8Array): BusRecording {
   const pieces: RecordedSymbols[] = []
   for (let at = 0; at < bytes.length; at += DUMP_PIECE)
-    pieces.push({ atMs: at * SYMBOL_MS, symbols: bytes.subarray(at, at + DUMP_PIECE) })
+    pieces.push({ atMs: at * SYMBOL_DURATION_MS, symbols: bytes.subarray(at, at + DUMP_PIECE) })
   return { startedAt: undefined, pieces }
 }

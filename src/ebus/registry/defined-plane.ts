@@ -3,21 +3,21 @@
  * a circuit; `get_Name` reads a message and `set_Name` writes it.
  */
 import type { JsonObject } from '../../core/json.ts'
-import { sanitizeLine } from '../../core/stranger-text.ts'
+import { sanitizeLine } from '../../core/untrusted-text.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'
-import { fieldKeys } from '../definitions/decode.ts'
+import { listFieldKeys } from '../definitions/message-decoder.ts'
 import type { DefinedField } from '../definitions/field.ts'
 import { isIgnoredField } from '../definitions/field.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
-import { fieldLimits } from '../definitions/number-codec.ts'
-import type { MethodSummary } from './method.ts'
-import type { DevicePlane } from './plane.ts'
+import { computeFieldLimits } from '../definitions/number-codec.ts'
+import type { MethodSummary } from './device-method.ts'
+import type { MethodPlane } from './method-plane.ts'
 
 export interface DefinedMethod extends MethodSummary {
   readonly message: MessageDefinition
 }
 
-export interface DefinedPlane extends DevicePlane {
+export interface DefinedPlane extends MethodPlane {
   readonly methods: readonly DefinedMethod[]
 }
 
@@ -26,7 +26,7 @@ const MAX_COMMENT = 200
 const BUILT_IN: ReadonlySet<string> = new Set(['system', 'timer', 'heating', 'dhw', 'solar'])
 
 /** Of one device, by the addresses that it answers under and the one that it speaks from. */
-export function definedPlanes(
+export function createDefinedPlanes(
   definitions: BusDefinitions | undefined,
   addresses: readonly number[],
 ): readonly DefinedPlane[] {
@@ -68,7 +68,7 @@ function definedMethod(message: MessageDefinition): DefinedMethod {
 
 /** Fields that a question or a command takes; all of them are needed for a question, any of them for a change. */
 function paramsSchema({ fields, isWrite, isPassive }: MessageDefinition): JsonObject | undefined {
-  const keys = fieldKeys(fields)
+  const keys = listFieldKeys(fields)
   const taken = fields.flatMap((field, index) =>
     field.part === 'm' && !isIgnoredField(field) && field.constant === undefined && !isPassive
       ? [[keys[index] ?? '', fieldSchema(field)] as const]
@@ -90,7 +90,7 @@ function fieldSchema(field: DefinedField): JsonObject {
   if (values !== undefined)
     return { enum: [...new Set(values.values())].map((name) => sanitizeLine(name, 64)), ...description }
   if (type.kind !== 'number') return { type: 'string', ...description }
-  const limits = fieldLimits(type)
+  const limits = computeFieldLimits(type)
   return {
     type: type.isTemParameter ? 'string' : 'number',
     ...(limits === undefined ? {} : { minimum: limits.min, maximum: limits.max }),

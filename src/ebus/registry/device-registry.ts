@@ -8,17 +8,17 @@
  *
  * Pure, but for the registry it is given: 256 addresses at most.
  */
-import { addressKind, companionInitiator, companionTarget, isInitiator } from '../wire/address.ts'
+import { classifyAddress, toCompanionInitiator, toCompanionTarget, isInitiatorAddress } from '../wire/address.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import type { BusDeviceIdentity } from './identity.ts'
+import type { BusDeviceIdentity } from './device-identity.ts'
 import {
-  SERIAL_CHUNKS,
-  VAILLANT_MANUFACTURER,
+  SERIAL_NUMBER_CHUNKS,
+  VAILLANT_MANUFACTURER_CODE,
   decodeIdentity,
   decodeSerialChunk,
   readSerialChunkIndex,
   joinSerialNumber,
-} from './identity.ts'
+} from './device-identity.ts'
 
 /** How an address became known and how far that is to be trusted: labels of the contract, per address. */
 export const DISCOVERY_SOURCES = ['passive_observed', 'static_seed', 'active_confirmed'] as const
@@ -90,13 +90,13 @@ export class BusDeviceRegistry {
       // An answer has a checksum of its own, so one is as good as several sightings.
       this.#sight(target, atMs, true)
       if (primary === 0x07 && secondary === 0x04) this.#identify(target, response, own)
-      else if (primary === VAILLANT_MANUFACTURER && secondary === 0x09 && data.length === 1)
+      else if (primary === VAILLANT_MANUFACTURER_CODE && secondary === 0x09 && data.length === 1)
         this.#hearSerial(target, data, response)
       return
     }
     // A device that introduces itself to everybody says the same ten bytes about its target face.
-    if (addressKind(target) === 'broadcast' && primary === 0x07 && secondary === 0x04 && data.length > 0 && !own)
-      this.#identify(companionTarget(source), data, false)
+    if (classifyAddress(target) === 'broadcast' && primary === 0x07 && secondary === 0x04 && data.length > 0 && !own)
+      this.#identify(toCompanionTarget(source), data, false)
   }
 
   slot(address: number): AddressSlot | undefined {
@@ -180,13 +180,14 @@ export class BusDeviceRegistry {
     // Target faces first: they know who they are.
     const ordered = [...this.#slots.values()].toSorted(
       (left, right) =>
-        Number(isInitiator(left.address)) - Number(isInitiator(right.address)) || left.address - right.address,
+        Number(isInitiatorAddress(left.address)) - Number(isInitiatorAddress(right.address)) ||
+        left.address - right.address,
     )
     const byTarget = new Map<number, MutableSlot[]>()
     for (const slot of ordered) {
       const serial = slotSerial(slot)
       const key = serial === undefined ? undefined : `${slot.identity?.manufacturerCode ?? 0}/${serial}`
-      const target = isInitiator(slot.address) ? companionTarget(slot.address) : undefined
+      const target = isInitiatorAddress(slot.address) ? toCompanionTarget(slot.address) : undefined
       // A serial number joins faces at any addresses, arithmetic only an initiator and its own target face.
       const group =
         (key === undefined ? undefined : bySerial.get(key)) ?? (target === undefined ? undefined : byTarget.get(target))
@@ -194,7 +195,7 @@ export class BusDeviceRegistry {
       if (group === undefined) groups.push(joined)
       joined.push(slot)
       if (key !== undefined) bySerial.set(key, joined)
-      if (!isInitiator(slot.address)) byTarget.set(slot.address, joined)
+      if (!isInitiatorAddress(slot.address)) byTarget.set(slot.address, joined)
     }
     return groups.map(asDevice).toSorted((left, right) => left.address - right.address)
   }
@@ -204,7 +205,7 @@ export class BusDeviceRegistry {
 function asDevice(slots: readonly MutableSlot[]): BusDevice {
   const identified = slots.find(({ identity }) => identity !== undefined)
   const seen = slots.map(({ lastSeenMs }) => lastSeenMs).filter((ms) => ms !== undefined)
-  const primary = identified ?? slots.find(({ address }) => companionInitiator(address) !== undefined) ?? slots[0]
+  const primary = identified ?? slots.find(({ address }) => toCompanionInitiator(address) !== undefined) ?? slots[0]
   return {
     address: primary?.address ?? 0,
     addresses: slots.map(({ address }) => address).toSorted((left, right) => left - right),
@@ -217,7 +218,7 @@ function asDevice(slots: readonly MutableSlot[]): BusDevice {
 /** Only all four pieces make a number. */
 function slotSerial({ serialChunks }: AddressSlot): string | undefined {
   const known = serialChunks.filter((chunk) => chunk !== undefined)
-  return known.length === SERIAL_CHUNKS ? joinSerialNumber(known) : undefined
+  return known.length === SERIAL_NUMBER_CHUNKS ? joinSerialNumber(known) : undefined
 }
 
 function sameIdentity(left: BusDeviceIdentity, right: BusDeviceIdentity): boolean {

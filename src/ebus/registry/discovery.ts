@@ -7,9 +7,9 @@
  *
  * Pure, but for the discovery it is given.
  */
-import { addressKind, companionTarget, isInitiator } from '../wire/address.ts'
+import { classifyAddress, toCompanionTarget, isInitiatorAddress } from '../wire/address.ts'
 import type { BusDeviceRegistry, AddressSlot } from './device-registry.ts'
-import { SERIAL_CHUNKS, VAILLANT_MANUFACTURER } from './identity.ts'
+import { SERIAL_NUMBER_CHUNKS, VAILLANT_MANUFACTURER_CODE } from './device-identity.ts'
 
 /** `heard`: who was heard and where devices usually are; `full`: every address there is. */
 export type DiscoveryMode = 'off' | 'heard' | 'full'
@@ -19,7 +19,7 @@ export type DiscoveryProbe =
   | { readonly kind: 'serial'; readonly address: number; readonly chunk: number }
 
 /** `absent`: acknowledged by nobody. `unclear`: the question did not get through, which says nothing of the address. */
-export type ProbeOutcome = 'answered' | 'absent' | 'unclear'
+export type DiscoveryProbeOutcome = 'answered' | 'absent' | 'unclear'
 
 /**
  * Regulator, boiler or heat pump, function module, internet gateway, solar face, heat pump module, mixer module,
@@ -55,7 +55,7 @@ export class DeviceDiscovery {
   /** The next question, if it is time for one. Our own address is not asked. */
   next(registry: BusDeviceRegistry, ourAddress: number | undefined, nowMs: number): DiscoveryProbe | undefined {
     if (this.#mode === 'off') return undefined
-    const ourTarget = ourAddress === undefined ? undefined : companionTarget(ourAddress)
+    const ourTarget = ourAddress === undefined ? undefined : toCompanionTarget(ourAddress)
     // Who somebody is comes before its serial number: that question depends on the manufacturer.
     const address = this.#candidates(registry).find(
       (candidate) => candidate !== ourTarget && this.#isDue({ kind: 'identity', address: candidate }, nowMs),
@@ -70,7 +70,7 @@ export class DeviceDiscovery {
     return undefined
   }
 
-  settle(probe: DiscoveryProbe, outcome: ProbeOutcome, nowMs: number): void {
+  settle(probe: DiscoveryProbe, outcome: DiscoveryProbeOutcome, nowMs: number): void {
     const before = this.#attempts.get(keyOf(probe))?.misses ?? 0
     this.#attempts.set(keyOf(probe), after(outcome, before, nowMs))
   }
@@ -86,14 +86,16 @@ export class DeviceDiscovery {
   }
 
   #candidates(registry: BusDeviceRegistry): readonly number[] {
-    const heard = registry.slots().map(({ address }) => (isInitiator(address) ? companionTarget(address) : address))
+    const heard = registry
+      .slots()
+      .map(({ address }) => (isInitiatorAddress(address) ? toCompanionTarget(address) : address))
     // An initiator does not answer questions; the target face five addresses on does.
     return [...new Set([...WELL_KNOWN, ...heard, ...(this.#mode === 'full' ? ALL_TARGETS : [])])]
   }
 }
 
 const ALL_TARGETS: readonly number[] = Array.from({ length: 0xfd }, (_, index) => index + 1).filter(
-  (address) => addressKind(address) === 'target',
+  (address) => classifyAddress(address) === 'target',
 )
 
 function keyOf(probe: DiscoveryProbe): string {
@@ -102,12 +104,12 @@ function keyOf(probe: DiscoveryProbe): string {
 
 function missingChunk({ identity, serialChunks }: AddressSlot): number | undefined {
   // Only Vaillant keeps its serial number behind B509 24…27.
-  if (identity?.manufacturerCode !== VAILLANT_MANUFACTURER) return undefined
-  const chunk = Array.from({ length: SERIAL_CHUNKS }, (_, index) => serialChunks[index]).indexOf(undefined)
+  if (identity?.manufacturerCode !== VAILLANT_MANUFACTURER_CODE) return undefined
+  const chunk = Array.from({ length: SERIAL_NUMBER_CHUNKS }, (_, index) => serialChunks[index]).indexOf(undefined)
   return chunk < 0 ? undefined : chunk
 }
 
-function after(outcome: ProbeOutcome, misses: number, nowMs: number): Attempt {
+function after(outcome: DiscoveryProbeOutcome, misses: number, nowMs: number): Attempt {
   switch (outcome) {
     case 'answered':
       return { misses: 0, nextMs: nowMs + AGAIN_MS }

@@ -3,24 +3,24 @@
  */
 import { z } from 'zod'
 import type { Effect, ArgumentIssue } from '../../bus/capability.ts'
-import { equalBytes, toHex } from '../../core/bytes.ts'
-import { decodeRegisterValue, encodeNumber, isWriteConfirmed, decodeWrittenNumber } from '../semantic/register.ts'
+import { areBytesEqual, toHex } from '../../core/bytes.ts'
+import { decodeRegisterValue, encodeNumber, isWrittenValueReadBack, decodeWrittenNumber } from '../semantic/register.ts'
 import { findRegister } from '../semantic/register-map.ts'
-import { nameRegister } from '../semantic/register-name.ts'
-import type { DeviceMethod, NamedValues, PreparedMethodCall } from './method.ts'
+import { findRegisterName } from '../semantic/register-name.ts'
+import type { DeviceMethod, MethodValues, EncodedMethodCall } from './device-method.ts'
 import {
-  CONFIG_MAX_AGE_MS,
-  INVALID_VALUE,
+  CONFIG_VALUE_MAX_AGE_MS,
+  INVALID_METHOD_VALUE,
   byteSchema,
-  byteListSchema,
-  bytesValue,
-  commonParams,
+  createByteListSchema,
+  createBytesMethodValue,
+  commonMethodParams,
   defineMethod,
-  missingParamIssue,
-  numberValue,
+  createMissingParamIssue,
+  createNumberMethodValue,
   registerNumberSchema,
-  validValue,
-} from './method.ts'
+  createValidMethodValue,
+} from './device-method.ts'
 
 /**
  *   op 00 GG II lo hi          read       answer: kind, group, register lo hi, value …
@@ -33,7 +33,7 @@ const EXTENDED_HEADER = 4
 const MAX_RAW = 16
 
 const extended = z.strictObject({
-  ...commonParams,
+  ...commonMethodParams,
   group: byteSchema.describe('0 system, 1 hot water, 2 circuits, 3 zones, 4 solar, 5 cylinders.'),
   instance: byteSchema.describe('Which circuit or zone, the first one is 0; 0 for what there is once.'),
   addr: registerNumberSchema.describe('The register: a number, four hex digits, or its two bytes, high byte first.'),
@@ -48,7 +48,7 @@ function extendedResult(
   { group, instance, addr, opcode, op }: Extended,
   write: boolean,
   response: Uint8Array,
-): NamedValues {
+): MethodValues {
   const code = opcode ?? op ?? 2
   const known = findRegister(code, group, addr)
   const bytes = response.subarray(Math.min(EXTENDED_HEADER, response.length))
@@ -56,23 +56,29 @@ function extendedResult(
   const decoded = known === undefined || bytes.length === 0 ? undefined : decodeRegisterValue(known.type, bytes)
   const replyAddr = answered ? (response[2] ?? 0) + 256 * (response[3] ?? 0) : undefined
   return {
-    optype: validValue(write ? 1 : 0),
-    opcode: validValue(code),
-    group: validValue(group),
-    instance: validValue(instance),
-    addr: validValue(addr),
-    addr_hex: validValue(addr.toString(16).padStart(4, '0')),
-    payload: bytesValue(response),
-    prefix: answered ? bytesValue(response.subarray(0, EXTENDED_HEADER)) : INVALID_VALUE,
-    reply_kind: numberValue(answered ? response[0] : undefined),
-    reply_group: numberValue(answered ? response[1] : undefined),
-    reply_addr: numberValue(replyAddr),
-    reply_addr_hex: replyAddr === undefined ? INVALID_VALUE : validValue(replyAddr.toString(16).padStart(4, '0')),
-    value: bytesValue(bytes),
-    ...(known === undefined ? {} : { decoded: decoded === undefined ? INVALID_VALUE : validValue(decoded) }),
+    optype: createValidMethodValue(write ? 1 : 0),
+    opcode: createValidMethodValue(code),
+    group: createValidMethodValue(group),
+    instance: createValidMethodValue(instance),
+    addr: createValidMethodValue(addr),
+    addr_hex: createValidMethodValue(addr.toString(16).padStart(4, '0')),
+    payload: createBytesMethodValue(response),
+    prefix: answered ? createBytesMethodValue(response.subarray(0, EXTENDED_HEADER)) : INVALID_METHOD_VALUE,
+    reply_kind: createNumberMethodValue(answered ? response[0] : undefined),
+    reply_group: createNumberMethodValue(answered ? response[1] : undefined),
+    reply_addr: createNumberMethodValue(replyAddr),
+    reply_addr_hex:
+      replyAddr === undefined ? INVALID_METHOD_VALUE : createValidMethodValue(replyAddr.toString(16).padStart(4, '0')),
+    value: createBytesMethodValue(bytes),
+    ...(known === undefined
+      ? {}
+      : { decoded: decoded === undefined ? INVALID_METHOD_VALUE : createValidMethodValue(decoded) }),
     ...(known?.user === undefined
       ? {}
-      : { constraint_min: validValue(known.user[0]), constraint_max: validValue(known.user[1]) }),
+      : {
+          constraint_min: createValidMethodValue(known.user[0]),
+          constraint_max: createValidMethodValue(known.user[1]),
+        }),
   }
 }
 
@@ -92,7 +98,7 @@ const getExtRegister = defineMethod({
   secondary: 0x24,
   readOnly: true,
   params: extended,
-  prepare: (params): PreparedMethodCall => ({
+  prepare: (params): EncodedMethodCall => ({
     data: extendedData(params, 0x00, new Uint8Array()),
     effect: 'reads',
     actuator: extendedActuator(params),
@@ -108,16 +114,16 @@ const setExtRegister = defineMethod({
   params: z.strictObject({
     ...extended.shape,
     // 255 bytes fit into a telegram; six of them say where.
-    data: byteListSchema(1, 249).optional().describe('What to write, as bytes.'),
-    payload: byteListSchema(1, 249).optional().describe('The older name of data.'),
+    data: createByteListSchema(1, 249).optional().describe('What to write, as bytes.'),
+    payload: createByteListSchema(1, 249).optional().describe('The older name of data.'),
     value: z.number().optional().describe('Instead of data: the number itself, where the register is known.'),
   }),
-  prepare: ({ data, payload, value, ...params }): PreparedMethodCall | readonly ArgumentIssue[] => {
+  prepare: ({ data, payload, value, ...params }): EncodedMethodCall | readonly ArgumentIssue[] => {
     const given = data ?? payload
     // Two answers to one question: neither is guessed to be the one that is meant.
     if (value !== undefined && given !== undefined) return [valueIssue('not together with data')]
     const bytes = value === undefined ? given : valueBytes(params, value)
-    if (bytes === undefined) return [missingParamIssue('data', 'value')]
+    if (bytes === undefined) return [createMissingParamIssue('data', 'value')]
     if (!(bytes instanceof Uint8Array)) return [bytes]
     const judged = judgeWrite(params, bytes)
     if (typeof judged !== 'string') return [{ ...judged, path: ['params', value === undefined ? 'data' : 'value'] }]
@@ -138,11 +144,11 @@ const setExtRegister = defineMethod({
 
 function isKept({ group, addr, opcode, op }: Extended, written: Uint8Array, found: Uint8Array): boolean {
   const register = findRegister(opcode ?? op ?? 2, group, addr)
-  return register === undefined ? equalBytes(found, written) : isWriteConfirmed(register, written, found)
+  return register === undefined ? areBytesEqual(found, written) : isWrittenValueReadBack(register, written, found)
 }
 
 function valueBytes({ group, addr, opcode, op }: Extended, value: number): Uint8Array | ArgumentIssue {
-  const known = nameRegister(opcode ?? op ?? 2, group, addr)
+  const known = findRegisterName(opcode ?? op ?? 2, group, addr)
   if (known === undefined) return valueIssue('nobody knows how this register writes numbers; give data')
   return encodeNumber(known.type, value) ?? valueIssue(`${known.name} does not take ${value}, as ${known.type}`)
 }
@@ -170,9 +176,9 @@ const readTimer = defineMethod({
   name: 'read_timer',
   secondary: 0x24,
   readOnly: true,
-  maxAgeMs: CONFIG_MAX_AGE_MS,
+  maxAgeMs: CONFIG_VALUE_MAX_AGE_MS,
   params: z.strictObject({
-    ...commonParams,
+    ...commonMethodParams,
     sel1: byteSchema,
     sel2: byteSchema,
     sel3: byteSchema,
@@ -183,14 +189,14 @@ const readTimer = defineMethod({
     effect: 'reads',
     actuator: `b524/03.${toHex(Uint8Array.of(sel1, sel2, sel3, weekday))}`,
     decode: (response) => ({
-      opcode: validValue(0x03),
-      sel1: validValue(sel1),
-      sel2: validValue(sel2),
-      sel3: validValue(sel3),
-      weekday: validValue(weekday),
-      payload: bytesValue(response),
-      value: bytesValue(response),
-      slot_count: numberValue(shortSlotCount(response)),
+      opcode: createValidMethodValue(0x03),
+      sel1: createValidMethodValue(sel1),
+      sel2: createValidMethodValue(sel2),
+      sel3: createValidMethodValue(sel3),
+      weekday: createValidMethodValue(weekday),
+      payload: createBytesMethodValue(response),
+      value: createBytesMethodValue(response),
+      slot_count: createNumberMethodValue(shortSlotCount(response)),
     }),
   }),
 })
@@ -211,18 +217,18 @@ const readRaw = defineMethod({
   secondary: 0x24,
   // Any opcode at all, those that write among them.
   readOnly: false,
-  params: z.strictObject({ ...commonParams, payload: byteListSchema(1, MAX_RAW) }),
+  params: z.strictObject({ ...commonMethodParams, payload: createByteListSchema(1, MAX_RAW) }),
   prepare: ({ payload }) => ({
     data: payload,
     effect: 'sensitive',
     // By opcode: an owner can limit or forbid "raw 04" without knowing every payload.
     actuator: `b524/raw.${toHex(payload.subarray(0, 1))}`,
     decode: (response) => ({
-      request_payload: bytesValue(payload),
-      response_payload: bytesValue(response),
-      value: bytesValue(response),
+      request_payload: createBytesMethodValue(payload),
+      response_payload: createBytesMethodValue(response),
+      value: createBytesMethodValue(response),
     }),
   }),
 })
 
-export const EXTENDED_METHODS: readonly DeviceMethod[] = [getExtRegister, setExtRegister, readTimer, readRaw]
+export const EXTENDED_REGISTER_METHODS: readonly DeviceMethod[] = [getExtRegister, setExtRegister, readTimer, readRaw]

@@ -5,9 +5,9 @@ import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import { BusDeviceRegistry } from './device-registry.ts'
 import { DeviceDiscovery } from './discovery.ts'
-import { decodeIdentity, decodeSerialChunk } from './identity.ts'
-import { findMethod, listDevicePlanes } from './plane.ts'
-import { findProduct } from './product.ts'
+import { decodeIdentity, decodeSerialChunk } from './device-identity.ts'
+import { findDeviceMethod, listBuiltInMethodPlanes } from './method-plane.ts'
+import { findHeatingProduct } from './heating-product.ts'
 
 const BAI = fromHex('b5 4241493030 0603 9602')
 const BASV = fromHex('b5 4241535632 0507 1704')
@@ -58,8 +58,8 @@ describe('identity', () => {
 })
 
 describe('product', () => {
-  const known = (id: string, code = 0xb5): ReturnType<typeof findProduct> =>
-    findProduct({ manufacturerCode: code, manufacturer: '', deviceId: id, software: '', hardware: '0000' })
+  const known = (id: string, code = 0xb5): ReturnType<typeof findHeatingProduct> =>
+    findHeatingProduct({ manufacturerCode: code, manufacturer: '', deviceId: id, software: '', hardware: '0000' })
 
   it.each(vectors.products)('$id is what $file makes of it', ({ id, kind, extended, timers }) => {
     expect(known(id)).toMatchObject({ kind, extended, timers })
@@ -239,18 +239,23 @@ describe('methods', () => {
     ({ manufacturerCode: 0xb5, manufacturer: 'Vaillant', deviceId, software: '0507', hardware }) as const
 
   it('offers timers where the product has them and energy where the hardware counts it', () => {
-    expect(listDevicePlanes(identity('BASV2')).map(({ name }) => name)).toEqual(['dhw', 'heating', 'system', 'timer'])
-    expect(listDevicePlanes(identity('70000')).map(({ name }) => name)).toEqual(['dhw', 'heating', 'system'])
-    expect(listDevicePlanes(identity('VR_71')).map(({ name }) => name)).toEqual(['solar', 'system'])
-    expect(listDevicePlanes(undefined)).toEqual([])
+    expect(listBuiltInMethodPlanes(identity('BASV2')).map(({ name }) => name)).toEqual([
+      'dhw',
+      'heating',
+      'system',
+      'timer',
+    ])
+    expect(listBuiltInMethodPlanes(identity('70000')).map(({ name }) => name)).toEqual(['dhw', 'heating', 'system'])
+    expect(listBuiltInMethodPlanes(identity('VR_71')).map(({ name }) => name)).toEqual(['solar', 'system'])
+    expect(listBuiltInMethodPlanes(undefined)).toEqual([])
     const names = (hardware: string): readonly string[] =>
-      listDevicePlanes(identity('BAI00', hardware))[0]?.methods.map(({ name }) => name) ?? []
+      listBuiltInMethodPlanes(identity('BAI00', hardware))[0]?.methods.map(({ name }) => name) ?? []
     expect(names('7603')).toContain('get_energy_stats')
     expect(names('7602')).not.toContain('get_energy_stats')
   })
 
   const prepared = (plane: string, name: string, params: object) => {
-    const result = findMethod(plane, name)?.prepare(params as never)
+    const result = findDeviceMethod(plane, name)?.prepare(params as never)
     if (result?.ok !== true) throw new Error(JSON.stringify(result))
     return result.value
   }
@@ -316,7 +321,7 @@ describe('methods', () => {
       'params.opcode: Invalid option: expected one of 2|6',
     ],
   ])('%s %j says what is wanted: %s', (name, params, sentence) => {
-    const made = findMethod('system', name)?.prepare(params)
+    const made = findDeviceMethod('system', name)?.prepare(params)
     expect(made?.ok === false && made.fault.map(({ path, message }) => `${path.join('.')}: ${message}`)).toEqual([
       sentence,
     ])
@@ -335,7 +340,7 @@ describe('methods', () => {
 
   it('refuses bytes behind or short of a value whose limits it looks at', () => {
     const effect = (group: number, addr: number, data: string): unknown => {
-      const made = findMethod('system', 'set_ext_register')?.prepare({ group, instance: 0, addr, data })
+      const made = findDeviceMethod('system', 'set_ext_register')?.prepare({ group, instance: 0, addr, data })
       return made?.ok === true ? made.value.effect : made?.fault.map(({ path }) => path.join('.'))
     }
     const refused = ['params.data']
@@ -353,7 +358,8 @@ describe('methods', () => {
   })
 
   it('refuses values beyond what the register takes, and parameters that are none', () => {
-    const refused = (name: string, params: object): unknown => findMethod('system', name)?.prepare(params as never).ok
+    const refused = (name: string, params: object): unknown =>
+      findDeviceMethod('system', name)?.prepare(params as never).ok
     expect(refused('set_ext_register', { group: 3, instance: 0, addr: 0x22, data: '00000842' })).toBe(false)
     expect(refused('set_ext_register', { group: 1, instance: 0, addr: 0x04, data: '0000c07f' })).toBe(false)
     expect(refused('set_ext_register', { group: 3, instance: 0, addr: 0x22 })).toBe(false)
@@ -365,7 +371,7 @@ describe('methods', () => {
 
   it('takes a number in the place of bytes where it knows how the register writes one', () => {
     const sent = (group: number, addr: number, params: object): unknown => {
-      const made = findMethod('system', 'set_ext_register')?.prepare({ group, instance: 0, addr, ...params })
+      const made = findDeviceMethod('system', 'set_ext_register')?.prepare({ group, instance: 0, addr, ...params })
       return made?.ok === true
         ? `${toHex(made.value.data)} ${made.value.effect}`
         : made?.fault.map(({ path }) => path.join('.'))
@@ -382,7 +388,7 @@ describe('methods', () => {
   })
 
   it('says what it takes, by name, kind and range', () => {
-    expect(findMethod('system', 'set_ext_register')?.paramsSchema()).toMatchObject({
+    expect(findDeviceMethod('system', 'set_ext_register')?.paramsSchema()).toMatchObject({
       type: 'object',
       required: ['group', 'instance', 'addr'],
       properties: {
@@ -392,10 +398,10 @@ describe('methods', () => {
         value: { type: 'number' },
       },
     })
-    expect(findMethod('timer', 'read_timer')?.paramsSchema()).toMatchObject({
+    expect(findDeviceMethod('timer', 'read_timer')?.paramsSchema()).toMatchObject({
       properties: { weekday: { type: 'integer', minimum: 0, maximum: 6 } },
     })
-    expect(findMethod('heating', 'set_target_temp')?.paramsSchema()).toBeUndefined()
+    expect(findDeviceMethod('heating', 'set_target_temp')?.paramsSchema()).toBeUndefined()
   })
 
   it.each([

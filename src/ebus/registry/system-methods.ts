@@ -2,30 +2,30 @@
  * System methods: what can be asked of any Vaillant device, by name.
  */
 import { z } from 'zod'
-import { equalBytes, toHex } from '../../core/bytes.ts'
-import { decodeErrorCodes, decodeErrorEntry } from '../semantic/error-codes.ts'
-import { ERRORS_BEFORE, ERRORS_NOW, ERROR_KINDS } from '../semantic/read-key.ts'
-import { numberDatatype } from '../wire/datatypes.ts'
+import { areBytesEqual, toHex } from '../../core/bytes.ts'
+import { decodeErrorCodes, decodeErrorHistoryEntry } from '../semantic/error-codes.ts'
+import { PAST_ERRORS_SELECTOR, CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS } from '../semantic/read-key.ts'
+import { parseNumberDatatype } from '../wire/datatype-parser.ts'
 import { fromBcd } from '../wire/digit-type.ts'
-import { EXTENDED_METHODS } from './extended-methods.ts'
-import type { DeviceMethod, NamedValues } from './method.ts'
+import { EXTENDED_REGISTER_METHODS } from './extended-methods.ts'
+import type { DeviceMethod, MethodValues } from './device-method.ts'
 import {
-  INVALID_VALUE,
+  INVALID_METHOD_VALUE,
   byteSchema,
-  byteListSchema,
-  bytesValue,
-  commonParams,
+  createByteListSchema,
+  createBytesMethodValue,
+  commonMethodParams,
   defineMethod,
-  missingParamIssue,
-  numberValue,
+  createMissingParamIssue,
+  createNumberMethodValue,
   registerNumberSchema,
-  validValue,
-} from './method.ts'
+  createValidMethodValue,
+} from './device-method.ts'
 
 /** Sixteen bits in 1/256 °C. */
-const OUTSIDE = numberDatatype('D2B')
+const OUTSIDE = parseNumberDatatype('D2B')
 
-const operational = z.strictObject({ ...commonParams, op: byteSchema })
+const operational = z.strictObject({ ...commonMethodParams, op: byteSchema })
 
 const getOperationalData = defineMethod({
   plane: 'system',
@@ -38,27 +38,27 @@ const getOperationalData = defineMethod({
     effect: 'reads',
     actuator: `b504/${toHex(Uint8Array.of(op))}`,
     decode: (response) => ({
-      op: validValue(op),
-      payload: bytesValue(response),
+      op: createValidMethodValue(op),
+      payload: createBytesMethodValue(response),
       ...(op === 0x00 ? dateTime(response) : {}),
     }),
   }),
 })
 
 /** dcf SS MM HH DD MM ww YY temperature, or without the receiver's state on older devices. */
-function dateTime(response: Uint8Array): NamedValues {
+function dateTime(response: Uint8Array): MethodValues {
   // Ten bytes with the state of the radio clock in front, nine without.
   const at = response.length >= 10 ? 1 : 0
   const bcd = (index: number): number | undefined => fromBcd(response[at + index] ?? 0xff)
   const temperature = OUTSIDE.decode(response.subarray(at + 7))
   return {
-    dcfstate: at === 1 ? numberValue(response[0]) : INVALID_VALUE,
-    time_hour: numberValue(bcd(2)),
-    time_minute: numberValue(bcd(1)),
-    date_day: numberValue(bcd(3)),
-    date_month: numberValue(bcd(4)),
-    date_year: numberValue(yearOf(bcd(6))),
-    temp: temperature.ok ? numberValue(temperature.value) : INVALID_VALUE,
+    dcfstate: at === 1 ? createNumberMethodValue(response[0]) : INVALID_METHOD_VALUE,
+    time_hour: createNumberMethodValue(bcd(2)),
+    time_minute: createNumberMethodValue(bcd(1)),
+    date_day: createNumberMethodValue(bcd(3)),
+    date_month: createNumberMethodValue(bcd(4)),
+    date_year: createNumberMethodValue(yearOf(bcd(6))),
+    temp: temperature.ok ? createNumberMethodValue(temperature.value) : INVALID_METHOD_VALUE,
   }
 }
 
@@ -74,26 +74,26 @@ const setOperationalData = defineMethod({
   params: z.strictObject({
     ...operational.shape,
     // 255 bytes fit into a telegram; the first is `op`.
-    data: byteListSchema(0, 254).optional(),
-    payload: byteListSchema(0, 254).optional(),
+    data: createByteListSchema(0, 254).optional(),
+    payload: createByteListSchema(0, 254).optional(),
   }),
   prepare: ({ op, data, payload }) => ({
     data: Uint8Array.of(op, ...(data ?? payload ?? [])),
     // What it does is written nowhere.
     effect: 'sensitive',
     actuator: `b505/${toHex(Uint8Array.of(op))}`,
-    decode: (response) => ({ op: validValue(op), payload: bytesValue(response) }),
+    decode: (response) => ({ op: createValidMethodValue(op), payload: createBytesMethodValue(response) }),
   }),
 })
 
-function registerResult(cmd: number, addr: number, response: Uint8Array): NamedValues {
+function registerResult(cmd: number, addr: number, response: Uint8Array): MethodValues {
   return {
-    cmd: validValue(cmd),
-    addr: validValue(addr),
-    addr_hex: validValue(addr.toString(16).padStart(4, '0')),
-    payload: bytesValue(response),
+    cmd: createValidMethodValue(cmd),
+    addr: createValidMethodValue(addr),
+    addr_hex: createValidMethodValue(addr.toString(16).padStart(4, '0')),
+    payload: createBytesMethodValue(response),
     // One byte 00 is how a register says that it does not exist.
-    value: response.length === 1 && response[0] === 0x00 ? INVALID_VALUE : bytesValue(response),
+    value: response.length === 1 && response[0] === 0x00 ? INVALID_METHOD_VALUE : createBytesMethodValue(response),
   }
 }
 
@@ -102,7 +102,7 @@ const getRegister = defineMethod({
   name: 'get_register',
   secondary: 0x09,
   readOnly: true,
-  params: z.strictObject({ ...commonParams, addr: registerNumberSchema }),
+  params: z.strictObject({ ...commonMethodParams, addr: registerNumberSchema }),
   prepare: ({ addr }) => ({
     data: Uint8Array.of(0x0d, addr >> 8, addr & 0xff),
     effect: 'reads',
@@ -117,15 +117,15 @@ const setRegister = defineMethod({
   secondary: 0x09,
   readOnly: false,
   params: z.strictObject({
-    ...commonParams,
+    ...commonMethodParams,
     addr: registerNumberSchema,
     // Three bytes say what to write where.
-    data: byteListSchema(1, 252).optional(),
-    payload: byteListSchema(1, 252).optional(),
+    data: createByteListSchema(1, 252).optional(),
+    payload: createByteListSchema(1, 252).optional(),
   }),
   prepare: ({ addr, data, payload }) => {
     const bytes = data ?? payload
-    if (bytes === undefined) return [missingParamIssue('data')]
+    if (bytes === undefined) return [createMissingParamIssue('data')]
     return {
       data: Uint8Array.of(0x0e, addr >> 8, addr & 0xff, ...bytes),
       // A boiler's registers are an installer's: limits of flow, load and service.
@@ -135,7 +135,7 @@ const setRegister = defineMethod({
       confirm: {
         data: Uint8Array.of(0x0d, addr >> 8, addr & 0xff),
         // A register may be longer than what was written of it.
-        holds: (response) => equalBytes(response.subarray(0, bytes.length), bytes),
+        holds: (response) => areBytesEqual(response.subarray(0, bytes.length), bytes),
         decode: (response) => registerResult(0x0d, addr, response),
       },
     }
@@ -149,17 +149,17 @@ const getErrors = defineMethod({
   name: 'get_errors',
   secondary: 0x03,
   readOnly: true,
-  params: z.strictObject({ ...commonParams, kind: errorKind }),
+  params: z.strictObject({ ...commonMethodParams, kind: errorKind }),
   prepare: ({ kind }) => ({
-    data: Uint8Array.of(ERRORS_NOW, ERROR_KINDS[kind]),
+    data: Uint8Array.of(CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS[kind]),
     effect: 'reads',
     actuator: `b503/${kind}`,
     decode: (response) => {
       const codes = decodeErrorCodes(response)
       return {
-        kind: validValue(kind),
-        payload: bytesValue(response),
-        codes: codes === undefined ? INVALID_VALUE : validValue([...codes]),
+        kind: createValidMethodValue(kind),
+        payload: createBytesMethodValue(response),
+        codes: codes === undefined ? INVALID_METHOD_VALUE : createValidMethodValue([...codes]),
       }
     },
   }),
@@ -170,21 +170,21 @@ const getErrorHistory = defineMethod({
   name: 'get_error_history',
   secondary: 0x03,
   readOnly: true,
-  params: z.strictObject({ ...commonParams, kind: errorKind, index: byteSchema }),
+  params: z.strictObject({ ...commonMethodParams, kind: errorKind, index: byteSchema }),
   prepare: ({ kind, index }) => ({
-    data: Uint8Array.of(ERRORS_BEFORE, ERROR_KINDS[kind], index),
+    data: Uint8Array.of(PAST_ERRORS_SELECTOR, ERROR_KIND_SELECTORS[kind], index),
     effect: 'reads',
     actuator: `b503/${kind}`,
     decode: (response) => {
-      const entry = decodeErrorEntry(response)
+      const entry = decodeErrorHistoryEntry(response)
       const found = entry === undefined || entry === 'empty' ? undefined : entry
       return {
-        kind: validValue(kind),
-        index: validValue(index),
-        payload: bytesValue(response),
-        status: numberValue(found?.status),
-        code: numberValue(found?.code),
-        at: found?.at === undefined ? INVALID_VALUE : validValue(found.at),
+        kind: createValidMethodValue(kind),
+        index: createValidMethodValue(index),
+        payload: createBytesMethodValue(response),
+        status: createNumberMethodValue(found?.status),
+        code: createNumberMethodValue(found?.code),
+        at: found?.at === undefined ? INVALID_METHOD_VALUE : createValidMethodValue(found.at),
       }
     },
   }),
@@ -197,5 +197,5 @@ export const SYSTEM_METHODS: readonly DeviceMethod[] = [
   setOperationalData,
   getRegister,
   setRegister,
-  ...EXTENDED_METHODS,
+  ...EXTENDED_REGISTER_METHODS,
 ]

@@ -10,18 +10,18 @@ import {
   decodeSlot,
   decodeSlotCounts,
   encodeSlotWrite,
-  refusalText,
+  formatTimerWriteRefusal,
 } from '../semantic/schedule.ts'
-import type { DeviceMethod, NamedValues } from './method.ts'
+import type { DeviceMethod, MethodValues } from './device-method.ts'
 import {
-  CONFIG_MAX_AGE_MS,
-  INVALID_VALUE,
+  CONFIG_VALUE_MAX_AGE_MS,
+  INVALID_METHOD_VALUE,
   byteSchema,
-  commonParams,
+  commonMethodParams,
   defineMethod,
-  numberValue,
-  validValue,
-} from './method.ts'
+  createNumberMethodValue,
+  createValidMethodValue,
+} from './device-method.ts'
 
 /**
  *   A3 Z H                                       config    status, slots, minutes …, °C from and to
@@ -34,7 +34,7 @@ import {
  */
 const NO_TEMPERATURE = 0xffff
 
-const program = z.strictObject({ ...commonParams, zone: byteSchema, hc: z.int().min(0).max(4) })
+const program = z.strictObject({ ...commonMethodParams, zone: byteSchema, hc: z.int().min(0).max(4) })
 // Twelve slots are the most that any program was seen to hold.
 const place = z.strictObject({ ...program.shape, weekday: z.int().min(0).max(6), slot: z.int().min(0).max(11) })
 
@@ -43,7 +43,7 @@ const readTimerConfig = defineMethod({
   name: 'read_timer_config',
   secondary: 0x55,
   readOnly: true,
-  maxAgeMs: CONFIG_MAX_AGE_MS,
+  maxAgeMs: CONFIG_VALUE_MAX_AGE_MS,
   params: program,
   prepare: ({ zone, hc }) => ({
     data: Uint8Array.of(0xa3, zone, hc),
@@ -52,15 +52,15 @@ const readTimerConfig = defineMethod({
     decode: (response) => {
       const config = decodeProgramConfig(response)
       return {
-        available: validValue(config !== undefined),
-        status: numberValue(response[0]),
-        max_slots: numberValue(config?.maxSlots),
-        time_resolution: numberValue(config?.resolutionMinutes),
-        min_duration: numberValue(config?.minMinutes),
-        has_temperature: config === undefined ? INVALID_VALUE : validValue(config.hasTemperature),
-        temp_slots: numberValue(config?.temperatureSlots),
-        min_temp_c: numberValue(config?.minCelsius),
-        max_temp_c: numberValue(config?.maxCelsius),
+        available: createValidMethodValue(config !== undefined),
+        status: createNumberMethodValue(response[0]),
+        max_slots: createNumberMethodValue(config?.maxSlots),
+        time_resolution: createNumberMethodValue(config?.resolutionMinutes),
+        min_duration: createNumberMethodValue(config?.minMinutes),
+        has_temperature: config === undefined ? INVALID_METHOD_VALUE : createValidMethodValue(config.hasTemperature),
+        temp_slots: createNumberMethodValue(config?.temperatureSlots),
+        min_temp_c: createNumberMethodValue(config?.minCelsius),
+        max_temp_c: createNumberMethodValue(config?.maxCelsius),
       }
     },
   }),
@@ -71,7 +71,7 @@ const readTimerSlots = defineMethod({
   name: 'read_timer_slots',
   secondary: 0x55,
   readOnly: true,
-  maxAgeMs: CONFIG_MAX_AGE_MS,
+  maxAgeMs: CONFIG_VALUE_MAX_AGE_MS,
   params: program,
   prepare: ({ zone, hc }) => ({
     data: Uint8Array.of(0xa4, zone, hc),
@@ -80,8 +80,8 @@ const readTimerSlots = defineMethod({
     decode: (response) => {
       const counts = decodeSlotCounts(response)
       return {
-        status: numberValue(response[0]),
-        slots_per_day: counts === undefined ? INVALID_VALUE : validValue([...counts]),
+        status: createNumberMethodValue(response[0]),
+        slots_per_day: counts === undefined ? INVALID_METHOD_VALUE : createValidMethodValue([...counts]),
       }
     },
   }),
@@ -92,7 +92,7 @@ const readTimer = defineMethod({
   name: 'read_timer',
   secondary: 0x55,
   readOnly: true,
-  maxAgeMs: CONFIG_MAX_AGE_MS,
+  maxAgeMs: CONFIG_VALUE_MAX_AGE_MS,
   params: place,
   prepare: ({ zone, hc, weekday, slot }) => ({
     data: Uint8Array.of(0xa5, zone, hc, weekday, slot),
@@ -103,20 +103,22 @@ const readTimer = defineMethod({
 })
 
 /** The temperature as it is on the wire and as a number; a slot that is unavailable has neither. */
-function slotValues(response: Uint8Array): NamedValues {
+function slotValues(response: Uint8Array): MethodValues {
   const slot = decodeSlot(response)
   const clock = (minutes: number | undefined): readonly [number | undefined, number | undefined] =>
     minutes === undefined ? [undefined, undefined] : [Math.floor(minutes / 60), minutes % 60]
   const [startHour, startMinute] = clock(slot?.startMinute)
   const [endHour, endMinute] = clock(slot?.endMinute)
   return {
-    status: numberValue(response[0]),
-    start_hour: numberValue(startHour),
-    start_minute: numberValue(startMinute),
-    end_hour: numberValue(endHour),
-    end_minute: numberValue(endMinute),
-    temperature_raw: numberValue(slot === undefined ? undefined : (response[5] ?? 0) + 256 * (response[6] ?? 0)),
-    temperature_c: numberValue(slot?.celsius),
+    status: createNumberMethodValue(response[0]),
+    start_hour: createNumberMethodValue(startHour),
+    start_minute: createNumberMethodValue(startMinute),
+    end_hour: createNumberMethodValue(endHour),
+    end_minute: createNumberMethodValue(endMinute),
+    temperature_raw: createNumberMethodValue(
+      slot === undefined ? undefined : (response[5] ?? 0) + 256 * (response[6] ?? 0),
+    ),
+    temperature_c: createNumberMethodValue(slot?.celsius),
   }
 }
 
@@ -156,9 +158,9 @@ const writeTimer = defineMethod({
         // Some regulators acknowledge and say nothing more.
         const code = response.length === 0 ? 0 : (response[0] ?? 0)
         return {
-          error_code: validValue(code),
-          accepted: validValue(code === 0),
-          ...(code === 0 ? {} : { error_description: validValue(refusalText(code)) }),
+          error_code: createValidMethodValue(code),
+          accepted: createValidMethodValue(code === 0),
+          ...(code === 0 ? {} : { error_description: createValidMethodValue(formatTimerWriteRefusal(code)) }),
         }
       },
       confirm: {

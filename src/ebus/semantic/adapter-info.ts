@@ -2,18 +2,18 @@
  * Adapter info: what the adapter says about itself, in the words of the contract.
  */
 import type { Json } from '../../core/json.ts'
-import type { AdapterInfo } from '../adapter/info.ts'
-import { JUMPER_FLAGS } from '../adapter/info.ts'
-import { withoutUnknowns } from './plane-reader.ts'
+import type { AdapterInfo } from '../adapter/adapter-info.ts'
+import { JUMPER_FLAG_NAMES } from '../adapter/adapter-info.ts'
+import { omitUnknownFields } from './plane-reader.ts'
 
 const ETHERNET = 0x04
 const WIFI = 0x08
 
 /** `null` where there is no adapter, or none that answers. */
-export function adapterInfoJson(info: AdapterInfo | undefined): Json {
+export function toAdapterInfoJson(info: AdapterInfo | undefined): Json {
   if (info?.infoSupported === undefined) return null
   const { jumpers } = info
-  return withoutUnknowns({
+  return omitUnknownFields({
     firmware_version: info.firmwareVersion,
     firmware_checksum: info.firmwareChecksum,
     bootloader_version: info.bootloaderVersion,
@@ -23,7 +23,9 @@ export function adapterInfoJson(info: AdapterInfo | undefined): Json {
     features: info.features,
     jumpers,
     jumper_flags:
-      jumpers === undefined ? undefined : JUMPER_FLAGS.filter(([bit]) => (jumpers & bit) !== 0).map(([, name]) => name),
+      jumpers === undefined
+        ? undefined
+        : JUMPER_FLAG_NAMES.filter(([bit]) => (jumpers & bit) !== 0).map(([, name]) => name),
     is_wifi: jumpers === undefined ? undefined : (jumpers & WIFI) !== 0,
     is_ethernet: jumpers === undefined ? undefined : (jumpers & ETHERNET) !== 0,
     temperature_c: info.celsius,

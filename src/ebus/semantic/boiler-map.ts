@@ -3,7 +3,7 @@
  * this boiler: pressure in thousandths with a sensor byte, starts in hundreds, on and off as 0 and 1 or as F0 and 0F.
  */
 import type { Datatype } from '../wire/datatype.ts'
-import { numberDatatype } from '../wire/datatypes.ts'
+import { parseNumberDatatype } from '../wire/datatype-parser.ts'
 import type { FreshnessClass, RegulatorValue } from './register.ts'
 
 export interface BoilerRegister {
@@ -32,15 +32,15 @@ function plain(type: Datatype<number>, factor = 1): Coding {
   return { length: type.length, tail: 'none', read }
 }
 
-const TEMPERATURE = plain(numberDatatype('D2C'))
+const TEMPERATURE = plain(parseNumberDatatype('D2C'))
 const SENSED_TEMPERATURE: Coding = { ...TEMPERATURE, tail: 'sensor' }
 const MIRRORED_TEMPERATURE: Coding = { ...TEMPERATURE, tail: 'mirror-sensor' }
-const PRESSURE: Coding = { ...plain(numberDatatype('FLT')), tail: 'sensor' }
-const BYTE = plain(numberDatatype('UCH'))
-const WORD = plain(numberDatatype('UIN'))
-const HUNDREDTHS = plain(numberDatatype('UIN,100'))
-const TENTHS = plain(numberDatatype('SIN,10'))
-const HUNDREDS = plain(numberDatatype('UIN'), 100)
+const PRESSURE: Coding = { ...plain(parseNumberDatatype('FLT')), tail: 'sensor' }
+const BYTE = plain(parseNumberDatatype('UCH'))
+const WORD = plain(parseNumberDatatype('UIN'))
+const HUNDREDTHS = plain(parseNumberDatatype('UIN,100'))
+const TENTHS = plain(parseNumberDatatype('SIN,10'))
+const HUNDREDS = plain(parseNumberDatatype('UIN'), 100)
 const SWITCH: Coding = { length: 1, tail: 'none', read: readSwitch }
 
 function readSwitch([value]: Uint8Array): boolean | undefined {
@@ -63,7 +63,7 @@ const register = (number: number, coding: Coding, freshness: FreshnessClass, fal
   ...(fallback === undefined ? {} : { fallback }),
 })
 
-export const BOILER_STATE = {
+export const BOILER_STATE_REGISTERS = {
   flow_temperature_c: register(0x1800, SENSED_TEMPERATURE, 'state_fast'),
   return_temperature_c: register(0x9800, MIRRORED_TEMPERATURE, 'state_slow'),
   central_heating_pump_active: register(0x4400, SWITCH, 'state_fast'),
@@ -87,7 +87,7 @@ export const BOILER_STATE = {
   state_number: register(0xab00, BYTE, 'state_fast'),
 } as const
 
-export const BOILER_CONFIG = {
+export const BOILER_CONFIG_REGISTERS = {
   flowset_hc_max_c: register(0x0e04, TEMPERATURE, 'config', 0xa500),
   flowset_hwc_max_c: register(0x0f04, TEMPERATURE, 'config'),
   partload_hc_kw: register(0x0704, BYTE, 'config'),
@@ -95,7 +95,7 @@ export const BOILER_CONFIG = {
   hours_till_service: register(0x2004, WORD, 'discovery'),
 } as const
 
-export const BOILER_DIAGNOSTICS = {
+export const BOILER_DIAGNOSTIC_REGISTERS = {
   central_heating_hours: register(0x2800, WORD, 'config'),
   dhw_hours: register(0x2200, WORD, 'config'),
   central_heating_starts: register(0x2900, HUNDREDS, 'config'),
@@ -106,9 +106,11 @@ export const BOILER_DIAGNOSTICS = {
   deactivations_templimiter: register(0x2000, BYTE, 'config'),
 } as const
 
-export const BOILER_MAP_SIZE = [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS].flatMap((part) =>
-  Object.keys(part),
-).length
+export const BOILER_REGISTER_COUNT = [
+  BOILER_STATE_REGISTERS,
+  BOILER_CONFIG_REGISTERS,
+  BOILER_DIAGNOSTIC_REGISTERS,
+].flatMap((part) => Object.keys(part)).length
 
 /** By the end of the field's name, which says it. */
 const UNITS: readonly (readonly [ending: string, unit: string])[] = [
@@ -140,7 +142,7 @@ const SECRETS = {
 } as const
 
 const NAMES: ReadonlyMap<number, NamedBoilerRegister> = new Map(
-  [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS, SECRETS].flatMap((part) =>
+  [BOILER_STATE_REGISTERS, BOILER_CONFIG_REGISTERS, BOILER_DIAGNOSTIC_REGISTERS, SECRETS].flatMap((part) =>
     Object.entries<BoilerRegister>(part).flatMap(([name, known]) => {
       const unit = UNITS.find(([ending]) => name.endsWith(ending))?.[1]
       const numbers = known.fallback === undefined ? [known.number] : [known.number, known.fallback]
@@ -149,7 +151,7 @@ const NAMES: ReadonlyMap<number, NamedBoilerRegister> = new Map(
   ),
 )
 
-export function nameBoilerRegister(number: number): NamedBoilerRegister | undefined {
+export function findBoilerRegister(number: number): NamedBoilerRegister | undefined {
   return NAMES.get(number)
 }
 

@@ -2,44 +2,44 @@
  * Boiler status: what burns, how hot, how much, from the boiler's own registers; hot water as the regulator sees it.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { numberDatatype } from '../wire/datatypes.ts'
+import { parseNumberDatatype } from '../wire/datatype-parser.ts'
 import type { BoilerRegister } from './boiler-map.ts'
-import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE } from './boiler-map.ts'
+import { BOILER_CONFIG_REGISTERS, BOILER_DIAGNOSTIC_REGISTERS, BOILER_STATE_REGISTERS } from './boiler-map.ts'
 import { decodeErrorCodes } from './error-codes.ts'
-import { dhwModeText } from './hot-water.ts'
-import { PlaneReader, withoutUnknowns, newestReading } from './plane-reader.ts'
-import type { SemanticPlane, PlaneParts, PlaneReading } from './plane-reader.ts'
-import { ERRORS_NOW, ERROR_KINDS, errorsKey, statusKey } from './read-key.ts'
+import { formatDhwMode } from './hot-water.ts'
+import { PlaneReader, omitUnknownFields, pickNewestReading } from './plane-reader.ts'
+import type { SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './plane-reader.ts'
+import { CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS, toErrorsReadKey, toStatusReadKey } from './read-key.ts'
 import type { RegulatorValue } from './register.ts'
 import { CIRCUIT_REGISTERS, HOT_WATER_REGISTERS } from './register-map.ts'
 
-const HALF_DEGREES = numberDatatype('D1C')
+const HALF_DEGREES = parseNumberDatatype('D1C')
 /** The block of B511 with temperatures: flow and return come first. */
 const TEMPERATURES = 0x01
 
-export function boilerStatusPlane(parts: PlaneParts): SemanticPlane {
+export function buildBoilerStatusPlane(parts: PlaneSources): SemanticPlane {
   const reader = new PlaneReader(parts)
   if (parts.topology.boiler === undefined) return reader.plane(null)
   const mode = reader.number('config.dhw_operating_mode', HOT_WATER_REGISTERS.operatingMode)
   return reader.plane({
     state: {
-      ...part(reader, 'state', BOILER_STATE),
+      ...part(reader, 'state', BOILER_STATE_REGISTERS),
       ...temperatures(reader),
-      ...withoutUnknowns({
+      ...omitUnknownFields({
         dhw_temperature_c: reader.number('state.dhw_temperature_c', HOT_WATER_REGISTERS.current),
         dhw_target_temperature_c: reader.number('state.dhw_target_temperature_c', HOT_WATER_REGISTERS.target),
       }),
     },
     config: {
-      ...withoutUnknowns({ dhw_operating_mode: mode === undefined ? undefined : dhwModeText(mode) }),
-      ...part(reader, 'config', BOILER_CONFIG),
+      ...omitUnknownFields({ dhw_operating_mode: mode === undefined ? undefined : formatDhwMode(mode) }),
+      ...part(reader, 'config', BOILER_CONFIG_REGISTERS),
     },
     diagnostics: {
-      ...withoutUnknowns({
+      ...omitUnknownFields({
         heating_status_raw: reader.number('diagnostics.heating_status_raw', CIRCUIT_REGISTERS.state),
         dhw_status_raw: reader.number('diagnostics.dhw_status_raw', HOT_WATER_REGISTERS.status),
       }),
-      ...part(reader, 'diagnostics', BOILER_DIAGNOSTICS),
+      ...part(reader, 'diagnostics', BOILER_DIAGNOSTIC_REGISTERS),
       ...complaints(reader),
     },
   })
@@ -49,33 +49,36 @@ function part(reader: PlaneReader, name: string, registers: Readonly<Record<stri
   const fields: Record<string, Json | undefined> = {}
   for (const [field, register] of Object.entries(registers))
     fields[field] = reader.take(`${name}.${field}`, reader.boilerReading(register))
-  return withoutUnknowns(fields)
+  return omitUnknownFields(fields)
 }
 
 /** An empty list is an answer: the boiler was asked and has nothing to complain about. */
 function complaints(reader: PlaneReader): JsonObject {
   const address = reader.topology.boiler?.address ?? 0
   const codes = (field: string, kind: number): Json | undefined => {
-    const key = errorsKey(address, [ERRORS_NOW, kind])
+    const key = toErrorsReadKey(address, [CURRENT_ERRORS_SELECTOR, kind])
     return reader.take(`diagnostics.${field}`, reader.readingOf(key, 'state_slow', decodeErrorCodes))?.slice()
   }
-  return withoutUnknowns({
-    current_errors: codes('current_errors', ERROR_KINDS.errors),
-    current_service_messages: codes('current_service_messages', ERROR_KINDS.service),
+  return omitUnknownFields({
+    current_errors: codes('current_errors', ERROR_KIND_SELECTORS.errors),
+    current_service_messages: codes('current_service_messages', ERROR_KIND_SELECTORS.service),
   })
 }
 
 /** The regulator asks for them every few seconds: where its question is newer than ours, its answer counts. */
 function temperatures(reader: PlaneReader): JsonObject {
   const address = reader.topology.boiler?.address ?? 0
-  const overheard = (index: number): PlaneReading<RegulatorValue> | undefined =>
-    reader.readingOf(statusKey(address, TEMPERATURES), 'state_fast', (payload) => {
+  const overheard = (index: number): PlaneValueWithFreshness<RegulatorValue> | undefined =>
+    reader.readingOf(toStatusReadKey(address, TEMPERATURES), 'state_fast', (payload) => {
       const decoded = HALF_DEGREES.decode(payload.subarray(index, index + 1))
       return decoded.ok ? decoded.value : undefined
     })
   const take = (field: 'flow_temperature_c' | 'return_temperature_c', index: number): RegulatorValue | undefined =>
-    reader.take(`state.${field}`, newestReading(reader.boilerReading(BOILER_STATE[field]), overheard(index)))
-  return withoutUnknowns({
+    reader.take(
+      `state.${field}`,
+      pickNewestReading(reader.boilerReading(BOILER_STATE_REGISTERS[field]), overheard(index)),
+    )
+  return omitUnknownFields({
     flow_temperature_c: take('flow_temperature_c', 0),
     return_temperature_c: take('return_temperature_c', 1),
   })

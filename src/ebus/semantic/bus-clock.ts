@@ -6,9 +6,9 @@
  * What it told last is carried on to now: a clock that was last heard before midnight names yesterday.
  */
 import { fromBcd } from '../wire/digit-type.ts'
-import { CLOCK_KEY } from './read-key.ts'
-import type { RegisterShadow } from './shadow.ts'
-import { SHADOW_CLOCK_SLACK_MS } from './shadow.ts'
+import { CLOCK_READ_KEY } from './read-key.ts'
+import type { RegisterShadow } from './register-shadow.ts'
+import { SHADOW_CLOCK_SLACK_MS } from './register-shadow.ts'
 
 export interface BusDate {
   readonly year: number
@@ -25,8 +25,8 @@ export interface BusTime extends BusDate {
 
 const CENTURY = 2_000
 
-export function busTime(shadow: RegisterShadow, nowMs: number): BusTime | undefined {
-  const entry = shadow.get(CLOCK_KEY)
+export function readBusTime(shadow: RegisterShadow, nowMs: number): BusTime | undefined {
+  const entry = shadow.get(CLOCK_READ_KEY)
   if (entry === undefined || entry.payload.length < 9) return undefined
   const sinceMs = nowMs - entry.atMs
   // Heard in what is now the future: our own clock went back, and nobody knows how long ago that was.
@@ -46,6 +46,6 @@ export function busTime(shadow: RegisterShadow, nowMs: number): BusTime | undefi
 }
 
 /** `2026-01-31`. */
-export function dateText({ year, month, day }: BusDate): string {
+export function formatBusDate({ year, month, day }: BusDate): string {
   return [year, month, day].map((part) => String(part).padStart(2, '0')).join('-')
 }

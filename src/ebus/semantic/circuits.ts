@@ -2,11 +2,11 @@
  * Circuits: pipes with a pump of their own, and who manages each.
  */
 import type { JsonObject } from '../../core/json.ts'
-import { fm5Mode } from './fm5.ts'
-import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
-import type { SemanticPlane, PlaneParts } from './plane-reader.ts'
+import { resolveFm5Mode } from './fm5-module.ts'
+import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
+import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import { CIRCUIT_REGISTERS, SYSTEM_REGISTERS } from './register-map.ts'
-import { DHW_CIRCUIT } from './topology.ts'
+import { DHW_CIRCUIT_TYPE } from './topology.ts'
 
 const TYPES = ['inactive', 'heating', 'fixed_value', 'dhw', 'return_increase'] as const
 const STATES = ['standby', 'heating', 'cooling'] as const
@@ -17,11 +17,11 @@ const PLAUSIBLE_CELSIUS: readonly [number, number] = [5, 95]
 const MODULE_SCHEME = 1
 const MODULE_CONFIGURATION = 2
 
-export function circuitTypeText(type: number): string {
+export function formatCircuitType(type: number): string {
   return TYPES[type] ?? `type_${type}`
 }
 
-export function circuitsPlane(parts: PlaneParts): SemanticPlane {
+export function buildCircuitsPlane(parts: PlaneSources): SemanticPlane {
   const reader = new PlaneReader(parts)
   if (!parts.topology.circuitsKnown) return reader.plane(null)
   const instances = parts.topology.circuits().filter((instance) => isThere(reader, instance))
@@ -30,7 +30,7 @@ export function circuitsPlane(parts: PlaneParts): SemanticPlane {
 
 /** Circuit 9 has no type even where it is the one for hot water; a temperature that can be true gives it away. */
 function isThere(reader: PlaneReader, instance: number): boolean {
-  if (instance !== DHW_CIRCUIT || (reader.peek(CIRCUIT_REGISTERS.type, instance) ?? 0) !== 0) return true
+  if (instance !== DHW_CIRCUIT_TYPE || (reader.peek(CIRCUIT_REGISTERS.type, instance) ?? 0) !== 0) return true
   const [min, max] = PLAUSIBLE_CELSIUS
   return [CIRCUIT_REGISTERS.flowTemperature, CIRCUIT_REGISTERS.calculatedFlow].some((register) => {
     const celsius = reader.peek(register, instance)
@@ -47,9 +47,9 @@ function circuit(reader: PlaneReader, instance: number): JsonObject {
   const roomControl = reader.number(config('room_temp_control'), CIRCUIT_REGISTERS.roomControl, instance)
   return {
     index: instance,
-    circuit_type: instance === DHW_CIRCUIT && (type ?? 0) === 0 ? 'dhw' : circuitTypeText(type ?? 0),
+    circuit_type: instance === DHW_CIRCUIT_TYPE && (type ?? 0) === 0 ? 'dhw' : formatCircuitType(type ?? 0),
     has_mixer: mixer !== undefined,
-    state: withoutUnknowns({
+    state: omitUnknownFields({
       pump_active: reader.flag(state('pump_active'), CIRCUIT_REGISTERS.pump, instance),
       mixer_position_pct: mixer,
       flow_temperature_c: reader.number(state('flow_temperature_c'), CIRCUIT_REGISTERS.flowTemperature, instance),
@@ -61,7 +61,7 @@ function circuit(reader: PlaneReader, instance: number): JsonObject {
       pump_hours: reader.number(state('pump_hours'), CIRCUIT_REGISTERS.pumpHours, instance),
       pump_starts: reader.number(state('pump_starts'), CIRCUIT_REGISTERS.pumpStarts, instance),
     }),
-    config: withoutUnknowns({
+    config: omitUnknownFields({
       heating_curve: reader.number(config('heating_curve'), CIRCUIT_REGISTERS.heatingCurve, instance),
       flow_temp_max_c: reader.number(config('flow_temp_max_c'), CIRCUIT_REGISTERS.flowMax, instance),
       flow_temp_min_c: reader.number(config('flow_temp_min_c'), CIRCUIT_REGISTERS.flowMin, instance),
@@ -77,18 +77,18 @@ function circuit(reader: PlaneReader, instance: number): JsonObject {
 /** Named only where this topology leaves no doubt; a guess would be worse than nothing. */
 function managingDevice(reader: PlaneReader): JsonObject {
   const { topology, shadow } = reader
-  const mode = fm5Mode(topology, shadow)
+  const mode = resolveFm5Mode(topology, shadow)
   const { regulator, module } = topology
   const scheme = reader.peek(SYSTEM_REGISTERS.systemScheme)
   const configuration = reader.peek(SYSTEM_REGISTERS.moduleConfiguration)
   if (mode === 'INTERPRETED' && scheme === MODULE_SCHEME && configuration === MODULE_CONFIGURATION)
-    return withoutUnknowns({
+    return omitUnknownFields({
       role: 'FUNCTION_MODULE',
       device_id: module?.identity?.deviceId ?? 'VR_71',
       address: module?.address ?? 0x26,
     })
   // Without any module there is nobody else who could.
   if (mode === 'ABSENT' && regulator !== undefined)
-    return withoutUnknowns({ role: 'REGULATOR', device_id: regulator.deviceId, address: regulator.address })
+    return omitUnknownFields({ role: 'REGULATOR', device_id: regulator.deviceId, address: regulator.address })
   return { role: 'UNKNOWN' }
 }

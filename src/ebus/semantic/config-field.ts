@@ -4,13 +4,13 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { numberDatatype } from '../wire/datatypes.ts'
-import { BOILER_CONFIG, decodeBoilerValue } from './boiler-map.ts'
+import { parseNumberDatatype } from '../wire/datatype-parser.ts'
+import { BOILER_CONFIG_REGISTERS, decodeBoilerValue } from './boiler-map.ts'
 import type { BoilerRegister } from './boiler-map.ts'
-import type { ReadKey } from './read-key.ts'
-import { boilerKey, registerKey } from './read-key.ts'
+import type { RegisterReadKey } from './read-key.ts'
+import { toBoilerReadKey, toRegisterReadKey } from './read-key.ts'
 import type { RegulatorRegister, RegulatorValue } from './register.ts'
-import { decodeRegisterValue, encodeDate, encodeNumber, isWriteConfirmed } from './register.ts'
+import { decodeRegisterValue, encodeDate, encodeNumber, isWrittenValueReadBack } from './register.ts'
 import { SYSTEM_REGISTERS } from './register-map.ts'
 
 /** One setting of one device: what to send, what to ask afterwards, and whether that is it. */
@@ -22,7 +22,7 @@ export interface ConfigField {
   readonly actuator: string
   readonly encode: (value: RegulatorValue) => Uint8Array | undefined
   readonly command: (bytes: Uint8Array) => Uint8Array
-  readonly key: (address: number) => ReadKey
+  readonly key: (address: number) => RegisterReadKey
   readonly decode: (payload: Uint8Array) => RegulatorValue | undefined
   readonly holds: (written: Uint8Array, payload: Uint8Array) => boolean
 }
@@ -39,13 +39,13 @@ function regulatorField(register: RegulatorRegister, limits: ConfigField['limits
     actuator: `b524/${pair(opcode)}.${pair(group)}.00.${number.toString(16).padStart(4, '0')}`,
     encode: (value) => (typeof value === 'string' ? encodeDate(value) : encodeNumber(type, Number(value))),
     command: (bytes) => Uint8Array.of(opcode, 0x01, group, 0x00, number & 0xff, number >> 8, ...bytes),
-    key: (address) => registerKey(address, register),
+    key: (address) => toRegisterReadKey(address, register),
     decode: (payload) => decodeRegisterValue(type, found(payload)),
-    holds: (written, payload) => isWriteConfirmed(register, written, found(payload)),
+    holds: (written, payload) => isWrittenValueReadBack(register, written, found(payload)),
   }
 }
 
-const SIXTEENTHS = numberDatatype('D2C')
+const SIXTEENTHS = parseNumberDatatype('D2C')
 
 function boilerField(register: BoilerRegister, limits: readonly [number, number], unit: string): ConfigField {
   const { number, coding } = register
@@ -58,7 +58,7 @@ function boilerField(register: BoilerRegister, limits: readonly [number, number]
     actuator: `b509/${number.toString(16).padStart(4, '0')}`,
     encode,
     command: (bytes) => Uint8Array.of(0x0e, number >> 8, number & 0xff, ...bytes),
-    key: (address) => boilerKey(address, number),
+    key: (address) => toBoilerReadKey(address, number),
     decode: (payload) => decodeBoilerValue(register, payload),
     holds: (written, payload) => decodeBoilerValue(register, payload) === decodeBoilerValue(register, written),
   }
@@ -69,7 +69,7 @@ function pair(byte: number): string {
 }
 
 /** By the names that `system.config` has. Limits are those of the regulator's own installer menu. */
-export const SYSTEM_FIELDS: Readonly<Record<string, ConfigField>> = {
+export const SYSTEM_CONFIG_FIELDS: Readonly<Record<string, ConfigField>> = {
   adaptive_heating_curve: regulatorField(SYSTEM_REGISTERS.adaptiveHeatingCurve, 'switch'),
   alternative_point: regulatorField(SYSTEM_REGISTERS.alternativePoint, [-21, 40], '°C'),
   heating_circuit_bivalence_point: regulatorField(SYSTEM_REGISTERS.heatingBivalencePoint, [-20, 30], '°C'),
@@ -81,15 +81,15 @@ export const SYSTEM_FIELDS: Readonly<Record<string, ConfigField>> = {
 }
 
 /** By the names that `boiler_status.config` has. */
-export const BOILER_FIELDS: Readonly<Record<string, ConfigField>> = {
-  flowset_hc_max_c: boilerField(BOILER_CONFIG.flowset_hc_max_c, [30, 80], '°C'),
-  flowset_hwc_max_c: boilerField(BOILER_CONFIG.flowset_hwc_max_c, [35, 75], '°C'),
-  partload_hc_kw: boilerField(BOILER_CONFIG.partload_hc_kw, [1, 50], 'kW'),
-  partload_hwc_kw: boilerField(BOILER_CONFIG.partload_hwc_kw, [1, 50], 'kW'),
+export const BOILER_CONFIG_FIELDS: Readonly<Record<string, ConfigField>> = {
+  flowset_hc_max_c: boilerField(BOILER_CONFIG_REGISTERS.flowset_hc_max_c, [30, 80], '°C'),
+  flowset_hwc_max_c: boilerField(BOILER_CONFIG_REGISTERS.flowset_hwc_max_c, [35, 75], '°C'),
+  partload_hc_kw: boilerField(BOILER_CONFIG_REGISTERS.partload_hc_kw, [1, 50], 'kW'),
+  partload_hwc_kw: boilerField(BOILER_CONFIG_REGISTERS.partload_hwc_kw, [1, 50], 'kW'),
 }
 
 /** `hcEmergencyTemperature` and `hc_emergency_temperature` are the same. */
-export function configFieldName(name: string): string {
+export function normaliseConfigFieldName(name: string): string {
   return name
     .trim()
     .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')

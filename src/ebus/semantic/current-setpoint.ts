@@ -5,12 +5,12 @@
  *
  * The temperature is what the regulator has computed, where it says so; the reason follows from what is set.
  */
-import { busTime, dateText } from './bus-clock.ts'
+import { readBusTime, formatBusDate } from './bus-clock.ts'
 import type { BusTime } from './bus-clock.ts'
 import type { PlaneReader } from './plane-reader.ts'
 import { ZONE_REGISTERS } from './register-map.ts'
-import type { DaySlot } from './schedule.ts'
-import { readKnownProgram } from './schedule-reads.ts'
+import type { TimerSlot } from './schedule.ts'
+import { readKnownTimerProgram } from './schedule-reads.ts'
 
 export const SETPOINT_REASONS = [
   'system_off',
@@ -63,7 +63,7 @@ export function computeCurrentSetpoint(
   if (orders.special !== 'none') return because(orders.special)
   if (orders.mode === 'manual') return because('manual', dayCelsius)
   if (orders.mode === 'night') return because('night_mode', night)
-  const time = busTime(reader.shadow, nowMs)
+  const time = readBusTime(reader.shadow, nowMs)
   const slots = time === undefined ? undefined : daySlots(reader, instance, time)
   // What the program says now is only known once clock and day were read.
   if (time === undefined || slots === undefined) return because('program')
@@ -73,23 +73,23 @@ export function computeCurrentSetpoint(
 }
 
 /** Whether today is one of the days of a holiday, both ends included. */
-export function isHoliday(reader: PlaneReader, instance: number, nowMs: number): boolean {
+export function isHolidayActive(reader: PlaneReader, instance: number, nowMs: number): boolean {
   const [start, end] = [ZONE_REGISTERS.holidayStart, ZONE_REGISTERS.holidayEnd].map(
     (register) => reader.reading(register, instance)?.value,
   )
-  const time = busTime(reader.shadow, nowMs)
+  const time = readBusTime(reader.shadow, nowMs)
   if (time === undefined || typeof start !== 'string' || typeof end !== 'string') return false
-  const today = dateText(time)
+  const today = formatBusDate(time)
   return start <= today && today <= end
 }
 
-function daySlots(reader: PlaneReader, zone: number, { weekday }: BusTime): readonly DaySlot[] | undefined {
+function daySlots(reader: PlaneReader, zone: number, { weekday }: BusTime): readonly TimerSlot[] | undefined {
   const { regulator } = reader.topology
   if (regulator === undefined || regulator.timers === undefined || regulator.timers === 'none') return undefined
-  return readKnownProgram(regulator, { zone, channel: 'heating' }, reader.shadow)?.days[weekday]
+  return readKnownTimerProgram(regulator, { zone, channel: 'heating' }, reader.shadow)?.days[weekday]
 }
 
-function slotText({ startMinute, endMinute }: DaySlot): string {
+function slotText({ startMinute, endMinute }: TimerSlot): string {
   const text = (minute: number): string =>
     [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':')
   return `${text(startMinute)}-${text(endMinute)}`

@@ -6,25 +6,25 @@
  * Which table applies depends on who is asked: the same register number means different things on different products.
  * `undefined` is an answer, too: nobody has said what this telegram means.
  */
-import type { RegisterTable } from '../registry/product.ts'
+import type { ProductRegisterTable } from '../registry/heating-product.ts'
 import type { CalendarDate, FieldValue, TimeOfDay } from '../wire/datatype.ts'
-import { placeFields } from '../wire/record.ts'
-import { BROADCAST } from '../wire/symbol.ts'
+import { layOutFields } from '../wire/field-positions.ts'
+import { BROADCAST_ADDRESS } from '../wire/symbol.ts'
 import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
-import { decodeBoilerValue, nameBoilerRegister } from './boiler-map.ts'
+import { decodeBoilerValue, findBoilerRegister } from './boiler-map.ts'
 import type { DecodedField, DecodedTelegram } from './decoded-field.ts'
-import { ENERGY_METER, ENERGY_PERIOD, ENERGY_USE, energyDateText } from './energy-selector.ts'
-import { READ_KEY_KIND, readKeyBytes, readKeyKind, interpretTelegram } from './read-key.ts'
-import { nameRegister } from './register-name.ts'
+import { ENERGY_METER_CODES, ENERGY_PERIOD_CODES, ENERGY_USE_CODES, formatEnergyDate } from './energy-selector.ts'
+import { READ_KEY_KINDS, decodeReadKeyBytes, decodeReadKeyKind, interpretTelegram } from './read-key.ts'
+import { findRegisterName } from './register-name.ts'
 import type { RegulatorValue } from './register.ts'
-import { SECRET_TEXT, decodeRegisterValue } from './register.ts'
-import { decodeProgramDay, decodeTimer } from './schedule-telegram.ts'
-import type { ServiceField } from './service-table.ts'
-import { findServiceBlock } from './service-table.ts'
+import { SECRET_VALUE_PLACEHOLDER, decodeRegisterValue } from './register.ts'
+import { decodeProgramDayTelegram, decodeTimerTelegram } from './schedule-telegram.ts'
+import type { StatusServiceField } from './status-service-table.ts'
+import { findStatusServiceBlock } from './status-service-table.ts'
 
 /** What is known about the device that was asked. */
 export interface TelegramContext {
-  readonly registers: RegisterTable
+  readonly registers: ProductRegisterTable
   /** Answers B524 the way regulators do. */
   readonly extended: boolean
 }
@@ -42,8 +42,8 @@ export function decodeTelegram(exchange: TelegramExchange, asked: TelegramContex
 export function isKnownTelegram(exchange: TelegramExchange, asked: TelegramContext): boolean {
   const { primary, secondary, data } = exchange.telegram
   if (primary === VAILLANT && secondary === 0x24 && asked.extended && data.length === 6 && data[1] === 0x00)
-    return nameRegister(data[0] ?? 0, data[2] ?? 0, (data[5] ?? 0) * 256 + (data[4] ?? 0)) !== undefined
-  if (findServiceBlock(exchange.telegram) !== undefined) return true
+    return findRegisterName(data[0] ?? 0, data[2] ?? 0, (data[5] ?? 0) * 256 + (data[4] ?? 0)) !== undefined
+  if (findStatusServiceBlock(exchange.telegram) !== undefined) return true
   return primary === VAILLANT && decodeVaillant(exchange, asked) !== undefined
 }
 
@@ -58,7 +58,7 @@ function decodeVaillant(exchange: TelegramExchange, asked: TelegramContext): Dec
     case 0x24:
       return asked.extended && response !== undefined ? decodeExtended(data, response) : undefined
     case 0x55:
-      return response === undefined ? undefined : decodeTimer(data, response)
+      return response === undefined ? undefined : decodeTimerTelegram(data, response)
     default:
       return undefined
   }
@@ -66,9 +66,9 @@ function decodeVaillant(exchange: TelegramExchange, asked: TelegramContext): Dec
 
 function decodeExtended(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
   const [opcode = 0, verb = 0, group = 0, instance = 0, low = 0, high = 0] = data
-  if (opcode === 0x03 || opcode === 0x04) return decodeProgramDay(data, response)
+  if (opcode === 0x03 || opcode === 0x04) return decodeProgramDayTelegram(data, response)
   if ((opcode !== 0x02 && opcode !== 0x06) || data.length < 6 || verb > 1) return undefined
-  const register = nameRegister(opcode, group, high * 256 + low)
+  const register = findRegisterName(opcode, group, high * 256 + low)
   if (register === undefined) return undefined
   const writes = verb === 0x01
   const bytes = writes ? data.subarray(6) : response.subarray(Math.min(REGISTER_HEADER, response.length))
@@ -85,7 +85,7 @@ function decodeExtended(data: Uint8Array, response: Uint8Array): DecodedTelegram
 function decodeBoilerRegister(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
   const [verb, high = 0, low = 0] = data
   if (data.length < 3 || (verb !== 0x0d && verb !== 0x0e)) return undefined
-  const found = nameBoilerRegister(high * 256 + low)
+  const found = findBoilerRegister(high * 256 + low)
   if (found === undefined) return undefined
   const writes = verb === 0x0e
   if (found.secret) return secretTelegram(`boiler.${found.name}`, writes)
@@ -101,24 +101,24 @@ function secretTelegram(name: string, writes: boolean): DecodedTelegram {
   return {
     name,
     act: writes ? 'write' : 'read',
-    fields: [{ name: lastWord(name), value: SECRET_TEXT }],
+    fields: [{ name: lastWord(name), value: SECRET_VALUE_PLACEHOLDER }],
     secret: true,
   }
 }
 
 function decodeEnergy(exchange: TelegramExchange): DecodedTelegram | undefined {
   const meaning = interpretTelegram(exchange)
-  if (meaning?.kind !== 'value' || readKeyKind(meaning.key) !== READ_KEY_KIND.energy) return undefined
-  const [period, meter, use, low, high] = readKeyBytes(meaning.key)
-  const date = energyDateText(period, low, high)
+  if (meaning?.kind !== 'value' || decodeReadKeyKind(meaning.key) !== READ_KEY_KINDS.energy) return undefined
+  const [period, meter, use, low, high] = decodeReadKeyBytes(meaning.key)
+  const date = formatEnergyDate(period, low, high)
   return {
     name: 'energy',
-    act: exchange.telegram.target === BROADCAST ? 'broadcast' : 'read',
+    act: exchange.telegram.target === BROADCAST_ADDRESS ? 'broadcast' : 'read',
     fields: [
-      { name: 'period', value: wordFor(ENERGY_PERIOD, period) },
+      { name: 'period', value: wordFor(ENERGY_PERIOD_CODES, period) },
       ...(date === undefined ? [] : [{ name: 'date', value: date }]),
-      { name: 'meter', value: wordFor(ENERGY_METER, meter) },
-      { name: 'use', value: wordFor(ENERGY_USE, use) },
+      { name: 'meter', value: wordFor(ENERGY_METER_CODES, meter) },
+      { name: 'use', value: wordFor(ENERGY_USE_CODES, use) },
       { name: 'energy', value: decodeRegisterValue('f32', meaning.payload), unit: 'Wh' },
     ],
   }
@@ -130,10 +130,10 @@ function wordFor(words: Readonly<Record<string, number>>, number: number): Regul
 
 function decodeBlock(telegram: Telegram, response: Uint8Array | undefined): DecodedTelegram | undefined {
   const { target, data } = telegram
-  const found = findServiceBlock(telegram)
+  const found = findStatusServiceBlock(telegram)
   if (found === undefined) return undefined
   const { block, chosenBy } = found
-  const broadcast = target === BROADCAST
+  const broadcast = target === BROADCAST_ADDRESS
   // What a device answers when it is asked it also says to everybody, in the command then.
   const bytes = block.part === 'command' || broadcast ? data.subarray(chosenBy) : (response ?? new Uint8Array())
   return {
@@ -144,10 +144,10 @@ function decodeBlock(telegram: Telegram, response: Uint8Array | undefined): Deco
 }
 
 /** Field by field, so that a short answer still tells what is in it. */
-function decodeFields(fields: readonly ServiceField[], bytes: Uint8Array): readonly DecodedField[] {
+function decodeFields(fields: readonly StatusServiceField[], bytes: Uint8Array): readonly DecodedField[] {
   if (bytes.length === 0) return []
   const decoded: DecodedField[] = []
-  for (const { field, offset } of placeFields(fields)) {
+  for (const { field, offset } of layOutFields(fields)) {
     const { name, type, unit, words } = field
     if (name === 'reserved') continue
     const result = type.decode(bytes.subarray(offset))

@@ -9,9 +9,9 @@
  */
 import type { BusDate } from './bus-clock.ts'
 
-export const ENERGY_PERIOD = { all: 0, day: 1, month: 2, year: 3 } as const
-export const ENERGY_METER = { solar: 1, environment: 2, electric: 3, gas: 4 } as const
-export const ENERGY_USE = { all: 0, heating: 3, dhw: 4, cooling: 5 } as const
+export const ENERGY_PERIOD_CODES = { all: 0, day: 1, month: 2, year: 3 } as const
+export const ENERGY_METER_CODES = { solar: 1, environment: 2, electric: 3, gas: 4 } as const
+export const ENERGY_USE_CODES = { all: 0, heating: 3, dhw: 4, cooling: 5 } as const
 
 const CENTURY = 2_000
 
@@ -24,11 +24,17 @@ function packDate({ year, month, day }: BusDate): readonly [low: number, high: n
 }
 
 /** `2026-09-19`, `2024-03` or `2026`, as far as the period goes; `undefined` for all time. */
-export function energyDateText(period: number, low: number, high: number): string | undefined {
+export function formatEnergyDate(period: number, low: number, high: number): string | undefined {
   const packed = high * 256 + low
   const parts = [CENTURY + (packed >> 9), (packed >> 5) & 0x0f, packed & 0x1f]
   const length =
-    period === ENERGY_PERIOD.day ? 3 : period === ENERGY_PERIOD.month ? 2 : period === ENERGY_PERIOD.year ? 1 : 0
+    period === ENERGY_PERIOD_CODES.day
+      ? 3
+      : period === ENERGY_PERIOD_CODES.month
+        ? 2
+        : period === ENERGY_PERIOD_CODES.year
+          ? 1
+          : 0
   if (length === 0) return undefined
   return parts
     .slice(0, length)
@@ -37,17 +43,17 @@ export function energyDateText(period: number, low: number, high: number): strin
 }
 
 export function encodeDaySelector(meter: number, use: number, date: BusDate): Selector {
-  return [ENERGY_PERIOD.day, meter, use, ...packDate(date)]
+  return [ENERGY_PERIOD_CODES.day, meter, use, ...packDate(date)]
 }
 
 export function encodeYearSelector(meter: number, use: number, year: number): Selector {
-  return [ENERGY_PERIOD.year, meter, use, ...packDate({ year, month: 0, day: 0 })]
+  return [ENERGY_PERIOD_CODES.year, meter, use, ...packDate({ year, month: 0, day: 0 })]
 }
 
 /** What is worth asking for: today and this year, of what there is. */
 export function listEnergySelectors(date: BusDate): readonly Selector[] {
-  return [ENERGY_METER.gas, ENERGY_METER.electric].flatMap((meter) =>
-    [ENERGY_USE.heating, ENERGY_USE.dhw].flatMap((use) => [
+  return [ENERGY_METER_CODES.gas, ENERGY_METER_CODES.electric].flatMap((meter) =>
+    [ENERGY_USE_CODES.heating, ENERGY_USE_CODES.dhw].flatMap((use) => [
       encodeDaySelector(meter, use, date),
       encodeYearSelector(meter, use, date.year),
     ]),

@@ -7,16 +7,16 @@
  * Each figure has one owner, so nothing is counted twice and nothing unknown becomes zero.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { numberDatatype } from '../wire/datatypes.ts'
-import { busTime } from './bus-clock.ts'
-import { ENERGY_METER, ENERGY_USE, encodeDaySelector, encodeYearSelector } from './energy-selector.ts'
+import { parseNumberDatatype } from '../wire/datatype-parser.ts'
+import { readBusTime } from './bus-clock.ts'
+import { ENERGY_METER_CODES, ENERGY_USE_CODES, encodeDaySelector, encodeYearSelector } from './energy-selector.ts'
 import { PlaneReader, isReadingStale } from './plane-reader.ts'
-import type { FieldFreshness, SemanticPlane, PlaneParts, PlaneReading } from './plane-reader.ts'
-import { energyKey } from './read-key.ts'
+import type { FieldFreshness, SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './plane-reader.ts'
+import { toEnergyReadKey } from './read-key.ts'
 import type { RegulatorRegister } from './register.ts'
 import { SYSTEM_REGISTERS } from './register-map.ts'
 
-const WH = numberDatatype('EXP')
+const WH = parseNumberDatatype('EXP')
 const WH_PER_KWH = 1_000
 
 interface SeriesRegisters {
@@ -48,7 +48,7 @@ const REGISTERS: Readonly<Record<string, SeriesRegisters>> = {
   },
 }
 
-export function energyPlane(parts: PlaneParts, nowMs: number): SemanticPlane {
+export function buildEnergyPlane(parts: PlaneSources, nowMs: number): SemanticPlane {
   const reader = new PlaneReader(parts)
   const meter = (name: Meter): JsonObject => ({
     dhw: series(reader, { meter: name, use: 'dhw' }, nowMs),
@@ -59,7 +59,7 @@ export function energyPlane(parts: PlaneParts, nowMs: number): SemanticPlane {
   return plane.fields.size === 0 ? reader.plane(null) : plane
 }
 
-type Meter = keyof typeof ENERGY_METER
+type Meter = keyof typeof ENERGY_METER_CODES
 
 function series(
   reader: PlaneReader,
@@ -67,16 +67,22 @@ function series(
   nowMs: number,
 ): JsonObject {
   const path = `${meter}.${use}`
-  const selectors = [ENERGY_METER[meter], use === 'dhw' ? ENERGY_USE.dhw : ENERGY_USE.heating] as const
-  const date = busTime(reader.shadow, nowMs)
-  const told = (selector: readonly number[]): PlaneReading<number> | undefined =>
-    reader.readingOf(energyKey(selector), 'config', wattHours)
+  const selectors = [
+    ENERGY_METER_CODES[meter],
+    use === 'dhw' ? ENERGY_USE_CODES.dhw : ENERGY_USE_CODES.heating,
+  ] as const
+  const date = readBusTime(reader.shadow, nowMs)
+  const told = (selector: readonly number[]): PlaneValueWithFreshness<number> | undefined =>
+    reader.readingOf(toEnergyReadKey(selector), 'config', wattHours)
   const registers = REGISTERS[path]
-  const asked = (register: RegulatorRegister | undefined): PlaneReading<number> | undefined => {
+  const asked = (register: RegulatorRegister | undefined): PlaneValueWithFreshness<number> | undefined => {
     const reading = register === undefined ? undefined : reader.reading(register)
     return reading !== undefined && typeof reading.value === 'number' ? { ...reading, value: reading.value } : undefined
   }
-  const take = (name: string, reading: PlaneReading<number> | undefined): { value: Json; meta: JsonObject } => ({
+  const take = (
+    name: string,
+    reading: PlaneValueWithFreshness<number> | undefined,
+  ): { value: Json; meta: JsonObject } => ({
     value: reader.take(`${path}.${name}`, reading) ?? null,
     meta: metaOf(reading, nowMs),
   })

@@ -7,10 +7,10 @@
  * Numbers, not texts: which text belongs to a number depends on the product, and nobody has written that down. Time and
  * date of an entry are BCD on every device that was recorded with one; ebusd's definitions still read them as binary.
  */
-import { numberDatatype } from '../wire/datatypes.ts'
+import { parseNumberDatatype } from '../wire/datatype-parser.ts'
 import { fromBcd } from '../wire/digit-type.ts'
 
-const CODE = numberDatatype('UIN')
+const CODE = parseNumberDatatype('UIN')
 const PLACES = 5
 
 /**
@@ -23,7 +23,7 @@ export function decodeErrorCodes(payload: Uint8Array): readonly number[] | undef
     .filter((code) => code !== undefined)
 }
 
-export interface ErrorEntry {
+export interface ErrorHistoryEntry {
   readonly status: number
   readonly code: number
   /** `2024-11-08T13:45`, by the device's own clock; `undefined` where it had none. */
@@ -34,7 +34,7 @@ export interface ErrorEntry {
 const ENTRY_LENGTH = 8
 
 /** `empty`: the device has no such entry. `undefined`: this is no entry. */
-export function decodeErrorEntry(payload: Uint8Array): ErrorEntry | 'empty' | undefined {
+export function decodeErrorHistoryEntry(payload: Uint8Array): ErrorHistoryEntry | 'empty' | undefined {
   if (payload.length < ENTRY_LENGTH) return undefined
   const code = CODE.decode(payload.subarray(6))
   if (!code.ok || code.value === undefined) return 'empty'

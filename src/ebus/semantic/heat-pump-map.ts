@@ -5,7 +5,7 @@
  *
  * Numbers and codings are those of ebusd's definitions for this product (08.hmu.csv).
  */
-import { numberDatatype } from '../wire/datatypes.ts'
+import { parseNumberDatatype } from '../wire/datatype-parser.ts'
 import type { FreshnessClass } from './register.ts'
 
 export interface HeatPumpRegister {
@@ -26,7 +26,7 @@ function register(
   question: readonly number[],
   [, type, freshness]: Row,
 ): HeatPumpRegister {
-  const coding = numberDatatype(type)
+  const coding = parseNumberDatatype(type)
   const skipped = SKIPPED[secondary]
   return {
     secondary,
@@ -52,7 +52,7 @@ function group<Name extends string>(
 }
 
 /** The block of B511 in which a heat pump says what it does. */
-export const STATE_BLOCK = 0x07
+export const HEAT_PUMP_STATE_BLOCK = 0x07
 
 const KWH_TENTHS = 'UIN,10'
 

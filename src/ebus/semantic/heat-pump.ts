@@ -2,28 +2,28 @@
  * Heat pump: what the compressor does, how warm source and sink are, what it takes and what it yields.
  */
 import type { JsonObject } from '../../core/json.ts'
-import { HEAT_PUMP_REGISTERS, STATE_BLOCK } from './heat-pump-map.ts'
+import { HEAT_PUMP_REGISTERS, HEAT_PUMP_STATE_BLOCK } from './heat-pump-map.ts'
 import type { HeatPumpRegister } from './heat-pump-map.ts'
-import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
-import type { SemanticPlane, PlaneParts } from './plane-reader.ts'
-import { heatPumpKey, statusKey } from './read-key.ts'
-import { HEAT_PUMP_STATES } from './service-table.ts'
+import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
+import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
+import { toHeatPumpReadKey, toStatusReadKey } from './read-key.ts'
+import { HEAT_PUMP_STATE_NAMES } from './status-service-table.ts'
 
 /** Of the bytes of the block, the one that says what it does. */
 const STATE_AT = 4
 
-export function heatPumpPlane(parts: PlaneParts): SemanticPlane {
+export function buildHeatPumpPlane(parts: PlaneSources): SemanticPlane {
   const reader = new PlaneReader(parts)
   const pump = parts.topology.heatPump
   if (pump === undefined) return reader.plane(null)
   const number = (path: string, register: HeatPumpRegister): number | undefined =>
-    reader.take(path, reader.readingOf(heatPumpKey(pump.address, register), register.freshness, register.read))
+    reader.take(path, reader.readingOf(toHeatPumpReadKey(pump.address, register), register.freshness, register.read))
   const environment = number('state.environment_power_kw', HEAT_PUMP_REGISTERS.environmentPower)
   const electric = number('state.electric_power_kw', HEAT_PUMP_REGISTERS.electricPower)
   const compressor = number('state.compressor_utilisation_pct', HEAT_PUMP_REGISTERS.compressorUse)
   const plane = {
     device_id: pump.deviceId,
-    state: withoutUnknowns({
+    state: omitUnknownFields({
       activity: activityOf(reader, pump.address),
       compressor_active: compressor === undefined ? undefined : compressor > 0,
       compressor_utilisation_pct: compressor,
@@ -43,38 +43,38 @@ export function heatPumpPlane(parts: PlaneParts): SemanticPlane {
     energy: {
       unit: 'kWh',
       environment_yield: {
-        heating: withoutUnknowns({
+        heating: omitUnknownFields({
           today: number('energy.environment_yield.heating.today', HEAT_PUMP_REGISTERS.heatingYieldToday),
           this_month: number('energy.environment_yield.heating.this_month', HEAT_PUMP_REGISTERS.heatingYieldMonth),
           all_time: number('energy.environment_yield.heating.all_time', HEAT_PUMP_REGISTERS.heatingYieldTotal),
         }),
-        hot_water: withoutUnknowns({
+        hot_water: omitUnknownFields({
           today: number('energy.environment_yield.hot_water.today', HEAT_PUMP_REGISTERS.dhwYieldToday),
           this_month: number('energy.environment_yield.hot_water.this_month', HEAT_PUMP_REGISTERS.dhwYieldMonth),
           all_time: number('energy.environment_yield.hot_water.all_time', HEAT_PUMP_REGISTERS.dhwYieldTotal),
         }),
-        cooling: withoutUnknowns({
+        cooling: omitUnknownFields({
           today: number('energy.environment_yield.cooling.today', HEAT_PUMP_REGISTERS.coolingYieldToday),
         }),
-        ...withoutUnknowns({ all_time: number('energy.environment_yield.all_time', HEAT_PUMP_REGISTERS.yieldTotal) }),
+        ...omitUnknownFields({ all_time: number('energy.environment_yield.all_time', HEAT_PUMP_REGISTERS.yieldTotal) }),
       },
-      electricity: withoutUnknowns({
+      electricity: omitUnknownFields({
         all_time:
           number('energy.electricity.all_time', HEAT_PUMP_REGISTERS.consumptionTotal) ??
           number('energy.electricity.all_time', HEAT_PUMP_REGISTERS.electricTotal),
       }),
     },
     cop: {
-      heating: withoutUnknowns({
+      heating: omitUnknownFields({
         this_month: number('cop.heating.this_month', HEAT_PUMP_REGISTERS.heatingCopMonth),
         all_time: number('cop.heating.all_time', HEAT_PUMP_REGISTERS.heatingCopTotal),
       }),
-      hot_water: withoutUnknowns({
+      hot_water: omitUnknownFields({
         this_month: number('cop.hot_water.this_month', HEAT_PUMP_REGISTERS.dhwCopMonth),
         all_time: number('cop.hot_water.all_time', HEAT_PUMP_REGISTERS.dhwCopTotal),
       }),
     },
-    diagnostics: withoutUnknowns({
+    diagnostics: omitUnknownFields({
       operating_hours: number('diagnostics.operating_hours', HEAT_PUMP_REGISTERS.hours),
       heating_hours: number('diagnostics.heating_hours', HEAT_PUMP_REGISTERS.heatingHours),
       cooling_hours: number('diagnostics.cooling_hours', HEAT_PUMP_REGISTERS.coolingHours),
@@ -90,10 +90,14 @@ export function heatPumpPlane(parts: PlaneParts): SemanticPlane {
 }
 
 function activityOf(reader: PlaneReader, address: number): string | undefined {
-  const reading = reader.readingOf(statusKey(address, STATE_BLOCK), 'state_fast', (payload) => payload[STATE_AT])
+  const reading = reader.readingOf(
+    toStatusReadKey(address, HEAT_PUMP_STATE_BLOCK),
+    'state_fast',
+    (payload) => payload[STATE_AT],
+  )
   const state = reader.take('state.activity', reading)
   if (state === undefined) return undefined
-  const word = (HEAT_PUMP_STATES as Readonly<Record<number, string>>)[state]
+  const word = (HEAT_PUMP_STATE_NAMES as Readonly<Record<number, string>>)[state]
   return word?.replaceAll(' ', '_') ?? `code_${state}`
 }
 

@@ -3,13 +3,13 @@
  * know a value the definition's counts, unless it is old.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import type { MappedField } from './message-map.ts'
-import { MAPPED_ITEMS, MESSAGE_MAP } from './message-map.ts'
+import type { MappedPlaneField } from './message-map.ts'
+import { DEFAULT_MAPPED_ITEM_NAMES, MAPPED_PLANE_FIELDS } from './message-map.ts'
 import type { FieldFreshness, SemanticPlane } from './plane-reader.ts'
 import { isReadingStale } from './plane-reader.ts'
-import type { HeatingPlane } from './planes.ts'
+import type { HeatingPlaneName } from './planes.ts'
 
-export interface MappedValue {
+export interface MappedMessageValue {
   readonly value: number | string | boolean
   /** Circuit and name of the message. */
   readonly message: string
@@ -19,27 +19,27 @@ export interface MappedValue {
 }
 
 /** What definitions know about a field of the map. */
-export type FindMappedValue = (field: MappedField) => MappedValue | undefined
+export type MappedValueLookup = (field: MappedPlaneField) => MappedMessageValue | undefined
 
 /** Polled within ebusd's budget, one message in five seconds: a round takes minutes. */
 const STALE_AFTER_MS = 600_000
 
-export const MAP_BY_PLANE: ReadonlyMap<HeatingPlane, readonly MappedField[]> = Map.groupBy(
-  MESSAGE_MAP,
+export const MAPPED_FIELDS_BY_PLANE: ReadonlyMap<HeatingPlaneName, readonly MappedPlaneField[]> = Map.groupBy(
+  MAPPED_PLANE_FIELDS,
   ({ plane }) => plane,
 )
 
-interface FoundValue extends MappedValue {
-  readonly field: MappedField
+interface FoundValue extends MappedMessageValue {
+  readonly field: MappedPlaneField
 }
 
-export function addMappedValues(
-  name: HeatingPlane,
+export function addMappedValuesToPlane(
+  name: HeatingPlaneName,
   base: SemanticPlane,
-  find: FindMappedValue,
+  find: MappedValueLookup,
   nowMs: number,
 ): SemanticPlane {
-  const found = (MAP_BY_PLANE.get(name) ?? []).flatMap((field): FoundValue[] => {
+  const found = (MAPPED_FIELDS_BY_PLANE.get(name) ?? []).flatMap((field): FoundValue[] => {
     const value = find(field)
     return value === undefined ? [] : [{ ...value, field }]
   })
@@ -62,19 +62,19 @@ type Part = Record<string, Json>
 
 /** A copy of the plane's data that can be added to. */
 class MutableParts {
-  readonly #name: HeatingPlane
+  readonly #name: HeatingPlaneName
   readonly #root: Part
   readonly #items: Part[]
   readonly #mapped = new Map<string, Part>()
 
-  constructor(name: HeatingPlane, data: Json) {
+  constructor(name: HeatingPlaneName, data: Json) {
     this.#name = name
     const copy = structuredClone(data)
     this.#items = Array.isArray(copy) ? (copy as Part[]) : []
     this.#root = Array.isArray(copy) || copy === null ? emptyPlane(name) : (copy as Part)
   }
 
-  set({ item, path }: MappedField, value: Json): void {
+  set({ item, path }: MappedPlaneField, value: Json): void {
     let part = item === undefined ? this.#root : this.#item(item)
     const steps = path.split('.')
     for (const step of steps.slice(0, -1)) part = (part[step] ??= {}) as Part
@@ -95,7 +95,7 @@ class MutableParts {
   }
 }
 
-function emptyPlane(name: HeatingPlane): Part {
+function emptyPlane(name: HeatingPlaneName): Part {
   switch (name) {
     case 'dhw':
       return { state: {}, config: {} }
@@ -115,8 +115,8 @@ function emptyPlane(name: HeatingPlane): Part {
   }
 }
 
-function emptyItem(name: HeatingPlane, id: string, index: number): Part {
-  const title = MAPPED_ITEMS[id] ?? id
+function emptyItem(name: HeatingPlaneName, id: string, index: number): Part {
+  const title = DEFAULT_MAPPED_ITEM_NAMES[id] ?? id
   if (name === 'zones') return { id, name: title, state: {}, config: {} }
   const circuit: JsonObject = {
     index,

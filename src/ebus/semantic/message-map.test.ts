@@ -4,17 +4,19 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { DefinitionFolder } from '../definitions/definition-folder-store.ts'
 import { DefinitionSet } from '../definitions/definition-set.ts'
-import { MAPPED_ITEMS, MESSAGE_MAP } from './message-map.ts'
+import { DEFAULT_MAPPED_ITEM_NAMES, MAPPED_PLANE_FIELDS } from './message-map.ts'
 
 const OFFICIAL = fileURLToPath(new URL('../../../../shared/data/ebusd/definitions/en', import.meta.url))
 
 describe('message map', () => {
   it('names every item of a list', () => {
-    expect(MESSAGE_MAP.filter(({ item }) => item !== undefined && MAPPED_ITEMS[item] === undefined)).toEqual([])
+    expect(
+      MAPPED_PLANE_FIELDS.filter(({ item }) => item !== undefined && DEFAULT_MAPPED_ITEM_NAMES[item] === undefined),
+    ).toEqual([])
   })
 
   it('says one thing about each field', () => {
-    const paths = MESSAGE_MAP.map(({ plane, item = '', path }) => `${plane} ${item} ${path}`)
+    const paths = MAPPED_PLANE_FIELDS.map(({ plane, item = '', path }) => `${plane} ${item} ${path}`)
     expect(new Set(paths).size).toBe(paths.length)
   })
 
@@ -28,7 +30,7 @@ describe('message map', () => {
         for (const field of own)
           fields.add([source.split('/').at(-2) ?? '', circuit, name, field.name].join('/').toLowerCase())
     }
-    const missing = MESSAGE_MAP.flatMap(({ sources }) => sources)
+    const missing = MAPPED_PLANE_FIELDS.flatMap(({ sources }) => sources)
       .map(({ maker = '', circuit, message, field }) => [maker, circuit, message, field].join('/').toLowerCase())
       .filter((key) => !fields.has(key))
     expect(missing).toEqual([])

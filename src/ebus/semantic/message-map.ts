@@ -2,7 +2,7 @@
  * Message map: which message of which maker's definition files says what in which plane. Data: another maker is another
  * line. Names of makers, circuits, messages and fields are those of ebusd's official files.
  */
-import type { HeatingPlane } from './planes.ts'
+import type { HeatingPlaneName } from './planes.ts'
 
 export interface MessageSource {
   /** The folder of the definition files; `undefined` for those that are everybody's. */
@@ -18,9 +18,9 @@ export interface MessageSource {
   readonly isTrueFor?: RegExp
 }
 
-export interface MappedField {
-  readonly plane: HeatingPlane
-  /** The item of a plane that is a list; a key of `MAPPED_ITEMS`. */
+export interface MappedPlaneField {
+  readonly plane: HeatingPlaneName
+  /** The item of a plane that is a list; a key of `DEFAULT_MAPPED_ITEM_NAMES`. */
   readonly item?: string
   readonly path: string
   readonly as: 'number' | 'flag' | 'text'
@@ -29,7 +29,7 @@ export interface MappedField {
 }
 
 /** Items of planes that are lists, as they are called where nobody has named them. */
-export const MAPPED_ITEMS: Readonly<Record<string, string>> = {
+export const DEFAULT_MAPPED_ITEM_NAMES: Readonly<Record<string, string>> = {
   'zone-mc': 'Mixed heating circuit',
   'zone-excellent': 'Ventilation',
   'zone-ochsner': 'Heating circuit',
@@ -66,27 +66,27 @@ const mixer = (message: string, field?: string, rest?: Partial<MessageSource>): 
   kromschroederMixer(message, field, rest),
 ]
 
-const number = (plane: HeatingPlane, path: string, ...sources: readonly MessageSource[]): MappedField => ({
+const number = (plane: HeatingPlaneName, path: string, ...sources: readonly MessageSource[]): MappedPlaneField => ({
   plane,
   path,
   as: 'number',
   sources,
 })
-const flag = (plane: HeatingPlane, path: string, ...sources: readonly MessageSource[]): MappedField => ({
+const flag = (plane: HeatingPlaneName, path: string, ...sources: readonly MessageSource[]): MappedPlaneField => ({
   ...number(plane, path, ...sources),
   as: 'flag',
 })
-const text = (plane: HeatingPlane, path: string, ...sources: readonly MessageSource[]): MappedField => ({
+const text = (plane: HeatingPlaneName, path: string, ...sources: readonly MessageSource[]): MappedPlaneField => ({
   ...number(plane, path, ...sources),
   as: 'text',
 })
-const of = (item: string, field: MappedField): MappedField => ({ ...field, item })
+const of = (item: string, field: MappedPlaneField): MappedPlaneField => ({ ...field, item })
 
 const SECONDS_PER_MINUTE = 60
 const KILO = 1_000
 const DEFROSTS = /defrost|deic|abtau/i
 
-export const MESSAGE_MAP: readonly MappedField[] = [
+export const MAPPED_PLANE_FIELDS: readonly MappedPlaneField[] = [
   of('zone-mc', number('zones', 'state.current_temp_c', ...mixer('Operation', 'roomtemp'))),
   of('zone-excellent', number('zones', 'state.current_temp_c', encon('InsideTemperature'))),
   of('zone-excellent', number('zones', 'state.current_humidity_pct', encon('RelativeHumidity'))),

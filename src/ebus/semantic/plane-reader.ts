@@ -6,12 +6,12 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { BoilerRegister } from './boiler-map.ts'
 import { decodeBoilerValue } from './boiler-map.ts'
-import type { ReadKey } from './read-key.ts'
-import { boilerKey, registerKey } from './read-key.ts'
-import { staleAfterMs } from './read-plan.ts'
+import type { RegisterReadKey } from './read-key.ts'
+import { toBoilerReadKey, toRegisterReadKey } from './read-key.ts'
+import { computeStaleAfterMs } from './read-plan.ts'
 import type { FreshnessClass, RegulatorRegister, RegulatorValue } from './register.ts'
 import { decodeRegisterValue } from './register.ts'
-import type { RegisterShadow, ValueSource } from './shadow.ts'
+import type { RegisterShadow, ValueSource } from './register-shadow.ts'
 import type { HeatingTopology } from './topology.ts'
 
 export interface FieldFreshness {
@@ -22,7 +22,7 @@ export interface FieldFreshness {
   /** Somebody changed it since, and nobody has read it yet. */
   readonly invalidated: boolean
   /** What it was read with, where our own tables did. */
-  readonly key?: ReadKey
+  readonly key?: RegisterReadKey
   /** Circuit and name of the message, where a definition did. */
   readonly message?: string
 }
@@ -32,7 +32,7 @@ export function isReadingStale({ invalidated, source, atMs, staleAfterMs }: Fiel
   return invalidated || source === 'cache' || nowMs - atMs > staleAfterMs
 }
 
-export interface PlaneReading<Value = RegulatorValue> extends FieldFreshness {
+export interface PlaneValueWithFreshness<Value = RegulatorValue> extends FieldFreshness {
   readonly value: Value
 }
 
@@ -42,12 +42,12 @@ export interface SemanticPlane {
   readonly fields: ReadonlyMap<string, FieldFreshness>
 }
 
-export interface PlaneParts {
+export interface PlaneSources {
   readonly shadow: RegisterShadow
   readonly topology: HeatingTopology
   readonly pollMs: number
   /** What a definition reads in an answer, where that is not what our own tables would. */
-  readonly definedReading?: (key: ReadKey, payload: Uint8Array) => number | undefined
+  readonly definedReading?: (key: RegisterReadKey, payload: Uint8Array) => number | undefined
 }
 
 const REGISTER_HEADER = 4
@@ -56,11 +56,11 @@ const REGISTER_HEADER = 4
 export class PlaneReader {
   readonly shadow: RegisterShadow
   readonly topology: HeatingTopology
-  readonly #parts: PlaneParts
+  readonly #parts: PlaneSources
   readonly #pollMs: number
   readonly #fields = new Map<string, FieldFreshness>()
 
-  constructor(parts: PlaneParts) {
+  constructor(parts: PlaneSources) {
     const { shadow, topology, pollMs } = parts
     this.#parts = parts
     this.shadow = shadow
@@ -73,7 +73,7 @@ export class PlaneReader {
   }
 
   /** Notes where the value of a field came from, and hands it on. */
-  take<Value>(path: string, reading: PlaneReading<Value> | undefined): Value | undefined {
+  take<Value>(path: string, reading: PlaneValueWithFreshness<Value> | undefined): Value | undefined {
     if (reading === undefined) return undefined
     const { value, ...freshness } = reading
     this.#fields.set(path, freshness)
@@ -81,29 +81,29 @@ export class PlaneReader {
   }
 
   /** Register, decoded; notes nothing. */
-  reading(register: RegulatorRegister, instance = 0): PlaneReading | undefined {
+  reading(register: RegulatorRegister, instance = 0): PlaneValueWithFreshness | undefined {
     const address = this.topology.regulator?.address
     if (address === undefined) return undefined
-    return this.readingOf(registerKey(address, register, instance), register.freshness, (payload) =>
+    return this.readingOf(toRegisterReadKey(address, register, instance), register.freshness, (payload) =>
       decodeRegisterValue(register.type, payload.subarray(REGISTER_HEADER)),
     )
   }
 
-  boilerReading(register: BoilerRegister): PlaneReading | undefined {
+  boilerReading(register: BoilerRegister): PlaneValueWithFreshness | undefined {
     const boiler = this.topology.boiler
     if (boiler?.registers !== 'bai') return undefined
-    const read = (number: number): PlaneReading | undefined =>
-      this.readingOf(boilerKey(boiler.address, number), register.freshness, (payload) =>
+    const read = (number: number): PlaneValueWithFreshness | undefined =>
+      this.readingOf(toBoilerReadKey(boiler.address, number), register.freshness, (payload) =>
         decodeBoilerValue(register, payload),
       )
     return read(register.number) ?? (register.fallback === undefined ? undefined : read(register.fallback))
   }
 
   readingOf<Value>(
-    key: ReadKey,
+    key: RegisterReadKey,
     freshness: FreshnessClass,
     decode: (payload: Uint8Array) => Value | undefined,
-  ): PlaneReading<Value> | undefined {
+  ): PlaneValueWithFreshness<Value> | undefined {
     const entry = this.shadow.get(key)
     if (entry === undefined || entry.state === 'tombstone') return undefined
     const ours = decode(entry.payload)
@@ -115,7 +115,7 @@ export class PlaneReader {
       value,
       source: entry.source,
       atMs: entry.atMs,
-      staleAfterMs: staleAfterMs(freshness, this.#pollMs),
+      staleAfterMs: computeStaleAfterMs(freshness, this.#pollMs),
       invalidated: entry.state === 'invalidated',
       key,
     }
@@ -142,14 +142,14 @@ export class PlaneReader {
 
   isKnown(register: RegulatorRegister, instance = 0): boolean {
     const address = this.topology.regulator?.address
-    return address !== undefined && this.shadow.get(registerKey(address, register, instance)) !== undefined
+    return address !== undefined && this.shadow.get(toRegisterReadKey(address, register, instance)) !== undefined
   }
 }
 
 /** Whichever was seen last. */
-export function newestReading<Value>(
-  ...readings: readonly (PlaneReading<Value> | undefined)[]
-): PlaneReading<Value> | undefined {
+export function pickNewestReading<Value>(
+  ...readings: readonly (PlaneValueWithFreshness<Value> | undefined)[]
+): PlaneValueWithFreshness<Value> | undefined {
   return readings
     .filter((reading) => reading !== undefined)
     .toSorted((left, right) => right.atMs - left.atMs)
@@ -157,7 +157,7 @@ export function newestReading<Value>(
 }
 
 /** Without what is not known. */
-export function withoutUnknowns(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
+export function omitUnknownFields(fields: Readonly<Record<string, Json | undefined>>): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, Json] => entry[1] !== undefined))
 }
 

@@ -5,17 +5,17 @@
  *
  * Whoever asks, the answer to one key is the same answer. That is why what others ask serves us, too.
  */
-import type { BusRequest } from '../adapter/bus.ts'
-import { BROADCAST } from '../wire/symbol.ts'
+import type { BusRequest } from '../adapter/ebus-connection.ts'
+import { BROADCAST_ADDRESS } from '../wire/symbol.ts'
 import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
 import type { RegulatorRegister } from './register.ts'
 import { HOT_WATER_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
-import { PROGRAM_CHANNELS, NO_ZONE, WEEKDAYS, decodeSlot } from './schedule.ts'
+import { PROGRAM_CHANNELS, NO_ZONE_NUMBER, WEEKDAYS, decodeSlot } from './schedule.ts'
 
-export type ReadKey = number
+export type RegisterReadKey = number
 
 /** How a key was made; also how its answer is to be read. */
-export const READ_KEY_KIND = {
+export const READ_KEY_KINDS = {
   /** B524 02/06. */
   register: 1,
   /** B509 0D. */
@@ -39,14 +39,14 @@ export const READ_KEY_KIND = {
   /** B51A 05 FF and B516 18: what a heat pump counts and measures. */
   heatPump: 11,
 } as const
-type Kind = (typeof READ_KEY_KIND)[keyof typeof READ_KEY_KIND]
+type Kind = (typeof READ_KEY_KINDS)[keyof typeof READ_KEY_KINDS]
 
 const KIND_UNIT = 2 ** 48
 const ADDRESS_UNIT = 2 ** 40
 const FIRST_UNIT = 2 ** 32
 const VAILLANT = 0xb5
 
-function keyOf(kind: Kind, address: number, bytes: readonly number[]): ReadKey {
+function keyOf(kind: Kind, address: number, bytes: readonly number[]): RegisterReadKey {
   const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0] = bytes
   return placed(kind, address, first) + second * 2 ** 24 + third * 2 ** 16 + fourth * 256 + fifth
 }
@@ -56,74 +56,80 @@ function placed(kind: Kind, address: number, first: number): number {
 }
 
 /** The commonest key, without a list in between. */
-function registerKeyAt(address: number, opcode: number, group: number, instance: number, number: number): ReadKey {
-  return placed(READ_KEY_KIND.register, address, opcode) + group * 2 ** 24 + instance * 2 ** 16 + number
+function registerKeyAt(
+  address: number,
+  opcode: number,
+  group: number,
+  instance: number,
+  number: number,
+): RegisterReadKey {
+  return placed(READ_KEY_KINDS.register, address, opcode) + group * 2 ** 24 + instance * 2 ** 16 + number
 }
 
-export function registerKey(
+export function toRegisterReadKey(
   address: number,
   { opcode, group, number }: Pick<RegulatorRegister, 'opcode' | 'group' | 'number'>,
   instance = 0,
-): ReadKey {
+): RegisterReadKey {
   return registerKeyAt(address, opcode, group, instance, number)
 }
 
-export function boilerKey(address: number, number: number): ReadKey {
-  return keyOf(READ_KEY_KIND.boiler, address, [number >> 8, number & 0xff])
+export function toBoilerReadKey(address: number, number: number): RegisterReadKey {
+  return keyOf(READ_KEY_KINDS.boiler, address, [number >> 8, number & 0xff])
 }
 
-export function timerKey(address: number, bytes: readonly number[]): ReadKey {
-  return keyOf(READ_KEY_KIND.timer, address, bytes)
+export function toTimerReadKey(address: number, bytes: readonly number[]): RegisterReadKey {
+  return keyOf(READ_KEY_KINDS.timer, address, bytes)
 }
 
-export function timerKey700(address: number, bytes: readonly number[]): ReadKey {
-  return keyOf(READ_KEY_KIND.shortTimer, address, bytes)
+export function toTimerReadKey700(address: number, bytes: readonly number[]): RegisterReadKey {
+  return keyOf(READ_KEY_KINDS.shortTimer, address, bytes)
 }
 
 /** Meters belong to the bus, whichever device tells them. */
-export function energyKey(bytes: readonly number[]): ReadKey {
-  return keyOf(READ_KEY_KIND.energy, 0, bytes)
+export function toEnergyReadKey(bytes: readonly number[]): RegisterReadKey {
+  return keyOf(READ_KEY_KINDS.energy, 0, bytes)
 }
 
-export function statusKey(address: number, block: number): ReadKey {
-  return keyOf(READ_KEY_KIND.status, address, [block])
+export function toStatusReadKey(address: number, block: number): RegisterReadKey {
+  return keyOf(READ_KEY_KINDS.status, address, [block])
 }
 
 /** B503's first byte: what there is now, or what there was. The others clear and take over, and read nothing. */
-export const ERRORS_NOW = 0x00
-export const ERRORS_BEFORE = 0x01
+export const CURRENT_ERRORS_SELECTOR = 0x00
+export const PAST_ERRORS_SELECTOR = 0x01
 /** B503's second byte. */
-export const ERROR_KINDS = { errors: 0x01, service: 0x02 } as const
+export const ERROR_KIND_SELECTORS = { errors: 0x01, service: 0x02 } as const
 
 /** `00 kind`, or `01 kind index`. */
-export function errorsKey(address: number, bytes: readonly number[]): ReadKey {
-  return keyOf(READ_KEY_KIND.errors, address, bytes)
+export function toErrorsReadKey(address: number, bytes: readonly number[]): RegisterReadKey {
+  return keyOf(READ_KEY_KINDS.errors, address, bytes)
 }
 
 /** By service and question: the same numbers mean other things under another service. */
-export function heatPumpKey(
+export function toHeatPumpReadKey(
   address: number,
   { secondary, question }: { readonly secondary: number; readonly question: Iterable<number> },
-): ReadKey {
-  return keyOf(READ_KEY_KIND.heatPump, address, [secondary, ...question])
+): RegisterReadKey {
+  return keyOf(READ_KEY_KINDS.heatPump, address, [secondary, ...question])
 }
 
-export function identityKey(address: number): ReadKey {
-  return keyOf(READ_KEY_KIND.identity, address, [])
+export function toIdentityReadKey(address: number): RegisterReadKey {
+  return keyOf(READ_KEY_KINDS.identity, address, [])
 }
 
-export const CLOCK_KEY: ReadKey = keyOf(READ_KEY_KIND.clock, 0, [])
+export const CLOCK_READ_KEY: RegisterReadKey = keyOf(READ_KEY_KINDS.clock, 0, [])
 
-export function readKeyKind(key: ReadKey): number {
+export function decodeReadKeyKind(key: RegisterReadKey): number {
   return Math.floor(key / KIND_UNIT)
 }
 
-export function readKeyAddress(key: ReadKey): number {
+export function decodeReadKeyAddress(key: RegisterReadKey): number {
   return Math.floor(key / ADDRESS_UNIT) % 256
 }
 
 /** The five bytes behind the address. */
-export function readKeyBytes(key: ReadKey): readonly [number, number, number, number, number] {
+export function decodeReadKeyBytes(key: RegisterReadKey): readonly [number, number, number, number, number] {
   // The lower four are the lower 32 bits, where taking bytes out is cheap.
   const low = key | 0
   return [Math.floor(key / FIRST_UNIT) & 0xff, low >>> 24, (low >> 16) & 0xff, (low >> 8) & 0xff, low & 0xff]
@@ -132,56 +138,60 @@ export function readKeyBytes(key: ReadKey): readonly [number, number, number, nu
 /**
  * The telegram that reads a key. `energyTarget` is whoever keeps the meters. Throws for what is only ever broadcast.
  */
-export function encodeReadRequest(key: ReadKey, energyTarget?: number): BusRequest {
-  const target = readKeyAddress(key)
-  const [first, second, third, fourth, fifth] = readKeyBytes(key)
+export function encodeReadRequest(key: RegisterReadKey, energyTarget?: number): BusRequest {
+  const target = decodeReadKeyAddress(key)
+  const [first, second, third, fourth, fifth] = decodeReadKeyBytes(key)
   const ask = (secondary: number, data: readonly number[], to = target): BusRequest => ({
     target: to,
     primary: VAILLANT,
     secondary,
     data: Uint8Array.from(data),
   })
-  switch (readKeyKind(key)) {
-    case READ_KEY_KIND.register:
+  switch (decodeReadKeyKind(key)) {
+    case READ_KEY_KINDS.register:
       return ask(0x24, [first, 0x00, second, third, fifth, fourth])
-    case READ_KEY_KIND.boiler:
+    case READ_KEY_KINDS.boiler:
       return ask(0x09, [0x0d, first, second])
-    case READ_KEY_KIND.timer:
-      return ask(0x55, first === TIMER_SLOT ? [first, second, third, fourth, fifth] : [first, second, third])
-    case READ_KEY_KIND.shortTimer:
+    case READ_KEY_KINDS.timer:
+      return ask(
+        0x55,
+        first === TIMER_SLOT_READ_OPCODE ? [first, second, third, fourth, fifth] : [first, second, third],
+      )
+    case READ_KEY_KINDS.shortTimer:
       return ask(0x24, [0x03, first, second, third, fourth])
-    case READ_KEY_KIND.energy:
+    case READ_KEY_KINDS.energy:
       if (energyTarget === undefined) throw new RangeError('nobody is known to keep the meters')
       return ask(0x16, [0x10, first, 0xff, 0xff, second, third, fourth, fifth], energyTarget)
-    case READ_KEY_KIND.status:
+    case READ_KEY_KINDS.status:
       return ask(0x11, [first])
-    case READ_KEY_KIND.operational:
+    case READ_KEY_KINDS.operational:
       return ask(0x04, [first])
-    case READ_KEY_KIND.errors:
-      return ask(0x03, first === ERRORS_NOW ? [first, second] : [first, second, third])
-    case READ_KEY_KIND.heatPump:
+    case READ_KEY_KINDS.errors:
+      return ask(0x03, first === CURRENT_ERRORS_SELECTOR ? [first, second] : [first, second, third])
+    case READ_KEY_KINDS.heatPump:
       return ask(first, first === HEAT_PUMP_VALUES ? [second, third, fourth, fifth] : [second, third])
     default:
       throw new RangeError(`key ${key} cannot be asked for`)
   }
 }
 
-export const TIMER_CONFIG = 0xa3
-export const TIMER_COUNTS = 0xa4
-export const TIMER_SLOT = 0xa5
-export const TIMER_WRITE = 0xa6
+export const TIMER_CONFIG_OPCODE = 0xa3
+export const TIMER_SLOT_COUNTS_OPCODE = 0xa4
+export const TIMER_SLOT_READ_OPCODE = 0xa5
+export const TIMER_SLOT_WRITE_OPCODE = 0xa6
 const MAX_DAY_SLOTS = 12
 
 export type TelegramMeaning =
-  | { readonly kind: 'value'; readonly key: ReadKey; readonly payload: Uint8Array }
+  | { readonly kind: 'value'; readonly key: RegisterReadKey; readonly payload: Uint8Array }
   /** Somebody changed these: what is known about them is no longer true. */
-  | { readonly kind: 'write'; readonly keys: readonly ReadKey[] }
+  | { readonly kind: 'write'; readonly keys: readonly RegisterReadKey[] }
 
 /** What a telegram says about values; `undefined` for most of them. */
 export function interpretTelegram({ telegram, response }: TelegramExchange): TelegramMeaning | undefined {
   const { primary, secondary, target } = telegram
-  if (target === BROADCAST) return broadcastMeaning(telegram)
-  if (primary === 0x07 && secondary === 0x04 && response !== undefined) return value(identityKey(target), response)
+  if (target === BROADCAST_ADDRESS) return broadcastMeaning(telegram)
+  if (primary === 0x07 && secondary === 0x04 && response !== undefined)
+    return value(toIdentityReadKey(target), response)
   if (primary !== VAILLANT || response === undefined) return undefined
   switch (secondary) {
     case 0x24:
@@ -192,26 +202,26 @@ export function interpretTelegram({ telegram, response }: TelegramExchange): Tel
       return timerMeaning(telegram, response)
     case 0x16:
       return telegram.data.length === 2 && telegram.data[0] === 0x18
-        ? value(heatPumpKey(target, { secondary, question: telegram.data }), response)
+        ? value(toHeatPumpReadKey(target, { secondary, question: telegram.data }), response)
         : energyAnswer(telegram.data, response)
     case HEAT_PUMP_VALUES:
       return telegram.data.length === 4 && telegram.data[0] === 0x05 && telegram.data[1] === 0xff
-        ? value(heatPumpKey(target, { secondary, question: telegram.data }), response)
+        ? value(toHeatPumpReadKey(target, { secondary, question: telegram.data }), response)
         : undefined
     case 0x11:
-      return telegram.data.length === 1 ? value(statusKey(target, telegram.data[0] ?? 0), response) : undefined
+      return telegram.data.length === 1 ? value(toStatusReadKey(target, telegram.data[0] ?? 0), response) : undefined
     case 0x03:
       return errorsMeaning(telegram, response)
     case 0x04:
       return telegram.data.length === 1
-        ? value(keyOf(READ_KEY_KIND.operational, target, [telegram.data[0] ?? 0]), response)
+        ? value(keyOf(READ_KEY_KINDS.operational, target, [telegram.data[0] ?? 0]), response)
         : undefined
     default:
       return undefined
   }
 }
 
-function value(key: ReadKey, payload: Uint8Array): TelegramMeaning {
+function value(key: RegisterReadKey, payload: Uint8Array): TelegramMeaning {
   return { kind: 'value', key, payload }
 }
 
@@ -227,16 +237,16 @@ function extendedMeaning({ target, data }: Telegram, response: Uint8Array): Tele
     if (response.length >= 4 && (response[1] !== group || response[2] !== low || response[3] !== high)) return undefined
     return value(key, response)
   }
-  if (opcode === 0x03 && data.length === 5) return value(timerKey700(target, [...data.subarray(1)]), response)
+  if (opcode === 0x03 && data.length === 5) return value(toTimerReadKey700(target, [...data.subarray(1)]), response)
   if (opcode === 0x04 && data.length > 5)
-    return { kind: 'write', keys: [timerKey700(target, [...data.subarray(1, 5)])] }
+    return { kind: 'write', keys: [toTimerReadKey700(target, [...data.subarray(1, 5)])] }
   return undefined
 }
 
 function boilerMeaning({ target, data }: Telegram, response: Uint8Array): TelegramMeaning | undefined {
   const [verb, high = 0, low = 0] = data
   if (data.length < 3) return undefined
-  const key = keyOf(READ_KEY_KIND.boiler, target, [high, low])
+  const key = keyOf(READ_KEY_KINDS.boiler, target, [high, low])
   if (verb === 0x0d && data.length === 3) return value(key, response)
   return verb === 0x0e ? { kind: 'write', keys: [key] } : undefined
 }
@@ -244,33 +254,36 @@ function boilerMeaning({ target, data }: Telegram, response: Uint8Array): Telegr
 function timerMeaning({ target, data }: Telegram, response: Uint8Array): TelegramMeaning | undefined {
   const [operation = 0, zone = 0, channel = 0, day = 0] = data
   if (
-    ((operation === TIMER_CONFIG || operation === TIMER_COUNTS) && data.length === 3) ||
-    (operation === TIMER_SLOT && data.length === 5)
+    ((operation === TIMER_CONFIG_OPCODE || operation === TIMER_SLOT_COUNTS_OPCODE) && data.length === 3) ||
+    (operation === TIMER_SLOT_READ_OPCODE && data.length === 5)
   )
-    return value(timerKey(target, [...data]), response)
-  if (operation !== TIMER_WRITE || data.length < 5) return undefined
+    return value(toTimerReadKey(target, [...data]), response)
+  if (operation !== TIMER_SLOT_WRITE_OPCODE || data.length < 5) return undefined
   const zones = channel === HOT_WATER_CHANNEL ? HOT_WATER_ZONES : [zone]
-  const counts = zones.map((each) => timerKey(target, [TIMER_COUNTS, each, channel]))
+  const counts = zones.map((each) => toTimerReadKey(target, [TIMER_SLOT_COUNTS_OPCODE, each, channel]))
   // Index and count in front, then what a slot looks like when it is read.
   const celsius = decodeSlot(Uint8Array.of(0x00, ...data.subarray(6)))?.celsius
   if (channel !== HOT_WATER_CHANNEL || celsius === undefined)
     return { kind: 'write', keys: [...counts, ...zones.flatMap((each) => daySlots(target, [each, channel, day]))] }
-  return { kind: 'write', keys: [...counts, registerKey(target, HOT_WATER_REGISTERS.target), ...hotWaterSlots(target)] }
+  return {
+    kind: 'write',
+    keys: [...counts, toRegisterReadKey(target, HOT_WATER_REGISTERS.target), ...hotWaterSlots(target)],
+  }
 }
 
 const HOT_WATER_CHANNEL = PROGRAM_CHANNELS.indexOf('dhw')
 /** Asked for under either number, it is one program. */
-const HOT_WATER_ZONES = [NO_ZONE, 0x00]
+const HOT_WATER_ZONES = [NO_ZONE_NUMBER, 0x00]
 
 /**
  * What a regulator sets by itself when something of the group is set: whoever writes the hours of a quick veto starts
  * it. The temperature of a hot water slot is the setpoint, in all slots of the week: who changes one changes them all.
  */
-function changedWith(key: ReadKey, address: number): readonly ReadKey[] {
-  const [opcode, group, instance] = readKeyBytes(key)
+function changedWith(key: RegisterReadKey, address: number): readonly RegisterReadKey[] {
+  const [opcode, group, instance] = decodeReadKeyBytes(key)
   const following = (opcode === 0x02 ? FOLLOWING.get(group) : undefined) ?? []
-  const slots = key === registerKey(address, HOT_WATER_REGISTERS.target) ? hotWaterSlots(address) : []
-  return [...following.map((register) => registerKey(address, register, instance)), ...slots]
+  const slots = key === toRegisterReadKey(address, HOT_WATER_REGISTERS.target) ? hotWaterSlots(address) : []
+  return [...following.map((register) => toRegisterReadKey(address, register, instance)), ...slots]
 }
 
 const FOLLOWING: ReadonlyMap<number, readonly RegulatorRegister[]> = new Map([
@@ -288,21 +301,27 @@ const FOLLOWING: ReadonlyMap<number, readonly RegulatorRegister[]> = new Map([
   [HOT_WATER_REGISTERS.target.group, [HOT_WATER_REGISTERS.specialFunction, HOT_WATER_REGISTERS.status]],
 ])
 
-function hotWaterSlots(address: number): readonly ReadKey[] {
+function hotWaterSlots(address: number): readonly RegisterReadKey[] {
   return HOT_WATER_ZONES.flatMap((zone) =>
     WEEKDAYS.flatMap((_, day) => daySlots(address, [zone, HOT_WATER_CHANNEL, day])),
   )
 }
 
-function daySlots(address: number, place: readonly [zone: number, channel: number, day: number]): readonly ReadKey[] {
-  return Array.from({ length: MAX_DAY_SLOTS }, (_, slot) => timerKey(address, [TIMER_SLOT, ...place, slot]))
+function daySlots(
+  address: number,
+  place: readonly [zone: number, channel: number, day: number],
+): readonly RegisterReadKey[] {
+  return Array.from({ length: MAX_DAY_SLOTS }, (_, slot) =>
+    toTimerReadKey(address, [TIMER_SLOT_READ_OPCODE, ...place, slot]),
+  )
 }
 
 function errorsMeaning({ target, data }: Telegram, response: Uint8Array): TelegramMeaning | undefined {
   const [when, kind] = data
-  if (kind !== ERROR_KINDS.errors && kind !== ERROR_KINDS.service) return undefined
-  const asks = (when === ERRORS_NOW && data.length === 2) || (when === ERRORS_BEFORE && data.length === 3)
-  return asks ? value(errorsKey(target, [...data]), response) : undefined
+  if (kind !== ERROR_KIND_SELECTORS.errors && kind !== ERROR_KIND_SELECTORS.service) return undefined
+  const asks =
+    (when === CURRENT_ERRORS_SELECTOR && data.length === 2) || (when === PAST_ERRORS_SELECTOR && data.length === 3)
+  return asks ? value(toErrorsReadKey(target, [...data]), response) : undefined
 }
 
 const HEAT_PUMP_VALUES = 0x1a
@@ -313,7 +332,7 @@ const FLOAT_LENGTH = 4
 
 function energyAnswer(data: Uint8Array, response: Uint8Array): TelegramMeaning | undefined {
   if (data[0] !== 0x10 || data.length !== ENERGY_SELECTOR) return undefined
-  const key = energyKey(selectorBytes(data))
+  const key = toEnergyReadKey(selectorBytes(data))
   return value(key, extractAnswerValue(key, response))
 }
 
@@ -321,16 +340,16 @@ function energyAnswer(data: Uint8Array, response: Uint8Array): TelegramMeaning |
  * What of an answer is kept under its key. Answers about energy repeat the selector without its 10 and FF FF in front
  * of the figure; broadcasts do not, and the figure is all that counts.
  */
-export function extractAnswerValue(key: ReadKey, response: Uint8Array): Uint8Array {
-  if (readKeyKind(key) !== READ_KEY_KIND.energy) return response
+export function extractAnswerValue(key: RegisterReadKey, response: Uint8Array): Uint8Array {
+  if (decodeReadKeyKind(key) !== READ_KEY_KINDS.energy) return response
   return response.length === ENERGY_ANSWER ? response.subarray(ENERGY_ANSWER - FLOAT_LENGTH) : new Uint8Array()
 }
 
 function broadcastMeaning({ primary, secondary, data }: Telegram): TelegramMeaning | undefined {
-  if (primary === 0x07 && secondary === 0x00 && data.length >= 9) return value(CLOCK_KEY, data)
+  if (primary === 0x07 && secondary === 0x00 && data.length >= 9) return value(CLOCK_READ_KEY, data)
   if (primary !== VAILLANT || secondary !== 0x16 || data[0] !== 0x10) return undefined
   if (data.length !== ENERGY_SELECTOR + FLOAT_LENGTH) return undefined
-  return value(energyKey(selectorBytes(data)), data.subarray(ENERGY_SELECTOR))
+  return value(toEnergyReadKey(selectorBytes(data)), data.subarray(ENERGY_SELECTOR))
 }
 
 function selectorBytes(data: Uint8Array): readonly number[] {

@@ -6,48 +6,53 @@
  *
  * What others ask on the same bus counts as read: only what nobody asked for is asked by us.
  */
-import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE, decodeBoilerValue } from './boiler-map.ts'
-import type { BoilerRegister } from './boiler-map.ts'
-import { busTime } from './bus-clock.ts'
-import { listEnergySelectors } from './energy-selector.ts'
-import { fm5Interpretable } from './fm5.ts'
-import { HEAT_PUMP_REGISTERS, STATE_BLOCK } from './heat-pump-map.ts'
-import type { HeatPumpRegister } from './heat-pump-map.ts'
-import type { ReadKey } from './read-key.ts'
 import {
-  ERRORS_NOW,
-  ERROR_KINDS,
-  READ_KEY_KIND,
-  TIMER_CONFIG,
-  boilerKey,
-  readKeyBytes,
-  energyKey,
-  errorsKey,
-  heatPumpKey,
-  readKeyKind,
-  registerKey,
-  statusKey,
+  BOILER_CONFIG_REGISTERS,
+  BOILER_DIAGNOSTIC_REGISTERS,
+  BOILER_STATE_REGISTERS,
+  decodeBoilerValue,
+} from './boiler-map.ts'
+import type { BoilerRegister } from './boiler-map.ts'
+import { readBusTime } from './bus-clock.ts'
+import { listEnergySelectors } from './energy-selector.ts'
+import { isFm5Interpretable } from './fm5-module.ts'
+import { HEAT_PUMP_REGISTERS, HEAT_PUMP_STATE_BLOCK } from './heat-pump-map.ts'
+import type { HeatPumpRegister } from './heat-pump-map.ts'
+import type { RegisterReadKey } from './read-key.ts'
+import {
+  CURRENT_ERRORS_SELECTOR,
+  ERROR_KIND_SELECTORS,
+  READ_KEY_KINDS,
+  TIMER_CONFIG_OPCODE,
+  toBoilerReadKey,
+  decodeReadKeyBytes,
+  toEnergyReadKey,
+  toErrorsReadKey,
+  toHeatPumpReadKey,
+  decodeReadKeyKind,
+  toRegisterReadKey,
+  toStatusReadKey,
 } from './read-key.ts'
 import type { FreshnessClass, RegulatorRegister } from './register.ts'
 import {
   CIRCUIT_REGISTERS,
   CYLINDER_REGISTERS,
   HOT_WATER_REGISTERS,
-  MAX_INSTANCES,
-  REMOTE_GROUPS,
+  MAX_INSTANCE_NUMBER,
+  REMOTE_REGISTER_GROUPS,
   SOLAR_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
-  remoteRegisters,
+  createRemoteDeviceRegisters,
 } from './register-map.ts'
-import { planProgramReads } from './schedule-reads.ts'
-import type { ShadowEntry, RegisterShadow } from './shadow.ts'
-import { SHADOW_CLOCK_SLACK_MS } from './shadow.ts'
+import { planTimerProgramReads } from './schedule-reads.ts'
+import type { ShadowEntry, RegisterShadow } from './register-shadow.ts'
+import { SHADOW_CLOCK_SLACK_MS } from './register-shadow.ts'
 import type { HeatingTopology } from './topology.ts'
-import { DHW_CIRCUIT } from './topology.ts'
+import { DHW_CIRCUIT_TYPE } from './topology.ts'
 
 export interface PlannedRead {
-  readonly key: ReadKey
+  readonly key: RegisterReadKey
   readonly freshness: FreshnessClass
   /** Without it a plane is not worth showing. */
   readonly essential?: boolean
@@ -65,13 +70,13 @@ const CADENCE: Readonly<Record<FreshnessClass, number>> = {
 const TOMBSTONE_FACTOR = 10
 const CYLINDERS = 2
 
-export function cadenceMs(freshness: FreshnessClass, pollMs: number): number {
+export function computePollIntervalMs(freshness: FreshnessClass, pollMs: number): number {
   return CADENCE[freshness] * pollMs
 }
 
 /** A value older than this has missed two turns and more. */
-export function staleAfterMs(freshness: FreshnessClass, pollMs: number): number {
-  return 3 * cadenceMs(freshness, pollMs)
+export function computeStaleAfterMs(freshness: FreshnessClass, pollMs: number): number {
+  return 3 * computePollIntervalMs(freshness, pollMs)
 }
 
 export function planReads(topology: HeatingTopology, shadow: RegisterShadow, nowMs: number): readonly PlannedRead[] {
@@ -79,14 +84,14 @@ export function planReads(topology: HeatingTopology, shadow: RegisterShadow, now
   const plan: PlannedRead[] = []
   if (regulator === undefined) {
     for (const address of topology.candidates())
-      plan.push({ key: registerKey(address, SYSTEM_REGISTERS.outdoorTemperature), freshness: 'state_fast' })
+      plan.push({ key: toRegisterReadKey(address, SYSTEM_REGISTERS.outdoorTemperature), freshness: 'state_fast' })
   } else {
     const { address } = regulator
     const add = (registers: Iterable<RegulatorRegister>, instance = 0): void => {
       for (const register of registers)
         if (register.secret !== true)
           plan.push({
-            key: registerKey(address, register, instance),
+            key: toRegisterReadKey(address, register, instance),
             freshness: register.freshness,
             essential: ESSENTIAL.has(register),
           })
@@ -100,47 +105,56 @@ export function planReads(topology: HeatingTopology, shadow: RegisterShadow, now
     add(Object.values(HOT_WATER_REGISTERS))
     for (const instance of topology.circuits())
       add(
-        instance === DHW_CIRCUIT
+        instance === DHW_CIRCUIT_TYPE
           ? [CIRCUIT_REGISTERS.flowTemperature, CIRCUIT_REGISTERS.calculatedFlow]
           : Object.values(CIRCUIT_REGISTERS),
         instance,
       )
     add(Object.values(SYSTEM_REGISTERS))
-    for (const group of REMOTE_GROUPS)
+    for (const group of REMOTE_REGISTER_GROUPS)
       for (const instance of topology.slotsToLookInto(group)) {
-        const registers = remoteRegisters(group)
+        const registers = createRemoteDeviceRegisters(group)
         add([registers.connected], instance)
         if (topology.slotConnected(group, instance) === true) add(Object.values(registers), instance)
       }
-    if (fm5Interpretable(topology, shadow)) {
+    if (isFm5Interpretable(topology, shadow)) {
       add(Object.values(SOLAR_REGISTERS))
       for (let instance = 0; instance < CYLINDERS; instance++) add(Object.values(CYLINDER_REGISTERS), instance)
     }
-    plan.push(...planProgramReads(topology, shadow))
-    const date = busTime(shadow, nowMs)
+    plan.push(...planTimerProgramReads(topology, shadow))
+    const date = readBusTime(shadow, nowMs)
     if (date !== undefined)
-      for (const selector of listEnergySelectors(date)) plan.push({ key: energyKey(selector), freshness: 'config' })
-    for (let instance = 3; instance < MAX_INSTANCES; instance++)
+      for (const selector of listEnergySelectors(date))
+        plan.push({ key: toEnergyReadKey(selector), freshness: 'config' })
+    for (let instance = 3; instance < MAX_INSTANCE_NUMBER; instance++)
       add([ZONE_REGISTERS.index, CIRCUIT_REGISTERS.type], instance)
   }
   if (boiler?.registers === 'bai') {
-    for (const kind of Object.values(ERROR_KINDS))
-      plan.push({ key: errorsKey(boiler.address, [ERRORS_NOW, kind]), freshness: 'state_slow', essential: true })
-    for (const part of [BOILER_STATE, BOILER_CONFIG, BOILER_DIAGNOSTICS])
+    for (const kind of Object.values(ERROR_KIND_SELECTORS))
+      plan.push({
+        key: toErrorsReadKey(boiler.address, [CURRENT_ERRORS_SELECTOR, kind]),
+        freshness: 'state_slow',
+        essential: true,
+      })
+    for (const part of [BOILER_STATE_REGISTERS, BOILER_CONFIG_REGISTERS, BOILER_DIAGNOSTIC_REGISTERS])
       for (const register of Object.values<BoilerRegister>(part))
         for (const number of boilerNumbers(boiler.address, register, shadow))
           plan.push({
-            key: boilerKey(boiler.address, number),
+            key: toBoilerReadKey(boiler.address, number),
             freshness: register.freshness,
             essential: ESSENTIAL.has(register),
           })
   }
   const { heatPump } = topology
   if (heatPump?.registers === 'hmu') {
-    plan.push({ key: statusKey(heatPump.address, STATE_BLOCK), freshness: 'state_fast', essential: true })
+    plan.push({
+      key: toStatusReadKey(heatPump.address, HEAT_PUMP_STATE_BLOCK),
+      freshness: 'state_fast',
+      essential: true,
+    })
     for (const register of Object.values<HeatPumpRegister>(HEAT_PUMP_REGISTERS))
       plan.push({
-        key: heatPumpKey(heatPump.address, register),
+        key: toHeatPumpReadKey(heatPump.address, register),
         freshness: register.freshness,
         essential: HEAT_PUMP_ESSENTIAL.has(register),
       })
@@ -151,7 +165,7 @@ export function planReads(topology: HeatingTopology, shadow: RegisterShadow, now
 /** The stand-in is only asked where the register itself has answered, with nothing that can be read. */
 function boilerNumbers(address: number, register: BoilerRegister, shadow: RegisterShadow): readonly number[] {
   const { number, fallback } = register
-  const entry = shadow.get(boilerKey(address, number))
+  const entry = shadow.get(toBoilerReadKey(address, number))
   if (fallback === undefined || entry === undefined) return [number]
   return decodeBoilerValue(register, entry.payload) === undefined ? [number, fallback] : [number]
 }
@@ -177,9 +191,9 @@ const ESSENTIAL: ReadonlySet<RegulatorRegister | BoilerRegister> = new Set<Regul
   SYSTEM_REGISTERS.electricHeatingTotal,
   SOLAR_REGISTERS.collector,
   CYLINDER_REGISTERS.temperature,
-  BOILER_STATE.flow_temperature_c,
-  BOILER_STATE.flame_active,
-  BOILER_STATE.water_pressure_bar,
+  BOILER_STATE_REGISTERS.flow_temperature_c,
+  BOILER_STATE_REGISTERS.flame_active,
+  BOILER_STATE_REGISTERS.water_pressure_bar,
 ])
 
 const HEAT_PUMP_ESSENTIAL: ReadonlySet<HeatPumpRegister> = new Set([
@@ -207,10 +221,10 @@ const STAGE: Readonly<Record<FreshnessClass, number>> = {
 }
 
 /** Whether a slot has something in it, and what a program can hold. */
-function isFirstSight(key: ReadKey): boolean {
-  const [first, , , high, low] = readKeyBytes(key)
-  if (readKeyKind(key) === READ_KEY_KIND.timer) return first === TIMER_CONFIG
-  return readKeyKind(key) === READ_KEY_KIND.register && first === 0x06 && high === 0x00 && low === 0x01
+function isFirstSight(key: RegisterReadKey): boolean {
+  const [first, , , high, low] = decodeReadKeyBytes(key)
+  if (decodeReadKeyKind(key) === READ_KEY_KINDS.timer) return first === TIMER_CONFIG_OPCODE
+  return decodeReadKeyKind(key) === READ_KEY_KINDS.register && first === 0x06 && high === 0x00 && low === 0x01
 }
 
 /** Scheme, module, and the first three zones and circuits. */
@@ -222,30 +236,33 @@ function inOrder(plan: readonly PlannedRead[]): readonly PlannedRead[] {
 }
 
 /** Never read, or known not to be true any more. */
-export function isUnknownRead(shadow: RegisterShadow, key: ReadKey): boolean {
+export function isReadMissing(shadow: RegisterShadow, key: RegisterReadKey): boolean {
   const entry = shadow.get(key)
   return entry === undefined || entry.state === 'invalidated'
 }
 
 /** Of a plane that somebody waits for: what is not known, essentials first. */
-export function nextAskedRead(
+export function findNextRequestedRead(
   plan: readonly PlannedRead[],
   shadow: RegisterShadow,
-  { isAsked, isOpen }: { readonly isAsked: (key: ReadKey) => boolean; readonly isOpen: (key: ReadKey) => boolean },
+  {
+    isAsked,
+    isOpen,
+  }: { readonly isAsked: (key: RegisterReadKey) => boolean; readonly isOpen: (key: RegisterReadKey) => boolean },
 ): PlannedRead | undefined {
-  const isUnread = ({ key }: PlannedRead): boolean => isUnknownRead(shadow, key) && isAsked(key) && !isOpen(key)
+  const isUnread = ({ key }: PlannedRead): boolean => isReadMissing(shadow, key) && isAsked(key) && !isOpen(key)
   return plan.find((read) => read.essential === true && isUnread(read)) ?? plan.find(isUnread)
 }
 
 /** The most wanted read that is due: what was never read, in the plan's order, then whatever is most overdue. */
-export function nextDueRead(
+export function findNextDueRead(
   plan: readonly PlannedRead[],
   shadow: RegisterShadow,
   {
     pollMs,
     nowMs,
     isOpen,
-  }: { readonly pollMs: number; readonly nowMs: number; readonly isOpen: (key: ReadKey) => boolean },
+  }: { readonly pollMs: number; readonly nowMs: number; readonly isOpen: (key: RegisterReadKey) => boolean },
 ): PlannedRead | undefined {
   let best: PlannedRead | undefined
   let bestLateness = 1
@@ -253,7 +270,7 @@ export function nextDueRead(
     if (isOpen(read.key)) continue
     const entry = shadow.get(read.key)
     if (entry === undefined) return read
-    const everyMs = cadenceMs(read.freshness, pollMs) * (entry.state === 'tombstone' ? TOMBSTONE_FACTOR : 1)
+    const everyMs = computePollIntervalMs(read.freshness, pollMs) * (entry.state === 'tombstone' ? TOMBSTONE_FACTOR : 1)
     const lateness = latenessOf(entry, everyMs, nowMs)
     if (lateness < bestLateness) continue
     best = read

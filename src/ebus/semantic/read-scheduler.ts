@@ -12,40 +12,40 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { BusFault, SendOptions } from '../adapter/bus.ts'
-import type { ReadKey } from './read-key.ts'
-import type { ShadowEntry, RegisterShadow, ValueSource } from './shadow.ts'
-import { SHADOW_CLOCK_SLACK_MS } from './shadow.ts'
+import type { BusFault, SendOptions } from '../adapter/ebus-connection.ts'
+import type { RegisterReadKey } from './read-key.ts'
+import type { ShadowEntry, RegisterShadow, ValueSource } from './register-shadow.ts'
+import { SHADOW_CLOCK_SLACK_MS } from './register-shadow.ts'
 
-export interface ReadOptions extends Pick<SendOptions, 'caller' | 'signal'> {
+export interface RegisterReadOptions extends Pick<SendOptions, 'caller' | 'signal'> {
   /** How old an answer may be; 0 asks the bus in any case. */
   readonly maxAgeMs: number
   readonly source: ValueSource
   readonly deadlineMs: number
 }
 
-export interface ServedRead {
+export interface CompletedRead {
   readonly entry: ShadowEntry
   readonly fromCache: boolean
 }
 
-export type ReadFault =
+export type RegisterReadFault =
   | BusFault
   /** It failed twice in a row and is left alone for a while. */
   | { readonly kind: 'resting'; readonly forMs: number; readonly because: string }
   /** The owner lets us listen on this bus, not speak. */
   | { readonly kind: 'listen-only' }
 
-export interface SchedulerParts {
+export interface ReadSchedulerDependencies {
   readonly shadow: RegisterShadow
   /** Asks the bus; `ok` has the answer's data. */
   readonly fetch: (
-    key: ReadKey,
-    options: Pick<ReadOptions, 'caller' | 'signal' | 'deadlineMs'>,
-  ) => Promise<Result<Uint8Array, ReadFault>>
+    key: RegisterReadKey,
+    options: Pick<RegisterReadOptions, 'caller' | 'signal' | 'deadlineMs'>,
+  ) => Promise<Result<Uint8Array, RegisterReadFault>>
   /** What was read goes where everything goes that is heard; false if the shadow did not take it. */
   readonly learn: (
-    key: ReadKey,
+    key: RegisterReadKey,
     payload: Uint8Array,
     how: { readonly source: ValueSource; readonly askedAt: number },
   ) => boolean
@@ -67,22 +67,22 @@ interface Breaker {
   because: string
 }
 
-export class ReadScheduler {
-  readonly #parts: SchedulerParts
-  readonly #running = new Map<ReadKey, Promise<unknown>>()
-  readonly #breakers = new Map<ReadKey, Breaker>()
+export class RegisterReadScheduler {
+  readonly #parts: ReadSchedulerDependencies
+  readonly #running = new Map<RegisterReadKey, Promise<unknown>>()
+  readonly #breakers = new Map<RegisterReadKey, Breaker>()
 
-  constructor(parts: SchedulerParts) {
+  constructor(parts: ReadSchedulerDependencies) {
     this.#parts = parts
   }
 
   /** Whether a read of this key would be refused now. */
-  isResting(key: ReadKey): boolean {
+  isResting(key: RegisterReadKey): boolean {
     const breaker = this.#breakers.get(key)
     return breaker !== undefined && breaker.restUntilMs > this.#parts.monotonic()
   }
 
-  async read(key: ReadKey, options: ReadOptions): Promise<Result<ServedRead, ReadFault>> {
+  async read(key: RegisterReadKey, options: RegisterReadOptions): Promise<Result<CompletedRead, RegisterReadFault>> {
     const startedAtMs = this.#parts.now()
     let waited = false
     for (;;) {
@@ -92,7 +92,7 @@ export class ReadScheduler {
       if (running === undefined) break
       await untilAborted(running, options.signal)
       waited = true
-      if (options.signal?.aborted === true) return fail<ReadFault>({ kind: 'cancelled', phase: 'queued' })
+      if (options.signal?.aborted === true) return fail<RegisterReadFault>({ kind: 'cancelled', phase: 'queued' })
     }
     const restMs = (this.#breakers.get(key)?.restUntilMs ?? 0) - this.#parts.monotonic()
     if (restMs > 0) return fail({ kind: 'resting', forMs: restMs, because: this.#breakers.get(key)?.because ?? '' })
@@ -106,12 +106,12 @@ export class ReadScheduler {
   }
 
   /** What somebody else read while we waited answers us, too, however fresh we want it. */
-  #readSince(key: ReadKey, atMs: number): ShadowEntry | undefined {
+  #readSince(key: RegisterReadKey, atMs: number): ShadowEntry | undefined {
     const entry = this.#parts.shadow.get(key)
     return entry !== undefined && entry.state !== 'invalidated' && entry.atMs >= atMs ? entry : undefined
   }
 
-  #fresh(key: ReadKey, maxAgeMs: number): ShadowEntry | undefined {
+  #fresh(key: RegisterReadKey, maxAgeMs: number): ShadowEntry | undefined {
     const entry = this.#parts.shadow.get(key)
     if (entry === undefined || entry.state === 'invalidated' || maxAgeMs <= 0) return undefined
     const ageMs = this.#parts.now() - entry.atMs
@@ -119,7 +119,7 @@ export class ReadScheduler {
     return ageMs <= maxAgeMs && ageMs > -SHADOW_CLOCK_SLACK_MS ? entry : undefined
   }
 
-  async #fetch(key: ReadKey, options: ReadOptions): Promise<Result<ServedRead, ReadFault>> {
+  async #fetch(key: RegisterReadKey, options: RegisterReadOptions): Promise<Result<CompletedRead, RegisterReadFault>> {
     const { shadow, fetch, learn } = this.#parts
     const endMs = this.#parts.monotonic() + options.deadlineMs
     for (let attempt = 1; ; attempt++) {
@@ -148,11 +148,11 @@ export class ReadScheduler {
    * For an answer that the shadow did not take: it was full, or something changed meanwhile. It is the answer all the
    * same.
    */
-  #passing(key: ReadKey, payload: Uint8Array, source: ValueSource): ShadowEntry {
+  #passing(key: RegisterReadKey, payload: Uint8Array, source: ValueSource): ShadowEntry {
     return { key, payload, atMs: this.#parts.now(), source, state: payload.length === 0 ? 'tombstone' : 'present' }
   }
 
-  #noteFailure(key: ReadKey, fault: ReadFault): void {
+  #noteFailure(key: RegisterReadKey, fault: RegisterReadFault): void {
     if (!isAboutDevice(fault)) return
     const breaker = this.#breakers.get(key) ?? { failures: 0, restUntilMs: 0, because: '' }
     breaker.failures++
@@ -164,7 +164,7 @@ export class ReadScheduler {
 }
 
 /** A bus that cannot be used, or a caller who left, says nothing about the device. */
-function isAboutDevice(fault: ReadFault): boolean {
+function isAboutDevice(fault: RegisterReadFault): boolean {
   switch (fault.kind) {
     case 'no-answer':
     case 'answer-lost':
@@ -180,7 +180,7 @@ function isAboutDevice(fault: ReadFault): boolean {
 }
 
 /** Worth another try at once: noise, not absence. */
-function isPassing({ kind }: ReadFault): boolean {
+function isPassing({ kind }: RegisterReadFault): boolean {
   return kind === 'collision' || kind === 'answer-lost' || kind === 'answer-garbled' || kind === 'arbitration-lost'
 }
 

@@ -4,25 +4,25 @@ import { fromHex } from '../../core/bytes.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { BusDeviceRegistry } from '../registry/device-registry.ts'
-import type { ReadKey } from './read-key.ts'
-import { registerKey } from './read-key.ts'
-import { cadenceMs, nextDueRead, planReads, staleAfterMs } from './read-plan.ts'
-import type { ReadFault } from './read-scheduler.ts'
-import { ReadScheduler } from './read-scheduler.ts'
+import type { RegisterReadKey } from './read-key.ts'
+import { toRegisterReadKey } from './read-key.ts'
+import { computePollIntervalMs, findNextDueRead, planReads, computeStaleAfterMs } from './read-plan.ts'
+import type { RegisterReadFault } from './read-scheduler.ts'
+import { RegisterReadScheduler } from './read-scheduler.ts'
 import {
   CIRCUIT_REGISTERS,
   HOT_WATER_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
-  remoteRegisters,
+  createRemoteDeviceRegisters,
 } from './register-map.ts'
 import type { RegulatorRegister } from './register.ts'
-import { RegisterShadow } from './shadow.ts'
+import { RegisterShadow } from './register-shadow.ts'
 import { HeatingTopology } from './topology.ts'
 
 const AT = Date.UTC(2026, 0, 5)
 const POLL_MS = 60_000
-const KEY = registerKey(0x15, SYSTEM_REGISTERS.outdoorTemperature)
+const KEY = toRegisterReadKey(0x15, SYSTEM_REGISTERS.outdoorTemperature)
 const VALUE = fromHex('01007300 00507b41')
 
 const answerOf = ({ group, number }: RegulatorRegister, value: string): Uint8Array =>
@@ -30,11 +30,11 @@ const answerOf = ({ group, number }: RegulatorRegister, value: string): Uint8Arr
 
 describe('topology', () => {
   const regulator = (address: number, topology: HeatingTopology, nowMs = 0): void =>
-    topology.learn(registerKey(address, SYSTEM_REGISTERS.outdoorTemperature), VALUE, nowMs)
+    topology.learn(toRegisterReadKey(address, SYSTEM_REGISTERS.outdoorTemperature), VALUE, nowMs)
 
   it('takes whoever answers with sense for the regulator, 15 before all others', () => {
     const topology = new HeatingTopology(new BusDeviceRegistry())
-    topology.learn(registerKey(0x26, SYSTEM_REGISTERS.outdoorTemperature), new Uint8Array(), 0)
+    topology.learn(toRegisterReadKey(0x26, SYSTEM_REGISTERS.outdoorTemperature), new Uint8Array(), 0)
     expect(topology.regulator).toBeUndefined()
     regulator(0x76, topology)
     expect(topology.regulator?.address).toBe(0x76)
@@ -51,22 +51,26 @@ describe('topology', () => {
     const topology = new HeatingTopology(new BusDeviceRegistry())
     regulator(0x15, topology)
     for (const [instance, index] of ['00', '01', 'ff'].entries())
-      topology.learn(registerKey(0x15, ZONE_REGISTERS.index, instance), answerOf(ZONE_REGISTERS.index, index), 0)
+      topology.learn(toRegisterReadKey(0x15, ZONE_REGISTERS.index, instance), answerOf(ZONE_REGISTERS.index, index), 0)
     expect(topology.zonesKnown).toBe(true)
     expect(topology.zones()).toEqual([0, 1])
     for (const [instance, type] of ['0100', '0000', 'ffff'].entries())
-      topology.learn(registerKey(0x15, CIRCUIT_REGISTERS.type, instance), answerOf(CIRCUIT_REGISTERS.type, type), 0)
+      topology.learn(
+        toRegisterReadKey(0x15, CIRCUIT_REGISTERS.type, instance),
+        answerOf(CIRCUIT_REGISTERS.type, type),
+        0,
+      )
     expect(topology.circuits()).toEqual([0])
-    const { connected } = remoteRegisters(0x09)
+    const { connected } = createRemoteDeviceRegisters(0x09)
     expect(topology.slotsToLookInto(0x09)).toEqual([0, 1, 2])
-    topology.learn(registerKey(0x15, connected, 1), answerOf(connected, '01'), 0)
+    topology.learn(toRegisterReadKey(0x15, connected, 1), answerOf(connected, '01'), 0)
     expect(topology.slotsToLookInto(0x09)).toEqual([0, 1, 2, 3, 4])
   })
 
   it('forgets the zones of another regulator', () => {
     const topology = new HeatingTopology(new BusDeviceRegistry())
     regulator(0x76, topology)
-    topology.learn(registerKey(0x76, ZONE_REGISTERS.index), answerOf(ZONE_REGISTERS.index, '00'), 0)
+    topology.learn(toRegisterReadKey(0x76, ZONE_REGISTERS.index), answerOf(ZONE_REGISTERS.index, '00'), 0)
     expect(topology.zones()).toEqual([0])
     regulator(0x15, topology)
     expect(topology.zones()).toEqual([])
@@ -84,18 +88,18 @@ describe('read plan', () => {
     expect(plan.length).toBeGreaterThan(60)
     expect(new Set(plan.map(({ key }) => key)).size).toBe(plan.length)
     expect(plan.slice(0, 3).map(({ key }) => key)).toEqual([
-      registerKey(0x15, SYSTEM_REGISTERS.systemScheme),
-      registerKey(0x15, SYSTEM_REGISTERS.moduleConfiguration),
-      registerKey(0x15, ZONE_REGISTERS.index),
+      toRegisterReadKey(0x15, SYSTEM_REGISTERS.systemScheme),
+      toRegisterReadKey(0x15, SYSTEM_REGISTERS.moduleConfiguration),
+      toRegisterReadKey(0x15, ZONE_REGISTERS.index),
     ])
   })
 
   const plan = [
-    { key: registerKey(0x15, HOT_WATER_REGISTERS.current), freshness: 'state_fast' },
-    { key: registerKey(0x15, HOT_WATER_REGISTERS.holidayStart), freshness: 'config' },
+    { key: toRegisterReadKey(0x15, HOT_WATER_REGISTERS.current), freshness: 'state_fast' },
+    { key: toRegisterReadKey(0x15, HOT_WATER_REGISTERS.holidayStart), freshness: 'config' },
   ] as const
-  const due = (shadow: RegisterShadow, nowMs: number): ReadKey | undefined =>
-    nextDueRead(plan, shadow, { pollMs: POLL_MS, nowMs, isOpen: () => false })?.key
+  const due = (shadow: RegisterShadow, nowMs: number): RegisterReadKey | undefined =>
+    findNextDueRead(plan, shadow, { pollMs: POLL_MS, nowMs, isOpen: () => false })?.key
 
   it('reads what was never read in order, then what is most overdue', () => {
     const shadow = new RegisterShadow()
@@ -132,16 +136,16 @@ describe('read plan', () => {
   })
 
   it('calls a value old that has missed two turns and more', () => {
-    expect(cadenceMs('config', POLL_MS)).toBe(300_000)
-    expect(staleAfterMs('state_fast', POLL_MS)).toBe(180_000)
+    expect(computePollIntervalMs('config', POLL_MS)).toBe(300_000)
+    expect(computeStaleAfterMs('state_fast', POLL_MS)).toBe(180_000)
   })
 })
 
 interface Rig {
-  readonly scheduler: ReadScheduler
+  readonly scheduler: RegisterReadScheduler
   readonly shadow: RegisterShadow
-  readonly asked: ReadKey[]
-  answer: () => Promise<Result<Uint8Array, ReadFault>>
+  readonly asked: RegisterReadKey[]
+  answer: () => Promise<Result<Uint8Array, RegisterReadFault>>
   nowMs: number
 }
 
@@ -152,7 +156,7 @@ function rig(): Rig {
     asked: [],
     nowMs: 0,
     answer: async () => ok(VALUE),
-    scheduler: new ReadScheduler({
+    scheduler: new RegisterReadScheduler({
       shadow,
       fetch: (key) => {
         parts.asked.push(key)
@@ -173,7 +177,7 @@ const WISH = { maxAgeMs: 1_000, source: 'tool', deadlineMs: 2_000 } as const
 describe('read scheduler', () => {
   it('asks once for everybody who waits', async () => {
     const parts = rig()
-    const { promise, resolve } = Promise.withResolvers<Result<Uint8Array, ReadFault>>()
+    const { promise, resolve } = Promise.withResolvers<Result<Uint8Array, RegisterReadFault>>()
     parts.answer = () => promise
     const reads = [parts.scheduler.read(KEY, WISH), parts.scheduler.read(KEY, { ...WISH, maxAgeMs: 0 })]
     resolve(ok(VALUE))
@@ -235,7 +239,7 @@ describe('read scheduler', () => {
     await parts.scheduler.read(KEY, WISH)
     expect(parts.asked).toHaveLength(3)
     parts.answer = async () => fail({ kind: 'no-answer' })
-    await parts.scheduler.read(registerKey(0x77, SYSTEM_REGISTERS.outdoorTemperature), WISH)
+    await parts.scheduler.read(toRegisterReadKey(0x77, SYSTEM_REGISTERS.outdoorTemperature), WISH)
     expect(parts.asked).toHaveLength(4)
   })
 
@@ -274,7 +278,7 @@ describe('read scheduler', () => {
 
   it('lets a caller go who does not want to wait any longer', async () => {
     const parts = rig()
-    const { promise, resolve } = Promise.withResolvers<Result<Uint8Array, ReadFault>>()
+    const { promise, resolve } = Promise.withResolvers<Result<Uint8Array, RegisterReadFault>>()
     parts.answer = () => promise
     const first = parts.scheduler.read(KEY, WISH)
     const leaving = new AbortController()

@@ -153,10 +153,10 @@ export const CYLINDER_REGISTERS = group(0x02, 0x05, {
 })
 
 /** Sources, regulators, thermostats, function modules, clocks and base stations. */
-export const REMOTE_GROUPS: readonly number[] = [0x01, 0x02, 0x09, 0x0a, 0x0c, 0x0e, 0x0f]
-export const REGULATOR_GROUP = 0x09
-export const THERMOSTAT_GROUP = 0x0a
-export const MODULE_GROUP = 0x0c
+export const REMOTE_REGISTER_GROUPS: readonly number[] = [0x01, 0x02, 0x09, 0x0a, 0x0c, 0x0e, 0x0f]
+export const REGULATOR_REGISTER_GROUP = 0x09
+export const THERMOSTAT_REGISTER_GROUP = 0x0a
+export const FUNCTION_MODULE_REGISTER_GROUP = 0x0c
 
 const REMOTE_ROWS = {
   connected: [0x01, 'flag', 'discovery'],
@@ -171,20 +171,20 @@ const REMOTE_ROWS = {
   zone: [0x25, 'u8', 'discovery'],
 } as const satisfies Record<string, Row>
 
-export type RemoteRegisters = Readonly<Record<keyof typeof REMOTE_ROWS, RegulatorRegister>>
+export type RemoteDeviceRegisters = Readonly<Record<keyof typeof REMOTE_ROWS, RegulatorRegister>>
 
-const REMOTES: ReadonlyMap<number, RemoteRegisters> = new Map(
-  REMOTE_GROUPS.map((number) => [number, group(0x06, number, REMOTE_ROWS)]),
+const REMOTES: ReadonlyMap<number, RemoteDeviceRegisters> = new Map(
+  REMOTE_REGISTER_GROUPS.map((number) => [number, group(0x06, number, REMOTE_ROWS)]),
 )
 
-export function remoteRegisters(number: number): RemoteRegisters {
+export function createRemoteDeviceRegisters(number: number): RemoteDeviceRegisters {
   const registers = REMOTES.get(number)
   if (registers === undefined) throw new RangeError(`group ${number} has no remote slots`)
   return registers
 }
 
 /** Slots, circuits and zones are numbered from 0. */
-export const MAX_INSTANCES = 11
+export const MAX_INSTANCE_NUMBER = 11
 
 const ALL: ReadonlyMap<number, RegulatorRegister> = new Map(
   [
@@ -200,7 +200,7 @@ const ALL: ReadonlyMap<number, RegulatorRegister> = new Map(
     .map((register) => [placeOf(register), register]),
 )
 
-export const REGISTER_MAP_SIZE = ALL.size
+export const REGULATOR_REGISTER_COUNT = ALL.size
 
 export function findRegister(opcode: number, groupNumber: number, number: number): RegulatorRegister | undefined {
   return ALL.get(placeOf({ opcode, group: groupNumber, number }))

@@ -11,14 +11,14 @@ import {
   CIRCUIT_REGISTERS,
   CYLINDER_REGISTERS,
   HOT_WATER_REGISTERS,
-  REMOTE_GROUPS,
+  REMOTE_REGISTER_GROUPS,
   SOLAR_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
-  remoteRegisters,
+  createRemoteDeviceRegisters,
 } from './register-map.ts'
 
-export interface NamedRegister {
+export interface RegisterNameAndType {
   readonly name: string
   readonly type: RegisterType
   readonly unit: string | undefined
@@ -135,20 +135,20 @@ const GROUPS: readonly (readonly [string, Readonly<Record<string, RegulatorRegis
   ['zone', ZONE_REGISTERS],
   ['solar', SOLAR_REGISTERS],
   ['cylinder', CYLINDER_REGISTERS],
-  ...REMOTE_GROUPS.map((group) => ['remote', remoteRegisters(group)] as const),
+  ...REMOTE_REGISTER_GROUPS.map((group) => ['remote', createRemoteDeviceRegisters(group)] as const),
 ]
 
 /** Kept elsewhere by other families of regulators, and the same thing. */
 const SAME_THING: Readonly<Record<string, string>> = { earlierDaySetpoint: 'day_setpoint' }
 
-const NAMES: ReadonlyMap<number, NamedRegister> = new Map(
+const NAMES: ReadonlyMap<number, RegisterNameAndType> = new Map(
   GROUPS.flatMap(([prefix, registers]) => named(prefix, registers)),
 )
 
 function named(
   prefix: string,
   registers: Readonly<Record<string, RegulatorRegister>>,
-): (readonly [number, NamedRegister])[] {
+): (readonly [number, RegisterNameAndType])[] {
   const rows = Object.entries(registers).map(([key, { number, type, secret = false }]): Row => [
     number,
     SAME_THING[key] ?? snakeCase(key),
@@ -164,7 +164,7 @@ function named(
   ])
 }
 
-export function nameRegister(opcode: number, group: number, number: number): NamedRegister | undefined {
+export function findRegisterName(opcode: number, group: number, number: number): RegisterNameAndType | undefined {
   return NAMES.get(placeOf(opcode, group, number))
 }
 

@@ -1,9 +1,9 @@
 /**
  * Register: one numbered value of a regulator (B524) and how it is written in bytes.
  */
-import { equalBytes } from '../../core/bytes.ts'
+import { areBytesEqual } from '../../core/bytes.ts'
 import type { CalendarDate, TimeOfDay } from '../wire/datatype.ts'
-import { parseDatatype, numberDatatype } from '../wire/datatypes.ts'
+import { parseDatatype, parseNumberDatatype } from '../wire/datatype-parser.ts'
 
 export type RegisterType = 'f32' | 'u8' | 'u16' | 'u32' | 'flag' | 'date' | 'time' | 'text' | 'version'
 
@@ -30,27 +30,27 @@ export interface RegulatorRegister {
 const RUN_DOWN_HOURS = 0.1
 
 /** Whether a register that was read back holds what was written to it. */
-export function isWriteConfirmed(
+export function isWrittenValueReadBack(
   { type, runsDown }: RegulatorRegister,
   written: Uint8Array,
   found: Uint8Array,
 ): boolean {
-  if (equalBytes(found, written)) return true
+  if (areBytesEqual(found, written)) return true
   const [sent, kept] = [decodeWrittenNumber(type, written), decodeWrittenNumber(type, found)]
   if (runsDown !== true || sent === undefined || kept === undefined) return false
   return kept <= sent && sent - kept <= RUN_DOWN_HOURS
 }
 
 /** What stands where a secret would. */
-export const SECRET_TEXT = '(secret)'
+export const SECRET_VALUE_PLACEHOLDER = '(secret)'
 
 /** Dates and times as people write them: `2026-01-31`, `07:30`. */
 export type RegulatorValue = number | boolean | string
 
-const F32 = numberDatatype('EXP')
-const U8 = numberDatatype('UCH')
-const U16 = numberDatatype('UIN')
-const U32 = numberDatatype('ULG')
+const F32 = parseNumberDatatype('EXP')
+const U8 = parseNumberDatatype('UCH')
+const U16 = parseNumberDatatype('UIN')
+const U32 = parseNumberDatatype('ULG')
 /** Of values that have one length; flags have two, texts any. */
 const LENGTHS: Readonly<Partial<Record<RegisterType, number>>> = {
   f32: F32.length,
@@ -103,7 +103,7 @@ export function decodeRegisterValue(type: RegisterType, bytes: Uint8Array): Regu
  * whole payload goes out, so the whole payload has to be the number.
  */
 export function decodeWrittenNumber(type: RegisterType, bytes: Uint8Array): number | undefined {
-  const value = isCompleteValue(type, bytes) ? decodeRegisterValue(type, bytes) : undefined
+  const value = isExactlyOneValue(type, bytes) ? decodeRegisterValue(type, bytes) : undefined
   return typeof value === 'boolean' ? Number(value) : typeof value === 'number' ? value : undefined
 }
 
@@ -129,13 +129,13 @@ export function encodeDate(text: string): Uint8Array | undefined {
 }
 
 /** Whether these bytes are one value and nothing else. */
-export function isCompleteValue(type: RegisterType, bytes: Uint8Array): boolean {
+export function isExactlyOneValue(type: RegisterType, bytes: Uint8Array): boolean {
   if (type === 'text') return bytes.length > 0
   if (type === 'flag') return bytes.length === 1 || (bytes.length === 2 && bytes[1] === 0x00)
   return bytes.length === LENGTHS[type]
 }
 
-function numberOf(type: ReturnType<typeof numberDatatype>, bytes: Uint8Array): number | undefined {
+function numberOf(type: ReturnType<typeof parseNumberDatatype>, bytes: Uint8Array): number | undefined {
   const decoded = type.decode(bytes)
   return decoded.ok ? decoded.value : undefined
 }

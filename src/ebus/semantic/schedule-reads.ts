@@ -2,108 +2,121 @@
  * Schedule reads: which telegrams it takes to know the weekly programs of a regulator, and what they say together.
  */
 import type { PlannedRead } from './read-plan.ts'
-import type { ReadKey } from './read-key.ts'
-import { TIMER_CONFIG, TIMER_COUNTS, TIMER_SLOT, timerKey700, timerKey } from './read-key.ts'
-import type { ProgramChannel, DaySlot, ProgramConfig, ProgramId } from './schedule.ts'
+import type { RegisterReadKey } from './read-key.ts'
+import {
+  TIMER_CONFIG_OPCODE,
+  TIMER_SLOT_COUNTS_OPCODE,
+  TIMER_SLOT_READ_OPCODE,
+  toTimerReadKey700,
+  toTimerReadKey,
+} from './read-key.ts'
+import type { ProgramChannel, TimerSlot, ProgramConfig, TimerProgramId } from './schedule.ts'
 import {
   PROGRAM_CHANNELS,
-  NO_ZONE,
-  SLOTS_PER_DAY_700,
+  NO_ZONE_NUMBER,
+  B524_SLOTS_PER_DAY,
   WEEKDAYS,
   decodeProgramConfig,
-  decodeDay700,
+  decodeB524Day,
   decodeSlot,
   decodeSlotCounts,
-  encodeSelector700,
+  encodeB524ProgramSelector,
 } from './schedule.ts'
-import type { RegisterShadow } from './shadow.ts'
+import type { RegisterShadow } from './register-shadow.ts'
 import type { KnownRegulator, HeatingTopology } from './topology.ts'
 
-export interface KnownProgram extends ProgramId {
+export interface PartlyReadTimerProgram extends TimerProgramId {
   readonly config: ProgramConfig | undefined
   readonly counts: readonly number[] | undefined
   /** A day of which not every slot was read yet is `undefined`. */
-  readonly days: readonly (readonly DaySlot[] | undefined)[]
+  readonly days: readonly (readonly TimerSlot[] | undefined)[]
   /** Keys that it was made of. */
-  readonly keys: readonly ReadKey[]
+  readonly keys: readonly RegisterReadKey[]
 }
 
 const ZONED: readonly ProgramChannel[] = ['heating', 'cooling']
 const SHARED: readonly ProgramChannel[] = ['dhw', 'circulation', 'silent']
 
-export function listProgramIds(topology: HeatingTopology): readonly ProgramId[] {
+export function listTimerProgramIds(topology: HeatingTopology): readonly TimerProgramId[] {
   return [
     ...topology.zones().flatMap((zone) => ZONED.map((channel) => ({ zone, channel }))),
-    ...SHARED.map((channel) => ({ zone: NO_ZONE, channel })),
+    ...SHARED.map((channel) => ({ zone: NO_ZONE_NUMBER, channel })),
   ]
 }
 
-export function planProgramReads(topology: HeatingTopology, shadow: RegisterShadow): readonly PlannedRead[] {
+export function planTimerProgramReads(topology: HeatingTopology, shadow: RegisterShadow): readonly PlannedRead[] {
   const { regulator } = topology
   if (regulator === undefined || regulator.timers === undefined || regulator.timers === 'none') return []
-  return listProgramIds(topology).flatMap((id) =>
+  return listTimerProgramIds(topology).flatMap((id) =>
     regulator.timers === 'b555' ? longReads(regulator.address, id, shadow) : shortReads(regulator.address, id),
   )
 }
 
 /** The one key under which a 700 keeps a day; `undefined` for a program it has no place for. */
-export function programDayKey700(address: number, id: ProgramId, weekday: number): ReadKey | undefined {
-  const selector = encodeSelector700(id)
-  return selector === undefined ? undefined : timerKey700(address, [...selector, weekday])
+export function toProgramDayReadKey700(
+  address: number,
+  id: TimerProgramId,
+  weekday: number,
+): RegisterReadKey | undefined {
+  const selector = encodeB524ProgramSelector(id)
+  return selector === undefined ? undefined : toTimerReadKey700(address, [...selector, weekday])
 }
 
-export function configKey(address: number, { zone, channel }: ProgramId): ReadKey {
-  return timerKey(address, [TIMER_CONFIG, zone, PROGRAM_CHANNELS.indexOf(channel)])
+export function toProgramConfigReadKey(address: number, { zone, channel }: TimerProgramId): RegisterReadKey {
+  return toTimerReadKey(address, [TIMER_CONFIG_OPCODE, zone, PROGRAM_CHANNELS.indexOf(channel)])
 }
 
-export function countsKey(address: number, { zone, channel }: ProgramId): ReadKey {
-  return timerKey(address, [TIMER_COUNTS, zone, PROGRAM_CHANNELS.indexOf(channel)])
+export function toSlotCountsReadKey(address: number, { zone, channel }: TimerProgramId): RegisterReadKey {
+  return toTimerReadKey(address, [TIMER_SLOT_COUNTS_OPCODE, zone, PROGRAM_CHANNELS.indexOf(channel)])
 }
 
 /** Of the first `count` slots of a day. */
-export function slotKeys(
+export function listSlotReadKeys(
   address: number,
-  { zone, channel }: ProgramId,
+  { zone, channel }: TimerProgramId,
   { weekday, count }: { readonly weekday: number; readonly count: number },
-): readonly ReadKey[] {
-  const program = [TIMER_SLOT, zone, PROGRAM_CHANNELS.indexOf(channel), weekday]
-  return Array.from({ length: count }, (_, slot) => timerKey(address, [...program, slot]))
+): readonly RegisterReadKey[] {
+  const program = [TIMER_SLOT_READ_OPCODE, zone, PROGRAM_CHANNELS.indexOf(channel), weekday]
+  return Array.from({ length: count }, (_, slot) => toTimerReadKey(address, [...program, slot]))
 }
 
 /** What is known of a program; `undefined` when the regulator does not have it, or nobody asked yet. */
-export function readKnownProgram(
+export function readKnownTimerProgram(
   regulator: KnownRegulator,
-  id: ProgramId,
+  id: TimerProgramId,
   shadow: RegisterShadow,
-): KnownProgram | undefined {
+): PartlyReadTimerProgram | undefined {
   return regulator.timers === 'b555'
     ? longProgram(regulator.address, id, shadow)
     : shortProgram(regulator.address, id, shadow)
 }
 
-function longReads(address: number, id: ProgramId, shadow: RegisterShadow): readonly PlannedRead[] {
-  const reads: PlannedRead[] = [{ key: configKey(address, id), freshness: 'discovery' }]
-  if (answered(shadow, configKey(address, id), decodeProgramConfig) === undefined) return reads
-  reads.push({ key: countsKey(address, id), freshness: 'config' })
-  const counts = answered(shadow, countsKey(address, id), decodeSlotCounts) ?? []
+function longReads(address: number, id: TimerProgramId, shadow: RegisterShadow): readonly PlannedRead[] {
+  const reads: PlannedRead[] = [{ key: toProgramConfigReadKey(address, id), freshness: 'discovery' }]
+  if (answered(shadow, toProgramConfigReadKey(address, id), decodeProgramConfig) === undefined) return reads
+  reads.push({ key: toSlotCountsReadKey(address, id), freshness: 'config' })
+  const counts = answered(shadow, toSlotCountsReadKey(address, id), decodeSlotCounts) ?? []
   for (const [weekday, count] of counts.entries())
-    for (const key of slotKeys(address, id, { weekday, count })) reads.push({ key, freshness: 'discovery' })
+    for (const key of listSlotReadKeys(address, id, { weekday, count })) reads.push({ key, freshness: 'discovery' })
   return reads
 }
 
-function shortReads(address: number, id: ProgramId): readonly PlannedRead[] {
-  const selector = encodeSelector700(id)
+function shortReads(address: number, id: TimerProgramId): readonly PlannedRead[] {
+  const selector = encodeB524ProgramSelector(id)
   if (selector === undefined) return []
-  return WEEKDAYS.map((_, weekday) => ({ key: timerKey700(address, [...selector, weekday]), freshness: 'discovery' }))
+  return WEEKDAYS.map((_, weekday) => ({
+    key: toTimerReadKey700(address, [...selector, weekday]),
+    freshness: 'discovery',
+  }))
 }
 
-function longProgram(address: number, id: ProgramId, shadow: RegisterShadow): KnownProgram | undefined {
-  const config = answered(shadow, configKey(address, id), decodeProgramConfig)
+function longProgram(address: number, id: TimerProgramId, shadow: RegisterShadow): PartlyReadTimerProgram | undefined {
+  const config = answered(shadow, toProgramConfigReadKey(address, id), decodeProgramConfig)
   if (config === undefined) return undefined
-  const counts = answered(shadow, countsKey(address, id), decodeSlotCounts)
-  const keys = [configKey(address, id), countsKey(address, id)]
+  const counts = answered(shadow, toSlotCountsReadKey(address, id), decodeSlotCounts)
+  const keys = [toProgramConfigReadKey(address, id), toSlotCountsReadKey(address, id)]
   const days = WEEKDAYS.map((_, weekday) => {
-    const slots = slotKeys(address, id, { weekday, count: counts?.[weekday] ?? 0 })
+    const slots = listSlotReadKeys(address, id, { weekday, count: counts?.[weekday] ?? 0 })
     keys.push(...slots)
     const read = slots.map((key) => answered(shadow, key, decodeSlot))
     return counts === undefined || read.includes(undefined) ? undefined : read.filter((slot) => slot !== undefined)
@@ -111,11 +124,11 @@ function longProgram(address: number, id: ProgramId, shadow: RegisterShadow): Kn
   return { ...id, config, counts, days, keys }
 }
 
-function shortProgram(address: number, id: ProgramId, shadow: RegisterShadow): KnownProgram | undefined {
-  const selector = encodeSelector700(id)
+function shortProgram(address: number, id: TimerProgramId, shadow: RegisterShadow): PartlyReadTimerProgram | undefined {
+  const selector = encodeB524ProgramSelector(id)
   if (selector === undefined) return undefined
-  const keys = WEEKDAYS.map((_, weekday) => timerKey700(address, [...selector, weekday]))
-  const days = keys.map((key) => answered(shadow, key, decodeDay700))
+  const keys = WEEKDAYS.map((_, weekday) => toTimerReadKey700(address, [...selector, weekday]))
+  const days = keys.map((key) => answered(shadow, key, decodeB524Day))
   if (days.every((day) => day === undefined)) return undefined
   return {
     ...id,
@@ -123,7 +136,7 @@ function shortProgram(address: number, id: ProgramId, shadow: RegisterShadow): K
     days,
     counts: days.some((day) => day === undefined) ? undefined : days.map((day) => day?.length ?? 0),
     config: {
-      maxSlots: SLOTS_PER_DAY_700,
+      maxSlots: B524_SLOTS_PER_DAY,
       resolutionMinutes: 10,
       minMinutes: 10,
       hasTemperature: false,
@@ -137,7 +150,7 @@ function shortProgram(address: number, id: ProgramId, shadow: RegisterShadow): K
 /** What was read and is still believed; what somebody changed since is not. */
 function answered<Value>(
   shadow: RegisterShadow,
-  key: ReadKey,
+  key: RegisterReadKey,
   decode: (payload: Uint8Array) => Value | undefined,
 ): Value | undefined {
   const entry = shadow.get(key)

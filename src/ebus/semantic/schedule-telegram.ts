@@ -2,28 +2,33 @@
  * Schedule telegram: what a telegram says about a weekly program, in either of the two ways to write one down.
  */
 import type { DecodedField, DecodedTelegram } from './decoded-field.ts'
-import { TIMER_CONFIG, TIMER_COUNTS, TIMER_SLOT, TIMER_WRITE } from './read-key.ts'
-import type { DaySlot } from './schedule.ts'
+import {
+  TIMER_CONFIG_OPCODE,
+  TIMER_SLOT_COUNTS_OPCODE,
+  TIMER_SLOT_READ_OPCODE,
+  TIMER_SLOT_WRITE_OPCODE,
+} from './read-key.ts'
+import type { TimerSlot } from './schedule.ts'
 import {
   PROGRAM_CHANNELS,
   WEEKDAYS,
   decodeProgramConfig,
-  decodeDay700,
+  decodeB524Day,
   decodeSlot,
   decodeSlotCounts,
-  decodeSelector700,
+  decodeB524ProgramSelector,
 } from './schedule.ts'
 
 /** B555: A3 what a program can hold, A4 slots per day, A5 read a slot, A6 write one. */
-export function decodeTimer(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
+export function decodeTimerTelegram(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
   const [operation = 0, zone = 0, channel = 0, day = 0, index = 0] = data
   const program = PROGRAM_CHANNELS[channel]
   if (program === undefined || data.length < 3) return undefined
-  const head = { instance: zone, act: operation === TIMER_WRITE ? 'write' : 'read' } as const
+  const head = { instance: zone, act: operation === TIMER_SLOT_WRITE_OPCODE ? 'write' : 'read' } as const
   const which: readonly DecodedField[] = [{ name: 'program', value: program }]
   const where = [...which, { name: 'weekday', value: WEEKDAYS[day] }, { name: 'slot', value: index }]
   switch (operation) {
-    case TIMER_CONFIG: {
+    case TIMER_CONFIG_OPCODE: {
       const config = decodeProgramConfig(response)
       const most = [
         { name: 'max_slots', value: config?.maxSlots },
@@ -31,14 +36,14 @@ export function decodeTimer(data: Uint8Array, response: Uint8Array): DecodedTele
       ]
       return { ...head, name: 'timer.config', fields: [...which, ...most] }
     }
-    case TIMER_COUNTS: {
+    case TIMER_SLOT_COUNTS_OPCODE: {
       const counts = decodeSlotCounts(response)
       const days = WEEKDAYS.map((name, at) => ({ name, value: counts?.[at] }))
       return { ...head, name: 'timer.slots_per_day', fields: [...which, ...days] }
     }
-    case TIMER_SLOT:
+    case TIMER_SLOT_READ_OPCODE:
       return { ...head, name: 'timer.slot', fields: [...where, ...slotFields(decodeSlot(response))] }
-    case TIMER_WRITE: {
+    case TIMER_SLOT_WRITE_OPCODE: {
       // Index and count in front, then what a slot looks like when it is read.
       const slot = decodeSlot(Uint8Array.from([0x00, ...data.subarray(6)]))
       const accepted = { name: 'accepted', value: response.length === 0 ? undefined : response[0] === 0x00 }
@@ -52,13 +57,13 @@ export function decodeTimer(data: Uint8Array, response: Uint8Array): DecodedTele
 const SELECTOR_LENGTH = 5
 
 /** B524 03 and 04: the pairs of a day, in the answer or behind the selector. */
-export function decodeProgramDay(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
+export function decodeProgramDayTelegram(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {
   const [opcode, first = 0, zone = 0, last = 0, day = 0] = data
-  const program = decodeSelector700([first, zone, last])
+  const program = decodeB524ProgramSelector([first, zone, last])
   const writes = opcode === 0x04
   if (program === undefined || (writes ? data.length <= SELECTOR_LENGTH : data.length !== SELECTOR_LENGTH))
     return undefined
-  const slots = decodeDay700(writes ? data.subarray(SELECTOR_LENGTH) : response)
+  const slots = decodeB524Day(writes ? data.subarray(SELECTOR_LENGTH) : response)
   return {
     name: 'timer.day',
     act: writes ? 'write' : 'read',
@@ -73,7 +78,7 @@ export function decodeProgramDay(data: Uint8Array, response: Uint8Array): Decode
   }
 }
 
-function slotFields(slot: DaySlot | undefined): readonly DecodedField[] {
+function slotFields(slot: TimerSlot | undefined): readonly DecodedField[] {
   const celsius = slot?.celsius
   return [
     { name: 'start', value: clock(slot?.startMinute) },

@@ -11,113 +11,113 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { BusRequest } from '../adapter/bus.ts'
-import type { ReadKey } from './read-key.ts'
-import type { DaySlot, ProgramId } from './schedule.ts'
+import type { BusRequest } from '../adapter/ebus-connection.ts'
+import type { RegisterReadKey } from './read-key.ts'
+import type { TimerSlot, TimerProgramId } from './schedule.ts'
 import {
-  decodeDay700,
+  decodeB524Day,
   decodeSlot,
   decodeSlotCounts,
-  encodeDay700,
+  encodeB524DayWrite,
   encodeSlotWrite,
-  isSameDay,
-  encodeSelector700,
+  isSameDaySchedule,
+  encodeB524ProgramSelector,
   encodeTimerRequest,
 } from './schedule.ts'
-import { countsKey, programDayKey700, slotKeys } from './schedule-reads.ts'
-import type { ReadFault } from './read-scheduler.ts'
+import { toSlotCountsReadKey, toProgramDayReadKey700, listSlotReadKeys } from './schedule-reads.ts'
+import type { RegisterReadFault } from './read-scheduler.ts'
 import type { KnownRegulator } from './topology.ts'
 
-export interface RegulatorLink {
+export interface RegulatorAccess {
   /** From the bus, not from memory. */
-  readonly read: (key: ReadKey) => Promise<Result<Uint8Array, ReadFault>>
-  readonly write: (request: BusRequest) => Promise<Result<Uint8Array, ReadFault>>
+  readonly read: (key: RegisterReadKey) => Promise<Result<Uint8Array, RegisterReadFault>>
+  readonly write: (request: BusRequest) => Promise<Result<Uint8Array, RegisterReadFault>>
   readonly pause: (ms: number) => Promise<void>
 }
 
-export interface DayPlace {
+export interface ProgramDayLocation {
   readonly regulator: KnownRegulator
-  readonly id: ProgramId
+  readonly id: TimerProgramId
   readonly weekday: number
   /** What a slot that stands for nothing says; `undefined` where saying none is taken and keeps what is set. */
   readonly idleCelsius: number | undefined
 }
 
-export interface SlotResult {
+export interface SlotWriteResult {
   readonly index: number
   readonly accepted: boolean
   /** What the regulator answered; `undefined` when it did not. */
   readonly code: number | undefined
-  readonly fault: ReadFault | undefined
+  readonly fault: RegisterReadFault | undefined
 }
 
-export type DayOutcome =
+export type DayWriteOutcome =
   | {
       readonly kind: 'written'
-      readonly before: readonly DaySlot[]
-      readonly results: readonly SlotResult[]
-      readonly readBack: readonly DaySlot[]
+      readonly before: readonly TimerSlot[]
+      readonly results: readonly SlotWriteResult[]
+      readonly readBack: readonly TimerSlot[]
     }
   /** The day is as it was. */
   | {
       readonly kind: 'unchanged'
-      readonly before: readonly DaySlot[]
-      readonly results: readonly SlotResult[]
+      readonly before: readonly TimerSlot[]
+      readonly results: readonly SlotWriteResult[]
       readonly restored: boolean
-      readonly found: readonly DaySlot[] | undefined
+      readonly found: readonly TimerSlot[] | undefined
     }
   /** Nobody knows what the day is now. */
   | {
       readonly kind: 'unknown'
-      readonly before: readonly DaySlot[]
-      readonly results: readonly SlotResult[]
-      readonly found: readonly DaySlot[] | undefined
+      readonly before: readonly TimerSlot[]
+      readonly results: readonly SlotWriteResult[]
+      readonly found: readonly TimerSlot[] | undefined
     }
 
 /** The internet gateway leaves 190 to 300 ms between two slots, and its days are kept. */
 const SPACING_MS = 200
 const REFUSED_BYTES = 1
 
-export async function writeDay(
-  talk: RegulatorLink,
-  place: DayPlace,
-  slots: readonly DaySlot[],
-): Promise<Result<DayOutcome, ReadFault>> {
-  const before = await readDay(talk, place)
+export async function writeProgramDay(
+  talk: RegulatorAccess,
+  place: ProgramDayLocation,
+  slots: readonly TimerSlot[],
+): Promise<Result<DayWriteOutcome, RegisterReadFault>> {
+  const before = await readProgramDay(talk, place)
   // Without knowing what is there, nothing could be put back.
   if (!before.ok) return before
   const results = await writeSlots(talk, place, slots)
-  const found = await readDay(talk, place)
-  if (found.ok && isSameDay(slots, found.value) && results.every(({ accepted }) => accepted))
+  const found = await readProgramDay(talk, place)
+  if (found.ok && isSameDaySchedule(slots, found.value) && results.every(({ accepted }) => accepted))
     return ok({ kind: 'written', before: before.value, results, readBack: found.value })
   const seen = found.ok ? found.value : undefined
   if (seen !== undefined && isAsBefore(before.value, seen))
     return ok({ kind: 'unchanged', before: before.value, results, restored: false, found: seen })
   await writeSlots(talk, place, before.value)
-  const restored = await readDay(talk, place)
+  const restored = await readProgramDay(talk, place)
   if (restored.ok && isAsBefore(before.value, restored.value))
     return ok({ kind: 'unchanged', before: before.value, results, restored: true, found: seen })
   return ok({ kind: 'unknown', before: before.value, results, found: restored.ok ? restored.value : seen })
 }
 
 /** The day as the regulator keeps it now. */
-export async function readDay(
-  talk: RegulatorLink,
-  { regulator, id, weekday }: DayPlace,
-): Promise<Result<readonly DaySlot[], ReadFault>> {
+export async function readProgramDay(
+  talk: RegulatorAccess,
+  { regulator, id, weekday }: ProgramDayLocation,
+): Promise<Result<readonly TimerSlot[], RegisterReadFault>> {
   if (regulator.timers !== 'b555') {
-    const key = programDayKey700(regulator.address, id, weekday)
+    const key = toProgramDayReadKey700(regulator.address, id, weekday)
     const answer = key === undefined ? fail(NO_PROGRAM) : await talk.read(key)
     if (!answer.ok) return answer
-    const day = decodeDay700(answer.value)
+    const day = decodeB524Day(answer.value)
     return day === undefined ? fail(NO_PROGRAM) : ok(day)
   }
-  const counts = await talk.read(countsKey(regulator.address, id))
+  const counts = await talk.read(toSlotCountsReadKey(regulator.address, id))
   if (!counts.ok) return counts
   const count = decodeSlotCounts(counts.value)?.[weekday]
   if (count === undefined) return fail(NO_PROGRAM)
-  const slots: DaySlot[] = []
-  for (const key of slotKeys(regulator.address, id, { weekday, count })) {
+  const slots: TimerSlot[] = []
+  for (const key of listSlotReadKeys(regulator.address, id, { weekday, count })) {
     const answer = await talk.read(key)
     if (!answer.ok) return answer
     const slot = decodeSlot(answer.value)
@@ -128,15 +128,15 @@ export async function readDay(
 }
 
 /** A program that the regulator has in one telegram and not in the next. */
-const NO_PROGRAM: ReadFault = { kind: 'refused' }
+const NO_PROGRAM: RegisterReadFault = { kind: 'refused' }
 
 /** Stops at the first slot that is not taken: what follows would make it worse. */
 async function writeSlots(
-  talk: RegulatorLink,
-  place: DayPlace,
-  slots: readonly DaySlot[],
-): Promise<readonly SlotResult[]> {
-  const results: SlotResult[] = []
+  talk: RegulatorAccess,
+  place: ProgramDayLocation,
+  slots: readonly TimerSlot[],
+): Promise<readonly SlotWriteResult[]> {
+  const results: SlotWriteResult[] = []
   for (const [index, request] of writeRequests(place, slots).entries()) {
     if (index > 0) await talk.pause(SPACING_MS)
     const answer = await talk.write(request)
@@ -155,13 +155,15 @@ function codeOf(answer: Uint8Array): number {
 
 /** A day without slots is written as one of no length: B555 knows no number of slots below one. */
 function writeRequests(
-  { regulator, id, weekday, idleCelsius }: DayPlace,
-  slots: readonly DaySlot[],
+  { regulator, id, weekday, idleCelsius }: ProgramDayLocation,
+  slots: readonly TimerSlot[],
 ): readonly BusRequest[] {
   const { timers, address } = regulator
   if (timers !== 'b555') {
-    const selector = encodeSelector700(id)
-    return selector === undefined ? [] : [encodeTimerRequest('b524', address, encodeDay700(selector, weekday, slots))]
+    const selector = encodeB524ProgramSelector(id)
+    return selector === undefined
+      ? []
+      : [encodeTimerRequest('b524', address, encodeB524DayWrite(selector, weekday, slots))]
   }
   const written = slots.length > 0 ? slots : [{ startMinute: 0, endMinute: 0, celsius: idleCelsius }]
   return written.map((slot, index) =>
@@ -170,6 +172,6 @@ function writeRequests(
 }
 
 /** Here temperatures count: they are part of what was there. */
-function isAsBefore(before: readonly DaySlot[], now: readonly DaySlot[]): boolean {
-  return isSameDay(before, now) && isSameDay(now, before)
+function isAsBefore(before: readonly TimerSlot[], now: readonly TimerSlot[]): boolean {
+  return isSameDaySchedule(before, now) && isSameDaySchedule(now, before)
 }

@@ -2,22 +2,22 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { BusRequest } from '../adapter/bus.ts'
-import { readKeyBytes, encodeReadRequest } from './read-key.ts'
-import type { DaySlot } from './schedule.ts'
+import type { BusRequest } from '../adapter/ebus-connection.ts'
+import { decodeReadKeyBytes, encodeReadRequest } from './read-key.ts'
+import type { TimerSlot } from './schedule.ts'
 import {
   decodeProgramConfig,
-  decodeDay700,
+  decodeB524Day,
   decodeSlot,
   decodeSlotCounts,
-  encodeDay700,
+  encodeB524DayWrite,
   encodeSlotWrite,
-  isSameDay,
+  isSameDaySchedule,
 } from './schedule.ts'
-import type { DayPlace, RegulatorLink } from './schedule-writer.ts'
-import { writeDay } from './schedule-writer.ts'
+import type { ProgramDayLocation, RegulatorAccess } from './schedule-writer.ts'
+import { writeProgramDay } from './schedule-writer.ts'
 
-const slot = (startHour: number, endHour: number, celsius?: number): DaySlot => ({
+const slot = (startHour: number, endHour: number, celsius?: number): TimerSlot => ({
   startMinute: startHour * 60,
   endMinute: endHour * 60,
   celsius,
@@ -65,12 +65,12 @@ describe('B555', () => {
 describe('B524 03 and 04', () => {
   it('writes and reads pairs of ten-minute steps', () => {
     const slots = [slot(6, 9), slot(17, 24)]
-    expect(toHex(encodeDay700([3, 0, 2], 1, slots))).toBe('0403000201243666909090')
-    expect(decodeDay700(fromHex('01 24 36 66 90 90 90'))).toEqual(slots)
-    expect(decodeDay700(fromHex('24 36 66 90 90 90'))).toEqual(slots)
-    expect(decodeDay700(new Uint8Array())).toBeUndefined()
-    expect(decodeDay700(fromHex('01 24 36 66 91 90 90'))).toBeUndefined()
-    expect(() => encodeDay700([3, 0, 2], 1, [{ startMinute: 5, endMinute: 20, celsius: undefined }])).toThrow(
+    expect(toHex(encodeB524DayWrite([3, 0, 2], 1, slots))).toBe('0403000201243666909090')
+    expect(decodeB524Day(fromHex('01 24 36 66 90 90 90'))).toEqual(slots)
+    expect(decodeB524Day(fromHex('24 36 66 90 90 90'))).toEqual(slots)
+    expect(decodeB524Day(new Uint8Array())).toBeUndefined()
+    expect(decodeB524Day(fromHex('01 24 36 66 91 90 90'))).toBeUndefined()
+    expect(() => encodeB524DayWrite([3, 0, 2], 1, [{ startMinute: 5, endMinute: 20, celsius: undefined }])).toThrow(
       RangeError,
     )
   })
@@ -88,7 +88,7 @@ describe('B524 03 and 04', () => {
       )
     fc.assert(
       fc.property(day, (slots) => {
-        expect(decodeDay700(encodeDay700([1, 0, 1], 0, slots).subarray(5))).toEqual(slots)
+        expect(decodeB524Day(encodeB524DayWrite([1, 0, 1], 0, slots).subarray(5))).toEqual(slots)
       }),
     )
   })
@@ -96,15 +96,15 @@ describe('B524 03 and 04', () => {
 
 describe('a day', () => {
   it('is the same whatever slots of no length stand in it', () => {
-    expect(isSameDay([slot(6, 8, 21)], [slot(6, 8, 21), slot(0, 0, 5)])).toBe(true)
-    expect(isSameDay([slot(6, 8)], [slot(6, 8, 21)])).toBe(true)
-    expect(isSameDay([slot(6, 8, 21)], [slot(6, 8, 22)])).toBe(false)
-    expect(isSameDay([slot(6, 8, 21)], [slot(6, 8)])).toBe(false)
-    expect(isSameDay([slot(6, 8)], [slot(6, 9)])).toBe(false)
+    expect(isSameDaySchedule([slot(6, 8, 21)], [slot(6, 8, 21), slot(0, 0, 5)])).toBe(true)
+    expect(isSameDaySchedule([slot(6, 8)], [slot(6, 8, 21)])).toBe(true)
+    expect(isSameDaySchedule([slot(6, 8, 21)], [slot(6, 8, 22)])).toBe(false)
+    expect(isSameDaySchedule([slot(6, 8, 21)], [slot(6, 8)])).toBe(false)
+    expect(isSameDaySchedule([slot(6, 8)], [slot(6, 9)])).toBe(false)
   })
 })
 
-const PLACE: DayPlace = {
+const PLACE: ProgramDayLocation = {
   regulator: { address: 0x15, deviceId: 'BASV2', timers: 'b555' },
   id: { zone: 0, channel: 'heating' },
   weekday: 3,
@@ -113,11 +113,11 @@ const PLACE: DayPlace = {
 
 /** A regulator at the far end of the telegrams, with the manners of one that was seen. */
 function regulator(
-  day: DaySlot[],
+  day: TimerSlot[],
   manners: { readonly keepsOnlyFirst?: boolean; readonly loses?: number; readonly refuses?: number } = {},
 ) {
   const state = { day, writes: 0, spoilt: true }
-  const write = ({ data }: BusRequest): ReturnType<RegulatorLink['write']> => {
+  const write = ({ data }: BusRequest): ReturnType<RegulatorAccess['write']> => {
     state.writes++
     if (manners.loses === state.writes) return Promise.resolve(fail({ kind: 'answer-lost' }))
     if (manners.refuses === state.writes) return Promise.resolve(ok(Uint8Array.of(0x06)))
@@ -128,8 +128,8 @@ function regulator(
     state.day = Array.from({ length: count }, (_, at) => (at === index ? kept : (state.day[at] ?? slot(0, 0, 5))))
     return Promise.resolve(ok(Uint8Array.of(0)))
   }
-  const read: RegulatorLink['read'] = async (key) => {
-    const [operation, , , , index] = readKeyBytes(key)
+  const read: RegulatorAccess['read'] = async (key) => {
+    const [operation, , , , index] = decodeReadKeyBytes(key)
     expect(encodeReadRequest(key)).toMatchObject({ target: 0x15, secondary: 0x55 })
     if (operation === 0xa4) return ok(Uint8Array.from([0, 1, 1, 1, state.day.length, 1, 1, 1, 0]))
     const found = state.day[index]
@@ -138,7 +138,7 @@ function regulator(
     const clock = (minutes: number): readonly number[] => [Math.floor(minutes / 60), minutes % 60]
     return ok(Uint8Array.from([0, ...clock(found.startMinute), ...clock(found.endMinute), tenths & 0xff, tenths >> 8]))
   }
-  return { state, talk: { read, write, pause: async () => undefined } satisfies RegulatorLink }
+  return { state, talk: { read, write, pause: async () => undefined } satisfies RegulatorAccess }
 }
 
 describe('the writer', () => {
@@ -146,7 +146,7 @@ describe('the writer', () => {
 
   it('writes every slot with the number of all of them, and reads the day back', async () => {
     const { state, talk } = regulator([slot(7, 9, 20)])
-    expect(await writeDay(talk, PLACE, wanted)).toMatchObject({
+    expect(await writeProgramDay(talk, PLACE, wanted)).toMatchObject({
       ok: true,
       value: {
         kind: 'written',
@@ -161,7 +161,7 @@ describe('the writer', () => {
   it('puts back what was there when the regulator keeps something else', async () => {
     const before = [slot(7, 9, 20)]
     const { state, talk } = regulator([...before], { keepsOnlyFirst: true })
-    expect(await writeDay(talk, PLACE, wanted)).toMatchObject({
+    expect(await writeProgramDay(talk, PLACE, wanted)).toMatchObject({
       ok: true,
       value: { kind: 'unchanged', restored: true, found: [slot(6, 8, 21), slot(0, 0, 5), slot(0, 0, 5)] },
     })
@@ -171,7 +171,7 @@ describe('the writer', () => {
   it('puts back what was there when a slot is refused in the middle', async () => {
     const before = [slot(7, 9, 20), slot(10, 11, 19)]
     const { state, talk } = regulator([...before], { refuses: 2 })
-    expect(await writeDay(talk, PLACE, wanted)).toMatchObject({
+    expect(await writeProgramDay(talk, PLACE, wanted)).toMatchObject({
       value: { kind: 'unchanged', restored: true, results: [{ accepted: true }, { accepted: false, code: 6 }] },
     })
     expect(state.day).toEqual(before)
@@ -179,13 +179,13 @@ describe('the writer', () => {
 
   it('leaves alone what the first refusal left alone', async () => {
     const { state, talk } = regulator([slot(7, 9, 20)], { refuses: 1 })
-    expect(await writeDay(talk, PLACE, wanted)).toMatchObject({ value: { kind: 'unchanged', restored: false } })
+    expect(await writeProgramDay(talk, PLACE, wanted)).toMatchObject({ value: { kind: 'unchanged', restored: false } })
     expect(state.writes).toBe(1)
   })
 
   it('looks what became of a slot whose answer was lost', async () => {
     const { state, talk } = regulator([slot(7, 9, 20)], { loses: 3 })
-    expect(await writeDay(talk, PLACE, wanted)).toMatchObject({
+    expect(await writeProgramDay(talk, PLACE, wanted)).toMatchObject({
       value: {
         kind: 'unchanged',
         restored: true,
@@ -197,19 +197,19 @@ describe('the writer', () => {
 
   it('says that nobody knows when the day can neither be written nor put back', async () => {
     const { talk } = regulator([slot(7, 9, 20), slot(10, 12, 19)], { keepsOnlyFirst: true })
-    expect(await writeDay(talk, PLACE, wanted)).toMatchObject({ ok: true, value: { kind: 'unknown' } })
+    expect(await writeProgramDay(talk, PLACE, wanted)).toMatchObject({ ok: true, value: { kind: 'unknown' } })
   })
 
   it('writes nothing when it cannot read what is there', async () => {
     const { state, talk } = regulator([])
-    const deaf: RegulatorLink = { ...talk, read: async () => fail({ kind: 'no-answer' }) }
-    expect(await writeDay(deaf, PLACE, wanted)).toEqual({ ok: false, fault: { kind: 'no-answer' } })
+    const deaf: RegulatorAccess = { ...talk, read: async () => fail({ kind: 'no-answer' }) }
+    expect(await writeProgramDay(deaf, PLACE, wanted)).toEqual({ ok: false, fault: { kind: 'no-answer' } })
     expect(state.writes).toBe(0)
   })
 
   it('empties a day with one slot of no length', async () => {
     const { state, talk } = regulator([slot(7, 9, 20)])
-    expect(await writeDay(talk, PLACE, [])).toMatchObject({ value: { kind: 'written' } })
+    expect(await writeProgramDay(talk, PLACE, [])).toMatchObject({ value: { kind: 'written' } })
     expect(state.day).toEqual([slot(0, 0, 5)])
   })
 })

@@ -4,8 +4,8 @@
  *   720 family, B555   A3 what a program can hold   A4 slots per day   A5 read a slot   A6 write a slot
  *   700 family, B524   03 S1 S2 S3 WD ▸ pairs of ten-minute steps      04 S1 S2 S3 WD and the pairs
  */
-import type { BusRequest } from '../adapter/bus.ts'
-import type { TimerService } from '../registry/product.ts'
+import type { BusRequest } from '../adapter/ebus-connection.ts'
+import type { WeeklyProgramProtocol } from '../registry/heating-product.ts'
 
 export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 
@@ -13,15 +13,15 @@ export const PROGRAM_CHANNELS = ['heating', 'cooling', 'dhw', 'circulation', 'si
 export type ProgramChannel = (typeof PROGRAM_CHANNELS)[number]
 
 /** A program, named as B555 names it: hot water and what goes with it have no zone of their own. */
-export interface ProgramId {
+export interface TimerProgramId {
   readonly zone: number
   readonly channel: ProgramChannel
 }
 
-export const NO_ZONE = 0xff
+export const NO_ZONE_NUMBER = 0xff
 
 /** Minutes since midnight; 1440 is the end of the day. */
-export interface DaySlot {
+export interface TimerSlot {
   readonly startMinute: number
   readonly endMinute: number
   /** `undefined` where the slot has no temperature of its own. */
@@ -63,7 +63,7 @@ export function decodeSlotCounts(payload: Uint8Array): readonly number[] | undef
   return payload[0] === OK && payload.length > DAYS ? [...payload.subarray(1, 1 + DAYS)] : undefined
 }
 
-export function decodeSlot(payload: Uint8Array): DaySlot | undefined {
+export function decodeSlot(payload: Uint8Array): TimerSlot | undefined {
   const [status, startHour = 0, startMinute = 0, endHour = 0, endMinute = 0, low = 0xff, high = 0xff] = payload
   if (status !== OK || payload.length < 7) return undefined
   const tenths = (high << 8) | low
@@ -76,9 +76,9 @@ export function decodeSlot(payload: Uint8Array): DaySlot | undefined {
 
 /** A6 ZZ HH DD SI SC hh mm hh mm TT TT: one slot, and how many its day has from now on. */
 export function encodeSlotWrite(
-  { zone, channel }: ProgramId,
+  { zone, channel }: TimerProgramId,
   at: { readonly weekday: number; readonly index: number; readonly count: number },
-  slot: DaySlot,
+  slot: TimerSlot,
 ): Uint8Array {
   const tenths = slot.celsius === undefined ? NO_TEMPERATURE : Math.round(slot.celsius * 10)
   return Uint8Array.of(
@@ -100,19 +100,22 @@ export function encodeSlotWrite(
 /**
  * A whole day with a temperature is refused for the zone that is none, and taken for zone 0: it is the same program.
  */
-function writeZone(zone: number, channel: ProgramChannel, { startMinute, endMinute, celsius }: DaySlot): number {
-  const wholeDay = startMinute === 0 && endMinute === END_OF_DAY
+function writeZone(zone: number, channel: ProgramChannel, { startMinute, endMinute, celsius }: TimerSlot): number {
+  const wholeDay = startMinute === 0 && endMinute === END_OF_DAY_MINUTES
   return channel === 'dhw' && wholeDay && celsius !== undefined ? 0 : zone
 }
 
-export const END_OF_DAY = 1_440
+export const END_OF_DAY_MINUTES = 1_440
 /** Ten-minute steps of the 700 family; 90 is the end of the day and also marks a pair that is not used. */
 const STEP_MINUTES = 10
 const LAST_STEP = 0x90
-export const SLOTS_PER_DAY_700 = 3
+export const B524_SLOTS_PER_DAY = 3
 
 /** S1 S2 S3: group, zone, channel. */
-export function encodeSelector700({ zone, channel }: ProgramId): readonly [number, number, number] | undefined {
+export function encodeB524ProgramSelector({
+  zone,
+  channel,
+}: TimerProgramId): readonly [number, number, number] | undefined {
   switch (channel) {
     case 'heating':
       return [0x03, zone, 0x02]
@@ -128,18 +131,18 @@ export function encodeSelector700({ zone, channel }: ProgramId): readonly [numbe
 }
 
 /** Whose program a selector of the 700 family names; `undefined` for ventilation, tariffs and what nobody knows. */
-export function decodeSelector700(selector: readonly number[]): ProgramChannel | undefined {
+export function decodeB524ProgramSelector(selector: readonly number[]): ProgramChannel | undefined {
   const [, zone = 0] = selector
   return PROGRAM_CHANNELS.find((channel) =>
-    encodeSelector700({ zone, channel })?.every((byte, at) => byte === selector[at]),
+    encodeB524ProgramSelector({ zone, channel })?.every((byte, at) => byte === selector[at]),
   )
 }
 
 /** A flag byte and three pairs, or the pairs alone. `undefined`: no such program. */
-export function decodeDay700(payload: Uint8Array): readonly DaySlot[] | undefined {
-  const pairs = payload.length === 2 * SLOTS_PER_DAY_700 + 1 ? payload.subarray(1) : payload
-  if (pairs.length !== 2 * SLOTS_PER_DAY_700 || pairs.some((step) => step > LAST_STEP)) return undefined
-  const slots: DaySlot[] = []
+export function decodeB524Day(payload: Uint8Array): readonly TimerSlot[] | undefined {
+  const pairs = payload.length === 2 * B524_SLOTS_PER_DAY + 1 ? payload.subarray(1) : payload
+  if (pairs.length !== 2 * B524_SLOTS_PER_DAY || pairs.some((step) => step > LAST_STEP)) return undefined
+  const slots: TimerSlot[] = []
   for (let at = 0; at < pairs.length; at += 2) {
     const [start = LAST_STEP, end = LAST_STEP] = pairs.subarray(at)
     if (start < end)
@@ -149,13 +152,13 @@ export function decodeDay700(payload: Uint8Array): readonly DaySlot[] | undefine
 }
 
 /** Throws for what does not fit: whoever writes checks first. */
-export function encodeDay700(
+export function encodeB524DayWrite(
   selector: readonly [number, number, number],
   weekday: number,
-  slots: readonly DaySlot[],
+  slots: readonly TimerSlot[],
 ): Uint8Array {
-  if (slots.length > SLOTS_PER_DAY_700) throw new RangeError(`${slots.length} slots, ${SLOTS_PER_DAY_700} fit`)
-  const pairs = Array.from({ length: SLOTS_PER_DAY_700 }, (_, index) => {
+  if (slots.length > B524_SLOTS_PER_DAY) throw new RangeError(`${slots.length} slots, ${B524_SLOTS_PER_DAY} fit`)
+  const pairs = Array.from({ length: B524_SLOTS_PER_DAY }, (_, index) => {
     const slot = slots[index]
     return slot === undefined
       ? [LAST_STEP, LAST_STEP]
@@ -165,12 +168,12 @@ export function encodeDay700(
   return Uint8Array.from([0x04, ...selector, weekday, ...pairs])
 }
 
-export function encodeTimerRequest(service: TimerService, target: number, data: Uint8Array): BusRequest {
+export function encodeTimerRequest(service: WeeklyProgramProtocol, target: number, data: Uint8Array): BusRequest {
   return { target, primary: VAILLANT, secondary: service === 'b555' ? 0x55 : 0x24, data }
 }
 
 /** What B555 says about a write that it did not take. */
-export function refusalText(code: number): string {
+export function formatTimerWriteRefusal(code: number): string {
   switch (code) {
     case 0x01:
       return 'a time or temperature is out of range'
@@ -184,13 +187,13 @@ export function refusalText(code: number): string {
 }
 
 /** Slots of no length say nothing; what is left is what the day does. */
-export function dropEmptySlots(slots: readonly DaySlot[]): readonly DaySlot[] {
+export function removeEmptySlots(slots: readonly TimerSlot[]): readonly TimerSlot[] {
   return slots.filter(({ startMinute, endMinute }) => startMinute < endMinute)
 }
 
 /** Temperatures are only held against each other where one was asked for. */
-export function isSameDay(wanted: readonly DaySlot[], found: readonly DaySlot[]): boolean {
-  const [left, right] = [dropEmptySlots(wanted), dropEmptySlots(found)]
+export function isSameDaySchedule(wanted: readonly TimerSlot[], found: readonly TimerSlot[]): boolean {
+  const [left, right] = [removeEmptySlots(wanted), removeEmptySlots(found)]
   return (
     left.length === right.length &&
     left.every((slot, index) => {

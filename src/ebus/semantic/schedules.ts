@@ -2,19 +2,19 @@
  * Schedules: the weekly programs of a regulator.
  */
 import type { JsonObject } from '../../core/json.ts'
-import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
-import type { SemanticPlane, PlaneParts } from './plane-reader.ts'
-import type { DaySlot, ProgramConfig } from './schedule.ts'
+import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
+import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
+import type { TimerSlot, ProgramConfig } from './schedule.ts'
 import { WEEKDAYS } from './schedule.ts'
-import type { KnownProgram } from './schedule-reads.ts'
-import { readKnownProgram, listProgramIds } from './schedule-reads.ts'
+import type { PartlyReadTimerProgram } from './schedule-reads.ts'
+import { readKnownTimerProgram, listTimerProgramIds } from './schedule-reads.ts'
 
-export function schedulesPlane(parts: PlaneParts): SemanticPlane {
+export function buildSchedulesPlane(parts: PlaneSources): SemanticPlane {
   const reader = new PlaneReader(parts)
   const { regulator, zonesKnown } = parts.topology
   if (regulator?.timers === undefined || regulator.timers === 'none' || !zonesKnown) return reader.plane(null)
-  const programs = listProgramIds(parts.topology)
-    .map((id) => readKnownProgram(regulator, id, parts.shadow))
+  const programs = listTimerProgramIds(parts.topology)
+    .map((id) => readKnownTimerProgram(regulator, id, parts.shadow))
     .filter((program) => program !== undefined)
   if (programs.length === 0) return reader.plane(null)
   for (const program of programs) noteFreshness(reader, program)
@@ -22,7 +22,7 @@ export function schedulesPlane(parts: PlaneParts): SemanticPlane {
 }
 
 /** A program is as fresh as the oldest of the telegrams it was put together from. */
-function noteFreshness(reader: PlaneReader, { zone, channel, keys }: KnownProgram): void {
+function noteFreshness(reader: PlaneReader, { zone, channel, keys }: PartlyReadTimerProgram): void {
   const oldest = keys
     .map((key) => reader.readingOf(key, 'discovery', (payload) => payload))
     .filter((reading) => reading !== undefined)
@@ -32,9 +32,9 @@ function noteFreshness(reader: PlaneReader, { zone, channel, keys }: KnownProgra
 }
 
 /** Days of which not every slot was read yet are left out, not shown shorter than they are. */
-function programJson({ zone, channel, config, counts, days }: KnownProgram): JsonObject {
+function programJson({ zone, channel, config, counts, days }: PartlyReadTimerProgram): JsonObject {
   const daysJson = days.flatMap((slots, weekday) => (slots === undefined ? [] : [dayJson(weekday, slots)]))
-  return withoutUnknowns({
+  return omitUnknownFields({
     zone,
     hc: channel,
     config: config === undefined ? undefined : configJson(config),
@@ -44,7 +44,7 @@ function programJson({ zone, channel, config, counts, days }: KnownProgram): Jso
 }
 
 function configJson(config: ProgramConfig): JsonObject {
-  return withoutUnknowns({
+  return omitUnknownFields({
     max_slots: config.maxSlots,
     time_resolution: config.resolutionMinutes,
     min_duration: config.minMinutes,
@@ -55,17 +55,17 @@ function configJson(config: ProgramConfig): JsonObject {
   })
 }
 
-function dayJson(weekday: number, slots: readonly DaySlot[]): JsonObject {
-  return { weekday: WEEKDAYS[weekday] ?? String(weekday), slots: slots.map(slotJson) }
+function dayJson(weekday: number, slots: readonly TimerSlot[]): JsonObject {
+  return { weekday: WEEKDAYS[weekday] ?? String(weekday), slots: slots.map(toTimerSlotJson) }
 }
 
-export function slotJson({ startMinute, endMinute, celsius }: DaySlot): JsonObject {
+export function toTimerSlotJson({ startMinute, endMinute, celsius }: TimerSlot): JsonObject {
   return {
     start_hour: Math.floor(startMinute / 60),
     start_minute: startMinute % 60,
     end_hour: Math.floor(endMinute / 60),
     end_minute: endMinute % 60,
-    ...withoutUnknowns({
+    ...omitUnknownFields({
       temperature_c: celsius,
       temperature_raw: celsius === undefined ? undefined : Math.round(celsius * 10),
     }),

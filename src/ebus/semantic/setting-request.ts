@@ -8,11 +8,11 @@ import type { ArgumentIssue } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { busTime } from './bus-clock.ts'
+import { readBusTime } from './bus-clock.ts'
 import type { PlaneReader } from './plane-reader.ts'
 import type { RegulatorRegister, RegulatorValue } from './register.ts'
 import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
-import { findDaySetpointRegister, zoneName } from './zones.ts'
+import { findDaySetpointRegister, readZoneName } from './zones.ts'
 
 /** What can be set, in a word; schedules are written day by day and have a tool part of their own. */
 export const SETTING_NAMES = [
@@ -45,7 +45,7 @@ export interface SettingRequest {
 }
 
 /** One register and what it shall hold, in the order in which they have to be written. */
-export interface SettingStep {
+export interface SettingRegisterWrite {
   readonly register: RegulatorRegister
   readonly instance: number
   readonly value: number | string
@@ -54,12 +54,12 @@ export interface SettingStep {
 }
 
 /** A call of the same tool. */
-export type SettingCall = JsonObject & { readonly setting: SettingName }
+export type SettingToolArguments = JsonObject & { readonly setting: SettingName }
 
 export interface SettingPlan {
-  readonly steps: readonly SettingStep[]
+  readonly steps: readonly SettingRegisterWrite[]
   /** What puts it back, given what the steps' registers held before; `undefined` where that is not known. */
-  readonly undo: (before: readonly (RegulatorValue | undefined)[]) => SettingCall | undefined
+  readonly undo: (before: readonly (RegulatorValue | undefined)[]) => SettingToolArguments | undefined
 }
 
 const MODE_NUMBERS: Readonly<Record<string, number>> = { off: 0, auto: 1, manual: 2, heat: 2 }
@@ -85,8 +85,8 @@ export function planSetting(
   nowMs: number,
 ): Result<SettingPlan, readonly ArgumentIssue[]> {
   const { setting, value, zone = 0 } = request
-  const named = zoneName(reader, zone)
-  const one = (register: RegulatorRegister, target: number | string, name: string): SettingStep => ({
+  const named = readZoneName(reader, zone)
+  const one = (register: RegulatorRegister, target: number | string, name: string): SettingRegisterWrite => ({
     register,
     instance: ZONE_SETTINGS.has(setting) ? zone : 0,
     value: target,
@@ -163,7 +163,7 @@ function planVeto(
     ])
   const running = reader.peek(ZONE_REGISTERS.specialFunction, zone)
   const ran = running === QUICK_VETO || running === 2
-  const step = (register: RegulatorRegister, target: number, name: string): SettingStep => ({
+  const step = (register: RegulatorRegister, target: number, name: string): SettingRegisterWrite => ({
     register,
     instance: zone,
     value: target,
@@ -186,7 +186,7 @@ function planVeto(
 /** `22:30`, or `2026-11-17T22:30`, by the regulator's own clock. */
 function hoursUntil(reader: PlaneReader, until: string, nowMs: number): number | undefined {
   const parts = /^(?:(\d{4})-(\d\d)-(\d\d)T)?(\d{1,2}):(\d\d)$/.exec(until.trim())
-  const now = busTime(reader.shadow, nowMs)
+  const now = readBusTime(reader.shadow, nowMs)
   if (parts === null || now === undefined) return undefined
   const [, year, month, day, hour, minute] = parts.map(Number)
   const clockMinute = (hour ?? 0) * 60 + (minute ?? 0)
@@ -202,7 +202,7 @@ const DATE = /^\d{4}-\d\d-\d\d$/
 
 function planHoliday(
   value: SettingRequest['value'],
-  one: (register: RegulatorRegister, target: number | string, name: string) => SettingStep,
+  one: (register: RegulatorRegister, target: number | string, name: string) => SettingRegisterWrite,
   named: string,
 ): Result<SettingPlan, readonly ArgumentIssue[]> {
   const dates = value === 'none' ? { from: NO_DATE, to: NO_DATE } : value
@@ -244,7 +244,7 @@ function checkNumber(
     : issue('value', `a number from ${min} to ${max}`)
 }
 
-function callOf(setting: SettingName, zone: string, value: Json): SettingCall {
+function callOf(setting: SettingName, zone: string, value: Json): SettingToolArguments {
   return ZONE_SETTINGS.has(setting) ? { setting, zone, value } : { setting, value }
 }
 

@@ -1,22 +1,22 @@
 /**
  * Solar and cylinders: what a function module measures where its configuration says what that is.
  */
-import { fm5Mode } from './fm5.ts'
-import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
-import type { SemanticPlane, PlaneParts } from './plane-reader.ts'
+import { resolveFm5Mode } from './fm5-module.ts'
+import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
+import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import { CYLINDER_REGISTERS, SOLAR_REGISTERS } from './register-map.ts'
 
 const CYLINDERS = 2
 
-export function fm5ModePlane(parts: PlaneParts): SemanticPlane {
-  return new PlaneReader(parts).plane(fm5Mode(parts.topology, parts.shadow) ?? 'ABSENT')
+export function buildFm5ModePlane(parts: PlaneSources): SemanticPlane {
+  return new PlaneReader(parts).plane(resolveFm5Mode(parts.topology, parts.shadow) ?? 'ABSENT')
 }
 
-export function solarPlane(parts: PlaneParts): SemanticPlane {
+export function buildSolarPlane(parts: PlaneSources): SemanticPlane {
   const reader = new PlaneReader(parts)
-  const mode = fm5Mode(parts.topology, parts.shadow)
+  const mode = resolveFm5Mode(parts.topology, parts.shadow)
   if (mode !== 'INTERPRETED') return reader.plane(mode === undefined ? null : {})
-  const data = withoutUnknowns({
+  const data = omitUnknownFields({
     collector_temperature_c: reader.number('collector_temperature_c', SOLAR_REGISTERS.collector),
     return_temperature_c: reader.number('return_temperature_c', SOLAR_REGISTERS.return),
     pump_active: reader.flag('pump_active', SOLAR_REGISTERS.pump),
@@ -29,9 +29,9 @@ export function solarPlane(parts: PlaneParts): SemanticPlane {
 }
 
 /** A cylinder without a temperature that can be read is a setting, not a cylinder. */
-export function cylindersPlane(parts: PlaneParts): SemanticPlane {
+export function buildCylindersPlane(parts: PlaneSources): SemanticPlane {
   const reader = new PlaneReader(parts)
-  const mode = fm5Mode(parts.topology, parts.shadow)
+  const mode = resolveFm5Mode(parts.topology, parts.shadow)
   if (mode === undefined || (mode === 'INTERPRETED' && !reader.isKnown(CYLINDER_REGISTERS.temperature)))
     return reader.plane(null)
   const instances = mode === 'INTERPRETED' ? Array.from({ length: CYLINDERS }, (_, instance) => instance) : []
@@ -42,7 +42,7 @@ export function cylindersPlane(parts: PlaneParts): SemanticPlane {
         const path = (field: string): string => `${instance}.${field}`
         return {
           index: instance,
-          ...withoutUnknowns({
+          ...omitUnknownFields({
             temperature_c: reader.number(path('temperature_c'), CYLINDER_REGISTERS.temperature, instance),
             max_setpoint_c: reader.number(path('max_setpoint_c'), CYLINDER_REGISTERS.maxSetpoint, instance),
             charge_hysteresis_c: reader.number(path('charge_hysteresis_c'), CYLINDER_REGISTERS.hysteresis, instance),

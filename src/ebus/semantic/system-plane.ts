@@ -1,21 +1,21 @@
 /**
  * System: what belongs to the whole installation and to no room.
  */
-import { numberDatatype } from '../wire/datatypes.ts'
-import { PlaneReader, withoutUnknowns, newestReading } from './plane-reader.ts'
-import type { SemanticPlane, PlaneParts, PlaneReading } from './plane-reader.ts'
-import { CLOCK_KEY } from './read-key.ts'
+import { parseNumberDatatype } from '../wire/datatype-parser.ts'
+import { PlaneReader, omitUnknownFields, pickNewestReading } from './plane-reader.ts'
+import type { SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './plane-reader.ts'
+import { CLOCK_READ_KEY } from './read-key.ts'
 import { SYSTEM_REGISTERS } from './register-map.ts'
 
-const OUTSIDE = numberDatatype('D2B')
+const OUTSIDE = parseNumberDatatype('D2B')
 
-export function systemPlane(parts: PlaneParts): SemanticPlane {
+export function buildSystemPlane(parts: PlaneSources): SemanticPlane {
   const reader = new PlaneReader(parts)
   if (parts.topology.regulator === undefined) return reader.plane(null)
   const state = (field: string): string => `state.${field}`
   const config = (field: string): string => `config.${field}`
   return reader.plane({
-    state: withoutUnknowns({
+    state: omitUnknownFields({
       system_off: reader.flag(state('system_off'), SYSTEM_REGISTERS.systemOff),
       system_water_pressure: reader.number(state('system_water_pressure'), SYSTEM_REGISTERS.waterPressure),
       system_flow_temperature: reader.number(state('system_flow_temperature'), SYSTEM_REGISTERS.flowTemperature),
@@ -28,7 +28,7 @@ export function systemPlane(parts: PlaneParts): SemanticPlane {
         SYSTEM_REGISTERS.cylinderBottom,
       ),
     }),
-    config: withoutUnknowns({
+    config: omitUnknownFields({
       adaptive_heating_curve: reader.flag(config('adaptive_heating_curve'), SYSTEM_REGISTERS.adaptiveHeatingCurve),
       alternative_point: reader.number(config('alternative_point'), SYSTEM_REGISTERS.alternativePoint),
       heating_circuit_bivalence_point: reader.number(
@@ -48,7 +48,7 @@ export function systemPlane(parts: PlaneParts): SemanticPlane {
         reader.text(config('installer_name'), SYSTEM_REGISTERS.installerName2),
       ),
     }),
-    properties: withoutUnknowns({
+    properties: omitUnknownFields({
       system_scheme: reader.number('properties.system_scheme', SYSTEM_REGISTERS.systemScheme),
       module_configuration_vr71: reader.number(
         'properties.module_configuration_vr71',
@@ -60,14 +60,14 @@ export function systemPlane(parts: PlaneParts): SemanticPlane {
 
 /** From the register, or from what the regulator tells everybody each minute, whichever is newer. */
 function outdoor(reader: PlaneReader, path: string): number | undefined {
-  const told = reader.readingOf(CLOCK_KEY, 'state_fast', (payload) => {
+  const told = reader.readingOf(CLOCK_READ_KEY, 'state_fast', (payload) => {
     const decoded = OUTSIDE.decode(payload)
     return decoded.ok && decoded.value !== undefined ? Number(decoded.value.toFixed(3)) : undefined
   })
   const asked = reader.reading(SYSTEM_REGISTERS.outdoorTemperature)
-  const number: PlaneReading<number> | undefined =
+  const number: PlaneValueWithFreshness<number> | undefined =
     asked !== undefined && typeof asked.value === 'number' ? { ...asked, value: asked.value } : undefined
-  return reader.take(path, newestReading(number, told))
+  return reader.take(path, pickNewestReading(number, told))
 }
 
 /** Two registers of six characters each; the second is often empty. */

@@ -7,20 +7,20 @@
  * Pure, but for the topology it is given.
  */
 import type { BusDevice, BusDeviceRegistry } from '../registry/device-registry.ts'
-import type { ProductKind, RegisterTable, TimerService } from '../registry/product.ts'
-import { findProduct } from '../registry/product.ts'
+import type { HeatingProductKind, ProductRegisterTable, WeeklyProgramProtocol } from '../registry/heating-product.ts'
+import { findHeatingProduct } from '../registry/heating-product.ts'
 import type { PresenceState } from './presence.ts'
 import { stepPresence } from './presence.ts'
-import type { ReadKey } from './read-key.ts'
-import { READ_KEY_KIND, readKeyAddress, readKeyBytes, readKeyKind } from './read-key.ts'
+import type { RegisterReadKey } from './read-key.ts'
+import { READ_KEY_KINDS, decodeReadKeyAddress, decodeReadKeyBytes, decodeReadKeyKind } from './read-key.ts'
 import { decodeRegisterValue } from './register.ts'
 import {
   CIRCUIT_REGISTERS,
-  MAX_INSTANCES,
-  MODULE_GROUP,
-  REGULATOR_GROUP,
-  REMOTE_GROUPS,
-  THERMOSTAT_GROUP,
+  MAX_INSTANCE_NUMBER,
+  FUNCTION_MODULE_REGISTER_GROUP,
+  REGULATOR_REGISTER_GROUP,
+  REMOTE_REGISTER_GROUPS,
+  THERMOSTAT_REGISTER_GROUP,
   ZONE_REGISTERS,
 } from './register-map.ts'
 
@@ -28,13 +28,13 @@ export interface KnownRegulator {
   readonly address: number
   readonly deviceId: string | undefined
   /** `undefined` while its product id is not known. */
-  readonly timers: TimerService | undefined
+  readonly timers: WeeklyProgramProtocol | undefined
 }
 
 export interface KnownBoiler {
   readonly address: number
   readonly deviceId: string
-  readonly registers: RegisterTable
+  readonly registers: ProductRegisterTable
 }
 
 const USUAL_REGULATOR = 0x15
@@ -43,10 +43,14 @@ const GRACE_MS = 300_000
 const REGISTER_HEADER = 4
 const ZONES_OF_INTEREST = 3
 
-const PAIRED_GROUPS: ReadonlySet<number> = new Set([REGULATOR_GROUP, THERMOSTAT_GROUP, MODULE_GROUP])
+const PAIRED_GROUPS: ReadonlySet<number> = new Set([
+  REGULATOR_REGISTER_GROUP,
+  THERMOSTAT_REGISTER_GROUP,
+  FUNCTION_MODULE_REGISTER_GROUP,
+])
 
 /** The type of circuit 9 is 0 even where it is the one for hot water. */
-export const DHW_CIRCUIT = 9
+export const DHW_CIRCUIT_TYPE = 9
 
 export class HeatingTopology {
   readonly #registry: BusDeviceRegistry
@@ -76,7 +80,7 @@ export class HeatingTopology {
     return {
       address,
       deviceId: identity?.deviceId,
-      timers: identity === undefined ? undefined : findProduct(identity).timers,
+      timers: identity === undefined ? undefined : findHeatingProduct(identity).timers,
     }
   }
 
@@ -88,9 +92,9 @@ export class HeatingTopology {
     return this.#heatSource('heat-pump')
   }
 
-  #heatSource(kind: ProductKind): KnownBoiler | undefined {
+  #heatSource(kind: HeatingProductKind): KnownBoiler | undefined {
     for (const { address, identity } of this.#registry.devices()) {
-      const product = findProduct(identity)
+      const product = findHeatingProduct(identity)
       if (identity !== undefined && product.kind === kind)
         return { address, deviceId: identity.deviceId, registers: product.registers }
     }
@@ -99,12 +103,12 @@ export class HeatingTopology {
 
   /** A function module on the bus itself, whatever the regulator knows of it. */
   get module(): BusDevice | undefined {
-    return this.#registry.devices().find(({ identity }) => findProduct(identity).kind === 'module')
+    return this.#registry.devices().find(({ identity }) => findHeatingProduct(identity).kind === 'module')
   }
 
   /** Who might be a regulator: asked until one answers with sense. */
   candidates(): readonly number[] {
-    const known = this.#registry.devices().filter(({ identity }) => findProduct(identity).extended)
+    const known = this.#registry.devices().filter(({ identity }) => findHeatingProduct(identity).extended)
     return [...new Set([USUAL_REGULATOR, ...known.map(({ address }) => address)])]
   }
 
@@ -119,12 +123,14 @@ export class HeatingTopology {
 
   /** A regulator that has no index register in any zone: there the operating mode shows which zones there are. */
   get lacksZoneIndex(): boolean {
-    return Array.from({ length: ZONES_OF_INTEREST }, (_, instance) => this.#withoutIndex.has(instance)).every(Boolean)
+    // Asked for every value that is read: a loop that mostly ends at its first zone.
+    for (let instance = 0; instance < ZONES_OF_INTEREST; instance++) if (!this.#withoutIndex.has(instance)) return false
+    return true
   }
 
   circuits(): readonly number[] {
     return [...this.#circuitTypes]
-      .filter(([instance, type]) => type !== 0 || instance === DHW_CIRCUIT)
+      .filter(([instance, type]) => type !== 0 || instance === DHW_CIRCUIT_TYPE)
       .map(([instance]) => instance)
       .toSorted((left, right) => left - right)
   }
@@ -135,7 +141,7 @@ export class HeatingTopology {
 
   /** Whether a remote slot has something in it; `undefined` while nobody looked. */
   slotConnected(group: number, instance: number): boolean | undefined {
-    return this.#slots.get(group * MAX_INSTANCES + instance)
+    return this.#slots.get(group * MAX_INSTANCE_NUMBER + instance)
   }
 
   /**
@@ -145,7 +151,7 @@ export class HeatingTopology {
   slotsToLookInto(group: number): readonly number[] {
     const instances: number[] = []
     const enough = PAIRED_GROUPS.has(group) ? 3 : 1
-    for (let instance = 0, empty = 0; instance < MAX_INSTANCES && empty < enough; instance++) {
+    for (let instance = 0, empty = 0; instance < MAX_INSTANCE_NUMBER && empty < enough; instance++) {
       instances.push(instance)
       empty = this.slotConnected(group, instance) === true ? 0 : empty + 1
     }
@@ -154,18 +160,18 @@ export class HeatingTopology {
 
   /** Whether every group's first slots were looked into. */
   get slotsKnown(): boolean {
-    return REMOTE_GROUPS.every((group) =>
+    return REMOTE_REGISTER_GROUPS.every((group) =>
       this.slotsToLookInto(group).every((instance) => this.slotConnected(group, instance) !== undefined),
     )
   }
 
   /** An answer was taken over into the shadow. */
-  learn(key: ReadKey, payload: Uint8Array, nowMs: number): void {
-    if (readKeyKind(key) !== READ_KEY_KIND.register) return
-    const address = readKeyAddress(key)
+  learn(key: RegisterReadKey, payload: Uint8Array, nowMs: number): void {
+    if (decodeReadKeyKind(key) !== READ_KEY_KINDS.register) return
+    const address = decodeReadKeyAddress(key)
     if (payload.length > REGISTER_HEADER) this.#hearRegulator(address, nowMs)
     if (address !== this.#regulatorAddress) return
-    const [opcode, group, instance, high, low] = readKeyBytes(key)
+    const [opcode, group, instance, high, low] = decodeReadKeyBytes(key)
     const number = high * 256 + low
     const value = (): Uint8Array => payload.subarray(Math.min(REGISTER_HEADER, payload.length))
     if (
@@ -183,8 +189,8 @@ export class HeatingTopology {
       number === CIRCUIT_REGISTERS.type.number
     )
       this.#note(this.#circuitTypes, instance, Number(decodeRegisterValue('u16', value()) ?? 0))
-    else if (opcode === 0x06 && number === 0x01 && REMOTE_GROUPS.includes(group))
-      this.#note(this.#slots, group * MAX_INSTANCES + instance, decodeRegisterValue('flag', value()) === true)
+    else if (opcode === 0x06 && number === 0x01 && REMOTE_REGISTER_GROUPS.includes(group))
+      this.#note(this.#slots, group * MAX_INSTANCE_NUMBER + instance, decodeRegisterValue('flag', value()) === true)
   }
 
   #hearRegulator(address: number, nowMs: number): void {

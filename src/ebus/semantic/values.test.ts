@@ -5,39 +5,44 @@ import { fromHex, toHex } from '../../core/bytes.ts'
 import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
 import { vectorRows } from '../../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../../test/shared-data.ts'
-import { decodeExchange } from '../wire/exchange.ts'
+import { decodeExchange } from '../wire/telegram-exchange.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import { BOILER_CONFIG, BOILER_DIAGNOSTICS, BOILER_STATE, decodeBoilerValue } from './boiler-map.ts'
 import {
-  ENERGY_PERIOD,
+  BOILER_CONFIG_REGISTERS,
+  BOILER_DIAGNOSTIC_REGISTERS,
+  BOILER_STATE_REGISTERS,
+  decodeBoilerValue,
+} from './boiler-map.ts'
+import {
+  ENERGY_PERIOD_CODES,
   encodeDaySelector,
-  energyDateText,
+  formatEnergyDate,
   listEnergySelectors,
   encodeYearSelector,
 } from './energy-selector.ts'
-import { decodeErrorEntry } from './error-codes.ts'
+import { decodeErrorHistoryEntry } from './error-codes.ts'
 import { HEAT_PUMP_REGISTERS } from './heat-pump-map.ts'
 import { stepPresence } from './presence.ts'
 import {
-  CLOCK_KEY,
-  readKeyAddress,
+  CLOCK_READ_KEY,
+  decodeReadKeyAddress,
   extractAnswerValue,
-  boilerKey,
-  readKeyBytes,
-  energyKey,
-  errorsKey,
-  heatPumpKey,
-  readKeyKind,
+  toBoilerReadKey,
+  decodeReadKeyBytes,
+  toEnergyReadKey,
+  toErrorsReadKey,
+  toHeatPumpReadKey,
+  decodeReadKeyKind,
   interpretTelegram,
-  registerKey,
+  toRegisterReadKey,
   encodeReadRequest,
-  timerKey,
+  toTimerReadKey,
 } from './read-key.ts'
-import type { ReadKey } from './read-key.ts'
+import type { RegisterReadKey } from './read-key.ts'
 import type { RegisterType } from './register.ts'
 import { decodeRegisterValue } from './register.ts'
 import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS, findRegister } from './register-map.ts'
-import { SHADOW_LIMITS, RegisterShadow } from './shadow.ts'
+import { SHADOW_LIMITS, RegisterShadow } from './register-shadow.ts'
 
 const AT = Date.UTC(2026, 0, 5)
 
@@ -103,18 +108,18 @@ describe('boiler values', () => {
     ['flow_temperature_c', '0d1800c80200', 44.5],
     ['flow_temperature_c', '00', undefined],
   ] as const)('%s %s is %s', (field, bytes, value) => {
-    expect(decodeBoilerValue(BOILER_STATE[field], fromHex(bytes))).toBe(value)
+    expect(decodeBoilerValue(BOILER_STATE_REGISTERS[field], fromHex(bytes))).toBe(value)
   })
 
   it.each(vectors.boiler_registers)('$register $answer is $ebusd, as $file has it', ({ field, answer, ebusd }) => {
-    const map = { ...BOILER_STATE, ...BOILER_CONFIG, ...BOILER_DIAGNOSTICS }
+    const map = { ...BOILER_STATE_REGISTERS, ...BOILER_CONFIG_REGISTERS, ...BOILER_DIAGNOSTIC_REGISTERS }
     const value = decodeBoilerValue(map[field as keyof typeof map], fromHex(answer))
     expect(value).toEqual(asEbusd(ebusd))
   })
 
   it('counts hours as they are and starts in hundreds', () => {
-    expect(decodeBoilerValue(BOILER_DIAGNOSTICS.central_heating_hours, fromHex('0a2d'))).toBe(11_530)
-    expect(decodeBoilerValue(BOILER_DIAGNOSTICS.central_heating_starts, fromHex('e201'))).toBe(48_200)
+    expect(decodeBoilerValue(BOILER_DIAGNOSTIC_REGISTERS.central_heating_hours, fromHex('0a2d'))).toBe(11_530)
+    expect(decodeBoilerValue(BOILER_DIAGNOSTIC_REGISTERS.central_heating_starts, fromHex('e201'))).toBe(48_200)
   })
 })
 
@@ -129,7 +134,7 @@ describe('heat pump values', () => {
     const payload = fromHex(answer).subarray(1)
     expect(register?.read(payload)).toEqual(expect.closeTo(Number(ebusd), 1))
     // The telegram that asks for it is that of the definition, and is recognised when somebody else says it.
-    const key = heatPumpKey(target, { secondary, question })
+    const key = toHeatPumpReadKey(target, { secondary, question })
     expect(encodeReadRequest(key, undefined)).toMatchObject({
       target,
       primary: 0xb5,
@@ -146,11 +151,11 @@ describe('heat pump values', () => {
 
 describe('error history', () => {
   it.each(vectors.error_entries)('reads $bytes of $from', ({ bytes, code, status, at }) => {
-    expect(decodeErrorEntry(fromHex(bytes))).toEqual(code === undefined ? 'empty' : { code, status, at })
+    expect(decodeErrorHistoryEntry(fromHex(bytes))).toEqual(code === undefined ? 'empty' : { code, status, at })
   })
 
   it('does not take an empty answer for an entry', () => {
-    expect(decodeErrorEntry(new Uint8Array())).toBeUndefined()
+    expect(decodeErrorHistoryEntry(new Uint8Array())).toBeUndefined()
   })
 })
 
@@ -168,16 +173,18 @@ describe('read keys', () => {
   const key = fc.oneof(
     fc
       .tuple(fc.constantFrom(0x02 as const, 0x06 as const), fc.nat(0xfd), fc.nat(15), fc.nat(10), fc.nat(0xffff))
-      .map(([opcode, address, group, instance, number]) => registerKey(address, { opcode, group, number }, instance)),
-    fc.tuple(fc.nat(0xfd), fc.nat(0xffff)).map(([address, number]) => boilerKey(address, number)),
+      .map(([opcode, address, group, instance, number]) =>
+        toRegisterReadKey(address, { opcode, group, number }, instance),
+      ),
+    fc.tuple(fc.nat(0xfd), fc.nat(0xffff)).map(([address, number]) => toBoilerReadKey(address, number)),
     fc
       .tuple(fc.nat(0xfd), fc.nat(255), fc.nat(4), fc.nat(6), fc.nat(11))
-      .map(([address, ...rest]) => timerKey(address, [0xa5, ...rest])),
-    fc.array(fc.nat(255), { minLength: 5, maxLength: 5 }).map(energyKey),
-    fc.tuple(fc.nat(0xfd), fc.constantFrom(1, 2)).map(([address, kind]) => errorsKey(address, [0, kind])),
+      .map(([address, ...rest]) => toTimerReadKey(address, [0xa5, ...rest])),
+    fc.array(fc.nat(255), { minLength: 5, maxLength: 5 }).map(toEnergyReadKey),
+    fc.tuple(fc.nat(0xfd), fc.constantFrom(1, 2)).map(([address, kind]) => toErrorsReadKey(address, [0, kind])),
     fc
       .tuple(fc.nat(0xfd), fc.constantFrom(1, 2), fc.nat(255))
-      .map(([address, kind, index]) => errorsKey(address, [1, kind, index])),
+      .map(([address, kind, index]) => toErrorsReadKey(address, [1, kind, index])),
   )
 
   it('name the telegram that reads them, and the telegram names them', () => {
@@ -191,21 +198,21 @@ describe('read keys', () => {
           commandRepeats: 0,
           responseRepeats: 0,
         }
-        heard.response.set([0, readKeyBytes(each)[1], readKeyBytes(each)[4], readKeyBytes(each)[3]])
+        heard.response.set([0, decodeReadKeyBytes(each)[1], decodeReadKeyBytes(each)[4], decodeReadKeyBytes(each)[3]])
         expect(interpretTelegram(heard)).toMatchObject({ kind: 'value', key: each })
       }),
     )
   })
 
   it('are the same whoever asks', () => {
-    const target = registerKey(0x15, ZONE_REGISTERS.roomTemperature, 1)
+    const target = toRegisterReadKey(0x15, ZONE_REGISTERS.roomTemperature, 1)
     expect(interpretTelegram(exchange('f1 15 b524 020003010f00', '01030f0000009841'))).toEqual({
       kind: 'value',
       key: target,
       payload: fromHex('01030f0000009841'),
     })
     expect(toHex(encodeReadRequest(target).data)).toBe('020003010f00')
-    expect(readKeyAddress(target)).toBe(0x15)
+    expect(decodeReadKeyAddress(target)).toBe(0x15)
   })
 
   it('do not believe an answer that names another register', () => {
@@ -216,17 +223,17 @@ describe('read keys', () => {
     expect(interpretTelegram(exchange('f1 15 b524 02010300220000 00a841', ''))).toEqual({
       kind: 'write',
       keys: expect.arrayContaining([
-        registerKey(0x15, ZONE_REGISTERS.daySetpoint),
-        registerKey(0x15, ZONE_REGISTERS.currentSetpoint),
+        toRegisterReadKey(0x15, ZONE_REGISTERS.daySetpoint),
+        toRegisterReadKey(0x15, ZONE_REGISTERS.currentSetpoint),
       ]),
     })
     expect(interpretTelegram(exchange('f1 15 b524 020100000700 01', ''))).toEqual({
       kind: 'write',
-      keys: [registerKey(0x15, SYSTEM_REGISTERS.systemOff)],
+      keys: [toRegisterReadKey(0x15, SYSTEM_REGISTERS.systemOff)],
     })
     expect(interpretTelegram(exchange('f1 08 b509 0e0e04b004', ''))).toEqual({
       kind: 'write',
-      keys: [boilerKey(0x08, 0x0e04)],
+      keys: [toBoilerReadKey(0x08, 0x0e04)],
     })
     const slot = interpretTelegram(exchange('f1 15 b555 a60000000001060008000ed200', '00'))
     expect(slot).toMatchObject({ kind: 'write' })
@@ -238,21 +245,21 @@ describe('read keys', () => {
     const keys = started?.kind === 'write' ? started.keys : []
     const { specialFunction, quickVetoEndTime, quickVetoEndDate, quickVetoHours, roomTemperature } = ZONE_REGISTERS
     for (const register of [specialFunction, quickVetoEndTime, quickVetoEndDate, quickVetoHours]) {
-      expect(keys.filter((key) => key === registerKey(0x15, register, 1))).toHaveLength(1)
-      expect(keys).not.toContain(registerKey(0x15, register, 0))
+      expect(keys.filter((key) => key === toRegisterReadKey(0x15, register, 1))).toHaveLength(1)
+      expect(keys).not.toContain(toRegisterReadKey(0x15, register, 0))
     }
-    expect(keys).not.toContain(registerKey(0x15, roomTemperature, 1))
+    expect(keys).not.toContain(toRegisterReadKey(0x15, roomTemperature, 1))
   })
 
   it('know that the temperature of one hot water slot is that of all, and the setpoint', () => {
-    const untrue = (text: string): readonly ReadKey[] => {
+    const untrue = (text: string): readonly RegisterReadKey[] => {
       const meaning = interpretTelegram(exchange(text, '00'))
       return meaning?.kind === 'write' ? meaning.keys : []
     }
-    const setpoint = registerKey(0x15, HOT_WATER_REGISTERS.target)
-    const slots = (days: readonly number[]): readonly ReadKey[] =>
-      [0xff, 0x00].flatMap((zone) => days.map((day) => timerKey(0x15, [0xa5, zone, 2, day, 0])))
-    const counts = [0xff, 0x00].map((zone) => timerKey(0x15, [0xa4, zone, 2]))
+    const setpoint = toRegisterReadKey(0x15, HOT_WATER_REGISTERS.target)
+    const slots = (days: readonly number[]): readonly RegisterReadKey[] =>
+      [0xff, 0x00].flatMap((zone) => days.map((day) => toTimerReadKey(0x15, [0xa5, zone, 2, day, 0])))
+    const counts = [0xff, 0x00].map((zone) => toTimerReadKey(0x15, [0xa4, zone, 2]))
     const week = slots([0, 1, 2, 3, 4, 5, 6])
     expect(untrue('f1 15 b555 a600020400010000180026 02')).toEqual(
       expect.arrayContaining([setpoint, ...counts, ...week]),
@@ -261,7 +268,7 @@ describe('read keys', () => {
     const times = untrue('f1 15 b555 a6ff0204000105000800ffff')
     expect(times).toEqual(expect.arrayContaining([...counts, ...slots([4])]))
     expect(times).not.toContain(setpoint)
-    expect(times).not.toContain(timerKey(0x15, [0xa5, 0xff, 2, 5, 0]))
+    expect(times).not.toContain(toTimerReadKey(0x15, [0xa5, 0xff, 2, 5, 0]))
     expect(untrue('f1 15 b524 020101000400 00005c42')).toEqual(expect.arrayContaining([setpoint, ...week]))
   })
 
@@ -269,9 +276,9 @@ describe('read keys', () => {
     const told = interpretTelegram(exchange('10 fe b516 1003ffff04030032 00e0ce4a'))
     const asked = interpretTelegram(exchange('f1 15 b516 1003ffff04030032', '03000004030032 00e0ce4a'))
     expect(told).toEqual(asked)
-    expect(told).toMatchObject({ key: energyKey([3, 4, 3, 0x00, 0x32]), payload: fromHex('00e0ce4a') })
-    expect(extractAnswerValue(energyKey([3, 4, 3, 0x00, 0x32]), new Uint8Array())).toEqual(new Uint8Array())
-    expect(interpretTelegram(exchange('10 fe 0700 f00d 54091806100321'))).toMatchObject({ key: CLOCK_KEY })
+    expect(told).toMatchObject({ key: toEnergyReadKey([3, 4, 3, 0x00, 0x32]), payload: fromHex('00e0ce4a') })
+    expect(extractAnswerValue(toEnergyReadKey([3, 4, 3, 0x00, 0x32]), new Uint8Array())).toEqual(new Uint8Array())
+    expect(interpretTelegram(exchange('10 fe 0700 f00d 54091806100321'))).toMatchObject({ key: CLOCK_READ_KEY })
   })
 
   it('leave alone what clears an error memory or takes over the display', () => {
@@ -293,7 +300,7 @@ describe('read keys', () => {
             commandRepeats: 0,
             responseRepeats: 0,
           })
-          expect(meaning === undefined || meaning.kind === 'write' || readKeyKind(meaning.key) > 0).toBe(true)
+          expect(meaning === undefined || meaning.kind === 'write' || decodeReadKeyKind(meaning.key) > 0).toBe(true)
         },
       ),
     )
@@ -304,7 +311,7 @@ describe('energy selectors', () => {
   it.each(vectors.energy_dates)('write $date as in $from', ({ date, period, bytes }) => {
     const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
     const [low = 0, high = 0] = fromHex(bytes)
-    expect(energyDateText(ENERGY_PERIOD[period as 'day'], low, high)).toBe(date)
+    expect(formatEnergyDate(ENERGY_PERIOD_CODES[period as 'day'], low, high)).toBe(date)
     // Months are only ever read, never asked for.
     const selectors = new Map<string, readonly number[]>([
       ['day', encodeDaySelector(3, 0, { year, month, day })],
@@ -339,7 +346,7 @@ describe('presence', () => {
 })
 
 describe('shadow', () => {
-  const KEY = registerKey(0x15, SYSTEM_REGISTERS.outdoorTemperature)
+  const KEY = toRegisterReadKey(0x15, SYSTEM_REGISTERS.outdoorTemperature)
   const VALUE = fromHex('01007300 00507b41')
 
   it('tells a change from the same again', () => {
@@ -385,7 +392,7 @@ describe('shadow', () => {
 
   it('holds a bounded number of values, and keeps what is pinned', () => {
     const shadow = new RegisterShadow()
-    const keys = Array.from({ length: SHADOW_LIMITS.capacity + 100 }, (_, index) => boilerKey(0x08, index))
+    const keys = Array.from({ length: SHADOW_LIMITS.capacity + 100 }, (_, index) => toBoilerReadKey(0x08, index))
     shadow.pin(keys.slice(0, 50))
     for (const key of keys) shadow.apply(key, VALUE, { atMs: AT, source: 'passive' })
     expect(shadow.size).toBe(SHADOW_LIMITS.capacity)
@@ -395,7 +402,7 @@ describe('shadow', () => {
 
   it('says when more is wanted than fits, and when it does not keep up', () => {
     const shadow = new RegisterShadow()
-    const keys = Array.from({ length: SHADOW_LIMITS.staticPins + 1 }, (_, index) => boilerKey(0x08, index))
+    const keys = Array.from({ length: SHADOW_LIMITS.staticPins + 1 }, (_, index) => toBoilerReadKey(0x08, index))
     shadow.pin(keys)
     expect(shadow.pinnedBudgetDegraded).toBe(true)
     shadow.pin(keys.slice(0, 10))

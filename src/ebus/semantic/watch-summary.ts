@@ -4,21 +4,21 @@
  * Classes come in a fixed order, those with nothing in them included: here zero is known.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { FeatureFlags } from '../observe/status.ts'
-import { BOILER_MAP_SIZE } from './boiler-map.ts'
-import type { ReadKey } from './read-key.ts'
+import type { ObservationFeatureFlags } from '../observe/bus-status.ts'
+import { BOILER_REGISTER_COUNT } from './boiler-map.ts'
+import type { RegisterReadKey } from './read-key.ts'
 import type { PlannedRead } from './read-plan.ts'
 import type { FreshnessClass } from './register.ts'
 import { FRESHNESS_CLASSES } from './register.ts'
-import { REGISTER_MAP_SIZE } from './register-map.ts'
-import type { RegisterShadow } from './shadow.ts'
+import { REGULATOR_REGISTER_COUNT } from './register-map.ts'
+import type { RegisterShadow } from './register-shadow.ts'
 
-export interface WatchParts {
+export interface WatchSummarySources {
   readonly shadow: RegisterShadow
   readonly plan: readonly PlannedRead[]
   /** Keys that tools have read lately. */
-  readonly tooling: ReadonlySet<ReadKey>
-  readonly flags: FeatureFlags
+  readonly tooling: ReadonlySet<RegisterReadKey>
+  readonly flags: ObservationFeatureFlags
 }
 
 const ELIGIBILITY = [
@@ -32,7 +32,7 @@ const ELIGIBILITY = [
 ] as const
 type Eligibility = (typeof ELIGIBILITY)[number]
 
-export function watchSummaryJson({ shadow, plan, tooling, flags }: WatchParts): JsonObject {
+export function toWatchSummaryJson({ shadow, plan, tooling, flags }: WatchSummarySources): JsonObject {
   const { evictable, staticPins, confirmPins } = shadow.counts()
   const states = { present: 0, invalidated: 0, tombstone: 0 }
   for (const { state } of shadow.entries()) states[state]++
@@ -53,7 +53,7 @@ export function watchSummaryJson({ shadow, plan, tooling, flags }: WatchParts): 
       pin_classes: classes({ static: staticPins, write_confirm: confirmPins, evictable }),
     },
     activation_counts: {
-      catalog_descriptors: REGISTER_MAP_SIZE + BOILER_MAP_SIZE,
+      catalog_descriptors: REGULATOR_REGISTER_COUNT + BOILER_REGISTER_COUNT,
       active_keys: plan.length,
       source_classes: classes({ poller: plan.length, write_confirm: confirmPins, tooling: tooling.size, operator: 0 }),
     },
@@ -75,7 +75,7 @@ export function watchSummaryJson({ shadow, plan, tooling, flags }: WatchParts): 
   }
 }
 
-function eligibilityOf(freshness: FreshnessClass, flags: FeatureFlags): Eligibility {
+function eligibilityOf(freshness: FreshnessClass, flags: ObservationFeatureFlags): Eligibility {
   switch (freshness) {
     case 'state_fast':
     case 'state_slow':

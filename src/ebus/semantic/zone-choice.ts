@@ -6,17 +6,17 @@
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { PlaneReader } from './plane-reader.ts'
-import { zoneId, zoneName } from './zones.ts'
+import { formatZoneId, readZoneName } from './zones.ts'
 
 /** From 0. The fault says which zones there are. */
-export function chooseZone(reader: PlaneReader, said: string | number | undefined): Result<number, string> {
-  const zones = reader.topology.zones().map((instance) => ({ instance, name: zoneName(reader, instance) }))
+export function resolveZoneNumber(reader: PlaneReader, said: string | number | undefined): Result<number, string> {
+  const zones = reader.topology.zones().map((instance) => ({ instance, name: readZoneName(reader, instance) }))
   const [only, ...others] = zones
   if (said === undefined)
     return only !== undefined && others.length === 0 ? ok(only.instance) : fail(`which of ${listOf(zones)}?`)
   const text = String(said).trim().toLowerCase()
   const found =
-    zones.find(({ instance, name }) => text === name.toLowerCase() || text === zoneId(instance)) ??
+    zones.find(({ instance, name }) => text === name.toLowerCase() || text === formatZoneId(instance)) ??
     zones.find(({ instance }) => text === String(instance + 1)) ??
     onlyOne(
       zones.filter(
@@ -38,5 +38,5 @@ function onlyOne(zones: readonly NamedZone[]): NamedZone | undefined {
 function listOf(zones: readonly NamedZone[]): string {
   return zones.length === 0
     ? 'none that was read yet'
-    : zones.map(({ instance, name }) => `${name} (${zoneId(instance)})`).join(', ')
+    : zones.map(({ instance, name }) => `${name} (${formatZoneId(instance)})`).join(', ')
 }

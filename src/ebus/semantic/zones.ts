@@ -2,21 +2,21 @@
  * Zones: rooms, or groups of rooms, that are heated together.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { circuitTypeText } from './circuits.ts'
-import { PlaneReader, withoutUnknowns } from './plane-reader.ts'
-import type { SemanticPlane, PlaneParts, PlaneReading } from './plane-reader.ts'
+import { formatCircuitType } from './circuits.ts'
+import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
+import type { SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './plane-reader.ts'
 import type { RegulatorRegister } from './register.ts'
 import {
   CIRCUIT_REGISTERS,
-  MAX_INSTANCES,
-  REGULATOR_GROUP,
+  MAX_INSTANCE_NUMBER,
+  REGULATOR_REGISTER_GROUP,
   SYSTEM_REGISTERS,
-  THERMOSTAT_GROUP,
+  THERMOSTAT_REGISTER_GROUP,
   ZONE_REGISTERS,
-  remoteRegisters,
+  createRemoteDeviceRegisters,
 } from './register-map.ts'
 import type { ZoneSetpointInputs } from './current-setpoint.ts'
-import { isHoliday, computeCurrentSetpoint } from './current-setpoint.ts'
+import { isHolidayActive, computeCurrentSetpoint } from './current-setpoint.ts'
 
 /** Values of 03/0006; 700 controllers call 2 day and have a 3, night. */
 const MODE = { off: 0, auto: 1, manual: 2, night: 3 } as const
@@ -29,21 +29,21 @@ const COOLING = 2
 const VALVE_OPEN = 1
 const HIGHEST_MAPPING = 0x20
 
-export function zonesPlane(parts: PlaneParts, nowMs: number): SemanticPlane {
+export function buildZonesPlane(parts: PlaneSources, nowMs: number): SemanticPlane {
   const reader = new PlaneReader(parts)
   if (!parts.topology.zonesKnown) return reader.plane(null)
   const zones = parts.topology.zones().map((instance) => zone(reader, instance, nowMs))
   return reader.plane(zones)
 }
 
-export function zoneId(instance: number): string {
+export function formatZoneId(instance: number): string {
   return `zone-${instance + 1}`
 }
 
 /** In one register, or in two with six letters each: whichever holds more of it. */
-export function zoneName(reader: PlaneReader, instance: number): string {
+export function readZoneName(reader: PlaneReader, instance: number): string {
   const part = (register: RegulatorRegister): string =>
-    reader.text(`${zoneId(instance)}.name`, register, instance) ?? ''
+    reader.text(`${formatZoneId(instance)}.name`, register, instance) ?? ''
   const short = part(ZONE_REGISTERS.name).trim()
   const long = `${part(ZONE_REGISTERS.namePart1)}${part(ZONE_REGISTERS.namePart2)}`.trim()
   const name = long.length > short.length ? long : short
@@ -51,7 +51,7 @@ export function zoneName(reader: PlaneReader, instance: number): string {
 }
 
 function zone(reader: PlaneReader, instance: number, nowMs: number): JsonObject {
-  const id = zoneId(instance)
+  const id = formatZoneId(instance)
   const state = (field: string): string => `${id}.state.${field}`
   const config = (field: string): string => `${id}.config.${field}`
   const mapping = reader.number(config('room_temperature_zone_mapping'), ZONE_REGISTERS.sensorMapping, instance)
@@ -63,27 +63,27 @@ function zone(reader: PlaneReader, instance: number, nowMs: number): JsonObject 
   const canCool = reader.reading(CIRCUIT_REGISTERS.coolingEnabled, circuit)?.value === true
   const type = reader.peek(CIRCUIT_REGISTERS.type, circuit)
   const quickVeto = isQuickVeto(reader, special)
-  const onHoliday = isHoliday(reader, instance, nowMs)
+  const onHoliday = isHolidayActive(reader, instance, nowMs)
   const holidayStart = reader.text(config('holiday_start_date'), ZONE_REGISTERS.holidayStart, instance)
   // Times of a holiday that nobody has set are midnight, and mean nothing.
   const holidayTime = (field: string, register: RegulatorRegister): string | undefined =>
     holidayStart === undefined ? undefined : reader.text(config(field), register, instance)
   return {
     id,
-    name: zoneName(reader, instance),
-    state: withoutUnknowns({
+    name: readZoneName(reader, instance),
+    state: omitUnknownFields({
       current_temp_c: roomValue(reader, 'roomTemperature', { path: state('current_temp_c'), instance, mapping }),
       current_humidity_pct: roomValue(reader, 'humidity', { path: state('current_humidity_pct'), instance, mapping }),
       hvac_action: valve === undefined ? undefined : valve !== VALVE_OPEN ? 'idle' : cooling ? 'cooling' : 'heating',
       special_function: special === undefined ? undefined : String(special),
       ...wantedFields(reader, ordersOf(reader, { mode, special, quickVeto, onHoliday }), { instance, nowMs }),
     }),
-    config: withoutUnknowns({
+    config: omitUnknownFields({
       operating_mode: modeText(mode, cooling),
       preset: presetText(mode, { special, quickVeto, onHoliday }),
       target_temp_c: targetOf(reader, config('target_temp_c'), instance),
       allowed_modes: type === undefined ? undefined : allowedModes(type, canCool),
-      circuit_type: type === undefined ? undefined : circuitTypeText(type),
+      circuit_type: type === undefined ? undefined : formatCircuitType(type),
       associated_circuit: circuit,
       room_temperature_zone_mapping: mapping,
       day_setpoint_c: reader.number(config('day_setpoint_c'), findDaySetpointRegister(reader, instance), instance),
@@ -145,7 +145,7 @@ function wantedFields(
 ): Readonly<Record<string, Json | undefined>> {
   const dayCelsius = reader.peek(findDaySetpointRegister(reader, instance), instance)
   const wanted = computeCurrentSetpoint(reader, orders, { instance, dayCelsius, nowMs })
-  const told = reader.number(`${zoneId(instance)}.state.wanted_now_c`, ZONE_REGISTERS.currentSetpoint, instance)
+  const told = reader.number(`${formatZoneId(instance)}.state.wanted_now_c`, ZONE_REGISTERS.currentSetpoint, instance)
   return { wanted_now_c: told ?? wanted.celsius, wanted_because: wanted.reason, wanted_slot: wanted.slot }
 }
 
@@ -204,11 +204,11 @@ function roomValue(
   }: { readonly path: string; readonly instance: number; readonly mapping: number | undefined },
 ): number | undefined {
   const own = reader.number(path, ZONE_REGISTERS[field], instance)
-  if (own !== undefined || mapping === undefined || mapping < 1 || mapping > MAX_INSTANCES) return own
-  const thermostat: PlaneReading | undefined =
+  if (own !== undefined || mapping === undefined || mapping < 1 || mapping > MAX_INSTANCE_NUMBER) return own
+  const thermostat: PlaneValueWithFreshness | undefined =
     mapping === 1
-      ? reader.reading(remoteRegisters(REGULATOR_GROUP)[field])
-      : reader.reading(remoteRegisters(THERMOSTAT_GROUP)[field], mapping - 1)
+      ? reader.reading(createRemoteDeviceRegisters(REGULATOR_REGISTER_GROUP)[field])
+      : reader.reading(createRemoteDeviceRegisters(THERMOSTAT_REGISTER_GROUP)[field], mapping - 1)
   const value = reader.take(path, thermostat)
   return typeof value === 'number' ? value : undefined
 }

@@ -16,9 +16,9 @@ import {
   busSummarySchema,
   watchSummarySchema,
 } from './bus-schemas.ts'
-import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
-import type { EbusTools } from './ebus-tools.ts'
-import { resolveView } from './ebus-tools.ts'
+import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import type { EbusToolContext } from './ebus-tools.ts'
+import { resolveEbusView } from './ebus-tools.ts'
 import type { EbusView } from './ebus-view.ts'
 
 const common = { effect: 'reads', family: ebusFamily } as const
@@ -31,7 +31,7 @@ const summaryTool = defineTool({
   description:
     'Whether the bus can be heard and how far that is to be relied on, who talks, what went wrong, and what happened to the adapter lately.',
   input: z.strictObject(viewArguments),
-  output: ebusOutputSchema(busSummarySchema),
+  output: createEbusOutputSchema(busSummarySchema),
 })
 
 const messagesTool = defineTool({
@@ -44,7 +44,7 @@ const messagesTool = defineTool({
     ...listInput.shape,
     payload: z.boolean().default(false).describe('The bytes of every telegram, not only of those nobody knows.'),
   }),
-  output: ebusOutputSchema(busMessagesSchema),
+  output: createEbusOutputSchema(busMessagesSchema),
 })
 
 const periodicityTool = defineTool({
@@ -54,7 +54,7 @@ const periodicityTool = defineTool({
   description:
     'For every kind of telegram that others send: when it was last seen and at which intervals. All that are kept, up to 256 kinds; `limit` gives the newest so many.',
   input: listInput,
-  output: ebusOutputSchema(busPeriodicitySchema),
+  output: createEbusOutputSchema(busPeriodicitySchema),
 })
 
 const specimensTool = defineTool({
@@ -67,7 +67,7 @@ const specimensTool = defineTool({
     ...listInput.shape,
     family: z.string().trim().toUpperCase().max(16).exactOptional().describe('Only this service, such as B512.'),
   }),
-  output: ebusOutputSchema(busSpecimensSchema),
+  output: createEbusOutputSchema(busSpecimensSchema),
 })
 
 const watchTool = defineTool({
@@ -76,34 +76,34 @@ const watchTool = defineTool({
   title: 'Read what is being watched',
   description: 'How many values are kept, why, how fresh they have to be, and whether that still fits.',
   input: z.strictObject(viewArguments),
-  output: ebusOutputSchema(watchSummarySchema),
+  output: createEbusOutputSchema(watchSummarySchema),
 })
 
-export function createEbusBusTools(house: EbusTools): readonly Capability[] {
+export function createEbusBusTools(house: EbusToolContext): readonly Capability[] {
   return [
     summaryTool.handledBy(async (wish, call) => {
-      const looked = resolveView(house, wish, call)
+      const looked = resolveEbusView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       return ok({ data: answer(view.summary()) })
     }),
 
     messagesTool.handledBy(async ({ limit, payload, ...wish }, call) => {
-      const looked = resolveView(house, wish, call)
+      const looked = resolveEbusView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
-      return ok({ data: answer(messageList(view, { limit, payload })) })
+      return ok({ data: answer(listBusMessages(view, { limit, payload })) })
     }),
 
     periodicityTool.handledBy(async ({ limit, ...wish }, call) => {
-      const looked = resolveView(house, wish, call)
+      const looked = resolveEbusView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       return ok({ data: answer(list(view.status(), view.periodicity(), view.capacity.periodicity, limit)) })
     }),
 
     specimensTool.handledBy(async ({ limit, family, ...wish }, call) => {
-      const looked = resolveView(house, wish, call)
+      const looked = resolveEbusView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       // Newest first, unlike the two lists of the freeze, so `limit` cuts at the other end.
@@ -114,10 +114,10 @@ export function createEbusBusTools(house: EbusTools): readonly Capability[] {
 }
 
 /** Only where overheard values are used at all; otherwise there is nothing to watch. */
-export function createWatchTools(house: EbusTools): readonly Capability[] {
+export function createWatchTools(house: EbusToolContext): readonly Capability[] {
   return [
     watchTool.handledBy(async (wish, call) => {
-      const looked = resolveView(house, wish, call)
+      const looked = resolveEbusView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       return ok({ data: answer(view.watch()) })
@@ -126,7 +126,7 @@ export function createWatchTools(house: EbusTools): readonly Capability[] {
 }
 
 /** Also behind the resource: both leave bytes out unless they are asked for or are all there is. */
-export function messageList(
+export function listBusMessages(
   view: EbusView,
   { limit, payload }: { readonly limit: number | undefined; readonly payload: boolean },
 ): JsonObject {

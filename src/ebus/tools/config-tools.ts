@@ -6,24 +6,34 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { accountKey } from '../../bus/caller.ts'
-import type { Assessment, Capability } from '../../bus/capability.ts'
+import { toAccountKey } from '../../bus/caller.ts'
+import type { CallAssessment, Capability } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { HeatingBus } from '../heating-bus-client.ts'
+import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import { VAILLANT_MANUFACTURER } from '../registry/identity.ts'
+import { VAILLANT_MANUFACTURER_CODE } from '../registry/device-identity.ts'
 import type { ConfigField } from '../semantic/config-field.ts'
-import { BOILER_FIELDS, SYSTEM_FIELDS, configFieldName, parseConfigValue } from '../semantic/config-field.ts'
+import {
+  BOILER_CONFIG_FIELDS,
+  SYSTEM_CONFIG_FIELDS,
+  normaliseConfigFieldName,
+  parseConfigValue,
+} from '../semantic/config-field.ts'
 import type { RegulatorValue } from '../semantic/register.ts'
 import { busArgument, ebusKeyArgument } from './arguments.ts'
-import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
-import { ebusArgumentFault, busReadFault, withdrawnBusFault, busWriteFault } from './faults.ts'
-import type { EbusTools } from './ebus-tools.ts'
-import { liveMeta, busLockKey, findBus } from './ebus-tools.ts'
+import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import {
+  createEbusArgumentFault,
+  createBusReadFault,
+  createCancelledBusCallFault,
+  createBusWriteFault,
+} from './faults.ts'
+import type { EbusToolContext } from './ebus-tools.ts'
+import { createLiveMeta, resolveBusLockKey, findBus } from './ebus-tools.ts'
 
 const TELEGRAM_MS = 4_000
 
@@ -42,7 +52,7 @@ const input = z.strictObject({
 type ConfigWish = z.output<typeof input>
 
 const shown = z.union([z.string(), z.number(), z.boolean()]).nullable()
-const output = ebusOutputSchema(
+const output = createEbusOutputSchema(
   z.object({
     success: z.boolean().describe('Whether the device has it now.'),
     field: z.string(),
@@ -58,7 +68,7 @@ interface ConfigTool {
   readonly title: string
   readonly description: string
   readonly fields: Readonly<Record<string, ConfigField>>
-  readonly device: (heating: HeatingBus) => number | undefined
+  readonly device: (heating: HeatingBusClient) => number | undefined
   readonly absent: string
 }
 
@@ -66,16 +76,16 @@ const TOOLS: readonly ConfigTool[] = [
   {
     name: 'ebus.v1.semantic.system.set_config',
     title: 'Change an installer’s setting of the regulator',
-    description: `Changes one of ${Object.keys(SYSTEM_FIELDS).join(', ')} and reads it back. These are the installer’s: a person approves each change.`,
-    fields: SYSTEM_FIELDS,
+    description: `Changes one of ${Object.keys(SYSTEM_CONFIG_FIELDS).join(', ')} and reads it back. These are the installer’s: a person approves each change.`,
+    fields: SYSTEM_CONFIG_FIELDS,
     device: ({ installation }) => installation.topology.regulator?.address,
     absent: 'No regulator has answered on this bus yet.',
   },
   {
     name: 'ebus.v1.semantic.boiler_status.set_config',
     title: 'Change an installer’s setting of the boiler',
-    description: `Changes one of ${Object.keys(BOILER_FIELDS).join(', ')} and reads it back. These are the installer’s: a person approves each change.`,
-    fields: BOILER_FIELDS,
+    description: `Changes one of ${Object.keys(BOILER_CONFIG_FIELDS).join(', ')} and reads it back. These are the installer’s: a person approves each change.`,
+    fields: BOILER_CONFIG_FIELDS,
     device: ({ installation: { topology } }) =>
       topology.boiler?.registers === 'bai' ? topology.boiler.address : undefined,
     absent: 'No boiler whose settings are known has answered on this bus yet.',
@@ -84,7 +94,7 @@ const TOOLS: readonly ConfigTool[] = [
 
 /** What a wish comes to on this bus, now. */
 interface PlannedConfig {
-  readonly heating: HeatingBus
+  readonly heating: HeatingBusClient
   readonly address: number
   readonly name: string
   readonly field: ConfigField
@@ -92,7 +102,7 @@ interface PlannedConfig {
   readonly bytes: Uint8Array
 }
 
-export function createConfigTools(house: EbusTools): readonly Capability[] {
+export function createConfigTools(house: EbusToolContext): readonly Capability[] {
   return TOOLS.map((tool) =>
     defineChange({
       name: tool.name,
@@ -103,7 +113,7 @@ export function createConfigTools(house: EbusTools): readonly Capability[] {
       effect: 'sensitive',
       idempotent: true,
       family: ebusFamily,
-      lock: (body: JsonObject): string => busLockKey(house, body),
+      lock: (body: JsonObject): string => resolveBusLockKey(house, body),
       plan: (wish) => planConfig(house, tool, wish),
       assess,
       act: (planned, _wish, call) => setConfig(house, planned, call),
@@ -112,22 +122,23 @@ export function createConfigTools(house: EbusTools): readonly Capability[] {
   )
 }
 
-function planConfig(house: EbusTools, tool: ConfigTool, wish: ConfigWish): Result<PlannedConfig, Fault> {
+function planConfig(house: EbusToolContext, tool: ConfigTool, wish: ConfigWish): Result<PlannedConfig, Fault> {
   const heating = findBus(house, wish.bus)
   if (!heating.ok) return heating
-  const name = configFieldName(wish.field)
+  const name = normaliseConfigFieldName(wish.field)
   const field = Object.hasOwn(tool.fields, name) ? tool.fields[name] : undefined
-  if (field === undefined) return fail(ebusArgumentFault('field', `one of ${Object.keys(tool.fields).join(', ')}`))
+  if (field === undefined)
+    return fail(createEbusArgumentFault('field', `one of ${Object.keys(tool.fields).join(', ')}`))
   const value = parseConfigValue(field, wish.value)
-  if (!value.ok) return fail(ebusArgumentFault('value', value.fault))
+  if (!value.ok) return fail(createEbusArgumentFault('value', value.fault))
   const bytes = field.encode(value.value)
-  if (bytes === undefined) return fail(ebusArgumentFault('value', 'does not fit the setting'))
+  if (bytes === undefined) return fail(createEbusArgumentFault('value', 'does not fit the setting'))
   const address = tool.device(heating.value)
   if (address === undefined) return fail({ kind: 'offline', code: 'BUS_UNAVAILABLE', message: tool.absent })
   return ok({ heating: heating.value, address, name, field, value: value.value, bytes })
 }
 
-function assess({ heating, address, name, field, value }: PlannedConfig, wish: ConfigWish): Assessment {
+function assess({ heating, address, name, field, value }: PlannedConfig, wish: ConfigWish): CallAssessment {
   const entry = heating.installation.shadow.get(field.key(address))
   const before = entry?.state === 'present' ? field.decode(entry.payload) : undefined
   return {
@@ -142,19 +153,19 @@ function assess({ heating, address, name, field, value }: PlannedConfig, wish: C
   }
 }
 
-async function setConfig(house: EbusTools, planned: PlannedConfig, call: Call): Promise<Outcome> {
+async function setConfig(house: EbusToolContext, planned: PlannedConfig, call: Call): Promise<Outcome> {
   const { heating, address, name, field, value, bytes } = planned
-  const telegram = { deadlineMs: TELEGRAM_MS, caller: accountKey(call.caller) }
+  const telegram = { deadlineMs: TELEGRAM_MS, caller: toAccountKey(call.caller) }
   const look = { ...telegram, maxAgeMs: 0, source: 'write_confirm' } as const
   return heating.exclusively(async () => {
-    if (call.signal.aborted) return fail(withdrawnBusFault())
+    if (call.signal.aborted) return fail(createCancelledBusCallFault())
     const before = await heating.read(field.key(address), look)
     // What is not known beforehand cannot be put back: nothing is changed then.
-    if (!before.ok) return fail(busReadFault(before.fault, address))
+    if (!before.ok) return fail(createBusReadFault(before.fault, address))
     const answer = (success: boolean, more: JsonObject): Outcome =>
       ok({
         data: {
-          ...liveMeta(house, heating, house.clock.now()),
+          ...createLiveMeta(house, heating, house.clock.now()),
           data: {
             success,
             field: name,
@@ -168,12 +179,12 @@ async function setConfig(house: EbusTools, planned: PlannedConfig, call: Call): 
     if (call.rehearsal) return answer(false, { dry_run: true })
     const request = {
       target: address,
-      primary: VAILLANT_MANUFACTURER,
+      primary: VAILLANT_MANUFACTURER_CODE,
       secondary: field.secondary,
       data: field.command(bytes),
     }
     const sent = await heating.send(request, { ...telegram, signal: call.signal, repeatable: false })
-    if (!sent.ok) return fail(busWriteFault(sent.fault, address))
+    if (!sent.ok) return fail(createBusWriteFault(sent.fault, address))
     const after = await heating.read(field.key(address), look)
     if (!after.ok) return answer(false, {})
     const { payload } = after.value.entry

@@ -4,22 +4,22 @@
  *
  * Pure, given its bus.
  */
-import { accountKey } from '../../bus/caller.ts'
+import { toAccountKey } from '../../bus/caller.ts'
 import type { Call } from '../../bus/call.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { LastData } from '../definitions/bus-definitions.ts'
-import { decodeMessage } from '../definitions/decode.ts'
-import { errorText } from '../definitions/definition-error.ts'
+import type { LastMessageData } from '../definitions/bus-definitions.ts'
+import { decodeMessage } from '../definitions/message-decoder.ts'
+import { formatDefinitionError } from '../definitions/definition-error.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
-import type { HeatingBus } from '../heating-bus-client.ts'
-import { undecodableFault } from './defined-bus.ts'
-import { ebusArgumentFault, notFoundFault, busReadFault } from './faults.ts'
-import { unitsJson, valuesJson } from './message-view.ts'
+import type { HeatingBusClient } from '../heating-bus-client.ts'
+import { createUndecodableMessageFault } from './definition-lookup.ts'
+import { createEbusArgumentFault, createEbusNotFoundFault, createBusReadFault } from './faults.ts'
+import { toMessageUnitsJson, toMessageValuesJson } from './message-view.ts'
 
-export interface DefinedReadWish {
+export interface DefinedReadOptions {
   readonly maxAgeMs: number
   readonly deadlineMs: number
   /** Wall clock. */
@@ -31,32 +31,34 @@ export interface DefinedReadWish {
   readonly field?: string
 }
 
-export interface DefinedValues {
+export interface DefinedMessageValues {
   readonly values: JsonObject
   readonly units: JsonObject
   readonly atMs: number
   readonly fromCache: boolean
 }
 
-export async function readDefinedValues(
-  heating: HeatingBus,
+export async function readDefinedMessage(
+  heating: HeatingBusClient,
   message: MessageDefinition,
-  wish: DefinedReadWish,
-): Promise<Result<DefinedValues, Fault>> {
+  wish: DefinedReadOptions,
+): Promise<Result<DefinedMessageValues, Fault>> {
   const { nowMs, maxAgeMs, field, input } = wish
   const known = input === undefined ? heating.installation.definitions?.last(message) : undefined
   const isFresh = known !== undefined && nowMs - known.atMs <= maxAgeMs
   const data = isFresh ? ok(known) : await askDevice(heating, message, wish)
   if (!data.ok) return data
   const decoded = decodeMessage(message, data.value)
-  if (!decoded.ok) return fail(undecodableFault(message, errorText(decoded.fault)))
+  if (!decoded.ok) return fail(createUndecodableMessageFault(message, formatDefinitionError(decoded.fault)))
   const fields = decoded.value.fields.filter(({ key }) => field === undefined || key === field)
   if (fields.length === 0 && field !== undefined)
-    return fail(ebusArgumentFault('field', `the message has ${decoded.value.fields.map(({ key }) => key).join(', ')}`))
+    return fail(
+      createEbusArgumentFault('field', `the message has ${decoded.value.fields.map(({ key }) => key).join(', ')}`),
+    )
   const shown = { ...decoded.value, fields }
   return ok({
-    values: valuesJson(message, shown),
-    units: unitsJson(shown),
+    values: toMessageValuesJson(message, shown),
+    units: toMessageUnitsJson(shown),
     atMs: data.value.atMs,
     fromCache: isFresh,
   })
@@ -64,23 +66,23 @@ export async function readDefinedValues(
 
 /** A message that is only heard cannot be asked for. */
 async function askDevice(
-  heating: HeatingBus,
+  heating: HeatingBusClient,
   message: MessageDefinition,
-  { input, maxAgeMs, deadlineMs, call }: DefinedReadWish,
-): Promise<Result<LastData, Fault>> {
+  { input, maxAgeMs, deadlineMs, call }: DefinedReadOptions,
+): Promise<Result<LastMessageData, Fault>> {
   if (message.isPassive)
     return fail(
-      notFoundFault(
+      createEbusNotFoundFault(
         `${message.circuit} ${message.name} is only heard, and was not within ${Math.round(maxAgeMs / 1_000)} s.`,
       ),
     )
   const read = await heating.readDefined(message, input ?? '', {
     deadlineMs,
-    caller: accountKey(call.caller),
+    caller: toAccountKey(call.caller),
     signal: call.signal,
     repeatable: true,
   })
   if (read.ok) return read
-  if (typeof read.fault === 'string') return fail(ebusArgumentFault('input', errorText(read.fault)))
-  return fail(busReadFault(read.fault, message.zz ?? 0))
+  if (typeof read.fault === 'string') return fail(createEbusArgumentFault('input', formatDefinitionError(read.fault)))
+  return fail(createBusReadFault(read.fault, message.zz ?? 0))
 }

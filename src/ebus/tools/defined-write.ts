@@ -4,53 +4,53 @@
  *
  * Pure, given its house.
  */
-import { accountKey } from '../../bus/caller.ts'
+import { toAccountKey } from '../../bus/caller.ts'
 import type { Call } from '../../bus/call.ts'
-import type { Assessment } from '../../bus/capability.ts'
+import type { CallAssessment } from '../../bus/capability.ts'
 import { toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'
-import type { DecodedMessage } from '../definitions/decode.ts'
-import { decodeMessage, fieldKeys } from '../definitions/decode.ts'
-import { errorText } from '../definitions/definition-error.ts'
-import type { EncodedCommand } from '../definitions/encode.ts'
-import { encodeCommands } from '../definitions/encode.ts'
-import type { FieldReading } from '../definitions/field.ts'
+import type { DecodedMessage } from '../definitions/message-decoder.ts'
+import { decodeMessage, listFieldKeys } from '../definitions/message-decoder.ts'
+import { formatDefinitionError } from '../definitions/definition-error.ts'
+import type { EncodedCommand } from '../definitions/message-encoder.ts'
+import { encodeCommands } from '../definitions/message-encoder.ts'
+import type { FieldValueReading } from '../definitions/field.ts'
 import { isIgnoredField } from '../definitions/field.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
-import type { HeatingBus } from '../heating-bus-client.ts'
+import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import { ebusArgumentFault, withdrawnBusFault, busWriteFault } from './faults.ts'
-import { builtInWrite, valuesJson, writeEffect } from './message-view.ts'
+import { createEbusArgumentFault, createCancelledBusCallFault, createBusWriteFault } from './faults.ts'
+import { findBuiltInWrite, toMessageValuesJson, classifyMessageWrite } from './message-view.ts'
 
 const DEADLINE_MS = 5_000
 
 export type ScalarValue = string | number | boolean
 
 /** The value of the only field, of a named one, or of several. */
-export interface WrittenValues {
+export interface MessageWriteValues {
   readonly field?: string
   readonly value: ScalarValue | Readonly<Record<string, ScalarValue>>
 }
 
 /** What a wish comes to on this bus, now. */
-export interface PlannedWrite {
-  readonly heating: HeatingBus
+export interface PlannedMessageWrite {
+  readonly heating: HeatingBusClient
   readonly definitions: BusDefinitions
   readonly message: MessageDefinition
   /** Asks for the same thing; `undefined` where nothing does. */
   readonly look: MessageDefinition | undefined
-  readonly values: WrittenValues
+  readonly values: MessageWriteValues
 }
 
-export function planDefinedWrite(
-  { heating, definitions }: { readonly heating: HeatingBus; readonly definitions: BusDefinitions },
+export function planMessageWrite(
+  { heating, definitions }: { readonly heating: HeatingBusClient; readonly definitions: BusDefinitions },
   message: MessageDefinition,
-  values: WrittenValues,
-): Result<PlannedWrite, Fault> {
+  values: MessageWriteValues,
+): Result<PlannedMessageWrite, Fault> {
   const look = definitions.named(message.circuit, message.name, 'read')
   const last = look === undefined ? undefined : knownValues(look, definitions)
   // Values that nobody knows yet are read before the change: only what is wrong whatever they are is refused here.
@@ -60,33 +60,33 @@ export function planDefinedWrite(
 }
 
 /** Without the reasons, which are those of the tool. */
-export function assessDefinedWrite({
+export function assessMessageWrite({
   heating,
   definitions,
   message,
   look,
   values,
-}: PlannedWrite): Omit<Assessment, 'reasons'> {
+}: PlannedMessageWrite): Omit<CallAssessment, 'reasons'> {
   const last = look === undefined ? undefined : knownValues(look, definitions)
   const commands = commandsFor(message, values, last)
   const data = commands.ok ? commands.value[0]?.data : undefined
   const what = `${message.circuit}.${message.name}`
   const target = message.zz === undefined ? 'any' : formatBusAddress(message.zz)
   return {
-    effect: writeEffect(definitions, message, data),
+    effect: classifyMessageWrite(definitions, message, data),
     target: `ebus:${heating.id}:${target}/${what}`,
     label: `${what} at ${target}`,
     keyedChange: { bus: heating.id, message: what, ...(values as unknown as JsonObject) },
     preview: {
       message: what,
       value: values.value,
-      ...(look === undefined || last === undefined ? {} : { before: valuesJson(look, last) }),
+      ...(look === undefined || last === undefined ? {} : { before: toMessageValuesJson(look, last) }),
       ...(data === undefined ? {} : { telegram_data: toHex(data) }),
     },
   }
 }
 
-export interface DefinedWriteOutcome {
+export interface MessageWriteOutcome {
   readonly before: JsonObject | undefined
   readonly written: JsonObject | undefined
   readonly readBack: JsonObject | undefined
@@ -94,12 +94,15 @@ export interface DefinedWriteOutcome {
   readonly confirmed: boolean | undefined
 }
 
-export async function writeDefined(planned: PlannedWrite, call: Call): Promise<Result<DefinedWriteOutcome, Fault>> {
+export async function writeDefinedMessage(
+  planned: PlannedMessageWrite,
+  call: Call,
+): Promise<Result<MessageWriteOutcome, Fault>> {
   const { heating, message, look, values } = planned
-  const send = { deadlineMs: DEADLINE_MS, caller: accountKey(call.caller) }
+  const send = { deadlineMs: DEADLINE_MS, caller: toAccountKey(call.caller) }
   // Nothing of ours goes out between the look before, the change and the look at it.
   return heating.exclusively(async () => {
-    if (call.signal.aborted) return fail(withdrawnBusFault())
+    if (call.signal.aborted) return fail(createCancelledBusCallFault())
     const before = await lookAt(planned, { ...send, signal: call.signal })
     const commands = commandsFor(message, values, before)
     if (!commands.ok) return commands
@@ -107,15 +110,15 @@ export async function writeDefined(planned: PlannedWrite, call: Call): Promise<R
       const request = { target, primary: message.pb, secondary: message.sb, data }
       // Not repeatable: a telegram that may have reached its target is not said a second time.
       const sent = await heating.send(request, { ...send, signal: call.signal, repeatable: false })
-      if (!sent.ok) return fail(busWriteFault(sent.fault, target))
+      if (!sent.ok) return fail(createBusWriteFault(sent.fault, target))
     }
     const [first] = commands.value
     const written = first === undefined || commands.value.length > 1 ? undefined : writtenValues(message, first.data)
     const after = await lookAt(planned, send)
     return ok({
-      before: look === undefined || before === undefined ? undefined : valuesJson(look, before),
-      written: written === undefined ? undefined : valuesJson(message, written),
-      readBack: look === undefined || after === undefined ? undefined : valuesJson(look, after),
+      before: look === undefined || before === undefined ? undefined : toMessageValuesJson(look, before),
+      written: written === undefined ? undefined : toMessageValuesJson(message, written),
+      readBack: look === undefined || after === undefined ? undefined : toMessageValuesJson(look, after),
       confirmed:
         after === undefined || written === undefined || first === undefined
           ? undefined
@@ -133,29 +136,31 @@ function knownValues(look: MessageDefinition, definitions: BusDefinitions): Deco
 /** One text for every field of the command; those that are not given keep what they have. */
 function commandsFor(
   message: MessageDefinition,
-  { field, value }: WrittenValues,
+  { field, value }: MessageWriteValues,
   current: DecodedMessage | undefined,
 ): Result<readonly EncodedCommand[], Fault> {
-  const keys = fieldKeys(message.fields)
+  const keys = listFieldKeys(message.fields)
   const settable = message.fields.flatMap((each, index) =>
     each.part === 'm' && !isIgnoredField(each) ? [{ key: keys[index] ?? '', constant: each.constant }] : [],
   )
   const given = typeof value === 'object' ? value : field === undefined ? undefined : { [field]: value }
   const unknown = Object.keys(given ?? {}).find((key) => !settable.some((each) => each.key === key))
   if (unknown !== undefined)
-    return fail(ebusArgumentFault('field', `${unknown} is none; there is ${settable.map(({ key }) => key).join(', ')}`))
+    return fail(
+      createEbusArgumentFault('field', `${unknown} is none; there is ${settable.map(({ key }) => key).join(', ')}`),
+    )
   const texts: string[] = []
   for (const { key, constant } of given === undefined ? [] : settable) {
     const own = given?.[key]
     const known = current?.fields.find((each) => each.key === key)?.reading
     const text = own === undefined ? (constant?.text ?? known?.printed) : textOf(own)
     if (text === undefined)
-      return fail(ebusArgumentFault('value', `${key} is missing, and its present value is not known`))
-    if (text.includes(';') && settable.length > 1) return fail(ebusArgumentFault('value', `${key} holds a ;`))
+      return fail(createEbusArgumentFault('value', `${key} is missing, and its present value is not known`))
+    if (text.includes(';') && settable.length > 1) return fail(createEbusArgumentFault('value', `${key} holds a ;`))
     texts.push(text)
   }
   const commands = encodeCommands(message, given === undefined ? textOf(value as ScalarValue) : texts.join(';'))
-  return commands.ok ? commands : fail(ebusArgumentFault('value', errorText(commands.fault)))
+  return commands.ok ? commands : fail(createEbusArgumentFault('value', formatDefinitionError(commands.fault)))
 }
 
 function textOf(value: ScalarValue): string {
@@ -164,7 +169,7 @@ function textOf(value: ScalarValue): string {
 }
 
 async function lookAt(
-  { heating, look }: PlannedWrite,
+  { heating, look }: PlannedMessageWrite,
   wish: { readonly deadlineMs: number; readonly caller: string; readonly signal?: AbortSignal },
 ): Promise<DecodedMessage | undefined> {
   if (look === undefined || look.isPassive) return undefined
@@ -185,7 +190,7 @@ function writtenValues(message: MessageDefinition, command: Uint8Array): Decoded
  * is the built-in map's to judge: it has become less since.
  */
 function holdsNow(
-  { message, look, definitions }: PlannedWrite,
+  { message, look, definitions }: PlannedMessageWrite,
   {
     command,
     written,
@@ -193,7 +198,7 @@ function holdsNow(
   }: { readonly command: Uint8Array; readonly written: DecodedMessage; readonly after: DecodedMessage },
 ): boolean {
   const response = look === undefined ? undefined : definitions.last(look)?.response
-  if (response !== undefined && builtInWrite(message, command)?.confirm?.holds(response) === true) return true
+  if (response !== undefined && findBuiltInWrite(message, command)?.confirm?.holds(response) === true) return true
   // What is always the same is sent with the value, and not asked for.
   const told = written.fields.filter(({ field }) => field.constant === undefined)
   const [only, ...others] = told
@@ -207,7 +212,7 @@ function holdsNow(
 }
 
 /** Question and answer may be coded differently: then the one with fewer digits decides. */
-function saysSame(left: FieldReading, right: FieldReading): boolean {
+function saysSame(left: FieldValueReading, right: FieldValueReading): boolean {
   if (left.printed === right.printed) return true
   if (typeof left.value !== 'number' || typeof right.value !== 'number') return false
   const digits = Math.min(fractionDigits(left.printed), fractionDigits(right.printed))

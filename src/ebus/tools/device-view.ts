@@ -5,13 +5,13 @@ import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'
 import type { HeatingInstallation } from '../installation.ts'
-import { definedPlanes } from '../registry/defined-plane.ts'
+import { createDefinedPlanes } from '../registry/defined-plane.ts'
 import type { BusDevice, BusDeviceRegistry } from '../registry/device-registry.ts'
 import { DISCOVERY_SOURCES, VERIFICATION_STATES } from '../registry/device-registry.ts'
-import type { MethodSummary } from '../registry/method.ts'
-import type { DevicePlane } from '../registry/plane.ts'
-import { listDevicePlanes } from '../registry/plane.ts'
-import { findProduct } from '../registry/product.ts'
+import type { MethodSummary } from '../registry/device-method.ts'
+import type { MethodPlane } from '../registry/method-plane.ts'
+import { listBuiltInMethodPlanes } from '../registry/method-plane.ts'
+import { findHeatingProduct } from '../registry/heating-product.ts'
 import { settingOutputSchema } from './setting-view.ts'
 
 /** `primary` and `secondary` are the two bytes of the service, PB and SB. */
@@ -67,7 +67,7 @@ export const busDeviceOutputSchema = z.object({
 /** As data, so that a snapshot can keep it and still answer for each address. */
 export interface BusDeviceView {
   readonly addresses: readonly number[]
-  readonly planes: readonly DevicePlane[]
+  readonly planes: readonly MethodPlane[]
   /** Without the labels, which belong to an address and not to a device. */
   readonly json: JsonObject
   readonly address: number
@@ -89,7 +89,10 @@ function deviceView(
 ): BusDeviceView {
   const { address, addresses, identity, serial } = device
   // By what the device said it is: before that it has none.
-  const planes: readonly DevicePlane[] = [...listDevicePlanes(identity), ...definedPlanes(definitions, addresses)]
+  const planes: readonly MethodPlane[] = [
+    ...listBuiltInMethodPlanes(identity),
+    ...createDefinedPlanes(definitions, addresses),
+  ]
   const labels = addresses.map((each) => {
     const slot = registry.slot(each)
     return [each, slot === undefined ? {} : { discovery_source: slot.source, verification_state: slot.state }] as const
@@ -106,20 +109,20 @@ function deviceView(
       device_id: identity?.deviceId ?? null,
       software_version: identity?.software ?? null,
       hardware_version: identity?.hardware ?? null,
-      product: findProduct(identity).name,
+      product: findHeatingProduct(identity).name,
       ...(serial === undefined ? {} : { serial_number: serial }),
-      planes: planes.map(planeJson),
+      planes: planes.map(toMethodPlaneJson),
     },
   }
 }
 
 /** With the labels of one of its addresses; its main one for a list. */
-export function busDeviceJson(view: BusDeviceView, address = view.address): JsonObject {
+export function toBusDeviceJson(view: BusDeviceView, address = view.address): JsonObject {
   return { ...view.json, ...view.labels.get(address) }
 }
 
 /** A definition file has hundreds of methods, which nobody wants in a list of planes. */
-export function planeJson({ name, routable, methods, definedBy }: DevicePlane): JsonObject {
+export function toMethodPlaneJson({ name, routable, methods, definedBy }: MethodPlane): JsonObject {
   if (definedBy === undefined) return { name, routable, methods: methods.map(methodJson) }
   return { name, routable, methods: [], method_count: methods.length, defined_by: definedBy }
 }
@@ -140,7 +143,7 @@ function methodJson(method: MethodSummary): JsonObject {
 }
 
 /** `settings` belong to the one method that sets them. */
-export function methodDetailJson(method: MethodSummary, settings: readonly JsonObject[]): JsonObject {
+export function toMethodDetailJson(method: MethodSummary, settings: readonly JsonObject[]): JsonObject {
   const schema = method.paramsSchema()
   return {
     ...methodJson(method),

@@ -14,16 +14,16 @@ import { z } from 'zod'
 import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
-import { isRetriable } from '../../core/fault.ts'
+import { isRetriableFault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { sanitizeJson } from '../../core/stranger-text.ts'
+import { sanitizeJson } from '../../core/untrusted-text.ts'
 import { canonicalJson, isJsonObject } from '../../core/json.ts'
 
 /** The name under which clients know these shapes. */
 const CONTRACT = { name: 'helianthus-ebus-mcp', major: 1, minor: 0 } as const
 
 /** The contract's eight, and four of ours (UNSUPPORTED to UNKNOWN_OUTCOME), which would all be INTERNAL there. */
-export const EBUS_CODES = [
+export const EBUS_ERROR_CODES = [
   'INVALID_ARGUMENT',
   'NOT_FOUND',
   'PERMISSION_DENIED',
@@ -37,9 +37,9 @@ export const EBUS_CODES = [
   'UNKNOWN_OUTCOME',
   'INTERNAL',
 ] as const
-export type EbusCode = (typeof EBUS_CODES)[number]
+export type EbusErrorCode = (typeof EBUS_ERROR_CODES)[number]
 
-const CODE_OF_KIND: Readonly<Record<FaultKind, EbusCode>> = {
+const CODE_OF_KIND: Readonly<Record<FaultKind, EbusErrorCode>> = {
   'invalid-arguments': 'INVALID_ARGUMENT',
   'not-found': 'NOT_FOUND',
   'not-permitted': 'PERMISSION_DENIED',
@@ -56,8 +56,8 @@ const CODE_OF_KIND: Readonly<Record<FaultKind, EbusCode>> = {
 }
 
 /** Who complains: this program, its table of devices, or the wire. */
-export const SOURCE_LAYERS = ['gateway', 'registry', 'bus'] as const
-export type SourceLayer = (typeof SOURCE_LAYERS)[number]
+export const ERROR_SOURCE_LAYERS = ['gateway', 'registry', 'bus'] as const
+export type ErrorSourceLayer = (typeof ERROR_SOURCE_LAYERS)[number]
 
 /** What a handler hands over: the data, and what goes beside it. */
 export interface EbusAnswer extends JsonObject {
@@ -116,7 +116,7 @@ const besideData = {
 }
 
 /** The output of a tool of this family, given that of its data. */
-export function ebusOutputSchema(data: z.ZodType): z.ZodType {
+export function createEbusOutputSchema(data: z.ZodType): z.ZodType {
   return z.object({ data, ...besideData })
 }
 
@@ -134,7 +134,7 @@ export const ebusFamily: Family = {
 }
 
 /** Lower-case hex. */
-export function dataHash(data: Json): string {
+export function computeDataHash(data: Json): string {
   return hash('sha256', canonicalJson(data))
 }
 
@@ -142,7 +142,7 @@ export function dataHash(data: Json): string {
 function envelope({ data: given, ...meta }: EbusAnswer, error: JsonObject | null): JsonObject {
   const data = sanitizeJson(given)
   return {
-    meta: { contract: CONTRACT, ...meta, data_hash: dataHash(data) },
+    meta: { contract: CONTRACT, ...meta, data_hash: computeDataHash(data) },
     data,
     error: error === null ? null : sanitizeJson(error),
   }
@@ -170,7 +170,7 @@ function errorJson(fault: Fault): JsonObject {
   return {
     code: codeOf(fault),
     message: fault.message,
-    retriable: isRetriable(fault),
+    retriable: isRetriableFault(fault),
     source_layer: layer ?? 'gateway',
     ...(fault.retryAfterMs === undefined ? {} : { retry_after_ms: fault.retryAfterMs }),
     ...(fault.reasons === undefined ? {} : { reasons: fault.reasons.map(({ rule, message }) => ({ rule, message })) }),
@@ -178,19 +178,19 @@ function errorJson(fault: Fault): JsonObject {
   }
 }
 
-function codeOf({ kind, code }: Fault): EbusCode {
+function codeOf({ kind, code }: Fault): EbusErrorCode {
   // Whatever went wrong on the way: that nobody knows is what counts.
   if (kind === 'unknown-outcome') return 'UNKNOWN_OUTCOME'
-  return EBUS_CODES.find((known) => known === code) ?? CODE_OF_KIND[kind]
+  return EBUS_ERROR_CODES.find((known) => known === code) ?? CODE_OF_KIND[kind]
 }
 
 const ERROR: JsonSchema = {
   type: 'object',
   properties: {
-    code: { enum: EBUS_CODES },
+    code: { enum: EBUS_ERROR_CODES },
     message: { type: 'string' },
     retriable: { type: 'boolean' },
-    source_layer: { enum: SOURCE_LAYERS },
+    source_layer: { enum: ERROR_SOURCE_LAYERS },
     retry_after_ms: { type: 'number' },
     reasons: { type: 'array', items: { type: 'object' } },
     details: { type: 'object' },

@@ -4,33 +4,33 @@
  * Pure, given its buses.
  */
 import type { Call } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller.ts'
+import { toCallerKey } from '../../bus/caller.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { HeatingBus } from '../heating-bus-client.ts'
+import type { HeatingBusClient } from '../heating-bus-client.ts'
 import type { FieldFreshness, SemanticPlane } from '../semantic/plane-reader.ts'
 import { isReadingStale } from '../semantic/plane-reader.ts'
 import type { ReadConsistency } from './arguments.ts'
 import type { EbusAnswer } from './ebus-envelope.ts'
-import { notFoundFault } from './faults.ts'
+import { createEbusNotFoundFault } from './faults.ts'
 import type { EbusSnapshots } from './snapshots.ts'
 import type { EbusView } from './ebus-view.ts'
 import { createLiveView } from './ebus-view.ts'
 
 /** Handed to every tool of the family. */
-export interface EbusTools {
-  readonly buses: readonly HeatingBus[]
+export interface EbusToolContext {
+  readonly buses: readonly HeatingBusClient[]
   readonly snapshots: EbusSnapshots
   readonly clock: Clock
   readonly version: string
   /** Where definitions come from; `undefined` where the owner has none. */
-  readonly definitions: DefinitionsOrigin | undefined
+  readonly definitions: DefinitionLoadState | undefined
 }
 
-export interface DefinitionsOrigin {
+export interface DefinitionLoadState {
   readonly source: string
   state: 'loading' | 'loaded' | 'failed'
   /** Why there are none. */
@@ -40,20 +40,22 @@ export interface DefinitionsOrigin {
 }
 
 /** The first one configured where none is named: most houses have one. */
-export function findBus({ buses }: EbusTools, id: string | undefined): Result<HeatingBus, Fault> {
+export function findBus({ buses }: EbusToolContext, id: string | undefined): Result<HeatingBusClient, Fault> {
   const bus = id === undefined ? buses[0] : buses.find((each) => each.id === id)
   if (bus !== undefined) return ok(bus)
-  return fail(notFoundFault(`There is no bus ${id ?? ''}; there is ${buses.map((each) => each.id).join(', ')}.`))
+  return fail(
+    createEbusNotFoundFault(`There is no bus ${id ?? ''}; there is ${buses.map((each) => each.id).join(', ')}.`),
+  )
 }
 
 /** Calls that change something on one bus do not overlap. Sees the arguments before anybody has checked them. */
-export function busLockKey({ buses }: EbusTools, body: JsonObject): string {
+export function resolveBusLockKey({ buses }: EbusToolContext, body: JsonObject): string {
   const id = body['bus']
   return `ebus:${typeof id === 'string' ? id : (buses[0]?.id ?? '')}`
 }
 
 /** Costs nothing by itself: a view computes what is asked of it. */
-export function currentView({ clock, version }: EbusTools, heating: HeatingBus): EbusView {
+export function createCurrentView({ clock, version }: EbusToolContext, heating: HeatingBusClient): EbusView {
   return createLiveView({
     busId: heating.id,
     installation: heating.installation,
@@ -67,28 +69,32 @@ export function currentView({ clock, version }: EbusTools, heating: HeatingBus):
   })
 }
 
-export interface ViewRequest {
+export interface EbusViewRequest {
   readonly consistency?: ReadConsistency
   readonly bus?: string
 }
 
 /** The view that a call asks for, and what to say about it beside the data. */
-export interface ResolvedView {
+export interface ResolvedEbusView {
   readonly view: EbusView
   readonly answer: (data: Json, beside?: JsonObject) => EbusAnswer
 }
 
 /** A snapshot of somebody else's, or of another bus, is as unknown as one that never was. */
-export function resolveView(house: EbusTools, wish: ViewRequest, call: Call): Result<ResolvedView, Fault> {
+export function resolveEbusView(
+  house: EbusToolContext,
+  wish: EbusViewRequest,
+  call: Call,
+): Result<ResolvedEbusView, Fault> {
   const heating = findBus(house, wish.bus)
   if (!heating.ok) return heating
   // The bus is checked even where a snapshot decides: a misspelt name is a mistake in either case.
   if (wish.consistency?.mode !== 'SNAPSHOT') {
-    const view = currentView(house, heating.value)
+    const view = createCurrentView(house, heating.value)
     return ok({ view, answer: answerer(house, view, { mode: 'LIVE' }) })
   }
   const id = wish.consistency.snapshot_id ?? ''
-  const snapshot = house.snapshots.find(id, callerKey(call.caller), house.clock.now())
+  const snapshot = house.snapshots.find(id, toCallerKey(call.caller), house.clock.now())
   if (snapshot === undefined || (wish.bus !== undefined && snapshot.view.busId !== wish.bus))
     return fail({ kind: 'not-found', code: 'NOT_FOUND', message: `There is no snapshot ${id}, or it has expired.` })
   const { view } = snapshot
@@ -96,31 +102,42 @@ export function resolveView(house: EbusTools, wish: ViewRequest, call: Call): Re
 }
 
 /** Which bus it was is only worth saying where there are several. */
-export function busNote({ buses }: Pick<EbusTools, 'buses'>, { id }: Pick<HeatingBus, 'id'>): JsonObject {
+export function createBusIdField(
+  { buses }: Pick<EbusToolContext, 'buses'>,
+  { id }: Pick<HeatingBusClient, 'id'>,
+): JsonObject {
   return buses.length > 1 ? { bus: id } : {}
 }
 
 /** What goes beside the data of an answer that was made now. */
-export function liveMeta(house: EbusTools, heating: HeatingBus, atMs: number): Omit<EbusAnswer, 'data'> {
+export function createLiveMeta(
+  house: EbusToolContext,
+  heating: HeatingBusClient,
+  atMs: number,
+): Omit<EbusAnswer, 'data'> {
   return {
     consistency: { mode: 'LIVE' },
     data_timestamp: new Date(atMs).toISOString(),
-    ...busNote(house, heating),
+    ...createBusIdField(house, heating),
   }
 }
 
-function answerer(house: EbusTools, { atMs, busId }: EbusView, consistency: JsonObject): ResolvedView['answer'] {
+function answerer(
+  house: EbusToolContext,
+  { atMs, busId }: EbusView,
+  consistency: JsonObject,
+): ResolvedEbusView['answer'] {
   return (data, beside = {}) => ({
     data,
     consistency,
     data_timestamp: new Date(atMs).toISOString(),
-    ...busNote(house, { id: busId }),
+    ...createBusIdField(house, { id: busId }),
     ...beside,
   })
 }
 
 /** How old a plane is, as a whole and field by field; nothing for a plane about which nothing is known. */
-export function planeFreshness(
+export function describePlaneFreshness(
   { fields }: SemanticPlane,
   nowMs: number,
   { eachField, messageName }: { readonly eachField: boolean; readonly messageName?: EbusView['messageName'] },

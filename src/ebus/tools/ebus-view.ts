@@ -4,26 +4,26 @@
  * A capture is taken in one turn of the event loop, so nothing in it is from before and nothing from after.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { BusStatus } from '../adapter/bus.ts'
-import type { AdapterInfo } from '../adapter/info.ts'
+import type { BusStatus } from '../adapter/ebus-connection.ts'
+import type { AdapterInfo } from '../adapter/adapter-info.ts'
 import type { HeatingInstallation } from '../installation.ts'
-import { messagesJson, periodicityJson, specimenJson, summaryJson } from '../observe/report.ts'
-import { statusJson } from '../observe/status.ts'
-import { adapterInfoJson } from '../semantic/adapter-info.ts'
+import { toBusMessagesJson, toPeriodicityJson, toSpecimenJson, toBusSummaryJson } from '../observe/bus-report.ts'
+import { toBusStatusJson } from '../observe/bus-status.ts'
+import { toAdapterInfoJson } from '../semantic/adapter-info.ts'
 import type { FieldFreshness, SemanticPlane } from '../semantic/plane-reader.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
-import { SEMANTIC_PLANES } from '../semantic/planes.ts'
-import type { ReadKey } from '../semantic/read-key.ts'
+import { SEMANTIC_PLANE_NAMES } from '../semantic/planes.ts'
+import type { RegisterReadKey } from '../semantic/read-key.ts'
 import type { PlannedRead } from '../semantic/read-plan.ts'
-import type { ResidentSetting } from '../semantic/settings.ts'
-import { listResidentSettings } from '../semantic/settings.ts'
-import { startupJson } from '../semantic/startup.ts'
-import { watchSummaryJson } from '../semantic/watch-summary.ts'
+import type { ResidentSetting } from '../semantic/resident-settings.ts'
+import { listResidentSettings } from '../semantic/resident-settings.ts'
+import { toStartupJson } from '../semantic/semantic-startup.ts'
+import { toWatchSummaryJson } from '../semantic/watch-summary.ts'
 import type { BusDeviceView } from './device-view.ts'
 import { listBusDeviceViews } from './device-view.ts'
 
 /** The contract's words for how the adapter fares. */
-export type BusReach = 'connected' | 'forbidden' | 'no_signal' | 'disconnected'
+export type BusReachability = 'connected' | 'forbidden' | 'no_signal' | 'disconnected'
 
 /** Functions, so that a live view computes no more than it is asked for. */
 export interface EbusView {
@@ -31,10 +31,10 @@ export interface EbusView {
   /** Wall clock. */
   readonly atMs: number
   /** Whether anything could be read at that moment. */
-  readonly reach: BusReach
+  readonly reach: BusReachability
   readonly plane: (name: SemanticPlaneName) => SemanticPlane
   /** Circuit and name, or the bytes, of the message that a value was read with. */
-  readonly messageName: (key: ReadKey) => string | undefined
+  readonly messageName: (key: RegisterReadKey) => string | undefined
   readonly devices: () => readonly BusDeviceView[]
   readonly settings: () => readonly ResidentSetting[]
   readonly status: () => JsonObject
@@ -47,7 +47,7 @@ export interface EbusView {
   readonly capacity: { readonly messages: number; readonly periodicity: number }
 }
 
-export interface ViewParts {
+export interface EbusViewSources {
   readonly busId: string
   readonly installation: HeatingInstallation
   readonly bus: BusStatus
@@ -55,7 +55,7 @@ export interface ViewParts {
   readonly version: string
   readonly plan: () => readonly PlannedRead[]
   /** What callers have asked for by rpc, which is watched like the plan's own reads. */
-  readonly toolReads: ReadonlySet<ReadKey>
+  readonly toolReads: ReadonlySet<RegisterReadKey>
   /** Wall clock, and monotonic. */
   readonly atMs: number
   readonly nowMs: number
@@ -64,16 +64,16 @@ export interface ViewParts {
 const NO_FIELDS: ReadonlyMap<string, FieldFreshness> = new Map()
 
 /** Of one moment: `bus`, `atMs` and `nowMs` are taken once, so that all parts of an answer agree. */
-export function createLiveView(parts: ViewParts): EbusView {
+export function createLiveView(parts: EbusViewSources): EbusView {
   const { installation, bus, atMs } = parts
   const { observatory } = installation
   const status = (): JsonObject =>
-    statusJson({
+    toBusStatusJson({
       observatory,
       bus,
       cadenceSeconds: installation.pollMs / 1_000,
       flags: installation.flags,
-      startup: startupJson(installation.startup),
+      startup: toStartupJson(installation.startup),
       nowMs: parts.nowMs,
     })
   return {
@@ -89,12 +89,12 @@ export function createLiveView(parts: ViewParts): EbusView {
     messageName: (key) => installation.messageName(key),
     devices: () => listBusDeviceViews(installation),
     settings: () => listResidentSettings(installation),
-    summary: () => summaryJson(observatory, status(), { atMs, symbols: bus.symbols }),
-    messages: () => messagesJson(observatory, (exchange) => installation.decode(exchange)),
-    periodicity: () => periodicityJson(observatory),
-    specimens: () => installation.specimens.all().map(specimenJson),
+    summary: () => toBusSummaryJson(observatory, status(), { atMs, symbols: bus.symbols }),
+    messages: () => toBusMessagesJson(observatory, (exchange) => installation.decode(exchange)),
+    periodicity: () => toPeriodicityJson(observatory),
+    specimens: () => installation.specimens.all().map(toSpecimenJson),
     watch: () =>
-      watchSummaryJson({
+      toWatchSummaryJson({
         shadow: installation.shadow,
         plan: parts.plan(),
         tooling: parts.toolReads,
@@ -105,8 +105,8 @@ export function createLiveView(parts: ViewParts): EbusView {
 }
 
 /** The same view, for ever. */
-export function captureView(live: EbusView): EbusView {
-  const planes = new Map(SEMANTIC_PLANES.map((name) => [name, live.plane(name)]))
+export function captureEbusView(live: EbusView): EbusView {
+  const planes = new Map(SEMANTIC_PLANE_NAMES.map((name) => [name, live.plane(name)]))
   const devices = live.devices()
   const settings = live.settings()
   const status = live.status()
@@ -134,9 +134,9 @@ export function captureView(live: EbusView): EbusView {
 }
 
 /** What a capture weighs, in bytes of JSON: near enough to what it takes in memory. */
-export function measureView(view: EbusView): number {
+export function measureEbusViewBytes(view: EbusView): number {
   const parts = [
-    SEMANTIC_PLANES.map((name) => view.plane(name).data),
+    SEMANTIC_PLANE_NAMES.map((name) => view.plane(name).data),
     view.devices().map(({ json }) => json),
     view.settings(),
     view.summary(),
@@ -148,12 +148,12 @@ export function measureView(view: EbusView): number {
   return JSON.stringify(parts).length
 }
 
-function reachOf({ connected, signal }: BusStatus): Exclude<BusReach, 'forbidden'> {
+function reachOf({ connected, signal }: BusStatus): Exclude<BusReachability, 'forbidden'> {
   return !connected ? 'disconnected' : signal ? 'connected' : 'no_signal'
 }
 
 /** Nobody looks for updates of either, so nothing is claimed about them. */
-function runtimeStatus({ bus, info, version }: ViewParts): JsonObject {
+function runtimeStatus({ bus, info, version }: EbusViewSources): JsonObject {
   return {
     adapter_status: { status: reachOf(bus), firmware_version: info?.firmwareVersion ?? null, updates_available: null },
     daemon_status: {
@@ -175,7 +175,7 @@ const INFO_STALE_MS = 100_000
 
 /** Identity does not age; what is measured does. */
 function adapterPlane(info: AdapterInfo | undefined): SemanticPlane {
-  const data = adapterInfoJson(info)
+  const data = toAdapterInfoJson(info)
   const atMs = info?.telemetryAtMs ?? info?.identityAtMs
   if (data === null || atMs === undefined) return { data, fields: NO_FIELDS }
   const telemetry: FieldFreshness = { source: 'poll', atMs, staleAfterMs: INFO_STALE_MS, invalidated: false }

@@ -7,40 +7,40 @@
 import type { ArgumentIssue } from '../../bus/capability.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { BusFault } from '../adapter/bus.ts'
-import { mayTargetHaveActed } from '../adapter/bus.ts'
+import type { BusFault } from '../adapter/ebus-connection.ts'
+import { mayTargetHaveActed } from '../adapter/ebus-connection.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import type { ReadFault } from '../semantic/read-scheduler.ts'
-import type { EbusCode, SourceLayer } from './ebus-envelope.ts'
-import type { BusReach } from './ebus-view.ts'
+import type { RegisterReadFault } from '../semantic/read-scheduler.ts'
+import type { EbusErrorCode, ErrorSourceLayer } from './ebus-envelope.ts'
+import type { BusReachability } from './ebus-view.ts'
 
 /** `where` is the layer that has something to complain about, and whatever else a caller may want to know. */
 function fault(
   kind: FaultKind,
-  code: EbusCode,
+  code: EbusErrorCode,
   message: string,
-  where: SourceLayer | (JsonObject & { readonly source_layer: SourceLayer }),
+  where: ErrorSourceLayer | (JsonObject & { readonly source_layer: ErrorSourceLayer }),
 ): Fault {
   return { kind, code, message, details: typeof where === 'string' ? { source_layer: where } : where }
 }
 
-export function notFoundFault(message: string): Fault {
+export function createEbusNotFoundFault(message: string): Fault {
   return fault('not-found', 'NOT_FOUND', message, 'registry')
 }
 
-export function ebusArgumentFault(argument: string, message: string): Fault {
-  return ebusArgumentsFault([{ path: argument.split('.'), message, code: 'custom' }])
+export function createEbusArgumentFault(argument: string, message: string): Fault {
+  return createEbusArgumentsFault([{ path: argument.split('.'), message, code: 'custom' }])
 }
 
 /** From the registry's tables; arguments that fail a schema are said by the chain before they come here. */
-export function ebusArgumentsFault(issues: readonly ArgumentIssue[]): Fault {
+export function createEbusArgumentsFault(issues: readonly ArgumentIssue[]): Fault {
   const message = issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')
   const spelt = issues.map(({ path, message: text, code }) => ({ path: [...path], message: text, code }))
   return fault('invalid-arguments', 'INVALID_ARGUMENT', message, { source_layer: 'registry', issues: spelt })
 }
 
 /** For what nobody knows because nobody could ask: `undefined` where somebody could, and then null is an answer. */
-export function outOfReachFault(reach: BusReach): Fault | undefined {
+export function createBusUnreachableFault(reach: BusReachability): Fault | undefined {
   if (reach === 'connected') return undefined
   return fault(
     'offline',
@@ -50,14 +50,14 @@ export function outOfReachFault(reach: BusReach): Fault | undefined {
   )
 }
 
-const OUT_OF_REACH: Readonly<Record<Exclude<BusReach, 'connected'>, string>> = {
+const OUT_OF_REACH: Readonly<Record<Exclude<BusReachability, 'connected'>, string>> = {
   disconnected: 'The eBUS adapter cannot be reached',
   no_signal: 'The adapter is there, but the bus carries no signal',
   forbidden: 'ebusd was started without --enablehex and sends nothing for others',
 }
 
 /** For a read: nothing in the house is different because of it. */
-export function busReadFault(cause: ReadFault, target: number): Fault {
+export function createBusReadFault(cause: RegisterReadFault, target: number): Fault {
   const who = formatBusAddress(target)
   switch (cause.kind) {
     case 'resting':
@@ -100,9 +100,9 @@ export function busReadFault(cause: ReadFault, target: number): Fault {
 }
 
 /** For a change. */
-export function busWriteFault(cause: ReadFault, target: number): Fault {
+export function createBusWriteFault(cause: RegisterReadFault, target: number): Fault {
   if (cause.kind === 'resting' || cause.kind === 'listen-only' || cause.kind === 'refused')
-    return busReadFault(cause, target)
+    return createBusReadFault(cause, target)
   if (mayTargetHaveActed(cause))
     return fault(
       'unknown-outcome',
@@ -112,7 +112,7 @@ export function busWriteFault(cause: ReadFault, target: number): Fault {
     )
   if (cause.kind === 'no-answer')
     return fault('offline', 'TIMEOUT', `Nobody answers at ${formatBusAddress(target)}; nothing was changed.`, 'bus')
-  if (cause.kind === 'cancelled') return withdrawnBusFault()
+  if (cause.kind === 'cancelled') return createCancelledBusCallFault()
   // Not `timed-out`: that would leave open what is certain, that nothing was sent.
   if (cause.kind === 'timed-out')
     return fault(
@@ -127,7 +127,7 @@ export function busWriteFault(cause: ReadFault, target: number): Fault {
 /**
  * Of the kind that promises that nothing was tried, so that the key of a call that was withdrawn in time is free again.
  */
-export function withdrawnBusFault(): Fault {
+export function createCancelledBusCallFault(): Fault {
   return fault('busy', 'CANCELLED', 'The call was withdrawn before anything was sent.', 'gateway')
 }
 

@@ -3,18 +3,18 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { listeningInstallation, situationAt } from '../../../test/listening-installation.ts'
 import type { HeatingInstallation } from '../installation.ts'
-import type { BusEvent } from '../adapter/bus.ts'
-import { HEATING_PLANES } from '../semantic/planes.ts'
+import type { BusEvent } from '../adapter/ebus-connection.ts'
+import { HEATING_PLANE_NAMES } from '../semantic/planes.ts'
 import { planReads } from '../semantic/read-plan.ts'
 import {
   CIRCUIT_REGISTERS,
   CYLINDER_REGISTERS,
   HOT_WATER_REGISTERS,
-  REMOTE_GROUPS,
+  REMOTE_REGISTER_GROUPS,
   SOLAR_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
-  remoteRegisters,
+  createRemoteDeviceRegisters,
 } from '../semantic/register-map.ts'
 import type { RegulatorRegister } from '../semantic/register.ts'
 import {
@@ -24,7 +24,7 @@ import {
   busSummarySchema,
   watchSummarySchema,
 } from './bus-schemas.ts'
-import { busDeviceJson, busDeviceOutputSchema } from './device-view.ts'
+import { toBusDeviceJson, busDeviceOutputSchema } from './device-view.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 import { createLiveView } from './ebus-view.ts'
 
@@ -36,7 +36,7 @@ const REGISTERS: readonly RegulatorRegister[] = [
   ZONE_REGISTERS,
   SOLAR_REGISTERS,
   CYLINDER_REGISTERS,
-  ...REMOTE_GROUPS.map(remoteRegisters),
+  ...REMOTE_REGISTER_GROUPS.map(createRemoteDeviceRegisters),
 ].flatMap((group) => Object.values<RegulatorRegister>(group))
 
 const installation = listeningInstallation
@@ -67,8 +67,8 @@ function misshapen(heating: HeatingInstallation): readonly unknown[] {
   })
   const list = { status: view.status(), count: 0, capacity: 0 }
   return [
-    ...HEATING_PLANES.map((name) => PLANE_SCHEMAS[name].safeParse(view.plane(name).data)),
-    ...view.devices().map((device) => busDeviceOutputSchema.safeParse(busDeviceJson(device))),
+    ...HEATING_PLANE_NAMES.map((name) => PLANE_SCHEMAS[name].safeParse(view.plane(name).data)),
+    ...view.devices().map((device) => busDeviceOutputSchema.safeParse(toBusDeviceJson(device))),
     busSummarySchema.safeParse(view.summary()),
     busMessagesSchema.safeParse({ ...list, items: view.messages() }),
     busSpecimensSchema.safeParse({ count: 0, items: view.specimens() }),

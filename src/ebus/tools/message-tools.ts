@@ -11,16 +11,16 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'
-import { fileFaultText } from '../definitions/definition-error.ts'
+import { formatDefinitionFileFault } from '../definitions/definition-error.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
-import type { HeatingBus } from '../heating-bus-client.ts'
+import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { busArgument } from './arguments.ts'
-import { requireDefinitions, unknownMessageFault } from './defined-bus.ts'
-import { readDefinedValues } from './defined-read.ts'
-import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
-import type { EbusTools } from './ebus-tools.ts'
-import { liveMeta, findBus } from './ebus-tools.ts'
-import { messageJson } from './message-view.ts'
+import { requireDefinitions, createUnknownMessageFault } from './definition-lookup.ts'
+import { readDefinedMessage } from './defined-read.ts'
+import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import type { EbusToolContext } from './ebus-tools.ts'
+import { createLiveMeta, findBus } from './ebus-tools.ts'
+import { toMessageDefinitionJson } from './message-view.ts'
 import { createMessageWriteTool } from './message-write-tool.ts'
 
 const DEFAULT_LIMIT = 30
@@ -46,7 +46,7 @@ const findTool = defineTool({
     limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
     bus: busArgument,
   }),
-  output: ebusOutputSchema(z.object({ count: z.int(), messages: z.array(z.record(z.string(), z.unknown())) })),
+  output: createEbusOutputSchema(z.object({ count: z.int(), messages: z.array(z.record(z.string(), z.unknown())) })),
 })
 
 const readTool = defineTool({
@@ -71,7 +71,7 @@ const readTool = defineTool({
       .describe('How old an answer may be, in seconds; 0 asks the device in any case.'),
     bus: busArgument,
   }),
-  output: ebusOutputSchema(
+  output: createEbusOutputSchema(
     z.object({
       circuit: z.string(),
       name: z.string(),
@@ -88,10 +88,10 @@ const statusTool = defineTool({
   description:
     'Where message definitions come from, which file describes which device, and which lines were refused, with file and line.',
   input: z.strictObject({ bus: busArgument }),
-  output: ebusOutputSchema(z.record(z.string(), z.unknown())),
+  output: createEbusOutputSchema(z.record(z.string(), z.unknown())),
 })
 
-export function createMessageTools(house: EbusTools): readonly Capability[] {
+export function createMessageTools(house: EbusToolContext): readonly Capability[] {
   return [
     findTool.handledBy(async (wish) => {
       const found = requireDefinitions(house, wish.bus)
@@ -99,8 +99,10 @@ export function createMessageTools(house: EbusTools): readonly Capability[] {
       const { heating, definitions } = found.value
       const matching = definitions.messages.filter((message) => matches(definitions, message, wish))
       const nowMs = house.clock.now()
-      const messages = matching.slice(0, wish.limit).map((message) => messageJson(definitions, message, nowMs))
-      return ok({ data: { ...liveMeta(house, heating, nowMs), data: { count: matching.length, messages } } })
+      const messages = matching
+        .slice(0, wish.limit)
+        .map((message) => toMessageDefinitionJson(definitions, message, nowMs))
+      return ok({ data: { ...createLiveMeta(house, heating, nowMs), data: { count: matching.length, messages } } })
     }),
     readTool.handledBy((wish, call) => readMessage(house, wish, call)),
     createMessageWriteTool(house),
@@ -108,7 +110,7 @@ export function createMessageTools(house: EbusTools): readonly Capability[] {
       const heating = findBus(house, bus)
       if (!heating.ok) return heating
       return ok({
-        data: { ...liveMeta(house, heating.value, house.clock.now()), data: statusJson(house, heating.value) },
+        data: { ...createLiveMeta(house, heating.value, house.clock.now()), data: statusJson(house, heating.value) },
       })
     }),
   ]
@@ -146,14 +148,14 @@ interface ReadWish {
   readonly bus?: string
 }
 
-async function readMessage(house: EbusTools, wish: ReadWish, call: Call): Promise<Outcome> {
+async function readMessage(house: EbusToolContext, wish: ReadWish, call: Call): Promise<Outcome> {
   const found = requireDefinitions(house, wish.bus)
   if (!found.ok) return found
   const { heating, definitions } = found.value
   const message = definitions.named(wish.circuit, wish.name, 'read')
-  if (message === undefined) return fail(unknownMessageFault(definitions, wish))
+  if (message === undefined) return fail(createUnknownMessageFault(definitions, wish))
   const { field, input } = wish
-  const read = await readDefinedValues(heating, message, {
+  const read = await readDefinedMessage(heating, message, {
     maxAgeMs: wish.max_age * 1_000,
     deadlineMs: READ_DEADLINE_MS,
     nowMs: house.clock.now(),
@@ -165,7 +167,7 @@ async function readMessage(house: EbusTools, wish: ReadWish, call: Call): Promis
   const { values, units, atMs, fromCache } = read.value
   return ok({
     data: {
-      ...liveMeta(house, heating, atMs),
+      ...createLiveMeta(house, heating, atMs),
       data: {
         circuit: message.circuit,
         name: message.name,
@@ -181,7 +183,7 @@ async function readMessage(house: EbusTools, wish: ReadWish, call: Call): Promis
   })
 }
 
-function statusJson(house: EbusTools, { installation: { definitions } }: HeatingBus): JsonObject {
+function statusJson(house: EbusToolContext, { installation: { definitions } }: HeatingBusClient): JsonObject {
   const origin = house.definitions
   if (origin === undefined) return { state: 'none' }
   const { source, state, problem, sha256 } = origin
@@ -204,7 +206,7 @@ function statusJson(house: EbusTools, { installation: { definitions } }: Heating
             file: file ?? null,
           })),
           refused_lines: faults.length,
-          faults: faults.slice(0, FAULTS_SHOWN).map(fileFaultText),
+          faults: faults.slice(0, FAULTS_SHOWN).map(formatDefinitionFileFault),
         }),
   }
 }

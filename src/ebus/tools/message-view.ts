@@ -4,22 +4,22 @@
 import type { Effect } from '../../bus/capability.ts'
 import { toHex } from '../../core/bytes.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { sanitizeJson, sanitizeLine } from '../../core/stranger-text.ts'
-import type { BusDefinitions, LastData } from '../definitions/bus-definitions.ts'
-import type { DecodedMessage } from '../definitions/decode.ts'
-import { decodeMessage, fieldKeys } from '../definitions/decode.ts'
-import { messageTypeName } from '../definitions/definition-row.ts'
+import { sanitizeJson, sanitizeLine } from '../../core/untrusted-text.ts'
+import type { BusDefinitions, LastMessageData } from '../definitions/bus-definitions.ts'
+import type { DecodedMessage } from '../definitions/message-decoder.ts'
+import { decodeMessage, listFieldKeys } from '../definitions/message-decoder.ts'
+import { formatMessageTypeName } from '../definitions/definition-row.ts'
 import type { DefinedField } from '../definitions/field.ts'
 import { isIgnoredField } from '../definitions/field.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
-import { fieldLimits } from '../definitions/number-codec.ts'
+import { computeFieldLimits } from '../definitions/number-codec.ts'
 import { isSecretField } from '../definitions/secret-field.ts'
-import type { PreparedMethodCall } from '../registry/method.ts'
-import { findMethod } from '../registry/plane.ts'
+import type { EncodedMethodCall } from '../registry/device-method.ts'
+import { findDeviceMethod } from '../registry/method-plane.ts'
 import type { RegulatorRegister } from '../semantic/register.ts'
-import { SECRET_TEXT } from '../semantic/register.ts'
+import { SECRET_VALUE_PLACEHOLDER } from '../semantic/register.ts'
 import { findRegister } from '../semantic/register-map.ts'
-import { addressKind } from '../wire/address.ts'
+import { classifyAddress } from '../wire/address.ts'
 
 const MAX_TEXT = 200
 /** Memory and EEPROM of a device, byte by byte. */
@@ -29,13 +29,13 @@ const MEMORY_SERVICE = 0x09
  * What a write is to the guard. A definition's level decides; one without level is a setting of the people in the house
  * only if one device is told and can be asked afterwards. What our own register map knows better stays as it is.
  */
-export function writeEffect(
+export function classifyMessageWrite(
   definitions: BusDefinitions,
   message: MessageDefinition,
   data: Uint8Array | undefined,
 ): Effect {
   const { level, zz, pb, circuit, name } = message
-  if (level !== '' || zz === undefined || addressKind(zz) !== 'target' || pb === MEMORY_SERVICE) return 'sensitive'
+  if (level !== '' || zz === undefined || classifyAddress(zz) !== 'target' || pb === MEMORY_SERVICE) return 'sensitive'
   if (definitions.named(circuit, name, 'read') === undefined) return 'sensitive'
   return builtInEffect(message, data) ?? 'writes'
 }
@@ -50,7 +50,7 @@ function builtInEffect(message: MessageDefinition, data: Uint8Array | undefined)
   if (register.user === undefined) return 'sensitive'
   // A value that cannot be encoded is refused before anything is sent.
   if (data === undefined) return 'writes'
-  return builtInWrite(message, data)?.effect ?? 'sensitive'
+  return findBuiltInWrite(message, data)?.effect ?? 'sensitive'
 }
 
 function builtInRegister({ pb, sb }: MessageDefinition, data: Uint8Array): RegulatorRegister | undefined {
@@ -59,20 +59,20 @@ function builtInRegister({ pb, sb }: MessageDefinition, data: Uint8Array): Regul
 }
 
 /** The same write as the built-in map knows it; `undefined` where that has no such register. */
-export function builtInWrite(message: MessageDefinition, data: Uint8Array): PreparedMethodCall | undefined {
+export function findBuiltInWrite(message: MessageDefinition, data: Uint8Array): EncodedMethodCall | undefined {
   if (builtInRegister(message, data) === undefined) return undefined
   const [opcode = 0, , group = 0, instance = 0, low = 0, high = 0, ...bytes] = data
   const params = { group, instance, addr: high * 256 + low, opcode, data: toHex(Uint8Array.from(bytes)) }
-  const prepared = findMethod('system', 'set_ext_register')?.prepare(params)
+  const prepared = findDeviceMethod('system', 'set_ext_register')?.prepare(params)
   return prepared?.ok === true ? prepared.value : undefined
 }
 
 /** Values by field, as they are read; secrets hidden. */
-export function valuesJson(message: MessageDefinition, { fields }: DecodedMessage): JsonObject {
+export function toMessageValuesJson(message: MessageDefinition, { fields }: DecodedMessage): JsonObject {
   return Object.fromEntries(
     fields.map(({ key, field, reading }) => [
       key,
-      isSecretField(message, field) ? SECRET_TEXT : cleaned(reading.value),
+      isSecretField(message, field) ? SECRET_VALUE_PLACEHOLDER : cleaned(reading.value),
     ]),
   )
 }
@@ -81,7 +81,7 @@ function cleaned(value: number | string | null): Json {
   return typeof value === 'string' ? sanitizeLine(value, MAX_TEXT) : value
 }
 
-export function unitsJson({ fields }: DecodedMessage): JsonObject {
+export function toMessageUnitsJson({ fields }: DecodedMessage): JsonObject {
   return Object.fromEntries(
     fields.flatMap(({ key, field }) => {
       const unit = field.attributes['unit']
@@ -91,38 +91,45 @@ export function unitsJson({ fields }: DecodedMessage): JsonObject {
 }
 
 /** Names, comments and units are a stranger's text: definition files come from many hands. */
-export function messageJson(definitions: BusDefinitions, message: MessageDefinition, nowMs: number): JsonObject {
+export function toMessageDefinitionJson(
+  definitions: BusDefinitions,
+  message: MessageDefinition,
+  nowMs: number,
+): JsonObject {
   const comment = message.attributes['comment']
   return sanitizeJson({
     circuit: message.circuit,
     name: message.name,
-    type: messageTypeName(message),
+    type: formatMessageTypeName(message),
     ...(comment === undefined ? {} : { comment }),
     ...(message.level === '' ? {} : { level: message.level }),
     ...(message.zz === undefined ? {} : { address: message.zz }),
-    ...(message.isWrite && !message.isPassive ? { effect: writeEffect(definitions, message, undefined) } : {}),
+    ...(message.isWrite && !message.isPassive ? { effect: classifyMessageWrite(definitions, message, undefined) } : {}),
     fields: fieldsJson(message),
     ...lastJson(message, definitions.last(message), nowMs),
   }) as JsonObject
 }
 
-function lastJson(message: MessageDefinition, last: LastData | undefined, nowMs: number): JsonObject {
+function lastJson(message: MessageDefinition, last: LastMessageData | undefined, nowMs: number): JsonObject {
   if (last === undefined) return {}
   const decoded = decodeMessage(message, last)
   return decoded.ok
-    ? { values: valuesJson(message, decoded.value), age_seconds: Math.max(0, Math.round((nowMs - last.atMs) / 1_000)) }
+    ? {
+        values: toMessageValuesJson(message, decoded.value),
+        age_seconds: Math.max(0, Math.round((nowMs - last.atMs) / 1_000)),
+      }
     : {}
 }
 
 function fieldsJson({ fields }: MessageDefinition): readonly JsonObject[] {
-  const keys = fieldKeys(fields)
+  const keys = listFieldKeys(fields)
   return fields.flatMap((field, index) => (isIgnoredField(field) ? [] : [fieldJson(field, keys[index] ?? '')]))
 }
 
 function fieldJson(field: DefinedField, key: string): JsonObject {
   const { type, values, attributes, constant } = field
   const { unit, comment } = attributes
-  const limits = type.kind === 'number' && values === undefined ? fieldLimits(type) : undefined
+  const limits = type.kind === 'number' && values === undefined ? computeFieldLimits(type) : undefined
   return {
     name: key,
     type: type.id,

@@ -6,17 +6,18 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
-import type { Fault, Reason } from '../../core/fault.ts'
+import type { Fault, PolicyReason } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { busArgument, ebusKeyArgument } from './arguments.ts'
-import { requireDefinitions, unknownMessageFault } from './defined-bus.ts'
-import type { PlannedWrite } from './defined-write.ts'
-import { assessDefinedWrite, planDefinedWrite, writeDefined } from './defined-write.ts'
-import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
-import type { EbusTools } from './ebus-tools.ts'
-import { liveMeta, busLockKey } from './ebus-tools.ts'
+import { requireDefinitions, createUnknownMessageFault } from './definition-lookup.ts'
+import type { PlannedMessageWrite } from './defined-write.ts'
+import { assessMessageWrite, planMessageWrite, writeDefinedMessage } from './defined-write.ts'
+import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import type { EbusToolContext } from './ebus-tools.ts'
+import { completeEbusClaims, NO_DANGEROUS, NO_INTENT, NO_KEY, NOT_DANGEROUS } from './gate.ts'
+import { createLiveMeta, resolveBusLockKey } from './ebus-tools.ts'
 
 const word = z.string().trim().min(1).max(64)
 const scalar = z.union([z.string().max(200), z.number(), z.boolean()])
@@ -29,7 +30,7 @@ const input = z.strictObject({
     .union([scalar, z.record(z.string().max(64), scalar)])
     .describe('The value, by name where the field has named values; or several as {field: value}.'),
   intent: z.enum(['MUTATE']).exactOptional().describe('MUTATE; anything else changes nothing.'),
-  allow_dangerous: z.boolean().default(false).describe('True: this changes something.'),
+  allow_dangerous: z.boolean().exactOptional().describe('True: this changes something.'),
   idempotency_key: ebusKeyArgument.exactOptional(),
   bus: busArgument,
 })
@@ -43,7 +44,7 @@ const words = {
   description:
     'Writes a setting that the owner’s definition files describe (ebus.v1.messages.find with writable) and reads it back. Needs intent MUTATE, allow_dangerous and an idempotency_key. Settings of the installer and of service, and what cannot be read back, also need a person’s approval.',
   input,
-  output: ebusOutputSchema(
+  output: createEbusOutputSchema(
     z.object({
       circuit: z.string(),
       name: z.string(),
@@ -56,27 +57,31 @@ const words = {
   effect: 'writes',
   idempotent: false,
   family: ebusFamily,
+  completeClaims: (
+    { intent = null, allow_dangerous: dangerous = null, idempotency_key: key = null }: JsonObject,
+    { traceId }: { readonly traceId: string },
+  ): JsonObject => completeEbusClaims({ intent, dangerous, key }, traceId),
 } as const
 
-export function createMessageWriteTool(house: EbusTools): Capability {
+export function createMessageWriteTool(house: EbusToolContext): Capability {
   return defineChange({
     ...words,
-    lock: (body: JsonObject): string => busLockKey(house, body),
+    lock: (body: JsonObject): string => resolveBusLockKey(house, body),
     plan: (wish) => plan(house, wish),
     assess: (planned, { idempotency_key: key, ...wish }) => ({
-      ...assessDefinedWrite(planned),
+      ...assessMessageWrite(planned),
       reasons: gateReasons({ idempotency_key: key, ...wish }),
       ...(key === undefined ? {} : { idempotencyKey: key }),
     }),
     assessMistake: (wish) => ({ reasons: gateReasons(wish) }),
     act: async (planned, _wish, call) => {
-      const outcome = await writeDefined(planned, call)
+      const outcome = await writeDefinedMessage(planned, call)
       if (!outcome.ok) return outcome
       const { before, written, readBack, confirmed } = outcome.value
       const { circuit, name } = planned.message
       return ok({
         data: {
-          ...liveMeta(house, planned.heating, house.clock.now()),
+          ...createLiveMeta(house, planned.heating, house.clock.now()),
           data: {
             circuit,
             name,
@@ -91,13 +96,13 @@ export function createMessageWriteTool(house: EbusTools): Capability {
   })
 }
 
-function plan(house: EbusTools, wish: WriteWish): Result<PlannedWrite, Fault> {
+function plan(house: EbusToolContext, wish: WriteWish): Result<PlannedMessageWrite, Fault> {
   const found = requireDefinitions(house, wish.bus)
   if (!found.ok) return found
   const message = found.value.definitions.named(wish.circuit, wish.name, 'write')
-  if (message === undefined) return fail(unknownMessageFault(found.value.definitions, wish))
+  if (message === undefined) return fail(createUnknownMessageFault(found.value.definitions, wish))
   const { field, value } = wish
-  return planDefinedWrite(found.value, message, field === undefined ? { value } : { field, value })
+  return planMessageWrite(found.value, message, field === undefined ? { value } : { field, value })
 }
 
 function gateReasons({
@@ -106,12 +111,10 @@ function gateReasons({
   idempotency_key: key,
 }: Pick<WriteWish, 'intent' | 'allow_dangerous'> & {
   readonly idempotency_key?: string | undefined
-}): readonly Reason[] {
+}): readonly PolicyReason[] {
   return [
-    ...(intent === 'MUTATE' ? [] : [{ rule: 'intent', message: 'A write needs intent: MUTATE.' }]),
-    ...(dangerous ? [] : [{ rule: 'allow-dangerous', message: 'MUTATE needs allow_dangerous: true.' }]),
-    ...(key === undefined
-      ? [{ rule: 'idempotency-key', message: 'MUTATE needs an idempotency_key: a new one for each change.' }]
-      : []),
+    ...(intent === 'MUTATE' ? [] : [NO_INTENT]),
+    ...(dangerous === true ? [] : [dangerous === undefined ? NO_DANGEROUS : NOT_DANGEROUS]),
+    ...(key === undefined ? [NO_KEY] : []),
   ]
 }

@@ -3,7 +3,7 @@
  * is not known is left out.
  */
 import { z } from 'zod'
-import { FM5_MODES } from '../semantic/fm5.ts'
+import { FM5_MODES } from '../semantic/fm5-module.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { PROGRAM_CHANNELS, WEEKDAYS } from '../semantic/schedule.ts'
 import { SETPOINT_REASONS } from '../semantic/current-setpoint.ts'

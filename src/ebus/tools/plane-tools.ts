@@ -8,13 +8,13 @@ import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { HeatingPlane, SemanticPlaneName } from '../semantic/planes.ts'
-import { HEATING_PLANES } from '../semantic/planes.ts'
+import type { HeatingPlaneName, SemanticPlaneName } from '../semantic/planes.ts'
+import { HEATING_PLANE_NAMES } from '../semantic/planes.ts'
 import { detailArgument, viewArguments } from './arguments.ts'
-import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
-import { outOfReachFault } from './faults.ts'
-import type { EbusTools, ViewRequest } from './ebus-tools.ts'
-import { findBus, planeFreshness, resolveView } from './ebus-tools.ts'
+import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createBusUnreachableFault } from './faults.ts'
+import type { EbusToolContext, EbusViewRequest } from './ebus-tools.ts'
+import { findBus, describePlaneFreshness, resolveEbusView } from './ebus-tools.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 
 /** One row per tool; what they do differs in nothing but the plane. */
@@ -32,7 +32,7 @@ const ADAPTER_INFO = {
     'Firmware, hardware, jumpers, temperature, supply and bus voltage, restarts and reception of the eBUS adapter. Null for an adapter that tells nothing, and behind ebusd.',
 } as const
 
-export const PLANE_TOOLS: readonly PlaneTool[] = [
+export const PLANE_TOOL_DEFINITIONS: readonly PlaneTool[] = [
   {
     name: 'ebus.v1.runtime.status.get',
     plane: 'runtime_status',
@@ -131,27 +131,27 @@ export const PLANE_TOOLS: readonly PlaneTool[] = [
 const ANSWER_MS = 2_000
 
 /** What is known, and how old it is. What was never read is read now, within the deadline of the call. */
-export function createPlaneTools(house: EbusTools): readonly Capability[] {
-  return PLANE_TOOLS.map(({ plane, ...words }) =>
+export function createPlaneTools(house: EbusToolContext): readonly Capability[] {
+  return PLANE_TOOL_DEFINITIONS.map(({ plane, ...words }) =>
     defineTool({
       ...words,
       input: z.strictObject({ ...viewArguments, detail: detailArgument }),
-      output: ebusOutputSchema(PLANE_SCHEMAS[plane]),
+      output: createEbusOutputSchema(PLANE_SCHEMAS[plane]),
       effect: 'reads',
       family: ebusFamily,
     }).handledBy(async ({ detail, ...wish }, call) => {
       if (isLive(wish) && isHeatingPlane(plane)) await makeReady(house, { planes: [plane], bus: wish.bus }, call)
-      const looked = resolveView(house, wish, call)
+      const looked = resolveEbusView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       const shown = view.plane(plane)
-      const away = shown.data === null ? outOfReachFault(view.reach) : undefined
+      const away = shown.data === null ? createBusUnreachableFault(view.reach) : undefined
       if (away !== undefined) return fail(away)
       // Ages count from now even for a snapshot: what is old has not become younger by being kept.
       return ok({
         data: answer(
           shown.data,
-          planeFreshness(shown, house.clock.now(), { eachField: detail, messageName: view.messageName }),
+          describePlaneFreshness(shown, house.clock.now(), { eachField: detail, messageName: view.messageName }),
         ),
       })
     }),
@@ -159,8 +159,8 @@ export function createPlaneTools(house: EbusTools): readonly Capability[] {
 }
 
 async function makeReady(
-  house: EbusTools,
-  { planes, bus }: { readonly planes: readonly HeatingPlane[]; readonly bus: string | undefined },
+  house: EbusToolContext,
+  { planes, bus }: { readonly planes: readonly HeatingPlaneName[]; readonly bus: string | undefined },
   call: Call,
 ): Promise<void> {
   const heating = findBus(house, bus)
@@ -169,10 +169,10 @@ async function makeReady(
   await heating.value.makeReady(planes, AbortSignal.any([call.signal, AbortSignal.timeout(leftMs)]))
 }
 
-function isLive({ consistency }: ViewRequest): boolean {
+function isLive({ consistency }: EbusViewRequest): boolean {
   return consistency?.mode !== 'SNAPSHOT'
 }
 
-function isHeatingPlane(plane: SemanticPlaneName): plane is HeatingPlane {
-  return (HEATING_PLANES as readonly string[]).includes(plane)
+function isHeatingPlane(plane: SemanticPlaneName): plane is HeatingPlaneName {
+  return (HEATING_PLANE_NAMES as readonly string[]).includes(plane)
 }

@@ -10,38 +10,42 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { MethodSummary } from '../registry/method.ts'
-import type { DevicePlane } from '../registry/plane.ts'
+import type { MethodSummary } from '../registry/device-method.ts'
+import type { MethodPlane } from '../registry/method-plane.ts'
 import { addressArgument, viewArguments } from './arguments.ts'
 import type { BusDeviceView } from './device-view.ts'
 import {
-  busDeviceJson,
+  toBusDeviceJson,
   busDeviceOutputSchema,
-  methodDetailJson,
+  toMethodDetailJson,
   methodDetailOutputSchema,
-  planeJson,
+  toMethodPlaneJson,
   planeOutputSchema,
 } from './device-view.ts'
-import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
-import { ebusArgumentFault, notFoundFault } from './faults.ts'
-import type { EbusTools, ResolvedView, ViewRequest } from './ebus-tools.ts'
-import { resolveView } from './ebus-tools.ts'
-import { settingJson } from './setting-view.ts'
+import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createEbusArgumentFault, createEbusNotFoundFault } from './faults.ts'
+import type { EbusToolContext, ResolvedEbusView, EbusViewRequest } from './ebus-tools.ts'
+import { resolveEbusView } from './ebus-tools.ts'
+import { toSettingJson } from './setting-view.ts'
 
 const METHODS = 100
 const MAX_METHODS = 1_000
 
 const common = { effect: 'reads', family: ebusFamily } as const
 /** For both names of the list. */
-export const listWords = {
+export const devicesListDescription = {
   title: 'List the devices on the bus',
   description:
     'Every device that was heard or asked on the bus: what it is, under which addresses it answers, how certain that is, and what can be asked of it.',
   input: z.strictObject(viewArguments),
-  output: ebusOutputSchema(z.array(busDeviceOutputSchema)),
+  output: createEbusOutputSchema(z.array(busDeviceOutputSchema)),
 } as const
 
-export const devicesListTool = defineTool({ ...common, ...listWords, name: 'ebus.v1.registry.devices.list' })
+export const devicesListTool = defineTool({
+  ...common,
+  ...devicesListDescription,
+  name: 'ebus.v1.registry.devices.list',
+})
 
 const devicesGet = defineTool({
   ...common,
@@ -49,7 +53,7 @@ const devicesGet = defineTool({
   title: 'Read one device',
   description: 'One device by any of its addresses, with how that very address was found.',
   input: z.strictObject({ address: addressArgument, ...viewArguments }),
-  output: ebusOutputSchema(busDeviceOutputSchema),
+  output: createEbusOutputSchema(busDeviceOutputSchema),
 })
 
 const planesList = defineTool({
@@ -58,7 +62,7 @@ const planesList = defineTool({
   title: 'List the planes of a device',
   description: 'Groups of methods of one device; only those of routable planes can be called with rpc.invoke.',
   input: z.strictObject({ address: addressArgument, ...viewArguments }),
-  output: ebusOutputSchema(z.array(planeOutputSchema)),
+  output: createEbusOutputSchema(z.array(planeOutputSchema)),
 })
 
 const methodsList = defineTool({
@@ -75,30 +79,30 @@ const methodsList = defineTool({
     offset: z.int().min(0).default(0).describe('How many to leave out at the beginning.'),
     ...viewArguments,
   }),
-  output: ebusOutputSchema(z.array(methodDetailOutputSchema)),
+  output: createEbusOutputSchema(z.array(methodDetailOutputSchema)),
 })
 
-export function createRegistryTools(house: EbusTools): readonly Capability[] {
+export function createRegistryTools(house: EbusToolContext): readonly Capability[] {
   return [
     devicesListTool.handledBy(async (wish, call) => {
-      const looked = resolveView(house, wish, call)
+      const looked = resolveEbusView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
-      return ok({ data: answer(view.devices().map((device) => busDeviceJson(device))) })
+      return ok({ data: answer(view.devices().map((device) => toBusDeviceJson(device))) })
     }),
 
     devicesGet.handledBy(async ({ address, ...wish }, call) => {
       const found = findDevice(house, { address, ...wish }, call)
       if (!found.ok) return found
       const { device, answer } = found.value
-      return ok({ data: answer(busDeviceJson(device, address)) })
+      return ok({ data: answer(toBusDeviceJson(device, address)) })
     }),
 
     planesList.handledBy(async ({ address, ...wish }, call) => {
       const found = findDevice(house, { address, ...wish }, call)
       if (!found.ok) return found
       const { device, answer } = found.value
-      return ok({ data: answer(device.planes.map(planeJson)) })
+      return ok({ data: answer(device.planes.map(toMethodPlaneJson)) })
     }),
 
     methodsList.handledBy(async ({ address, plane, query, limit, offset, ...wish }, call) => {
@@ -109,11 +113,11 @@ export function createRegistryTools(house: EbusTools): readonly Capability[] {
       if (!chosen.ok) return chosen
       const bus = house.buses.length > 1 ? view.busId : undefined
       const settings = view.settings().filter((setting) => device.addresses.includes(setting.address))
-      const shown = settings.map((setting) => settingJson(setting, bus))
+      const shown = settings.map((setting) => toSettingJson(setting, bus))
       const { methods, definedBy } = chosen.value
       const matching = methods.filter((method) => hasWords(method, query))
       const page = definedBy === undefined ? matching : matching.slice(offset, offset + limit)
-      const data = page.map((method) => methodDetailJson(method, shown))
+      const data = page.map((method) => toMethodDetailJson(method, shown))
       const isWhole = page.length === matching.length
       return ok({ data: answer(data, isWhole ? {} : { page: { total: matching.length, offset, count: page.length } }) })
     }),
@@ -130,21 +134,23 @@ function hasWords({ name, comment = '' }: MethodSummary, query = ''): boolean {
 
 /** In the view that was asked for: a snapshot has the devices of its moment, with the labels they had then. */
 function findDevice(
-  house: EbusTools,
-  { address, ...wish }: ViewRequest & { readonly address: number },
+  house: EbusToolContext,
+  { address, ...wish }: EbusViewRequest & { readonly address: number },
   call: Call,
-): Result<ResolvedView & { readonly device: BusDeviceView }, Fault> {
-  const looked = resolveView(house, wish, call)
+): Result<ResolvedEbusView & { readonly device: BusDeviceView }, Fault> {
+  const looked = resolveEbusView(house, wish, call)
   if (!looked.ok) return looked
   // Any face: callers see addresses in telegrams, not devices.
   const device = looked.value.view.devices().find(({ addresses }) => addresses.includes(address))
-  if (device === undefined) return fail(notFoundFault(`There is no device at ${address}.`))
+  if (device === undefined) return fail(createEbusNotFoundFault(`There is no device at ${address}.`))
   return ok({ ...looked.value, device })
 }
 
 /** With what there is, so that the next call can be right. */
-export function findPlane({ planes }: BusDeviceView, name: string): Result<DevicePlane, Fault> {
+export function findPlane({ planes }: BusDeviceView, name: string): Result<MethodPlane, Fault> {
   const plane = planes.find((each) => each.name === name)
   if (plane !== undefined) return ok(plane)
-  return fail(ebusArgumentFault('plane', `the device has ${planes.map((each) => each.name).join(', ') || 'no planes'}`))
+  return fail(
+    createEbusArgumentFault('plane', `the device has ${planes.map((each) => each.name).join(', ') || 'no planes'}`),
+  )
 }

@@ -10,42 +10,42 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
-import type { HeatingBus } from '../heating-bus-client.ts'
+import type { HeatingBusClient } from '../heating-bus-client.ts'
 import type { InstallationChange } from '../installation.ts'
-import { SEMANTIC_PLANES } from '../semantic/planes.ts'
-import { messageList } from './bus-tools.ts'
-import { busDeviceJson } from './device-view.ts'
+import { SEMANTIC_PLANE_NAMES } from '../semantic/planes.ts'
+import { listBusMessages } from './bus-tools.ts'
+import { toBusDeviceJson } from './device-view.ts'
 import { ebusFamily } from './ebus-envelope.ts'
-import { outOfReachFault } from './faults.ts'
-import type { EbusTools } from './ebus-tools.ts'
-import { busNote, planeFreshness, currentView } from './ebus-tools.ts'
-import { PLANE_TOOLS } from './plane-tools.ts'
-import { settingJson } from './setting-view.ts'
+import { createBusUnreachableFault } from './faults.ts'
+import type { EbusToolContext } from './ebus-tools.ts'
+import { createBusIdField, describePlaneFreshness, createCurrentView } from './ebus-tools.ts'
+import { PLANE_TOOL_DEFINITIONS } from './plane-tools.ts'
+import { toSettingJson } from './setting-view.ts'
 import type { EbusView } from './ebus-view.ts'
 
-type Topic = (typeof SEMANTIC_PLANES)[number] | 'settings' | 'devices' | 'bus' | 'messages'
+type Topic = (typeof SEMANTIC_PLANE_NAMES)[number] | 'settings' | 'devices' | 'bus' | 'messages'
 
-const TOPICS: readonly Topic[] = [...SEMANTIC_PLANES, 'settings', 'devices', 'bus', 'messages']
+const TOPICS: readonly Topic[] = [...SEMANTIC_PLANE_NAMES, 'settings', 'devices', 'bus', 'messages']
 /** A resource has no `limit`; the tool has them all. */
 const SHOWN_MESSAGES = 64
 
-export function resourceUri(busId: string, topic: Topic): string {
+export function formatEbusResourceUri(busId: string, topic: Topic): string {
   return `ebus://${busId}/${topic}`
 }
 
 /** What a change makes worth reading again. */
-export function changedUris(busId: string, change: InstallationChange | 'settings'): readonly string[] {
+export function listChangedResourceUris(busId: string, change: InstallationChange | 'settings'): readonly string[] {
   // The adapter's own state shows in three places at once.
   const topics: readonly Topic[] = change === 'bus' ? ['bus', 'runtime_status', 'adapter_info'] : [change]
-  return topics.map((topic) => resourceUri(busId, topic))
+  return topics.map((topic) => formatEbusResourceUri(busId, topic))
 }
 
 /** One set per bus; the buses of a gateway do not change while it runs. */
-export function createEbusResources(house: EbusTools): readonly Capability[] {
+export function createEbusResources(house: EbusToolContext): readonly Capability[] {
   return house.buses.flatMap((heating) => TOPICS.map((topic) => resource(house, heating, topic)))
 }
 
-function resource(house: EbusTools, heating: HeatingBus, topic: Topic): Capability {
+function resource(house: EbusToolContext, heating: HeatingBusClient, topic: Topic): Capability {
   const words = wordsFor(topic)
   const tool = defineTool({
     name: `ebus.resource.${heating.id}.${topic}`,
@@ -55,20 +55,20 @@ function resource(house: EbusTools, heating: HeatingBus, topic: Topic): Capabili
     output: z.object({ meta: z.unknown(), data: z.unknown(), error: z.unknown() }),
     effect: 'reads',
     family: ebusFamily,
-    face: { kind: 'resource', uri: resourceUri(heating.id, topic), mimeType: 'application/json' },
+    face: { kind: 'resource', uri: formatEbusResourceUri(heating.id, topic), mimeType: 'application/json' },
   })
   return tool.handledBy(async () => {
-    const view = currentView(house, heating)
+    const view = createCurrentView(house, heating)
     const bus = house.buses.length > 1 ? heating.id : undefined
     const { data, beside } = show(view, { topic, bus }, house.clock.now())
-    const away = data === null ? outOfReachFault(view.reach) : undefined
+    const away = data === null ? createBusUnreachableFault(view.reach) : undefined
     if (away !== undefined) return ok({ data: ebusFamily.failure(away, tool.offer).structured })
     // Always LIVE: a resource has no arguments to ask for a snapshot with.
     const answer = {
       data,
       consistency: { mode: 'LIVE' },
       data_timestamp: new Date(view.atMs).toISOString(),
-      ...busNote(house, heating),
+      ...createBusIdField(house, heating),
       ...beside,
     }
     // A resource is read without an envelope of the face's making, so it brings its own.
@@ -82,12 +82,13 @@ function show(
   { topic, bus }: { readonly topic: Topic; readonly bus: string | undefined },
   nowMs: number,
 ): { readonly data: Json; readonly beside: JsonObject } {
-  if (topic === 'settings') return { data: view.settings().map((setting) => settingJson(setting, bus)), beside: {} }
-  if (topic === 'devices') return { data: view.devices().map((device) => busDeviceJson(device)), beside: {} }
+  if (topic === 'settings') return { data: view.settings().map((setting) => toSettingJson(setting, bus)), beside: {} }
+  if (topic === 'devices') return { data: view.devices().map((device) => toBusDeviceJson(device)), beside: {} }
   if (topic === 'bus') return { data: view.summary(), beside: {} }
-  if (topic === 'messages') return { data: messageList(view, { limit: SHOWN_MESSAGES, payload: false }), beside: {} }
+  if (topic === 'messages')
+    return { data: listBusMessages(view, { limit: SHOWN_MESSAGES, payload: false }), beside: {} }
   const plane = view.plane(topic)
-  return { data: plane.data, beside: planeFreshness(plane, nowMs, { eachField: false }) }
+  return { data: plane.data, beside: describePlaneFreshness(plane, nowMs, { eachField: false }) }
 }
 
 function wordsFor(topic: Topic): { readonly title: string; readonly description: string } {
@@ -104,7 +105,7 @@ function wordsFor(topic: Topic): { readonly title: string; readonly description:
       title: 'Telegrams on the bus',
       description: `The newest ${SHOWN_MESSAGES}, decoded where that is known; announced at most once a second.`,
     }
-  const tool = PLANE_TOOLS.find(({ plane }) => plane === topic)
+  const tool = PLANE_TOOL_DEFINITIONS.find(({ plane }) => plane === topic)
   if (tool === undefined) throw new Error(`no words for ${topic}`)
   return tool
 }

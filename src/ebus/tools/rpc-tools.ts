@@ -9,43 +9,44 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { accountKey } from '../../bus/caller.ts'
-import type { Assessment, Capability } from '../../bus/capability.ts'
+import { toAccountKey } from '../../bus/caller.ts'
+import type { CallAssessment, Capability, ClaimCompleter } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import { toHex } from '../../core/bytes.ts'
-import type { Fault, Reason } from '../../core/fault.ts'
+import type { Fault, PolicyReason } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { BusRequest } from '../adapter/bus.ts'
-import type { HeatingBus } from '../heating-bus-client.ts'
+import type { BusRequest } from '../adapter/ebus-connection.ts'
+import type { HeatingBusClient } from '../heating-bus-client.ts'
 import type { HeatingInstallation } from '../installation.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import type { DeviceMethod, NamedValues, PreparedMethodCall } from '../registry/method.ts'
-import { CONFIG_MAX_AGE_MS, STATE_MAX_AGE_MS, validValue } from '../registry/method.ts'
+import type { DeviceMethod, MethodValues, EncodedMethodCall } from '../registry/device-method.ts'
+import { CONFIG_VALUE_MAX_AGE_MS, STATE_VALUE_MAX_AGE_MS, createValidMethodValue } from '../registry/device-method.ts'
 import type { DefinedPlane } from '../registry/defined-plane.ts'
-import { definedPlanes } from '../registry/defined-plane.ts'
-import { findMethod, listDevicePlanes } from '../registry/plane.ts'
+import { createDefinedPlanes } from '../registry/defined-plane.ts'
+import { findDeviceMethod, listBuiltInMethodPlanes } from '../registry/method-plane.ts'
 import { interpretTelegram } from '../semantic/read-key.ts'
-import type { ReadKey } from '../semantic/read-key.ts'
-import { SECRET_TEXT } from '../semantic/register.ts'
+import type { RegisterReadKey } from '../semantic/read-key.ts'
+import { SECRET_VALUE_PLACEHOLDER } from '../semantic/register.ts'
 import { addressArgument, busArgument, ebusKeyArgument } from './arguments.ts'
-import { changeView } from './change-view.ts'
-import type { DefinedCall } from './defined-method.ts'
-import { findDefinedPlane, planDefinedCall, readDefinedMethod, writeDefinedMethod } from './defined-method.ts'
-import { assessDefinedWrite } from './defined-write.ts'
-import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { completeEbusClaims, NO_KEY, NOT_DANGEROUS } from './gate.ts'
+import { toRegisterChangeView } from './register-change-view.ts'
+import type { DefinedMethodCall } from './defined-method.ts'
+import { findDefinedPlane, planDefinedMethodCall, readDefinedMethod, writeDefinedMethod } from './defined-method.ts'
+import { assessMessageWrite } from './defined-write.ts'
+import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import {
-  ebusArgumentFault,
-  ebusArgumentsFault,
-  notFoundFault,
-  busReadFault,
-  withdrawnBusFault,
-  busWriteFault,
+  createEbusArgumentFault,
+  createEbusArgumentsFault,
+  createEbusNotFoundFault,
+  createBusReadFault,
+  createCancelledBusCallFault,
+  createBusWriteFault,
 } from './faults.ts'
-import type { EbusTools } from './ebus-tools.ts'
-import { liveMeta, busLockKey, findBus } from './ebus-tools.ts'
-import { HOW_TO_SET } from './setting-view.ts'
+import type { EbusToolContext } from './ebus-tools.ts'
+import { createLiveMeta, resolveBusLockKey, findBus } from './ebus-tools.ts'
+import { SETTING_TOOL_HINT } from './setting-view.ts'
 
 /** The older gateway's default, which its callers count on. */
 const DEFAULT_TIMEOUT_MS = 3_000
@@ -98,20 +99,20 @@ export const legacyInvokeInputSchema = z.strictObject({
 })
 type Invocation = z.output<typeof invokeInput>
 
-export const rpcOutputSchema = ebusOutputSchema(
+export const rpcOutputSchema = createEbusOutputSchema(
   z
     .record(z.string(), z.object({ value: z.unknown(), valid: z.boolean() }))
     .describe('Named values; bytes as hex. A value that the device did not give is null and not valid.'),
 )
 
-export const INVOKE_NAME = 'ebus.v1.rpc.invoke'
+export const INVOKE_TOOL_NAME = 'ebus.v1.rpc.invoke'
 
-export function createRpcTools(house: EbusTools): readonly Capability[] {
+export function createRpcTools(house: EbusToolContext): readonly Capability[] {
   return [
     defineChange({
-      name: INVOKE_NAME,
+      name: INVOKE_TOOL_NAME,
       title: 'Call a method of a device',
-      description: `Calls one method of one device, as registry.methods.list names it: reads a register or a timer, or changes one. This is also how a room setpoint, the hot water temperature or a mode is set: ${HOW_TO_SET}. Changes need intent MUTATE, allow_dangerous and an idempotency_key; raw opcodes and installer settings also need a person’s approval.`,
+      description: `Calls one method of one device, as registry.methods.list names it: reads a register or a timer, or changes one. This is also how a room setpoint, the hot water temperature or a mode is set: ${SETTING_TOOL_HINT}. Changes need intent MUTATE, allow_dangerous and an idempotency_key; raw opcodes and installer settings also need a person’s approval.`,
       input: invokeInput,
       output: rpcOutputSchema,
       // The most that a call can be is known when its arguments are: see `assess`.
@@ -120,7 +121,8 @@ export function createRpcTools(house: EbusTools): readonly Capability[] {
       family: ebusFamily,
       // Reads take none: the bus itself puts telegrams in a row.
       lock: (body: JsonObject): string | undefined =>
-        body['intent'] === 'MUTATE' ? busLockKey(house, body) : undefined,
+        body['intent'] === 'MUTATE' ? resolveBusLockKey(house, body) : undefined,
+      completeClaims: completeInvocation(house),
       plan: (invocation) => resolve(house, invocation),
       assess: (resolved, invocation) =>
         'kind' in resolved ? assessDefined(resolved, invocation) : assess(resolved, invocation),
@@ -135,7 +137,7 @@ export function createRpcTools(house: EbusTools): readonly Capability[] {
   ]
 }
 
-function assess({ heating, method, prepared, request }: Resolved, invocation: Invocation): Assessment {
+function assess({ heating, method, prepared, request }: Resolved, invocation: Invocation): CallAssessment {
   const { idempotency_key: key } = invocation
   const reasons = gateReasons(invocation, !method.readOnly)
   // MUTATE on a reading method is allowed and remains a read, with the gates that were asked for.
@@ -145,7 +147,7 @@ function assess({ heating, method, prepared, request }: Resolved, invocation: In
   const target = formatBusAddress(request.target)
   const device = installation.registry.find(request.target)
   const what = prepared.actuator ?? method.name
-  const change = changeView(installation, request, prepared.confirm?.data)
+  const change = toRegisterChangeView(installation, request, prepared.confirm?.data)
   return {
     effect: isElsewhere(method, request.target, installation) ? 'sensitive' : prepared.effect,
     reasons,
@@ -164,19 +166,22 @@ function assess({ heating, method, prepared, request }: Resolved, invocation: In
 }
 
 /** Of a write by definition the file's access level decides, as with messages.write. */
-function assessDefined(resolved: DefinedCall, invocation: Invocation): Assessment {
+function assessDefined(resolved: DefinedMethodCall, invocation: Invocation): CallAssessment {
   const { idempotency_key: key } = invocation
   if (resolved.kind === 'defined-read') return { effect: 'reads', reasons: gateReasons(invocation, false) }
   return {
-    ...assessDefinedWrite(resolved.write),
+    ...assessMessageWrite(resolved.write),
     reasons: gateReasons(invocation, true),
     ...(key === undefined ? {} : { idempotencyKey: key }),
   }
 }
 
 /** Where a call could not be planned: whether its method changes something, if that can be told. */
-function isKnownToChange(house: EbusTools, { plane, method, address, bus }: Invocation): boolean {
-  const builtIn = findMethod(plane, method)
+function isKnownToChange(
+  house: EbusToolContext,
+  { plane, method, address, bus }: z.output<typeof methodName>,
+): boolean {
+  const builtIn = findDeviceMethod(plane, method)
   if (builtIn !== undefined) return !builtIn.readOnly
   const heating = findBus(house, bus)
   const device = heating.ok ? heating.value.installation.registry.find(address) : undefined
@@ -186,14 +191,31 @@ function isKnownToChange(house: EbusTools, { plane, method, address, bus }: Invo
 }
 
 /** What the contract asks for beside the arguments of the method, whatever those are. */
-function gateReasons(invocation: Invocation, changes: boolean): readonly Reason[] {
+function gateReasons(invocation: Invocation, changes: boolean): readonly PolicyReason[] {
   const { intent: wanted, allow_dangerous: dangerous, idempotency_key: key } = invocation
   if (wanted === 'READ_ONLY') return changes ? [NOT_READ_ONLY] : []
-  return [
-    ...(dangerous ? [] : [{ rule: 'allow-dangerous', message: 'MUTATE needs allow_dangerous: true.' }]),
-    ...(key === undefined ? [NO_KEY] : []),
-  ]
+  return [...(dangerous ? [] : [NOT_DANGEROUS]), ...(key === undefined ? [NO_KEY] : [])]
 }
+
+/** What the contract's gates lack, by whether the method that is named changes something. */
+function completeInvocation(house: EbusToolContext): ClaimCompleter {
+  return (body, { traceId }) => {
+    const named = methodName.safeParse(body)
+    if (!named.success) return {}
+    const changes = isKnownToChange(house, named.data)
+    const { intent: wanted = changes ? 'MUTATE' : 'READ_ONLY', allow_dangerous: dangerous, idempotency_key: key } = body
+    if (wanted !== 'MUTATE')
+      return {
+        ...(body['intent'] === undefined ? { intent: wanted } : {}),
+        ...(dangerous === undefined ? { allow_dangerous: false } : {}),
+      }
+    return completeEbusClaims(
+      { intent: body['intent'] ?? null, dangerous: dangerous ?? null, key: key ?? null },
+      traceId,
+    )
+  }
+}
+const methodName = z.looseObject({ plane: name, method: name, address: addressArgument, bus: busArgument })
 
 /**
  * B524 of a device that is no regulator: what its registers are is written nowhere, whatever their numbers are
@@ -208,85 +230,80 @@ function isElsewhere(
 }
 const EXTENDED = 0x24
 
-const NO_KEY: Reason = {
-  rule: 'idempotency-key',
-  message:
-    'MUTATE needs an idempotency_key: a new one for each change, the same one only to repeat a call whose answer was lost.',
-}
-
-const NOT_READ_ONLY: Reason = {
+const NOT_READ_ONLY: PolicyReason = {
   rule: 'intent',
   message: 'This method changes something; READ_ONLY does not allow that.',
 }
 
 /** A call on its way: what was asked, by whom, of which house. */
 interface Job {
-  readonly house: EbusTools
+  readonly house: EbusToolContext
   readonly invocation: Invocation
   readonly call: Call
 }
 
 /** What it comes to on this bus, now. */
 interface Resolved {
-  readonly heating: HeatingBus
+  readonly heating: HeatingBusClient
   readonly method: DeviceMethod
-  readonly prepared: PreparedMethodCall
+  readonly prepared: EncodedMethodCall
   readonly request: BusRequest
 }
 
 /** In the order in which a caller can put things right: bus, device, plane, method, intent, source, parameters. */
-function resolve(house: EbusTools, invocation: Invocation): Result<Resolved | DefinedCall, Fault> {
+function resolve(house: EbusToolContext, invocation: Invocation): Result<Resolved | DefinedMethodCall, Fault> {
   const heating = findBus(house, invocation.bus)
   if (!heating.ok) return heating
   const device = heating.value.installation.registry.find(invocation.address)
-  if (device === undefined) return fail(notFoundFault(`There is no device at ${formatBusAddress(invocation.address)}.`))
-  const planes = listDevicePlanes(device.identity)
+  if (device === undefined)
+    return fail(createEbusNotFoundFault(`There is no device at ${formatBusAddress(invocation.address)}.`))
+  const planes = listBuiltInMethodPlanes(device.identity)
   const plane = planes.find((each) => each.name === invocation.plane)
   if (plane === undefined) {
-    const defined = definedPlanes(heating.value.installation.definitions, device.addresses)
+    const defined = createDefinedPlanes(heating.value.installation.definitions, device.addresses)
     const chosen = defined.find((each) => each.name === invocation.plane)
     if (chosen !== undefined) return resolveDefined(heating.value, chosen, invocation)
     const names = [...planes, ...defined].map((each) => each.name)
-    return fail(ebusArgumentFault('plane', `the device has ${names.join(', ') || 'no planes'}`))
+    return fail(createEbusArgumentFault('plane', `the device has ${names.join(', ') || 'no planes'}`))
   }
   const method = plane.methods.find((each) => each.name === invocation.method)
   if (method === undefined)
     return fail(
-      ebusArgumentFault('method', `plane ${plane.name} has ${plane.methods.map((each) => each.name).join(', ')}`),
+      createEbusArgumentFault('method', `plane ${plane.name} has ${plane.methods.map((each) => each.name).join(', ')}`),
     )
-  if (!method.routable) return fail(ebusArgumentFault('method', notCallable(method, heating.value)))
+  if (!method.routable) return fail(createEbusArgumentFault('method', notCallable(method, heating.value)))
   if (invocation.intent === 'READ_ONLY' && !method.readOnly) return fail(notReadOnly())
   const wrongSource = checkSource(invocation.params['source'], heating.value)
   if (wrongSource !== undefined) return fail(wrongSource)
   const prepared = method.prepare(invocation.params)
-  if (!prepared.ok) return fail(ebusArgumentsFault(prepared.fault))
+  if (!prepared.ok) return fail(createEbusArgumentsFault(prepared.fault))
   const request = requestOf(method, device.address, prepared.value)
   return ok({ heating: heating.value, method, prepared: prepared.value, request })
 }
 
 function resolveDefined(
-  heating: HeatingBus,
+  heating: HeatingBusClient,
   plane: DefinedPlane,
   { method: name, intent: wanted, params: given }: Invocation,
-): Result<DefinedCall, Fault> {
+): Result<DefinedMethodCall, Fault> {
   const method = plane.methods.find((each) => each.name === name)
   if (method === undefined)
     return fail(
-      ebusArgumentFault(
+      createEbusArgumentFault(
         'method',
         `plane ${plane.name} has ${plane.methods.length} of them; registry.methods.list names them`,
       ),
     )
   if (wanted === 'READ_ONLY' && !method.readOnly) return fail(notReadOnly())
   const wrongSource = checkSource(given['source'], heating)
-  return wrongSource === undefined ? planDefinedCall(heating, method, given) : fail(wrongSource)
+  return wrongSource === undefined ? planDefinedMethodCall(heating, method, given) : fail(wrongSource)
 }
 
 function notReadOnly(): Fault {
   return { kind: 'not-permitted', code: 'PERMISSION_DENIED', message: NOT_READ_ONLY.message, reasons: [NOT_READ_ONLY] }
 }
 
-async function callDefined({ house, invocation, call }: Job, resolved: DefinedCall): Promise<Outcome> {
+async function callDefined({ house, invocation, call }: Job, resolved: DefinedMethodCall): Promise<Outcome> {
   const { heating } = resolved
   if (resolved.kind === 'defined-write') {
     const written = await writeDefinedMethod(resolved.write, call)
@@ -311,24 +328,24 @@ function cacheJson(fromCache: boolean, atMs: number, nowMs: number): JsonObject 
   }
 }
 
-function requestOf({ primary, secondary }: DeviceMethod, target: number, { data }: PreparedMethodCall): BusRequest {
+function requestOf({ primary, secondary }: DeviceMethod, target: number, { data }: EncodedMethodCall): BusRequest {
   return { target, primary, secondary, data }
 }
 
 /** With the way that leads there instead. */
-function notCallable({ readOnly }: DeviceMethod, { installation }: HeatingBus): string {
+function notCallable({ readOnly }: DeviceMethod, { installation }: HeatingBusClient): string {
   if (readOnly) return 'listed, but not to be called; the semantic tools have what it would say'
   const regulator = installation.topology.regulator?.address
   const where = regulator === undefined ? '' : ` (address ${regulator})`
-  return `listed, but not to be called; set_ext_register of the regulator${where} sets temperatures and modes: ${HOW_TO_SET}`
+  return `listed, but not to be called; set_ext_register of the regulator${where} sets temperatures and modes: ${SETTING_TOOL_HINT}`
 }
 
 /** Nobody but this gateway sends here, and it has one address: its own, or what the contract calls it. */
-function checkSource(source: Json | undefined, heating: HeatingBus): Fault | undefined {
+function checkSource(source: Json | undefined, heating: HeatingBusClient): Fault | undefined {
   const { address } = heating.status()
   if (source === undefined || source === GATEWAY_SOURCE || source === address) return undefined
   const own = address === undefined ? 'its own address' : `${address}`
-  return ebusArgumentFault('params.source', `this gateway sends as ${own}; leave it out`)
+  return createEbusArgumentFault('params.source', `this gateway sends as ${own}; leave it out`)
 }
 
 /**
@@ -341,10 +358,10 @@ async function read({ house, invocation, call }: Job, resolved: Resolved): Promi
     maxAgeMs: invocation.max_age_ms ?? classAgeMs(invocation.params) ?? method.maxAgeMs ?? 0,
     source: 'tool',
     deadlineMs: invocation.timeout_ms,
-    caller: accountKey(call.caller),
+    caller: toAccountKey(call.caller),
     signal: call.signal,
   })
-  if (!served.ok) return fail(busReadFault(served.fault, request.target))
+  if (!served.ok) return fail(createBusReadFault(served.fault, request.target))
   const { entry, fromCache } = served.value
   const nowMs = house.clock.now()
   return ok({
@@ -357,7 +374,7 @@ async function read({ house, invocation, call }: Job, resolved: Resolved): Promi
 }
 
 /** What a caller gets to see of an answer. */
-function shownValues({ heating, method, request }: Resolved, values: NamedValues, response: Uint8Array): NamedValues {
+function shownValues({ heating, method, request }: Resolved, values: MethodValues, response: Uint8Array): MethodValues {
   const { installation } = heating
   if (isElsewhere(method, request.target, installation)) return bytesOnly(values)
   const exchange = { telegram: { ...request, source: 0x00 }, response, commandRepeats: 0, responseRepeats: 0 }
@@ -367,10 +384,10 @@ function shownValues({ heating, method, request }: Resolved, values: NamedValues
 
 /** Where an answer has its bytes, in full or in part. */
 const TELLING: readonly string[] = ['payload', 'response_payload', 'value', 'decoded']
-const HIDDEN = validValue(SECRET_TEXT)
+const HIDDEN = createValidMethodValue(SECRET_VALUE_PLACEHOLDER)
 
 /** Without what only a regulator's table says. */
-function bytesOnly(values: NamedValues): NamedValues {
+function bytesOnly(values: MethodValues): MethodValues {
   const { decoded: _decoded, constraint_min: _min, constraint_max: _max, ...rest } = values
   return rest
 }
@@ -378,11 +395,11 @@ function bytesOnly(values: NamedValues): NamedValues {
 /** Callers of the older gateway choose by class instead of by milliseconds. */
 function classAgeMs({ cache_class: cacheClass, refresh_class: refreshClass }: JsonObject): number | undefined {
   const given = cacheClass ?? refreshClass
-  return given === 'state' ? STATE_MAX_AGE_MS : given === 'config' ? CONFIG_MAX_AGE_MS : undefined
+  return given === 'state' ? STATE_VALUE_MAX_AGE_MS : given === 'config' ? CONFIG_VALUE_MAX_AGE_MS : undefined
 }
 
 /** Throws for a method that is called a read and is none: then our own tables disagree. */
-function keyOf(request: BusRequest): ReadKey {
+function keyOf(request: BusRequest): RegisterReadKey {
   const telegram = { ...request, source: 0x00 }
   const meaning = interpretTelegram({ telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 })
   if (meaning?.kind !== 'value') throw new Error(`${toHex(request.data)} reads nothing`)
@@ -391,14 +408,14 @@ function keyOf(request: BusRequest): ReadKey {
 
 async function change({ house, invocation, call }: Job, resolved: Resolved): Promise<Outcome> {
   const { heating, prepared, request } = resolved
-  const wish = { deadlineMs: invocation.timeout_ms, caller: accountKey(call.caller) }
+  const wish = { deadlineMs: invocation.timeout_ms, caller: toAccountKey(call.caller) }
   // Nothing of ours goes out between the change and the look at it.
   return heating.exclusively(async () => {
-    if (call.signal.aborted) return fail(withdrawnBusFault())
+    if (call.signal.aborted) return fail(createCancelledBusCallFault())
     const before = await readBefore(resolved, wish)
     // Not repeatable: a telegram that may have reached its target is not said a second time.
     const sent = await heating.send(request, { ...wish, signal: call.signal, repeatable: false })
-    if (!sent.ok) return fail(busWriteFault(sent.fault, request.target))
+    if (!sent.ok) return fail(createBusWriteFault(sent.fault, request.target))
     const values = shownValues(resolved, prepared.decode(sent.value), sent.value)
     const data = { ...values, ...before, ...(await confirm(resolved, wish)) }
     return ok({ data: { ...besideData(house, heating, house.clock.now()), data } })
@@ -412,16 +429,16 @@ async function change({ house, invocation, call }: Job, resolved: Resolved): Pro
 async function readBefore(
   resolved: Resolved,
   wish: { readonly caller: string; readonly deadlineMs: number },
-): Promise<NamedValues> {
+): Promise<MethodValues> {
   const { heating, prepared, request } = resolved
   if (prepared.confirm === undefined) return {}
   const look = { ...request, data: prepared.confirm.data }
-  const served = await heating.read(keyOf(look), { ...wish, maxAgeMs: STATE_MAX_AGE_MS, source: 'tool' })
+  const served = await heating.read(keyOf(look), { ...wish, maxAgeMs: STATE_VALUE_MAX_AGE_MS, source: 'tool' })
   if (!served.ok) return { before: { value: null, valid: false } }
   const { payload } = served.value.entry
   const values = shownValues(resolved, prepared.confirm.decode(payload), payload)
   return {
-    before: values['decoded'] ?? values['value'] ?? validValue(toHex(payload)),
+    before: values['decoded'] ?? values['value'] ?? createValidMethodValue(toHex(payload)),
     ...(values['value'] === undefined ? {} : { before_data: values['value'] }),
   }
 }
@@ -430,7 +447,7 @@ async function readBefore(
 async function confirm(
   resolved: Resolved,
   wish: { readonly caller: string; readonly deadlineMs: number },
-): Promise<NamedValues> {
+): Promise<MethodValues> {
   const { heating, prepared, request } = resolved
   if (prepared.confirm === undefined) return {}
   const look = { ...request, data: prepared.confirm.data }
@@ -440,13 +457,13 @@ async function confirm(
   const { payload } = served.value.entry
   const values = shownValues(resolved, prepared.confirm.decode(payload), payload)
   return {
-    read_back: values['decoded'] ?? values['value'] ?? validValue(toHex(payload)),
-    confirmed: validValue(prepared.confirm.holds(payload)),
+    read_back: values['decoded'] ?? values['value'] ?? createValidMethodValue(toHex(payload)),
+    confirmed: createValidMethodValue(prepared.confirm.holds(payload)),
   }
 }
 
 /** What goes beside the data of every answer here. */
-function besideData(house: EbusTools, heating: HeatingBus, atMs: number): Omit<JsonObject, 'data'> {
+function besideData(house: EbusToolContext, heating: HeatingBusClient, atMs: number): Omit<JsonObject, 'data'> {
   const { address } = heating.status()
-  return { ...liveMeta(house, heating, atMs), ...(address === undefined ? {} : { source_address: address }) }
+  return { ...createLiveMeta(house, heating, atMs), ...(address === undefined ? {} : { source_address: address }) }
 }

@@ -5,8 +5,8 @@ import { z } from 'zod'
 import type { ArgumentIssue } from '../../bus/capability.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { DaySlot, ProgramConfig, ProgramId } from '../semantic/schedule.ts'
-import { END_OF_DAY, WEEKDAYS } from '../semantic/schedule.ts'
+import type { TimerSlot, ProgramConfig, TimerProgramId } from '../semantic/schedule.ts'
+import { END_OF_DAY_MINUTES, WEEKDAYS } from '../semantic/schedule.ts'
 
 const hour = z.int().min(0).max(24)
 const minute = z.int().min(0).max(59)
@@ -33,18 +33,18 @@ export const weekdayInputSchema = z
 export type SlotInput = z.output<typeof slotInputSchema>
 
 /** What the check needs to know of the program. */
-export interface ProgramFacts {
-  readonly id: ProgramId
+export interface TimerProgramFacts {
+  readonly id: TimerProgramId
   readonly config: ProgramConfig
   /** What a slot without a temperature of its own heats to, where that is known. */
   readonly setpoint: number | undefined
 }
 
 /** In order of the day. Every mistake at once. */
-export function checkSlots(
+export function checkTimerSlots(
   slots: readonly SlotInput[],
-  facts: ProgramFacts,
-): Result<readonly DaySlot[], readonly ArgumentIssue[]> {
+  facts: TimerProgramFacts,
+): Result<readonly TimerSlot[], readonly ArgumentIssue[]> {
   const issues: ArgumentIssue[] = []
   const say = (path: readonly (string | number)[], message: string): void =>
     void issues.push({ path: ['slots', ...path], message, code: 'custom' })
@@ -53,7 +53,8 @@ export function checkSlots(
   // With the place in the request: mistakes are told where the caller finds them, whatever the order.
   const timed = slots.map((slot, index) => ({ slot: asSlot(slot), index }))
   for (const { slot, index } of timed) {
-    if (slot.endMinute > END_OF_DAY || slot.startMinute >= END_OF_DAY) say([index], 'a day ends at 24:00')
+    if (slot.endMinute > END_OF_DAY_MINUTES || slot.startMinute >= END_OF_DAY_MINUTES)
+      say([index], 'a day ends at 24:00')
     else if (slot.startMinute >= slot.endMinute) say([index], 'ends before it begins')
     checkSteps(slot, facts, (message) => say([index], message))
     checkTemperature(slot, facts, (message) => say([index, 'temperature_c'], message))
@@ -68,7 +69,7 @@ export function checkSlots(
   return issues.length > 0 ? fail(issues) : ok(ordered.map(({ slot }) => withoutSetpoint(slot, facts)))
 }
 
-function asSlot(slot: SlotInput): DaySlot {
+function asSlot(slot: SlotInput): TimerSlot {
   return {
     startMinute: slot.start_hour * 60 + slot.start_minute,
     endMinute: slot.end_hour * 60 + slot.end_minute,
@@ -80,8 +81,8 @@ function asSlot(slot: SlotInput): DaySlot {
  * B555 takes any minute and calls its resolution advisory; the 700 family has no room for more than ten-minute steps.
  */
 function checkSteps(
-  { startMinute, endMinute }: DaySlot,
-  { config }: ProgramFacts,
+  { startMinute, endMinute }: TimerSlot,
+  { config }: TimerProgramFacts,
   say: (message: string) => void,
 ): void {
   // Of the programs that can be written, only the 700 family's keep no temperatures and know steps of ten minutes.
@@ -91,8 +92,8 @@ function checkSteps(
 }
 
 function checkTemperature(
-  { celsius }: DaySlot,
-  { id, config, setpoint }: ProgramFacts,
+  { celsius }: TimerSlot,
+  { id, config, setpoint }: TimerProgramFacts,
   say: (message: string) => void,
 ): void {
   const { hasTemperature, minCelsius = -Infinity, maxCelsius = Infinity } = config
@@ -114,6 +115,6 @@ function checkTemperature(
 }
 
 /** The setpoint that was asked for is the one that is set anyway; the slot itself has no room for it. */
-function withoutSetpoint(slot: DaySlot, { config }: ProgramFacts): DaySlot {
+function withoutSetpoint(slot: TimerSlot, { config }: TimerProgramFacts): TimerSlot {
   return config.hasTemperature ? slot : { ...slot, celsius: undefined }
 }

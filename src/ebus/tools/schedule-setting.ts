@@ -6,18 +6,18 @@
  */
 import { z } from 'zod'
 import type { Outcome } from '../../bus/call.ts'
-import type { Assessment } from '../../bus/capability.ts'
+import type { CallAssessment } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { ProgramId } from '../semantic/schedule.ts'
+import type { TimerProgramId } from '../semantic/schedule.ts'
 import { WEEKDAYS } from '../semantic/schedule.ts'
 import type { SlotInput } from './schedule-request.ts'
 import { weekdayInputSchema } from './schedule-request.ts'
-import { assessDay, planDay, dryRunDay, setProgram } from './schedule-tools.ts'
-import type { DayJob, DayPlan } from './schedule-tools.ts'
+import { assessDaySchedule, planDayWrite, dryRunDaySchedule, writeDaySchedule } from './schedule-tools.ts'
+import type { DayWriteJob, DayWritePlan } from './schedule-tools.ts'
 
 const clockTime = z.string().regex(/^([01]?\d|2[0-4]):[0-5]\d$/, 'a time of day such as 06:30')
 
@@ -30,8 +30,8 @@ export const scheduleDaysSchema = z.strictObject({
 })
 export type ScheduleDays = z.output<typeof scheduleDaysSchema>
 
-export interface ScheduleWish {
-  readonly id: ProgramId
+export interface ScheduleChange {
+  readonly id: TimerProgramId
   readonly days: ScheduleDays
   readonly dryRun?: boolean
   readonly idempotency_key?: string
@@ -39,13 +39,13 @@ export interface ScheduleWish {
 }
 
 /** Every day as it would be written: all that can be refused is refused before the first of them is. */
-export async function planSchedule(
-  { id, days, ...asked }: ScheduleWish,
-  job: DayJob,
-): Promise<Result<readonly DayPlan[], Fault>> {
-  const plans: DayPlan[] = []
+export async function planScheduleChange(
+  { id, days, ...asked }: ScheduleChange,
+  job: DayWriteJob,
+): Promise<Result<readonly DayWritePlan[], Fault>> {
+  const plans: DayWritePlan[] = []
   for (const weekday of new Set(days.weekdays)) {
-    const plan = await planDay({ id, wish: { ...asked, weekday, slots: days.slots.map(asSlotInput) } }, job)
+    const plan = await planDayWrite({ id, wish: { ...asked, weekday, slots: days.slots.map(asSlotInput) } }, job)
     if (!plan.ok) return plan
     plans.push(plan.value)
   }
@@ -53,8 +53,8 @@ export async function planSchedule(
 }
 
 /** Of the days together: the last one is the actuator, the others are touched as well. */
-export function assessSchedule(plans: readonly DayPlan[]): Assessment {
-  const [last, ...others] = plans.map(assessDay).toReversed()
+export function assessScheduleChange(plans: readonly DayWritePlan[]): CallAssessment {
+  const [last, ...others] = plans.map(assessDaySchedule).toReversed()
   if (last === undefined) throw new RangeError('a schedule without days')
   return {
     ...last,
@@ -66,9 +66,9 @@ export function assessSchedule(plans: readonly DayPlan[]): Assessment {
 
 /** Stops at the first day that could not be written; those before it are in the answer, with what undoes them. */
 export async function setScheduleDays(
-  plans: readonly DayPlan[],
+  plans: readonly DayWritePlan[],
   days: ScheduleDays,
-  { undoCall, ...job }: DayJob & { readonly undoCall: (value: JsonObject) => JsonObject },
+  { undoCall, ...job }: DayWriteJob & { readonly undoCall: (value: JsonObject) => JsonObject },
 ): Promise<Outcome> {
   const { call } = job
   const changes: JsonObject[] = []
@@ -76,7 +76,7 @@ export async function setScheduleDays(
   let last: Outcome | undefined
   for (const plan of plans) {
     const { weekday } = plan.wish
-    last = call.rehearsal ? await dryRunDay(plan, job) : await setProgram(plan, job)
+    last = call.rehearsal ? await dryRunDaySchedule(plan, job) : await writeDaySchedule(plan, job)
     const data =
       last.ok && isJsonObject(last.value.data)
         ? last.value.data['data']

@@ -5,41 +5,46 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { accountKey } from '../../bus/caller.ts'
-import type { Assessment, Capability } from '../../bus/capability.ts'
+import { toAccountKey } from '../../bus/caller.ts'
+import type { CallAssessment, Capability } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { HeatingBus } from '../heating-bus-client.ts'
+import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
-import type { ReadKey } from '../semantic/read-key.ts'
+import type { RegisterReadKey } from '../semantic/read-key.ts'
 import { HOT_WATER_REGISTERS } from '../semantic/register-map.ts'
-import type { DaySlot, ProgramConfig, ProgramId } from '../semantic/schedule.ts'
-import { NO_ZONE, WEEKDAYS, decodeProgramConfig, refusalText } from '../semantic/schedule.ts'
-import { configKey, readKnownProgram } from '../semantic/schedule-reads.ts'
-import { slotJson } from '../semantic/schedules.ts'
-import type { DayOutcome, DayPlace, SlotResult, RegulatorLink } from '../semantic/schedule-writer.ts'
-import { readDay, writeDay } from '../semantic/schedule-writer.ts'
+import type { TimerSlot, ProgramConfig, TimerProgramId } from '../semantic/schedule.ts'
+import { NO_ZONE_NUMBER, WEEKDAYS, decodeProgramConfig, formatTimerWriteRefusal } from '../semantic/schedule.ts'
+import { toProgramConfigReadKey, readKnownTimerProgram } from '../semantic/schedule-reads.ts'
+import { toTimerSlotJson } from '../semantic/schedules.ts'
+import type {
+  DayWriteOutcome,
+  ProgramDayLocation,
+  SlotWriteResult,
+  RegulatorAccess,
+} from '../semantic/schedule-writer.ts'
+import { readProgramDay, writeProgramDay } from '../semantic/schedule-writer.ts'
 import type { KnownRegulator } from '../semantic/topology.ts'
-import { chooseZone } from '../semantic/zone-choice.ts'
+import { resolveZoneNumber } from '../semantic/zone-choice.ts'
 import { findDaySetpointRegister } from '../semantic/zones.ts'
 import { busArgument, ebusKeyArgument } from './arguments.ts'
-import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import {
-  ebusArgumentFault,
-  ebusArgumentsFault,
-  notFoundFault,
-  busReadFault,
-  withdrawnBusFault,
-  busWriteFault,
+  createEbusArgumentFault,
+  createEbusArgumentsFault,
+  createEbusNotFoundFault,
+  createBusReadFault,
+  createCancelledBusCallFault,
+  createBusWriteFault,
 } from './faults.ts'
-import type { EbusTools } from './ebus-tools.ts'
-import { liveMeta, busLockKey, findBus } from './ebus-tools.ts'
+import type { EbusToolContext } from './ebus-tools.ts'
+import { createLiveMeta, resolveBusLockKey, findBus } from './ebus-tools.ts'
 import { slotOutputSchema } from './plane-schemas.ts'
 import type { SlotInput } from './schedule-request.ts'
-import { checkSlots, slotInputSchema, weekdayInputSchema } from './schedule-request.ts'
+import { checkTimerSlots, slotInputSchema, weekdayInputSchema } from './schedule-request.ts'
 
 /** For one telegram; a day takes up to forty. */
 const TELEGRAM_MS = 4_000
@@ -64,7 +69,7 @@ const slotResults = z.array(
   }),
 )
 
-const output = ebusOutputSchema(
+const output = createEbusOutputSchema(
   z.object({
     success: z.boolean(),
     slot_results: slotResults,
@@ -78,7 +83,7 @@ const output = ebusOutputSchema(
 )
 
 /** What a writer is asked for. */
-export interface DayWish {
+export interface DayScheduleRequest {
   readonly weekday: number
   readonly slots: readonly SlotInput[]
   readonly dryRun?: boolean
@@ -86,7 +91,10 @@ export interface DayWish {
   readonly bus?: string
 }
 
-export function createScheduleTools(house: EbusTools, pause: (ms: number) => Promise<void>): readonly Capability[] {
+export function createScheduleTools(
+  house: EbusToolContext,
+  pause: (ms: number) => Promise<void>,
+): readonly Capability[] {
   const common = {
     output,
     effect: 'writes',
@@ -94,7 +102,7 @@ export function createScheduleTools(house: EbusTools, pause: (ms: number) => Pro
     idempotent: true,
     family: ebusFamily,
     timeoutSeconds: TIMEOUT_SECONDS,
-    lock: (body: JsonObject): string => busLockKey(house, body),
+    lock: (body: JsonObject): string => resolveBusLockKey(house, body),
   } as const
   return [
     defineChange({
@@ -109,7 +117,7 @@ export function createScheduleTools(house: EbusTools, pause: (ms: number) => Pro
           .describe('The number, 0 is the first zone; or its name, or its id such as zone-1.'),
         ...shared,
       }),
-      ...programSteps(house, pause, ({ zone, ...wish }: DayWish & { readonly zone: number | string }) => {
+      ...programSteps(house, pause, ({ zone, ...wish }: DayScheduleRequest & { readonly zone: number | string }) => {
         const chosen = zoneOf(house, zone, wish.bus)
         return chosen.ok ? ok({ id: { zone: chosen.value, channel: 'heating' }, wish }) : chosen
       }),
@@ -121,49 +129,49 @@ export function createScheduleTools(house: EbusTools, pause: (ms: number) => Pro
       description:
         'Replaces the times of one weekday in which hot water is made. A temperature, if given, is the one hot water setpoint. Reads the day back and restores the old one if it was not kept as written.',
       input: z.strictObject(shared),
-      ...programSteps(house, pause, (wish: DayWish) => ok({ id: DHW_PROGRAM, wish })),
+      ...programSteps(house, pause, (wish: DayScheduleRequest) => ok({ id: DHW_PROGRAM, wish })),
     }),
   ]
 }
 
 /** The functions of both changes, which differ only in how they say which program is meant. */
 function programSteps<Input>(
-  house: EbusTools,
-  pause: DayJob['pause'],
-  meant: (input: Input) => Result<MeantDay, Fault>,
+  house: EbusToolContext,
+  pause: DayWriteJob['pause'],
+  meant: (input: Input) => Result<DayScheduleChange, Fault>,
 ): {
-  readonly plan: (input: Input, call: Call) => Promise<Result<DayPlan, Fault>>
-  readonly assess: (plan: DayPlan) => Assessment
-  readonly act: (plan: DayPlan, input: Input, call: Call) => Promise<Outcome>
-  readonly rehearse: (plan: DayPlan, input: Input, call: Call) => Promise<Outcome>
+  readonly plan: (input: Input, call: Call) => Promise<Result<DayWritePlan, Fault>>
+  readonly assess: (plan: DayWritePlan) => CallAssessment
+  readonly act: (plan: DayWritePlan, input: Input, call: Call) => Promise<Outcome>
+  readonly rehearse: (plan: DayWritePlan, input: Input, call: Call) => Promise<Outcome>
 } {
   return {
     plan: async (input, call) => {
       const day = meant(input)
-      return day.ok ? planDay(day.value, { house, call, pause }) : day
+      return day.ok ? planDayWrite(day.value, { house, call, pause }) : day
     },
-    assess: assessDay,
-    act: (plan, _, call) => setProgram(plan, { house, call, pause }),
-    rehearse: (plan, _, call) => dryRunDay(plan, { house, call, pause }),
+    assess: assessDaySchedule,
+    act: (plan, _, call) => writeDaySchedule(plan, { house, call, pause }),
+    rehearse: (plan, _, call) => dryRunDaySchedule(plan, { house, call, pause }),
   }
 }
 
 /** Numbers are those of the contract, which begin with 0; names are looked up. */
-function zoneOf(house: EbusTools, zone: number | string, bus: string | undefined): Result<number, Fault> {
+function zoneOf(house: EbusToolContext, zone: number | string, bus: string | undefined): Result<number, Fault> {
   if (typeof zone === 'number') return ok(zone)
   const heating = findBus(house, bus)
   if (!heating.ok) return heating
-  const chosen = chooseZone(new PlaneReader(heating.value.installation), zone)
-  return chosen.ok ? chosen : fail(ebusArgumentFault('zone', chosen.fault))
+  const chosen = resolveZoneNumber(new PlaneReader(heating.value.installation), zone)
+  return chosen.ok ? chosen : fail(createEbusArgumentFault('zone', chosen.fault))
 }
 
 /** Hot water has no zone of its own. */
-export const DHW_PROGRAM: ProgramId = { zone: NO_ZONE, channel: 'dhw' }
+export const DHW_PROGRAM: TimerProgramId = { zone: NO_ZONE_NUMBER, channel: 'dhw' }
 
 /** What the day is and would be, for whoever has to approve it; from memory, the bus is not asked for that. */
-export function assessDay({ heating, regulator, id, wish }: DayPlan): Assessment {
+export function assessDaySchedule({ heating, regulator, id, wish }: DayWritePlan): CallAssessment {
   const busId = heating.id
-  const program = readKnownProgram(regulator, id, heating.installation.shadow)
+  const program = readKnownTimerProgram(regulator, id, heating.installation.shadow)
   const what = id.channel === 'dhw' ? 'dhw' : `zone-${id.zone + 1}`
   return {
     effect: 'writes',
@@ -175,31 +183,31 @@ export function assessDay({ heating, regulator, id, wish }: DayPlan): Assessment
     keyedChange: { bus: busId, program: what, weekday: wish.weekday, slots: wish.slots.map((slot) => ({ ...slot })) },
     preview: {
       weekday: WEEKDAYS[wish.weekday] ?? '',
-      before: (program?.days[wish.weekday] ?? []).map(slotJson),
+      before: (program?.days[wish.weekday] ?? []).map(toTimerSlotJson),
       after: wish.slots.map((slot) => ({ ...slot })),
     },
   }
 }
 
 /** Which day of which program shall be what. */
-export interface MeantDay {
-  readonly id: ProgramId
-  readonly wish: DayWish
+export interface DayScheduleChange {
+  readonly id: TimerProgramId
+  readonly wish: DayScheduleRequest
 }
 
-export interface DayJob {
-  readonly house: EbusTools
+export interface DayWriteJob {
+  readonly house: EbusToolContext
   readonly call: Call
   readonly pause: (ms: number) => Promise<void>
 }
 
 /** Not withdrawn when the caller leaves: a day that is half written has to be finished or put back. */
-export async function setProgram(plan: DayPlan, job: DayJob): Promise<Outcome> {
+export async function writeDaySchedule(plan: DayWritePlan, job: DayWriteJob): Promise<Outcome> {
   const { heating, regulator, slots } = plan
   return heating.exclusively(async () => {
-    if (job.call.signal.aborted) return fail(withdrawnBusFault())
-    const written = await writeDay(talkOf(heating, job), placeOf(plan), slots)
-    if (!written.ok) return fail(busReadFault(written.fault, regulator.address))
+    if (job.call.signal.aborted) return fail(createCancelledBusCallFault())
+    const written = await writeProgramDay(talkOf(heating, job), placeOf(plan), slots)
+    if (!written.ok) return fail(createBusReadFault(written.fault, regulator.address))
     if (written.value.kind === 'unchanged' && written.value.restored)
       heating.installation.observatory.incidents.note(
         'restored',
@@ -210,18 +218,18 @@ export async function setProgram(plan: DayPlan, job: DayJob): Promise<Outcome> {
   })
 }
 
-export async function dryRunDay(plan: DayPlan, job: DayJob): Promise<Outcome> {
+export async function dryRunDaySchedule(plan: DayWritePlan, job: DayWriteJob): Promise<Outcome> {
   const { heating, regulator, slots } = plan
   return heating.exclusively(async () => {
-    if (job.call.signal.aborted) return fail(withdrawnBusFault())
-    const before = await readDay(talkOf(heating, job), placeOf(plan))
+    if (job.call.signal.aborted) return fail(createCancelledBusCallFault())
+    const before = await readProgramDay(talkOf(heating, job), placeOf(plan))
     return before.ok
       ? rehearsed(job.house, heating, { before: before.value, slots })
-      : fail(busReadFault(before.fault, regulator.address))
+      : fail(createBusReadFault(before.fault, regulator.address))
   })
 }
 
-function placeOf({ regulator, config, id, wish }: DayPlan): DayPlace {
+function placeOf({ regulator, config, id, wish }: DayWritePlan): ProgramDayLocation {
   return { regulator, id, weekday: wish.weekday, idleCelsius: idleCelsius(id, config) }
 }
 
@@ -229,16 +237,16 @@ function placeOf({ regulator, config, id, wish }: DayPlan): DayPlace {
  * A day without slots is one slot of no length. A room's still has to say a temperature that the program takes; hot
  * water's is the one setpoint for all days, which stays as it is when none is said.
  */
-function idleCelsius({ channel }: ProgramId, { minCelsius }: ProgramConfig): number | undefined {
+function idleCelsius({ channel }: TimerProgramId, { minCelsius }: ProgramConfig): number | undefined {
   return channel === 'dhw' ? undefined : minCelsius
 }
 
 /** Reads come from the bus, never from memory: what is there now is the whole point. */
-function talkOf(heating: HeatingBus, { call, pause }: DayJob): RegulatorLink {
-  const caller = accountKey(call.caller)
+function talkOf(heating: HeatingBusClient, { call, pause }: DayWriteJob): RegulatorAccess {
+  const caller = toAccountKey(call.caller)
   return {
     pause,
-    read: async (key: ReadKey) => {
+    read: async (key: RegisterReadKey) => {
       const served = await heating.read(key, { maxAgeMs: 0, source: 'write_confirm', deadlineMs: TELEGRAM_MS, caller })
       return served.ok ? ok(served.value.entry.payload) : served
     },
@@ -247,15 +255,18 @@ function talkOf(heating: HeatingBus, { call, pause }: DayJob): RegulatorLink {
 }
 
 /** One day as it would be written, and where. */
-export interface DayPlan extends MeantDay {
-  readonly heating: HeatingBus
+export interface DayWritePlan extends DayScheduleChange {
+  readonly heating: HeatingBusClient
   readonly regulator: KnownRegulator
   readonly config: ProgramConfig
-  readonly slots: readonly DaySlot[]
+  readonly slots: readonly TimerSlot[]
 }
 
 /** Everything that can be refused is refused here, before the first telegram that changes something. */
-export async function planDay({ id, wish }: MeantDay, job: DayJob): Promise<Result<DayPlan, Fault>> {
+export async function planDayWrite(
+  { id, wish }: DayScheduleChange,
+  job: DayWriteJob,
+): Promise<Result<DayWritePlan, Fault>> {
   const found = findBus(job.house, wish.bus)
   if (!found.ok) return found
   const heating = found.value
@@ -264,14 +275,14 @@ export async function planDay({ id, wish }: MeantDay, job: DayJob): Promise<Resu
   // In this order: no regulator yet is worth trying again, one without programs is not.
   if (regulator?.timers === undefined || regulator.timers === 'none') return fail(noPrograms(regulator))
   if (id.channel === 'heating' && topology.zonesKnown && !topology.zones().includes(id.zone))
-    return fail(notFoundFault(`There is no zone ${id.zone}; there are ${topology.zones().join(', ')}.`))
+    return fail(createEbusNotFoundFault(`There is no zone ${id.zone}; there are ${topology.zones().join(', ')}.`))
   const config =
-    readKnownProgram(regulator, id, shadow)?.config ?? (await askConfig(talkOf(heating, job), regulator, id))
-  if (config === undefined) return fail(notFoundFault('The regulator has no such program.'))
-  const checked = checkSlots(wish.slots, { id, config, setpoint: setpointOf(heating, id) })
+    readKnownTimerProgram(regulator, id, shadow)?.config ?? (await askConfig(talkOf(heating, job), regulator, id))
+  if (config === undefined) return fail(createEbusNotFoundFault('The regulator has no such program.'))
+  const checked = checkTimerSlots(wish.slots, { id, config, setpoint: setpointOf(heating, id) })
   return checked.ok
     ? ok({ id, wish, heating, regulator, config, slots: checked.value })
-    : fail(ebusArgumentsFault(checked.fault))
+    : fail(createEbusArgumentsFault(checked.fault))
 }
 
 function noPrograms(regulator: KnownRegulator | undefined): Fault {
@@ -286,17 +297,17 @@ function noPrograms(regulator: KnownRegulator | undefined): Fault {
 
 /** Only 720 controllers can be asked; the 700 family's limits are known beforehand or not at all. */
 async function askConfig(
-  talk: RegulatorLink,
+  talk: RegulatorAccess,
   regulator: KnownRegulator,
-  id: ProgramId,
+  id: TimerProgramId,
 ): Promise<ProgramConfig | undefined> {
   if (regulator.timers !== 'b555') return undefined
-  const answer = await talk.read(configKey(regulator.address, id))
+  const answer = await talk.read(toProgramConfigReadKey(regulator.address, id))
   return answer.ok ? decodeProgramConfig(answer.value) : undefined
 }
 
 /** What slots without a temperature of their own heat to. */
-function setpointOf(heating: HeatingBus, { zone, channel }: ProgramId): number | undefined {
+function setpointOf(heating: HeatingBusClient, { zone, channel }: TimerProgramId): number | undefined {
   const reader = new PlaneReader(heating.installation)
   return channel === 'dhw'
     ? reader.peek(HOT_WATER_REGISTERS.target)
@@ -304,43 +315,43 @@ function setpointOf(heating: HeatingBus, { zone, channel }: ProgramId): number |
 }
 
 function rehearsed(
-  house: EbusTools,
-  heating: HeatingBus,
-  { before, slots }: { readonly before: readonly DaySlot[]; readonly slots: readonly DaySlot[] },
+  house: EbusToolContext,
+  heating: HeatingBusClient,
+  { before, slots }: { readonly before: readonly TimerSlot[]; readonly slots: readonly TimerSlot[] },
 ): Outcome {
   return reply(house, heating, {
     success: true,
     dry_run: true,
     slot_results: [],
-    before: before.map(slotJson),
-    would_write: slots.map(slotJson),
+    before: before.map(toTimerSlotJson),
+    would_write: slots.map(toTimerSlotJson),
   })
 }
 
 /** Written, as it was, or nobody knows: there is no fourth way to come out of it. */
 function reported(
-  house: EbusTools,
-  heating: HeatingBus,
-  { regulator, outcome }: { readonly regulator: KnownRegulator; readonly outcome: DayOutcome },
+  house: EbusToolContext,
+  heating: HeatingBusClient,
+  { regulator, outcome }: { readonly regulator: KnownRegulator; readonly outcome: DayWriteOutcome },
 ): Outcome {
   const results = outcome.results.map(resultJson)
-  const before = outcome.before.map(slotJson)
+  const before = outcome.before.map(toTimerSlotJson)
   if (outcome.kind === 'written')
     return reply(house, heating, {
       success: true,
       slot_results: results,
       before,
-      read_back: outcome.readBack.map(slotJson),
+      read_back: outcome.readBack.map(toTimerSlotJson),
     })
   const cause = outcome.results.find(({ accepted }) => !accepted)
   const why = whyNot(cause)
-  const found = outcome.found === undefined ? {} : { read_back: outcome.found.map(slotJson) }
+  const found = outcome.found === undefined ? {} : { read_back: outcome.found.map(toTimerSlotJson) }
   if (outcome.kind === 'unchanged') {
     const data = { success: false, slot_results: results, before, ...found, restored: outcome.restored, error: why }
     const message = `The day is as it was${outcome.restored ? ', after it was put back' : ''}: ${why}.`
     // Only where not a single slot went out may the same call simply be made again (docs/adr/0004).
     const untouched = cause?.index === 0 && cause.fault !== undefined && !outcome.restored
-    const fault = untouched ? busWriteFault(cause.fault, regulator.address) : undefined
+    const fault = untouched ? createBusWriteFault(cause.fault, regulator.address) : undefined
     const kind = fault === undefined || fault.kind === 'unknown-outcome' ? 'failed' : fault.kind
     return fail({ kind, code: fault?.code ?? 'PROTOCOL_ERROR', message, details: { source_layer: 'bus', data } })
   }
@@ -353,15 +364,19 @@ function reported(
   })
 }
 
-function whyNot(result: SlotResult | undefined): string {
+function whyNot(result: SlotWriteResult | undefined): string {
   if (result === undefined) return 'the regulator took every slot, but keeps something else'
   if (result.fault !== undefined) return `slot ${result.index}: ${result.fault.kind}`
-  return `slot ${result.index}: ${refusalText(result.code ?? 0)}`
+  return `slot ${result.index}: ${formatTimerWriteRefusal(result.code ?? 0)}`
 }
 
 /** Refused with a code of the regulator's, or not answered: then there is no code. */
-function resultJson({ index, accepted, code, fault }: SlotResult): JsonObject {
-  const description = accepted ? undefined : fault === undefined ? refusalText(code ?? 0) : `no answer (${fault.kind})`
+function resultJson({ index, accepted, code, fault }: SlotWriteResult): JsonObject {
+  const description = accepted
+    ? undefined
+    : fault === undefined
+      ? formatTimerWriteRefusal(code ?? 0)
+      : `no answer (${fault.kind})`
   return {
     slot_index: index,
     accepted,
@@ -370,6 +385,6 @@ function resultJson({ index, accepted, code, fault }: SlotResult): JsonObject {
   }
 }
 
-function reply(house: EbusTools, heating: HeatingBus, data: JsonObject): Outcome {
-  return ok({ data: { data, ...liveMeta(house, heating, house.clock.now()) } })
+function reply(house: EbusToolContext, heating: HeatingBusClient, data: JsonObject): Outcome {
+  return ok({ data: { data, ...createLiveMeta(house, heating, house.clock.now()) } })
 }

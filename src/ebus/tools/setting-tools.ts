@@ -5,35 +5,41 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { accountKey } from '../../bus/caller.ts'
-import type { Assessment, Capability } from '../../bus/capability.ts'
+import { toAccountKey } from '../../bus/caller.ts'
+import type { CallAssessment, Capability } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { HeatingBus } from '../heating-bus-client.ts'
+import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import { VAILLANT_MANUFACTURER } from '../registry/identity.ts'
+import { VAILLANT_MANUFACTURER_CODE } from '../registry/device-identity.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
-import { registerKey } from '../semantic/read-key.ts'
+import { toRegisterReadKey } from '../semantic/read-key.ts'
 import type { RegulatorValue } from '../semantic/register.ts'
-import { decodeRegisterValue, encodeDate, encodeNumber, isWriteConfirmed } from '../semantic/register.ts'
-import type { SettingPlan, SettingRequest, SettingStep, SettingName } from '../semantic/setting-request.ts'
+import { decodeRegisterValue, encodeDate, encodeNumber, isWrittenValueReadBack } from '../semantic/register.ts'
+import type { SettingPlan, SettingRequest, SettingRegisterWrite, SettingName } from '../semantic/setting-request.ts'
 import { SETTING_NAMES, ZONE_SETTINGS, planSetting } from '../semantic/setting-request.ts'
-import { chooseZone } from '../semantic/zone-choice.ts'
-import { zoneName } from '../semantic/zones.ts'
+import { resolveZoneNumber } from '../semantic/zone-choice.ts'
+import { readZoneName } from '../semantic/zones.ts'
 import { busArgument, ebusKeyArgument } from './arguments.ts'
-import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
-import { ebusArgumentFault, ebusArgumentsFault, busReadFault, withdrawnBusFault, busWriteFault } from './faults.ts'
-import type { EbusTools } from './ebus-tools.ts'
-import { liveMeta, busLockKey, findBus } from './ebus-tools.ts'
-import type { ScheduleWish } from './schedule-setting.ts'
-import { assessSchedule, planSchedule, scheduleDaysSchema, setScheduleDays } from './schedule-setting.ts'
+import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import {
+  createEbusArgumentFault,
+  createEbusArgumentsFault,
+  createBusReadFault,
+  createCancelledBusCallFault,
+  createBusWriteFault,
+} from './faults.ts'
+import type { EbusToolContext } from './ebus-tools.ts'
+import { createLiveMeta, resolveBusLockKey, findBus } from './ebus-tools.ts'
+import type { ScheduleChange } from './schedule-setting.ts'
+import { assessScheduleChange, planScheduleChange, scheduleDaysSchema, setScheduleDays } from './schedule-setting.ts'
 import { DHW_PROGRAM } from './schedule-tools.ts'
-import type { DayJob, DayPlan } from './schedule-tools.ts'
-import { SET_SETTING } from './setting-view.ts'
+import type { DayWriteJob, DayWritePlan } from './schedule-tools.ts'
+import { SET_SETTING_TOOL_NAME } from './setting-view.ts'
 
 /** For one telegram; a setting takes up to twelve. */
 const TELEGRAM_MS = 4_000
@@ -76,7 +82,7 @@ const change = z.object({
   wanted: shownValue,
 })
 
-const output = ebusOutputSchema(
+const output = createEbusOutputSchema(
   z.object({
     setting: z.string(),
     zone: z.string().exactOptional(),
@@ -92,16 +98,19 @@ const output = ebusOutputSchema(
 /** What is written: registers, or days of a program. */
 type SettingChange =
   | { readonly kind: 'registers'; readonly resolved: Resolved }
-  | { readonly kind: 'schedule'; readonly schedule: ScheduleWish; readonly days: readonly DayPlan[] }
+  | { readonly kind: 'schedule'; readonly schedule: ScheduleChange; readonly days: readonly DayWritePlan[] }
 
-export function createSettingTools(house: EbusTools, pause: (ms: number) => Promise<void>): readonly Capability[] {
+export function createSettingTools(
+  house: EbusToolContext,
+  pause: (ms: number) => Promise<void>,
+): readonly Capability[] {
   const carryOut = (change: SettingChange, wish: Wish, call: Call): Promise<Outcome> =>
     change.kind === 'registers'
       ? setSetting(house, wish, { resolved: change.resolved, call })
       : setSchedule(change, wish, { house, call, pause })
   return [
     defineChange({
-      name: SET_SETTING,
+      name: SET_SETTING_TOOL_NAME,
       title: 'Set the heating, in words',
       description:
         'Sets a room to a temperature for good or for some hours, its night temperature or mode, a holiday from one date to another, hot water now or its temperature, or heating on and off. Rooms by name. Reads back what was set, says what it was before, and gives the call that undoes it. Also the weekly program of a room or of the hot water, for several days at once.',
@@ -111,7 +120,7 @@ export function createSettingTools(house: EbusTools, pause: (ms: number) => Prom
       idempotent: true,
       family: ebusFamily,
       timeoutSeconds: TIMEOUT_SECONDS,
-      lock: (body: JsonObject): string => busLockKey(house, body),
+      lock: (body: JsonObject): string => resolveBusLockKey(house, body),
       plan: async (wish, call): Promise<Result<SettingChange, Fault>> => {
         const schedule = scheduleOf(house, wish)
         if (schedule === undefined) {
@@ -119,11 +128,11 @@ export function createSettingTools(house: EbusTools, pause: (ms: number) => Prom
           return resolved.ok ? ok({ kind: 'registers', resolved: resolved.value }) : resolved
         }
         if (!schedule.ok) return schedule
-        const days = await planSchedule(schedule.value, { house, call, pause })
+        const days = await planScheduleChange(schedule.value, { house, call, pause })
         return days.ok ? ok({ kind: 'schedule', schedule: schedule.value, days: days.value }) : days
       },
       assess: (change, wish) =>
-        change.kind === 'registers' ? assess(change.resolved, wish) : assessSchedule(change.days),
+        change.kind === 'registers' ? assess(change.resolved, wish) : assessScheduleChange(change.days),
       act: carryOut,
       rehearse: carryOut,
     }),
@@ -131,12 +140,12 @@ export function createSettingTools(house: EbusTools, pause: (ms: number) => Prom
 }
 
 /** `undefined` where no program is meant. */
-function scheduleOf(house: EbusTools, wish: Wish): Result<ScheduleWish, Fault> | undefined {
+function scheduleOf(house: EbusToolContext, wish: Wish): Result<ScheduleChange, Fault> | undefined {
   const { setting, value } = wish
   if (setting !== 'schedule' && setting !== 'hot_water_schedule') return undefined
   if (typeof value !== 'object' || !('weekdays' in value))
     return fail(
-      ebusArgumentFault(
+      createEbusArgumentFault(
         'value',
         'weekdays and slots, such as {"weekdays":["monday"],"slots":[{"from":"06:00","to":"22:00"}]}',
       ),
@@ -150,23 +159,23 @@ function scheduleOf(house: EbusTools, wish: Wish): Result<ScheduleWish, Fault> |
   if (setting === 'hot_water_schedule') return ok({ ...asked, id: DHW_PROGRAM })
   const heating = findBus(house, wish.bus)
   if (!heating.ok) return heating
-  const zone = chooseZone(new PlaneReader(heating.value.installation), wish.zone)
+  const zone = resolveZoneNumber(new PlaneReader(heating.value.installation), wish.zone)
   return zone.ok
     ? ok({ ...asked, id: { zone: zone.value, channel: 'heating' } })
-    : fail(ebusArgumentFault('zone', zone.fault))
+    : fail(createEbusArgumentFault('zone', zone.fault))
 }
 
 async function setSchedule(
   { schedule, days }: Extract<SettingChange, { readonly kind: 'schedule' }>,
   wish: Wish,
-  job: DayJob,
+  job: DayWriteJob,
 ): Promise<Outcome> {
   const [first] = days
   const ofZone = wish.setting === 'schedule' && first !== undefined
-  const zone = ofZone ? zoneName(new PlaneReader(first.heating.installation), schedule.id.zone) : undefined
+  const zone = ofZone ? readZoneName(new PlaneReader(first.heating.installation), schedule.id.zone) : undefined
   const named = { setting: wish.setting, ...(zone === undefined ? {} : { zone }) }
   const undoCall = (value: JsonObject): JsonObject => ({
-    tool: SET_SETTING,
+    tool: SET_SETTING_TOOL_NAME,
     arguments: { ...named, value, ...busOnly(wish) },
   })
   const outcome = await setScheduleDays(days, schedule.days, { ...job, undoCall })
@@ -180,13 +189,13 @@ function busOnly({ bus }: Wish): JsonObject {
 }
 
 interface Resolved {
-  readonly heating: HeatingBus
+  readonly heating: HeatingBusClient
   readonly address: number
   readonly zone: string | undefined
   readonly plan: SettingPlan
 }
 
-function resolve(house: EbusTools, wish: Wish): Result<Resolved, Fault> {
+function resolve(house: EbusToolContext, wish: Wish): Result<Resolved, Fault> {
   const found = findBus(house, wish.bus)
   if (!found.ok) return found
   const heating = found.value
@@ -197,15 +206,15 @@ function resolve(house: EbusTools, wish: Wish): Result<Resolved, Fault> {
   const reader = new PlaneReader(heating.installation)
   const { setting, value } = wish
   if (!isPlain(setting) || (typeof value === 'object' && 'weekdays' in value))
-    return fail(ebusArgumentFault('value', `not for ${setting}`))
+    return fail(createEbusArgumentFault('value', `not for ${setting}`))
   const ofZone = ZONE_SETTINGS.has(setting)
-  const zone = ofZone ? chooseZone(reader, wish.zone) : ok(undefined)
-  if (!zone.ok) return fail(ebusArgumentFault('zone', zone.fault))
+  const zone = ofZone ? resolveZoneNumber(reader, wish.zone) : ok(undefined)
+  if (!zone.ok) return fail(createEbusArgumentFault('zone', zone.fault))
   const timed = { ...(wish.hours === undefined ? {} : { hours: wish.hours }), ...untilOf(wish) }
   const request: SettingRequest = { setting, zone: zone.value, value: valueOf(value), ...timed }
   const plan = planSetting(reader, request, house.clock.now())
-  if (!plan.ok) return fail(ebusArgumentsFault(plan.fault))
-  const name = zone.value === undefined ? undefined : zoneName(reader, zone.value)
+  if (!plan.ok) return fail(createEbusArgumentsFault(plan.fault))
+  const name = zone.value === undefined ? undefined : readZoneName(reader, zone.value)
   return ok({ heating, address, zone: name, plan: plan.value })
 }
 
@@ -223,7 +232,7 @@ function valueOf(value: SettingRequest['value']): SettingRequest['value'] {
 }
 
 /** The register that is changed last is the actuator: the same as when it is written by its number. */
-function assess({ address, zone, plan, heating }: Resolved, wish: Wish): Assessment {
+function assess({ address, zone, plan, heating }: Resolved, wish: Wish): CallAssessment {
   const busId = heating.id
   const asked = {
     reasons: [],
@@ -232,7 +241,7 @@ function assess({ address, zone, plan, heating }: Resolved, wish: Wish): Assessm
   }
   const targets = plan.steps.map((step) => `ebus:${busId}:${formatBusAddress(address)}/${actuatorOf(step)}`)
   const reader = new PlaneReader(heating.installation)
-  const named = (value: (step: SettingStep) => Json): JsonObject =>
+  const named = (value: (step: SettingRegisterWrite) => Json): JsonObject =>
     Object.fromEntries(plan.steps.map((step) => [step.name, value(step)]))
   return {
     ...asked,
@@ -249,26 +258,26 @@ function assess({ address, zone, plan, heating }: Resolved, wish: Wish): Assessm
 }
 
 /** As a write by the number of the register names it, so that limits and the owner's overrides are the same. */
-function actuatorOf({ register: { opcode, group, number }, instance }: SettingStep): string {
+function actuatorOf({ register: { opcode, group, number }, instance }: SettingRegisterWrite): string {
   const place = [opcode, group, instance].map((part) => part.toString(16).padStart(2, '0'))
   return `b524/${place.join('.')}.${number.toString(16).padStart(4, '0')}`
 }
 
 async function setSetting(
-  house: EbusTools,
+  house: EbusToolContext,
   wish: Wish,
   { resolved, call }: { readonly resolved: Resolved; readonly call: Call },
 ): Promise<Outcome> {
   const { heating, address, zone, plan } = resolved
-  const telegram = { deadlineMs: TELEGRAM_MS, caller: accountKey(call.caller) }
+  const telegram = { deadlineMs: TELEGRAM_MS, caller: toAccountKey(call.caller) }
   return heating.exclusively(async () => {
-    if (call.signal.aborted) return fail(withdrawnBusFault())
+    if (call.signal.aborted) return fail(createCancelledBusCallFault())
     const before: (RegulatorValue | undefined)[] = []
     for (const step of plan.steps) {
-      const key = registerKey(address, step.register, step.instance)
+      const key = toRegisterReadKey(address, step.register, step.instance)
       const read = await heating.read(key, { ...telegram, maxAgeMs: 0, source: 'write_confirm' })
       // What is not known beforehand cannot be put back: nothing is changed then.
-      if (!read.ok) return fail(busReadFault(read.fault, address))
+      if (!read.ok) return fail(createBusReadFault(read.fault, address))
       before.push(decodeRegisterValue(step.register.type, read.value.entry.payload.subarray(REGISTER_HEADER)))
     }
     const undo = undoOf(plan, before, wish.bus)
@@ -289,14 +298,15 @@ async function setSetting(
       ...undo,
       ...more,
     })
-    const reply = (data: JsonObject): Outcome => ok({ data: { data, ...liveMeta(house, heating, house.clock.now()) } })
+    const reply = (data: JsonObject): Outcome =>
+      ok({ data: { data, ...createLiveMeta(house, heating, house.clock.now()) } })
     if (call.rehearsal) return reply(answer(false, [], { dry_run: true }))
     const written: Uint8Array[] = []
     for (const step of plan.steps) {
       const bytes = bytesOf(step)
       const sent = await heating.send(writeOf(address, step, bytes), { ...telegram, repeatable: false })
       if (!sent.ok) {
-        const fault = busWriteFault(sent.fault, address)
+        const fault = createBusWriteFault(sent.fault, address)
         // A change of several registers that stops half-way says how far it got, and how to put it back.
         const data = written.length === 0 ? {} : { data: answer(false, [], {}) }
         return fail({ ...fault, details: { ...fault.details, ...data } })
@@ -306,11 +316,11 @@ async function setSetting(
     const after: (RegulatorValue | undefined)[] = []
     let confirmed = true
     for (const [index, step] of plan.steps.entries()) {
-      const key = registerKey(address, step.register, step.instance)
+      const key = toRegisterReadKey(address, step.register, step.instance)
       const read = await heating.read(key, { ...telegram, maxAgeMs: 0, source: 'write_confirm' })
       const found = read.ok ? read.value.entry.payload.subarray(REGISTER_HEADER) : new Uint8Array()
       after.push(decodeRegisterValue(step.register.type, found))
-      confirmed &&= isWriteConfirmed(step.register, written[index] ?? new Uint8Array(), found)
+      confirmed &&= isWrittenValueReadBack(step.register, written[index] ?? new Uint8Array(), found)
     }
     return reply(answer(confirmed, after, {}))
   })
@@ -323,11 +333,11 @@ function undoOf(
 ): JsonObject {
   const call = plan.undo(before)
   if (call === undefined) return { undo: [] }
-  return { undo: [{ tool: SET_SETTING, arguments: { ...call, ...(bus === undefined ? {} : { bus }) } }] }
+  return { undo: [{ tool: SET_SETTING_TOOL_NAME, arguments: { ...call, ...(bus === undefined ? {} : { bus }) } }] }
 }
 
 /** Throws for what does not fit: a plan holds nothing else. */
-function bytesOf({ register, value, name }: SettingStep): Uint8Array {
+function bytesOf({ register, value, name }: SettingRegisterWrite): Uint8Array {
   const bytes = typeof value === 'string' ? encodeDate(value) : encodeNumber(register.type, value)
   if (bytes === undefined) throw new RangeError(`${name} does not take ${value}`)
   return bytes
@@ -335,9 +345,9 @@ function bytesOf({ register, value, name }: SettingStep): Uint8Array {
 
 function writeOf(
   target: number,
-  { register: { opcode, group, number }, instance }: SettingStep,
+  { register: { opcode, group, number }, instance }: SettingRegisterWrite,
   bytes: Uint8Array,
 ): { readonly target: number; readonly primary: number; readonly secondary: number; readonly data: Uint8Array } {
   const data = Uint8Array.of(opcode, 0x01, group, instance, number & 0xff, number >> 8, ...bytes)
-  return { target, primary: VAILLANT_MANUFACTURER, secondary: 0x24, data }
+  return { target, primary: VAILLANT_MANUFACTURER_CODE, secondary: 0x24, data }
 }

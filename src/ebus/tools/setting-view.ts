@@ -3,13 +3,13 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
-import { withoutUnknowns } from '../semantic/plane-reader.ts'
-import type { ResidentSetting } from '../semantic/settings.ts'
+import { omitUnknownFields } from '../semantic/plane-reader.ts'
+import type { ResidentSetting } from '../semantic/resident-settings.ts'
 
-export const SET_SETTING = 'ebus.v1.settings.set'
+export const SET_SETTING_TOOL_NAME = 'ebus.v1.settings.set'
 
 /** For the descriptions and refusals of tools: a model reads those, and no document. */
-export const HOW_TO_SET =
+export const SETTING_TOOL_HINT =
   'ebus.v1.settings.set sets it in words, rooms by name; registry.methods.list of the regulator, plane system, lists under set_ext_register what can be set in this house (`settings`), each with its limits and an example call; ebus://<bus>/settings has the same'
 
 export const settingOutputSchema = z.object({
@@ -31,10 +31,10 @@ export const settingOutputSchema = z.object({
 })
 
 /** `bus` only where there are several. */
-export function settingJson(setting: ResidentSetting, bus: string | undefined): JsonObject {
+export function toSettingJson(setting: ResidentSetting, bus: string | undefined): JsonObject {
   const { limits, words, now, shown } = setting
   const [minimum, maximum] = limits
-  return withoutUnknowns({
+  return omitUnknownFields({
     name: setting.name,
     of: setting.of,
     meaning: setting.meaning,
@@ -44,7 +44,7 @@ export function settingJson(setting: ResidentSetting, bus: string | undefined): 
     values: words,
     now,
     read_back: shown === undefined ? undefined : { tool: `ebus.v1.semantic.${shown.plane}.get`, path: shown.path },
-    example: { tool: SET_SETTING, arguments: withoutUnknowns({ ...exampleOf(setting), bus }) },
+    example: { tool: SET_SETTING_TOOL_NAME, arguments: omitUnknownFields({ ...exampleOf(setting), bus }) },
   })
 }
 

@@ -5,23 +5,23 @@
  */
 import { z } from 'zod'
 import type { Call } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller.ts'
+import { toCallerKey } from '../../bus/caller.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { HeatingBus } from '../heating-bus-client.ts'
+import type { HeatingBusClient } from '../heating-bus-client.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
-import { CONTRACT_PLANES, HEATING_PLANES, SEMANTIC_PLANES } from '../semantic/planes.ts'
+import { CONTRACT_PLANE_NAMES, HEATING_PLANE_NAMES, SEMANTIC_PLANE_NAMES } from '../semantic/planes.ts'
 import { busArgument, viewArguments } from './arguments.ts'
-import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
-import { outOfReachFault } from './faults.ts'
-import type { EbusTools } from './ebus-tools.ts'
-import { liveMeta, findBus, planeFreshness, resolveView, currentView } from './ebus-tools.ts'
+import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createBusUnreachableFault } from './faults.ts'
+import type { EbusToolContext } from './ebus-tools.ts'
+import { createLiveMeta, findBus, describePlaneFreshness, resolveEbusView, createCurrentView } from './ebus-tools.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 import type { EbusView } from './ebus-view.ts'
-import { captureView } from './ebus-view.ts'
+import { captureEbusView } from './ebus-view.ts'
 
 /** `records`: it changes nothing in the house, but it takes memory, and somebody has to answer for that. */
 const captureTool = defineTool({
@@ -30,7 +30,7 @@ const captureTool = defineTool({
   description:
     'Keeps planes, devices and traffic of one moment under an id. Pass it as consistency {mode: SNAPSHOT, snapshot_id} to read parts that belong together. It is yours alone and expires by itself.',
   input: z.strictObject({ bus: busArgument }),
-  output: ebusOutputSchema(z.object({ created_at: z.string(), snapshot_id: z.string(), expires_at: z.string() })),
+  output: createEbusOutputSchema(z.object({ created_at: z.string(), snapshot_id: z.string(), expires_at: z.string() })),
   effect: 'records',
   family: ebusFamily,
 })
@@ -40,7 +40,7 @@ const dropTool = defineTool({
   title: 'Let a snapshot go',
   description: 'Forgets a snapshot of yours before it expires.',
   input: z.strictObject({ snapshot_id: z.string().trim().min(1).max(64) }),
-  output: ebusOutputSchema(z.object({ dropped: z.literal(true) })),
+  output: createEbusOutputSchema(z.object({ dropped: z.literal(true) })),
   effect: 'records',
   family: ebusFamily,
 })
@@ -57,8 +57,8 @@ const planeName = z
   .string()
   .trim()
   .toLowerCase()
-  .pipe(z.enum(SEMANTIC_PLANES))
-  .meta({ enum: [...SEMANTIC_PLANES] })
+  .pipe(z.enum(SEMANTIC_PLANE_NAMES))
+  .meta({ enum: [...SEMANTIC_PLANE_NAMES] })
 
 const getTool = defineTool({
   name: 'ebus.v1.semantic.snapshot.get',
@@ -80,14 +80,16 @@ const getTool = defineTool({
       .describe('True: how old every single field is (meta.freshness.fields); otherwise only those that are stale.'),
     ...viewArguments,
   }),
-  output: ebusOutputSchema(
+  output: createEbusOutputSchema(
     z.object({
-      completed_planes: z.array(z.enum(SEMANTIC_PLANES)),
-      planes: z.object(Object.fromEntries(SEMANTIC_PLANES.map((name) => [name, PLANE_SCHEMAS[name].exactOptional()]))),
+      completed_planes: z.array(z.enum(SEMANTIC_PLANE_NAMES)),
+      planes: z.object(
+        Object.fromEntries(SEMANTIC_PLANE_NAMES.map((name) => [name, PLANE_SCHEMAS[name].exactOptional()])),
+      ),
       error_planes: z
         .array(
           z.object({
-            plane: z.enum(SEMANTIC_PLANES),
+            plane: z.enum(SEMANTIC_PLANE_NAMES),
             code: z.string(),
             message: z.string(),
             retriable: z.boolean(),
@@ -102,22 +104,25 @@ const getTool = defineTool({
 })
 
 /** `pause` lets a caller wait for the first reading without keeping the program busy. */
-export function createSnapshotTools(house: EbusTools, pause: (ms: number) => Promise<void>): readonly Capability[] {
+export function createSnapshotTools(
+  house: EbusToolContext,
+  pause: (ms: number) => Promise<void>,
+): readonly Capability[] {
   return [
     captureTool.handledBy(async ({ bus }, call) => {
       const heating = findBus(house, bus)
       if (!heating.ok) return heating
-      const view = captureView(currentView(house, heating.value))
-      const taken = house.snapshots.take(view, callerKey(call.caller), view.atMs)
+      const view = captureEbusView(createCurrentView(house, heating.value))
+      const taken = house.snapshots.take(view, toCallerKey(call.caller), view.atMs)
       if (!taken.ok) return taken
       const { id, expiresAtMs } = taken.value
       const data = { created_at: isoTime(view.atMs), snapshot_id: id, expires_at: isoTime(expiresAtMs) }
-      return ok({ data: { data, ...liveMeta(house, heating.value, view.atMs) } })
+      return ok({ data: { data, ...createLiveMeta(house, heating.value, view.atMs) } })
     }),
 
     dropTool.handledBy(async ({ snapshot_id: id }, call) => {
       const nowMs = house.clock.now()
-      if (!house.snapshots.drop(id, callerKey(call.caller), nowMs))
+      if (!house.snapshots.drop(id, toCallerKey(call.caller), nowMs))
         return fail({ kind: 'not-found', code: 'NOT_FOUND', message: `There is no snapshot ${id}, or it has expired.` })
       const answer = { data: { dropped: true }, consistency: { mode: 'LIVE' }, data_timestamp: isoTime(nowMs) }
       return ok({ data: answer })
@@ -127,14 +132,14 @@ export function createSnapshotTools(house: EbusTools, pause: (ms: number) => Pro
       const { allow_partial: allowPartial, ...wish } = rest
       const heating = findBus(house, wish.bus)
       if (!heating.ok) return heating
-      const wanted = planes.length === 0 ? CONTRACT_PLANES : [...new Set(planes)]
+      const wanted = planes.length === 0 ? CONTRACT_PLANE_NAMES : [...new Set(planes)]
       if (wish.consistency?.mode !== 'SNAPSHOT')
         await firstReading(house, heating.value, { wanted, timeoutMs, call, pause })
-      const looked = resolveView(house, wish, call)
+      const looked = resolveEbusView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
       const live = wish.consistency?.mode !== 'SNAPSHOT'
-      const away = outOfReachFault(view.reach)
+      const away = createBusUnreachableFault(view.reach)
       // Once everything was asked, a null plane is an answer: there is no such thing in this house.
       const open = away !== undefined || (live && !heating.value.isThrough())
       const missing = open ? wanted.filter((name) => isMissing(view, name)) : []
@@ -149,8 +154,8 @@ export function createSnapshotTools(house: EbusTools, pause: (ms: number) => Pro
 
 /** Until every wanted plane has something to say, or there is nothing more to wait for. */
 async function firstReading(
-  house: EbusTools,
-  heating: HeatingBus,
+  house: EbusToolContext,
+  heating: HeatingBusClient,
   wait: {
     readonly wanted: readonly SemanticPlaneName[]
     readonly timeoutMs: number
@@ -163,7 +168,7 @@ async function firstReading(
   // What is wanted is read ahead of what is not; the loop below decides how long that is waited for.
   const over = new AbortController()
   void heating.makeReady(
-    HEATING_PLANES.filter((plane) => wanted.includes(plane)),
+    HEATING_PLANE_NAMES.filter((plane) => wanted.includes(plane)),
     over.signal,
   )
   // Ends with the wait, the caller, the first reading, or when nothing that is wanted is missing.
@@ -171,7 +176,7 @@ async function firstReading(
     const waitedMs = house.clock.monotonic() - startMs
     const patienceMs = heating.status().connected ? timeoutMs : Math.min(timeoutMs, CONNECT_PATIENCE_MS)
     if (waitedMs >= patienceMs || call.signal.aborted || heating.isThrough()) break
-    const view = currentView(house, heating)
+    const view = createCurrentView(house, heating)
     if (!wanted.some((name) => isMissing(view, name))) break
     await pause(WAKE_MS)
   }
@@ -210,14 +215,14 @@ function errorPlane(plane: SemanticPlaneName, fault: Fault): JsonObject {
 
 /** The whole is as old as its oldest field. Each is named only where that was asked for: there are hundreds. */
 function besides(
-  house: EbusTools,
+  house: EbusToolContext,
   view: EbusView,
   { wanted, eachField }: { readonly wanted: readonly SemanticPlaneName[]; readonly eachField: boolean },
 ): JsonObject {
   const fields = new Map(
     wanted.flatMap((name) => [...view.plane(name).fields].map(([path, field]) => [`${name}.${path}`, field] as const)),
   )
-  return planeFreshness({ data: null, fields }, house.clock.now(), { eachField })
+  return describePlaneFreshness({ data: null, fields }, house.clock.now(), { eachField })
 }
 
 function isoTime(ms: number): string {

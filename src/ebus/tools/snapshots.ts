@@ -8,13 +8,13 @@
  * Holds memory; otherwise pure.
  */
 import { randomBytes } from 'node:crypto'
-import { readCallerAccount } from '../../bus/caller.ts'
+import { toAccountKeyFromCallerKey } from '../../bus/caller.ts'
 import { toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { EbusView } from './ebus-view.ts'
-import { measureView } from './ebus-view.ts'
+import { measureEbusViewBytes } from './ebus-view.ts'
 
 export interface EbusSnapshot {
   readonly id: string
@@ -53,9 +53,11 @@ export class EbusSnapshots {
   take(view: EbusView, owner: string, nowMs: number): Result<EbusSnapshot, Fault> {
     // Lazily, on every use: no timer keeps the program awake for it.
     this.#purge(nowMs)
-    const bytes = measureView(view)
-    const account = readCallerAccount(owner)
-    const own = [...this.#kept.values()].filter((snapshot) => readCallerAccount(snapshot.owner) === account).length
+    const bytes = measureEbusViewBytes(view)
+    const account = toAccountKeyFromCallerKey(owner)
+    const own = [...this.#kept.values()].filter(
+      (snapshot) => toAccountKeyFromCallerKey(snapshot.owner) === account,
+    ).length
     const { perOwner, total } = this.#limits
     if (own >= perOwner) return fail(full(`You keep ${own} snapshots already; drop one, or wait until one expires.`))
     if (this.#kept.size >= total || this.#bytes + bytes > this.#limits.bytes)

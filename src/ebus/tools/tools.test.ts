@@ -4,24 +4,24 @@ import { listeningInstallation } from '../../../test/listening-installation.ts'
 import type { Offer } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { dataHash, ebusFamily } from './ebus-envelope.ts'
-import { busReadFault, busWriteFault } from './faults.ts'
-import { planeFreshness } from './ebus-tools.ts'
-import type { ProgramFacts, SlotInput } from './schedule-request.ts'
-import { checkSlots } from './schedule-request.ts'
+import { computeDataHash, ebusFamily } from './ebus-envelope.ts'
+import { createBusReadFault, createBusWriteFault } from './faults.ts'
+import { describePlaneFreshness } from './ebus-tools.ts'
+import type { TimerProgramFacts, SlotInput } from './schedule-request.ts'
+import { checkTimerSlots } from './schedule-request.ts'
 import { EbusSnapshots } from './snapshots.ts'
 import type { EbusView } from './ebus-view.ts'
-import { captureView, createLiveView } from './ebus-view.ts'
+import { captureEbusView, createLiveView } from './ebus-view.ts'
 
 const OFFER = {} as Offer
 const NOW = Date.UTC(2026, 0, 5)
 
 describe('envelope', () => {
   it('hashes data as the contract’s reference values do', () => {
-    expect(dataHash(null)).toBe('74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b')
-    expect(dataHash([])).toBe('4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945')
-    expect(dataHash({ dropped: true })).toBe('f2bc686255f4c31838cf256405258122d01443b083edb9fa2b0e711c66a40f27')
-    expect(dataHash({ b: 1, a: 2 })).toBe(dataHash({ a: 2, b: 1 }))
+    expect(computeDataHash(null)).toBe('74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b')
+    expect(computeDataHash([])).toBe('4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945')
+    expect(computeDataHash({ dropped: true })).toBe('f2bc686255f4c31838cf256405258122d01443b083edb9fa2b0e711c66a40f27')
+    expect(computeDataHash({ b: 1, a: 2 })).toBe(computeDataHash({ a: 2, b: 1 }))
   })
 
   it('keeps what stands beside the data out of its hash', () => {
@@ -82,23 +82,23 @@ describe('envelope', () => {
 
 describe('faults', () => {
   it('call a change untried only when nothing of it was on the wire', () => {
-    expect(busWriteFault({ kind: 'disconnected', reason: 'gone', phase: 'queued' }, 0x15)).toMatchObject({
+    expect(createBusWriteFault({ kind: 'disconnected', reason: 'gone', phase: 'queued' }, 0x15)).toMatchObject({
       kind: 'offline',
     })
-    expect(busWriteFault({ kind: 'disconnected', reason: 'gone', phase: 'talking' }, 0x15)).toMatchObject({
+    expect(createBusWriteFault({ kind: 'disconnected', reason: 'gone', phase: 'talking' }, 0x15)).toMatchObject({
       kind: 'unknown-outcome',
     })
-    expect(busWriteFault({ kind: 'timed-out', afterMs: 9, phase: 'arbitrating' }, 0x15)).toMatchObject({
+    expect(createBusWriteFault({ kind: 'timed-out', afterMs: 9, phase: 'arbitrating' }, 0x15)).toMatchObject({
       kind: 'busy',
       code: 'TIMEOUT',
     })
-    expect(busWriteFault({ kind: 'timed-out', afterMs: 9, phase: 'talking' }, 0x15)).toMatchObject({
+    expect(createBusWriteFault({ kind: 'timed-out', afterMs: 9, phase: 'talking' }, 0x15)).toMatchObject({
       kind: 'unknown-outcome',
     })
-    expect(busWriteFault({ kind: 'answer-lost' }, 0x15)).toMatchObject({ kind: 'unknown-outcome' })
-    expect(busWriteFault({ kind: 'refused' }, 0x15)).toMatchObject({ kind: 'failed', code: 'PROTOCOL_ERROR' })
-    expect(busWriteFault({ kind: 'no-answer' }, 0x15)).toMatchObject({ kind: 'offline', code: 'TIMEOUT' })
-    expect(busWriteFault({ kind: 'no-source', state: 'forbidden' }, 0x15)).toMatchObject({
+    expect(createBusWriteFault({ kind: 'answer-lost' }, 0x15)).toMatchObject({ kind: 'unknown-outcome' })
+    expect(createBusWriteFault({ kind: 'refused' }, 0x15)).toMatchObject({ kind: 'failed', code: 'PROTOCOL_ERROR' })
+    expect(createBusWriteFault({ kind: 'no-answer' }, 0x15)).toMatchObject({ kind: 'offline', code: 'TIMEOUT' })
+    expect(createBusWriteFault({ kind: 'no-source', state: 'forbidden' }, 0x15)).toMatchObject({
       kind: 'offline',
       code: 'BUS_UNAVAILABLE',
       message: 'ebusd sends nothing for others. Start it with --enablehex.',
@@ -106,27 +106,29 @@ describe('faults', () => {
   })
 
   it('say of a read that it can be tried again, unless it was refused', () => {
-    expect(busReadFault({ kind: 'no-answer' }, 0x15)).toMatchObject({ kind: 'timed-out', code: 'TIMEOUT' })
-    expect(busReadFault({ kind: 'timed-out', afterMs: 9, phase: 'talking' }, 0x15).message).toBe(
+    expect(createBusReadFault({ kind: 'no-answer' }, 0x15)).toMatchObject({ kind: 'timed-out', code: 'TIMEOUT' })
+    expect(createBusReadFault({ kind: 'timed-out', afterMs: 9, phase: 'talking' }, 0x15).message).toBe(
       'No answer of 0x15 within 9 ms.',
     )
-    expect(busReadFault({ kind: 'timed-out', afterMs: 9, phase: 'arbitrating' }, 0x15)).toMatchObject({
+    expect(createBusReadFault({ kind: 'timed-out', afterMs: 9, phase: 'arbitrating' }, 0x15)).toMatchObject({
       code: 'TIMEOUT',
       message: 'The bus was not free within 9 ms; 0x15 was not asked.',
     })
-    expect(busReadFault({ kind: 'arbitration-lost', winner: 0, attempts: 3 }, 0x15)).toMatchObject({
+    expect(createBusReadFault({ kind: 'arbitration-lost', winner: 0, attempts: 3 }, 0x15)).toMatchObject({
       kind: 'busy',
       code: 'BUS_UNAVAILABLE',
     })
-    expect(busReadFault({ kind: 'ebusd', message: 'ERR: arbitration lost' }, 0x15)).toMatchObject({
+    expect(createBusReadFault({ kind: 'ebusd', message: 'ERR: arbitration lost' }, 0x15)).toMatchObject({
       kind: 'busy',
       code: 'BUS_UNAVAILABLE',
       message: 'ebusd says: ERR: arbitration lost',
     })
-    expect(busReadFault({ kind: 'ebusd', message: 'ERR: element not found' }, 0x15)).toMatchObject({ kind: 'failed' })
-    expect(busReadFault({ kind: 'refused' }, 0x15)).toMatchObject({ kind: 'failed' })
-    expect(busReadFault({ kind: 'listen-only' }, 0x15)).toMatchObject({ kind: 'not-permitted' })
-    expect(busReadFault({ kind: 'resting', forMs: 12.5, because: 'no-answer' }, 0x15)).toMatchObject({
+    expect(createBusReadFault({ kind: 'ebusd', message: 'ERR: element not found' }, 0x15)).toMatchObject({
+      kind: 'failed',
+    })
+    expect(createBusReadFault({ kind: 'refused' }, 0x15)).toMatchObject({ kind: 'failed' })
+    expect(createBusReadFault({ kind: 'listen-only' }, 0x15)).toMatchObject({ kind: 'not-permitted' })
+    expect(createBusReadFault({ kind: 'resting', forMs: 12.5, because: 'no-answer' }, 0x15)).toMatchObject({
       retryAfterMs: 13,
     })
   })
@@ -162,7 +164,7 @@ function view(atMs = NOW): EbusView {
 describe('views', () => {
   it('are the same captured as live', () => {
     const live = view()
-    const kept = captureView(live)
+    const kept = captureEbusView(live)
     expect(kept.plane('runtime_status').data).toEqual({
       adapter_status: { status: 'connected', firmware_version: null, updates_available: null },
       daemon_status: {
@@ -173,7 +175,7 @@ describe('views', () => {
       },
     })
     for (const name of ['zones', 'fm5_mode', 'adapter_info'] as const)
-      expect(dataHash(kept.plane(name).data)).toBe(dataHash(live.plane(name).data))
+      expect(computeDataHash(kept.plane(name).data)).toBe(computeDataHash(live.plane(name).data))
     expect(kept.devices()).toEqual(live.devices())
   })
 })
@@ -183,7 +185,7 @@ describe('snapshots', () => {
 
   it('belong to whoever took them, and to nobody else', () => {
     const snapshots = new EbusSnapshots(LIMITS)
-    const taken = snapshots.take(captureView(view()), 'ada', NOW)
+    const taken = snapshots.take(captureEbusView(view()), 'ada', NOW)
     const id = taken.ok ? taken.value.id : ''
     expect(id).toMatch(/^[0-9a-f]{32}$/)
     expect(snapshots.find(id, 'ada', NOW)?.owner).toBe('ada')
@@ -195,7 +197,7 @@ describe('snapshots', () => {
 
   it('expire, dropped or not', () => {
     const snapshots = new EbusSnapshots(LIMITS)
-    const taken = snapshots.take(captureView(view()), 'ada', NOW)
+    const taken = snapshots.take(captureEbusView(view()), 'ada', NOW)
     const id = taken.ok ? taken.value.id : ''
     expect(snapshots.find(id, 'ada', NOW + 999)).toBeDefined()
     expect(snapshots.find(id, 'ada', NOW + 1_000)).toBeUndefined()
@@ -204,11 +206,11 @@ describe('snapshots', () => {
 
   it('are bounded for one and for all, in number and in size', () => {
     const snapshots = new EbusSnapshots(LIMITS)
-    const take = (owner: string, at = NOW): boolean => snapshots.take(captureView(view()), owner, at).ok
+    const take = (owner: string, at = NOW): boolean => snapshots.take(captureEbusView(view()), owner, at).ok
     expect([take('ada'), take('ada'), take('ada')]).toEqual([true, true, false])
     expect([take('bob'), take('cy')]).toEqual([true, false])
     expect(take('cy', NOW + 1_000)).toBe(true)
-    expect(new EbusSnapshots({ ...LIMITS, bytes: 100 }).take(captureView(view()), 'ada', NOW)).toMatchObject({
+    expect(new EbusSnapshots({ ...LIMITS, bytes: 100 }).take(captureEbusView(view()), 'ada', NOW)).toMatchObject({
       ok: false,
       fault: { kind: 'busy' },
     })
@@ -224,7 +226,7 @@ describe('freshness', () => {
       ['a', field(NOW - 500)],
       ['b', field(NOW - 2_000)],
     ])
-    expect(planeFreshness({ data: null, fields }, NOW, { eachField: true })).toEqual({
+    expect(describePlaneFreshness({ data: null, fields }, NOW, { eachField: true })).toEqual({
       freshness: {
         source: 'poll',
         observed_at: '2026-01-04T23:59:58.000Z',
@@ -240,7 +242,7 @@ describe('freshness', () => {
 
   it('is old whenever the last run knew it or somebody changed it since', () => {
     const stale = (each: ReturnType<typeof field>): unknown => {
-      const { freshness } = planeFreshness({ data: null, fields: new Map([['a', each]]) }, NOW, {
+      const { freshness } = describePlaneFreshness({ data: null, fields: new Map([['a', each]]) }, NOW, {
         eachField: false,
       }) as {
         freshness: { stale: boolean }
@@ -252,12 +254,12 @@ describe('freshness', () => {
       true,
       true,
     ])
-    expect(planeFreshness({ data: null, fields: new Map() }, NOW, { eachField: true })).toEqual({})
+    expect(describePlaneFreshness({ data: null, fields: new Map() }, NOW, { eachField: true })).toEqual({})
   })
 })
 
 describe('slots', () => {
-  const facts: ProgramFacts = {
+  const facts: TimerProgramFacts = {
     id: { zone: 0, channel: 'heating' },
     setpoint: 21,
     config: {
@@ -279,7 +281,7 @@ describe('slots', () => {
   })
 
   it('come in the order of the day, whatever order they were given in', () => {
-    expect(checkSlots([slot(720, 780, 20), slot(360, 485, 21)], facts)).toEqual({
+    expect(checkTimerSlots([slot(720, 780, 20), slot(360, 485, 21)], facts)).toEqual({
       ok: true,
       value: [
         { startMinute: 360, endMinute: 485, celsius: 21 },
@@ -289,7 +291,7 @@ describe('slots', () => {
   })
 
   it('are refused with every mistake at once', () => {
-    const refused = checkSlots([slot(720, 700, 20), slot(0, 60), slot(30, 1_441, 31)], facts)
+    const refused = checkTimerSlots([slot(720, 700, 20), slot(0, 60), slot(30, 1_441, 31)], facts)
     expect(refused.ok).toBe(false)
     const messages = refused.ok ? [] : refused.fault.map(({ path, message }) => `${path.join('.')}: ${message}`)
     expect(messages).toEqual([
@@ -304,9 +306,9 @@ describe('slots', () => {
   })
 
   it('have no temperature where the program keeps none', () => {
-    const short: ProgramFacts = { ...facts, config: { ...facts.config, hasTemperature: false } }
-    expect(checkSlots([slot(360, 480, 21)], short)).toMatchObject({ ok: true, value: [{ celsius: undefined }] })
-    expect(checkSlots([slot(360, 480, 22)], short)).toMatchObject({ ok: false })
-    expect(checkSlots([slot(365, 480)], short)).toMatchObject({ ok: false })
+    const short: TimerProgramFacts = { ...facts, config: { ...facts.config, hasTemperature: false } }
+    expect(checkTimerSlots([slot(360, 480, 21)], short)).toMatchObject({ ok: true, value: [{ celsius: undefined }] })
+    expect(checkTimerSlots([slot(360, 480, 22)], short)).toMatchObject({ ok: false })
+    expect(checkTimerSlots([slot(365, 480)], short)).toMatchObject({ ok: false })
   })
 })

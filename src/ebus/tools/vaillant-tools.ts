@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { accountKey } from '../../bus/caller.ts'
+import { toAccountKey } from '../../bus/caller.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { toHex } from '../../core/bytes.ts'
@@ -13,16 +13,21 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { HeatingBus } from '../heating-bus-client.ts'
+import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import { VAILLANT_MANUFACTURER } from '../registry/identity.ts'
-import { decodeErrorCodes, decodeErrorEntry } from '../semantic/error-codes.ts'
-import { ERRORS_BEFORE, ERRORS_NOW, ERROR_KINDS, errorsKey } from '../semantic/read-key.ts'
+import { VAILLANT_MANUFACTURER_CODE } from '../registry/device-identity.ts'
+import { decodeErrorCodes, decodeErrorHistoryEntry } from '../semantic/error-codes.ts'
+import {
+  PAST_ERRORS_SELECTOR,
+  CURRENT_ERRORS_SELECTOR,
+  ERROR_KIND_SELECTORS,
+  toErrorsReadKey,
+} from '../semantic/read-key.ts'
 import { addressArgument, busArgument } from './arguments.ts'
-import { ebusOutputSchema, ebusFamily } from './ebus-envelope.ts'
-import { notFoundFault, busReadFault, busWriteFault } from './faults.ts'
-import type { EbusTools } from './ebus-tools.ts'
-import { liveMeta, busLockKey, findBus } from './ebus-tools.ts'
+import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
+import { createEbusNotFoundFault, createBusReadFault, createBusWriteFault } from './faults.ts'
+import type { EbusToolContext } from './ebus-tools.ts'
+import { createLiveMeta, resolveBusLockKey, findBus } from './ebus-tools.ts'
 
 /** For one telegram. */
 const TELEGRAM_MS = 4_000
@@ -37,7 +42,7 @@ const input = {
   bus: busArgument,
 }
 
-const current = ebusOutputSchema(
+const current = createEbusOutputSchema(
   z.object({
     address: z.int(),
     device_id: z.string().nullable(),
@@ -47,7 +52,7 @@ const current = ebusOutputSchema(
       .describe('The numbers, F.22 is 22; empty when there is nothing; null when it has no such memory.'),
   }),
 )
-const history = ebusOutputSchema(
+const history = createEbusOutputSchema(
   z.object({
     address: z.int(),
     device_id: z.string().nullable(),
@@ -62,14 +67,14 @@ const history = ebusOutputSchema(
   }),
 )
 
-type Kind = keyof typeof ERROR_KINDS
+type Kind = keyof typeof ERROR_KIND_SELECTORS
 
 interface Wish {
   readonly address?: number
   readonly bus?: string
 }
 
-export function createVaillantTools(house: EbusTools): readonly Capability[] {
+export function createVaillantTools(house: EbusToolContext): readonly Capability[] {
   const common = { effect: 'reads', family: ebusFamily } as const
   return [
     defineTool({
@@ -111,7 +116,7 @@ export function createVaillantTools(house: EbusTools): readonly Capability[] {
       description:
         'Asks a Vaillant device for the status number that its live monitor shows. Takes over the monitor of the device for half a minute, so a person is asked first.',
       input: z.strictObject(input),
-      output: ebusOutputSchema(
+      output: createEbusOutputSchema(
         z.object({
           address: z.int(),
           device_id: z.string().nullable(),
@@ -123,7 +128,7 @@ export function createVaillantTools(house: EbusTools): readonly Capability[] {
       effect: 'sensitive',
       idempotent: true,
       family: ebusFamily,
-      lock: (body: JsonObject): string => busLockKey(house, body),
+      lock: (body: JsonObject): string => resolveBusLockKey(house, body),
       plan: (wish) => deviceOf(house, wish),
       assess: ({ heating, address }) => ({
         effect: 'sensitive',
@@ -137,23 +142,24 @@ export function createVaillantTools(house: EbusTools): readonly Capability[] {
 }
 
 interface AskedDevice {
-  readonly heating: HeatingBus
+  readonly heating: HeatingBusClient
   readonly address: number
   readonly deviceId: string | null
 }
 
-function deviceOf(house: EbusTools, { address, bus }: Wish): Result<AskedDevice, Fault> {
+function deviceOf(house: EbusToolContext, { address, bus }: Wish): Result<AskedDevice, Fault> {
   const found = findBus(house, bus)
   if (!found.ok) return found
   const heating = found.value
   const { registry, topology } = heating.installation
   const asked = address ?? topology.boiler?.address
-  if (asked === undefined) return fail(notFoundFault('No boiler or heat pump is known yet; say which address.'))
+  if (asked === undefined)
+    return fail(createEbusNotFoundFault('No boiler or heat pump is known yet; say which address.'))
   const device = registry.find(asked)
-  if (device === undefined) return fail(notFoundFault(`There is no device at ${formatBusAddress(asked)}.`))
-  if (device.identity?.manufacturerCode !== VAILLANT_MANUFACTURER)
+  if (device === undefined) return fail(createEbusNotFoundFault(`There is no device at ${formatBusAddress(asked)}.`))
+  if (device.identity?.manufacturerCode !== VAILLANT_MANUFACTURER_CODE)
     return fail(
-      notFoundFault(
+      createEbusNotFoundFault(
         `The device at ${formatBusAddress(asked)} is not known to be of Vaillant, and nobody else has this memory.`,
       ),
     )
@@ -161,24 +167,24 @@ function deviceOf(house: EbusTools, { address, bus }: Wish): Result<AskedDevice,
 }
 
 async function readCurrent(
-  house: EbusTools,
+  house: EbusToolContext,
   { wish, kind }: { readonly wish: Wish; readonly kind: Kind },
   call: Call,
 ): Promise<Outcome> {
   const device = deviceOf(house, wish)
   if (!device.ok) return device
   const { heating, address, deviceId } = device.value
-  const key = errorsKey(address, [ERRORS_NOW, ERROR_KINDS[kind]])
+  const key = toErrorsReadKey(address, [CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS[kind]])
   const read = await heating.read(key, { ...telegramOf(call), maxAgeMs: MAX_AGE_MS, source: 'tool' })
   // A device that refuses has no such memory.
-  if (!read.ok && read.fault.kind !== 'refused') return fail(busReadFault(read.fault, address))
+  if (!read.ok && read.fault.kind !== 'refused') return fail(createBusReadFault(read.fault, address))
   const codes = read.ok ? decodeErrorCodes(read.value.entry.payload) : undefined
   return answer(house, heating, { address, device_id: deviceId, codes: codes === undefined ? null : [...codes] })
 }
 
 /** One question for each entry, until one is empty: they are kept without gaps. */
 async function readHistory(
-  house: EbusTools,
+  house: EbusToolContext,
   { wish, kind }: { readonly wish: Wish; readonly kind: Kind },
   call: Call,
 ): Promise<Outcome> {
@@ -187,10 +193,10 @@ async function readHistory(
   const { heating, address, deviceId } = device.value
   const entries: JsonObject[] = []
   for (let index = 0; index < HISTORY_LENGTH; index++) {
-    const key = errorsKey(address, [ERRORS_BEFORE, ERROR_KINDS[kind], index])
+    const key = toErrorsReadKey(address, [PAST_ERRORS_SELECTOR, ERROR_KIND_SELECTORS[kind], index])
     const read = await heating.read(key, { ...telegramOf(call), maxAgeMs: MAX_AGE_MS, source: 'tool' })
-    if (!read.ok && read.fault.kind !== 'refused') return fail(busReadFault(read.fault, address))
-    const entry = read.ok ? decodeErrorEntry(read.value.entry.payload) : undefined
+    if (!read.ok && read.fault.kind !== 'refused') return fail(createBusReadFault(read.fault, address))
+    const entry = read.ok ? decodeErrorHistoryEntry(read.value.entry.payload) : undefined
     if (entry === undefined || entry === 'empty') break
     entries.push({ index, code: entry.code, at: entry.at ?? null, status: entry.status })
   }
@@ -198,13 +204,18 @@ async function readHistory(
 }
 
 async function readMonitor(
-  house: EbusTools,
+  house: EbusToolContext,
   { heating, address, deviceId }: AskedDevice,
   call: Call,
 ): Promise<Outcome> {
-  const request = { target: address, primary: VAILLANT_MANUFACTURER, secondary: 0x03, data: Uint8Array.of(0x00, 0x03) }
+  const request = {
+    target: address,
+    primary: VAILLANT_MANUFACTURER_CODE,
+    secondary: 0x03,
+    data: Uint8Array.of(0x00, 0x03),
+  }
   const sent = await heating.send(request, { ...telegramOf(call), repeatable: false })
-  if (!sent.ok) return fail(busWriteFault(sent.fault, address))
+  if (!sent.ok) return fail(createBusWriteFault(sent.fault, address))
   const [status] = sent.value
   return answer(house, heating, { address, device_id: deviceId, status: status ?? null, payload: toHex(sent.value) })
 }
@@ -214,9 +225,9 @@ function telegramOf(call: Call): {
   readonly caller: string
   readonly signal: AbortSignal
 } {
-  return { deadlineMs: TELEGRAM_MS, caller: accountKey(call.caller), signal: call.signal }
+  return { deadlineMs: TELEGRAM_MS, caller: toAccountKey(call.caller), signal: call.signal }
 }
 
-function answer(house: EbusTools, heating: HeatingBus, data: JsonObject): Outcome {
-  return ok({ data: { data, ...liveMeta(house, heating, house.clock.now()) } })
+function answer(house: EbusToolContext, heating: HeatingBusClient, data: JsonObject): Outcome {
+  return ok({ data: { data, ...createLiveMeta(house, heating, house.clock.now()) } })
 }

@@ -1,34 +1,43 @@
 import { describe, expect, it } from 'vitest'
 
-import { INITIATORS, addressKind, companionInitiator, companionTarget, isInitiator, priorityClass } from './address.ts'
-import { arbitrate, lockAfterLoss } from './arbitration.ts'
+import {
+  INITIATOR_ADDRESSES,
+  classifyAddress,
+  toCompanionInitiator,
+  toCompanionTarget,
+  isInitiatorAddress,
+  computePriorityClass,
+} from './address.ts'
+import { arbitrate, computeLockSynCountAfterLoss } from './arbitration.ts'
 
 describe('address', () => {
   it('knows 25 initiators, 228 targets, one broadcast and two reserved', () => {
-    const kinds = Array.from({ length: 256 }, (_, address) => addressKind(address))
+    const kinds = Array.from({ length: 256 }, (_, address) => classifyAddress(address))
     const count = (kind: string) => kinds.filter((each) => each === kind).length
     expect([count('initiator'), count('target'), count('broadcast'), count('reserved')]).toEqual([25, 228, 1, 2])
   })
 
   it('lists initiators in order of importance', () => {
-    expect([1, 8, 21, 25].map((place) => INITIATORS[place - 1])).toEqual([0x00, 0x31, 0x0f, 0xff])
-    expect([0x10, 0x31, 0x73, 0x07, 0xff].map(priorityClass)).toEqual([0, 1, 2, 3, 4])
+    expect([1, 8, 21, 25].map((place) => INITIATOR_ADDRESSES[place - 1])).toEqual([0x00, 0x31, 0x0f, 0xff])
+    expect([0x10, 0x31, 0x73, 0x07, 0xff].map(computePriorityClass)).toEqual([0, 1, 2, 3, 4])
   })
 
   it('puts the target face five above the initiator, around the end of the byte', () => {
-    expect([0x10, 0x03, 0x31, 0xff].map(companionTarget)).toEqual([0x15, 0x08, 0x36, 0x04])
-    for (const initiator of INITIATORS) expect(companionInitiator(companionTarget(initiator))).toBe(initiator)
-    expect(companionInitiator(0x26)).toBeUndefined()
+    expect([0x10, 0x03, 0x31, 0xff].map(toCompanionTarget)).toEqual([0x15, 0x08, 0x36, 0x04])
+    for (const initiator of INITIATOR_ADDRESSES)
+      expect(toCompanionInitiator(toCompanionTarget(initiator))).toBe(initiator)
+    expect(toCompanionInitiator(0x26)).toBeUndefined()
   })
 
   it('refuses to rank an address that cannot speak first', () => {
-    expect(() => priorityClass(0x15)).toThrow(RangeError)
+    expect(() => computePriorityClass(0x15)).toThrow(RangeError)
   })
 })
 
 describe('arbitration', () => {
   it('never puts anything on the wire that is no initiator, whoever takes part', () => {
-    for (const left of INITIATORS) for (const right of INITIATORS) expect(isInitiator(left & right)).toBe(true)
+    for (const left of INITIATOR_ADDRESSES)
+      for (const right of INITIATOR_ADDRESSES) expect(isInitiatorAddress(left & right)).toBe(true)
   })
 
   it('is won by reading oneself back, goes to a second round within a class, and is lost otherwise', () => {
@@ -45,9 +54,9 @@ describe('arbitration', () => {
   })
 
   it('locks a loser for one SYN after noise, two within its class, at least three otherwise', () => {
-    expect(lockAfterLoss(0x31, 0xb5, 5)).toBe(1)
-    expect(lockAfterLoss(0x31, 0x11, 5)).toBe(2)
-    expect(lockAfterLoss(0x31, 0x10, 2)).toBe(3)
-    expect(lockAfterLoss(0x31, 0x10, 5)).toBe(5)
+    expect(computeLockSynCountAfterLoss(0x31, 0xb5, 5)).toBe(1)
+    expect(computeLockSynCountAfterLoss(0x31, 0x11, 5)).toBe(2)
+    expect(computeLockSynCountAfterLoss(0x31, 0x10, 2)).toBe(3)
+    expect(computeLockSynCountAfterLoss(0x31, 0x10, 5)).toBe(5)
   })
 })

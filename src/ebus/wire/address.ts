@@ -4,7 +4,7 @@
  * An initiator's two nibbles are both out of {0,1,3,7,F}: 25 addresses. The low nibble is its priority class, the high
  * one its place within the class. Its target face, if it has one, sits five above: 10 ▸ 15, 03 ▸ 08, FF ▸ 04.
  */
-import { BROADCAST, ESC, SYN } from './symbol.ts'
+import { BROADCAST_ADDRESS, ESC, SYN } from './symbol.ts'
 
 export type AddressKind = 'initiator' | 'target' | 'broadcast' | 'reserved'
 
@@ -16,36 +16,36 @@ const RANK = new Int8Array(16).fill(-1)
 for (const [rank, nibble] of NIBBLES.entries()) RANK[nibble] = rank
 
 /** All 25, most important first. */
-export const INITIATORS: readonly number[] = NIBBLES.flatMap((low) => NIBBLES.map((high) => (high << 4) | low))
+export const INITIATOR_ADDRESSES: readonly number[] = NIBBLES.flatMap((low) => NIBBLES.map((high) => (high << 4) | low))
 
 /** Looked up for every telegram, so it is worked out once. */
 const KINDS: readonly AddressKind[] = Array.from({ length: 256 }, (_, address) => {
   if (address === SYN || address === ESC) return 'reserved'
-  if (address === BROADCAST) return 'broadcast'
-  return INITIATORS.includes(address) ? 'initiator' : 'target'
+  if (address === BROADCAST_ADDRESS) return 'broadcast'
+  return INITIATOR_ADDRESSES.includes(address) ? 'initiator' : 'target'
 })
 
-export function isInitiator(address: number): boolean {
+export function isInitiatorAddress(address: number): boolean {
   return KINDS[address] === 'initiator'
 }
 
-export function addressKind(address: number): AddressKind {
+export function classifyAddress(address: number): AddressKind {
   return KINDS[address] ?? 'reserved'
 }
 
 /** 0 is served first, 4 last. Throws for an address that is no initiator: only we can ask that. */
-export function priorityClass(initiator: number): number {
+export function computePriorityClass(initiator: number): number {
   return rank(checked(initiator) & 0xf)
 }
 
-export function companionTarget(initiator: number): number {
+export function toCompanionTarget(initiator: number): number {
   return (checked(initiator) + COMPANION_OFFSET) & 0xff
 }
 
 /** The initiator face of a target, where its address allows one. */
-export function companionInitiator(target: number): number | undefined {
+export function toCompanionInitiator(target: number): number | undefined {
   const candidate = (target - COMPANION_OFFSET) & 0xff
-  return addressKind(target) === 'target' && isInitiator(candidate) ? candidate : undefined
+  return classifyAddress(target) === 'target' && isInitiatorAddress(candidate) ? candidate : undefined
 }
 
 function rank(nibble: number): number {
@@ -53,6 +53,6 @@ function rank(nibble: number): number {
 }
 
 function checked(initiator: number): number {
-  if (!isInitiator(initiator)) throw new RangeError(`${initiator.toString(16)} is no initiator address`)
+  if (!isInitiatorAddress(initiator)) throw new RangeError(`${initiator.toString(16)} is no initiator address`)
   return initiator
 }

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 
 import { fromHex } from '../../core/bytes.ts'
-import { startContest, stepContest, newArbitrationContest } from './arbitration-contest.ts'
+import { startArbitrationContest, stepArbitrationContest, newArbitrationContest } from './arbitration-contest.ts'
 
 /** What an initiator that always takes its chance learns, symbol by symbol. */
 function play(own: number, trace: string): string[] {
   const contest = newArbitrationContest()
   contest.wanted = own
   return [...fromHex(trace)].map((symbol) => {
-    const { mayCompete, mustCompete, outcome, winner, hidden } = stepContest(contest, symbol)
-    if (mayCompete || mustCompete) startContest(contest)
+    const { mayCompete, mustCompete, outcome, winner, hidden } = stepArbitrationContest(contest, symbol)
+    if (mayCompete || mustCompete) startArbitrationContest(contest)
     if (outcome === 'lost') return `lost to ${winner.toString(16)}`
     if (outcome === 'won') return 'won'
     if (hidden) return 'hidden'

@@ -10,7 +10,7 @@
  *
  * Pure, but for the contest it is given.
  */
-import { isInitiator } from './address.ts'
+import { isInitiatorAddress } from './address.ts'
 import { arbitrate } from './arbitration.ts'
 import { SYN } from './symbol.ts'
 
@@ -24,7 +24,7 @@ export interface ArbitrationContest {
   position: number
 }
 
-export interface ContestNews {
+export interface ContestStep {
   /** Put the wanted address on the wire at once, if nothing else forbids it. Only ever true for a SYN. */
   readonly mayCompete: boolean
   /** The same, but owed: a second round is for those who tied, lock or no lock. */
@@ -36,31 +36,31 @@ export interface ContestNews {
   readonly hidden: boolean
 }
 
-const NOTHING: ContestNews = { mayCompete: false, mustCompete: false, outcome: 'none', winner: 0, hidden: false }
+const NOTHING: ContestStep = { mayCompete: false, mustCompete: false, outcome: 'none', winner: 0, hidden: false }
 
 export function newArbitrationContest(): ArbitrationContest {
   return { wanted: undefined, state: 'none', seen: 0, position: 0 }
 }
 
 /** Our address goes on the wire now. */
-export function startContest(contest: ArbitrationContest): void {
+export function startArbitrationContest(contest: ArbitrationContest): void {
   contest.state = 'sent'
 }
 
-export function abandonContest(contest: ArbitrationContest): void {
+export function abandonArbitrationContest(contest: ArbitrationContest): void {
   contest.wanted = undefined
   contest.state = 'none'
 }
 
 /** One symbol from the wire. After `won` and `lost` the contest is over and nothing is wanted any more. */
-export function stepContest(contest: ArbitrationContest, symbol: number): ContestNews {
+export function stepArbitrationContest(contest: ArbitrationContest, symbol: number): ContestStep {
   const { position, state, wanted } = contest
   contest.position = symbol === SYN ? 0 : position + 1
   if (symbol === SYN) return onSyn(contest, position)
   if (state === 'sent' && wanted !== undefined) {
     const verdict = arbitrate(wanted, symbol)
     if (verdict === 'won') {
-      abandonContest(contest)
+      abandonArbitrationContest(contest)
       return { ...NOTHING, outcome: 'won', hidden: true }
     }
     contest.state = verdict === 'second-round' ? 'tied' : 'behind'
@@ -71,11 +71,11 @@ export function stepContest(contest: ArbitrationContest, symbol: number): Contes
   if (position > 0) return lost(contest)
   // A second round we are not part of.
   contest.state = 'behind'
-  contest.seen = isInitiator(symbol) ? symbol : contest.seen
+  contest.seen = isInitiatorAddress(symbol) ? symbol : contest.seen
   return { ...NOTHING, hidden: true }
 }
 
-function onSyn(contest: ArbitrationContest, position: number): ContestNews {
+function onSyn(contest: ArbitrationContest, position: number): ContestStep {
   const { state, wanted } = contest
   // The winner fell silent at once: it is final all the same.
   if ((state === 'tied' || state === 'behind') && position === 0) return lost(contest)
@@ -86,8 +86,8 @@ function onSyn(contest: ArbitrationContest, position: number): ContestNews {
   return { ...NOTHING, mayCompete: wanted !== undefined && position !== 1 }
 }
 
-function lost(contest: ArbitrationContest): ContestNews {
+function lost(contest: ArbitrationContest): ContestStep {
   const winner = contest.seen
-  abandonContest(contest)
+  abandonArbitrationContest(contest)
   return { ...NOTHING, outcome: 'lost', winner }
 }

@@ -6,24 +6,24 @@
  *   another one of my class ▸ after the next SYN a second round, for this class alone
  *   another class ▸ lost, wait until the lock counter has run out
  */
-import { isInitiator, priorityClass } from './address.ts'
+import { isInitiatorAddress, computePriorityClass } from './address.ts'
 
 export type ArbitrationVerdict = 'won' | 'second-round' | 'lost'
 
 /** What an initiator learns from the symbol that stood on the wire while it sent its address. */
 export function arbitrate(own: number, seen: number): ArbitrationVerdict {
   if (seen === own) return 'won'
-  return isInitiator(seen) && priorityClass(seen) === priorityClass(own) ? 'second-round' : 'lost'
+  return isInitiatorAddress(seen) && computePriorityClass(seen) === computePriorityClass(own) ? 'second-round' : 'lost'
 }
 
 /** SYN to wait for after a turn of one's own, so that a busy initiator cannot keep the bus for itself. */
-export const LOCK_AFTER_SEND = 1
+export const LOCK_SYN_COUNT_AFTER_SEND = 1
 const LOCK_SAME_CLASS = 2
 const LOCK_NOISE = 1
 
 /** SYN to wait for after losing to `winner`; `initiators` is how many have been heard on this bus. */
-export function lockAfterLoss(own: number, winner: number, initiators: number): number {
-  if (!isInitiator(winner)) return LOCK_NOISE
-  if (priorityClass(winner) === priorityClass(own)) return LOCK_SAME_CLASS
+export function computeLockSynCountAfterLoss(own: number, winner: number, initiators: number): number {
+  if (!isInitiatorAddress(winner)) return LOCK_NOISE
+  if (computePriorityClass(winner) === computePriorityClass(own)) return LOCK_SAME_CLASS
   return Math.max(3, initiators)
 }

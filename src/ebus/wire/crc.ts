@@ -15,19 +15,19 @@ const SHIFTED = Uint8Array.from({ length: 256 }, (_, value) => {
 })
 
 /** Adds one logical byte, fed as the one or two symbols it is on the wire. */
-export function addLogicalByte(crc: number, logical: number): number {
-  if (logical !== ESC && logical !== SYN) return addPlainByte(crc, logical)
+export function addEscapedByteToCrc(crc: number, logical: number): number {
+  if (logical !== ESC && logical !== SYN) return addByteToCrc(crc, logical)
   return shifted(shifted(crc) ^ ESC) ^ (logical === SYN ? 0x01 : 0x00)
 }
 
 /** Adds one byte that is neither A9 nor AA. */
-export function addPlainByte(crc: number, byte: number): number {
+export function addByteToCrc(crc: number, byte: number): number {
   return shifted(crc) ^ byte
 }
 
 export function computeCrc(logical: Uint8Array): number {
   let crc = 0
-  for (const byte of logical) crc = addLogicalByte(crc, byte)
+  for (const byte of logical) crc = addEscapedByteToCrc(crc, byte)
   return crc
 }
 

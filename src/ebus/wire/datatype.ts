@@ -34,12 +34,12 @@ export interface TimeOfDay {
   readonly second: number | undefined
 }
 
-export interface BusMoment {
+export interface BusDateTime {
   readonly date: CalendarDate
   readonly time: TimeOfDay
 }
 
-export type FieldValue = number | string | CalendarDate | TimeOfDay | BusMoment
+export type FieldValue = number | string | CalendarDate | TimeOfDay | BusDateTime
 
 export type DatatypeFault =
   | { readonly kind: 'too-short'; readonly type: string; readonly needed: number; readonly got: number }
@@ -70,6 +70,6 @@ export function defineDatatype<Value>({ read, ...rest }: Definition<Value>): Dat
   }
 }
 
-export function refuseValue(type: string, value: unknown): never {
+export function throwUnencodableValue(type: string, value: unknown): never {
   throw new RangeError(`${type} cannot hold ${JSON.stringify(value)}`)
 }

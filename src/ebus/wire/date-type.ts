@@ -7,8 +7,8 @@
  * A date is not held against the calendar: regulators do send 30.02. Its weekday byte is ignored when read and computed
  * when written.
  */
-import type { CalendarDate, Datatype, BusMoment, OutOfRange } from './datatype.ts'
-import { OUT_OF_RANGE, defineDatatype, refuseValue } from './datatype.ts'
+import type { CalendarDate, Datatype, BusDateTime, OutOfRange } from './datatype.ts'
+import { OUT_OF_RANGE, defineDatatype, throwUnencodableValue } from './datatype.ts'
 import { fromBcd, toBcd } from './digit-type.ts'
 
 const CENTURY = 2_000
@@ -28,7 +28,7 @@ interface DateLayout {
   readonly monday: number | undefined
 }
 
-export const DATE_TYPES: readonly Datatype<CalendarDate>[] = [
+export const DATE_DATATYPES: readonly Datatype<CalendarDate>[] = [
   { name: 'BDA', coding: bcd, monday: 1 },
   { name: 'BDZ', coding: bcd, monday: 0 },
   { name: 'HDA', coding: binary, monday: 1 },
@@ -55,7 +55,7 @@ function dateType({ name, coding, monday }: DateLayout): Datatype<CalendarDate> 
     encode(value) {
       const { year, month, day } = value ?? { year: undefined, month: undefined, day: undefined }
       if ((year !== undefined && (year < CENTURY || year > 2_099)) || (month ?? 1) > 12 || (day ?? 1) > 31)
-        refuseValue(name, value)
+        throwUnencodableValue(name, value)
       const write = (part: number | undefined): number => (part === undefined ? NO_PART : coding.toByte(part))
       const yy = write(year === undefined ? undefined : year - CENTURY)
       if (monday === undefined) return Uint8Array.of(write(day), write(month), yy)
@@ -72,7 +72,7 @@ function dateType({ name, coding, monday }: DateLayout): Datatype<CalendarDate> 
   }
 }
 
-export const DAY: Datatype<CalendarDate> = defineDatatype<CalendarDate>({
+export const DAY_DATATYPE: Datatype<CalendarDate> = defineDatatype<CalendarDate>({
   name: 'DAY',
   length: 2,
   read([low = 0, high = 0]) {
@@ -82,7 +82,7 @@ export const DAY: Datatype<CalendarDate> = defineDatatype<CalendarDate>({
   encode(value) {
     if (value === undefined) return Uint8Array.of(0xff, 0xff)
     const days = (utc('DAY', value) - DAY_EPOCH) / DAY_MS
-    if (days < 0 || days > 0xfffe) refuseValue('DAY', value)
+    if (days < 0 || days > 0xfffe) throwUnencodableValue('DAY', value)
     return Uint8Array.of(days & 0xff, days >> 8)
   },
 })
@@ -90,7 +90,7 @@ export const DAY: Datatype<CalendarDate> = defineDatatype<CalendarDate>({
 const LAST_MINUTE = (Date.UTC(2100, 0, 1) - MINUTE_EPOCH) / MINUTE_MS - 1
 
 /** Has no pattern for "nothing". */
-export const DTM: Datatype<BusMoment> = defineDatatype<BusMoment>({
+export const DTM_DATATYPE: Datatype<BusDateTime> = defineDatatype<BusDateTime>({
   name: 'DTM',
   length: 4,
   read(bytes) {
@@ -103,9 +103,9 @@ export const DTM: Datatype<BusMoment> = defineDatatype<BusMoment>({
     }
   },
   encode(value) {
-    if (value === undefined) refuseValue('DTM', value)
+    if (value === undefined) throwUnencodableValue('DTM', value)
     const minutes = (utc('DTM', value.date) - MINUTE_EPOCH) / MINUTE_MS + value.time.hour * 60 + value.time.minute
-    if (minutes < 0 || minutes > LAST_MINUTE) refuseValue('DTM', value)
+    if (minutes < 0 || minutes > LAST_MINUTE) throwUnencodableValue('DTM', value)
     const bytes = new Uint8Array(4)
     new DataView(bytes.buffer).setUint32(0, minutes, true)
     return bytes
@@ -113,7 +113,7 @@ export const DTM: Datatype<BusMoment> = defineDatatype<BusMoment>({
 })
 
 /** 0 is Monday in the value, whatever it is on the wire. */
-export const WEEKDAY_TYPES: readonly Datatype<number>[] = [
+export const WEEKDAY_DATATYPES: readonly Datatype<number>[] = [
   { name: 'BDY', monday: 0, replacement: 7 },
   { name: 'HDY', monday: 1, replacement: 0 },
 ].map(({ name, monday, replacement }) =>
@@ -125,7 +125,7 @@ export const WEEKDAY_TYPES: readonly Datatype<number>[] = [
       return byte < monday || byte > monday + 6 ? OUT_OF_RANGE : byte - monday
     },
     encode(value) {
-      if (value !== undefined && !(value >= 0 && value <= 6)) refuseValue(name, value)
+      if (value !== undefined && !(value >= 0 && value <= 6)) throwUnencodableValue(name, value)
       return Uint8Array.of(value === undefined ? replacement : value + monday)
     },
   }),
@@ -137,7 +137,7 @@ function calendarDate(ms: number): CalendarDate {
 }
 
 function utc(type: string, { year, month, day }: CalendarDate): number {
-  if (year === undefined || month === undefined || day === undefined) refuseValue(type, { year, month, day })
+  if (year === undefined || month === undefined || day === undefined) throwUnencodableValue(type, { year, month, day })
   return Date.UTC(year, month - 1, day)
 }
 

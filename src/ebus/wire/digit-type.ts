@@ -4,7 +4,7 @@
  *   BCD 0x42 = 42      HCD 0x2A = 42      PIN 0x01 0x42 = "0142"      BI3:2 = bits 3 and 4
  */
 import type { Datatype, OutOfRange } from './datatype.ts'
-import { OUT_OF_RANGE, defineDatatype, refuseValue } from './datatype.ts'
+import { OUT_OF_RANGE, defineDatatype, throwUnencodableValue } from './datatype.ts'
 
 const NO_DIGITS = 0xff
 
@@ -19,7 +19,7 @@ export function toBcd(number: number): number {
 }
 
 /** Least significant byte first. An FF is "nothing" as long as no byte below it was nonsense. */
-export function bcdType(length: number): Datatype<number> {
+export function createBcdDatatype(length: number): Datatype<number> {
   return defineDatatype<number>({
     name: length === 1 ? 'BCD' : `BCD:${length}`,
     length,
@@ -29,7 +29,7 @@ export function bcdType(length: number): Datatype<number> {
 }
 
 /** Each byte a number 0..99 in binary; there is no pattern for "nothing". */
-export function hcdType(length: number): Datatype<number> {
+export function createHcdDatatype(length: number): Datatype<number> {
   const name = `HCD:${length}`
   return defineDatatype<number>({
     name,
@@ -43,14 +43,14 @@ export function hcdType(length: number): Datatype<number> {
       return value
     },
     encode(value) {
-      if (value === undefined) refuseValue(name, value)
+      if (value === undefined) throwUnencodableValue(name, value)
       return writeDigits(name, value, { length, toByte: (pair) => pair })
     },
   })
 }
 
 /** Four digits, most significant first. A name rather than a number: the zero in front of 0142 belongs to it. */
-export const PIN: Datatype<string> = defineDatatype<string>({
+export const PIN_DATATYPE: Datatype<string> = defineDatatype<string>({
   name: 'PIN',
   length: 2,
   read(bytes) {
@@ -58,14 +58,14 @@ export const PIN: Datatype<string> = defineDatatype<string>({
     return typeof value === 'number' ? String(value).padStart(4, '0') : value
   },
   encode(value) {
-    if (value !== undefined && !/^\d{4}$/.test(value)) refuseValue('PIN', value)
+    if (value !== undefined && !/^\d{4}$/.test(value)) throwUnencodableValue('PIN', value)
     const number = value === undefined ? undefined : Number(value)
     return writeDigits('PIN', number, { length: 2, toByte: toBcd }).toReversed()
   },
 })
 
 /** `count` bits from bit `first` upwards. */
-export function bitsType(first: number, count: number): Datatype<number> | undefined {
+export function createBitsDatatype(first: number, count: number): Datatype<number> | undefined {
   if (first > 7 || count < 1 || first + count > 8) return undefined
   const name = `BI${first}:${count}`
   const mask = 2 ** count - 1
@@ -75,7 +75,8 @@ export function bitsType(first: number, count: number): Datatype<number> | undef
     bits: { first, count },
     read: ([byte = 0]) => (byte >> first) & mask,
     encode(value) {
-      if (value === undefined || !Number.isInteger(value) || value < 0 || value > mask) refuseValue(name, value)
+      if (value === undefined || !Number.isInteger(value) || value < 0 || value > mask)
+        throwUnencodableValue(name, value)
       return Uint8Array.of(value << first)
     },
   })
@@ -100,6 +101,6 @@ function writeDigits(
   { length, toByte }: { readonly length: number; readonly toByte: (pair: number) => number },
 ): Uint8Array {
   if (value === undefined) return new Uint8Array(length).fill(NO_DIGITS)
-  if (!Number.isInteger(value) || value < 0 || value >= 100 ** length) refuseValue(name, value)
+  if (!Number.isInteger(value) || value < 0 || value >= 100 ** length) throwUnencodableValue(name, value)
   return Uint8Array.from({ length }, (_, index) => toByte(Math.floor(value / 100 ** index) % 100))
 }

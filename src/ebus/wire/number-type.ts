@@ -4,7 +4,7 @@
  *   UCH SCH UIN SIN ULG …  whole      D1C D2B D2C FLT  whole, divided      EXP EXR  binary32
  */
 import type { Datatype } from './datatype.ts'
-import { OUT_OF_RANGE, defineDatatype, refuseValue } from './datatype.ts'
+import { OUT_OF_RANGE, defineDatatype, throwUnencodableValue } from './datatype.ts'
 
 interface Whole {
   readonly bytes: number
@@ -55,7 +55,7 @@ const WHOLE: Readonly<Record<string, Whole>> = {
 }
 
 /** `divisor` comes on top of the type's own; a negative one multiplies. */
-export function numberType(name: string, divisor: number): Datatype<number> | undefined {
+export function createNumberDatatype(name: string, divisor: number): Datatype<number> | undefined {
   if (name === 'EXP' || name === 'EXR') return floatType(name, divisor)
   const whole = WHOLE[name]
   return whole === undefined ? undefined : wholeType(name, whole, divisor)
@@ -82,9 +82,9 @@ function wholeType(name: string, whole: Whole, divisor: number): Datatype<number
       return raw < min || raw > max ? OUT_OF_RANGE : scale.fromRaw(raw)
     },
     encode(value) {
-      if (value === undefined && !replaced) refuseValue(name, value)
+      if (value === undefined && !replaced) throwUnencodableValue(name, value)
       const raw = value === undefined ? replacement : Math.round(scale.toRaw(value))
-      if (value !== undefined && !(raw >= min && raw <= max)) refuseValue(name, value)
+      if (value !== undefined && !(raw >= min && raw <= max)) throwUnencodableValue(name, value)
       const bytes = new Uint8Array(length)
       for (let index = 0, left = raw < 0 ? raw + span : raw; index < length; index++, left = Math.floor(left / 256))
         bytes[bigEndian ? length - 1 - index : index] = left % 256
@@ -110,7 +110,7 @@ function floatType(name: 'EXP' | 'EXR', divisor: number): Datatype<number> {
     encode(value) {
       if (value === undefined) return Uint8Array.from(littleEndian ? NO_FLOAT.toReversed() : NO_FLOAT)
       const raw = Math.fround(scale.toRaw(value))
-      if (!Number.isFinite(raw)) refuseValue(name, value)
+      if (!Number.isFinite(raw)) throwUnencodableValue(name, value)
       const bytes = new Uint8Array(4)
       new DataView(bytes.buffer).setFloat32(0, raw, littleEndian)
       return bytes

@@ -7,12 +7,12 @@ export const SYN = 0xaa
 export const ESC = 0xa9
 export const ACK = 0x00
 export const NAK = 0xff
-export const BROADCAST = 0xfe
+export const BROADCAST_ADDRESS = 0xfe
 
 /** 1 start, 8 data and 1 stop bit at 2400 Bd. */
-export const SYMBOL_MS = 10_000 / 2_400
+export const SYMBOL_DURATION_MS = 10_000 / 2_400
 /** The AUTO-SYN generator speaks when nobody else has for this long. */
-export const AUTO_SYN_MS = 40
+export const AUTO_SYN_INTERVAL_MS = 40
 
 /**
  * What the bus carries for these logical bytes. SYN, ACK and NAK are written as they are and never come through here.

@@ -7,7 +7,7 @@
  *
  * Everything here is logical, that is unescaped, unless it says wire.
  */
-import { addressKind, isInitiator } from './address.ts'
+import { classifyAddress, isInitiatorAddress } from './address.ts'
 import { computeCrc } from './crc.ts'
 import { escapeBytes } from './symbol.ts'
 
@@ -34,36 +34,36 @@ export interface TelegramExchange {
 }
 
 /** NN is one byte. The standard stops at 16; devices on real buses do not, so the wire's own limit is the one kept. */
-export const MAX_TELEGRAM_DATA = 255
+export const MAX_TELEGRAM_DATA_BYTES = 255
 
-export function telegramForm(target: number): TelegramForm {
-  const kind = addressKind(target)
+export function classifyTelegramForm(target: number): TelegramForm {
+  const kind = classifyAddress(target)
   if (kind === 'broadcast') return 'broadcast'
   return kind === 'initiator' ? 'initiator-initiator' : 'initiator-target'
 }
 
 /** QQ ZZ PB SB NN DD… without CRC. */
-export function commandBytes(telegram: Telegram): Uint8Array {
+export function encodeCommandBytes(telegram: Telegram): Uint8Array {
   const { source, target, primary, secondary, data } = telegram
-  if (!isInitiator(source)) throw new RangeError(`telegram from ${source}, which is no initiator`)
-  if (!isByte(target) || addressKind(target) === 'reserved') throw new RangeError(`telegram to ${target}`)
+  if (!isInitiatorAddress(source)) throw new RangeError(`telegram from ${source}, which is no initiator`)
+  if (!isByte(target) || classifyAddress(target) === 'reserved') throw new RangeError(`telegram to ${target}`)
   if (!isByte(primary) || !isByte(secondary)) throw new RangeError(`telegram service ${primary} ${secondary}`)
   return Uint8Array.from([source, target, primary, secondary, ...partBytes(data)])
 }
 
 /** The command as it goes on the wire: escaped, CRC included, no SYN. */
 export function encodeTelegramCommand(telegram: Telegram): Uint8Array {
-  return sealed(commandBytes(telegram))
+  return sealed(encodeCommandBytes(telegram))
 }
 
 /** The response as it goes on the wire: escaped, CRC included, no ACK. */
-export function encodeResponse(data: Uint8Array): Uint8Array {
+export function encodeTelegramResponse(data: Uint8Array): Uint8Array {
   return sealed(partBytes(data))
 }
 
 function partBytes(data: Uint8Array): Uint8Array {
-  if (data.length > MAX_TELEGRAM_DATA)
-    throw new RangeError(`telegram data of ${data.length} bytes, ${MAX_TELEGRAM_DATA} allowed`)
+  if (data.length > MAX_TELEGRAM_DATA_BYTES)
+    throw new RangeError(`telegram data of ${data.length} bytes, ${MAX_TELEGRAM_DATA_BYTES} allowed`)
   return Uint8Array.from([data.length, ...data])
 }
 

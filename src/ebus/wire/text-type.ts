@@ -3,15 +3,15 @@
  */
 import { fromHex } from '../../core/bytes.ts'
 import type { Datatype } from './datatype.ts'
-import { defineDatatype, refuseValue } from './datatype.ts'
+import { defineDatatype, throwUnencodableValue } from './datatype.ts'
 
 /** Padded with blanks. */
-export function strType(length: number): Datatype<string> {
+export function createStrDatatype(length: number): Datatype<string> {
   return textType(`STR:${length}`, length, 0x20)
 }
 
 /** Ended by a zero, or by the end of its room. */
-export function ntsType(length: number): Datatype<string> {
+export function createNtsDatatype(length: number): Datatype<string> {
   return textType(`NTS:${length}`, length, 0x00)
 }
 
@@ -24,7 +24,7 @@ function textType(name: string, length: number, padding: number): Datatype<strin
       return Array.from(end < 0 ? bytes : bytes.subarray(0, end), printable).join('')
     },
     encode(value = '') {
-      if (value.length > length || /[^\u0020-\u007e]/.test(value)) refuseValue(name, value)
+      if (value.length > length || /[^\u0020-\u007e]/.test(value)) throwUnencodableValue(name, value)
       return Uint8Array.from({ length }, (_, index) => (index < value.length ? value.charCodeAt(index) : padding))
     },
   })
@@ -37,7 +37,7 @@ function printable(byte: number): string {
 }
 
 /** `aa bb cc`. */
-export function hexType(length: number): Datatype<string> {
+export function createHexDatatype(length: number): Datatype<string> {
   const name = `HEX:${length}`
   return defineDatatype<string>({
     name,
@@ -45,14 +45,14 @@ export function hexType(length: number): Datatype<string> {
     read: (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(' '),
     encode(value = '') {
       const bytes = fromHex(value)
-      if (bytes.length !== length) refuseValue(name, value)
+      if (bytes.length !== length) throwUnencodableValue(name, value)
       return bytes
     },
   })
 }
 
 /** Skipped when read, zero when written. */
-export function ignType(length: number): Datatype<string> {
+export function createIgnDatatype(length: number): Datatype<string> {
   return defineDatatype<string>({
     name: `IGN:${length}`,
     length,
@@ -64,7 +64,7 @@ export function ignType(length: number): Datatype<string> {
 export type TelegramPart = 'command' | 'response'
 
 /** TEM parameter `GG-NNN`; where the two numbers sit depends on who speaks. */
-export function temParameterType(part: TelegramPart): Datatype<string> {
+export function createTemParameterDatatype(part: TelegramPart): Datatype<string> {
   const groupAt = part === 'command' ? 0 : 7
   const numberAt = part === 'command' ? 8 : 0
   return defineDatatype<string>({
@@ -79,7 +79,7 @@ export function temParameterType(part: TelegramPart): Datatype<string> {
     encode(value) {
       if (value === undefined) return Uint8Array.of(0xff, 0xff)
       const [, group = Number.NaN, number = Number.NaN] = (/^(\d{2})-(\d{3})$/.exec(value) ?? []).map(Number)
-      if (!(group <= 0x1f && number <= 0x7f)) refuseValue('TEM_P', value)
+      if (!(group <= 0x1f && number <= 0x7f)) throwUnencodableValue('TEM_P', value)
       const raw = (group << groupAt) | (number << numberAt)
       return Uint8Array.of(raw & 0xff, raw >> 8)
     },

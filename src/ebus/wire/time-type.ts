@@ -6,7 +6,7 @@
  *   MIN minutes since midnight     TTM, TTH, TTQ  steps of 10, 30 and 15 minutes
  */
 import type { Datatype, TimeOfDay } from './datatype.ts'
-import { OUT_OF_RANGE, defineDatatype, refuseValue } from './datatype.ts'
+import { OUT_OF_RANGE, defineDatatype, throwUnencodableValue } from './datatype.ts'
 import { fromBcd, toBcd } from './digit-type.ts'
 
 const DAY_MINUTES = 1_440
@@ -30,7 +30,7 @@ interface StepLayout {
   readonly replacement: number
 }
 
-export const TIME_TYPES: readonly Datatype<TimeOfDay>[] = [
+export const TIME_DATATYPES: readonly Datatype<TimeOfDay>[] = [
   clockType({ name: 'BTI', bcd: true, hourFirst: false, seconds: true, replacement: 0xff }),
   clockType({ name: 'HTI', bcd: false, hourFirst: true, seconds: true, replacement: 0xff }),
   clockType({ name: 'VTI', bcd: false, hourFirst: false, seconds: true, replacement: 0x63 }),
@@ -59,7 +59,7 @@ function clockType({ name, bcd, hourFirst, seconds, replacement }: ClockLayout):
     },
     encode(value) {
       if (value === undefined) return new Uint8Array(length).fill(replacement)
-      if (!isTime(value)) refuseValue(name, value)
+      if (!isTime(value)) throwUnencodableValue(name, value)
       const parts = seconds ? [value.hour, value.minute, value.second ?? 0] : [value.hour, value.minute]
       const bytes = Uint8Array.from(parts, (part) => (bcd ? toBcd(part) : part))
       return hourFirst ? bytes : bytes.toReversed()
@@ -81,9 +81,9 @@ function stepType({ name, length, stepMinutes, bits, lastStep, replacement }: St
       return { hour: Math.floor(minutes / 60), minute: minutes % 60, second: undefined }
     },
     encode(value) {
-      if (value !== undefined && !isTime(value)) refuseValue(name, value)
+      if (value !== undefined && !isTime(value)) throwUnencodableValue(name, value)
       const step = value === undefined ? replacement : (value.hour * 60 + value.minute) / stepMinutes
-      if (!Number.isInteger(step) || (value !== undefined && step > lastStep)) refuseValue(name, value)
+      if (!Number.isInteger(step) || (value !== undefined && step > lastStep)) throwUnencodableValue(name, value)
       return Uint8Array.of(step & 0xff, step >> 8).subarray(0, length)
     },
   })

@@ -5,20 +5,20 @@ import { seeded } from '../../../test/bus-village.ts'
 import { vectorRows } from '../../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../../test/shared-data.ts'
 import { fromHex, toHex } from '../../core/bytes.ts'
-import { INITIATORS, addressKind } from './address.ts'
+import { INITIATOR_ADDRESSES, classifyAddress } from './address.ts'
 import { computeCrc } from './crc.ts'
-import { decodeExchange, encodeExchange } from './exchange.ts'
-import { newBusLine, stepLine } from './line.ts'
+import { decodeExchange, encodeExchange } from './telegram-exchange.ts'
+import { newBusLine, stepBusLine } from './bus-line.ts'
 import { SYN } from './symbol.ts'
 import type { Telegram } from './telegram.ts'
-import { commandBytes, encodeTelegramCommand, telegramForm } from './telegram.ts'
+import { encodeCommandBytes, encodeTelegramCommand, classifyTelegramForm } from './telegram.ts'
 
 /** Half of all bytes are the two that need escaping. */
 const awkwardByte = fc.oneof(fc.constantFrom(0xa9, 0xaa), fc.integer({ min: 0, max: 255 }))
 const awkwardData = fc.array(awkwardByte, { maxLength: 24 }).map((bytes) => Uint8Array.from(bytes))
 const telegram: fc.Arbitrary<Telegram> = fc.record({
-  source: fc.constantFrom(...INITIATORS),
-  target: fc.integer({ min: 0, max: 255 }).filter((address) => addressKind(address) !== 'reserved'),
+  source: fc.constantFrom(...INITIATOR_ADDRESSES),
+  target: fc.integer({ min: 0, max: 255 }).filter((address) => classifyAddress(address) !== 'reserved'),
   primary: awkwardByte,
   secondary: awkwardByte,
   data: awkwardData,
@@ -28,7 +28,7 @@ describe('telegram', () => {
   it('survives the wire whatever its bytes are, and no SYN is inside it', () => {
     fc.assert(
       fc.property(telegram, awkwardData, (sent, answer) => {
-        const response = telegramForm(sent.target) === 'initiator-target' ? answer : undefined
+        const response = classifyTelegramForm(sent.target) === 'initiator-target' ? answer : undefined
         const wire = encodeExchange(sent, response)
         expect(wire.includes(SYN)).toBe(false)
         const decoded = decodeExchange(wire)
@@ -51,7 +51,7 @@ describe('telegram', () => {
         secondary: 0x16,
         data: Uint8Array.of(byte),
       }))
-      .filter((candidate) => computeCrc(commandBytes(candidate)) === wanted)
+      .filter((candidate) => computeCrc(encodeCommandBytes(candidate)) === wanted)
     expect(found.length).toBeGreaterThan(0)
     for (const sent of found) {
       expect(toHex(encodeTelegramCommand(sent)).endsWith(wanted === 0xa9 ? 'a900' : 'a901')).toBe(true)
@@ -95,14 +95,14 @@ describe('line under noise', () => {
       const mutate = chance() < 0.5
       const burst = mutate ? good : Uint8Array.from({ length: 40 }, () => Math.floor(chance() * 256))
       for (const symbol of burst) {
-        stepLine(line, mutate && chance() < 0.1 ? Math.floor(chance() * 256) : symbol)
+        stepBusLine(line, mutate && chance() < 0.1 ? Math.floor(chance() * 256) : symbol)
         fed++
       }
-      if (chance() < 0.3) stepLine(line, SYN)
+      if (chance() < 0.3) stepBusLine(line, SYN)
     }
     expect(size()).toBe(before)
-    stepLine(line, SYN)
-    const heard = [...good].map((symbol) => stepLine(line, symbol)).find((event) => event !== undefined)
+    stepBusLine(line, SYN)
+    const heard = [...good].map((symbol) => stepBusLine(line, symbol)).find((event) => event !== undefined)
     expect(heard).toMatchObject({ kind: 'exchange', exchange: { telegram: { source: 0x31, target: 0x15 } } })
   })
 })
@@ -131,8 +131,8 @@ describe('captured telegrams', () => {
       if (!decoded.ok) throw new Error(`${wire}: ${JSON.stringify(decoded.fault)}`)
       const { telegram, response } = decoded.value
       const answer = response === undefined ? '' : `/${toHex(Uint8Array.of(response.length, ...response))}`
-      expect(`${toHex(commandBytes(telegram))}${answer}`).toBe(logical)
-      expect(telegramForm(telegram.target)).toBe(forms.get(form))
+      expect(`${toHex(encodeCommandBytes(telegram))}${answer}`).toBe(logical)
+      expect(classifyTelegramForm(telegram.target)).toBe(forms.get(form))
       expect(toHex(encodeExchange(telegram, response))).toBe(wire)
     }
   })

@@ -3,9 +3,9 @@
  */
 import { z } from 'zod'
 import { canonicalJson, type Json, type JsonObject } from '../../core/json.ts'
-import type { AdminDomain } from '../tools/owner-lists.ts'
-import type { AdminRedaction } from './admin-redaction.ts'
-import type { AdminClaims } from './operation.ts'
+import type { AdminDomain } from '../tools/owner-rules.ts'
+import type { RedactedAdminData } from './admin-redaction.ts'
+import type { AdminClaims } from './admin-operation.ts'
 
 /** The fields that the contract requires. */
 export const ADMIN_ENVELOPE_SCHEMA = z.looseObject({
@@ -18,7 +18,7 @@ export const ADMIN_ENVELOPE_SCHEMA = z.looseObject({
 })
 
 /** `before`, `after` and `data` are absent, not empty, where nobody saw or said anything. */
-export interface EnvelopeParts {
+export interface AdminEnvelopeFields {
   readonly result: 'planned' | 'applied' | 'failed'
   readonly domain: AdminDomain
   readonly claims: AdminClaims
@@ -26,27 +26,29 @@ export interface EnvelopeParts {
   readonly requireTicket: boolean
   readonly auditRef: string
   readonly steps: readonly JsonObject[]
-  readonly rollback?: RollbackOffer | undefined
+  readonly rollback?: AdminRollbackOffer | undefined
   /** As they were; `discretion` says what of them is shown. */
   readonly before?: JsonObject | undefined
   readonly after?: JsonObject | undefined
-  readonly discretion: AdminRedaction
+  readonly discretion: RedactedAdminData
   readonly data?: JsonObject | undefined
 }
 
 /** Where the change can be taken back, or why it cannot be. */
-export type RollbackOffer = { readonly id: string } | { readonly refusedBecause: string }
+export type AdminRollbackOffer = { readonly id: string } | { readonly refusedBecause: string }
 
 /** What every envelope says of the call. `domain` is `null` where an act that is to be taken back was not found. */
-type CallParts = Pick<EnvelopeParts, 'claims' | 'requireTicket' | 'auditRef'> & { readonly domain: AdminDomain | null }
+type CallParts = Pick<AdminEnvelopeFields, 'claims' | 'requireTicket' | 'auditRef'> & {
+  readonly domain: AdminDomain | null
+}
 
 /** Of a call that may be refused; what its refusal comes to, the family adds, which knows the reasons. */
-export function createRefusedEnvelope(parts: CallParts): JsonObject {
+export function createRefusedAdminEnvelope(parts: CallParts): JsonObject {
   return { envelope: { precheck: checksOf(parts), ...callJson(parts) } }
 }
 
 /** Only for calls that passed the guard, so every precheck is passed; a refused call is spelt by the family. */
-export function createAdminEnvelope(parts: EnvelopeParts): JsonObject {
+export function createAdminEnvelope(parts: AdminEnvelopeFields): JsonObject {
   const { result, steps, rollback, before, after, discretion, data } = parts
   const seen = before !== undefined || after !== undefined
   return {
@@ -63,7 +65,10 @@ export function createAdminEnvelope(parts: EnvelopeParts): JsonObject {
 }
 
 /** Of a dry run; `route` as configured, since which of two `auto` takes is known only when it has been tried. */
-export function createPlannedEnvelope(parts: Omit<EnvelopeParts, 'result' | 'steps'>, route: string): JsonObject {
+export function createPlannedAdminEnvelope(
+  parts: Omit<AdminEnvelopeFields, 'result' | 'steps'>,
+  route: string,
+): JsonObject {
   return createAdminEnvelope({
     ...parts,
     result: 'planned',
@@ -93,14 +98,14 @@ function callJson({ auditRef, domain, claims }: CallParts): JsonObject {
 }
 
 /** The contract has only two words: an act that cannot be taken back is `not_needed` as well. */
-function rollbackJson(rollback: RollbackOffer | undefined): JsonObject {
+function rollbackJson(rollback: AdminRollbackOffer | undefined): JsonObject {
   if (rollback === undefined) return { rollback: 'not_needed' }
   if ('id' in rollback) return { rollback: 'available', rollbackId: rollback.id }
   return { rollback: 'not_needed', rollbackNote: rollback.refusedBecause }
 }
 
 /** Member by member, one level deep: deep enough for records of users, cameras and events. */
-function differenceOf(before: JsonObject, after: JsonObject, { record }: AdminRedaction): JsonObject {
+function differenceOf(before: JsonObject, after: JsonObject, { record }: RedactedAdminData): JsonObject {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()
   // By what they were: of two hidden passwords nobody could say whether they differ.
   const changed = names.filter((name) => !same(before[name], after[name]))

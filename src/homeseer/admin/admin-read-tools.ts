@@ -9,20 +9,20 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineChange, defineTool } from '../../bus/capability-definition.ts'
-import type { Fault, Reason } from '../../core/fault.ts'
+import type { Fault, PolicyReason } from '../../core/fault.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { hideSecrets } from '../../guard/redact.ts'
+import { hideSecretsInJson } from '../../guard/redaction.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { groupDevices } from '../catalog/homeseer-catalog.ts'
-import { homeseerAnswer, toHomeseerAnswer, type HomeseerTools } from '../tools/homeseer-tools.ts'
+import { groupPhysicalDevices } from '../catalog/homeseer-catalog.ts'
+import { createHomeseerAnswer, toHomeseerAnswer, type HomeseerToolContext } from '../tools/homeseer-tools.ts'
 import { homeseerFamily } from '../tools/homeseer-envelope.ts'
-import { hs4Fault, homeseerReadFault } from '../tools/faults.ts'
-import { readCatalog, readSeenDevice } from '../tools/catalog-reader.ts'
-import { describePolicyState } from '../tools/policy-state.ts'
-import { listRefusals } from '../tools/owner-lists.ts'
-import { getVersion } from '../wire/request.ts'
-import { ADAPTER_SCRIPT_ID, readFromAdapter } from './execute-client.ts'
+import { createHs4Fault, createHomeseerReadFault } from '../tools/faults.ts'
+import { readHomeseerCatalog, readMirroredDevice } from '../tools/catalog-reader.ts'
+import { describeHomeseerPolicy } from '../tools/homeseer-policy.ts'
+import { listOwnerRuleRefusals } from '../tools/owner-rules.ts'
+import { createVersionRequest } from '../wire/json-requests.ts'
+import { ADAPTER_SCRIPT_ID, readFromAdminAdapter } from './admin-execute-client.ts'
 import { createTolerantInputSchema } from '../tools/homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
@@ -40,12 +40,12 @@ const SPARE = {
 
 /** What the last list of users said, for the resource that must not run code. */
 /** In memory only: it is the house's list of people, and a restart should not find it on disk. */
-export interface SeenUsers {
+export interface LastSeenUsers {
   readonly last: () => { readonly users: readonly JsonObject[]; readonly atMs: number } | undefined
   readonly note: (users: readonly JsonObject[]) => void
 }
 
-export function createAdminReadTools(homeseer: HomeseerTools, seen: SeenUsers): readonly Capability[] {
+export function createAdminReadTools(homeseer: HomeseerToolContext, seen: LastSeenUsers): readonly Capability[] {
   return [
     usersList(homeseer, seen),
     read(homeseer, {
@@ -59,7 +59,7 @@ export function createAdminReadTools(homeseer: HomeseerTools, seen: SeenUsers): 
       name: 'hs4.admin.interfaces.list',
       title: 'List interfaces',
       description: 'The interfaces that devices belong to, with their devices.',
-      data: readInterfaces,
+      data: readHomeseerInterfaces,
       refs: true,
     }),
     diagnostics(homeseer),
@@ -86,12 +86,12 @@ interface ReadTool {
   readonly title: string
   readonly description: string
   /** `more` is `includeRaw` or `includeRefs`, whichever of the two the tool has. */
-  readonly data: (homeseer: HomeseerTools, more: boolean) => Promise<Result<Json, Fault>>
+  readonly data: (homeseer: HomeseerToolContext, more: boolean) => Promise<Result<Json, Fault>>
   readonly raw?: boolean
   readonly refs?: boolean
 }
 
-function read(homeseer: HomeseerTools, { data, raw, refs, ...words }: ReadTool): Capability {
+function read(homeseer: HomeseerToolContext, { data, raw, refs, ...words }: ReadTool): Capability {
   return defineTool({
     ...common,
     ...words,
@@ -108,7 +108,7 @@ function read(homeseer: HomeseerTools, { data, raw, refs, ...words }: ReadTool):
   })
 }
 
-function usersList(homeseer: HomeseerTools, seen: SeenUsers): Capability {
+function usersList(homeseer: HomeseerToolContext, seen: LastSeenUsers): Capability {
   return defineChange({
     family: homeseerFamily,
     // It runs the adapter's script on HomeSeer's machine.
@@ -132,14 +132,14 @@ function usersList(homeseer: HomeseerTools, seen: SeenUsers): Capability {
       reasons: codeReasons(homeseer),
     }),
     act: async (_plan, { includeDisabled, limit }, call) => {
-      const data = await readFromAdapter(homeseer, 'users.list', call.signal)
+      const data = await readFromAdminAdapter(homeseer, 'users.list', call.signal)
       if (!data.ok) return data
       // An adapter is a script that the owner may have edited: what is no record of a user is left out, and a password
       // too.
-      const all = listOf(hideSecrets(data.value['users'] ?? [])).filter(isJsonObject)
+      const all = listOf(hideSecretsInJson(data.value['users'] ?? [])).filter(isJsonObject)
       seen.note(all)
       const users = all.filter((user) => includeDisabled || user['enabled'] !== false)
-      return homeseerAnswer({
+      return createHomeseerAnswer({
         total: users.length,
         returned: Math.min(limit, users.length),
         users: users.slice(0, limit),
@@ -153,28 +153,34 @@ function listOf(value: Json): readonly Json[] {
 }
 
 /** Reading through a script: nothing changes, but code runs, so all gates but those about the change itself count. */
-function codeReasons({ rules }: HomeseerTools): readonly Reason[] {
+function codeReasons({ rules }: HomeseerToolContext): readonly PolicyReason[] {
   // Not confirm, intent and reason, nor ticket and window: they belong to changes, and this changes nothing.
   const about = new Set(['safe-mode', 'script-list', 'admin-enabled', 'admin-domain'])
   const confirmed = { confirm: true, intent: 'list users', reason: 'asked to', maintenanceWindowId: 'none' }
-  return listRefusals({ ...rules, defaultDryRun: false }, confirmed, {
+  return listOwnerRuleRefusals({ ...rules, defaultDryRun: false }, confirmed, {
     scriptId: ADAPTER_SCRIPT_ID,
     domain: 'users',
   }).filter(({ rule }) => about.has(rule))
 }
 
-export async function readPluginCatalog({ catalog }: HomeseerTools, includeRaw: boolean): Promise<Result<Json, Fault>> {
+export async function readPluginCatalog(
+  { catalog }: HomeseerToolContext,
+  includeRaw: boolean,
+): Promise<Result<Json, Fault>> {
   const plugins = await catalog.plugins()
-  if (!plugins.ok) return fail(homeseerReadFault(plugins.fault, 'reading the plug-ins'))
+  if (!plugins.ok) return fail(createHomeseerReadFault(plugins.fault, 'reading the plug-ins'))
   const shown = plugins.value.map(({ raw, ...plugin }) => ({ ...plugin, ...(includeRaw ? { raw } : {}) }))
   return ok({ total: shown.length, plugins: shown })
 }
 
 /** HomeSeer has no list of interfaces; those that devices name are the ones that matter. */
-export async function readInterfaces(homeseer: HomeseerTools, includeRefs: boolean): Promise<Result<Json, Fault>> {
-  const house = await readCatalog(homeseer)
+export async function readHomeseerInterfaces(
+  homeseer: HomeseerToolContext,
+  includeRefs: boolean,
+): Promise<Result<Json, Fault>> {
+  const house = await readHomeseerCatalog(homeseer)
   if (!house.ok) return house
-  const groups = groupDevices(house.value, (device) => device.interfaceName)
+  const groups = groupPhysicalDevices(house.value, (device) => device.interfaceName)
   return ok({
     total: groups.length,
     interfaces: groups.map(({ name, refs }) => ({
@@ -185,23 +191,26 @@ export async function readInterfaces(homeseer: HomeseerTools, includeRefs: boole
   })
 }
 
-export async function readCameraConfigs({ catalog }: HomeseerTools, includeRaw: boolean): Promise<Result<Json, Fault>> {
+export async function readCameraConfigs(
+  { catalog }: HomeseerToolContext,
+  includeRaw: boolean,
+): Promise<Result<Json, Fault>> {
   const cameras = await catalog.cameras()
-  if (!cameras.ok) return fail(homeseerReadFault(cameras.fault, 'reading the cameras'))
+  if (!cameras.ok) return fail(createHomeseerReadFault(cameras.fault, 'reading the cameras'))
   return ok({
     total: cameras.value.length,
     cameras: cameras.value.map(({ raw, ...camera }) => ({ ...camera, ...(includeRaw ? { raw } : {}) })),
   })
 }
 
-async function categoryList(homeseer: HomeseerTools, includeRefs: boolean): Promise<Result<Json, Fault>> {
-  const house = await readCatalog(homeseer)
+async function categoryList(homeseer: HomeseerToolContext, includeRefs: boolean): Promise<Result<Json, Fault>> {
+  const house = await readHomeseerCatalog(homeseer)
   if (!house.ok) return house
   // HomeSeer has no categories: its first location plays the category, its second the room (contract 1.x).
   const rooms = (category: string): readonly string[] => [
     ...new Set(house.value.devices.filter(({ location }) => location === category).map(({ location2 }) => location2)),
   ]
-  const groups = groupDevices(house.value, (device) => device.location)
+  const groups = groupPhysicalDevices(house.value, (device) => device.location)
   return ok({
     total: groups.length,
     categories: groups.map(({ name, refs }) => ({
@@ -213,7 +222,7 @@ async function categoryList(homeseer: HomeseerTools, includeRefs: boolean): Prom
   })
 }
 
-function diagnostics(homeseer: HomeseerTools): Capability {
+function diagnostics(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     ...common,
     name: 'hs4.admin.interfaces.diagnostics',
@@ -227,21 +236,21 @@ function diagnostics(homeseer: HomeseerTools): Capability {
     }),
     output: z.looseObject({ interfaces: z.array(z.looseObject({})) }),
   }).handledBy(async ({ interfaceId, level }) => {
-    const house = await readCatalog(homeseer)
+    const house = await readHomeseerCatalog(homeseer)
     if (!house.ok) return house
-    const groups = groupDevices(house.value, (device) => device.interfaceName).filter(
+    const groups = groupPhysicalDevices(house.value, (device) => device.interfaceName).filter(
       ({ name }) => interfaceId === undefined || name.toLowerCase() === interfaceId.toLowerCase(),
     )
     if (interfaceId !== undefined && groups.length === 0)
       return fail(
-        hs4Fault('NOT_FOUND', `No device belongs to an interface ${interfaceId}.`, {
+        createHs4Fault('NOT_FOUND', `No device belongs to an interface ${interfaceId}.`, {
           next: [{ name: 'hs4.admin.interfaces.list', args: { includeRefs: false } }],
         }),
       )
-    return homeseerAnswer({
+    return createHomeseerAnswer({
       level,
       interfaces: groups.map(({ name, refs }) => {
-        const live = refs.map((ref) => ({ ref, live: readSeenDevice(homeseer, ref)?.live }))
+        const live = refs.map((ref) => ({ ref, live: readMirroredDevice(homeseer, ref)?.live }))
         // From the mirror, which may be seconds old: good enough for "when did it last say anything".
         const changes = live.map((one) => one.live?.lastChangeMs).filter((ms) => ms !== undefined)
         const silent = live.filter((one) => one.live?.lastChangeMs === undefined).map(({ ref }) => ref)
@@ -258,7 +267,7 @@ function diagnostics(homeseer: HomeseerTools): Capability {
 }
 
 /** The gates are this gateway's own; HomeSeer is asked for its version and nothing else. */
-function systemConfig(homeseer: HomeseerTools): Capability {
+function systemConfig(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     ...common,
     name: 'hs4.admin.system.config.get',
@@ -267,12 +276,12 @@ function systemConfig(homeseer: HomeseerTools): Capability {
     input: createTolerantInputSchema({ includeStatusSummary: z.boolean().default(true), ...SPARE }),
     output: z.looseObject({ hs4Version: z.string(), policy: z.looseObject({}) }),
   }).handledBy(async ({ includeStatusSummary }, call) => {
-    const version = await homeseer.link.json.call(getVersion(), call.signal)
-    if (!version.ok) return fail(homeseerReadFault(version.fault, 'asking for the version'))
-    const house = includeStatusSummary ? await readCatalog(homeseer) : undefined
-    return homeseerAnswer({
+    const version = await homeseer.link.json.call(createVersionRequest(), call.signal)
+    if (!version.ok) return fail(createHomeseerReadFault(version.fault, 'asking for the version'))
+    const house = includeStatusSummary ? await readHomeseerCatalog(homeseer) : undefined
+    return createHomeseerAnswer({
       hs4Version: version.value,
-      policy: describePolicyState(homeseer),
+      policy: describeHomeseerPolicy(homeseer),
       ...(house?.ok === true
         ? {
             statusSummary: {

@@ -4,11 +4,11 @@
  * The caller is told no old password either: a model that set a new one has no use for it.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { hideSecrets, redactArguments } from '../../guard/redact.ts'
-import { REDACTED } from '../../guard/secrets.ts'
-import type { AdminOperation } from './operation.ts'
+import { hideSecretsInJson, redactArguments } from '../../guard/redaction.ts'
+import { REDACTED_PLACEHOLDER } from '../../guard/secret-detection.ts'
+import type { AdminOperation } from './admin-operation.ts'
 
-export interface AdminRedaction {
+export interface RedactedAdminData {
   readonly payload: JsonObject
   /** A record from before or after the act. */
   readonly record: (record: JsonObject) => JsonObject
@@ -19,15 +19,15 @@ export interface AdminRedaction {
 /** What `system.config.set` and its like call what they set; their records have no other member that says it. */
 const INNOCENT = ['value']
 
-export function createAdminRedaction(
+export function redactAdminData(
   { secrets = [], setsSecret }: Pick<AdminOperation, 'secrets' | 'setsSecret'>,
   args: JsonObject,
-): AdminRedaction {
+): RedactedAdminData {
   const isSecret = setsSecret?.(args) === true
   const names = isSecret ? [...secrets, ...INNOCENT] : secrets
   return {
     payload: redactArguments(args, { requestSchema: {}, secrets: names }),
-    record: (record) => hideSecrets(record, names) as JsonObject,
-    raw: (raw) => (isSecret ? REDACTED : hideSecrets(raw, names)),
+    record: (record) => hideSecretsInJson(record, names) as JsonObject,
+    raw: (raw) => (isSecret ? REDACTED_PLACEHOLDER : hideSecretsInJson(raw, names)),
   }
 }

@@ -7,19 +7,19 @@
 import type { Capability } from '../../bus/capability.ts'
 import { ok } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { type HomeseerTools } from '../tools/homeseer-tools.ts'
-import { describePolicyState } from '../tools/policy-state.ts'
-import { createHomeseerResource, type ResourceDefinition } from '../tools/resources.ts'
-import { readCameraConfigs, readInterfaces, readPluginCatalog, type SeenUsers } from './admin-read-tools.ts'
-import type { AdminCapabilityCache } from './capability-cache.ts'
+import { type HomeseerToolContext } from '../tools/homeseer-tools.ts'
+import { describeHomeseerPolicy } from '../tools/homeseer-policy.ts'
+import { createHomeseerResource, type HomeseerResourceDefinition } from '../tools/resources.ts'
+import { readCameraConfigs, readHomeseerInterfaces, readPluginCatalog, type LastSeenUsers } from './admin-read-tools.ts'
+import type { UnsupportedAdminOperations } from './capability-cache.ts'
 
 /** Five of the contract's six; `hs4://admin/audit/diff` needs only the ledger and stands with the others. */
 export function createAdminResources(
-  homeseer: HomeseerTools,
-  seen: SeenUsers,
-  cache: AdminCapabilityCache,
+  homeseer: HomeseerToolContext,
+  seen: LastSeenUsers,
+  cache: UnsupportedAdminOperations,
 ): readonly Capability[] {
-  const definitions: readonly ResourceDefinition[] = [
+  const definitions: readonly HomeseerResourceDefinition[] = [
     {
       path: 'admin/users',
       title: 'Users',
@@ -39,7 +39,7 @@ export function createAdminResources(
       path: 'admin/interfaces',
       title: 'Interfaces',
       description: 'The interfaces that devices belong to.',
-      read: (given) => readInterfaces(given, true),
+      read: (given) => readHomeseerInterfaces(given, true),
     },
     {
       path: 'admin/plugins',
@@ -59,7 +59,7 @@ export function createAdminResources(
       description: 'What is switched on for changing HomeSeer: gates, lists, execution mode.',
       read: async (given) => {
         // Contract: "includes the active admin execution mode and related routing policy state".
-        const { adminExecution, ...state } = describePolicyState(given)
+        const { adminExecution, ...state } = describeHomeseerPolicy(given)
         return ok({ ...state, adminExecution: { ...(adminExecution as object), capabilityCacheEntries: cache.size() } })
       },
     },

@@ -6,59 +6,59 @@
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability, Effect } from '../../bus/capability.ts'
-import { isUntried } from '../../core/fault.ts'
+import { isFaultBeforeAttempt } from '../../core/fault.ts'
 import type { Fault } from '../../core/fault.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { hideSecrets } from '../../guard/redact.ts'
-import { homeseerAnswer, auditRef, type HomeseerTools } from '../tools/homeseer-tools.ts'
-import { findNamedEvent, type EventName } from '../tools/event-read-tools.ts'
+import { hideSecretsInJson } from '../../guard/redaction.ts'
+import { createHomeseerAnswer, formatAuditRef, type HomeseerToolContext } from '../tools/homeseer-tools.ts'
+import { findSelectedEvent, type EventSelector } from '../tools/event-read-tools.ts'
 import {
-  assessEvent,
-  assessWrite,
-  doubtfulTargets,
+  assessEventRunConsequences,
+  assessDeviceWriteConsequences,
+  listUncertainTargets,
   listReachedTargets,
-  listTouched,
+  listTouchedThings,
 } from '../tools/consequence-client.ts'
-import { hs4Fault } from '../tools/faults.ts'
+import { createHs4Fault } from '../tools/faults.ts'
 import {
-  BASE_GUARD_SCHEMAS,
+  BASE_GUARD_ARGUMENT_SCHEMAS,
   defineHomeseerChange,
-  homeseerDeviceTarget,
+  toHomeseerDeviceTarget,
   createTolerantInputSchema,
 } from '../tools/homeseer-change.ts'
-import { toText } from '../tools/json-text.ts'
+import { toTextOrEmpty } from '../tools/json-text.ts'
 import { findHomeseerDevice } from '../tools/catalog-reader.ts'
-import type { TouchedThings } from '../tools/owner-lists.ts'
+import type { TouchedTargets } from '../tools/owner-rules.ts'
 import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import {
   createAdminEnvelope,
   ADMIN_ENVELOPE_SCHEMA,
-  createPlannedEnvelope,
-  createRefusedEnvelope,
-  type EnvelopeParts,
-  type RollbackOffer,
+  createPlannedAdminEnvelope,
+  createRefusedAdminEnvelope,
+  type AdminEnvelopeFields,
+  type AdminRollbackOffer,
 } from './admin-envelope.ts'
-import type { AdminCapabilityCache } from './capability-cache.ts'
-import { findActionRefs } from './content-operations.ts'
+import type { UnsupportedAdminOperations } from './capability-cache.ts'
+import { findEventActionRefs } from './content-operations.ts'
 import { isSecurityCriticalOperation } from './security-critical-operation.ts'
-import { createAdminRedaction } from './admin-redaction.ts'
-import { ADAPTER_SCRIPT_ID, executeOperation, type ExecutedOperation } from './execute-client.ts'
-import { observeOperation, doesShowChange } from './observe-client.ts'
+import { redactAdminData } from './admin-redaction.ts'
+import { ADAPTER_SCRIPT_ID, executeAdminOperation, type ExecutedAdminOperation } from './admin-execute-client.ts'
+import { readAdminOperationTarget, isAdminChangeVisible } from './admin-observe-client.ts'
 import {
   ADMIN_CLAIM_SCHEMAS,
   createAdminGuardSchemas,
-  withoutGuardArguments,
+  omitGuardArguments,
   type AdminClaims,
   type AdminOperation,
-} from './operation.ts'
-import { ADMIN_OPERATIONS } from './operations.ts'
-import type { Rollback, RollbackStore } from './rollback-store.ts'
+} from './admin-operation.ts'
+import { ADMIN_OPERATIONS } from './admin-operations.ts'
+import type { AdminRollback, AdminRollbackStore } from './rollback-store.ts'
 
-export interface AdminParts {
-  readonly homeseer: HomeseerTools
-  readonly cache: AdminCapabilityCache
-  readonly rollbacks: RollbackStore
+export interface AdminToolDependencies {
+  readonly homeseer: HomeseerToolContext
+  readonly cache: UnsupportedAdminOperations
+  readonly rollbacks: AdminRollbackStore
 }
 
 type AdminInput = JsonObject & AdminClaims
@@ -69,14 +69,14 @@ interface Plan {
   readonly effect: Effect
   /** Devices and events that it will reach once it is set up, as the owner's rules name them. */
   readonly reaches?: readonly string[]
-  readonly touched?: TouchedThings
+  readonly touched?: TouchedTargets
 }
 
-export function createAdminTools(parts: AdminParts): readonly Capability[] {
+export function createAdminTools(parts: AdminToolDependencies): readonly Capability[] {
   return ADMIN_OPERATIONS.map((operation) => operationTool(parts, operation))
 }
 
-function operationTool(parts: AdminParts, operation: AdminOperation): Capability {
+function operationTool(parts: AdminToolDependencies, operation: AdminOperation): Capability {
   const { homeseer } = parts
   const { op, domain, title, description, shape, target, touched, secrets } = operation
   const requireTicket = homeseer.config.admin.requireChangeTicket
@@ -93,35 +93,36 @@ function operationTool(parts: AdminParts, operation: AdminOperation): Capability
     timeoutSeconds: 120,
     ...(secrets === undefined ? {} : { secrets }),
     alwaysTouched: { domain },
-    plan: (input) => planOperation(homeseer, operation, withoutGuardArguments(input)),
-    refusal: (claims, call) => createRefusedEnvelope({ domain, claims, requireTicket, auditRef: auditRef(call) }),
+    plan: (input) => planOperation(homeseer, operation, omitGuardArguments(input)),
+    refusal: (claims, call) =>
+      createRefusedAdminEnvelope({ domain, claims, requireTicket, auditRef: formatAuditRef(call) }),
     assess: ({ args, effect, reaches = [], touched: more = {} }) => ({
       effect,
       target: `homeseer:${target(args)}`,
       label: `${title}: ${target(args)}`,
       touched: { ...more, ...touched(args), ...adapterScript(homeseer), domain },
       // Nothing moves now: it is wired up, renamed or left to itself.
-      mayReach: [...(touched(args).refs ?? []).map(homeseerDeviceTarget), ...reaches],
+      mayReach: [...(touched(args).refs ?? []).map(toHomeseerDeviceTarget), ...reaches],
       // A person who approves sees what will be done, never the password it is done with.
-      preview: { operation: op, arguments: createAdminRedaction(operation, args).payload },
+      preview: { operation: op, arguments: redactAdminData(operation, args).payload },
     }),
     act: ({ args }, claims, call) => actOperation(parts, { operation, args, claims, call }),
     rehearse: ({ args }, claims, call) => {
-      const discretion = createAdminRedaction(operation, args)
-      const said = { domain, claims, discretion, requireTicket, auditRef: auditRef(call) }
-      return createPlannedEnvelope({ ...said, data: { operation: op } }, homeseer.config.admin.executionMode)
+      const discretion = redactAdminData(operation, args)
+      const said = { domain, claims, discretion, requireTicket, auditRef: formatAuditRef(call) }
+      return createPlannedAdminEnvelope({ ...said, data: { operation: op } }, homeseer.config.admin.executionMode)
     },
   })
 }
 
 /** In mode `adapter` every act runs a script, and the owner's list of scripts speaks for it, too. */
-function adapterScript({ config }: HomeseerTools): { readonly scriptId?: string } {
+function adapterScript({ config }: HomeseerToolContext): { readonly scriptId?: string } {
   return config.admin.executionMode === 'adapter' ? { scriptId: ADAPTER_SCRIPT_ID } : {}
 }
 
 /** Finds what is meant with HomeSeer's own requests. No code runs on HomeSeer for a plan. */
 async function planOperation(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   { op }: AdminOperation,
   args: JsonObject,
 ): Promise<Result<Plan, Fault>> {
@@ -133,8 +134,8 @@ async function planOperation(
   }
   if (op === 'events.update' || op === 'events.delete') {
     const { eventId, ...name } = args
-    const wanted = { ...name, ...(eventId === undefined ? {} : { id: eventId }) } as EventName
-    const found = await findNamedEvent(homeseer, wanted)
+    const wanted = { ...name, ...(eventId === undefined ? {} : { id: eventId }) } as EventSelector
+    const found = await findSelectedEvent(homeseer, wanted)
     if (!found.ok) return found
     const { event } = found.value
     const { id, group, name: called } = event
@@ -144,9 +145,9 @@ async function planOperation(
       ...(definition === undefined ? {} : { definition }),
     }
     // What switches a guard off is as sensitive as what it guards.
-    const assessed = await assessEvent(homeseer, event)
+    const assessed = await assessEventRunConsequences(homeseer, event)
     if (!assessed.ok) return assessed
-    const reaches = [...listReachedTargets(assessed.value), ...doubtfulTargets(assessed.value)]
+    const reaches = [...listReachedTargets(assessed.value), ...listUncertainTargets(assessed.value)]
     if (assessed.value.reasons.length > 0) return ok({ args: resolved, effect: 'sensitive', reaches })
     return planDefinition(homeseer, resolved, definition)
   }
@@ -156,16 +157,16 @@ async function planOperation(
 
 /** An event that opens a lock, or sets off one that does, is as sensitive; one that nobody here understands may be. */
 async function planDefinition(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   args: JsonObject,
   definition: Json | undefined,
 ): Promise<Result<Plan, Fault>> {
   if (definition === undefined) return ok({ args, effect: 'admin' })
-  const assessed = await assessWrite(homeseer, findActionRefs(definition))
+  const assessed = await assessDeviceWriteConsequences(homeseer, findEventActionRefs(definition))
   if (!assessed.ok) return assessed
   const isOrdinary = isHarmless(definition, assessed.value.house) && assessed.value.reasons.length === 0
-  const { refs: _, ...touched } = listTouched(assessed.value)
-  const reaches = [...listReachedTargets(assessed.value), ...doubtfulTargets(assessed.value)]
+  const { refs: _, ...touched } = listTouchedThings(assessed.value)
+  const reaches = [...listReachedTargets(assessed.value), ...listUncertainTargets(assessed.value)]
   return ok({ args, effect: isOrdinary ? 'admin' : 'sensitive', reaches, touched })
 }
 
@@ -187,26 +188,26 @@ interface Acting {
   readonly call: Call
 }
 
-async function actOperation(parts: AdminParts, acting: Acting): Promise<Outcome> {
+async function actOperation(parts: AdminToolDependencies, acting: Acting): Promise<Outcome> {
   const { homeseer, cache } = parts
   const { operation, args, claims, call } = acting
   const { op, domain } = operation
   // before ▸ execute ▸ after: the adapter's own account is preferred, since it sees more than HomeSeer's requests show.
-  const seen = await observeOperation(homeseer, op, args)
-  const done = await executeOperation(homeseer, { op, args, signal: call.signal, cache })
+  const seen = await readAdminOperationTarget(homeseer, op, args)
+  const done = await executeAdminOperation(homeseer, { op, args, signal: call.signal, cache })
   const requireTicket = homeseer.config.admin.requireChangeTicket
-  const discretion = createAdminRedaction(operation, args)
-  const envelope = { domain, claims, requireTicket, auditRef: auditRef(call), discretion }
+  const discretion = redactAdminData(operation, args)
+  const envelope = { domain, claims, requireTicket, auditRef: formatAuditRef(call), discretion }
   if (!done.ok) return fail(withEnvelope(done.fault.fault, { ...envelope, result: 'failed', steps: done.fault.steps }))
   // What the catalog knows is from before the act.
   homeseer.catalog.forget()
-  const after = await observeOperation(homeseer, op, args)
+  const after = await readAdminOperationTarget(homeseer, op, args)
   const result = { ...done.value, before: done.value.before ?? seen, after: done.value.after ?? after }
   // The adapter reads back by itself; HomeSeer's own `ok` means only that it took the request.
-  if (result.route === 'direct' && !doesShowChange(op, args, after))
+  if (result.route === 'direct' && !isAdminChangeVisible(op, args, after))
     return fail(withEnvelope(unseen(op), { ...envelope, result: 'failed', steps: result.steps, before: seen, after }))
   const rollback = await keepRollback(parts, acting, result)
-  return homeseerAnswer(
+  return createHomeseerAnswer(
     createAdminEnvelope({
       ...envelope,
       result: 'applied',
@@ -232,10 +233,10 @@ async function actOperation(parts: AdminParts, acting: Acting): Promise<Outcome>
  * Kept only where it can really be performed: an inverse is known, it holds no secret, and the owner wants rollbacks.
  */
 async function keepRollback(
-  { homeseer, rollbacks }: AdminParts,
+  { homeseer, rollbacks }: AdminToolDependencies,
   { operation, args }: Acting,
-  { before, after }: ExecutedOperation,
-): Promise<RollbackOffer | undefined> {
+  { before, after }: ExecutedAdminOperation,
+): Promise<AdminRollbackOffer | undefined> {
   if (!homeseer.config.admin.rollback) return undefined
   const undo = operation.undo?.({ args, before, after })
   // Rollbacks are kept in the database, where no secret belongs.
@@ -253,23 +254,23 @@ const NOT_KEPT = 'This cannot be taken back: a secret is part of it, and secrets
 
 /** Different after redaction: something in it was hidden. */
 function holdsSecret(args: JsonObject): boolean {
-  return canonicalJson(hideSecrets(args)) !== canonicalJson(args)
+  return canonicalJson(hideSecretsInJson(args)) !== canonicalJson(args)
 }
 
-function withEnvelope(fault: Fault, parts: EnvelopeParts): Fault {
+function withEnvelope(fault: Fault, parts: AdminEnvelopeFields): Fault {
   return { ...fault, details: { ...fault.details, envelope: createAdminEnvelope(parts) } }
 }
 
 /** Not UNKNOWN: HomeSeer was asked afterwards and answered. */
 function unseen(op: string): Fault {
-  return hs4Fault('HS4_ERROR', `HomeSeer said yes to ${op} and shows no change.`)
+  return createHs4Fault('HS4_ERROR', `HomeSeer said yes to ${op} and shows no change.`)
 }
 
 /** Takes back one act of administration, by the call that undoes it, which passes every gate itself. */
-export function createRollbackTool({ homeseer, rollbacks }: AdminParts): Capability {
+export function createRollbackTool({ homeseer, rollbacks }: AdminToolDependencies): Capability {
   const input = createTolerantInputSchema({
     rollbackId: z.string().min(1).max(64),
-    ...BASE_GUARD_SCHEMAS,
+    ...BASE_GUARD_ARGUMENT_SCHEMAS,
     ...ADMIN_CLAIM_SCHEMAS,
   })
   const { requireChangeTicket: requireTicket, executionMode: route } = homeseer.config.admin
@@ -281,20 +282,25 @@ export function createRollbackTool({ homeseer, rollbacks }: AdminParts): Capabil
     input,
     output: ADMIN_ENVELOPE_SCHEMA,
     effect: 'admin',
-    lock: ({ rollbackId }) => `homeseer:rollback:${toText(rollbackId)}`,
+    lock: ({ rollbackId }) => `homeseer:rollback:${toTextOrEmpty(rollbackId)}`,
     timeoutSeconds: 120,
     plan: async ({ rollbackId }) => findRollback(rollbacks, rollbackId),
     refusal: (claims, call, rollback) =>
-      createRefusedEnvelope({ domain: rollback?.domain ?? null, claims, requireTicket, auditRef: auditRef(call) }),
+      createRefusedAdminEnvelope({
+        domain: rollback?.domain ?? null,
+        claims,
+        requireTicket,
+        auditRef: formatAuditRef(call),
+      }),
     rehearse: ({ id, domain, tool, args, undoes }, claims, call) => {
       const said = {
         domain,
         claims,
-        discretion: createAdminRedaction({}, args),
+        discretion: redactAdminData({}, args),
         requireTicket,
-        auditRef: auditRef(call),
+        auditRef: formatAuditRef(call),
       }
-      return createPlannedEnvelope({ ...said, data: { rollbackId: id, undoes, by: tool } }, route)
+      return createPlannedAdminEnvelope({ ...said, data: { rollbackId: id, undoes, by: tool } }, route)
     },
     assess: ({ id, domain, tool, args, undoes }) => ({
       effect: 'admin',
@@ -309,29 +315,29 @@ export function createRollbackTool({ homeseer, rollbacks }: AdminParts): Capabil
       const { rollbackId: _, ...guard } = claims
       const outcome = await context.call(rollback.tool, { ...rollback.args, ...guard }, { isLocal: true })
       if (outcome.ok)
-        return homeseerAnswer({
+        return createHomeseerAnswer({
           ...(outcome.value.data as JsonObject),
           rolledBack: rollback.undoes,
           rollbackId: rollback.id,
         })
       // HomeSeer was told nothing: the rollback has not been used and may be tried again.
-      if (isUntried(outcome.fault)) await rollbacks.giveBack(rollback.id)
+      if (isFaultBeforeAttempt(outcome.fault)) await rollbacks.giveBack(rollback.id)
       return outcome
     },
   })
 }
 
-function findRollback(rollbacks: RollbackStore, id: string): Result<Rollback, Fault> {
+function findRollback(rollbacks: AdminRollbackStore, id: string): Result<AdminRollback, Fault> {
   const rollback = rollbacks.get(id)
   if (rollback === undefined)
     return fail(
-      hs4Fault('NOT_FOUND', `There is nothing to take back under ${id}.`, {
+      createHs4Fault('NOT_FOUND', `There is nothing to take back under ${id}.`, {
         fixHint: 'Use the rollbackId of an act of administration that was answered with `rollback: "available"`.',
       }),
     )
   return rollback.state === 'used' ? fail(usedUp(rollback)) : ok(rollback)
 }
 
-function usedUp({ id, undoes }: Rollback): Fault {
+function usedUp({ id, undoes }: AdminRollback): Fault {
   return { kind: 'conflict', code: 'BAD_REQUEST', message: `${undoes} was taken back already (${id}).` }
 }

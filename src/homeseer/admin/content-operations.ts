@@ -3,10 +3,10 @@
  */
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
-import { isSecretName } from '../../guard/secrets.ts'
-import { toText } from '../tools/json-text.ts'
-import type { OperationRecord, AdminOperation, UndoOperation } from './operation.ts'
-import { repeatWithFormerValues, undoCreation } from './undo.ts'
+import { isSecretName } from '../../guard/secret-detection.ts'
+import { toTextOrEmpty } from '../tools/json-text.ts'
+import type { AdminOperationRecord, AdminOperation, AdminUndoOperation } from './admin-operation.ts'
+import { createUndoByFormerValues, createUndoOfCreation } from './admin-undo.ts'
 
 const word = z.string().min(1).max(200)
 const maybe = word.exactOptional()
@@ -20,34 +20,35 @@ const definition = z
 
 const cameras = {
   domain: 'cameras' as const,
-  target: (args: JsonObject) => `camera:${toText(args['camId'])}`,
+  target: (args: JsonObject) => `camera:${toTextOrEmpty(args['camId'])}`,
   touched: (args: JsonObject) => (typeof args['camId'] === 'number' ? { cameraIds: [args['camId']] } : {}),
 }
 /** The id is filled in by the plan, which knows what a name means. */
 const events = {
   domain: 'events' as const,
   target: (args: JsonObject) =>
-    `event:${toText(args['eventId']) || `${toText(args['group'])}/${toText(args['name'])}`}`,
+    `event:${toTextOrEmpty(args['eventId']) || `${toTextOrEmpty(args['group'])}/${toTextOrEmpty(args['name'])}`}`,
   touched: (args: JsonObject) => ({
     ...(typeof args['eventId'] === 'number' ? { eventIds: [args['eventId']] } : {}),
-    refs: findActionRefs(args['definition']),
+    refs: findEventActionRefs(args['definition']),
   }),
 }
 const category = {
   domain: 'config' as const,
-  target: (args: JsonObject) => `category:${toText(args['category'])}`,
-  touched: (args: JsonObject) => ({ categoryIds: [toText(args['category'])] }),
+  target: (args: JsonObject) => `category:${toTextOrEmpty(args['category'])}`,
+  touched: (args: JsonObject) => ({ categoryIds: [toTextOrEmpty(args['category'])] }),
 }
 
 export const ADMIN_CONTENT_OPERATIONS: readonly AdminOperation[] = [
   {
     ...cameras,
     op: 'cameras.config.create',
-    target: ({ name }) => `camera:${toText(name)}`,
+    target: ({ name }) => `camera:${toTextOrEmpty(name)}`,
     title: 'Add a camera',
     description: 'Adds a camera to HomeSeer.',
     shape: { name: word, streamUrl: z.string().min(1).max(1_000), profile: maybe },
-    undo: ({ after }) => undoCreation(after, 'camId', (id) => ({ op: 'cameras.config.delete', args: { camId: id } })),
+    undo: ({ after }) =>
+      createUndoOfCreation(after, 'camId', (id) => ({ op: 'cameras.config.delete', args: { camId: id } })),
   },
   {
     ...cameras,
@@ -55,7 +56,7 @@ export const ADMIN_CONTENT_OPERATIONS: readonly AdminOperation[] = [
     title: 'Change a camera',
     description: 'Changes name, stream or profile of a camera.',
     shape: { camId, name: maybe, streamUrl: z.string().min(1).max(1_000).exactOptional(), profile: maybe },
-    undo: ({ args, before }) => repeatWithFormerValues('cameras.config.update', 'camId', { args, before }),
+    undo: ({ args, before }) => createUndoByFormerValues('cameras.config.update', 'camId', { args, before }),
   },
   {
     ...cameras,
@@ -71,7 +72,7 @@ export const ADMIN_CONTENT_OPERATIONS: readonly AdminOperation[] = [
     title: 'Set the stream profile',
     description: 'Sets the stream profile of a camera.',
     shape: { camId, profile: word },
-    undo: ({ args, before }) => repeatWithFormerValues('cameras.stream_profile.set', 'camId', { args, before }),
+    undo: ({ args, before }) => createUndoByFormerValues('cameras.stream_profile.set', 'camId', { args, before }),
   },
   {
     ...cameras,
@@ -90,7 +91,7 @@ export const ADMIN_CONTENT_OPERATIONS: readonly AdminOperation[] = [
     title: 'Create an event',
     description: 'Creates an event in HomeSeer. One that touches locks, gates or alarms needs a person’s approval.',
     shape: { group: word, name: word, definition },
-    undo: ({ after }) => undoCreation(after, 'id', (id) => ({ op: 'events.delete', args: { eventId: id } })),
+    undo: ({ after }) => createUndoOfCreation(after, 'id', (id) => ({ op: 'events.delete', args: { eventId: id } })),
   },
   {
     ...events,
@@ -120,13 +121,13 @@ export const ADMIN_CONTENT_OPERATIONS: readonly AdminOperation[] = [
   {
     domain: 'config',
     op: 'config.device_metadata.set',
-    target: ({ ref }) => `ref:${toText(ref)}`,
+    target: ({ ref }) => `ref:${toTextOrEmpty(ref)}`,
     touched: ({ ref }) => (typeof ref === 'number' ? { refs: [ref] } : {}),
     title: 'Set a property of a device',
     description:
       'Sets name, place or note of a device. Names and places say how careful one must be, so those of locks, gates and alarms need a person’s approval.',
     shape: { ref: z.int().min(0), property: word, value: z.union([z.string().max(1_000), z.number(), z.boolean()]) },
-    setsSecret: ({ property, value }) => typeof value !== 'boolean' && isSecretName(toText(property)),
+    setsSecret: ({ property, value }) => typeof value !== 'boolean' && isSecretName(toTextOrEmpty(property)),
     undo: propertyBefore,
   },
   {
@@ -159,7 +160,7 @@ function whichEvent({ eventId, group = '', name = '' }: JsonObject): JsonObject 
 }
 
 /** What an event is made to do, it does for whoever may run it: the owner's list of devices speaks for that, too. */
-export function findActionRefs(given: Json | undefined): readonly number[] {
+export function findEventActionRefs(given: Json | undefined): readonly number[] {
   const actions = isJsonObject(given) && Array.isArray(given['actions']) ? (given['actions'] as readonly Json[]) : []
   return actions
     .map((action) => (isJsonObject(action) ? action['ref'] : undefined))
@@ -173,8 +174,8 @@ const PROPERTIES: Readonly<Record<string, string>> = {
   usernote: 'userNote',
 }
 
-function propertyBefore({ args, before }: OperationRecord): UndoOperation | undefined {
-  const name = PROPERTIES[toText(args['property']).toLowerCase()]
+function propertyBefore({ args, before }: AdminOperationRecord): AdminUndoOperation | undefined {
+  const name = PROPERTIES[toTextOrEmpty(args['property']).toLowerCase()]
   const value = name === undefined ? undefined : before?.[name]
   if (typeof value !== 'string') return undefined
   const { ref = 0, property = '' } = args

@@ -3,10 +3,10 @@
  */
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
-import { isSecretName } from '../../guard/secrets.ts'
-import { toText } from '../tools/json-text.ts'
-import type { AdminOperation, UndoOperation } from './operation.ts'
-import { undoCreation } from './undo.ts'
+import { isSecretName } from '../../guard/secret-detection.ts'
+import { toTextOrEmpty } from '../tools/json-text.ts'
+import type { AdminOperation, AdminUndoOperation } from './admin-operation.ts'
+import { createUndoOfCreation } from './admin-undo.ts'
 
 const word = z.string().min(1).max(200)
 const maybe = word.exactOptional()
@@ -14,14 +14,14 @@ const settings = z.record(z.string(), z.json()).exactOptional()
 
 const plugins = {
   domain: 'plugins' as const,
-  target: ({ pluginId }: JsonObject) => `plugin:${toText(pluginId)}`,
-  touched: ({ pluginId }: JsonObject) => ({ pluginIds: [toText(pluginId)] }),
+  target: ({ pluginId }: JsonObject) => `plugin:${toTextOrEmpty(pluginId)}`,
+  touched: ({ pluginId }: JsonObject) => ({ pluginIds: [toTextOrEmpty(pluginId)] }),
 }
 /** `name` is the argument that says which: the name of a new one, the id of one that is there. */
 const interfaces = (name: string) => ({
   domain: 'interfaces' as const,
-  target: (args: JsonObject) => `interface:${toText(args[name])}`,
-  touched: (args: JsonObject) => ({ interfaceIds: [toText(args[name])] }),
+  target: (args: JsonObject) => `interface:${toTextOrEmpty(args[name])}`,
+  touched: (args: JsonObject) => ({ interfaceIds: [toTextOrEmpty(args[name])] }),
 })
 const system = (what: (args: JsonObject) => string) => ({
   domain: 'system' as const,
@@ -76,7 +76,8 @@ export const ADMIN_MACHINE_OPERATIONS: readonly AdminOperation[] = [
     title: 'Add an interface',
     description: 'Adds an interface, such as a radio stick, to HomeSeer.',
     shape: { interfaceType: word, interfaceName: word, settings },
-    undo: ({ after }) => undoCreation(after, 'id', (id) => ({ op: 'interfaces.remove', args: { interfaceId: id } })),
+    undo: ({ after }) =>
+      createUndoOfCreation(after, 'id', (id) => ({ op: 'interfaces.remove', args: { interfaceId: id } })),
   },
   {
     ...interfaces('interfaceId'),
@@ -118,7 +119,7 @@ export const ADMIN_MACHINE_OPERATIONS: readonly AdminOperation[] = [
     shape: { label: maybe, includeMedia: z.boolean().default(true) },
   },
   {
-    ...system(({ backupId }) => `backup:${toText(backupId)}`),
+    ...system(({ backupId }) => `backup:${toTextOrEmpty(backupId)}`),
     op: 'system.restore.start',
     title: 'Restore a backup',
     description:
@@ -126,7 +127,7 @@ export const ADMIN_MACHINE_OPERATIONS: readonly AdminOperation[] = [
     shape: { backupId: word, verifyOnly: z.boolean().default(false) },
   },
   {
-    ...system(({ service }) => `service:${toText(service)}`),
+    ...system(({ service }) => `service:${toTextOrEmpty(service)}`),
     op: 'system.service.restart',
     title: 'Restart a service',
     description: 'Restarts HomeSeer or one of its services; the house is without it meanwhile.',
@@ -145,12 +146,12 @@ export const ADMIN_MACHINE_OPERATIONS: readonly AdminOperation[] = [
     shape: { graceSeconds: z.int().min(0).max(3_600).default(30) },
   },
   {
-    ...system(({ key }) => `setting:${toText(key)}`),
+    ...system(({ key }) => `setting:${toTextOrEmpty(key)}`),
     op: 'system.config.set',
     title: 'Set a setting',
     description: 'Sets a setting of HomeSeer.',
     shape: { key: word, value: z.union([z.string().max(2_000), z.number(), z.boolean()]) },
-    setsSecret: ({ key, value }) => typeof value !== 'boolean' && isSecretName(toText(key)),
+    setsSecret: ({ key, value }) => typeof value !== 'boolean' && isSecretName(toTextOrEmpty(key)),
     undo: ({ args, before }) =>
       before?.['value'] === undefined
         ? undefined
@@ -159,7 +160,7 @@ export const ADMIN_MACHINE_OPERATIONS: readonly AdminOperation[] = [
 ]
 
 /** All instances were alike, or nobody can switch them back with one call. */
-function enabledBefore(args: JsonObject, before: JsonObject | undefined): UndoOperation | undefined {
+function enabledBefore(args: JsonObject, before: JsonObject | undefined): AdminUndoOperation | undefined {
   const states = new Set(instancesOf(before).map((one) => one['enabled']))
   const [enabled] = states
   if (states.size !== 1 || typeof enabled !== 'boolean') return undefined

@@ -11,34 +11,34 @@ import { randomBytes, newUlid } from '../../core/ids.ts'
 import type { Database, ModuleMigrations } from '../../core/database-store.ts'
 import { canonicalJson, isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { ContentAudit } from '../../ledger/projection.ts'
-import type { ProjectionLog } from '../../ledger/state-log.ts'
+import type { StoredContentAudit } from '../../ledger/projection.ts'
+import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
 import { homeseerProjection } from '../homeseer-state.ts'
-import type { KeptRollback } from '../homeseer-state.ts'
+import type { RecordedRollback } from '../homeseer-state.ts'
 
 export const rollbackMigrations: ModuleMigrations = {
   room: 'homeseer-rollback',
   steps: ['CREATE TABLE homeseer_rollback (id TEXT PRIMARY KEY, salt BLOB NOT NULL, args TEXT NOT NULL) STRICT'],
 }
 
-export interface Rollback extends Omit<KeptRollback, 'argsHash'> {
+export interface AdminRollback extends Omit<RecordedRollback, 'argsHash'> {
   /** What the tool that takes it back is called with. */
   readonly args: JsonObject
 }
 
 const SALT_BYTES = 32
 
-export interface RollbackStore {
+export interface AdminRollbackStore {
   /** Answers with the id that `hs4.admin.rollback` takes. */
-  readonly keep: (rollback: Omit<Rollback, 'id' | 'state'>, nowMs: number) => Promise<string>
-  readonly get: (id: string) => Rollback | undefined
+  readonly keep: (rollback: Omit<AdminRollback, 'id' | 'state'>, nowMs: number) => Promise<string>
+  readonly get: (id: string) => AdminRollback | undefined
   /** Of any number of takers, one gets `true`. */
   readonly take: (id: string) => Promise<boolean>
   /** After a taking under which nothing was tried. */
   readonly giveBack: (id: string) => Promise<void>
 }
 
-export function createRollbackStore(database: Database, log: ProjectionLog): RollbackStore {
+export function createAdminRollbackStore(database: Database, log: ProjectionLogWriter): AdminRollbackStore {
   const { rollbacks } = log.projections.state(homeseerProjection)
   const select = database.sql.prepare('SELECT salt, args FROM homeseer_rollback WHERE id = ?')
   return {
@@ -79,7 +79,7 @@ export function createRollbackStore(database: Database, log: ProjectionLog): Rol
 }
 
 /** The arguments that are stored against the hashes that the log has. One that made room may be gone. */
-export function auditRollbacks(sql: DatabaseSync): ContentAudit {
+export function auditAdminRollbacks(sql: DatabaseSync): StoredContentAudit {
   return (state) => {
     const { rollbacks } = state(homeseerProjection)
     const rows = sql.prepare('SELECT id, salt, args FROM homeseer_rollback').all()

@@ -5,9 +5,9 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
-import { toText } from '../tools/json-text.ts'
-import type { AdminOperation } from './operation.ts'
-import { repeatWithFormerValues, undoCreation } from './undo.ts'
+import { toTextOrEmpty } from '../tools/json-text.ts'
+import type { AdminOperation } from './admin-operation.ts'
+import { createUndoByFormerValues, createUndoOfCreation } from './admin-undo.ts'
 
 const word = z.string().min(1).max(200)
 const maybe = word.exactOptional()
@@ -21,8 +21,8 @@ const password = z.string().min(1).max(200).exactOptional().meta({ writeOnly: tr
 /** `name` is the argument that says which user. */
 const users = (name: string) => ({
   domain: 'users' as const,
-  target: (args: JsonObject) => `user:${toText(args[name])}`,
-  touched: (args: JsonObject) => ({ userIds: [toText(args[name])] }),
+  target: (args: JsonObject) => `user:${toTextOrEmpty(args[name])}`,
+  touched: (args: JsonObject) => ({ userIds: [toTextOrEmpty(args[name])] }),
 })
 
 export const ADMIN_USER_OPERATIONS: readonly AdminOperation[] = [
@@ -42,7 +42,7 @@ export const ADMIN_USER_OPERATIONS: readonly AdminOperation[] = [
     secrets: ['password'],
     // Only with the id that the adapter gave: by name, somebody else's user might be deleted.
     undo: ({ after }) =>
-      undoCreation(after, 'id', (id) => ({ op: 'users.delete', args: { userId: id, hardDelete: true } })),
+      createUndoOfCreation(after, 'id', (id) => ({ op: 'users.delete', args: { userId: id, hardDelete: true } })),
   },
   {
     ...users('userId'),
@@ -52,7 +52,7 @@ export const ADMIN_USER_OPERATIONS: readonly AdminOperation[] = [
     shape: { userId, displayName: words, email: words, password, enabled: z.boolean().exactOptional(), role: maybe },
     secrets: ['password'],
     undo: ({ args, before }) =>
-      args['password'] === undefined ? repeatWithFormerValues('users.update', 'userId', { args, before }) : undefined,
+      args['password'] === undefined ? createUndoByFormerValues('users.update', 'userId', { args, before }) : undefined,
   },
   {
     ...users('userId'),

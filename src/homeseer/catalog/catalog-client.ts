@@ -3,7 +3,7 @@
  * hold.
  *
  *   devices   the mirror's records ⊕ control pairs; built anew only when the mirror's structure has changed
- *   controls  kept by themselves (ControlsClient below): a device is there before anybody knows what it can be told
+ *   controls  kept by themselves (DeviceControlsClient below): a device is there before anybody knows what it can be told
  *   events, cameras, plug-ins   kept for a while
  *
  * Does I/O (through the link).
@@ -12,17 +12,28 @@ import { ok, type Result } from '../../core/result.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ControlPair } from '../wire/device.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import type { HttpExchange } from '../wire/exchange.ts'
+import type { HomeseerHttpExchange } from '../wire/http-exchange.ts'
 import type { ReceivedPlugin } from '../wire/plugin.ts'
-import { getCameras, getControl, getEvents, getPlugins, getStatus } from '../wire/request.ts'
-import type { DeviceKind } from './classify.ts'
-import { buildCatalog, EMPTY_CATALOG, withRelatives, type HomeseerCatalog } from './homeseer-catalog.ts'
+import {
+  createCamerasRequest,
+  createControlsRequest,
+  createEventsRequest,
+  createPluginsRequest,
+  createStatusRequest,
+} from '../wire/json-requests.ts'
+import type { DeviceKind } from './device-classification.ts'
+import {
+  buildHomeseerCatalog,
+  EMPTY_HOMESEER_CATALOG,
+  listRefsOfPhysicalDevices,
+  type HomeseerCatalog,
+} from './homeseer-catalog.ts'
 import type { Clock } from '../../core/clock.ts'
-import { canRetrySmaller, type LinkFault } from '../wire/fault.ts'
+import { isWorthSmallerRequest, type HomeseerLinkFault } from '../wire/link-fault.ts'
 import type { JsonClient } from '../wire/json-client.ts'
-import type { MirrorClient } from '../wire/mirror-client.ts'
+import type { DeviceMirrorClient } from '../wire/device-mirror-client.ts'
 
-export interface CatalogOptions extends ControlsOptions {
+export interface CatalogOptions extends DeviceControlsOptions {
   /** How long lists of events, cameras and plug-ins hold. */
   readonly listsHoldMs: number
   /** What the owner says that devices are. */
@@ -40,33 +51,33 @@ const RENEWED_HOLDS_MS = 10_000
 export class CatalogClient {
   readonly #options: CatalogOptions
   readonly #lists = new Map<string, Kept<unknown>>()
-  readonly #asking = new Map<string, Promise<Result<unknown, LinkFault>>>()
+  readonly #asking = new Map<string, Promise<Result<unknown, HomeseerLinkFault>>>()
   #renewableMs = 0
-  readonly #controls: ControlsClient
+  readonly #controls: DeviceControlsClient
   #built:
     | {
         readonly house: HomeseerCatalog
         readonly structure: number
-        readonly controls: ControlMap
+        readonly controls: ControlsByRef
         readonly kinds: ReadonlyMap<number, DeviceKind> | undefined
       }
     | undefined
 
   constructor(options: CatalogOptions) {
     this.#options = options
-    this.#controls = new ControlsClient(options)
+    this.#controls = new DeviceControlsClient(options)
   }
 
   /** The house as far as it is known without asking anybody; empty before the first answer. */
   get known(): HomeseerCatalog {
-    return this.#built?.house ?? EMPTY_CATALOG
+    return this.#built?.house ?? EMPTY_HOMESEER_CATALOG
   }
 
   /**
    * All devices, with their pairs where these are known. The very same value again as long as nothing has changed but
    * values.
    */
-  async house(): Promise<Result<HomeseerCatalog, LinkFault>> {
+  async house(): Promise<Result<HomeseerCatalog, HomeseerLinkFault>> {
     const { mirror } = this.#options
     if (mirror.structure === 0) {
       const first = await mirror.refresh()
@@ -80,7 +91,7 @@ export class CatalogClient {
     if (built?.structure === structure && built.controls === controls.value && built.kinds === kinds)
       return ok(built.house)
     const records = [...mirror.entries.values()].map((entry) => entry.record)
-    const house = buildCatalog(records, controls.value, kinds)
+    const house = buildHomeseerCatalog(records, controls.value, kinds)
     this.#built = { house, structure, controls: controls.value, kinds }
     return ok(house)
   }
@@ -89,35 +100,35 @@ export class CatalogClient {
    * The same for whoever weighs a change of some devices: their pairs, and those of all that are one physical device
    * with them, are known and hold.
    */
-  async houseFor(refs: readonly number[]): Promise<Result<HomeseerCatalog, LinkFault>> {
+  async houseFor(refs: readonly number[]): Promise<Result<HomeseerCatalog, HomeseerLinkFault>> {
     const house = await this.house()
     if (!house.ok) return house
-    const held = await this.#controls.hold(withRelatives(house.value, refs))
+    const held = await this.#controls.hold(listRefsOfPhysicalDevices(house.value, refs))
     return held.ok ? this.house() : held
   }
 
   /** The pairs of one device as they are now; integrators trust `everything` on a single ref most. */
-  async freshControls(ref: number): Promise<Result<readonly ControlPair[], LinkFault>> {
+  async freshControls(ref: number): Promise<Result<readonly ControlPair[], HomeseerLinkFault>> {
     const { json } = this.#options
-    const status = await json.call(getStatus({ refs: [ref], everything: true, excludeEvents: true }))
+    const status = await json.call(createStatusRequest({ refs: [ref], everything: true, excludeEvents: true }))
     if (!status.ok) return status
     const said = status.value.devices.find((device) => device.ref === ref)?.controls
     if (said !== undefined) return ok(this.#learn(ref, said))
-    const asked = await json.call(getControl([ref]))
+    const asked = await json.call(createControlsRequest([ref]))
     return asked.ok ? ok(this.#learn(ref, asked.value.get(ref) ?? [])) : asked
   }
 
   /** `fresh` asks HomeSeer in any case. */
-  events(fresh = false): Promise<Result<readonly ReceivedEvent[], LinkFault>> {
-    return this.#list(getEvents(), fresh)
+  events(fresh = false): Promise<Result<readonly ReceivedEvent[], HomeseerLinkFault>> {
+    return this.#list(createEventsRequest(), fresh)
   }
 
-  cameras(): Promise<Result<readonly ReceivedCamera[], LinkFault>> {
-    return this.#list(getCameras())
+  cameras(): Promise<Result<readonly ReceivedCamera[], HomeseerLinkFault>> {
+    return this.#list(createCamerasRequest())
   }
 
-  plugins(): Promise<Result<readonly ReceivedPlugin[], LinkFault>> {
-    return this.#list(getPlugins())
+  plugins(): Promise<Result<readonly ReceivedPlugin[], HomeseerLinkFault>> {
+    return this.#list(createPluginsRequest())
   }
 
   /** Everything that has a name, read anew; what was so a moment ago is left as it is. */
@@ -141,7 +152,7 @@ export class CatalogClient {
     return pairs
   }
 
-  async #list<Value>(exchange: HttpExchange<Value>, fresh = false): Promise<Result<Value, LinkFault>> {
+  async #list<Value>(exchange: HomeseerHttpExchange<Value>, fresh = false): Promise<Result<Value, HomeseerLinkFault>> {
     const { json, clock, listsHoldMs } = this.#options
     const kept = this.#lists.get(exchange.name) as Kept<Value> | undefined
     if (!fresh && kept !== undefined && clock.monotonic() < kept.untilMs) return ok(kept.value)
@@ -151,8 +162,11 @@ export class CatalogClient {
   }
 
   /** Callers that come while a question is open share its answer. */
-  #once<Value>(name: string, ask: () => Promise<Result<Value, LinkFault>>): Promise<Result<Value, LinkFault>> {
-    const open = this.#asking.get(name) as Promise<Result<Value, LinkFault>> | undefined
+  #once<Value>(
+    name: string,
+    ask: () => Promise<Result<Value, HomeseerLinkFault>>,
+  ): Promise<Result<Value, HomeseerLinkFault>> {
+    const open = this.#asking.get(name) as Promise<Result<Value, HomeseerLinkFault>> | undefined
     if (open !== undefined) return open
     const asking = ask().finally(() => this.#asking.delete(name))
     this.#asking.set(name, asking)
@@ -167,11 +181,11 @@ export class CatalogClient {
 // Pairs hold for a while. Those that no longer do are still shown until they have been read again; whoever weighs a
 // change has them read first (`hold`), and hears no where they cannot be.
 
-export type ControlMap = ReadonlyMap<number, readonly ControlPair[]>
+export type ControlsByRef = ReadonlyMap<number, readonly ControlPair[]>
 
-export interface ControlsOptions {
+export interface DeviceControlsOptions {
   readonly json: JsonClient
-  readonly mirror: MirrorClient
+  readonly mirror: DeviceMirrorClient
   readonly clock: Clock
   /** How long control pairs hold: an owner who edits them in HomeSeer should not have to restart us. */
   readonly controlsHoldMs: number
@@ -183,20 +197,20 @@ const PART = 50
 const REST_MS = 60_000
 const NONE: readonly ControlPair[] = []
 
-export class ControlsClient {
-  readonly #options: ControlsOptions
+export class DeviceControlsClient {
+  readonly #options: DeviceControlsOptions
   readonly #untilMs = new Map<number, number>()
-  #pairs: ControlMap = new Map()
+  #pairs: ControlsByRef = new Map()
   #inParts = false
   #walking = false
   #walkableMs = 0
 
-  constructor(options: ControlsOptions) {
+  constructor(options: DeviceControlsOptions) {
     this.#options = options
   }
 
   /** Of all devices, as far as they are known. The very same map again as long as nothing in it has changed. */
-  async all(): Promise<Result<ControlMap, LinkFault>> {
+  async all(): Promise<Result<ControlsByRef, HomeseerLinkFault>> {
     const refs = [...this.#options.mirror.entries.keys()]
     const due = this.#due(refs)
     if (due.length === 0) return ok(this.#pairs)
@@ -205,7 +219,7 @@ export class ControlsClient {
       const isFew = due.length < refs.length && due.length <= PART
       const asked = await this.#ask(due, isFew ? due : undefined)
       if (asked.ok) return ok(this.#pairs)
-      if (!canRetrySmaller(asked.fault)) return asked
+      if (!isWorthSmallerRequest(asked.fault)) return asked
       this.#inParts = true
     }
     void this.#walk(due)
@@ -213,7 +227,7 @@ export class ControlsClient {
   }
 
   /** Reads those that are not known or hold no longer. */
-  async hold(refs: readonly number[]): Promise<Result<void, LinkFault>> {
+  async hold(refs: readonly number[]): Promise<Result<void, HomeseerLinkFault>> {
     for (const part of partsOf(this.#due(refs))) {
       const asked = await this.#ask(part, part)
       if (!asked.ok) return asked
@@ -222,7 +236,7 @@ export class ControlsClient {
   }
 
   /** What HomeSeer said of some devices just now. */
-  learn(said: ControlMap): void {
+  learn(said: ControlsByRef): void {
     const untilMs = this.#options.clock.monotonic() + this.#options.controlsHoldMs
     for (const ref of said.keys()) this.#untilMs.set(ref, untilMs)
     const isNew = [...said].some(([ref, pairs]) => JSON.stringify(this.#pairs.get(ref)) !== JSON.stringify(pairs))
@@ -254,8 +268,8 @@ export class ControlsClient {
   }
 
   /** `wanted` are those that the answer is for: one that HomeSeer leaves out has no controls. */
-  async #ask(wanted: readonly number[], refs: readonly number[] | undefined): Promise<Result<void, LinkFault>> {
-    const answer = await this.#options.json.call(getControl(refs))
+  async #ask(wanted: readonly number[], refs: readonly number[] | undefined): Promise<Result<void, HomeseerLinkFault>> {
+    const answer = await this.#options.json.call(createControlsRequest(refs))
     if (!answer.ok) return answer
     this.learn(new Map([...wanted.map((ref) => [ref, NONE] as const), ...answer.value]))
     return ok(undefined)

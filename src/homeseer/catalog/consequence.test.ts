@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { buildEventGraph, followConsequences, type EventConsequences } from './homeseer-catalog.ts'
-import { decodeDefinitions } from './event-definition.ts'
+import { buildEventGraph, traceEventConsequences, type EventConsequences } from './homeseer-catalog.ts'
+import { decodeEventDefinitions } from './event-definition.ts'
 
 const DEVICE_VALUE = 'Scheduler.Classes.EvTrig_DEVICE_VALUE, Scheduler'
 
@@ -36,11 +36,11 @@ interface Asked {
 }
 
 function follow(events: readonly Json[], asked: Asked): EventConsequences {
-  const decoded = decodeDefinitions(events, asked.groups ?? [], asked.members)
+  const decoded = decodeEventDefinitions(events, asked.groups ?? [], asked.members)
   if (!decoded.ok) throw new Error(decoded.fault.detail)
   const { definitions } = decoded.value
   const started = definitions.find(({ id }) => id === asked.eventId)
-  return followConsequences(
+  return traceEventConsequences(
     buildEventGraph(definitions),
     { ...(asked.refs === undefined ? {} : { refs: asked.refs }), ...(started === undefined ? {} : { event: started }) },
     () => asked.relatives ?? [],

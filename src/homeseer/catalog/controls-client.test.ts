@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../../test/local-port.ts'
 import { manualClock, type ManualClock } from '../../../test/manual-clock.ts'
 import { JsonClient, type JsonClientOptions } from '../wire/json-client.ts'
-import { MirrorClient } from '../wire/mirror-client.ts'
+import { DeviceMirrorClient } from '../wire/device-mirror-client.ts'
 import { CatalogClient } from './catalog-client.ts'
 
 const LAMP = 7
@@ -61,7 +61,7 @@ async function catalogOf(everything: Mood, json: Partial<JsonClientOptions> = {}
     maxReplyBytes: 100_000,
     ...json,
   })
-  const mirror = new MirrorClient({ json: client, clock, rules: { pollMs: 1e9, resyncMs: 1e9 } })
+  const mirror = new DeviceMirrorClient({ json: client, clock, rules: { pollMs: 1e9, resyncMs: 1e9 } })
   open.push(() => closeAll(server, client))
   return new CatalogClient({ json: client, mirror, clock, listsHoldMs: 1_000, controlsHoldMs: 1_000 })
 }

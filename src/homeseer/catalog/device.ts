@@ -7,9 +7,9 @@
  * Values are not here: they change every second, this does not. The mirror has them.
  */
 import type { ControlPair } from '../wire/device.ts'
-import { MISC_FLAGS, type ReceivedDevice } from '../wire/device.ts'
-import { findDeviceCapabilities, type DeviceCapability } from './capability.ts'
-import { classifyDevice, type DeviceKind, type SensitivityReason } from './classify.ts'
+import { DEVICE_MISC_FLAGS, type ReceivedDevice } from '../wire/device.ts'
+import { findDeviceCapabilities, type DeviceCapability } from './device-capabilities.ts'
+import { classifyDevice, type DeviceKind, type SensitivityReason } from './device-classification.ts'
 
 export interface HomeseerDevice {
   readonly ref: number
@@ -42,7 +42,7 @@ export interface HomeseerDevice {
 }
 
 /** HomeSeer's numbers for the place of a record in its physical device. */
-export const ROOT_RELATIONSHIP = 2
+export const ROOT_DEVICE_RELATIONSHIP = 2
 const CHILD = 4
 
 /** What one record and its pairs say; children and relatives are the house's to add. */
@@ -74,8 +74,8 @@ export function normaliseHomeseerDevice(
     sensitivity: reasons,
     evidence,
     wrapper: isWrapper(record, controls, parentRef),
-    hidden: record.hidden || (record.misc & MISC_FLAGS.hidden) !== 0,
-    statusOnly: (record.misc & MISC_FLAGS.statusOnly) !== 0,
+    hidden: record.hidden || (record.misc & DEVICE_MISC_FLAGS.hidden) !== 0,
+    statusOnly: (record.misc & DEVICE_MISC_FLAGS.statusOnly) !== 0,
     userAccess: record.userAccess === '' ? 'Any' : record.userAccess,
     voiceCommand: record.voiceCommand,
     record,
@@ -84,5 +84,5 @@ export function normaliseHomeseerDevice(
 
 function isWrapper(record: ReceivedDevice, controls: readonly ControlPair[], parentRef: number | undefined): boolean {
   if (/ (master|scene)\b/i.test(record.name)) return true
-  return record.relationship === ROOT_RELATIONSHIP && controls.length === 0 && parentRef === undefined
+  return record.relationship === ROOT_DEVICE_RELATIONSHIP && controls.length === 0 && parentRef === undefined
 }

@@ -8,10 +8,10 @@
 import type { Clock } from '../../core/clock.ts'
 import { newUlid } from '../../core/ids.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { askAdapter } from '../wire/admin-adapter.ts'
-import { readRecordField, readRecordNumber } from '../wire/field.ts'
+import { callAdminAdapter } from '../wire/admin-adapter.ts'
+import { readRecordField, readRecordNumber } from '../wire/record-field.ts'
 import type { JsonClient } from '../wire/json-client.ts'
-import { decodeDefinitions } from './event-definition.ts'
+import { decodeEventDefinitions } from './event-definition.ts'
 import type { EventDefinitionSource, EventFileFault, EventFiles } from './event-file-store.ts'
 
 export interface EventAdapterOptions {
@@ -37,11 +37,11 @@ export class EventAdapterClient implements EventDefinitionSource {
     const { json, clock, scriptPage, key, knownMembers } = this.#options
     if (this.#kept !== undefined && clock.monotonic() < this.#kept.untilMs) return ok(this.#kept.files)
     const request = { id: newUlid(), op: 'events.export', args: {}, atMs: clock.now() }
-    const asked = await json.call(askAdapter(request, { page: scriptPage, key }))
+    const asked = await json.call(callAdminAdapter(request, { page: scriptPage, key }))
     const code = asked.ok ? (asked.value.ok ? undefined : asked.value.code) : asked.fault.kind
     if (!asked.ok || !asked.value.ok) return fail({ kind: 'unreadable', path: 'adapter', code: code ?? 'refused' })
     const { data } = asked.value
-    const definitions = decodeDefinitions(
+    const definitions = decodeEventDefinitions(
       readRecordField(data, 'events') ?? null,
       readRecordField(data, 'groups') ?? null,
       knownMembers,

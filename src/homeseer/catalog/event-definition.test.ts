@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../core/json.ts'
-import { decodeDefinitions, type EventDefinition } from './event-definition.ts'
+import { decodeEventDefinitions, type EventDefinition } from './event-definition.ts'
 import { EventFileStore } from './event-file-store.ts'
 
 const EVENTS = [
@@ -48,7 +48,7 @@ const EVENTS = [
 const GROUPS = [{ Group: 'Evening', Ref: 880_011_223 }]
 
 function only(events: Json, groups: Json): EventDefinition {
-  const definitions = decodeDefinitions(events, groups)
+  const definitions = decodeEventDefinitions(events, groups)
   const first = definitions.ok ? definitions.value.definitions[0] : undefined
   if (first === undefined) throw new Error('no definition')
   return first
@@ -77,8 +77,11 @@ describe('event definition', () => {
   })
 
   it('refuses what holds no events, and counts records without a number', () => {
-    expect(decodeDefinitions('x', [])).toMatchObject({ ok: false, fault: { kind: 'not-events' } })
-    expect(decodeDefinitions([{ Name: 'x' }, null], [])).toEqual({ ok: true, value: { definitions: [], unread: 2 } })
+    expect(decodeEventDefinitions('x', [])).toMatchObject({ ok: false, fault: { kind: 'not-events' } })
+    expect(decodeEventDefinitions([{ Name: 'x' }, null], [])).toEqual({
+      ok: true,
+      value: { definitions: [], unread: 2 },
+    })
   })
 })
 

@@ -15,10 +15,10 @@ import {
   readRecordObject,
   readRecordObjects,
   readRecordText,
-} from '../wire/field.ts'
-import { listKeyedMembers, parseKeyNumber, readRefField } from './event-key.ts'
-import { collectNumbers, listUnknownMembers } from './event-member.ts'
-import { decodeTriggerGroups, readTriggerReach, type EventTrigger, type TriggerReach } from './event-trigger.ts'
+} from '../wire/record-field.ts'
+import { listNumberedMembers, parseMemberNumber, readDeviceRefField } from './event-file-keys.ts'
+import { collectPossibleIds, listUnknownMembers } from './event-file-members.ts'
+import { decodeTriggerGroups, readTriggerDevices, type EventTrigger, type TriggerDevices } from './event-trigger.ts'
 
 export interface DeviceAction {
   readonly deviceKey: string
@@ -37,7 +37,7 @@ export interface EventAction {
   readonly params: string | undefined
 }
 
-export interface ActionBlock {
+export interface EventActionBlock {
   readonly conditions: readonly Json[]
   readonly actions: readonly EventAction[]
 }
@@ -51,9 +51,9 @@ export interface EventDefinition {
   readonly lastTriggered: string | undefined
   readonly voiceTag: string | undefined
   readonly triggerGroups: readonly (readonly EventTrigger[])[]
-  readonly blocks: readonly ActionBlock[]
+  readonly blocks: readonly EventActionBlock[]
   readonly triggerRefs: readonly number[]
-  readonly triggerReach: TriggerReach
+  readonly triggerReach: TriggerDevices
   readonly actionRefs: readonly number[]
   /** Numbers in actions that are not understood: events that it may run. */
   readonly mayRun: readonly number[]
@@ -66,7 +66,7 @@ export interface EventDefinition {
   readonly raw: JsonObject
 }
 
-export interface DefinitionFault {
+export interface EventDefinitionFault {
   readonly kind: 'not-events'
   readonly detail: string
 }
@@ -81,17 +81,17 @@ const BLOCK_MEMBERS = ['mvarConditions mvarActions']
 const ACTION_MEMBERS = ['delay devices mvarScript mvarMethod mvarParams']
 const DEVICE_MEMBERS = ['dvRef ControlLabel ControlValue']
 
-export interface DecodedDefinitions {
+export interface DecodedEventDefinitions {
   readonly definitions: readonly EventDefinition[]
   /** Records that are no event, or have no number: nobody can say what they do, or when. */
   readonly unread: number
 }
 
-export function decodeDefinitions(
+export function decodeEventDefinitions(
   events: Json,
   groups: Json,
   ownerMembers: readonly string[] = [],
-): Result<DecodedDefinitions, DefinitionFault> {
+): Result<DecodedEventDefinitions, EventDefinitionFault> {
   const records = recordsOf(events)
   if (records === undefined) return fail({ kind: 'not-events', detail: 'events.json holds no list of events' })
   const parts = { groups: decodeGroups(groups, ownerMembers), members: knownMembers(ownerMembers) }
@@ -161,7 +161,7 @@ function decodeDefinition(
     triggerGroups,
     blocks,
     triggerRefs: distinct(triggerGroups.flat().map((trigger) => trigger.deviceRef)),
-    triggerReach: readTriggerReach(record),
+    triggerReach: readTriggerDevices(record),
     actionRefs: distinct(actions.flatMap((action) => action.deviceActions.map((one) => one.ref))),
     mayRun: mayRun(record, members),
     unknown: [...unknownIn(record, members), ...(group?.unknown ?? [])],
@@ -189,7 +189,7 @@ function unknownIn(record: JsonObject, members: KnownMembers): readonly string[]
 function unknownInBlock(block: JsonObject, members: KnownMembers): readonly string[] {
   const actions = readRecordObject(block, 'mvarActions')
   if (actions === undefined) return ['mvarActions', ...listUnknownMembers(block, members.block)]
-  const known = listKeyedMembers(actions)
+  const known = listNumberedMembers(actions)
   const strange = Object.keys(actions).filter((name) => name !== '$type' && !known.some(([key]) => key === name))
   return [
     ...listUnknownMembers(block, members.block),
@@ -201,10 +201,10 @@ function unknownInBlock(block: JsonObject, members: KnownMembers): readonly stri
 function unknownInAction(action: JsonObject, members: KnownMembers): readonly string[] {
   const type = readRecordText(action, '$type') ?? ''
   const devices = readRecordObject(action, 'devices')
-  const sets = listKeyedMembers(devices)
+  const sets = listNumberedMembers(devices)
   const isStrange = sets.length === 0 && (readRecordText(action, 'mvarScript') ?? '') === ''
   const strangeKeys = Object.keys(devices ?? {}).filter(
-    (name) => name !== '$type' && parseKeyNumber(name) === undefined,
+    (name) => name !== '$type' && parseMemberNumber(name) === undefined,
   )
   return [
     ...(isStrange ? [type === '' ? 'action' : shortType(type)] : []),
@@ -222,21 +222,21 @@ function shortType(type: string): string {
 /** Where an action that is not understood holds the number of an event, it may run it. */
 function mayRun(record: JsonObject, members: KnownMembers): readonly number[] {
   const actions = (readRecordObjects(record, 'ConditionalActions') ?? []).flatMap((block) =>
-    listKeyedMembers(readRecordObject(block, 'mvarActions')),
+    listNumberedMembers(readRecordObject(block, 'mvarActions')),
   )
   const numbers = actions
     .filter(([, action]) => unknownInAction(action, members).length > 0)
     .flatMap(([, action]) =>
-      listUnknownMembers(action, members.action).flatMap((name) => [...collectNumbers(action[name])]),
+      listUnknownMembers(action, members.action).flatMap((name) => [...collectPossibleIds(action[name])]),
     )
   return distinct(numbers)
 }
 
-function decodeBlock(block: JsonObject): ActionBlock {
+function decodeBlock(block: JsonObject): EventActionBlock {
   const conditions = readRecordField(block, 'mvarConditions')
   return {
     conditions: Array.isArray(conditions) ? (conditions as readonly Json[]) : [],
-    actions: listKeyedMembers(readRecordObject(block, 'mvarActions')).map(decodeAction),
+    actions: listNumberedMembers(readRecordObject(block, 'mvarActions')).map(decodeAction),
   }
 }
 
@@ -245,9 +245,9 @@ function decodeAction([actionKey, action]: readonly [string, JsonObject]): Event
     actionKey,
     type: readRecordText(action, '$type') ?? '',
     delay: readRecordText(action, 'delay'),
-    deviceActions: listKeyedMembers(readRecordObject(action, 'devices')).map(([deviceKey, device]) => ({
+    deviceActions: listNumberedMembers(readRecordObject(action, 'devices')).map(([deviceKey, device]) => ({
       deviceKey,
-      ref: readRefField(device, 'dvRef') ?? parseKeyNumber(deviceKey),
+      ref: readDeviceRefField(device, 'dvRef') ?? parseMemberNumber(deviceKey),
       controlLabel: readRecordText(device, 'ControlLabel'),
       controlValue: readRecordNumber(device, 'ControlValue'),
     })),

@@ -6,11 +6,11 @@
  */
 import { open, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { parseReceivedJson, type Json } from '../../core/json.ts'
+import { parseUntrustedJson, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { systemErrorCode } from '../../core/thrown.ts'
-import { toPortableJson } from '../wire/field.ts'
-import { decodeDefinitions, type DefinitionFault, type EventDefinition } from './event-definition.ts'
+import { readSystemErrorCode } from '../../core/thrown-error.ts'
+import { toPortableJson } from '../wire/record-field.ts'
+import { decodeEventDefinitions, type EventDefinitionFault, type EventDefinition } from './event-definition.ts'
 
 export interface EventFilePaths {
   readonly events: string
@@ -28,7 +28,7 @@ export interface EventFiles {
 }
 
 export type EventFileFault =
-  | DefinitionFault
+  | EventDefinitionFault
   /** The files are on another machine, or nobody may read them. */
   | { readonly kind: 'unreadable'; readonly path: string; readonly code: string }
   | { readonly kind: 'not-json'; readonly path: string }
@@ -70,7 +70,7 @@ export class EventFileStore implements EventDefinitionSource {
     if (!eventsJson.ok) return eventsJson
     const groupsJson = await readJson(this.#paths.groups)
     if (!groupsJson.ok) return groupsJson
-    const definitions = decodeDefinitions(eventsJson.value, groupsJson.value, this.#paths.knownMembers)
+    const definitions = decodeEventDefinitions(eventsJson.value, groupsJson.value, this.#paths.knownMembers)
     if (!definitions.ok) return definitions
     const files = {
       ...definitions.value,
@@ -102,10 +102,10 @@ async function readJson(path: string): Promise<Result<Json, EventFileFault>> {
   } catch (error) {
     return fail({ kind: 'unreadable', path, code: errorCode(error) })
   }
-  const value = parseReceivedJson(text.replace(/^\uFEFF/, ''))
+  const value = parseUntrustedJson(text.replace(/^\uFEFF/, ''))
   return value === undefined ? fail({ kind: 'not-json', path }) : ok(toPortableJson(value))
 }
 
 function errorCode(error: unknown): string {
-  return systemErrorCode(error) ?? 'unknown'
+  return readSystemErrorCode(error) ?? 'unknown'
 }

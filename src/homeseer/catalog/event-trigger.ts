@@ -12,9 +12,9 @@ import {
   readRecordObject,
   readRecordObjects,
   readRecordText,
-} from '../wire/field.ts'
-import { listKeyedMembers, readRefField } from './event-key.ts'
-import { collectNumbers, listUnknownMembers } from './event-member.ts'
+} from '../wire/record-field.ts'
+import { listNumberedMembers, readDeviceRefField } from './event-file-keys.ts'
+import { collectPossibleIds, listUnknownMembers } from './event-file-members.ts'
 
 export interface EventTrigger {
   readonly index: number
@@ -30,7 +30,7 @@ export interface EventTrigger {
 }
 
 /** Which changes can set an event off: of any device, or of these. */
-export interface TriggerReach {
+export interface TriggerDevices {
   readonly anyDevice: boolean
   readonly refs: readonly number[]
 }
@@ -56,7 +56,7 @@ export function decodeTriggerGroups(event: JsonObject): readonly (readonly Event
   return groupsIn(event).map(([, group]) => (readRecordObjects(group, '$values') ?? []).map(decodeTrigger))
 }
 
-export function readTriggerReach(event: JsonObject): TriggerReach {
+export function readTriggerDevices(event: JsonObject): TriggerDevices {
   const triggers = readRecordField(event, 'Triggers')
   // An event without triggers is run by hand; triggers that we cannot find may be any.
   if (triggers === undefined || triggers === null) return { anyDevice: false, refs: [] }
@@ -75,7 +75,7 @@ export function readTriggerReach(event: JsonObject): TriggerReach {
 }
 
 function groupsIn(event: JsonObject): readonly (readonly [string, JsonObject])[] {
-  return listKeyedMembers(readRecordObject(readRecordObject(event, 'Triggers') ?? {}, 'TrigGroups'))
+  return listNumberedMembers(readRecordObject(readRecordObject(event, 'Triggers') ?? {}, 'TrigGroups'))
 }
 
 /** All of its triggers are objects, and it holds nothing beside them. */
@@ -88,12 +88,12 @@ function isGroup(group: JsonObject): boolean {
   )
 }
 
-function reachOf(trigger: JsonObject): TriggerReach {
-  const ref = readRefField(trigger, 'ev_trig_dvRef')
+function reachOf(trigger: JsonObject): TriggerDevices {
+  const ref = readDeviceRefField(trigger, 'ev_trig_dvRef')
   if (readRecordBoolean(trigger, 'AnyDevice') === true) return { anyDevice: true, refs: [] }
   if (ref === undefined) return { anyDevice: !CLOCK.test(readRecordText(trigger, '$type') ?? ''), refs: [] }
   // What else it holds may name further devices.
-  const more = listUnknownMembers(trigger, KNOWN).flatMap((name) => [...collectNumbers(trigger[name])])
+  const more = listUnknownMembers(trigger, KNOWN).flatMap((name) => [...collectPossibleIds(trigger[name])])
   return { anyDevice: false, refs: [ref, ...more] }
 }
 
@@ -101,7 +101,7 @@ function decodeTrigger(trigger: JsonObject, index: number): EventTrigger {
   return {
     index,
     type: readRecordText(trigger, '$type') ?? '',
-    deviceRef: readRefField(trigger, 'ev_trig_dvRef'),
+    deviceRef: readDeviceRefField(trigger, 'ev_trig_dvRef'),
     triggerSubType: readRecordNumber(trigger, 'TriggerSubType'),
     operationSelected: readRecordBoolean(trigger, 'mvarOperationSelected'),
     anyDevice: readRecordBoolean(trigger, 'AnyDevice'),

@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
 import { decodePairs, type ControlPair, decodeStatus } from '../wire/device.ts'
-import { numberEvents, findEvents } from './event.ts'
-import { buildCatalog, groupDevices, withChildren, withRelatives, type HomeseerCatalog } from './homeseer-catalog.ts'
+import { assignEventNumbers, findEvents } from './event-search.ts'
+import {
+  buildHomeseerCatalog,
+  groupPhysicalDevices,
+  listDevicesWithChildren,
+  listRefsOfPhysicalDevices,
+  type HomeseerCatalog,
+} from './homeseer-catalog.ts'
 
 const SWITCH = [
   { Label: 'Off', ControlUse: 2, ControlValue: 0 },
@@ -13,7 +19,7 @@ function houseOf(...devices: readonly JsonObject[]): HomeseerCatalog {
   const status = decodeStatus({ Devices: devices })
   if (!status.ok) throw new Error(status.fault.detail)
   const records = status.value.devices
-  return buildCatalog(records, new Map(records.map(({ ref }) => [ref, []])))
+  return buildHomeseerCatalog(records, new Map(records.map(({ ref }) => [ref, []])))
 }
 
 const one = (record: JsonObject) => {
@@ -42,11 +48,11 @@ describe('house', () => {
   })
 
   it('adds children to those asked for, once each', () => {
-    expect(withChildren(house, [410, 412, 999]).map((device) => device.ref)).toEqual([410, 412, 413])
+    expect(listDevicesWithChildren(house, [410, 412, 999]).map((device) => device.ref)).toEqual([410, 412, 413])
   })
 
   it('groups, largest first', () => {
-    expect(groupDevices(house, (device) => (device.wrapper ? 'wrapper' : 'rest'))).toEqual([
+    expect(groupPhysicalDevices(house, (device) => (device.wrapper ? 'wrapper' : 'rest'))).toEqual([
       { name: 'rest', refs: [412, 413] },
       { name: 'wrapper', refs: [410, 500] },
     ])
@@ -55,7 +61,7 @@ describe('house', () => {
   it('uses pairs that were fetched apart, and knows when none were', () => {
     const pairs = new Map<number, readonly ControlPair[]>([[7, decodePairs({ ref: 7, ControlPairs: SWITCH }) ?? []]])
     const status = decodeStatus({ Devices: [{ ref: 7 }, { ref: 8 }] })
-    const fetched = buildCatalog(status.ok ? status.value.devices : [], pairs)
+    const fetched = buildHomeseerCatalog(status.ok ? status.value.devices : [], pairs)
     expect(fetched.byRef.get(7)).toMatchObject({ controlsKnown: true, capabilities: ['on_off'] })
     expect(fetched.byRef.get(8)).toMatchObject({ controlsKnown: false, controls: [], capabilities: [] })
   })
@@ -117,15 +123,15 @@ describe('sensitivity', () => {
       ],
     })
     const known = new Map([1, 3, 4].map((ref) => [ref, []]))
-    const house = buildCatalog(status.ok ? status.value.devices : [], known)
+    const house = buildHomeseerCatalog(status.ok ? status.value.devices : [], known)
     expect(house.devices.map((device) => device.sensitivity)).toEqual([
       ['relative'],
       ['controls-unknown'],
       ['relative'],
       [],
     ])
-    expect(withRelatives(house, [3, 4, 9])).toEqual([1, 2, 3, 4])
-    expect(withRelatives(house, [4])).toEqual([4])
+    expect(listRefsOfPhysicalDevices(house, [3, 4, 9])).toEqual([1, 2, 3, 4])
+    expect(listRefsOfPhysicalDevices(house, [4])).toEqual([4])
   })
 
   it('is shared by all members of one physical device', () => {
@@ -160,6 +166,6 @@ describe('event', () => {
       { ...event('B'), id: 0 },
       { ...event('C'), id: undefined },
     ]
-    expect([...numberEvents([first, second, third]).values()]).toEqual([-2, 0, -1])
+    expect([...assignEventNumbers([first, second, third]).values()]).toEqual([-2, 0, -1])
   })
 })

@@ -2,8 +2,8 @@
  * House: all devices at once, with the links between them.
  */
 import type { ControlPair, ReceivedDevice } from '../wire/device.ts'
-import type { DeviceKind } from './classify.ts'
-import { normaliseHomeseerDevice, ROOT_RELATIONSHIP, type HomeseerDevice } from './device.ts'
+import type { DeviceKind } from './device-classification.ts'
+import { normaliseHomeseerDevice, ROOT_DEVICE_RELATIONSHIP, type HomeseerDevice } from './device.ts'
 import type { EventDefinition } from './event-definition.ts'
 
 export interface HomeseerCatalog {
@@ -12,10 +12,10 @@ export interface HomeseerCatalog {
   readonly byRef: ReadonlyMap<number, HomeseerDevice>
 }
 
-export const EMPTY_CATALOG: HomeseerCatalog = { devices: [], byRef: new Map() }
+export const EMPTY_HOMESEER_CATALOG: HomeseerCatalog = { devices: [], byRef: new Map() }
 
 /** `controls` may lack refs whose pairs are not known yet; pairs inside a record win, being newer. */
-export function buildCatalog(
+export function buildHomeseerCatalog(
   records: Iterable<ReceivedDevice>,
   controls: ReadonlyMap<number, readonly ControlPair[]>,
   ownerKinds: ReadonlyMap<number, DeviceKind> = new Map(),
@@ -50,7 +50,7 @@ export function findRootRef(device: HomeseerDevice): number {
 }
 
 /** The asked refs that exist, each followed by its children. */
-export function withChildren(house: HomeseerCatalog, refs: readonly number[]): readonly HomeseerDevice[] {
+export function listDevicesWithChildren(house: HomeseerCatalog, refs: readonly number[]): readonly HomeseerDevice[] {
   const wanted = new Set<number>()
   for (const ref of refs) {
     wanted.add(ref)
@@ -60,7 +60,7 @@ export function withChildren(house: HomeseerCatalog, refs: readonly number[]): r
 }
 
 /** The asked refs that exist, with the refs of everything that is one physical device with them. */
-export function withRelatives(house: HomeseerCatalog, refs: readonly number[]): readonly number[] {
+export function listRefsOfPhysicalDevices(house: HomeseerCatalog, refs: readonly number[]): readonly number[] {
   const asked = refs.map((ref) => house.byRef.get(ref)).filter((device) => device !== undefined)
   const roots = new Set(asked.map(findRootRef))
   return house.devices.filter((device) => roots.has(findRootRef(device))).map(({ ref }) => ref)
@@ -72,7 +72,7 @@ export interface DeviceGroup {
 }
 
 /** Largest group first; devices without that name are under `''`. */
-export function groupDevices(
+export function groupPhysicalDevices(
   house: HomeseerCatalog,
   nameOf: (device: HomeseerDevice) => string,
 ): readonly DeviceGroup[] {
@@ -91,7 +91,7 @@ export function groupDevices(
 /** A feature that only reports, such as the overheating alarm of a dimmer, makes nothing of its relatives. */
 function isShared({ sensitivity, controls, controlsKnown, kind, relationship }: HomeseerDevice): boolean {
   if (sensitivity.length === 0) return false
-  return !controlsKnown || controls.length > 0 || relationship === ROOT_RELATIONSHIP || kind !== 'alarm'
+  return !controlsKnown || controls.length > 0 || relationship === ROOT_DEVICE_RELATIONSHIP || kind !== 'alarm'
 }
 
 function asRelative(device: HomeseerDevice, { ref, name }: HomeseerDevice): HomeseerDevice {
@@ -104,11 +104,11 @@ function asRelative(device: HomeseerDevice, { ref, name }: HomeseerDevice): Home
 function parentsOf(devices: ReadonlyMap<number, HomeseerDevice>): ReadonlyMap<number, number> {
   const parents = new Map<number, number>()
   for (const device of devices.values()) {
-    if (device.relationship !== ROOT_RELATIONSHIP) continue
+    if (device.relationship !== ROOT_DEVICE_RELATIONSHIP) continue
     for (const ref of device.associatedRefs) {
       // A root listed by another root stays a root: only one level is known to HomeSeer.
       const listed = devices.get(ref)
-      if (listed !== undefined && listed.relationship !== ROOT_RELATIONSHIP && ref !== device.ref)
+      if (listed !== undefined && listed.relationship !== ROOT_DEVICE_RELATIONSHIP && ref !== device.ref)
         parents.set(ref, device.ref)
     }
   }
@@ -134,13 +134,13 @@ function childrenOf(parents: ReadonlyMap<number, number>): ReadonlyMap<number, r
 /** Bits of `misc`: discovered by Google, discovered by Amazon. */
 const ASSISTANTS = 0x40_0000 | 0x80_0000
 
-export type IsExposed = (device: HomeseerDevice) => boolean
+export type DeviceExposurePredicate = (device: HomeseerDevice) => boolean
 
 /** `undefined` exposes everything. */
-export function createExposure(config: {
+export function createDeviceExposurePredicate(config: {
   readonly expose: 'all' | 'voice' | 'list'
   readonly isListed: (ref: number) => boolean
-}): IsExposed | undefined {
+}): DeviceExposurePredicate | undefined {
   if (config.expose === 'all') return undefined
   if (config.expose === 'list') return ({ ref }) => config.isListed(ref)
   return ({ record }) => record.voiceCommand !== '' || (record.misc & ASSISTANTS) !== 0
@@ -149,7 +149,10 @@ export function createExposure(config: {
 /** The same house gives the same part of it. */
 const parts = new WeakMap<HomeseerCatalog, HomeseerCatalog>()
 
-export function limitToExposed(house: HomeseerCatalog, exposes: IsExposed | undefined): HomeseerCatalog {
+export function filterExposedDevices(
+  house: HomeseerCatalog,
+  exposes: DeviceExposurePredicate | undefined,
+): HomeseerCatalog {
   if (exposes === undefined) return house
   const known = parts.get(house)
   if (known !== undefined) return known
@@ -168,7 +171,7 @@ export function limitToExposed(house: HomeseerCatalog, exposes: IsExposed | unde
 // excuse, nor does an event that is switched off: both may be otherwise by the time it happens.
 
 /** Why nobody can say that this is all. */
-export type ConsequenceDoubt =
+export type ConsequenceUncertainty =
   /** An action, or a part of the file, that is not understood. */
   | 'unknown-action'
   /** Code can do anything. */
@@ -194,12 +197,18 @@ export interface EventConsequences {
   /** Devices that are set, without those that were asked for. */
   readonly refs: readonly number[]
   readonly eventIds: readonly number[]
-  readonly doubts: readonly ConsequenceDoubt[]
+  readonly doubts: readonly ConsequenceUncertainty[]
   /** HomeSeer's own mark for events that guard the house, on one of them. */
   readonly security: boolean
 }
 
-export const NO_CONSEQUENCES: EventConsequences = { steps: [], refs: [], eventIds: [], doubts: [], security: false }
+export const NO_EVENT_CONSEQUENCES: EventConsequences = {
+  steps: [],
+  refs: [],
+  eventIds: [],
+  doubts: [],
+  security: false,
+}
 
 /** What is known of all events, prepared so that following costs as much as it finds. */
 export interface EventGraph {
@@ -227,7 +236,7 @@ export function buildEventGraph(definitions: readonly EventDefinition[]): EventG
   }
 }
 
-export interface ConsequenceStart {
+export interface ConsequenceTrigger {
   /** Devices that are written. */
   readonly refs?: readonly number[]
   /** An event that is run; `undefined` where it is unknown to the definitions. */
@@ -235,13 +244,13 @@ export interface ConsequenceStart {
 }
 
 /** `relativesOf` gives all members of the physical device that a ref belongs to. */
-export function followConsequences(
+export function traceEventConsequences(
   graph: EventGraph,
-  start: ConsequenceStart,
+  start: ConsequenceTrigger,
   relativesOf: (ref: number) => readonly number[],
 ): EventConsequences {
   const steps = new Map<number, ConsequenceStep>()
-  const doubts = new Set<ConsequenceDoubt>()
+  const doubts = new Set<ConsequenceUncertainty>()
   const written = new Set<number>()
   const set = new Set<number>()
   let security = false

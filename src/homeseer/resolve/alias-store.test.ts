@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { LOG_TABLE, tableLog } from '../../../test/table-log.ts'
 import { systemClock } from '../../core/clock.ts'
 import { Database } from '../../core/database-store.ts'
-import { readConfiguredAliases, toProvenance, type Alias } from './alias.ts'
+import { readConfiguredAliases, toAliasProvenance, type Alias } from './alias.ts'
 import { AliasStore } from './alias-store.ts'
 
 const open = () => new Database({ path: ':memory:', migrations: [LOG_TABLE] })
@@ -89,10 +89,8 @@ describe('configured aliases', () => {
   })
 
   it('have the provenance of the contract', () => {
-    expect(['configuration', 'confirmed', 'name'].map((origin) => toProvenance(origin as Alias['origin']))).toEqual([
-      'config',
-      'learned',
-      'learned',
-    ])
+    expect(
+      ['configuration', 'confirmed', 'name'].map((origin) => toAliasProvenance(origin as Alias['origin'])),
+    ).toEqual(['config', 'learned', 'learned'])
   })
 })

@@ -5,12 +5,12 @@
  */
 import type { Database } from '../../core/database-store.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { readEntryWords } from '../../ledger/state-log.ts'
-import type { ProjectionLog } from '../../ledger/state-log.ts'
+import { readEntryBodyFields } from '../../ledger/projection-log.ts'
+import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
 import { homeseerProjection } from '../homeseer-state.ts'
 import type { HomeseerState } from '../homeseer-state.ts'
 import type { Alias, AliasKind } from './alias.ts'
-import { toConfusableSkeleton, toStrictNameKey } from './normalise.ts'
+import { toConfusableSkeleton, toStrictNameKey } from './name-normalisation.ts'
 
 export interface AliasConfirmation {
   readonly kind: AliasKind
@@ -23,7 +23,7 @@ export interface AliasConfirmation {
 }
 
 /** `taken`: other things are called that, or look as if they were. */
-export type LearnFault =
+export type AliasLearnFault =
   | { readonly kind: 'taken'; readonly byIds: readonly number[] }
   | { readonly kind: 'not-a-name' }
   | { readonly kind: 'full' }
@@ -47,11 +47,11 @@ interface KnownAliases {
 
 export class AliasStore {
   readonly #database: Database
-  readonly #log: ProjectionLog
+  readonly #log: ProjectionLogWriter
   readonly #state: HomeseerState
   #known: KnownAliases
 
-  constructor(database: Database, log: ProjectionLog) {
+  constructor(database: Database, log: ProjectionLogWriter) {
     this.#database = database
     this.#log = log
     this.#state = log.projections.state(homeseerProjection)
@@ -64,7 +64,7 @@ export class AliasStore {
   }
 
   /** `others` are the aliases in force, names included; a newer confirmation of the same words replaces the older. */
-  async learn(confirmation: AliasConfirmation, others: readonly Alias[]): Promise<Result<void, LearnFault>> {
+  async learn(confirmation: AliasConfirmation, others: readonly Alias[]): Promise<Result<void, AliasLearnFault>> {
     const { kind, id, text, confirmedBy, shared = false } = confirmation
     const key = toStrictNameKey(text)
     if (key === '' || text.length > MAX_LENGTH) return fail({ kind: 'not-a-name' })
@@ -109,7 +109,7 @@ export class AliasStore {
     const { aliases } = this.#state
     const keyed = [...aliases.values()]
       .flatMap(({ kind, id, by, shared, seq }): KeyedAlias[] => {
-        const text = readEntryWords(this.#log, seq)?.['text']
+        const text = readEntryBodyFields(this.#log, seq)?.['text']
         if (typeof text !== 'string') return []
         const owner = shared ? {} : { owner: by }
         return [{ kind, id, text, origin: 'confirmed', ...owner, key: toStrictNameKey(text), by, seq }]

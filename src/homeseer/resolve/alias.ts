@@ -22,11 +22,11 @@ export interface Alias {
 }
 
 /** The contract knows two provenances; what a person confirmed was learned. */
-export function toProvenance(origin: AliasOrigin): 'config' | 'learned' {
+export function toAliasProvenance(origin: AliasOrigin): 'config' | 'learned' {
   return origin === 'configuration' ? 'config' : 'learned'
 }
 
-export function deviceAliases(device: HomeseerDevice): readonly Alias[] {
+export function listDeviceAliases(device: HomeseerDevice): readonly Alias[] {
   const { ref, name, location, location2, voiceCommand } = device
   const places = [[], [location], [location2], [location, location2]]
   const called = places.filter((place) => place.every((part) => part !== '')).map((place) => [...place, name].join(' '))
@@ -34,12 +34,12 @@ export function deviceAliases(device: HomeseerDevice): readonly Alias[] {
 }
 
 /** Not the group alone: it would answer for every event in it. */
-export function eventAliases(event: ReceivedEvent): readonly Alias[] {
+export function listEventAliases(event: ReceivedEvent): readonly Alias[] {
   if (event.id === undefined) return []
   return named('event', event.id, [event.name, `${event.group} ${event.name}`, event.voiceCommand, `event ${event.id}`])
 }
 
-export function cameraAliases(camera: ReceivedCamera): readonly Alias[] {
+export function listCameraAliases(camera: ReceivedCamera): readonly Alias[] {
   return named('camera', camera.camId, [camera.name, `camera ${camera.camId}`])
 }
 

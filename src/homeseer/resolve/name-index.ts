@@ -7,8 +7,8 @@
  *   by strict, by normal, by skeleton                      equal, and the query's own beginnings
  */
 import type { Alias } from './alias.ts'
-import { findConcepts } from './concept.ts'
-import { normaliseName, toConfusableSkeleton, toStrictNameKey, splitTokens } from './normalise.ts'
+import { findConceptsInText } from './name-concepts.ts'
+import { normaliseName, toConfusableSkeleton, toStrictNameKey, splitNameTokens } from './name-normalisation.ts'
 
 export interface NameIndex {
   readonly aliases: readonly Alias[]
@@ -33,7 +33,7 @@ const BREAK = '\n'
 /** A name nobody can say; its bearer still answers to its number. */
 const MAX_ALIAS = 500
 
-export function buildIndex(given: readonly Alias[]): NameIndex {
+export function buildNameIndex(given: readonly Alias[]): NameIndex {
   const named = given
     .filter((alias) => alias.text.length <= MAX_ALIAS)
     .map((alias) => ({ alias, normal: normaliseName(alias.text) }))
@@ -47,10 +47,10 @@ export function buildIndex(given: readonly Alias[]): NameIndex {
   const starts = new Int32Array(aliases.length)
   let at = BREAK.length
   for (const [position, normal] of normals.entries()) {
-    const tokens = splitTokens(normal)
+    const tokens = splitNameTokens(normal)
     wordCounts[position] = Math.min(255, tokens.length)
     for (const token of tokens) add(words, token, position)
-    const meant = findConcepts(normal)
+    const meant = findConceptsInText(normal)
     conceptCounts[position] = Math.min(255, meant.length)
     for (const concept of meant) add(concepts, concept, position)
     starts[position] = at

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Alias } from './alias.ts'
-import { buildIndex } from './name-index.ts'
+import { buildNameIndex } from './name-index.ts'
 import { searchNames } from './name-search.ts'
-import { normaliseName, splitTokens } from './normalise.ts'
-import { toConfidence, overlapScore } from './score.ts'
+import { normaliseName, splitNameTokens } from './name-normalisation.ts'
+import { toMatchConfidence, computeOverlapScore } from './name-score.ts'
 
 const alias = (id: number, text: string, origin: Alias['origin'] = 'name'): Alias => ({
   kind: 'device',
@@ -14,7 +14,7 @@ const alias = (id: number, text: string, origin: Alias['origin'] = 'name'): Alia
 })
 
 function search(query: string, ...aliases: readonly Alias[]) {
-  return searchNames(buildIndex(aliases), query).map(({ id, score, match, lookAlike }) => ({
+  return searchNames(buildNameIndex(aliases), query).map(({ id, score, match, lookAlike }) => ({
     id,
     score,
     match,
@@ -26,9 +26,9 @@ function search(query: string, ...aliases: readonly Alias[]) {
 function plainScore(query: string, text: string): number {
   const [q, a] = [normaliseName(query), normaliseName(text)]
   if (q === '' || a === '') return 0
-  const [qTokens, aTokens] = [splitTokens(q), splitTokens(a)]
+  const [qTokens, aTokens] = [splitNameTokens(q), splitNameTokens(a)]
   const shared = qTokens.filter((token) => aTokens.includes(token)).length
-  const scores = [overlapScore(shared, qTokens.length, aTokens.length)]
+  const scores = [computeOverlapScore(shared, qTokens.length, aTokens.length)]
   if (a === q) scores.push(1)
   if (a.startsWith(q)) scores.push(0.94)
   if (a.includes(q)) scores.push(0.86)
@@ -45,7 +45,7 @@ describe('name search', () => {
     expect(search('kitchen lamps', lamp)).toMatchObject([{ score: 0.8 }])
     expect(search('lamp of zeus', lamp)).toMatchObject([{ score: 0.625 }])
     expect(search('zeus', lamp)).toEqual([])
-    expect([0.9, 0.72, 0.71].map(toConfidence)).toEqual(['high', 'medium', 'low'])
+    expect([0.9, 0.72, 0.71].map(toMatchConfidence)).toEqual(['high', 'medium', 'low'])
   })
 
   it('agrees with the rules written out, on any names', () => {

@@ -5,19 +5,25 @@
  * scores one.
  */
 import type { Alias } from './alias.ts'
-import { findConcepts } from './concept.ts'
-import { withoutFiller, withoutOuterFiller } from './filler.ts'
+import { findConceptsInText } from './name-concepts.ts'
+import { stripFillerWords, stripOuterFillerWords } from './filler-words.ts'
 import type { NameIndex } from './name-index.ts'
-import { differsInAccents, normaliseName, toConfusableSkeleton, toStrictNameKey, splitTokens } from './normalise.ts'
+import {
+  differsInAccents,
+  normaliseName,
+  toConfusableSkeleton,
+  toStrictNameKey,
+  splitNameTokens,
+} from './name-normalisation.ts'
 import {
   ALIAS_STARTS_WITH_QUERY_SCORE,
   ALIAS_CONTAINS_QUERY_SCORE,
-  finalScore,
-  overlapScore,
+  computeFinalScore,
+  computeOverlapScore,
   QUERY_STARTS_WITH_ALIAS_SCORE,
-} from './score.ts'
+} from './name-score.ts'
 
-export interface NameHit {
+export interface NameSearchHit {
   readonly id: number
   readonly score: number
   /** Only the very name is exact: see `toStrictNameKey`. */
@@ -38,12 +44,12 @@ const LOOK_ALIKE_CAP = 0.89
 const CONCEPT_CAP = 0.88
 
 /** The best hit of each target, best first: score, then what the owner wrote, then the lower id. */
-export function searchNames(index: NameIndex, query: string): readonly NameHit[] {
+export function searchNames(index: NameIndex, query: string): readonly NameSearchHit[] {
   const asked = query.slice(0, MAX_QUERY)
   const full = normaliseName(asked)
   const scores = new Float64Array(index.aliases.length)
   scoreInto(scores, index, full)
-  const bare = withoutFiller(full)
+  const bare = stripFillerWords(full)
   if (bare !== undefined) scoreInto(scores, index, bare)
   scoreConcepts(scores, index, asked)
   const looks = toConfusableSkeleton(asked)
@@ -81,8 +87,8 @@ function honestScore(
 ): number {
   const alias = index.aliases[position]
   const cap = score === 1 ? caps(alias?.text ?? '') : ACCENT_CAP
-  const value = finalScore(Math.min(score, cap), alias?.origin === 'configuration')
-  return Math.max(Math.min(value, cap), Math.min(finalScore(guess, false), LOOK_ALIKE_CAP))
+  const value = computeFinalScore(Math.min(score, cap), alias?.origin === 'configuration')
+  return Math.max(Math.min(value, cap), Math.min(computeFinalScore(guess, false), LOOK_ALIKE_CAP))
 }
 
 function isGuess(score: number, guess: number, value: number): boolean {
@@ -118,7 +124,7 @@ function hitAt(
   index: NameIndex,
   position: number,
   { score, exact, lookAlike }: { readonly score: number; readonly exact: boolean; readonly lookAlike: boolean },
-): NameHit {
+): NameSearchHit {
   const alias = index.aliases[position]
   const normalizedAlias = index.normals[position]
   if (alias === undefined || normalizedAlias === undefined) throw new RangeError(`no alias at ${position}`)
@@ -129,7 +135,7 @@ function hitAt(
 type Caps = (alias: string) => number
 
 function capsOf(asked: string): Caps {
-  const bare = withoutFiller(toStrictNameKey(asked))
+  const bare = stripFillerWords(toStrictNameKey(asked))
   return (alias) => {
     if (bare !== undefined && bare === toStrictNameKey(alias)) return FILLER_CAP
     return differsInAccents(asked, alias) || (bare !== undefined && differsInAccents(bare, alias))
@@ -143,11 +149,11 @@ function exactPositions(index: NameIndex, asked: string): ReadonlySet<number> {
   const key = toStrictNameKey(asked)
   const whole = index.byStrict.get(key)
   if (whole !== undefined) return new Set(whole)
-  for (const inner of withoutOuterFiller(key)) {
+  for (const inner of stripOuterFillerWords(key)) {
     const called = index.byStrict.get(inner)
     if (called !== undefined) return new Set(called)
   }
-  const bare = withoutFiller(key)
+  const bare = stripFillerWords(key)
   return new Set(bare === undefined ? [] : index.byStrict.get(bare))
 }
 
@@ -165,7 +171,7 @@ function scoreInto(scores: Float64Array, index: NameIndex, query: string): void 
 }
 
 function scoreWords(index: NameIndex, query: string, raise: (position: number, score: number) => void): void {
-  const tokens = splitTokens(query)
+  const tokens = splitNameTokens(query)
   const shared = new Uint8Array(index.aliases.length)
   const touched: number[] = []
   for (const token of tokens)
@@ -174,11 +180,11 @@ function scoreWords(index: NameIndex, query: string, raise: (position: number, s
       shared[position] = (shared[position] ?? 0) + 1
     }
   for (const position of touched)
-    raise(position, overlapScore(shared[position] ?? 0, tokens.length, index.wordCounts[position] ?? 1))
+    raise(position, computeOverlapScore(shared[position] ?? 0, tokens.length, index.wordCounts[position] ?? 1))
 }
 
 function scoreConcepts(scores: Float64Array, index: NameIndex, asked: string): void {
-  const wanted = findConcepts(asked)
+  const wanted = findConceptsInText(asked)
   const shared = new Uint8Array(index.aliases.length)
   const touched: number[] = []
   for (const concept of wanted)
@@ -187,7 +193,7 @@ function scoreConcepts(scores: Float64Array, index: NameIndex, asked: string): v
       shared[position] = (shared[position] ?? 0) + 1
     }
   for (const position of touched) {
-    const overlap = overlapScore(shared[position] ?? 0, wanted.length, index.conceptCounts[position] ?? 1)
+    const overlap = computeOverlapScore(shared[position] ?? 0, wanted.length, index.conceptCounts[position] ?? 1)
     // The contract has a score for whatever shares a word; concepts find what shares none.
     if (scores[position] === 0) scores[position] = Math.min(overlap, CONCEPT_CAP)
   }

@@ -6,13 +6,13 @@
  */
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
-import { limitToExposed, type IsExposed } from '../catalog/homeseer-catalog.ts'
+import { filterExposedDevices, type DeviceExposurePredicate } from '../catalog/homeseer-catalog.ts'
 import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import type { LinkFault } from '../wire/fault.ts'
+import type { HomeseerLinkFault } from '../wire/link-fault.ts'
 import type { Alias } from './alias.ts'
-import { buildNameResolver, type NameResolver } from './resolve.ts'
+import { buildNameResolver, type NameResolver } from './name-resolver.ts'
 
 export interface ResolverClientOptions {
   readonly catalog: CatalogClient
@@ -20,13 +20,13 @@ export interface ResolverClientOptions {
   /** The names that were confirmed, at this moment, everybody's. */
   readonly learned: () => readonly Alias[]
   /** Which devices have names for callers; absent: all. */
-  readonly exposes?: IsExposed | undefined
+  readonly exposes?: DeviceExposurePredicate | undefined
 }
 
-export interface CurrentResolver {
+export interface ResolverWithWarnings {
   readonly resolver: NameResolver
   /** Sources that could not be read; what they had is missing from the resolver. */
-  readonly warnings: readonly { readonly source: 'devices' | 'events' | 'cameras'; readonly fault: LinkFault }[]
+  readonly warnings: readonly { readonly source: 'devices' | 'events' | 'cameras'; readonly fault: HomeseerLinkFault }[]
 }
 
 /** Kept from call to call, so that equal inputs are the same values. */
@@ -50,13 +50,13 @@ export class ResolverClient {
   }
 
   /** The same of a house that is read anew: for a name that leaves doubt, which may be newer than what we know. */
-  async renewed(caller?: string): Promise<Result<CurrentResolver, LinkFault>> {
+  async renewed(caller?: string): Promise<Result<ResolverWithWarnings, HomeseerLinkFault>> {
     await this.#options.catalog.renew()
     return this.current(caller)
   }
 
   /** Fails only when nothing at all could be read; the fault is the devices'. */
-  async current(caller?: string): Promise<Result<CurrentResolver, LinkFault>> {
+  async current(caller?: string): Promise<Result<ResolverWithWarnings, HomeseerLinkFault>> {
     const { catalog, configured, learned, exposes } = this.#options
     const [house, events, cameras] = await Promise.all([catalog.house(), catalog.events(), catalog.cameras()])
     if (!house.ok && !events.ok && !cameras.ok) return fail(house.fault)
@@ -66,7 +66,7 @@ export class ResolverClient {
       ...(cameras.ok ? [] : [{ source: 'cameras' as const, fault: cameras.fault }]),
     ]
     const from = [
-      limitToExposed(house.ok ? house.value : catalog.known, exposes),
+      filterExposedDevices(house.ok ? house.value : catalog.known, exposes),
       events.ok ? events.value : NO_EVENTS,
       cameras.ok ? cameras.value : NO_CAMERAS,
       learned(),

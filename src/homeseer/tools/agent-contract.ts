@@ -5,7 +5,7 @@
  * Behind `hs4://agent/contract` and the prompt `hs4_agent_contract`: "LLM workflow rules and mutation safety defaults"
  * (spec 4, Resources). Every rule is one that the guard enforces or that an answer of ours makes possible to follow.
  */
-export const AGENT_CONTRACT = {
+export const AGENT_RULES_DOCUMENT = {
   contractVersion: '1.0',
   rules: [
     'Read before you write: hs4://state/summary, then hs4.resolve.* for whatever was named.',
@@ -13,7 +13,7 @@ export const AGENT_CONTRACT = {
     'Plan first: dryRun, or hs4.change.prepare. Show the person what would change.',
     'Every change needs confirm, intent and reason. They are recorded; say what is true.',
     'Locks, garage doors, alarms, scripts and devices with voice confirmation wait for a person’s approval. Say so and wait.',
-    'Believe `verification`, not `ok`. If a device did not get there, say so; do not try another device.',
+    'Believe `verification`, not `ok`. If a device did not change as requested, say so; do not try another device.',
     'An outcome that is UNKNOWN is not a failure: read the state back before doing anything else.',
   ],
   defaults: {

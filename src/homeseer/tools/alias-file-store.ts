@@ -7,7 +7,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { systemErrorCode, thrownMessage } from '../../core/thrown.ts'
+import { readSystemErrorCode, readErrorMessage } from '../../core/thrown-error.ts'
 import { readConfiguredAliases, type Alias, type AliasFileFault } from '../resolve/alias.ts'
 
 /** More than a household has names; a file of this size is another file. */
@@ -37,7 +37,7 @@ function readText(path: string): Result<string, string> {
     // Editors on Windows begin a file with a byte-order mark.
     return ok(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
   } catch (error) {
-    const code = systemErrorCode(error) ?? 'unknown'
+    const code = readSystemErrorCode(error) ?? 'unknown'
     return fail(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`)
   }
 }
@@ -46,7 +46,7 @@ function parse(text: string): Result<Json, string> {
   try {
     return ok(JSON.parse(text) as Json)
   } catch (error) {
-    return fail(thrownMessage(error))
+    return fail(readErrorMessage(error))
   }
 }
 

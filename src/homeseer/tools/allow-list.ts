@@ -10,7 +10,7 @@ interface Span {
 }
 
 /** `undefined` means that there is no restriction, which is not the same as a list of everything. */
-export function allowNumbers(list: readonly (number | string)[] | undefined): AllowList<number> | undefined {
+export function createNumberAllowList(list: readonly (number | string)[] | undefined): AllowList<number> | undefined {
   if (list === undefined) return undefined
   // A few entries written by hand: looking through all of them costs nothing.
   const spans = list.map(spanOf)
@@ -18,14 +18,14 @@ export function allowNumbers(list: readonly (number | string)[] | undefined): Al
 }
 
 /** Case does not matter on either side. */
-export function allowNames(list: readonly string[] | undefined): AllowList<string> | undefined {
+export function createNameAllowList(list: readonly string[] | undefined): AllowList<string> | undefined {
   if (list === undefined) return undefined
   const names = new Set(list.map((name) => name.trim().toLowerCase()))
   return (name) => names.has(name.trim().toLowerCase())
 }
 
 /** For words that the owner chose and callers must repeat: case matters. */
-export function allowExactly(list: readonly string[] | undefined): AllowList<string> | undefined {
+export function createExactAllowList(list: readonly string[] | undefined): AllowList<string> | undefined {
   if (list === undefined) return undefined
   const words = new Set(list)
   return (word) => words.has(word)

@@ -7,21 +7,24 @@
  * Does I/O (a timer; the mirror).
  */
 import { Throttle } from '../../toolbox/throttle.ts'
-import type { HomeseerTools } from './homeseer-tools.ts'
-import { CATALOG_URIS, STATE_URIS } from './resources.ts'
+import type { HomeseerToolContext } from './homeseer-tools.ts'
+import { DEVICE_CATALOG_URIS, DEVICE_STATE_URIS } from './resources.ts'
 
 const REST_MS = 100
 
 /** Returns how to stop. */
-export function startAnnouncing({ link }: Pick<HomeseerTools, 'link'>, announce: (uri: string) => void): () => void {
+export function startAnnouncingChanges(
+  { link }: Pick<HomeseerToolContext, 'link'>,
+  announce: (uri: string) => void,
+): () => void {
   const { mirror } = link
   // A number that the mirror raises when a device comes, goes or is renamed.
   let structure = mirror.structure
   const throttle = new Throttle(() => {
-    for (const uri of STATE_URIS) announce(uri)
+    for (const uri of DEVICE_STATE_URIS) announce(uri)
     if (mirror.structure === structure) return
     structure = mirror.structure
-    for (const uri of CATALOG_URIS) announce(uri)
+    for (const uri of DEVICE_CATALOG_URIS) announce(uri)
   }, REST_MS)
   const stop = mirror.subscribe(throttle.trigger)
   return () => {

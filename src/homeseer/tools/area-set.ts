@@ -12,35 +12,38 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
 import {
   chooseControlPair,
-  createControlExchange,
-  type ControlChoice,
-  type ControlRequest,
-} from '../catalog/control.ts'
+  chooseVerificationTiming,
+  compareWithExpectation,
+  createDeviceControlExchange,
+  computeControlExpectation,
+  type DeviceControlChoice,
+  type DeviceControlRequest,
+} from '../catalog/device-control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { expectControl, compareWithExpectation } from '../catalog/control.ts'
 import { parseControlUse } from '../wire/control-use.ts'
-import type { MirrorEntry } from '../wire/mirror.ts'
+import type { MirroredValue, DeviceMirrorEntry } from '../wire/device-mirror.ts'
 import { listDevicesInArea, type AreaQuery } from './area.ts'
 import {
-  assessWrite,
-  consequencesJson,
-  doubtfulTargets,
-  labelWithConsequences,
+  assessDeviceWriteConsequences,
+  toConsequencesJson,
+  listUncertainTargets,
+  addConsequencesToLabel,
   listReachedTargets,
-  listTouched,
+  listTouchedThings,
   type AssessedConsequences,
 } from './consequence-client.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
-import { deviceLabel, readCatalog } from './catalog-reader.ts'
-import { homeseerArgumentFault, hs4Fault } from './faults.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { formatDeviceLabel, readHomeseerCatalog } from './catalog-reader.ts'
+import { createHomeseerArgumentFault, createHomeseerReadFault, createHs4Fault } from './faults.ts'
 import {
-  BASE_GUARD_SCHEMAS,
-  homeseerDeviceTarget,
-  GUARDED_OUTPUT_SCHEMA,
+  BASE_GUARD_ARGUMENT_SCHEMAS,
+  toHomeseerDeviceTarget,
+  GUARDED_TOOL_OUTPUT_SCHEMA,
   defineHomeseerChange,
   type HomeseerAssessment,
   createTolerantInputSchema,
 } from './homeseer-change.ts'
+import { followLateArrival, readLastPolledValue, type LateArrivalTask } from './change-verification-client.ts'
 
 /** More than a house has lamps on one floor; a person has to read their names. */
 const MAX_DEVICES = 60
@@ -52,25 +55,25 @@ const input = createTolerantInputSchema({
   value: z.number().exactOptional().describe('The number of a control, or one within its range.'),
   label: z.string().min(1).max(200).exactOptional().describe('The label of a control, such as Off.'),
   controlUse: z.string().min(1).max(50).exactOptional().describe('What the control is for, such as Off.'),
-  ...BASE_GUARD_SCHEMAS,
+  ...BASE_GUARD_ARGUMENT_SCHEMAS,
 })
 type AreaInput = z.output<typeof input>
 
 interface Plan {
-  readonly members: readonly { readonly device: HomeseerDevice; readonly choice: ControlChoice }[]
+  readonly members: readonly { readonly device: HomeseerDevice; readonly choice: DeviceControlChoice }[]
   /** Of that kind and in that place, without a control for this wish. */
   readonly skipped: readonly HomeseerDevice[]
   readonly assessed: AssessedConsequences
 }
 
-export function createAreaSetTool(homeseer: HomeseerTools): Capability {
+export function createAreaSetTool(homeseer: HomeseerToolContext): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.areas.set',
     title: 'Set all devices of a kind',
     description:
       'Tells all devices of one kind in a room, on a floor or in the house the same thing, one after the other, and says what each shows then. All of them are named before anything happens, those that cannot be told so as well.',
     input,
-    output: GUARDED_OUTPUT_SCHEMA,
+    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'writes',
     lock: 'homeseer:areas',
     timeoutSeconds: 120,
@@ -80,14 +83,14 @@ export function createAreaSetTool(homeseer: HomeseerTools): Capability {
   })
 }
 
-async function planArea(homeseer: HomeseerTools, wish: AreaInput): Promise<Result<Plan, Fault>> {
-  const house = await readCatalog(homeseer)
+async function planArea(homeseer: HomeseerToolContext, wish: AreaInput): Promise<Result<Plan, Fault>> {
+  const house = await readHomeseerCatalog(homeseer)
   if (!house.ok) return house
   const found = listDevicesInArea(house.value, areaOf(wish))
   if (found.length === 0) return fail(nothingThere(wish))
   if (found.length > MAX_DEVICES)
     return fail(
-      homeseerArgumentFault('location1', `${found.length} devices are more than the ${MAX_DEVICES} of one call`),
+      createHomeseerArgumentFault('location1', `${found.length} devices are more than the ${MAX_DEVICES} of one call`),
     )
   const wanted = controlWish(wish)
   if (!wanted.ok) return wanted
@@ -95,8 +98,10 @@ async function planArea(homeseer: HomeseerTools, wish: AreaInput): Promise<Resul
   const able = members.flatMap(({ device, choice }) => (choice.ok ? [{ device, choice: choice.value }] : []))
   const skipped = members.filter(({ choice }) => !choice.ok).map(({ device }) => device)
   if (able.length === 0)
-    return fail(homeseerArgumentFault('value', `none of them can be told so: ${skipped.map(deviceLabel).join(', ')}`))
-  const assessed = await assessWrite(
+    return fail(
+      createHomeseerArgumentFault('value', `none of them can be told so: ${skipped.map(formatDeviceLabel).join(', ')}`),
+    )
+  const assessed = await assessDeviceWriteConsequences(
     homeseer,
     able.map(({ device }) => device.ref),
   )
@@ -108,28 +113,28 @@ function areaOf({ kind, location1, location2 }: AreaInput): AreaQuery {
   return { kind, location1, location2 }
 }
 
-function controlWish({ value, label, controlUse }: AreaInput): Result<ControlRequest, Fault> {
+function controlWish({ value, label, controlUse }: AreaInput): Result<DeviceControlRequest, Fault> {
   if (label !== undefined) return ok({ kind: 'label', label })
   if (controlUse !== undefined) {
     const use = parseControlUse(controlUse)
     return use === undefined
-      ? fail(homeseerArgumentFault('controlUse', 'is none that is known'))
+      ? fail(createHomeseerArgumentFault('controlUse', 'is none that is known'))
       : ok({ kind: 'use', use, value })
   }
   return value === undefined
-    ? fail(homeseerArgumentFault('value', 'give value, label or controlUse'))
+    ? fail(createHomeseerArgumentFault('value', 'give value, label or controlUse'))
     : ok({ kind: 'value', value })
 }
 
 function nothingThere({ kind, location1, location2 }: AreaInput): Fault {
   const where = [location1, location2].filter((place) => place !== undefined).join(', ')
-  return hs4Fault('NOT_FOUND', `There is no ${kind} ${where === '' ? 'in this house' : `in ${where}`}.`, {
+  return createHs4Fault('NOT_FOUND', `There is no ${kind} ${where === '' ? 'in this house' : `in ${where}`}.`, {
     next: [{ name: 'hs4.devices.list', args: { capability: kind, limit: 50 } }],
   })
 }
 
 function assessArea({ members, skipped, assessed }: Plan, wish: AreaInput): HomeseerAssessment {
-  const { refs = [], ...touched } = listTouched(assessed)
+  const { refs = [], ...touched } = listTouchedThings(assessed)
   const own = members.map(({ device }) => device.ref)
   const isSensitive = members.some(({ device }) => device.sensitivity.length > 0) || assessed.reasons.length > 0
   const { kind, location1 = '', location2 = '' } = wish
@@ -137,65 +142,115 @@ function assessArea({ members, skipped, assessed }: Plan, wish: AreaInput): Home
   return {
     effect: isSensitive ? 'sensitive' : 'writes',
     target: `homeseer:area:${kind}:${location1}:${location2}`.toLowerCase().slice(0, 200).toWellFormed(),
-    label: labelWithConsequences(
+    label: addConsequencesToLabel(
       `All ${members.length} of kind ${kind}${place === '' ? '' : ` in ${place}`}`,
       assessed,
     ),
     touched: { ...touched, refs: [...own, ...refs] },
-    reaches: [...own.map(homeseerDeviceTarget), ...listReachedTargets(assessed)],
-    mayReach: doubtfulTargets(assessed),
+    reaches: [...own.map(toHomeseerDeviceTarget), ...listReachedTargets(assessed)],
+    mayReach: listUncertainTargets(assessed),
     preview: {
       devices: members.map(({ device, choice }) => ({
         ref: device.ref,
-        name: deviceLabel(device),
+        name: formatDeviceLabel(device),
         to: choice.pair.label,
         ...(choice.value === undefined ? {} : { value: choice.value }),
         ...(device.sensitivity.length === 0 ? {} : { sensitive: [...device.sensitivity] }),
       })),
-      ...(skipped.length === 0 ? {} : { cannot: skipped.map((device) => `${deviceLabel(device)}, ref ${device.ref}`) }),
-      ...consequencesJson(assessed),
+      ...(skipped.length === 0
+        ? {}
+        : { cannot: skipped.map((device) => `${formatDeviceLabel(device)}, ref ${device.ref}`) }),
+      ...toConsequencesJson(assessed),
     },
   }
 }
 
+interface MemberResult {
+  readonly ref: number
+  readonly name: string
+  readonly told: boolean
+  readonly fault?: string
+}
+
 /** One after the other: HomeSeer's radio takes them in turn anyway, and the first refusal is told with what was done. */
 async function actArea(
-  homeseer: HomeseerTools,
-  { members, skipped }: Plan,
+  homeseer: HomeseerToolContext,
+  { members, skipped, assessed }: Plan,
   { call }: { readonly wish: AreaInput; readonly call: Call },
 ): Promise<Outcome> {
-  const results: { readonly ref: number; readonly name: string; readonly told: boolean; readonly fault?: string }[] = []
-  for (const { device, choice } of members) {
-    const sent = await homeseer.link.json.call(createControlExchange(choice), call.signal)
-    const refused = sent.ok ? {} : { fault: sent.fault.kind }
-    results.push({ ref: device.ref, name: deviceLabel(device), told: sent.ok, ...refused })
-  }
+  const { mirror, json } = homeseer.link
   const refs = members.map(({ device }) => device.ref)
-  const read = await homeseer.link.mirror.read(refs, call.signal)
-  const shown: ReadonlyMap<number, MirrorEntry> = read.ok ? read.value : new Map<number, MirrorEntry>()
+  // Whether a device changed can only be told from where it was just before.
+  const before = await mirror.read(refs, call.signal)
+  if (!before.ok) return fail(createHomeseerReadFault(before.fault, 'reading the devices'))
+  const results: MemberResult[] = []
+  for (const { device, choice } of members) {
+    const sent = await json.call(createDeviceControlExchange(choice), call.signal)
+    const refused = sent.ok ? {} : { fault: sent.fault.kind }
+    results.push({ ref: device.ref, name: formatDeviceLabel(device), told: sent.ok, ...refused })
+  }
+  const read = await mirror.read(refs, call.signal)
+  const shown: ReadonlyMap<number, DeviceMirrorEntry> = read.ok ? read.value : new Map<number, DeviceMirrorEntry>()
+  const late: LateArrivalTask[] = []
   const devices = results.map((result, index) => {
     const record = shown.get(result.ref)?.record
     const member = members[index]
     const matched = record !== undefined && member !== undefined && isThere(member, record)
+    const start = before.value.get(result.ref)
+    if (member !== undefined && start !== undefined && result.told && !matched)
+      late.push(lateArrivalTask(homeseer, { member, before: readLastPolledValue(start), house: assessed.house }))
     return { ...result, matched, value: record?.value ?? null, status: record?.status ?? null }
   })
+  if (late.length > 0) void recordLateArrivals(late, call)
   const untold = devices.filter(({ told }) => !told).length
   if (untold === devices.length)
-    return fail(hs4Fault('HS4_ERROR', 'HomeSeer took none of these commands.', { details: { devices } }))
-  return homeseerAnswer({
+    return fail(createHs4Fault('HS4_ERROR', 'HomeSeer took none of these commands.', { details: { devices } }))
+  return createHomeseerAnswer({
     applied: untold === 0,
     told: devices.length - untold,
     devices,
-    skipped: skipped.map((device) => ({ ref: device.ref, name: deviceLabel(device) })),
+    skipped: skipped.map((device) => ({ ref: device.ref, name: formatDeviceLabel(device) })),
     // Looked at once, at the end: a blind that was told last is on its way then, and the answer says so.
     verification: { performed: read.ok, matched: devices.every(({ matched }) => matched) },
     ...(devices.every(({ matched }) => matched) ? {} : { note: NOT_ALL_THERE }),
   })
 }
 
-const NOT_ALL_THERE = 'Those with `matched: false` were told and do not show it yet. Read them again later.'
+const NOT_ALL_THERE =
+  'Those with `matched: false` were told and do not show it yet. Read them again later; lastCommand says when they have arrived.'
 
-function isThere({ device, choice }: Plan['members'][number], { value, status }: MirrorEntry['record']): boolean {
+type Member = Plan['members'][number]
+
+function lateArrivalTask(
+  { link: { mirror }, arrivals, clock, config }: HomeseerToolContext,
+  {
+    member: { device, choice },
+    before,
+    house,
+  }: { readonly member: Member; readonly before: MirroredValue; readonly house: AssessedConsequences['house'] },
+): LateArrivalTask {
+  const usualMs = config.verifyAttempts * config.verifyIntervalMs
+  const { windowMs } = chooseVerificationTiming(device, house, { usualMs, longestMs: config.verifyWaitSeconds * 1_000 })
+  const expected = computeControlExpectation(choice, device.controls)
+  return { mirror, ref: device.ref, expected, before, arrivals, clock, wanted: choice.pair.label, windowMs }
+}
+
+/** One entry for the call, when the last of them has arrived or its time is over. */
+async function recordLateArrivals(late: readonly LateArrivalTask[], call: Call): Promise<void> {
+  const outcomes = await Promise.all(late.map(followLateArrival))
+  const missing = outcomes.filter(({ outcome }) => outcome === 'not-reached').length
+  await call.recordLateOutcome?.({
+    outcome: missing === 0 ? 'reached' : 'not-reached',
+    source: missing > 0 ? 'timeout' : outcomes.every(({ source }) => source === 'push') ? 'push' : 'read',
+    observed: late.map(({ ref }, index) => ({ ref, ...outcomes[index] })),
+    message:
+      missing === 0
+        ? `The ${late.length} that were on their way have arrived.`
+        : `${missing} of the ${late.length} that were on their way have not arrived.`,
+  })
+}
+
+function isThere({ device, choice }: Member, { value, status }: DeviceMirrorEntry['record']): boolean {
   const now = { value, status: status ?? '' }
-  return compareWithExpectation(expectControl(choice, device.controls), now, now) === 'reached'
+  return compareWithExpectation(computeControlExpectation(choice, device.controls), now, now) === 'reached'
 }

@@ -3,7 +3,7 @@
  */
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
-import { findConcepts, KIND_CONCEPTS } from '../resolve/concept.ts'
+import { findConceptsInText, DEVICE_KINDS_BY_CONCEPT } from '../resolve/name-concepts.ts'
 
 export interface AreaQuery {
   readonly kind: string
@@ -39,11 +39,11 @@ export function findArea(
   house: HomeseerCatalog,
   goal: string,
 ): { readonly area: AreaQuery | undefined; readonly unclear: readonly string[] } {
-  const concepts = findConcepts(goal).filter((concept) => !PLACE_WORDS.has(concept) && !/^\d+$/.test(concept))
-  const kinds = concepts.filter((concept) => Object.hasOwn(KIND_CONCEPTS, concept))
-  const kind = KIND_CONCEPTS[kinds[0] ?? '']?.[0]
+  const concepts = findConceptsInText(goal).filter((concept) => !PLACE_WORDS.has(concept) && !/^\d+$/.test(concept))
+  const kinds = concepts.filter((concept) => Object.hasOwn(DEVICE_KINDS_BY_CONCEPT, concept))
+  const kind = DEVICE_KINDS_BY_CONCEPT[kinds[0] ?? '']?.[0]
   const placeOf = (concept: string, placeName: (device: HomeseerDevice) => string) =>
-    house.devices.map(placeName).find((place) => place !== '' && findConcepts(place).includes(concept))
+    house.devices.map(placeName).find((place) => place !== '' && findConceptsInText(place).includes(concept))
   const rest = concepts.filter((concept) => !kinds.includes(concept))
   const rooms = rest.map((concept) => placeOf(concept, ({ location }) => location))
   const floors = rest.map((concept) => placeOf(concept, ({ location2 }) => location2))

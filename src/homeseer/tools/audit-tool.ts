@@ -7,15 +7,15 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import { ok } from '../../core/result.ts'
-import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
-import { AUDIT_RESULTS } from './audit.ts'
-import type { MayReadAudit } from './audit.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
+import { HOMESEER_AUDIT_RESULTS } from './homeseer-audit.ts'
+import type { AuditAccessPredicate } from './homeseer-audit.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { readCursorNumber } from './paging.ts'
+import { decodeNumberCursor } from './paging.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
-export function createAuditQueryTool({ audit, guard }: HomeseerTools): Capability {
+export function createAuditQueryTool({ audit, guard }: HomeseerToolContext): Capability {
   const tool = defineTool({
     family: homeseerFamily,
     effect: 'reads',
@@ -26,7 +26,7 @@ export function createAuditQueryTool({ audit, guard }: HomeseerTools): Capabilit
     input: createTolerantInputSchema({
       tool: z.string().max(128).exactOptional(),
       action: z.string().max(128).exactOptional(),
-      result: z.enum(AUDIT_RESULTS).exactOptional(),
+      result: z.enum(HOMESEER_AUDIT_RESULTS).exactOptional(),
       since: z.iso.datetime({ offset: true }).exactOptional().describe('ISO 8601, such as 2026-01-31T12:00:00Z.'),
       traceId: z.string().max(64).exactOptional(),
       // The contract's bounds; what a question looks at is bounded by the store as well.
@@ -39,19 +39,19 @@ export function createAuditQueryTool({ audit, guard }: HomeseerTools): Capabilit
         .describe('`nextCursor` of the answer before, with the same filters: goes on where it stopped.'),
     }),
     output: z.looseObject({
-      entries: z.array(z.looseObject({ id: z.string(), result: z.enum(AUDIT_RESULTS) })),
+      entries: z.array(z.looseObject({ id: z.string(), result: z.enum(HOMESEER_AUDIT_RESULTS) })),
       nextCursor: z.string().nullable(),
     }),
   })
   return tool.handledBy(async ({ cursor, limit, ...filter }, { caller }) => {
-    const scope = cursorScope('audit', filter)
-    const before = cursor === undefined ? ok(undefined) : readCursorNumber(cursor, scope)
+    const scope = formatCursorScope('audit', filter)
+    const before = cursor === undefined ? ok(undefined) : decodeNumberCursor(cursor, scope)
     if (!before.ok) return before
     const place = before.value === undefined ? {} : { before: before.value }
     // A caller that has this tool in its profiles has the family.
-    const mayRead: MayReadAudit = (record) => guard.mayRead(caller, record, tool.offer)
+    const mayRead: AuditAccessPredicate = (record) => guard.mayRead(caller, record, tool.offer)
     const { entries, next } = await audit.query({ ...filter, ...place, limit }, mayRead)
-    return homeseerAnswer({
+    return createHomeseerAnswer({
       entries: [...entries],
       nextCursor: next === undefined ? null : encodeCursor(scope, [next]),
     })

@@ -10,22 +10,22 @@ import { toBase64 } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { PAN_DIRECTIONS, type ReceivedCamera } from '../wire/camera.ts'
-import { getCameraSnapshot, panCamera } from '../wire/request.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { createCameraSnapshotRequest, createCameraPanRequest } from '../wire/json-requests.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { hs4Fault, homeseerReadFault, homeseerWriteFault } from './faults.ts'
+import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from './faults.ts'
 import {
-  BASE_GUARD_SCHEMAS,
-  GUARDED_OUTPUT_SCHEMA,
+  BASE_GUARD_ARGUMENT_SCHEMAS,
+  GUARDED_TOOL_OUTPUT_SCHEMA,
   defineHomeseerChange,
   createTolerantInputSchema,
 } from './homeseer-change.ts'
-import { toText } from './json-text.ts'
+import { toTextOrEmpty } from './json-text.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 const camId = z.int().min(0).describe('The camera’s id.')
 
-export function createCameraReadTools(homeseer: HomeseerTools): readonly Capability[] {
+export function createCameraReadTools(homeseer: HomeseerToolContext): readonly Capability[] {
   return [
     defineTool({
       ...common,
@@ -36,8 +36,8 @@ export function createCameraReadTools(homeseer: HomeseerTools): readonly Capabil
       output: z.looseObject({ cameras: z.array(z.looseObject({ camId: z.int(), name: z.string() })) }),
     }).handledBy(async () => {
       const cameras = await homeseer.catalog.cameras()
-      if (!cameras.ok) return fail(homeseerReadFault(cameras.fault, 'reading the cameras'))
-      return homeseerAnswer({
+      if (!cameras.ok) return fail(createHomeseerReadFault(cameras.fault, 'reading the cameras'))
+      return createHomeseerAnswer({
         cameras: cameras.value.map(({ raw, ...camera }) => ({ ...camera, raw })),
         // Both places are the contract's: each camera with its record, and the records alone.
         raw: cameras.value.map(({ raw }) => raw),
@@ -54,8 +54,8 @@ export function createCameraReadTools(homeseer: HomeseerTools): readonly Capabil
     }).handledBy(async (input, call) => {
       const camera = await findCamera(homeseer, input.camId)
       if (!camera.ok) return camera
-      const picture = await homeseer.link.json.call(getCameraSnapshot(input.camId), call.signal)
-      if (!picture.ok) return fail(homeseerReadFault(picture.fault, `taking a picture with ${camera.value.name}`))
+      const picture = await homeseer.link.json.call(createCameraSnapshotRequest(input.camId), call.signal)
+      if (!picture.ok) return fail(createHomeseerReadFault(picture.fault, `taking a picture with ${camera.value.name}`))
       const { mimeType, bytes } = picture.value
       // As an image that a client can show; the numbers are for those that cannot.
       const data = toBase64(bytes)
@@ -80,16 +80,16 @@ export function createCameraReadTools(homeseer: HomeseerTools): readonly Capabil
 /** About ten thousand tokens. */
 const MAX_RAW_BYTES = 32_768
 
-export function createCameraPanTool(homeseer: HomeseerTools): Capability {
+export function createCameraPanTool(homeseer: HomeseerToolContext): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.cameras.pan',
     title: 'Move a camera',
     description:
       'Starts or stops moving a camera up, down, left or right. A movement that was started goes on until it is stopped.',
-    input: createTolerantInputSchema({ camId, direction: z.enum(PAN_DIRECTIONS), ...BASE_GUARD_SCHEMAS }),
-    output: GUARDED_OUTPUT_SCHEMA,
+    input: createTolerantInputSchema({ camId, direction: z.enum(PAN_DIRECTIONS), ...BASE_GUARD_ARGUMENT_SCHEMAS }),
+    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'writes',
-    lock: ({ camId: id }) => `homeseer:camera:${toText(id)}`,
+    lock: ({ camId: id }) => `homeseer:camera:${toTextOrEmpty(id)}`,
     plan: (input) => movableCamera(homeseer, input.camId),
     assess: ({ camId: id, name }, { direction }) => ({
       effect: 'writes',
@@ -99,32 +99,42 @@ export function createCameraPanTool(homeseer: HomeseerTools): Capability {
       preview: { camera: { camId: id, name }, direction },
     }),
     act: async ({ camId: id, name }, { direction }, call) => {
-      const done = await homeseer.link.json.call(panCamera(id, direction), call.signal)
+      const done = await homeseer.link.json.call(createCameraPanRequest(id, direction), call.signal)
       if (!done.ok)
         return fail(
-          homeseerWriteFault(done.fault, `moving ${name}`, [{ name: 'hs4.cameras.snapshot.get', args: { camId: id } }]),
+          createHomeseerWriteFault(done.fault, `moving ${name}`, [
+            { name: 'hs4.cameras.snapshot.get', args: { camId: id } },
+          ]),
         )
       // HomeSeer does not say where a camera looks, so there is nothing to read back.
-      return homeseerAnswer({ applied: true, camId: id, direction, raw: 'ok', verification: { performed: false } })
+      return createHomeseerAnswer({
+        applied: true,
+        camId: id,
+        direction,
+        raw: 'ok',
+        verification: { performed: false },
+      })
     },
   })
 }
 
-async function findCamera(homeseer: HomeseerTools, id: number): Promise<Result<ReceivedCamera, Fault>> {
+async function findCamera(homeseer: HomeseerToolContext, id: number): Promise<Result<ReceivedCamera, Fault>> {
   const cameras = await homeseer.catalog.cameras()
-  if (!cameras.ok) return fail(homeseerReadFault(cameras.fault, 'reading the cameras'))
+  if (!cameras.ok) return fail(createHomeseerReadFault(cameras.fault, 'reading the cameras'))
   const camera = cameras.value.find((one) => one.camId === id)
   if (camera !== undefined) return ok(camera)
   const details = { camId: id, known: cameras.value.map((one) => one.camId) }
-  return fail(hs4Fault('NOT_FOUND', `HomeSeer has no camera ${id}.`, { details, next: [{ name: 'hs4.cameras.list' }] }))
+  return fail(
+    createHs4Fault('NOT_FOUND', `HomeSeer has no camera ${id}.`, { details, next: [{ name: 'hs4.cameras.list' }] }),
+  )
 }
 
 /** A fixed camera would take the request and not move: better said before. */
-async function movableCamera(homeseer: HomeseerTools, id: number): Promise<Result<ReceivedCamera, Fault>> {
+async function movableCamera(homeseer: HomeseerToolContext, id: number): Promise<Result<ReceivedCamera, Fault>> {
   const camera = await findCamera(homeseer, id)
   if (!camera.ok || camera.value.supportsPanTilt) return camera
   return fail(
-    hs4Fault('UNSUPPORTED_ON_TARGET', `${camera.value.name} cannot be moved.`, {
+    createHs4Fault('UNSUPPORTED_ON_TARGET', `${camera.value.name} cannot be moved.`, {
       details: { camId: id },
       next: [{ name: 'hs4.cameras.snapshot.get', args: { camId: id } }],
     }),

@@ -11,27 +11,30 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { limitToExposed, withRelatives, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
-import type { MirrorEntry } from '../wire/mirror.ts'
-import { type HomeseerTools } from './homeseer-tools.ts'
-import { hs4Fault, homeseerReadFault } from './faults.ts'
+import { filterExposedDevices, listRefsOfPhysicalDevices, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import type { DeviceMirrorEntry } from '../wire/device-mirror.ts'
+import { type HomeseerToolContext } from './homeseer-tools.ts'
+import { createHs4Fault, createHomeseerReadFault } from './faults.ts'
 import type { ControlPair } from '../wire/device.ts'
 
 const READING = 'reading the devices'
 
 /** All devices, no older than the owner allows; `fresh` asks HomeSeer in any case. */
-export async function readCatalog(homeseer: HomeseerTools, fresh = false): Promise<Result<HomeseerCatalog, Fault>> {
+export async function readHomeseerCatalog(
+  homeseer: HomeseerToolContext,
+  fresh = false,
+): Promise<Result<HomeseerCatalog, Fault>> {
   const { link } = homeseer
   if (fresh || isStale(homeseer, link.mirror.entries.values())) {
     const refreshed = await link.mirror.refresh()
-    if (!refreshed.ok) return fail(homeseerReadFault(refreshed.fault, READING))
+    if (!refreshed.ok) return fail(createHomeseerReadFault(refreshed.fault, READING))
   }
   return knownHouse(homeseer)
 }
 
-async function knownHouse({ catalog, exposes }: HomeseerTools): Promise<Result<HomeseerCatalog, Fault>> {
+async function knownHouse({ catalog, exposes }: HomeseerToolContext): Promise<Result<HomeseerCatalog, Fault>> {
   const house = await catalog.house()
-  return house.ok ? ok(limitToExposed(house.value, exposes)) : fail(homeseerReadFault(house.fault, READING))
+  return house.ok ? ok(filterExposedDevices(house.value, exposes)) : fail(createHomeseerReadFault(house.fault, READING))
 }
 
 /**
@@ -39,44 +42,48 @@ async function knownHouse({ catalog, exposes }: HomeseerTools): Promise<Result<H
  * are asked about: one of two thousand must not cost a question about all. One may be newer than the last look at all
  * of them, or gone since. Refs that HomeSeer does not know are no fault here.
  */
-export async function readCatalogWith(
-  homeseer: HomeseerTools,
+export async function readCatalogWithFreshDevices(
+  homeseer: HomeseerToolContext,
   refs: readonly number[],
   fresh = false,
 ): Promise<Result<HomeseerCatalog, Fault>> {
   const before = await knownHouse(homeseer)
   if (!before.ok) return before
-  const asked = await refreshDevices(homeseer, [...new Set([...refs, ...withRelatives(before.value, refs)])], fresh)
+  const asked = await refreshHomeseerDevices(
+    homeseer,
+    [...new Set([...refs, ...listRefsOfPhysicalDevices(before.value, refs)])],
+    fresh,
+  )
   const house = asked.ok ? await knownHouse(homeseer) : asked
   if (!house.ok) return house
   // A root may have got features since.
   const features = refs.flatMap((ref) => house.value.byRef.get(ref)?.associatedRefs ?? [])
   const unheard = features.filter((ref) => !house.value.byRef.has(ref))
   if (unheard.length === 0) return house
-  const heard = await refreshDevices(homeseer, unheard)
+  const heard = await refreshHomeseerDevices(homeseer, unheard)
   return heard.ok ? knownHouse(homeseer) : heard
 }
 
 /** The house, in which it is known what some devices can be told. */
-export async function readControls(
-  { catalog, exposes }: HomeseerTools,
+export async function readDeviceControls(
+  { catalog, exposes }: HomeseerToolContext,
   refs: readonly number[],
 ): Promise<Result<HomeseerCatalog, Fault>> {
   const house = await catalog.houseFor(refs)
   return house.ok
-    ? ok(limitToExposed(house.value, exposes))
-    : fail(homeseerReadFault(house.fault, 'reading the controls'))
+    ? ok(filterExposedDevices(house.value, exposes))
+    : fail(createHomeseerReadFault(house.fault, 'reading the controls'))
 }
 
 /** Lists by what devices can do lack those of which nobody knows it; so they say how many these are. */
-export function listUnknownControls({ devices }: HomeseerCatalog): { readonly controlsUnknown?: number } {
+export function listRefsWithoutControls({ devices }: HomeseerCatalog): { readonly controlsUnknown?: number } {
   const unknown = devices.filter(({ controlsKnown }) => !controlsKnown).length
   return unknown === 0 ? {} : { controlsUnknown: unknown }
 }
 
 /** Makes what is known of some devices as fresh as wanted; those that are not known at all are asked about. */
-export async function refreshDevices(
-  homeseer: HomeseerTools,
+export async function refreshHomeseerDevices(
+  homeseer: HomeseerToolContext,
   refs: readonly number[],
   fresh = false,
 ): Promise<Result<void, Fault>> {
@@ -84,24 +91,28 @@ export async function refreshDevices(
   const entries = refs.map((ref) => mirror.entries.get(ref)).filter((entry) => entry !== undefined)
   const wanted = fresh || isStale(homeseer, entries) ? refs : refs.filter((ref) => !mirror.entries.has(ref))
   const read = await mirror.read(wanted)
-  return read.ok ? ok(undefined) : fail(homeseerReadFault(read.fault, READING))
+  return read.ok ? ok(undefined) : fail(createHomeseerReadFault(read.fault, READING))
 }
 
-function isStale({ link: { mirror }, config }: HomeseerTools, entries: Iterable<MirrorEntry>): boolean {
+function isStale({ link: { mirror }, config }: HomeseerToolContext, entries: Iterable<DeviceMirrorEntry>): boolean {
   if (mirror.pushUp) return false
   for (const entry of entries) if (mirror.ageMs(entry) > config.statusCacheMs) return true
   return false
 }
 
 /** From the mirror, without asking; `undefined` for a device that it does not hold. */
-export function readSeenDevice({ link: { mirror } }: HomeseerTools, ref: number): SeenDevice | undefined {
+export function readMirroredDevice({ link: { mirror } }: HomeseerToolContext, ref: number): MirroredDevice | undefined {
   const entry = mirror.entries.get(ref)
   return entry === undefined ? undefined : { ...entry, ageMs: mirror.ageMs(entry) }
 }
 
-export function currentDeviceView(homeseer: HomeseerTools, device: HomeseerDevice, options: ViewOptions): JsonObject {
+export function createDeviceView(
+  homeseer: HomeseerToolContext,
+  device: HomeseerDevice,
+  options: DeviceViewOptions,
+): JsonObject {
   const last = homeseer.arrivals.last(device.ref)
-  const view = toDeviceView(device, readSeenDevice(homeseer, device.ref), options)
+  const view = toDeviceView(device, readMirroredDevice(homeseer, device.ref), options)
   if (last === undefined) return view
   const { wanted, atMs, outcome, afterMs } = last
   return {
@@ -111,19 +122,22 @@ export function currentDeviceView(homeseer: HomeseerTools, device: HomeseerDevic
 }
 
 /** The device as it must be known to weigh a change of it, or a sentence with a way to find the right one. */
-export async function findHomeseerDevice(homeseer: HomeseerTools, ref: number): Promise<Result<HomeseerDevice, Fault>> {
+export async function findHomeseerDevice(
+  homeseer: HomeseerToolContext,
+  ref: number,
+): Promise<Result<HomeseerDevice, Fault>> {
   const house = await knownHouse(homeseer)
   if (!house.ok) return house
   // Worth one question before saying no: it may be newer than our last look at all of them.
-  const asked = house.value.byRef.has(ref) ? ok(undefined) : await refreshDevices(homeseer, [ref])
-  const weighed = asked.ok ? await readControls(homeseer, [ref]) : asked
+  const asked = house.value.byRef.has(ref) ? ok(undefined) : await refreshHomeseerDevices(homeseer, [ref])
+  const weighed = asked.ok ? await readDeviceControls(homeseer, [ref]) : asked
   if (!weighed.ok) return weighed
   const device = weighed.value.byRef.get(ref)
-  return device === undefined ? fail(noDeviceFault(ref)) : ok(device)
+  return device === undefined ? fail(createNoDeviceFault(ref)) : ok(device)
 }
 
-export function noDeviceFault(ref: number): Fault {
-  return hs4Fault('NOT_FOUND', `HomeSeer has no device ${ref}.`, {
+export function createNoDeviceFault(ref: number): Fault {
+  return createHs4Fault('NOT_FOUND', `HomeSeer has no device ${ref}.`, {
     details: { ref },
     next: [
       { name: 'hs4.devices.list', args: { limit: 50 } },
@@ -135,21 +149,21 @@ export function noDeviceFault(ref: number): Fault {
 // Device view: a device as the tools show it: what it is, from the catalog, and what it shows, from the mirror, with
 // its age and where it was learned.
 
-export interface ViewOptions {
+export interface DeviceViewOptions {
   readonly includeControls: boolean
   readonly includeRaw: boolean
 }
 
 /** A device as it was seen last; the record that the catalog was made from may be from long before. */
-export interface SeenDevice extends MirrorEntry {
+export interface MirroredDevice extends DeviceMirrorEntry {
   readonly ageMs: number
 }
 
 /** `seen` is `undefined` for a device that the mirror has lost since the catalog was made. */
 export function toDeviceView(
   device: HomeseerDevice,
-  seen: SeenDevice | undefined,
-  { includeControls, includeRaw }: ViewOptions,
+  seen: MirroredDevice | undefined,
+  { includeControls, includeRaw }: DeviceViewOptions,
 ): JsonObject {
   const { record } = seen ?? device
   return {
@@ -191,7 +205,7 @@ function pairView(pair: ControlPair): JsonObject {
 }
 
 /** `Hall Lamp (Hall, Ground)`: what a person would call it. */
-export function deviceLabel({ name, location, location2 }: HomeseerDevice): string {
+export function formatDeviceLabel({ name, location, location2 }: HomeseerDevice): string {
   const place = [location, location2].filter((part) => part !== '').join(', ')
   return place === '' ? name : `${name} (${place})`
 }

@@ -13,35 +13,44 @@
  */
 import { z } from 'zod'
 import type { Outcome } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller.ts'
-import type { Assessment, Capability, ArgumentIssue, Offer } from '../../bus/capability.ts'
+import { toCallerKey } from '../../bus/caller.ts'
+import type { CallAssessment, Capability, ArgumentIssue, Offer } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
-import { acceptWithoutNulls } from '../../bus/schema.ts'
+import { validateWithoutNullArguments } from '../../bus/schema.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { resolveSpelling } from '../../core/spelling.ts'
-import type { ChangeEnd, PreparedChange } from '../../guard/change.ts'
-import type { DecisionPreview } from '../../guard/decision.ts'
-import { hideSecrets } from '../../guard/redact.ts'
-import { deniedFault } from '../../guard/refusal.ts'
+import { resolveSpelledName } from '../../core/tool-name-spelling.ts'
+import type { ChangeResultState, PreparedChange } from '../../guard/prepared-change.ts'
+import type { DecisionPreview } from '../../guard/call-decision.ts'
+import { hideSecretsInJson } from '../../guard/redaction.ts'
+import { createDeniedFault, isMissingClaimsOnly } from '../../guard/guard-faults.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { homeseerArgumentFault, FIX_HINT_KEY, hs4Fault, NEXT_CALLS_KEY, nextJson } from './faults.ts'
-import { BASE_GUARD_SCHEMAS, createTolerantInputSchema } from './homeseer-change.ts'
-import { cutText } from './json-text.ts'
-import { isDryRun, type CallerClaims } from './owner-lists.ts'
+import {
+  createHomeseerArgumentFault,
+  FIX_HINT_FIELD,
+  createHs4Fault,
+  SUGGESTED_CALLS_FIELD,
+  toSuggestedCallsJson,
+} from './faults.ts'
+import { BASE_GUARD_ARGUMENT_SCHEMAS, createTolerantInputSchema } from './homeseer-change.ts'
+import { truncateText } from './json-text.ts'
+import { completeHomeseerClaims, isDryRunCall, type CallerClaims } from './owner-rules.ts'
 
 /** Tools whose calls can be staged, by name. */
 export type PreparableTools = ReadonlyMap<string, Offer>
 
-export function createPreparedChangeTools(homeseer: HomeseerTools, preparable: PreparableTools): readonly Capability[] {
+export function createPreparedChangeTools(
+  homeseer: HomeseerToolContext,
+  preparable: PreparableTools,
+): readonly Capability[] {
   return [prepareTool(homeseer, preparable), commitTool(homeseer, preparable)]
 }
 
-function prepareTool(homeseer: HomeseerTools, preparable: PreparableTools): Capability {
+function prepareTool(homeseer: HomeseerToolContext, preparable: PreparableTools): Capability {
   return defineChange({
     family: homeseerFamily,
     name: 'hs4.change.prepare',
@@ -70,7 +79,7 @@ function prepareTool(homeseer: HomeseerTools, preparable: PreparableTools): Capa
 }
 
 /** Only a record is made, and the record says what the change would reach. */
-function stagedAssessment({ target, label, touches, mayTouch }: Assessment): Assessment {
+function stagedAssessment({ target, label, touches, mayTouch }: CallAssessment): CallAssessment {
   return {
     effect: 'records',
     ...(target === undefined ? {} : { target }),
@@ -98,7 +107,7 @@ interface StagedCall {
 }
 
 async function planStaging(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   preparable: PreparableTools,
   staging: Staging,
 ): Promise<Result<StagedCall, Fault>> {
@@ -106,35 +115,37 @@ async function planStaging(
   const found = findTool(preparable, staging.toolName)
   if (!found.ok) return found
   const offer = found.value
-  const accepted = offer.accept === undefined ? ok(staging.args) : acceptWithoutNulls(offer.accept, staging.args)
+  const accepted =
+    offer.accept === undefined ? ok(staging.args) : validateWithoutNullArguments(offer.accept, staging.args)
   if (!accepted.ok) return fail(badStagedArguments(offer, accepted.fault))
   const args = accepted.value
   // Twice: as a dry run it must be permitted at all; as it stands, the caller learns what would still refuse it.
   const rehearsed = await previewed(homeseer, found.value, { context, args: { ...args, dryRun: true } })
   if (!rehearsed.ok) return rehearsed
   const { decision } = rehearsed.value
-  if (decision.verdict === 'deny') return ok({ offer, args, refusal: deniedFault(decision), real: rehearsed.value })
+  if (decision.verdict === 'deny')
+    return ok({ offer, args, refusal: createDeniedFault(decision), real: rehearsed.value })
   const real = await previewed(homeseer, found.value, { context, args })
   return real.ok ? ok({ offer, args, refusal: undefined, real: real.value }) : real
 }
 
 async function prepare(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   { offer, args, refusal, real }: StagedCall,
   { context, summary, toolName }: Staging,
 ): Promise<Outcome> {
   if (refusal !== undefined) return fail(refusal)
   const kept = await homeseer.guard.changes.prepare({
-    principal: callerKey(context.caller),
+    principal: toCallerKey(context.caller),
     tool: offer.name,
     args,
-    summary: typeof summary === 'string' ? summary : JSON.stringify(hideSecrets(summary)),
+    summary: typeof summary === 'string' ? summary : JSON.stringify(hideSecretsInJson(summary)),
     ttlMs: homeseer.config.changeTokenSeconds * 1_000,
     offer,
   })
   if (!kept.ok) return kept
   const { token, expiresAtMs, preparedSeq } = kept.value
-  return homeseerAnswer({
+  return createHomeseerAnswer({
     prepared: true,
     token,
     toolName: offer.name,
@@ -151,7 +162,7 @@ async function prepare(
   })
 }
 
-function commitTool(homeseer: HomeseerTools, preparable: PreparableTools): Capability {
+function commitTool(homeseer: HomeseerToolContext, preparable: PreparableTools): Capability {
   return defineChange({
     family: homeseerFamily,
     name: 'hs4.change.commit',
@@ -160,7 +171,7 @@ function commitTool(homeseer: HomeseerTools, preparable: PreparableTools): Capab
       'Carries out a prepared change, once, if policy still allows it. Only whoever prepared it can. confirm, intent and reason are those that it was prepared with, unless they are given here. The change itself is checked, guarded and recorded as if it had been called directly.',
     input: createTolerantInputSchema({
       token: z.string().min(1).max(128).describe('From hs4.change.prepare.'),
-      ...BASE_GUARD_SCHEMAS,
+      ...BASE_GUARD_ARGUMENT_SCHEMAS,
     }),
     output: z.looseObject({ committed: z.boolean(), toolName: z.string(), preparedAuditRef: z.string() }),
     effect: 'writes',
@@ -188,11 +199,11 @@ interface CommitPlan {
 }
 
 async function planCommit(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   preparable: PreparableTools,
   { token, claims, context }: Committing,
 ): Promise<Result<CommitPlan, Fault>> {
-  const peeked = homeseer.guard.changes.peek(token, callerKey(context.caller))
+  const peeked = homeseer.guard.changes.peek(token, toCallerKey(context.caller))
   if (!peeked.ok) return fail(asToken(peeked.fault))
   const change = { ...peeked.value, args: claimed(peeked.value, claims) }
   const found = findTool(preparable, change.tool)
@@ -202,22 +213,23 @@ async function planCommit(
 }
 
 async function commit(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   { change, verdict }: CommitPlan,
   { token, claims, context }: Committing,
 ): Promise<Outcome> {
   const { changes } = homeseer.guard
-  const principal = callerKey(context.caller)
+  const principal = toCallerKey(context.caller)
   const { tool: name, args } = change
   // Before the token is taken: a rehearsal must not use it up.
-  if (isDryRun(homeseer.rules, args)) return commitDry({ context, change, token })
-  if (verdict.decision.verdict === 'deny') return fail(asPrepared(deniedFault(verdict.decision)))
+  if (isDryRunCall(homeseer.rules, args)) return commitDry({ context, change, token })
+  if (verdict.decision.verdict === 'deny')
+    return fail(asPrepared(createDeniedFault(verdict.decision), { token, claims, change }))
   // Durable before the act: of any number of commits of one token, one goes on.
   const taken = await changes.take(token, principal)
   if (!taken.ok) return taken
   const outcome = await context.call(name, claimed(taken.value, claims), { isLocal: true })
   const preparedAuditRef = `ledger:${taken.value.preparedSeq}`
-  if (!outcome.ok && REFUSED.has(outcome.fault.kind)) {
+  if (!outcome.ok && (REFUSED.has(outcome.fault.kind) || isMissingClaimsOnly(outcome.fault))) {
     const { releasedSeq } = await changes.release(token)
     const refs = { preparedAuditRef, commitAuditRef: `ledger:${releasedSeq}` }
     return fail(stillCommittable(outcome.fault, { token, claims, change: taken.value, refs }))
@@ -225,7 +237,7 @@ async function commit(
   const { finishedSeq } = await changes.finish(token, endOf(outcome))
   const refs = { preparedAuditRef, commitAuditRef: `ledger:${finishedSeq}` }
   if (!outcome.ok) return fail({ ...outcome.fault, details: { ...outcome.fault.details, ...refs } })
-  return homeseerAnswer({
+  return createHomeseerAnswer({
     committed: true,
     token,
     toolName: name,
@@ -245,10 +257,10 @@ function claimed({ args }: PreparedChange, { dryRun, ...said }: CallerClaims): J
 
 /** The usual advice for what is not found is about names, and for what cannot be done twice about arguments. */
 function asToken(fault: Fault): Fault {
-  if (fault.kind === 'conflict') return { ...fault, details: { ...fault.details, [FIX_HINT_KEY]: SPENT_HINT } }
+  if (fault.kind === 'conflict') return { ...fault, details: { ...fault.details, [FIX_HINT_FIELD]: SPENT_HINT } }
   if (fault.kind !== 'not-found') return fault
-  const next = nextJson({ name: 'hs4.help.route', args: { goal: 'use hs4.change.prepare' } })
-  return { ...fault, details: { ...fault.details, [FIX_HINT_KEY]: TOKEN_HINT, [NEXT_CALLS_KEY]: [next] } }
+  const next = toSuggestedCallsJson({ name: 'hs4.help.route', args: { goal: 'use hs4.change.prepare' } })
+  return { ...fault, details: { ...fault.details, [FIX_HINT_FIELD]: TOKEN_HINT, [SUGGESTED_CALLS_FIELD]: [next] } }
 }
 
 const TOKEN_HINT = 'Prepare the change again: a token ends with its time, and is good only for whoever prepared it.'
@@ -257,9 +269,17 @@ const SPENT_HINT =
   'A token is good for one attempt; `details.state` says what became of it. Prepare the change again only if it is to happen once more.'
 
 /** The same token alone would be refused again. */
-function asPrepared(fault: Fault): Fault {
+function asPrepared(
+  fault: Fault,
+  { token, claims, change }: Pick<Committing, 'token' | 'claims'> & { readonly change: PreparedChange },
+): Fault {
+  if (isMissingClaimsOnly(fault)) {
+    const missing = completeHomeseerClaims(`Commit ${change.tool}`)(change.args, { traceId: '' })
+    const next = { tool: 'hs4.change.commit', arguments: { token, ...claims, ...missing } }
+    return { ...fault, details: { ...fault.details, next } }
+  }
   if (fault.kind !== 'not-permitted') return fault
-  return { ...fault, details: { ...fault.details, [FIX_HINT_KEY]: PREPARED_HINT } }
+  return { ...fault, details: { ...fault.details, [FIX_HINT_FIELD]: PREPARED_HINT } }
 }
 
 const PREPARED_HINT =
@@ -281,9 +301,9 @@ function stillCommittable(
     readonly refs: JsonObject
   },
 ): Fault {
-  const next = nextJson({ name: 'hs4.change.commit', args: { token, ...claims } })
+  const next = toSuggestedCallsJson({ name: 'hs4.change.commit', args: { token, ...claims } })
   const expiresAt = isoTimeOrNull(change.expiresAtMs)
-  return { ...fault, details: { ...fault.details, ...refs, token, expiresAt, [NEXT_CALLS_KEY]: [next] } }
+  return { ...fault, details: { ...fault.details, ...refs, token, expiresAt, [SUGGESTED_CALLS_FIELD]: [next] } }
 }
 
 /** Default dry run, or a change that was staged as one: a plan, and the token stays as it is. */
@@ -299,7 +319,7 @@ async function commitDry({
   const { tool: name, args, preparedSeq } = change
   const outcome = await context.call(name, { ...args, dryRun: true }, { isLocal: true })
   if (!outcome.ok) return outcome
-  return homeseerAnswer({
+  return createHomeseerAnswer({
     committed: false,
     dryRun: true,
     token,
@@ -313,7 +333,7 @@ async function commitDry({
 
 /** The guard's decision and, unless it is a no, the mistake that the tool's own plan found. */
 async function previewed(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   offer: Offer,
   { context, args }: { readonly context: HandlerContext; readonly args: JsonObject },
 ): Promise<Result<DecisionPreview, Fault>> {
@@ -325,24 +345,24 @@ async function previewed(
 
 /** Under the contract's name or the one with underscores that strict clients see. */
 function findTool(preparable: PreparableTools, given: string): Result<Offer, Fault> {
-  const tool = preparable.get(resolveSpelling(given, preparable.keys()) ?? given)
+  const tool = preparable.get(resolveSpelledName(given, preparable.keys()) ?? given)
   if (tool !== undefined) return ok(tool)
   return fail(
-    homeseerArgumentFault('toolName', `${given} is no tool whose calls can be prepared`, {
+    createHomeseerArgumentFault('toolName', `${given} is no tool whose calls can be prepared`, {
       details: { preparable: [...preparable.keys()] },
-      next: [{ name: 'hs4.help.route', args: { goal: cutText(`use ${given}`, 200) } }],
+      next: [{ name: 'hs4.help.route', args: { goal: truncateText(`use ${given}`, 200) } }],
     }),
   )
 }
 
 function badStagedArguments(offer: Offer, issues: readonly ArgumentIssue[]): Fault {
   const sentences = issues.map(({ path, message }) => `${['args', ...path].join('.')}: ${message}`)
-  return hs4Fault('BAD_REQUEST', `The arguments do not fit ${offer.name}: ${sentences.join('; ')}.`, {
+  return createHs4Fault('BAD_REQUEST', `The arguments do not fit ${offer.name}: ${sentences.join('; ')}.`, {
     details: { issues: issues.map(({ path, message, code }) => ({ path: ['args', ...path], message, code })) },
   })
 }
 
-function endOf(outcome: Outcome): ChangeEnd {
+function endOf(outcome: Outcome): ChangeResultState {
   if (outcome.ok) return 'committed'
   return outcome.fault.kind === 'unknown-outcome' ? 'unknown' : 'failed'
 }

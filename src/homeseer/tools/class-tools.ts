@@ -10,20 +10,20 @@
  */
 import { z } from 'zod'
 import type { Caller } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller.ts'
-import type { Assessment, Capability } from '../../bus/capability.ts'
+import { toCallerKey } from '../../bus/caller.ts'
+import type { CallAssessment, Capability } from '../../bus/capability.ts'
 import { defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
-import type { Fault, Reason } from '../../core/fault.ts'
+import type { Fault, PolicyReason } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { refuseAdministration } from '../../guard/authority.ts'
+import { explainAdministrationRefusal } from '../../guard/caller-authority.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
 import { refArgument } from './device-arguments.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { homeseerReadFault } from './faults.ts'
-import { homeseerDeviceTarget } from './homeseer-change.ts'
-import { deviceLabel, noDeviceFault } from './catalog-reader.ts'
+import { createHomeseerReadFault } from './faults.ts'
+import { toHomeseerDeviceTarget } from './homeseer-change.ts'
+import { formatDeviceLabel, createNoDeviceFault } from './catalog-reader.ts'
 
 const common = { family: homeseerFamily, face: { kind: 'service' }, trustRequired: 'self' } as const
 
@@ -36,15 +36,15 @@ const classView = z.object({
   corrected: z.boolean().describe('The owner said so.'),
 })
 
-export function createDeviceClassTools(homeseer: HomeseerTools): readonly Capability[] {
+export function createDeviceClassTools(homeseer: HomeseerToolContext): readonly Capability[] {
   return [listTool(homeseer), correctTool(homeseer)]
 }
 
-function listTool(homeseer: HomeseerTools): Capability {
+function listTool(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     ...common,
     effect: 'reads',
-    assess: (_input, { caller }): Assessment => ({ effect: 'reads', reasons: ownerReasons(caller) }),
+    assess: (_input, { caller }): CallAssessment => ({ effect: 'reads', reasons: ownerReasons(caller) }),
     name: 'hs4.classes.list',
     title: 'What devices are taken for',
     description: 'Lists every device of HomeSeer with its kind, whether a change of it asks a person, and why.',
@@ -52,13 +52,13 @@ function listTool(homeseer: HomeseerTools): Capability {
     output: z.object({ kinds: z.array(z.string()), devices: z.array(classView) }),
   }).handledBy(async () => {
     const house = await homeseer.catalog.house()
-    if (!house.ok) return fail(homeseerReadFault(house.fault, 'reading the devices'))
+    if (!house.ok) return fail(createHomeseerReadFault(house.fault, 'reading the devices'))
     const devices = house.value.devices.map((device) => classJson(homeseer, device))
-    return homeseerAnswer({ kinds: [...HOMESEER_DEVICE_KINDS], devices })
+    return createHomeseerAnswer({ kinds: [...HOMESEER_DEVICE_KINDS], devices })
   })
 }
 
-function correctTool(homeseer: HomeseerTools): Capability {
+function correctTool(homeseer: HomeseerToolContext): Capability {
   return defineChange({
     ...common,
     effect: 'admin',
@@ -71,34 +71,34 @@ function correctTool(homeseer: HomeseerTools): Capability {
     plan: ({ ref }) => findListed(homeseer, ref),
     assess: (device, _input, { caller }) => ({
       effect: 'admin',
-      target: homeseerDeviceTarget(device.ref),
-      label: deviceLabel(device),
+      target: toHomeseerDeviceTarget(device.ref),
+      label: formatDeviceLabel(device),
       reasons: ownerReasons(caller),
     }),
     assessMistake: (_input, { caller }) => ({ reasons: ownerReasons(caller) }),
     act: async ({ ref }, { kind }, { caller }) => {
-      await homeseer.classes.correct(ref, kind, callerKey(caller))
+      await homeseer.classes.correct(ref, kind, toCallerKey(caller))
       const renewed = await findListed(homeseer, ref)
-      return renewed.ok ? homeseerAnswer(classJson(homeseer, renewed.value)) : renewed
+      return renewed.ok ? createHomeseerAnswer(classJson(homeseer, renewed.value)) : renewed
     },
   })
 }
 
 /** Also a device that is hidden from agents: the owner sees all of them. */
-async function findListed({ catalog }: HomeseerTools, ref: number): Promise<Result<HomeseerDevice, Fault>> {
+async function findListed({ catalog }: HomeseerToolContext, ref: number): Promise<Result<HomeseerDevice, Fault>> {
   const house = await catalog.house()
-  if (!house.ok) return fail(homeseerReadFault(house.fault, 'reading the devices'))
+  if (!house.ok) return fail(createHomeseerReadFault(house.fault, 'reading the devices'))
   const device = house.value.byRef.get(ref)
-  return device === undefined ? fail(noDeviceFault(ref)) : ok(device)
+  return device === undefined ? fail(createNoDeviceFault(ref)) : ok(device)
 }
 
-function classJson({ classes }: HomeseerTools, device: HomeseerDevice): z.output<typeof classView> {
+function classJson({ classes }: HomeseerToolContext, device: HomeseerDevice): z.output<typeof classView> {
   const { ref, kind, sensitivity, evidence } = device
   const corrected = classes.kinds.has(ref)
-  return { ref, name: deviceLabel(device), kind, asks: sensitivity.length > 0, because: [...evidence], corrected }
+  return { ref, name: formatDeviceLabel(device), kind, asks: sensitivity.length > 0, because: [...evidence], corrected }
 }
 
-function ownerReasons(caller: Caller): readonly Reason[] {
-  const flaw = refuseAdministration(caller)
+function ownerReasons(caller: Caller): readonly PolicyReason[] {
+  const flaw = explainAdministrationRefusal(caller)
   return flaw === undefined ? [] : [{ rule: 'admin-only', message: 'What a device is, is for the owner to say.' }]
 }

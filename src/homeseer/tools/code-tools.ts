@@ -9,22 +9,30 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import { fail, ok } from '../../core/result.ts'
-import { runScript, type ScriptReply } from '../wire/script.ts'
-import { callPlugin } from '../wire/request.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { runScript, type ScriptReply } from '../wire/script-page.ts'
+import { createPluginFunctionRequest } from '../wire/json-requests.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { callTarget, INLINE_CODE_TARGET, isListed, createExactCall, parseScriptCall } from './exact-call.ts'
-import { hs4Fault, homeseerReadFault, homeseerWriteFault } from './faults.ts'
 import {
-  BASE_GUARD_SCHEMAS,
-  GUARDED_OUTPUT_SCHEMA,
+  toScriptCallTarget,
+  INLINE_CODE_CALL_NAME,
+  isScriptCallListed,
+  createNormalisedScriptCall,
+  parseScriptCall,
+} from './exact-script-call.ts'
+import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from './faults.ts'
+import {
+  BASE_GUARD_ARGUMENT_SCHEMAS,
+  GUARDED_TOOL_OUTPUT_SCHEMA,
   defineHomeseerChange,
   createTolerantInputSchema,
 } from './homeseer-change.ts'
-import { toText } from './json-text.ts'
+import { listOtherDeviceTargets } from './consequence-client.ts'
+import { toTextOrEmpty } from './json-text.ts'
 
-export function createPluginListTool(homeseer: HomeseerTools): Capability {
+export function createPluginListTool(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     family: homeseerFamily,
     effect: 'reads',
@@ -35,52 +43,73 @@ export function createPluginListTool(homeseer: HomeseerTools): Capability {
     output: z.looseObject({ plugins: z.array(z.looseObject({ id: z.string(), name: z.string() })) }),
   }).handledBy(async () => {
     const plugins = await homeseer.catalog.plugins()
-    if (!plugins.ok) return fail(homeseerReadFault(plugins.fault, 'reading the plug-ins'))
-    return homeseerAnswer({
+    if (!plugins.ok) return fail(createHomeseerReadFault(plugins.fault, 'reading the plug-ins'))
+    return createHomeseerAnswer({
       plugins: plugins.value.map(({ raw, ...plugin }) => ({ ...plugin, raw })),
       raw: plugins.value.map(({ raw }) => raw),
     })
   })
 }
 
-export function createScriptRunTool(homeseer: HomeseerTools): Capability {
+export function createScriptRunTool(homeseer: HomeseerToolContext): Capability {
   const listed = homeseer.config.allow
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.scripts.run',
     title: 'Run a script',
     description:
       'Runs a script or a script statement on HomeSeer. Code can do anything, so a person has to approve each run.',
-    input: createTolerantInputSchema({ command: z.string().min(1).max(4_000), ...BASE_GUARD_SCHEMAS }),
-    output: GUARDED_OUTPUT_SCHEMA,
+    input: createTolerantInputSchema({ command: z.string().min(1).max(4_000), ...BASE_GUARD_ARGUMENT_SCHEMAS }),
+    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'sensitive',
     // What code prints cannot be judged by anybody but its caller: it may be the password that it was asked to read.
     secrets: ['raw'],
     // One at a time: what a script touches cannot be known, so no two may run beside each other.
     lock: 'homeseer:scripts',
-    plan: async ({ command }) => ok({ command, script: parseScriptCall(command) }),
-    assess: ({ command, script }) => ({
+    plan: async ({ command }) => {
+      const script = parseScriptCall(command)
+      const isListed = script !== undefined && isScriptCallListed(script, listed.scripts)
+      const mayReach = await listDevicesWithinReach(homeseer, isListed)
+      return mayReach.ok ? ok({ command, script, mayReach: mayReach.value }) : mayReach
+    },
+    assess: ({ command, script, mayReach }) => ({
       effect: 'sensitive',
       // The whole command is in the preview that a person approves; this is its short name for limits, rules and the
       // ledger. Code that is more than one call has no name: whoever trusts a script trusts nothing behind it.
-      target: script === undefined ? 'homeseer:code' : `homeseer:script:${callTarget(script, listed.scripts)}`,
-      label: script === undefined ? 'Code on HomeSeer' : `Script ${callTarget(script, listed.scripts)}`,
-      touched: { scriptId: script?.name ?? INLINE_CODE_TARGET },
+      target: script === undefined ? 'homeseer:code' : `homeseer:script:${toScriptCallTarget(script, listed.scripts)}`,
+      label: script === undefined ? 'Code on HomeSeer' : `Script ${toScriptCallTarget(script, listed.scripts)}`,
+      touched: { scriptId: script?.name ?? INLINE_CODE_CALL_NAME },
+      mayReach,
       preview: { command },
     }),
     act: async ({ command }, _input, call) => {
       const { scriptPage } = homeseer.config
       const reply = await homeseer.link.json.call(runScript(command, scriptPage), call.signal)
-      if (!reply.ok) return fail(homeseerWriteFault(reply.fault, 'running a script'))
+      if (!reply.ok) return fail(createHomeseerWriteFault(reply.fault, 'running a script'))
       const error = complaintOf(reply.value)
-      if (error !== undefined) return fail(hs4Fault('HS4_ERROR', `HomeSeer ran no such script: ${error}`))
+      if (error !== undefined) return fail(createHs4Fault('HS4_ERROR', `HomeSeer ran no such script: ${error}`))
       const { responseArray, commands } = reply.value
-      return homeseerAnswer({
+      return createHomeseerAnswer({
         invoked: true,
         command,
         raw: { responseArray: [...responseArray], commands: commands.map((one) => ({ ...one })) },
       })
     },
   })
+}
+
+/**
+ * Code may switch any device: what the owner forbids for one of them holds for the code. A call on the owner's list was
+ * read by the owner, who knows what it switches.
+ */
+async function listDevicesWithinReach(
+  { catalog }: HomeseerToolContext,
+  isListed: boolean,
+): Promise<Result<readonly string[], Fault>> {
+  if (isListed) return ok([])
+  const house = await catalog.house()
+  return house.ok
+    ? ok(listOtherDeviceTargets(house.value, []))
+    : fail(createHomeseerReadFault(house.fault, 'reading the devices'))
 }
 
 /** The page answers with status 200 whatever happened; only the text tells. */
@@ -91,7 +120,7 @@ function complaintOf({ commands }: ScriptReply): string | undefined {
 /** The types that HomeSeer's `pluginfunction` request can spell as P1, P2, … */
 const parameter = z.union([z.string().max(2_000), z.number(), z.boolean()])
 
-export function createPluginFunctionTool(homeseer: HomeseerTools): Capability {
+export function createPluginFunctionTool(homeseer: HomeseerToolContext): Capability {
   const { rules, config } = homeseer
   const { pluginFunctions: listed } = config.allow
   return defineHomeseerChange(rules, {
@@ -104,39 +133,44 @@ export function createPluginFunctionTool(homeseer: HomeseerTools): Capability {
       functionName: z.string().min(1).max(200),
       instance: z.string().max(200).exactOptional(),
       params: z.array(parameter).max(50).default([]),
-      ...BASE_GUARD_SCHEMAS,
+      ...BASE_GUARD_ARGUMENT_SCHEMAS,
     }),
-    output: GUARDED_OUTPUT_SCHEMA,
+    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'sensitive',
     // With what was told by position, which no record keeps (guard/secret-place.ts).
     secrets: ['raw'],
-    lock: ({ plugin }) => `homeseer:plugin:${toText(plugin).toLowerCase().slice(0, 200)}`,
-    plan: async ({ plugin, functionName, params }) => {
+    lock: ({ plugin }) => `homeseer:plugin:${toTextOrEmpty(plugin).toLowerCase().slice(0, 200)}`,
+    plan: async ({ plugin, functionName, params, instance }) => {
       const plugins = await homeseer.catalog.plugins()
-      if (!plugins.ok) return fail(homeseerReadFault(plugins.fault, 'reading the plug-ins'))
+      if (!plugins.ok) return fail(createHomeseerReadFault(plugins.fault, 'reading the plug-ins'))
       const found = plugins.value.find(
         ({ id, name }) => id.toLowerCase() === plugin.toLowerCase() || name.toLowerCase() === plugin.toLowerCase(),
       )
       // By its id: a list that holds `lock:open` must not be passed under the plug-in's other name.
-      if (found !== undefined)
-        return ok({ id: found.id, exact: createExactCall(`${found.id}:${functionName}`, params) })
+      if (found !== undefined) {
+        const exact = createNormalisedScriptCall(`${found.id}:${functionName}`, params)
+        // On the owner's own list, with these very parameters: the owner has thought about this one.
+        const isListed = isScriptCallListed(exact, listed) && instance === undefined
+        const mayReach = await listDevicesWithinReach(homeseer, isListed)
+        return mayReach.ok ? ok({ id: found.id, exact, isListed, mayReach: mayReach.value }) : mayReach
+      }
       const details = { plugin, known: [...new Set(plugins.value.map(({ id }) => id))] }
       const next = [{ name: 'hs4.plugins.list' }]
-      return fail(hs4Fault('NOT_FOUND', `HomeSeer has no plug-in ${plugin}.`, { details, next }))
+      return fail(createHs4Fault('NOT_FOUND', `HomeSeer has no plug-in ${plugin}.`, { details, next }))
     },
-    assess: ({ id, exact }, { functionName, params, instance }) => ({
-      // On the owner's own list, with these very parameters: the owner has thought about this one.
-      effect: isListed(exact, listed) && instance === undefined ? 'writes' : 'sensitive',
-      target: `homeseer:plugin:${callTarget(exact, listed)}`,
+    assess: ({ id, exact, isListed, mayReach }, { functionName, params, instance }) => ({
+      effect: isListed ? 'writes' : 'sensitive',
+      target: `homeseer:plugin:${toScriptCallTarget(exact, listed)}`,
       label: `${id} ${functionName}`,
       touched: { pluginFunction: exact.name },
+      mayReach,
       preview: { plugin: id, functionName, params: [...params], ...(instance === undefined ? {} : { instance }) },
     }),
     act: async ({ id }, { functionName, instance, params }, call) => {
-      const exchange = callPlugin({ plugin: id, functionName, instance, parameters: params })
+      const exchange = createPluginFunctionRequest({ plugin: id, functionName, instance, parameters: params })
       const reply = await homeseer.link.json.call(exchange, call.signal)
-      if (!reply.ok) return fail(homeseerWriteFault(reply.fault, `calling ${id}.${functionName}`))
-      return homeseerAnswer({
+      if (!reply.ok) return fail(createHomeseerWriteFault(reply.fault, `calling ${id}.${functionName}`))
+      return createHomeseerAnswer({
         invoked: true,
         plugin: id,
         functionName,

@@ -13,9 +13,9 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import {
   buildEventGraph,
-  followConsequences,
-  NO_CONSEQUENCES,
-  type ConsequenceDoubt,
+  traceEventConsequences,
+  NO_EVENT_CONSEQUENCES,
+  type ConsequenceUncertainty,
   type EventConsequences,
   type EventGraph,
   findRootRef,
@@ -24,19 +24,19 @@ import {
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventFiles } from '../catalog/event-file-store.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import type { HomeseerTools } from './homeseer-tools.ts'
-import { deviceLabel } from './catalog-reader.ts'
-import { homeseerReadFault } from './faults.ts'
-import { homeseerDeviceTarget } from './homeseer-change.ts'
-import { cutText } from './json-text.ts'
-import type { TouchedThings } from './owner-lists.ts'
+import type { HomeseerToolContext } from './homeseer-tools.ts'
+import { formatDeviceLabel } from './catalog-reader.ts'
+import { createHomeseerReadFault } from './faults.ts'
+import { toHomeseerDeviceTarget } from './homeseer-change.ts'
+import { truncateText } from './json-text.ts'
+import type { TouchedTargets } from './owner-rules.ts'
 
 export type ConsequenceReason =
   | 'touches-sensitive-device'
   | 'security-flag'
   /** Nobody can read what HomeSeer's events do and when. */
   | 'events-unread'
-  | ConsequenceDoubt
+  | ConsequenceUncertainty
 
 export interface AssessedConsequences {
   readonly consequences: EventConsequences
@@ -52,34 +52,35 @@ const MAX_ASKED = 20
 const MAX_LABEL = 200
 
 /** What follows when devices are written, by control or in HomeSeer's memory alone. */
-export async function assessWrite(
-  homeseer: HomeseerTools,
+export async function assessDeviceWriteConsequences(
+  homeseer: HomeseerToolContext,
   refs: readonly number[],
 ): Promise<Result<AssessedConsequences, Fault>> {
   const known = await knownEvents(homeseer)
   const house = await homeseer.catalog.houseFor(refs)
-  if (!house.ok) return fail(homeseerReadFault(house.fault, 'reading the devices'))
+  if (!house.ok) return fail(createHomeseerReadFault(house.fault, 'reading the devices'))
   if (known.files === undefined) {
     const isAsked = known.hasEvents && homeseer.config.unreadEvents === 'ask'
-    return ok({ consequences: NO_CONSEQUENCES, reasons: isAsked ? ['events-unread'] : [], house: house.value })
+    return ok({ consequences: NO_EVENT_CONSEQUENCES, reasons: isAsked ? ['events-unread'] : [], house: house.value })
   }
-  const followed = followConsequences(graphOf(known.files), { refs }, relativesIn(house.value))
+  const followed = traceEventConsequences(graphOf(known.files), { refs }, relativesIn(house.value))
   return reasoned(homeseer, known.isWhole ? followed : doubted(followed, 'unknown-event'))
 }
 
 /** What follows when an event is run. */
-export async function assessEvent(
-  homeseer: HomeseerTools,
+export async function assessEventRunConsequences(
+  homeseer: HomeseerToolContext,
   event: ReceivedEvent,
 ): Promise<Result<AssessedConsequences, Fault>> {
   const { files } = await knownEvents(homeseer)
   const house = await homeseer.catalog.house()
-  if (!house.ok) return fail(homeseerReadFault(house.fault, 'reading the devices'))
+  if (!house.ok) return fail(createHomeseerReadFault(house.fault, 'reading the devices'))
   const definition = files?.definitions.find(({ id }) => id === event.id)
-  if (files === undefined) return ok({ consequences: NO_CONSEQUENCES, reasons: ['events-unread'], house: house.value })
+  if (files === undefined)
+    return ok({ consequences: NO_EVENT_CONSEQUENCES, reasons: ['events-unread'], house: house.value })
   if (definition === undefined)
-    return ok({ consequences: NO_CONSEQUENCES, reasons: ['unknown-event'], house: house.value })
-  const followed = followConsequences(graphOf(files), { event: definition }, relativesIn(house.value))
+    return ok({ consequences: NO_EVENT_CONSEQUENCES, reasons: ['unknown-event'], house: house.value })
+  const followed = traceEventConsequences(graphOf(files), { event: definition }, relativesIn(house.value))
   const assessed = await reasoned(homeseer, followed)
   return assessed.ok ? ok({ ...assessed.value, definition }) : assessed
 }
@@ -92,7 +93,7 @@ interface KnownEvents {
   readonly isWhole: boolean
 }
 
-async function knownEvents({ eventFiles, catalog, config, clock }: HomeseerTools): Promise<KnownEvents> {
+async function knownEvents({ eventFiles, catalog, config, clock }: HomeseerToolContext): Promise<KnownEvents> {
   const [files, live] = await Promise.all([eventFiles.read(), catalog.events()])
   const hasEvents = !live.ok || live.value.length > 0
   if (!files.ok) return { files: undefined, hasEvents, isWhole: false }
@@ -124,12 +125,12 @@ function relativesIn(house: HomeseerCatalog): (ref: number) => readonly number[]
   }
 }
 
-function doubted(consequences: EventConsequences, doubt: ConsequenceDoubt): EventConsequences {
+function doubted(consequences: EventConsequences, doubt: ConsequenceUncertainty): EventConsequences {
   return { ...consequences, doubts: [...new Set([...consequences.doubts, doubt])] }
 }
 
 async function reasoned(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   consequences: EventConsequences,
 ): Promise<Result<AssessedConsequences, Fault>> {
   const seen = await houseFor(homeseer, consequences.refs)
@@ -158,21 +159,21 @@ interface SeenHouse {
 }
 
 /** What a chain sets and has no controls that we know of has got them since: a lock is known by its controls. */
-async function houseFor({ catalog }: HomeseerTools, refs: readonly number[]): Promise<Result<SeenHouse, Fault>> {
+async function houseFor({ catalog }: HomeseerToolContext, refs: readonly number[]): Promise<Result<SeenHouse, Fault>> {
   const known = await catalog.houseFor(refs)
-  if (!known.ok) return fail(homeseerReadFault(known.fault, 'reading the devices'))
+  if (!known.ok) return fail(createHomeseerReadFault(known.fault, 'reading the devices'))
   const bare = refs.filter((ref) => known.value.byRef.get(ref)?.controls.length === 0)
   if (bare.length === 0) return ok({ house: known.value, unasked: 0 })
   const asked = await Promise.all(bare.slice(0, MAX_ASKED).map((ref) => catalog.freshControls(ref)))
   const failed = asked.find((answer) => !answer.ok)
-  if (failed !== undefined && !failed.ok) return fail(homeseerReadFault(failed.fault, 'reading the controls'))
+  if (failed !== undefined && !failed.ok) return fail(createHomeseerReadFault(failed.fault, 'reading the controls'))
   const renewed = await catalog.house()
-  if (!renewed.ok) return fail(homeseerReadFault(renewed.fault, 'reading the devices'))
+  if (!renewed.ok) return fail(createHomeseerReadFault(renewed.fault, 'reading the devices'))
   return ok({ house: renewed.value, unasked: bare.length - asked.length })
 }
 
 /** What a chain touches, for the owner's lists. */
-export function listTouched({ consequences: { refs, eventIds, doubts } }: AssessedConsequences): TouchedThings {
+export function listTouchedThings({ consequences: { refs, eventIds, doubts } }: AssessedConsequences): TouchedTargets {
   return {
     refs,
     ...(eventIds.length === 0 ? {} : { eventIds }),
@@ -182,28 +183,31 @@ export function listTouched({ consequences: { refs, eventIds, doubts } }: Assess
 
 /** As the owner's rules and limits name them: the devices and events that a chain is known to reach. */
 export function listReachedTargets({ consequences: { refs, eventIds } }: AssessedConsequences): readonly string[] {
-  return [...refs.map(homeseerDeviceTarget), ...eventIds.map(eventTarget)]
+  return [...refs.map(toHomeseerDeviceTarget), ...eventIds.map(toEventTarget)]
 }
 
 /** All other devices of the house, where nobody can say that the chain ends with those that are known. */
-export function doubtfulTargets({ consequences: { refs, doubts }, house }: AssessedConsequences): readonly string[] {
+export function listUncertainTargets({
+  consequences: { refs, doubts },
+  house,
+}: AssessedConsequences): readonly string[] {
   return doubts.length === 0 ? [] : listOtherDeviceTargets(house, refs)
 }
 
 export function listOtherDeviceTargets(house: HomeseerCatalog, refs: readonly number[]): readonly string[] {
   const known = new Set(refs)
-  return house.devices.filter(({ ref }) => !known.has(ref)).map(({ ref }) => homeseerDeviceTarget(ref))
+  return house.devices.filter(({ ref }) => !known.has(ref)).map(({ ref }) => toHomeseerDeviceTarget(ref))
 }
 
-export function eventTarget(id: number | string): string {
+export function toEventTarget(id: number | string): string {
   return `homeseer:event:${id}`
 }
 
 /** For the person who approves, and for the record: step by step what would happen. */
-export function consequencesJson({ consequences, reasons, house }: AssessedConsequences): JsonObject {
+export function toConsequencesJson({ consequences, reasons, house }: AssessedConsequences): JsonObject {
   const named = (ref: number): string => {
     const device = house.byRef.get(ref)
-    return device === undefined ? `device ${ref}, which nobody here knows` : `${deviceLabel(device)}, ref ${ref}`
+    return device === undefined ? `device ${ref}, which nobody here knows` : `${formatDeviceLabel(device)}, ref ${ref}`
   }
   if (consequences.steps.length === 0 && reasons.length === 0) return {}
   return {
@@ -223,7 +227,7 @@ export function consequencesJson({ consequences, reasons, house }: AssessedConse
 }
 
 /** The label of a change names what it reaches, so that it stands in the ledger and in every question. */
-export function labelWithConsequences(
+export function addConsequencesToLabel(
   label: string,
   { consequences: { refs }, reasons, house }: AssessedConsequences,
 ): string {
@@ -234,5 +238,5 @@ export function labelWithConsequences(
   const unread = reasons.includes('events-unread') ? ['whatever HomeSeer’s events do'] : []
   const doubt = reasons.some((one) => one === 'unknown-action' || one === 'unknown-event' || one === 'runs-script')
   const reached = [...named, ...unread, ...(doubt ? ['perhaps more'] : [])]
-  return reached.length === 0 ? label : cutText(`${label}, and by events ${reached.join(', ')}`, MAX_LABEL)
+  return reached.length === 0 ? label : truncateText(`${label}, and by events ${reached.join(', ')}`, MAX_LABEL)
 }

@@ -9,11 +9,11 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { withChildren } from '../catalog/homeseer-catalog.ts'
-import { createGenericRequest } from '../wire/exchange.ts'
-import { canRetrySmaller, type LinkFault } from '../wire/fault.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
-import { createStatusTool } from './device-status.ts'
+import { listDevicesWithChildren } from '../catalog/homeseer-catalog.ts'
+import { createGenericHomeseerRequest } from '../wire/http-exchange.ts'
+import { isWorthSmallerRequest, type HomeseerLinkFault } from '../wire/link-fault.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { createDeviceStatusTool } from './device-status.ts'
 import { limitItems, matchesDeviceFilter } from './device-filter.ts'
 import {
   maxItemsArgument,
@@ -24,25 +24,25 @@ import {
   refsArgument,
 } from './device-arguments.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { FIX_HINT_KEY, homeseerReadFault } from './faults.ts'
+import { FIX_HINT_FIELD, createHomeseerReadFault } from './faults.ts'
 import {
-  listUnknownControls,
-  refreshDevices,
-  readControls,
-  readCatalog,
-  readCatalogWith,
-  currentDeviceView,
+  listRefsWithoutControls,
+  refreshHomeseerDevices,
+  readDeviceControls,
+  readHomeseerCatalog,
+  readCatalogWithFreshDevices,
+  createDeviceView,
 } from './catalog-reader.ts'
 import { pageCursorArgument, cutNumberedPage } from './paging.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
-export function createDeviceReadTools(homeseer: HomeseerTools): readonly Capability[] {
-  return [list(homeseer), get(homeseer), controls(homeseer), createStatusTool(homeseer)]
+export function createDeviceReadTools(homeseer: HomeseerToolContext): readonly Capability[] {
+  return [list(homeseer), get(homeseer), controls(homeseer), createDeviceStatusTool(homeseer)]
 }
 
-function list(homeseer: HomeseerTools): Capability {
+function list(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     ...common,
     name: 'hs4.devices.list',
@@ -75,7 +75,7 @@ function list(homeseer: HomeseerTools): Capability {
       items: deviceItemsSchema,
     }),
   }).handledBy(async (input) => {
-    const house = await readCatalog(homeseer)
+    const house = await readHomeseerCatalog(homeseer)
     if (!house.ok) return house
     const { limit, offset, cursor, maxDevices: wanted, includeControls: pairs, includeRaw: raw, ...filters } = input
     const maxDevices = limitItems(homeseer, wanted)
@@ -90,11 +90,11 @@ function list(homeseer: HomeseerTools): Capability {
     })
     if (!page.ok) return page
     // HomeSeer's own fields are its own words, so it is asked for them: what is pushed is numbers.
-    const fresh = raw ? await refreshDevices(homeseer, refsOf(page.value.items), true) : ok(undefined)
+    const fresh = raw ? await refreshHomeseerDevices(homeseer, refsOf(page.value.items), true) : ok(undefined)
     if (!fresh.ok) return fresh
     const shown = pairs ? await withControls(homeseer, page.value.items) : ok(page.value.items)
     if (!shown.ok) return shown
-    return homeseerAnswer({
+    return createHomeseerAnswer({
       total: found.length,
       returned: page.value.items.length,
       maxDevices,
@@ -103,15 +103,15 @@ function list(homeseer: HomeseerTools): Capability {
       limit,
       includeRaw: raw,
       nextCursor: page.value.nextCursor,
-      ...listUnknownControls(house.value),
+      ...listRefsWithoutControls(house.value),
       items: shown.value.map((device) =>
-        currentDeviceView(homeseer, device, { includeControls: pairs, includeRaw: raw }),
+        createDeviceView(homeseer, device, { includeControls: pairs, includeRaw: raw }),
       ),
     })
   })
 }
 
-function get(homeseer: HomeseerTools): Capability {
+function get(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     ...common,
     name: 'hs4.devices.get',
@@ -138,18 +138,18 @@ function get(homeseer: HomeseerTools): Capability {
   }).handledBy(
     async ({ refs: asked, resolveChildren, includeControls: pairs, includeRaw: raw, maxDevices: wanted }) => {
       const requestedRefs = [...new Set(asked)]
-      const house = await readCatalogWith(homeseer, requestedRefs)
+      const house = await readCatalogWithFreshDevices(homeseer, requestedRefs)
       if (!house.ok) return house
       const own = requestedRefs.map((ref) => house.value.byRef.get(ref)).filter((device) => device !== undefined)
-      const resolved = resolveChildren ? withChildren(house.value, requestedRefs) : own
+      const resolved = resolveChildren ? listDevicesWithChildren(house.value, requestedRefs) : own
       const shown = resolved.slice(0, limitItems(homeseer, wanted))
       // Only what is shown is read again: a root with a hundred features need not cost a hundred reads.
-      const fresh = await refreshDevices(homeseer, refsOf(shown), raw)
+      const fresh = await refreshHomeseerDevices(homeseer, refsOf(shown), raw)
       if (!fresh.ok) return fresh
       const told = pairs ? await withControls(homeseer, shown) : ok(shown)
       if (!told.ok) return told
       const isFound = (ref: number): boolean => house.value.byRef.has(ref)
-      return homeseerAnswer({
+      return createHomeseerAnswer({
         requestedRefs,
         found: requestedRefs.filter(isFound),
         missing: requestedRefs.filter((ref) => !isFound(ref)),
@@ -161,7 +161,7 @@ function get(homeseer: HomeseerTools): Capability {
         truncated: shown.length < resolved.length,
         resolvedRefs: resolved.map(({ ref }) => ref),
         items: told.value.map((device) =>
-          currentDeviceView(homeseer, device, { includeControls: pairs, includeRaw: raw }),
+          createDeviceView(homeseer, device, { includeControls: pairs, includeRaw: raw }),
         ),
       })
     },
@@ -174,14 +174,14 @@ function refsOf(devices: readonly HomeseerDevice[]): readonly number[] {
 
 /** The same devices, now that it is known what they can be told. */
 async function withControls(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   devices: readonly HomeseerDevice[],
 ): Promise<Result<readonly HomeseerDevice[], Fault>> {
-  const house = await readControls(homeseer, refsOf(devices))
+  const house = await readDeviceControls(homeseer, refsOf(devices))
   return house.ok ? ok(devices.map((device) => house.value.byRef.get(device.ref) ?? device)) : house
 }
 
-function controls(homeseer: HomeseerTools): Capability {
+function controls(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     ...common,
     name: 'hs4.devices.controls.get',
@@ -195,34 +195,34 @@ function controls(homeseer: HomeseerTools): Capability {
     if (!visible.ok) return visible
     const asked = visible.value
     // An empty list would read as all on the far side.
-    if (asked?.length === 0) return homeseerAnswer({ refs: wanted ?? null, raw: { Devices: [] } })
+    if (asked?.length === 0) return createHomeseerAnswer({ refs: wanted ?? null, raw: { Devices: [] } })
     // `getcontrol2` also has what a control is for (ControlUse).
-    const raw = await homeseer.link.json.call(createGenericRequest('getcontrol2', { ref: asked }, 'reads'))
-    if (raw.ok) return homeseerAnswer({ refs: asked ?? null, raw: raw.value })
-    if (canRetrySmaller(raw.fault)) return fail(tooMuchAtOnce(raw.fault))
+    const raw = await homeseer.link.json.call(createGenericHomeseerRequest('getcontrol2', { ref: asked }, 'reads'))
+    if (raw.ok) return createHomeseerAnswer({ refs: asked ?? null, raw: raw.value })
+    if (isWorthSmallerRequest(raw.fault)) return fail(tooMuchAtOnce(raw.fault))
     // Older HomeSeers know only the first of the two.
-    const older = await homeseer.link.json.call(createGenericRequest('getcontrol', { ref: asked }, 'reads'))
+    const older = await homeseer.link.json.call(createGenericHomeseerRequest('getcontrol', { ref: asked }, 'reads'))
     return older.ok
-      ? homeseerAnswer({ refs: asked ?? null, raw: older.value })
-      : fail(homeseerReadFault(older.fault, 'reading control pairs'))
+      ? createHomeseerAnswer({ refs: asked ?? null, raw: older.value })
+      : fail(createHomeseerReadFault(older.fault, 'reading control pairs'))
   })
 }
 
 /** Without a bound on what is exposed, as the caller asked. */
 async function exposedRefs(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   asked: readonly number[] | undefined,
 ): Promise<Result<readonly number[] | undefined, Fault>> {
   if (homeseer.exposes === undefined) return ok(asked)
-  const house = await readCatalog(homeseer)
+  const house = await readHomeseerCatalog(homeseer)
   if (!house.ok) return house
   const { byRef } = house.value
   return ok(asked === undefined ? [...byRef.keys()] : asked.filter((ref) => byRef.has(ref)))
 }
 
 /** The other request would take as long, and the caller's time would be over. */
-function tooMuchAtOnce(fault: LinkFault): Fault {
-  const plain = homeseerReadFault(fault, 'reading control pairs')
+function tooMuchAtOnce(fault: HomeseerLinkFault): Fault {
+  const plain = createHomeseerReadFault(fault, 'reading control pairs')
   const hint = 'Name the devices (`refs`), a few at a time: this HomeSeer takes too long to tell them all.'
-  return { ...plain, details: { ...plain.details, [FIX_HINT_KEY]: hint } }
+  return { ...plain, details: { ...plain.details, [FIX_HINT_FIELD]: hint } }
 }

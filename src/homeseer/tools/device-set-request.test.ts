@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { buildCatalog } from '../catalog/homeseer-catalog.ts'
+import { buildHomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import { decodeStatus, decodePairs } from '../wire/device.ts'
-import { chooseDeviceSetPath, findUnambiguousControl, type DeviceSetRequest } from './device-set-request.ts'
+import { chooseDeviceSetMethod, findUnambiguousControl, type DeviceSetRequest } from './device-set-request.ts'
 
 const PAIRS = [
   { Ref: 5, CCIndex: 0, Label: 'Off', ControlUse: 2, ControlValue: 0, ControlType: 5 },
@@ -18,12 +18,12 @@ const PAIRS = [
 ]
 
 const status = decodeStatus({ Devices: [{ ref: 5, name: 'Lamp', ControlPairs: PAIRS }] })
-const device = status.ok ? buildCatalog(status.value.devices, new Map()).byRef.get(5) : undefined
+const device = status.ok ? buildHomeseerCatalog(status.value.devices, new Map()).byRef.get(5) : undefined
 const pairs = decodePairs({ ref: 5, ControlPairs: PAIRS }) ?? []
 
 function path(wish: DeviceSetRequest): unknown {
   if (device === undefined) throw new Error('no device')
-  const chosen = chooseDeviceSetPath(device, pairs, wish)
+  const chosen = chooseDeviceSetMethod(device, pairs, wish)
   if (!chosen.ok) return chosen.fault.details?.['issues']
   const { value } = chosen
   return value.kind === 'store'

@@ -12,20 +12,20 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import {
   chooseControlPair,
   describeControls,
-  type ControlChoice,
-  type ControlFault,
-  type ControlRequest,
-} from '../catalog/control.ts'
+  type DeviceControlChoice,
+  type DeviceControlFault,
+  type DeviceControlRequest,
+} from '../catalog/device-control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { ControlPair } from '../wire/device.ts'
 import { parseControlUse, CONTROL_USES } from '../wire/control-use.ts'
-import { homeseerArgumentFault, type NextCall } from './faults.ts'
+import { createHomeseerArgumentFault, type SuggestedToolCall } from './faults.ts'
 
-export type SetMode = 'control_value' | 'set_status'
+export type DeviceSetMode = 'control_value' | 'set_status'
 
 /** `value` and `statusText` are the contract's; the others name a control as people and HomeSeer do. */
 export interface DeviceSetRequest {
-  readonly mode: SetMode
+  readonly mode: DeviceSetMode
   readonly value?: number
   readonly label?: string
   readonly controlUse?: string
@@ -34,15 +34,15 @@ export interface DeviceSetRequest {
 }
 
 /** What will be sent: a control to the hardware, or a rewrite of what HomeSeer remembers. */
-export type DeviceSetPath =
-  | { readonly kind: 'control'; readonly choice: ControlChoice; readonly autoSwitch: string | undefined }
+export type DeviceSetMethod =
+  | { readonly kind: 'control'; readonly choice: DeviceControlChoice; readonly autoSwitch: string | undefined }
   | { readonly kind: 'store'; readonly value: number | undefined; readonly text: string | undefined }
 
-export function chooseDeviceSetPath(
+export function chooseDeviceSetMethod(
   device: HomeseerDevice,
   controls: readonly ControlPair[],
   wish: DeviceSetRequest,
-): Result<DeviceSetPath, Fault> {
+): Result<DeviceSetMethod, Fault> {
   if (wish.mode === 'set_status') return choosesStatus(controls, wish)
   const wanted = controlWish(wish)
   if (!wanted.ok) return wanted
@@ -53,12 +53,14 @@ export function chooseDeviceSetPath(
 }
 
 /** Value and text clearly mean one pair, or this is no control. */
-function choosesStatus(controls: readonly ControlPair[], wish: DeviceSetRequest): Result<DeviceSetPath, Fault> {
+function choosesStatus(controls: readonly ControlPair[], wish: DeviceSetRequest): Result<DeviceSetMethod, Fault> {
   const { value, statusText = wish.label } = wish
   if (wish.controlUse !== undefined || wish.text !== undefined)
-    return fail(homeseerArgumentFault('mode', 'set_status takes value or statusText; use control_value for the rest'))
+    return fail(
+      createHomeseerArgumentFault('mode', 'set_status takes value or statusText; use control_value for the rest'),
+    )
   if (value === undefined && statusText === undefined)
-    return fail(homeseerArgumentFault('value', 'set_status needs value or statusText'))
+    return fail(createHomeseerArgumentFault('value', 'set_status needs value or statusText'))
   const choice = findUnambiguousControl(controls, value, statusText)
   if (choice === undefined) return ok({ kind: 'store', value, text: statusText })
   const autoSwitch = `set_status only rewrites what HomeSeer remembers; ${choice.pair.label} is a control of this device, so it was told that instead.`
@@ -70,7 +72,7 @@ export function findUnambiguousControl(
   controls: readonly ControlPair[],
   value: number | undefined,
   text: string | undefined,
-): ControlChoice | undefined {
+): DeviceControlChoice | undefined {
   const byValue = value === undefined ? undefined : chooseControlPair(controls, { kind: 'value', value })
   const byLabel = text === undefined ? undefined : chooseControlPair(controls, { kind: 'label', label: text })
   if (byValue?.ok === false || byLabel?.ok === false) return undefined
@@ -78,13 +80,19 @@ export function findUnambiguousControl(
   return byValue?.value ?? byLabel?.value
 }
 
-function controlWish({ value, label, statusText, controlUse, text }: DeviceSetRequest): Result<ControlRequest, Fault> {
+function controlWish({
+  value,
+  label,
+  statusText,
+  controlUse,
+  text,
+}: DeviceSetRequest): Result<DeviceControlRequest, Fault> {
   // With control_value a status text can only mean the control that shows it.
   const said = label ?? statusText
   const ways = [said, controlUse, text].filter((way) => way !== undefined)
   if (ways.length > 1 || (value !== undefined && (said !== undefined || text !== undefined)))
     return fail(
-      homeseerArgumentFault(
+      createHomeseerArgumentFault(
         'value',
         'give one of value, label, controlUse (with value where it spans a range) or text',
       ),
@@ -92,27 +100,27 @@ function controlWish({ value, label, statusText, controlUse, text }: DeviceSetRe
   if (controlUse !== undefined) {
     const use = parseControlUse(controlUse)
     if (use === undefined || use === 'None')
-      return fail(homeseerArgumentFault('controlUse', `is none of ${CONTROL_USES.slice(1).join(', ')}`))
+      return fail(createHomeseerArgumentFault('controlUse', `is none of ${CONTROL_USES.slice(1).join(', ')}`))
     return ok({ kind: 'use', use, value })
   }
   if (said !== undefined) return ok({ kind: 'label', label: said })
   if (text !== undefined) return ok({ kind: 'text', text })
   return value === undefined
-    ? fail(homeseerArgumentFault('value', 'control_value needs value, label, controlUse or text'))
+    ? fail(createHomeseerArgumentFault('value', 'control_value needs value, label, controlUse or text'))
     : ok({ kind: 'value', value })
 }
 
 /** Each with what the device does take, so that the next attempt can be right. */
-function noControl(device: HomeseerDevice, fault: ControlFault, wish: DeviceSetRequest): Fault {
+function noControl(device: HomeseerDevice, fault: DeviceControlFault, wish: DeviceSetRequest): Fault {
   const details: JsonObject = { ref: device.ref, ...('offers' in fault ? { offers: [...fault.offers] } : {}) }
   switch (fault.kind) {
     case 'no-controls':
-      return homeseerArgumentFault('ref', `${device.name} (${device.ref}) cannot be told anything itself`, {
+      return createHomeseerArgumentFault('ref', `${device.name} (${device.ref}) cannot be told anything itself`, {
         details: { ...details, children: [...device.childRefs] },
         next: nextForRoot(device, wish),
       })
     case 'too-many-decimals':
-      return homeseerArgumentFault(
+      return createHomeseerArgumentFault(
         'value',
         `${fault.value} has more than the ${fault.decimals} decimals that it takes`,
         {
@@ -120,14 +128,14 @@ function noControl(device: HomeseerDevice, fault: ControlFault, wish: DeviceSetR
         },
       )
     case 'no-such-value':
-      return homeseerArgumentFault('value', `${device.name} does not take ${fault.value}`, {
+      return createHomeseerArgumentFault('value', `${device.name} does not take ${fault.value}`, {
         details,
         ...nearest(device, fault.value),
       })
     case 'no-such-label':
-      return homeseerArgumentFault('label', `${device.name} has no ${JSON.stringify(fault.label)}`, { details })
+      return createHomeseerArgumentFault('label', `${device.name} has no ${JSON.stringify(fault.label)}`, { details })
     case 'several-labels':
-      return homeseerArgumentFault(
+      return createHomeseerArgumentFault(
         'label',
         `${JSON.stringify(fault.label)} means several things here; give the value`,
         {
@@ -135,39 +143,39 @@ function noControl(device: HomeseerDevice, fault: ControlFault, wish: DeviceSetR
         },
       )
     case 'no-such-use':
-      return homeseerArgumentFault('controlUse', `${device.name} has no ${fault.use}`, { details })
+      return createHomeseerArgumentFault('controlUse', `${device.name} has no ${fault.use}`, { details })
     case 'value-needed':
-      return homeseerArgumentFault('value', `${fault.use} needs a value`, { details })
+      return createHomeseerArgumentFault('value', `${fault.use} needs a value`, { details })
     default:
-      return homeseerArgumentFault('text', `${device.name} takes no text`, { details })
+      return createHomeseerArgumentFault('text', `${device.name} takes no text`, { details })
   }
 }
 
 /** The features of a root, each with the caller's own wish: which one is meant is for the caller to say. */
-function nextForRoot({ childRefs, ref }: HomeseerDevice, wish: DeviceSetRequest): readonly NextCall[] {
+function nextForRoot({ childRefs, ref }: HomeseerDevice, wish: DeviceSetRequest): readonly SuggestedToolCall[] {
   if (childRefs.length === 0) return [{ name: 'hs4.devices.get', args: { refs: [ref], includeControls: true } }]
   return (
     childRefs
       // Enough to see the pattern; hs4.devices.get has all of them.
       .slice(0, 5)
-      .map((child) => ({ name: 'hs4.devices.set', args: { ref: child, ...wishJson(wish), dryRun: true } }))
+      .map((child) => ({ name: 'hs4.devices.set', args: { ref: child, ...toDeviceSetArguments(wish), dryRun: true } }))
   )
 }
 
 /** A dimmer that ends at 99 is asked for 100 every day. */
-function nearest(device: HomeseerDevice, value: number): { readonly next: readonly NextCall[] } {
+function nearest(device: HomeseerDevice, value: number): { readonly next: readonly SuggestedToolCall[] } {
   const ends = device.controls.flatMap(({ range, value: own }) =>
     range === undefined ? (own === undefined ? [] : [own]) : [range.start, range.end],
   )
   const near = ends.toSorted((left, right) => Math.abs(left - value) - Math.abs(right - value))[0]
-  const get: NextCall = { name: 'hs4.devices.get', args: { refs: [device.ref], includeControls: true } }
+  const get: SuggestedToolCall = { name: 'hs4.devices.get', args: { refs: [device.ref], includeControls: true } }
   return near === undefined
     ? { next: [get] }
     : { next: [{ name: 'hs4.devices.set', args: { ref: device.ref, value: near, dryRun: true } }, get] }
 }
 
 /** As arguments again, without what is the default: for calls that are suggested or staged. */
-export function wishJson(wish: DeviceSetRequest): JsonObject {
+export function toDeviceSetArguments(wish: DeviceSetRequest): JsonObject {
   const { mode, value, label, controlUse, text, statusText } = wish
   return {
     ...(mode === 'control_value' ? {} : { mode }),
@@ -180,7 +188,7 @@ export function wishJson(wish: DeviceSetRequest): JsonObject {
 }
 
 /** What will be sent, for a person who has to say yes. */
-export function pathJson(path: DeviceSetPath, controls: readonly ControlPair[]): JsonObject {
+export function toDeviceSetMethodJson(path: DeviceSetMethod, controls: readonly ControlPair[]): JsonObject {
   if (path.kind === 'store')
     return { path: 'status_only', value: path.value ?? null, text: path.text ?? null, movesHardware: false }
   const { pair, value, text } = path.choice

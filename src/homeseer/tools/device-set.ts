@@ -7,63 +7,64 @@
  * Reads and writes through the link.
  */
 import { z } from 'zod'
-import type { Call, LateOutcome, Outcome } from '../../bus/call.ts'
+import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import {
-  createControlExchange,
-  type ControlChoice,
-  expectControl,
+  createDeviceControlExchange,
+  type DeviceControlChoice,
+  computeControlExpectation,
   isUnknownValue,
   type ControlExpectation,
   chooseVerificationTiming,
   type VerificationTiming,
-} from '../catalog/control.ts'
+} from '../catalog/device-control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { ControlPair } from '../wire/device.ts'
-import { mayHomeseerHaveActed, type LinkFault } from '../wire/fault.ts'
-import type { LiveValue } from '../wire/mirror.ts'
-import { setStoredStatus } from '../wire/request.ts'
+import { mayHomeseerHaveActed, type HomeseerLinkFault } from '../wire/link-fault.ts'
+import type { MirroredValue } from '../wire/device-mirror.ts'
+import { createStoredStatusRequest } from '../wire/json-requests.ts'
 import {
-  assessWrite,
-  consequencesJson,
-  doubtfulTargets,
-  labelWithConsequences,
+  assessDeviceWriteConsequences,
+  toConsequencesJson,
+  listUncertainTargets,
+  addConsequencesToLabel,
   listReachedTargets,
-  listTouched,
+  listTouchedThings,
   type AssessedConsequences,
 } from './consequence-client.ts'
-import type { HomeseerTools } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tools.ts'
 import { refArgument } from './device-arguments.ts'
-import { deviceLabel, findHomeseerDevice, noDeviceFault, readSeenDevice } from './catalog-reader.ts'
-import { hs4Fault, homeseerReadFault, homeseerWriteFault, type NextCall } from './faults.ts'
+import { formatDeviceLabel, findHomeseerDevice, createNoDeviceFault, readMirroredDevice } from './catalog-reader.ts'
+import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault, type SuggestedToolCall } from './faults.ts'
 import {
-  BASE_GUARD_SCHEMAS,
-  homeseerDeviceTarget,
-  GUARDED_OUTPUT_SCHEMA,
+  BASE_GUARD_ARGUMENT_SCHEMAS,
+  toHomeseerDeviceTarget,
+  GUARDED_TOOL_OUTPUT_SCHEMA,
   defineHomeseerChange,
   type HomeseerAssessment,
   createTolerantInputSchema,
 } from './homeseer-change.ts'
 import {
-  chooseDeviceSetPath,
+  chooseDeviceSetMethod,
   findUnambiguousControl,
-  pathJson,
-  type SetMode,
-  type DeviceSetPath,
+  toDeviceSetMethodJson,
+  type DeviceSetMode,
+  type DeviceSetMethod,
 } from './device-set-request.ts'
 import {
-  toLastReadValue,
-  waitForLateArrival,
-  verificationJson,
-  verifyChange,
-  watchDevice,
-  type ChangeVerification,
-  type ChangeWatch,
-} from './verify-client.ts'
+  readLastPolledValue,
+  followLateArrival,
+  toVerificationJson,
+  verifyDeviceChange,
+  watchDeviceChange,
+  type DeviceChangeVerification,
+  type DeviceChangeWatch,
+  type LateArrivalTask,
+} from './change-verification-client.ts'
 
 /** What can be wished for, shared with the intents. */
 export const DEVICE_SET_SCHEMAS = {
@@ -83,7 +84,7 @@ const input = createTolerantInputSchema({
   ref: refArgument,
   ...DEVICE_SET_SCHEMAS,
   verify: z.boolean().default(true).describe('Look afterwards whether it happened.'),
-  ...BASE_GUARD_SCHEMAS,
+  ...BASE_GUARD_ARGUMENT_SCHEMAS,
 })
 
 type SetInput = z.output<typeof input>
@@ -92,22 +93,22 @@ type SetInput = z.output<typeof input>
 interface Plan {
   readonly device: HomeseerDevice
   readonly controls: readonly ControlPair[]
-  readonly path: DeviceSetPath
-  readonly shown: LiveValue | undefined
+  readonly path: DeviceSetMethod
+  readonly shown: MirroredValue | undefined
   readonly assessed: AssessedConsequences
 }
 
-export function createDeviceSetTool(homeseer: HomeseerTools): Capability {
+export function createDeviceSetTool(homeseer: HomeseerToolContext): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.devices.set',
     title: 'Set a device',
     description:
       'Tells one device something (by value, label or control use), waits for it to report back and says what it shows then. Values that the device would refuse are refused before they are sent. Locks, doors, alarms, devices with voice confirmation, and whatever sets one of these in motion through HomeSeer’s events need a person’s approval.',
     input,
-    output: GUARDED_OUTPUT_SCHEMA,
+    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'writes',
     // One at a time per device: the second would be verified against what the first one did.
-    lock: ({ ref }) => (typeof ref === 'number' ? homeseerDeviceTarget(ref) : undefined),
+    lock: ({ ref }) => (typeof ref === 'number' ? toHomeseerDeviceTarget(ref) : undefined),
     // Locks and blinds take tens of seconds, and verification waits for them.
     timeoutSeconds: 60,
     plan: (wish) => planSet(homeseer, wish),
@@ -116,45 +117,45 @@ export function createDeviceSetTool(homeseer: HomeseerTools): Capability {
   })
 }
 
-async function planSet(homeseer: HomeseerTools, wish: SetInput): Promise<Result<Plan, Fault>> {
+async function planSet(homeseer: HomeseerToolContext, wish: SetInput): Promise<Result<Plan, Fault>> {
   const found = await findWish(homeseer, wish)
   if (!found.ok) return found
-  const assessed = await assessWrite(homeseer, [found.value.device.ref])
+  const assessed = await assessDeviceWriteConsequences(homeseer, [found.value.device.ref])
   return assessed.ok ? ok({ ...found.value, assessed: assessed.value }) : assessed
 }
 
-async function findWish(homeseer: HomeseerTools, wish: SetInput): Promise<Result<Omit<Plan, 'assessed'>, Fault>> {
+async function findWish(homeseer: HomeseerToolContext, wish: SetInput): Promise<Result<Omit<Plan, 'assessed'>, Fault>> {
   const found = await findHomeseerDevice(homeseer, wish.ref)
   if (!found.ok) return found
   const device = found.value
-  const shown = readSeenDevice(homeseer, device.ref)?.live
-  const path = chooseDeviceSetPath(device, device.controls, wish)
+  const shown = readMirroredDevice(homeseer, device.ref)?.live
+  const path = chooseDeviceSetMethod(device, device.controls, wish)
   if (path.ok && device.controlsKnown) return ok({ device, controls: device.controls, path: path.value, shown })
   // The owner may have changed the controls since they were read: worth one question before saying no.
   const fresh = await homeseer.catalog.freshControls(device.ref)
-  if (!fresh.ok) return path.ok ? fail(homeseerReadFault(fresh.fault, 'reading the controls')) : path
+  if (!fresh.ok) return path.ok ? fail(createHomeseerReadFault(fresh.fault, 'reading the controls')) : path
   // Found anew: what it can do now is what says how careful one must be with it.
   const renewed = await findHomeseerDevice(homeseer, wish.ref)
   if (!renewed.ok) return renewed
-  const again = chooseDeviceSetPath(renewed.value, fresh.value, wish)
+  const again = chooseDeviceSetMethod(renewed.value, fresh.value, wish)
   return again.ok ? ok({ device: renewed.value, controls: fresh.value, path: again.value, shown }) : again
 }
 
 function assessSet({ device, controls, path, shown, assessed }: Plan): HomeseerAssessment {
-  const { refs = [], ...touched } = listTouched(assessed)
+  const { refs = [], ...touched } = listTouchedThings(assessed)
   return {
     // By what the device is, never by what is asked of it: locking a door can lock somebody out.
     effect: isOrdinary(device) && assessed.reasons.length === 0 ? 'writes' : 'sensitive',
-    target: homeseerDeviceTarget(device.ref),
-    label: labelWithConsequences(deviceLabel(device), assessed),
+    target: toHomeseerDeviceTarget(device.ref),
+    label: addConsequencesToLabel(formatDeviceLabel(device), assessed),
     touched: { ...touched, refs: [device.ref, ...refs] },
     reaches: listReachedTargets(assessed),
-    mayReach: doubtfulTargets(assessed),
+    mayReach: listUncertainTargets(assessed),
     preview: {
       before: { value: shown?.value ?? null, status: shown?.status ?? null },
-      device: { ref: device.ref, name: deviceLabel(device), sensitive: [...device.sensitivity] },
-      after: pathJson(path, controls),
-      ...consequencesJson(assessed),
+      device: { ref: device.ref, name: formatDeviceLabel(device), sensitive: [...device.sensitivity] },
+      after: toDeviceSetMethodJson(path, controls),
+      ...toConsequencesJson(assessed),
     },
   }
 }
@@ -169,21 +170,21 @@ interface Deed {
 }
 
 interface Act extends Deed, Plan {
-  readonly before: LiveValue
-  readonly watch: ChangeWatch
+  readonly before: MirroredValue
+  readonly watch: DeviceChangeWatch
 }
 
-async function actSet(homeseer: HomeseerTools, plan: Plan, deed: Deed): Promise<Outcome> {
+async function actSet(homeseer: HomeseerToolContext, plan: Plan, deed: Deed): Promise<Outcome> {
   const { mirror } = homeseer.link
   const { ref } = plan.device
   // Read afresh: whether the device changed can only be told from where it was just now.
   const read = await mirror.read([ref], deed.call.signal)
-  if (!read.ok) return fail(homeseerReadFault(read.fault, `reading ${plan.device.name}`))
+  if (!read.ok) return fail(createHomeseerReadFault(read.fault, `reading ${plan.device.name}`))
   const entry = read.value.get(ref)
-  if (entry === undefined) return fail(noDeviceFault(ref))
-  const before = toLastReadValue(entry)
+  if (entry === undefined) return fail(createNoDeviceFault(ref))
+  const before = readLastPolledValue(entry)
   // Before sending: the push may arrive ahead of the answer.
-  const watching = watchDevice(mirror, ref)
+  const watching = watchDeviceChange(mirror, ref)
   try {
     const act: Act = { ...plan, ...deed, before, watch: watching }
     return plan.path.kind === 'control'
@@ -195,12 +196,12 @@ async function actSet(homeseer: HomeseerTools, plan: Plan, deed: Deed): Promise<
 }
 
 async function control(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   act: Act,
-  path: DeviceSetPath & { readonly kind: 'control' },
+  path: DeviceSetMethod & { readonly kind: 'control' },
 ): Promise<Outcome> {
   const { device, wish, call } = act
-  const sent = await homeseer.link.json.call(createControlExchange(path.choice), call.signal)
+  const sent = await homeseer.link.json.call(createDeviceControlExchange(path.choice), call.signal)
   // HomeSeer said no, or was never reached: then nothing moved and nothing has to be looked for.
   if (!sent.ok && !mayHomeseerHaveActed(sent.fault)) return fail(refused(device, sent.fault))
   if (sent.ok && !wish.verify)
@@ -208,17 +209,18 @@ async function control(
   const { value: told } = path.choice
   const { arrivals } = homeseer
   const learned = told === undefined ? undefined : arrivals.shownFor(device.ref, told)
-  const expected = { ...expectControl(path.choice, act.controls), shown: learned }
+  const expected = { ...computeControlExpectation(path.choice, act.controls), shown: learned }
   const patience = chooseVerificationTiming(device, act.assessed.house, {
     usualMs: usualWaitMs(homeseer),
     longestMs: homeseer.config.verifyWaitSeconds * 1_000,
   })
   const checked = await look(homeseer, act, { expected, patience })
-  const verification = verificationJson(checked, { wanted: choiceJson(path.choice), before: act.before })
+  const verification = toVerificationJson(checked, { wanted: choiceJson(path.choice), before: act.before })
   const shown = checked.observed?.value
   if (checked.matched && told !== undefined && isUnknownValue(expected, shown) && shown !== undefined)
     arrivals.learnShown(device.ref, told, shown)
-  if (!checked.matched) waitOn(homeseer, act, { expected, patience, wanted: path.choice.pair.label })
+  if (!checked.matched)
+    recordLateArrival(homeseer, act, { expected, windowMs: patience.windowMs, wanted: path.choice.pair.label })
   // A lost answer is made good only by a state that was not there before.
   if (!sent.ok && !(checked.matched && (checked.lastChangeMoved || checked.pushHeard)))
     return fail(lostAnswer(device, sent.fault, verification))
@@ -237,11 +239,11 @@ async function control(
   return fail(notThere(act, { executedMode: 'control_value', verification }))
 }
 
-function usualWaitMs({ config }: HomeseerTools): number {
+function usualWaitMs({ config }: HomeseerToolContext): number {
   return config.verifyAttempts * config.verifyIntervalMs
 }
 
-function rawNow({ link: { mirror } }: HomeseerTools, ref: number): Json | undefined {
+function rawNow({ link: { mirror } }: HomeseerToolContext, ref: number): Json | undefined {
   return mirror.entries.get(ref)?.record.raw
 }
 
@@ -264,77 +266,46 @@ function pendingJson(outcome: 'still_moving' | 'unreported', untilMs: number): J
   }
 }
 
-/** Goes on after the caller was answered; a newer command to the device ends it. */
-function waitOn(
-  homeseer: HomeseerTools,
-  act: Act,
-  {
-    expected,
-    patience,
-    wanted,
-  }: { readonly expected: ControlExpectation; readonly patience: VerificationTiming; readonly wanted: string },
+/** Goes on after the caller was answered. */
+function recordLateArrival(
+  { link: { mirror }, arrivals, clock }: HomeseerToolContext,
+  { device: { ref }, before, call }: Act,
+  expectation: Pick<LateArrivalTask, 'expected' | 'wanted' | 'windowMs'>,
 ): void {
-  const { arrivals, clock, link } = homeseer
-  const { ref } = act.device
-  const command = { wanted, atMs: clock.now(), outcome: 'pending' } as const
-  arrivals.note(ref, command)
-  const settle = async (): Promise<void> => {
-    const arrived = await waitForLateArrival(
-      { mirror: link.mirror, ref, expected, before: act.before },
-      patience.windowMs,
-    )
-    if (arrivals.last(ref) !== command) return
-    const afterMs = clock.now() - command.atMs
-    arrivals.note(ref, { ...command, outcome: arrived ? 'arrived' : 'not-arrived', afterMs })
-    await act.call.recordLateOutcome?.(lateOutcome(arrived, link.mirror.entries.get(ref)?.live, { wanted, afterMs }))
-  }
-  void settle()
-}
-
-function lateOutcome(
-  arrived: boolean,
-  live: LiveValue | undefined,
-  { wanted, afterMs }: { readonly wanted: string; readonly afterMs: number },
-): LateOutcome {
-  const seconds = Math.round(afterMs / 1_000)
-  return {
-    outcome: arrived ? 'reached' : 'not-reached',
-    source: !arrived ? 'timeout' : live?.source === 'ascii' || live?.source === 'webhook' ? 'push' : 'read',
-    observed: { value: live?.value ?? null, status: live?.status ?? null },
-    message: arrived ? `It shows ${wanted} ${seconds} s later.` : `It does not show ${wanted} ${seconds} s later.`,
-  }
+  const following = followLateArrival({ mirror, ref, before, arrivals, clock, ...expectation })
+  void following.then((late) => call.recordLateOutcome?.(late))
 }
 
 /** HomeSeer's memory. If even that does not hold, and a control means the same, the device is told after all, once. */
 async function store(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   act: Act,
-  path: DeviceSetPath & { readonly kind: 'store' },
+  path: DeviceSetMethod & { readonly kind: 'store' },
 ): Promise<Outcome> {
   const { device, wish, call } = act
   const { value, text } = path
   const sent = await homeseer.link.json.call(
-    setStoredStatus({ ref: device.ref, value, text, source: wish.source }),
+    createStoredStatusRequest({ ref: device.ref, value, text, source: wish.source }),
     call.signal,
   )
   if (!sent.ok)
-    return fail(homeseerWriteFault(sent.fault, `writing the status of ${device.name}`, lookNext(device.ref)))
+    return fail(createHomeseerWriteFault(sent.fault, `writing the status of ${device.name}`, lookNext(device.ref)))
   if (!wish.verify) return ok({ data: success(act, { path, verification: { performed: false } }) })
   const expected = storedExpectation(path)
   const patience = { waitMs: usualWaitMs(homeseer), windowMs: 0, slow: false }
   const checked = await look(homeseer, act, { expected, patience })
-  const verification = verificationJson(checked, { wanted: storedJson(path), before: act.before })
+  const verification = toVerificationJson(checked, { wanted: storedJson(path), before: act.before })
   if (checked.matched) return ok({ data: success(act, { path, verification }) })
   return recover(homeseer, act, { path, verification })
 }
 
 async function recover(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   act: Act,
   {
     path,
     verification,
-  }: { readonly path: DeviceSetPath & { readonly kind: 'store' }; readonly verification: JsonObject },
+  }: { readonly path: DeviceSetMethod & { readonly kind: 'store' }; readonly verification: JsonObject },
 ): Promise<Outcome> {
   const fresh = await homeseer.catalog.freshControls(act.device.ref)
   const choice = fresh.ok ? findUnambiguousControl(fresh.value, path.value, path.text) : undefined
@@ -356,14 +327,14 @@ async function recover(
 const SLOW_INTERVAL_MS = 500
 
 function look(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   act: Act,
   { expected, patience }: { readonly expected: ControlExpectation; readonly patience: VerificationTiming },
-): Promise<ChangeVerification> {
+): Promise<DeviceChangeVerification> {
   const { verifyIntervalMs } = homeseer.config
   const intervalMs = patience.slow ? Math.max(SLOW_INTERVAL_MS, verifyIntervalMs) : verifyIntervalMs
   const attempts = Math.max(1, Math.round(patience.waitMs / intervalMs))
-  return verifyChange({
+  return verifyDeviceChange({
     mirror: homeseer.link.mirror,
     ref: act.device.ref,
     expected,
@@ -375,14 +346,14 @@ function look(
 }
 
 /** Memory holds exactly what was written, or it does not. */
-function storedExpectation({ value, text }: DeviceSetPath & { readonly kind: 'store' }): ControlExpectation {
+function storedExpectation({ value, text }: DeviceSetMethod & { readonly kind: 'store' }): ControlExpectation {
   return value === undefined
     ? { low: undefined, high: undefined, text, restValues: [] }
     : { low: value, high: value, text: undefined, restValues: [] }
 }
 
 interface Done {
-  readonly path: DeviceSetPath
+  readonly path: DeviceSetMethod
   /** As HomeSeer shows it now. */
   readonly raw?: Json | undefined
   /** As HomeSeer answered the command, which is most often the state before it. */
@@ -391,7 +362,7 @@ interface Done {
 }
 
 function success({ device, wish }: Act, { path, raw, rawBefore, verification }: Done): JsonObject {
-  const executed: SetMode = path.kind === 'control' ? 'control_value' : 'set_status'
+  const executed: DeviceSetMode = path.kind === 'control' ? 'control_value' : 'set_status'
   return {
     // A rewritten memory is not an applied change (ADR 22).
     applied: path.kind === 'control',
@@ -413,7 +384,7 @@ function success({ device, wish }: Act, { path, raw, rawBefore, verification }: 
 /** A write of the memory tells the device nothing, and sets off what waits for that value all the same. */
 const STORED_NOTE = 'HomeSeer shows this now; the device itself was told nothing.'
 
-function choiceJson({ pair, value, text }: ControlChoice): JsonObject {
+function choiceJson({ pair, value, text }: DeviceControlChoice): JsonObject {
   return {
     label: pair.label,
     ...(value === undefined ? {} : { value }),
@@ -422,15 +393,15 @@ function choiceJson({ pair, value, text }: ControlChoice): JsonObject {
   }
 }
 
-function storedJson({ value, text }: DeviceSetPath & { readonly kind: 'store' }): JsonObject {
+function storedJson({ value, text }: DeviceSetMethod & { readonly kind: 'store' }): JsonObject {
   return { ...(value === undefined ? {} : { value }), ...(text === undefined ? {} : { statusText: text }) }
 }
 
 /** A refusal of one device is most often about rights: who may use it is told with it. */
-function refused(device: HomeseerDevice, fault: LinkFault): Fault {
-  const plain = homeseerWriteFault(fault, `telling ${device.name}`)
+function refused(device: HomeseerDevice, fault: HomeseerLinkFault): Fault {
+  const plain = createHomeseerWriteFault(fault, `telling ${device.name}`)
   if (fault.kind !== 'refused') return plain
-  return hs4Fault('HS4_ERROR', `HomeSeer refused to tell ${device.name} (${device.ref}): ${fault.text}`, {
+  return createHs4Fault('HS4_ERROR', `HomeSeer refused to tell ${device.name} (${device.ref}): ${fault.text}`, {
     details: { ref: device.ref, applied: false, userAccess: device.userAccess },
     next: [
       { name: 'hs4.devices.get', args: { refs: [device.ref], includeControls: true } },
@@ -440,28 +411,32 @@ function refused(device: HomeseerDevice, fault: LinkFault): Fault {
 }
 
 /** UNKNOWN, with what was seen since: the caller decides, we do not send twice. */
-function lostAnswer(device: HomeseerDevice, fault: LinkFault, verification: JsonObject): Fault {
-  const plain = homeseerWriteFault(fault, `telling ${device.name}`, lookNext(device.ref))
+function lostAnswer(device: HomeseerDevice, fault: HomeseerLinkFault, verification: JsonObject): Fault {
+  const plain = createHomeseerWriteFault(fault, `telling ${device.name}`, lookNext(device.ref))
   return { ...plain, details: { ...plain.details, ref: device.ref, verification } }
 }
 
 function notThere(
   { device, wish }: Act,
-  { executedMode, verification }: { readonly executedMode: SetMode; readonly verification: JsonObject },
+  { executedMode, verification }: { readonly executedMode: DeviceSetMode; readonly verification: JsonObject },
 ): Fault {
-  return hs4Fault('HS4_ERROR', `${device.name} (${device.ref}) was told and did not get there.`, {
-    details: {
-      ref: device.ref,
-      requestedMode: wish.mode,
-      executedMode,
-      expected: verification['expected'] ?? null,
-      verification,
+  return createHs4Fault(
+    'HS4_ERROR',
+    `HomeSeer took the command, but ${device.name} (${device.ref}) did not change as requested.`,
+    {
+      details: {
+        ref: device.ref,
+        requestedMode: wish.mode,
+        executedMode,
+        expected: verification['expected'] ?? null,
+        verification,
+      },
+      fixHint: 'Look at the device: it may be slow, stuck or out of reach.',
+      next: lookNext(device.ref),
     },
-    fixHint: 'Look at the device: it may be slow, stuck or out of reach.',
-    next: lookNext(device.ref),
-  })
+  )
 }
 
-function lookNext(ref: number): readonly NextCall[] {
+function lookNext(ref: number): readonly SuggestedToolCall[] {
   return [{ name: 'hs4.devices.status.get', args: { refs: [ref], fresh: true } }]
 }

@@ -10,9 +10,9 @@ import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { limitToExposed, buildCatalog, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
-import { getStatus } from '../wire/request.ts'
-import { toHomeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { filterExposedDevices, buildHomeseerCatalog, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import { createStatusRequest } from '../wire/json-requests.ts'
+import { toHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
 import {
   maxItemsArgument,
   includeRawArgument,
@@ -21,9 +21,9 @@ import {
   refsArgument,
 } from './device-arguments.ts'
 import { limitItems, matchesDeviceFilter } from './device-filter.ts'
-import { toDeviceView, readCatalog, readCatalogWith, currentDeviceView } from './catalog-reader.ts'
+import { toDeviceView, readHomeseerCatalog, readCatalogWithFreshDevices, createDeviceView } from './catalog-reader.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { homeseerReadFault } from './faults.ts'
+import { createHomeseerReadFault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
@@ -42,7 +42,7 @@ interface StatusInput {
   readonly fresh: boolean
 }
 
-export function createStatusTool(homeseer: HomeseerTools): Capability {
+export function createDeviceStatusTool(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     ...common,
     name: 'hs4.devices.status.get',
@@ -70,11 +70,14 @@ export function createStatusTool(homeseer: HomeseerTools): Capability {
       missing: z.array(z.int()).exactOptional().describe('Refs that no device has.'),
       snapshot: z.looseObject({ devices: deviceItemsSchema }),
     }),
-  }).handledBy(async (input) => toHomeseerAnswer(await readStatusData(homeseer, input)))
+  }).handledBy(async (input) => toHomeseerAnswer(await readDeviceStatusData(homeseer, input)))
 }
 
 /** Also behind the status resources. */
-export async function readStatusData(homeseer: HomeseerTools, input: StatusInput): Promise<Result<Json, Fault>> {
+export async function readDeviceStatusData(
+  homeseer: HomeseerToolContext,
+  input: StatusInput,
+): Promise<Result<Json, Fault>> {
   const everything = input.everything ?? homeseer.config.statusIncludeEverything
   const maxDevices = limitItems(homeseer, input.maxDevices)
   // The mirror keeps the plain fields only; everything else is a question to HomeSeer.
@@ -98,7 +101,7 @@ export async function readStatusData(homeseer: HomeseerTools, input: StatusInput
 
 /** Refs of no device; one that only a filter rules out is none of them. */
 async function missingRefs(
-  { catalog }: HomeseerTools,
+  { catalog }: HomeseerToolContext,
   { refs: asked = [], location1 = '', location2 = '', voiceonly }: StatusInput,
   found: readonly JsonObject[],
 ): Promise<readonly number[]> {
@@ -116,14 +119,16 @@ interface Snapshot {
   readonly devices: readonly JsonObject[]
 }
 
-async function knownStatus(homeseer: HomeseerTools, input: StatusInput): Promise<Result<Snapshot, Fault>> {
+async function knownStatus(homeseer: HomeseerToolContext, input: StatusInput): Promise<Result<Snapshot, Fault>> {
   const { refs: asked } = input
   const house =
-    asked === undefined ? await readCatalog(homeseer, input.fresh) : await readCatalogWith(homeseer, asked, input.fresh)
+    asked === undefined
+      ? await readHomeseerCatalog(homeseer, input.fresh)
+      : await readCatalogWithFreshDevices(homeseer, asked, input.fresh)
   if (!house.ok) return house
   const chosen = chosenDevices(house.value, input)
   const devices = chosen.map((device) =>
-    currentDeviceView(homeseer, device, { includeControls: false, includeRaw: false }),
+    createDeviceView(homeseer, device, { includeControls: false, includeRaw: false }),
   )
   // What HomeSeer itself said in the head of its last answer, and nothing where it was not asked yet.
   const { name = null, version = null, fahrenheit = null } = homeseer.link.mirror.head ?? {}
@@ -132,12 +137,12 @@ async function knownStatus(homeseer: HomeseerTools, input: StatusInput): Promise
 
 /** What only HomeSeer itself can say: its own fields, its own filters. */
 async function askStatus(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   input: StatusInput & { readonly everything: boolean },
 ): Promise<Result<Snapshot, Fault>> {
   const { refs: asked, location1, location2, compress, everything, voiceonly: voiceOnly } = input
   const reply = await homeseer.link.json.call(
-    getStatus({
+    createStatusRequest({
       refs: asked,
       location1,
       location2,
@@ -147,14 +152,14 @@ async function askStatus(
       excludeEvents: input.excludeevents,
     }),
   )
-  if (!reply.ok) return fail(homeseerReadFault(reply.fault, 'reading the status'))
+  if (!reply.ok) return fail(createHomeseerReadFault(reply.fault, 'reading the status'))
   const { name, version, fahrenheit, devices: records } = reply.value
   const nowMs = homeseer.clock.monotonic()
   const known = await homeseer.catalog.house()
   const told = known.ok ? known.value.devices.filter(({ controlsKnown }) => controlsKnown) : []
   const pairs = new Map(told.map((device) => [device.ref, device.controls]))
   // `everything` makes HomeSeer ignore the places, so they are applied here.
-  const chosen = chosenDevices(limitToExposed(buildCatalog(records, pairs), homeseer.exposes), input)
+  const chosen = chosenDevices(filterExposedDevices(buildHomeseerCatalog(records, pairs), homeseer.exposes), input)
   const devices = chosen.map((device) => {
     const { record } = device
     const { value, status: text, lastChangeMs } = record

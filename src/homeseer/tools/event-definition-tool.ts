@@ -12,23 +12,23 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventFileFault, EventFiles } from '../catalog/event-file-store.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
-import { deviceLabel } from './catalog-reader.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { formatDeviceLabel } from './catalog-reader.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { blockJson, triggerJson } from './event-definition-view.ts'
+import { toActionBlockJson, toTriggerJson } from './event-definition-view.ts'
 import {
-  EVENT_NAME_SCHEMAS,
-  noEventFault,
-  severalEventsFault,
-  unnamedEventFault,
-  type EventName,
+  EVENT_SELECTOR_SCHEMAS,
+  createNoEventFault,
+  createAmbiguousEventFault,
+  createMissingEventSelectorFault,
+  type EventSelector,
 } from './event-read-tools.ts'
-import { hs4Fault, homeseerReadFault } from './faults.ts'
+import { createHs4Fault, createHomeseerReadFault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
-export function createEventDefinitionTool(homeseer: HomeseerTools): Capability {
+export function createEventDefinitionTool(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     ...common,
     name: 'hs4.events.definition.get',
@@ -36,7 +36,7 @@ export function createEventDefinitionTool(homeseer: HomeseerTools): Capability {
     description:
       'What an event reacts to and does, from HomeSeer’s own files: triggers, conditions, actions, and the devices they name. Needs HomeSeer’s data directory to be readable from here.',
     input: createTolerantInputSchema({
-      ...EVENT_NAME_SCHEMAS,
+      ...EVENT_SELECTOR_SCHEMAS,
       resolveDeviceRefs: z.boolean().default(true).describe('With the names of the devices.'),
       includeRaw: z.boolean().default(false),
     }),
@@ -53,7 +53,7 @@ export function createEventDefinitionTool(homeseer: HomeseerTools): Capability {
     if (!files.ok) return fail(fileFault(files.fault))
     const found = wantedDefinition(files.value, wanted)
     if (!found.ok) return found
-    return homeseerAnswer(
+    return createHomeseerAnswer(
       await definitionJson(homeseer, files.value, { ...found.value, resolveDeviceRefs, includeRaw }),
     )
   })
@@ -64,21 +64,21 @@ interface FoundDefinition {
   readonly matchedBy: 'id' | 'group_name'
 }
 
-function wantedDefinition({ definitions }: EventFiles, wanted: EventName): Result<FoundDefinition, Fault> {
+function wantedDefinition({ definitions }: EventFiles, wanted: EventSelector): Result<FoundDefinition, Fault> {
   const { id, group, name } = wanted
-  if (id === undefined && (group === undefined || name === undefined)) return fail(unnamedEventFault())
+  if (id === undefined && (group === undefined || name === undefined)) return fail(createMissingEventSelectorFault())
   // HomeSeer shows group and name as the owner typed them; case and blanks at the ends are not what tells two apart.
   const same = (left: string, right = ''): boolean => left.trim().toLowerCase() === right.trim().toLowerCase()
   const [stored, ...others] = definitions.filter((one) =>
     id === undefined ? same(one.group, group) && same(one.name, name) : one.id === id,
   )
-  if (stored === undefined) return fail(noEventFault(wanted))
-  if (others.length > 0) return fail(severalEventsFault([stored, ...others]))
+  if (stored === undefined) return fail(createNoEventFault(wanted))
+  if (others.length > 0) return fail(createAmbiguousEventFault([stored, ...others]))
   return ok({ stored, matchedBy: id === undefined ? 'group_name' : 'id' })
 }
 
 async function definitionJson(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   files: EventFiles,
   found: FoundDefinition & { readonly resolveDeviceRefs: boolean; readonly includeRaw: boolean },
 ): Promise<JsonObject> {
@@ -117,10 +117,10 @@ async function definitionJson(
       conditionCount: stored.blocks.reduce((count, { conditions }) => count + conditions.length, 0),
     },
     // Groups are alternatives: any one of them sets the event off.
-    triggers: stored.triggerGroups.map((group, index) => ({ group: index, triggers: group.map(triggerJson) })),
+    triggers: stored.triggerGroups.map((group, index) => ({ group: index, triggers: group.map(toTriggerJson) })),
     understood: stored.unknown.length === 0,
     ...(stored.unknown.length === 0 ? {} : { notUnderstood: [...stored.unknown] }),
-    conditionalActions: stored.blocks.map(blockJson),
+    conditionalActions: stored.blocks.map(toActionBlockJson),
     refs: { triggerDeviceRefs: [...stored.triggerRefs], actionDeviceRefs: [...stored.actionRefs], allDeviceRefs },
     resolveDeviceRefs,
     // Devices that are gone since the event was written stay in `refs` and have no name here.
@@ -133,7 +133,7 @@ async function definitionJson(
         {
           ref,
           name,
-          label: deviceLabel(device),
+          label: formatDeviceLabel(device),
           location,
           location2,
           kind,
@@ -142,7 +142,7 @@ async function definitionJson(
         },
       ]
     }),
-    ...(house?.ok === false ? { warnings: [homeseerReadFault(house.fault, 'reading the devices').message] } : {}),
+    ...(house?.ok === false ? { warnings: [createHomeseerReadFault(house.fault, 'reading the devices').message] } : {}),
     ...(includeRaw ? { raw: stored.raw } : {}),
   }
 }
@@ -150,11 +150,11 @@ async function definitionJson(
 /** Not being able to read the files is how it is on most installations; nonsense in them is HomeSeer's trouble. */
 function fileFault(fault: EventFileFault): Fault {
   if (fault.kind === 'unreadable')
-    return hs4Fault('UNSUPPORTED_ON_TARGET', `HomeSeer's event files cannot be read here (${fault.code}).`, {
+    return createHs4Fault('UNSUPPORTED_ON_TARGET', `HomeSeer's event files cannot be read here (${fault.code}).`, {
       details: { path: fault.path },
       fixHint: 'Set homeseer.eventsPath and homeseer.eventGroupsPath to where HomeSeer keeps them.',
       next: [{ name: 'hs4.events.list' }],
     })
   const why = fault.kind === 'not-events' ? fault.detail : `${fault.path}: ${fault.kind}`
-  return hs4Fault('HS4_ERROR', `HomeSeer's event files make no sense: ${why}.`)
+  return createHs4Fault('HS4_ERROR', `HomeSeer's event files make no sense: ${why}.`)
 }

@@ -2,11 +2,11 @@
  * Event definition view: triggers and actions of an event as the tools show them.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { ActionBlock } from '../catalog/event-definition.ts'
+import type { EventActionBlock } from '../catalog/event-definition.ts'
 import type { EventTrigger } from '../catalog/event-trigger.ts'
 
 /** The members of spec 4's "normalized triggers", `null` where this kind of trigger has none. */
-export function triggerJson(trigger: EventTrigger): JsonObject {
+export function toTriggerJson(trigger: EventTrigger): JsonObject {
   return {
     index: trigger.index,
     type: trigger.type,
@@ -21,7 +21,7 @@ export function triggerJson(trigger: EventTrigger): JsonObject {
   }
 }
 
-export function blockJson({ conditions, actions }: ActionBlock): JsonObject {
+export function toActionBlockJson({ conditions, actions }: EventActionBlock): JsonObject {
   return {
     conditions: [...conditions],
     conditionCount: conditions.length,

@@ -12,43 +12,43 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { runEventById, runEventByName } from '../wire/request.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
-import { EVENT_NAME_SCHEMAS, findNamedEvent, type EventName } from './event-read-tools.ts'
+import { createEventRunByIdRequest, createEventRunByNameRequest } from '../wire/json-requests.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { EVENT_SELECTOR_SCHEMAS, findSelectedEvent, type EventSelector } from './event-read-tools.ts'
 import {
-  assessEvent,
-  consequencesJson,
-  doubtfulTargets,
-  eventTarget,
-  labelWithConsequences,
+  assessEventRunConsequences,
+  toConsequencesJson,
+  listUncertainTargets,
+  toEventTarget,
+  addConsequencesToLabel,
   listReachedTargets,
   listOtherDeviceTargets,
-  listTouched,
+  listTouchedThings,
   type AssessedConsequences,
 } from './consequence-client.ts'
-import { homeseerWriteFault } from './faults.ts'
+import { createHomeseerWriteFault } from './faults.ts'
 import {
-  BASE_GUARD_SCHEMAS,
+  BASE_GUARD_ARGUMENT_SCHEMAS,
   defineHomeseerChange,
-  GUARDED_OUTPUT_SCHEMA,
+  GUARDED_TOOL_OUTPUT_SCHEMA,
   type HomeseerAssessment,
   createTolerantInputSchema,
 } from './homeseer-change.ts'
-import type { OwnerLists, TouchedThings } from './owner-lists.ts'
+import type { HomeseerOwnerRules, TouchedTargets } from './owner-rules.ts'
 
 interface Plan {
   readonly event: ReceivedEvent
   readonly assessed: AssessedConsequences
 }
 
-export function createEventRunTool(homeseer: HomeseerTools): Capability {
+export function createEventRunTool(homeseer: HomeseerToolContext): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.events.run',
     title: 'Run an event',
     description:
       'Runs one of HomeSeer’s events now, with everything it does. Events that open locks or gates, run scripts or carry the security mark need a person’s approval.',
-    input: createTolerantInputSchema({ ...EVENT_NAME_SCHEMAS, ...BASE_GUARD_SCHEMAS }),
-    output: GUARDED_OUTPUT_SCHEMA,
+    input: createTolerantInputSchema({ ...EVENT_SELECTOR_SCHEMAS, ...BASE_GUARD_ARGUMENT_SCHEMAS }),
+    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'writes',
     // The id may be hidden behind a name, so the lock is on running events as such.
     lock: 'homeseer:events',
@@ -58,11 +58,13 @@ export function createEventRunTool(homeseer: HomeseerTools): Capability {
     assess: (plan) => assessRun(plan, homeseer.rules),
     act: async (plan, _input, call) => {
       const { id, group, name } = plan.event
-      const exchange = id === undefined ? runEventByName(group, name) : runEventById(id)
+      const exchange = id === undefined ? createEventRunByNameRequest(group, name) : createEventRunByIdRequest(id)
       const done = await homeseer.link.json.call(exchange, call.signal)
       if (!done.ok)
-        return fail(homeseerWriteFault(done.fault, `running ${group} / ${name}`, [{ name: 'hs4.devices.status.get' }]))
-      return homeseerAnswer({
+        return fail(
+          createHomeseerWriteFault(done.fault, `running ${group} / ${name}`, [{ name: 'hs4.devices.status.get' }]),
+        )
+      return createHomeseerAnswer({
         invoked: true,
         id: id ?? null,
         group,
@@ -74,22 +76,22 @@ export function createEventRunTool(homeseer: HomeseerTools): Capability {
   })
 }
 
-async function planRun(homeseer: HomeseerTools, wanted: EventName): Promise<Result<Plan, Fault>> {
-  const found = await findNamedEvent(homeseer, wanted)
+async function planRun(homeseer: HomeseerToolContext, wanted: EventSelector): Promise<Result<Plan, Fault>> {
+  const found = await findSelectedEvent(homeseer, wanted)
   if (!found.ok) return found
   const { event } = found.value
-  const assessed = await assessEvent(homeseer, event)
+  const assessed = await assessEventRunConsequences(homeseer, event)
   return assessed.ok ? ok({ event, assessed: assessed.value }) : assessed
 }
 
-function assessRun({ event, assessed }: Plan, rules: OwnerLists): HomeseerAssessment {
+function assessRun({ event, assessed }: Plan, rules: HomeseerOwnerRules): HomeseerAssessment {
   const { id, group, name } = event
   const { reasons } = assessed
-  const target = eventTarget(id ?? `${group}/${name}`)
+  const target = toEventTarget(id ?? `${group}/${name}`)
   return {
     effect: reasons.length > 0 ? 'sensitive' : 'writes',
     target,
-    label: labelWithConsequences(`Event ${group} / ${name}`, assessed),
+    label: addConsequencesToLabel(`Event ${group} / ${name}`, assessed),
     touched: touchedByRun(event, assessed, rules),
     reaches: listReachedTargets(assessed).filter((reached) => reached !== target),
     mayReach: mayReachByRun(assessed),
@@ -97,7 +99,7 @@ function assessRun({ event, assessed }: Plan, rules: OwnerLists): HomeseerAssess
       event: { id: id ?? null, group, name },
       sensitive: [...reasons],
       does: assessed.definition === undefined ? 'unknown' : actionsOf(assessed.definition),
-      ...consequencesJson(assessed),
+      ...toConsequencesJson(assessed),
     },
   }
 }
@@ -106,8 +108,12 @@ function assessRun({ event, assessed }: Plan, rules: OwnerLists): HomeseerAssess
  * A list of devices would be no list if an event could do what a call may not. An owner who has listed this event and
  * everything that it sets off has thought about what they do.
  */
-function touchedByRun(event: ReceivedEvent, assessed: AssessedConsequences, { events }: OwnerLists): TouchedThings {
-  const { refs, eventIds, mayTouchAnything } = listTouched(assessed)
+function touchedByRun(
+  event: ReceivedEvent,
+  assessed: AssessedConsequences,
+  { events }: HomeseerOwnerRules,
+): TouchedTargets {
+  const { refs, eventIds, mayTouchAnything } = listTouchedThings(assessed)
   const ids = [...new Set([event.id, ...(eventIds ?? [])])]
   if (events !== undefined) return { eventIds: ids }
   const isUnknown = mayTouchAnything === true || assessed.definition === undefined
@@ -116,7 +122,7 @@ function touchedByRun(event: ReceivedEvent, assessed: AssessedConsequences, { ev
 
 /** Of an event that nobody can read any device may be set: what the owner forbids for one of them holds for it. */
 function mayReachByRun(assessed: AssessedConsequences): readonly string[] {
-  return assessed.definition === undefined ? listOtherDeviceTargets(assessed.house, []) : doubtfulTargets(assessed)
+  return assessed.definition === undefined ? listOtherDeviceTargets(assessed.house, []) : listUncertainTargets(assessed)
 }
 
 /** For the person who approves: in the words of the event, not of HomeSeer's file. */
@@ -135,7 +141,7 @@ function actionsOf({ blocks }: NonNullable<AssessedConsequences['definition']>):
 }
 
 /** HomeSeer only says that it began. What the devices show now, of those that the event is known to set. */
-async function readBack(homeseer: HomeseerTools, refs: readonly number[]): Promise<JsonObject> {
+async function readBack(homeseer: HomeseerToolContext, refs: readonly number[]): Promise<JsonObject> {
   if (refs.length === 0) return { performed: false }
   const read = await homeseer.link.mirror.read(refs)
   if (!read.ok) return { performed: false }

@@ -5,7 +5,7 @@
  */
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { mayHomeseerHaveActed, type LinkFault } from '../wire/fault.ts'
+import { mayHomeseerHaveActed, type HomeseerLinkFault } from '../wire/link-fault.ts'
 
 /** Spec 4's codes and what each of them means to the guard, the limits and the metrics. */
 const KINDS = {
@@ -21,10 +21,10 @@ const KINDS = {
   UNKNOWN: 'unknown-outcome',
 } as const satisfies Record<string, FaultKind>
 
-export type Hs4Code = keyof typeof KINDS
+export type Hs4ErrorCode = keyof typeof KINDS
 
 /** A call worth making next, complete with arguments. */
-export interface NextCall {
+export interface SuggestedToolCall {
   readonly name: string
   readonly args?: JsonObject
 }
@@ -32,48 +32,48 @@ export interface NextCall {
 /** `details` are shown; the other two become members of the envelope beside them. */
 interface More {
   readonly details?: JsonObject
-  readonly next?: readonly NextCall[]
+  readonly next?: readonly SuggestedToolCall[]
   readonly fixHint?: string
 }
 
 /** Where a fault of this family carries what its envelope shows beside the details. */
-export const NEXT_CALLS_KEY = 'suggestedNextToolCalls'
-export const FIX_HINT_KEY = 'fixHint'
+export const SUGGESTED_CALLS_FIELD = 'suggestedNextToolCalls'
+export const FIX_HINT_FIELD = 'fixHint'
 
-export function isHs4Code(code: string | undefined): code is Hs4Code {
+export function isHs4ErrorCode(code: string | undefined): code is Hs4ErrorCode {
   return code !== undefined && Object.hasOwn(KINDS, code)
 }
 
 /** A fault of the family. Without `next` and `fixHint` the envelope fills in what is usual for the code. */
-export function hs4Fault(code: Hs4Code, message: string, { details, next, fixHint }: More = {}): Fault {
+export function createHs4Fault(code: Hs4ErrorCode, message: string, { details, next, fixHint }: More = {}): Fault {
   const carried: JsonObject = {
     ...details,
-    ...(next === undefined ? {} : { [NEXT_CALLS_KEY]: next.map(nextJson) }),
-    ...(fixHint === undefined ? {} : { [FIX_HINT_KEY]: fixHint }),
+    ...(next === undefined ? {} : { [SUGGESTED_CALLS_FIELD]: next.map(toSuggestedCallsJson) }),
+    ...(fixHint === undefined ? {} : { [FIX_HINT_FIELD]: fixHint }),
   }
   return { kind: KINDS[code], code, message, ...(Object.keys(carried).length === 0 ? {} : { details: carried }) }
 }
 
 /** Without `args` where there are none: the contract has them optional. */
-export function nextJson({ name, args }: NextCall): JsonObject {
+export function toSuggestedCallsJson({ name, args }: SuggestedToolCall): JsonObject {
   return args === undefined ? { name } : { name, args }
 }
 
 /** A question that failed: nothing was changed by it. */
-export function homeseerReadFault(fault: LinkFault, what: string): Fault {
+export function createHomeseerReadFault(fault: HomeseerLinkFault, what: string): Fault {
   const details = { link: fault.kind }
   switch (fault.kind) {
     case 'unauthorised':
-      return hs4Fault('AUTH', `HomeSeer refused the login while ${what}.`, { details })
+      return createHs4Fault('AUTH', `HomeSeer refused the login while ${what}.`, { details })
     case 'unreachable':
-      return hs4Fault('NETWORK', `HomeSeer cannot be reached (${fault.code}) while ${what}.`, { details })
+      return createHs4Fault('NETWORK', `HomeSeer cannot be reached (${fault.code}) while ${what}.`, { details })
     case 'timed-out':
-      return hs4Fault('TIMEOUT', `HomeSeer did not answer within ${fault.afterMs} ms while ${what}.`, { details })
+      return createHs4Fault('TIMEOUT', `HomeSeer did not answer within ${fault.afterMs} ms while ${what}.`, { details })
     // Nobody waits any more; the contract has no code for it, and its TIMEOUT comes closest.
     case 'aborted':
       return { kind: 'cancelled', code: 'TIMEOUT', message: `The call was withdrawn while ${what}.`, details }
     case 'json-disabled':
-      return hs4Fault('HS4_ERROR', `HomeSeer's JSON interface is switched off.`, {
+      return createHs4Fault('HS4_ERROR', `HomeSeer's JSON interface is switched off.`, {
         details,
         fixHint: 'Switch on “Enable Control with JSON” under Setup > Network in HomeSeer.',
       })
@@ -81,21 +81,25 @@ export function homeseerReadFault(fault: LinkFault, what: string): Fault {
       return statusFault(fault.status, what)
     case 'refused':
       return fault.reason === 'unsupported'
-        ? hs4Fault('UNSUPPORTED_ON_TARGET', `This HomeSeer does not know how: ${fault.text}`, { details })
-        : hs4Fault('HS4_ERROR', `HomeSeer refused while ${what}: ${fault.text}`, { details })
+        ? createHs4Fault('UNSUPPORTED_ON_TARGET', `This HomeSeer does not know how: ${fault.text}`, { details })
+        : createHs4Fault('HS4_ERROR', `HomeSeer refused while ${what}: ${fault.text}`, { details })
     case 'too-large':
-      return hs4Fault('HS4_ERROR', `HomeSeer's answer is longer than ${fault.limitBytes} bytes.`, { details })
+      return createHs4Fault('HS4_ERROR', `HomeSeer's answer is longer than ${fault.limitBytes} bytes.`, { details })
     default:
-      return hs4Fault('HS4_ERROR', `HomeSeer's answer cannot be read: ${fault.detail}.`, { details })
+      return createHs4Fault('HS4_ERROR', `HomeSeer's answer cannot be read: ${fault.detail}.`, { details })
   }
 }
 
 /** A change that failed. Where HomeSeer may have done it all the same, nobody may hear that it did not. */
-export function homeseerWriteFault(fault: LinkFault, what: string, next?: readonly NextCall[]): Fault {
-  if (!mayHomeseerHaveActed(fault)) return homeseerReadFault(fault, what)
-  return hs4Fault(
+export function createHomeseerWriteFault(
+  fault: HomeseerLinkFault,
+  what: string,
+  next?: readonly SuggestedToolCall[],
+): Fault {
+  if (!mayHomeseerHaveActed(fault)) return createHomeseerReadFault(fault, what)
+  return createHs4Fault(
     'UNKNOWN',
-    `HomeSeer was told and no answer says whether it acted (${fault.kind}) while ${what}. Look before trying again.`,
+    `HomeSeer may or may not have acted (${fault.kind}) while ${what}: the command was sent, but no answer came. Check the state before trying again.`,
     { details: { link: fault.kind }, ...(next === undefined ? {} : { next }) },
   )
 }
@@ -103,19 +107,20 @@ export function homeseerWriteFault(fault: LinkFault, what: string, next?: readon
 function statusFault(status: number, what: string): Fault {
   const details = { link: 'http-status', statusCode: status }
   // A page that is not there: an older HomeSeer, or a plug-in's page without the plug-in.
-  if (status === 404) return hs4Fault('UNSUPPORTED_ON_TARGET', `This HomeSeer has no page for ${what}.`, { details })
+  if (status === 404)
+    return createHs4Fault('UNSUPPORTED_ON_TARGET', `This HomeSeer has no page for ${what}.`, { details })
   // Not followed, because it would carry the login along; most often to https, or to the page where one logs in.
   if (status >= 300 && status < 400)
-    return hs4Fault('HS4_ERROR', `HomeSeer sends elsewhere (status ${status}) while ${what}.`, {
+    return createHs4Fault('HS4_ERROR', `HomeSeer sends elsewhere (status ${status}) while ${what}.`, {
       details,
       fixHint: 'Check homeseer.url in the configuration (https?), and user and password of HomeSeer.',
     })
   const code = status >= 500 ? 'HS4_ERROR' : 'BAD_REQUEST'
-  return hs4Fault(code, `HomeSeer answered status ${status} while ${what}.`, { details })
+  return createHs4Fault(code, `HomeSeer answered status ${status} while ${what}.`, { details })
 }
 
 /** For arguments that only the house can judge; looks like what the schema would have said. */
-export function homeseerArgumentFault(argument: string, message: string, more: More = {}): Fault {
+export function createHomeseerArgumentFault(argument: string, message: string, more: More = {}): Fault {
   const issues = [{ path: [argument], message, code: 'custom' }]
-  return hs4Fault('BAD_REQUEST', `${argument}: ${message}`, { ...more, details: { issues, ...more.details } })
+  return createHs4Fault('BAD_REQUEST', `${argument}: ${message}`, { ...more, details: { issues, ...more.details } })
 }

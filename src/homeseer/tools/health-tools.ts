@@ -4,26 +4,26 @@
  * Reads through the link.
  */
 import { z } from 'zod'
-import { callerKey } from '../../bus/caller.ts'
+import { toCallerKey } from '../../bus/caller.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
-import { getControl, getVersion } from '../wire/request.ts'
-import { canRetrySmaller, type LinkFault } from '../wire/fault.ts'
+import { createControlsRequest, createVersionRequest } from '../wire/json-requests.ts'
+import { isWorthSmallerRequest, type HomeseerLinkFault } from '../wire/link-fault.ts'
 import type { Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { homeseerReadFault } from './faults.ts'
-import { describePolicyState } from './policy-state.ts'
+import { createHomeseerReadFault } from './faults.ts'
+import { describeHomeseerPolicy } from './homeseer-policy.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
 
 type Check = JsonObject & { readonly check: string; readonly status: 'pass' | 'warn' | 'fail' }
 
-export function createHealthTools(homeseer: HomeseerTools): readonly Capability[] {
+export function createHealthTools(homeseer: HomeseerToolContext): readonly Capability[] {
   return [
     defineTool({
       ...common,
@@ -40,12 +40,12 @@ export function createHealthTools(homeseer: HomeseerTools): readonly Capability[
         checkedAt: z.string().nullable(),
       }),
     }).handledBy(async (_input, call) => {
-      const version = await homeseer.link.json.call(getVersion(), call.signal)
-      if (!version.ok) return fail(homeseerReadFault(version.fault, 'asking for the version'))
+      const version = await homeseer.link.json.call(createVersionRequest(), call.signal)
+      if (!version.ok) return fail(createHomeseerReadFault(version.fault, 'asking for the version'))
       const house = await homeseer.catalog.house()
       const push = homeseer.link.pushState()
-      const { safeMode, defaultDryRun, requireConfirm, adminExecution, admin } = describePolicyState(homeseer)
-      return homeseerAnswer({
+      const { safeMode, defaultDryRun, requireConfirm, adminExecution, admin } = describeHomeseerPolicy(homeseer)
+      return createHomeseerAnswer({
         hs4Version: version.value,
         // Without user and password: they are settings of their own and never part of the address.
         hs4BaseUrl: homeseer.config.url ?? '',
@@ -78,13 +78,13 @@ export function createHealthTools(homeseer: HomeseerTools): readonly Capability[
       // In turn, not at once: a HomeSeer in trouble is not helped by five questions together.
       const checks = [
         ...(await linkChecks(homeseer)),
-        tokenCheck(homeseer, callerKey(call.caller)),
+        tokenCheck(homeseer, toCallerKey(call.caller)),
         ...(await fileChecks(homeseer)),
         ...(includeResolverRefresh ? [await nameCheck(homeseer)] : []),
       ]
       const count = (status: Check['status']): number => checks.filter((check) => check.status === status).length
       const [failCount, warnCount] = [count('fail'), count('warn')]
-      return homeseerAnswer({
+      return createHomeseerAnswer({
         status: failCount > 0 ? 'fail' : warnCount > 0 ? 'warn' : 'pass',
         failCount,
         warnCount,
@@ -95,12 +95,12 @@ export function createHealthTools(homeseer: HomeseerTools): readonly Capability[
   ]
 }
 
-async function linkChecks({ link, catalog }: HomeseerTools): Promise<readonly Check[]> {
-  const version = await link.json.call(getVersion())
+async function linkChecks({ link, catalog }: HomeseerToolContext): Promise<readonly Check[]> {
+  const version = await link.json.call(createVersionRequest())
   // A self-test that answered from its memory would test nothing.
   catalog.forget()
   const refreshed = await link.mirror.refresh()
-  const controls = await link.json.call(getControl())
+  const controls = await link.json.call(createControlsRequest())
   const events = await catalog.events()
   const cameras = await catalog.cameras()
   const push = link.pushState()
@@ -119,29 +119,29 @@ async function linkChecks({ link, catalog }: HomeseerTools): Promise<readonly Ch
   ]
 }
 
-function isTooMuch(result: Result<unknown, LinkFault>): boolean {
-  return !result.ok && canRetrySmaller(result.fault)
+function isTooMuch(result: Result<unknown, HomeseerLinkFault>): boolean {
+  return !result.ok && isWorthSmallerRequest(result.fault)
 }
 
 function checkOf<Value>(
   check: string,
-  result: Result<Value, LinkFault>,
+  result: Result<Value, HomeseerLinkFault>,
   otherwise: 'warn' | 'fail',
   show: (value: Value) => JsonObject,
 ): Check {
   if (result.ok) return { check, status: 'pass', ...show(result.value) }
-  const { code = 'UNKNOWN', message } = homeseerReadFault(result.fault, check)
+  const { code = 'UNKNOWN', message } = createHomeseerReadFault(result.fault, check)
   return { check, status: otherwise, code, message }
 }
 
 /** A token that nobody made is not found; a store that cannot be read does not say so. */
-function tokenCheck({ guard }: HomeseerTools, principal: string): Check {
+function tokenCheck({ guard }: HomeseerToolContext, principal: string): Check {
   const peeked = guard.changes.peek(`chg_${'A'.repeat(43)}`, principal)
   const sound = !peeked.ok && peeked.fault.kind === 'not-found'
   return { check: 'change_token_store', status: sound ? 'pass' : 'fail' }
 }
 
-async function fileChecks({ eventFiles, config }: HomeseerTools): Promise<readonly Check[]> {
+async function fileChecks({ eventFiles, config }: HomeseerToolContext): Promise<readonly Check[]> {
   const files = await eventFiles.read()
   const check = 'event_definitions'
   if (files.ok) return [{ check, status: 'pass', events: files.value.definitions.length }]
@@ -149,7 +149,7 @@ async function fileChecks({ eventFiles, config }: HomeseerTools): Promise<readon
 }
 
 /** Names that only some sources could give are a warning: what is found under them is still right. */
-async function nameCheck({ resolver }: HomeseerTools): Promise<Check> {
+async function nameCheck({ resolver }: HomeseerToolContext): Promise<Check> {
   const current = await resolver.current()
   if (!current.ok) return checkOf('alias_refresh', current, 'warn', () => ({}))
   const { resolver: names, warnings } = current.value

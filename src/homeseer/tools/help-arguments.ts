@@ -4,11 +4,11 @@
  */
 import type { Offer } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { normaliseName, splitTokens } from '../resolve/normalise.ts'
-import { resolveCameras, resolveDevices, resolveEvents, type NameResolver } from '../resolve/resolve.ts'
-import { cutText, toText } from './json-text.ts'
+import { normaliseName, splitNameTokens } from '../resolve/name-normalisation.ts'
+import { resolveCameras, resolveDevices, resolveEvents, type NameResolver } from '../resolve/name-resolver.ts'
+import { truncateText, toTextOrEmpty } from './json-text.ts'
 
-export interface KnownHouse {
+export interface HelpArgumentSources {
   readonly resolver: NameResolver
   /** Ids of the installed plug-ins. */
   readonly plugins: readonly string[]
@@ -23,7 +23,11 @@ interface ArgumentSchema {
 const MAX_QUERY = 200
 
 /** Arguments that the tool demands, and those of its others that the house and the words have an answer to. */
-export function suggestArguments({ name: tool, requestSchema }: Offer, goal: string, known: KnownHouse): JsonObject {
+export function suggestToolArguments(
+  { name: tool, requestSchema }: Offer,
+  goal: string,
+  known: HelpArgumentSources,
+): JsonObject {
   const required = new Set(Array.isArray(requestSchema['required']) ? (requestSchema['required'] as string[]) : [])
   const properties = Object.entries((requestSchema['properties'] ?? {}) as Record<string, ArgumentSchema>)
   const filled = properties.flatMap(([name, schema]): [string, Json][] => {
@@ -36,7 +40,7 @@ export function suggestArguments({ name: tool, requestSchema }: Offer, goal: str
 
 interface Asked {
   readonly goal: string
-  readonly known: KnownHouse
+  readonly known: HelpArgumentSources
   readonly tool: string
   readonly schema: ArgumentSchema
 }
@@ -44,7 +48,7 @@ interface Asked {
 type Filler = (asked: Asked) => Json | undefined
 
 /** A goal that names the tool asks how it is used, and says nothing to look for with it. */
-const words: Filler = ({ goal, tool }) => (goal.includes(tool) ? undefined : cutText(goal, MAX_QUERY))
+const words: Filler = ({ goal, tool }) => (goal.includes(tool) ? undefined : truncateText(goal, MAX_QUERY))
 
 /** By the argument's name, which means the same thing in every tool of the contract. */
 const FILLERS: Readonly<Record<string, Filler>> = {
@@ -67,11 +71,11 @@ const FILLERS: Readonly<Record<string, Filler>> = {
   pluginId: pluginIn,
   plugin: pluginIn,
   direction: ({ goal, schema }) => {
-    const said = splitTokens(normaliseName(goal))
+    const said = splitNameTokens(normaliseName(goal))
     return schema.enum?.find((one) => said.some((word) => one === `${word}start`))
   },
   enabled: ({ goal }) => {
-    const said = new Set(splitTokens(normaliseName(goal)))
+    const said = new Set(splitNameTokens(normaliseName(goal)))
     if (['disable', 'off', 'deactivate'].some((word) => said.has(word))) return false
     return ['enable', 'on', 'activate'].some((word) => said.has(word)) ? true : undefined
   },
@@ -87,11 +91,11 @@ function eventId({ goal, known }: Asked): number | undefined {
 
 /** A plug-in all of whose words are in the goal; the longest, so that `Z-Wave Plus` is not taken for `Z-Wave`. */
 function pluginIn({ goal, known }: Asked): string | undefined {
-  const said = new Set(splitTokens(normaliseName(goal)))
-  const named = known.plugins.filter((id) => splitTokens(normaliseName(id)).every((word) => said.has(word)))
+  const said = new Set(splitNameTokens(normaliseName(goal)))
+  const named = known.plugins.filter((id) => splitNameTokens(normaliseName(id)).every((word) => said.has(word)))
   return named.toSorted((left, right) => right.length - left.length)[0]
 }
 
 function blank({ type, enum: choices }: ArgumentSchema): string {
-  return choices === undefined ? `<${type ?? 'value'}>` : `<${choices.map(toText).join(' | ')}>`
+  return choices === undefined ? `<${type ?? 'value'}>` : `<${choices.map(toTextOrEmpty).join(' | ')}>`
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { CALLS_ON, defineChange, defineTool } from '../../bus/capability-definition.ts'
+import { DELEGATING_STEPS, defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { ok } from '../../core/result.ts'
-import { buildCatalog } from '../catalog/homeseer-catalog.ts'
-import { buildNameResolver } from '../resolve/resolve.ts'
+import { buildHomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import { buildNameResolver } from '../resolve/name-resolver.ts'
 import { decodeStatus } from '../wire/device.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { BASE_GUARD_SCHEMAS } from './homeseer-change.ts'
+import { BASE_GUARD_ARGUMENT_SCHEMAS } from './homeseer-change.ts'
 import { rankHelpRoutes } from './help-route.ts'
 
 const button = (Ref: number, CCIndex: number, Label: string, ControlValue: number, ControlUse: number) => ({
@@ -23,7 +23,7 @@ const status = decodeStatus({
     { ref: 2, name: 'Front Lock', ControlPairs: [button(2, 0, 'Unlock', 0, 19), button(2, 1, 'Lock', 255, 18)] },
   ],
 })
-const house = buildCatalog(status.ok ? status.value.devices : [], new Map())
+const house = buildHomeseerCatalog(status.ok ? status.value.devices : [], new Map())
 const event = { id: 9, group: 'Evening', name: 'Film', voiceCommand: '', voiceEnabled: false, raw: {} }
 const camera = { camId: 4, name: 'Drive', supportsPanTilt: true, raw: {} }
 const resolver = buildNameResolver({ house, events: [event], cameras: [camera], aliases: [] })
@@ -35,9 +35,13 @@ const offers = [
     ...common,
     name: 'hs4.admin.plugins.restart',
     title: 'Restart a plug-in',
-    input: z.strictObject({ pluginId: z.string(), changeTicket: z.string().exactOptional(), ...BASE_GUARD_SCHEMAS }),
+    input: z.strictObject({
+      pluginId: z.string(),
+      changeTicket: z.string().exactOptional(),
+      ...BASE_GUARD_ARGUMENT_SCHEMAS,
+    }),
     effect: 'admin',
-    ...CALLS_ON,
+    ...DELEGATING_STEPS,
     act: answered,
   }).offer,
   defineChange({
@@ -48,10 +52,10 @@ const offers = [
       camId: z.int(),
       enabled: z.boolean(),
       profile: z.enum(['low', 'high']),
-      ...BASE_GUARD_SCHEMAS,
+      ...BASE_GUARD_ARGUMENT_SCHEMAS,
     }),
     effect: 'admin',
-    ...CALLS_ON,
+    ...DELEGATING_STEPS,
     act: answered,
   }).offer,
   defineTool({

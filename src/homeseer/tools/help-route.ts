@@ -8,8 +8,8 @@
 import type { Offer } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { findConcepts } from '../resolve/concept.ts'
-import { normaliseName, splitTokens } from '../resolve/normalise.ts'
+import { findConceptsInText } from '../resolve/name-concepts.ts'
+import { normaliseName, splitNameTokens } from '../resolve/name-normalisation.ts'
 import {
   resolveCameras,
   resolveDevices,
@@ -18,13 +18,13 @@ import {
   type DeviceCandidate,
   type Resolution,
   type NameResolver,
-} from '../resolve/resolve.ts'
+} from '../resolve/name-resolver.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { findArea, listDevicesInArea, type AreaQuery } from './area.ts'
-import { deviceLabel } from './catalog-reader.ts'
-import { isAboutMany, isQuestion, chooseWish } from './goal.ts'
-import { suggestArguments } from './help-arguments.ts'
-import { cutText } from './json-text.ts'
+import { formatDeviceLabel } from './catalog-reader.ts'
+import { isGoalAboutSeveralDevices, isQuestionText, chooseArgumentsForGoal } from './help-goal.ts'
+import { suggestToolArguments } from './help-arguments.ts'
+import { truncateText } from './json-text.ts'
 
 type HelpMode = 'read_only' | 'dry_run' | 'mutate'
 
@@ -91,8 +91,8 @@ const MUST_ASK = 0.9
  * upon; a question is never answered with a change; what is not understood is asked about, with candidates.
  */
 export function rankHelpRoutes(asked: HelpGoal): readonly HelpRoute[] {
-  const words = new Set(splitTokens(normaliseName(asked.goal)))
-  const goal: HelpGoal = isQuestion(asked.goal) ? { ...asked, mode: 'read_only' } : asked
+  const words = new Set(splitNameTokens(normaliseName(asked.goal)))
+  const goal: HelpGoal = isQuestionText(asked.goal) ? { ...asked, mode: 'read_only' } : asked
   const routes = [...houseRoutes(goal, words), cameraRoute(goal, words)].filter((route) => route !== undefined)
   // A stable sort: of equal confidence the more specific kind, which stands first, wins.
   return [...routes, ...toolRoutes(goal, words), diagnosticRoute(words)]
@@ -113,8 +113,8 @@ function houseRoutes(asked: HelpGoal, words: ReadonlySet<string>): readonly (Hel
   if (isEvent && devices.candidates[0]?.match !== 'exact')
     return [eventRoute(asked, words, events.candidates[0]), overviewRoute(asked)]
   if (isDevice || isEvent || areSeveralEvents) return [clarification(asked, { devices, events, confidence: MUST_ASK })]
-  const overview = isQuestion(goal) ? overviewRoute(asked) : undefined
-  const many = isAboutMany(goal) && asked.mode !== 'read_only' ? areaRoute(asked) : undefined
+  const overview = isQuestionText(goal) ? overviewRoute(asked) : undefined
+  const many = isGoalAboutSeveralDevices(goal) && asked.mode !== 'read_only' ? areaRoute(asked) : undefined
   const best = Math.max(
     devices.candidates[0]?.score ?? 0,
     hits(words, 'event') > 0 ? (events.candidates[0]?.score ?? 0) : 0,
@@ -161,10 +161,10 @@ function deviceRoute(
   if (top === undefined) return undefined
   const { target, score } = top
   const look: readonly Step[] = [
-    { tool: 'hs4.resolve.devices', argsTemplate: { query: cutText(goal, 200), limit: 5 } },
+    { tool: 'hs4.resolve.devices', argsTemplate: { query: truncateText(goal, 200), limit: 5 } },
     { tool: 'hs4.devices.get', argsTemplate: { refs: [target.ref], includeControls: true } },
   ]
-  const wish = chooseWish(target.controls, goal)
+  const wish = chooseArgumentsForGoal(target.controls, goal)
   const set = { ref: target.ref, ...wish }
   const steps =
     wish === undefined || mode === 'read_only' ? look : [...look, ...changing('hs4.devices.set', set, { mode, goal })]
@@ -173,14 +173,14 @@ function deviceRoute(
 
 /** A goal that wants to know about many devices and names none, such as which lights are on. */
 function overviewRoute({ goal, resolver: { house } }: HelpGoal): HelpRoute | undefined {
-  const filters = [...new Set(findConcepts(goal).flatMap((concept) => OVERVIEWS[concept] ?? []))]
+  const filters = [...new Set(findConceptsInText(goal).flatMap((concept) => OVERVIEWS[concept] ?? []))]
   if (filters.length === 0) return undefined
   const { area } = findArea(house, goal)
   const { location1, location2 } = area ?? {}
   const place = { ...(location1 === undefined ? {} : { location1 }), ...(location2 === undefined ? {} : { location2 }) }
   const steps = filters.map((capability) => ({ tool: 'hs4.devices.list', argsTemplate: { capability, ...place } }))
   // A complaint is not answered with a list.
-  const complains = hits(new Set(splitTokens(normaliseName(goal))), 'diagnose') > 0
+  const complains = hits(new Set(splitNameTokens(normaliseName(goal))), 'diagnose') > 0
   return { route: 'device_overview', confidence: complains ? OVERVIEW - 0.1 : OVERVIEW + 0.35, steps }
 }
 
@@ -190,7 +190,7 @@ function areaRoute(asked: HelpGoal): HelpRoute | undefined {
   const { area, unclear } = findArea(resolver.house, goal)
   if (area === undefined) return undefined
   const inArea = unclear.length > 0 ? [] : listDevicesInArea(resolver.house, area)
-  const wishes = inArea.map((device) => chooseWish(device.controls, goal))
+  const wishes = inArea.map((device) => chooseArgumentsForGoal(device.controls, goal))
   const wish = wishes.find((one) => one !== undefined)
   if (wish === undefined) {
     const elsewhere = listDevicesInArea(resolver.house, { kind: area.kind })
@@ -225,7 +225,7 @@ function eventRoute(
   if (top?.target.id === undefined) return undefined
   const { id } = top.target
   const look: readonly Step[] = [
-    { tool: 'hs4.resolve.events', argsTemplate: { query: cutText(goal, 200), limit: 5 } },
+    { tool: 'hs4.resolve.events', argsTemplate: { query: truncateText(goal, 200), limit: 5 } },
     { tool: 'hs4.events.get', argsTemplate: { id } },
   ]
   const steps = mode === 'read_only' ? look : [...look, ...changing('hs4.events.run', { id }, { mode, goal })]
@@ -260,14 +260,14 @@ function clarification(
 }
 
 function deviceChoice(device: HomeseerDevice): JsonObject {
-  return { kind: device.kind, ref: device.ref, label: deviceLabel(device) }
+  return { kind: device.kind, ref: device.ref, label: formatDeviceLabel(device) }
 }
 
 function asking(
   { goal }: HelpGoal,
   more: { readonly question: string; readonly confidence: number; readonly candidates: readonly JsonObject[] },
 ): HelpRoute {
-  const steps = [{ tool: 'hs4.resolve.devices', argsTemplate: { query: cutText(goal, 200), limit: 5 } }]
+  const steps = [{ tool: 'hs4.resolve.devices', argsTemplate: { query: truncateText(goal, 200), limit: 5 } }]
   return { route: 'clarification', steps, ...more }
 }
 
@@ -313,7 +313,7 @@ function toolRoutes(asked: HelpGoal, words: ReadonlySet<string>): readonly HelpR
 
 /** A tool that takes the guard's claims is planned first; the others are called as they are. */
 function toolSteps(offer: Offer, { goal, mode, resolver, plugins }: HelpGoal): readonly Step[] {
-  const args = suggestArguments(offer, goal, { resolver, plugins })
+  const args = suggestToolArguments(offer, goal, { resolver, plugins })
   const takes = (name: string): boolean => Object.hasOwn(offer.requestSchema['properties'] ?? {}, name)
   if (!takes('dryRun') || takes('execute')) return [{ tool: offer.name, argsTemplate: args }]
   const ticket = takes('changeTicket') ? { maintenanceWindowId: '<string>', changeTicket: '<string>' } : {}
@@ -335,7 +335,7 @@ function diagnosticRoute(words: ReadonlySet<string>): HelpRoute {
 
 /** Planning first; what really changes something comes last, and only where that was asked for. */
 function changing(tool: string, args: JsonObject, { mode, goal }: Pick<HelpGoal, 'mode' | 'goal'>): readonly Step[] {
-  const claims = { confirm: true, intent: cutText(goal, 500), reason: cutText(`Asked for: ${goal}`, 500) }
+  const claims = { confirm: true, intent: truncateText(goal, 500), reason: truncateText(`Asked for: ${goal}`, 500) }
   const dry: Step = { tool, argsTemplate: { ...args, dryRun: true } }
   if (mode === 'dry_run')
     return [dry, { tool: 'hs4.change.prepare', argsTemplate: { toolName: tool, args: { ...args, ...claims } } }]
@@ -357,7 +357,7 @@ const LITTLE: ReadonlySet<string> = new Set(['a', 'an', 'the', 'of', 'to', 'in',
 /** Names count double: `list users` is `hs4.admin.users.list` before anything that mentions users. */
 function shareOf({ name, title }: Offer, goal: string, words: ReadonlySet<string>): number {
   if (goal.includes(name)) return 1
-  const own = splitTokens(normaliseName(`${name.replace(/^hs4/, '').replaceAll(/[._]/g, ' ')} ${title}`)).filter(
+  const own = splitNameTokens(normaliseName(`${name.replace(/^hs4/, '').replaceAll(/[._]/g, ' ')} ${title}`)).filter(
     (word) => !LITTLE.has(word),
   )
   const said = [...words].filter((word) => !LITTLE.has(word))

@@ -6,17 +6,17 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import { EMPTY_CATALOG } from '../catalog/homeseer-catalog.ts'
-import { buildNameResolver } from '../resolve/resolve.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+import { EMPTY_HOMESEER_CATALOG } from '../catalog/homeseer-catalog.ts'
+import { buildNameResolver } from '../resolve/name-resolver.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
 import { rankHelpRoutes } from './help-route.ts'
-import { readCurrentNames } from './resolve-tools.ts'
+import { readCurrentResolver } from './resolve-tools.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
-const NOTHING = buildNameResolver({ house: EMPTY_CATALOG, events: [], cameras: [], aliases: [] })
+const NOTHING = buildNameResolver({ house: EMPTY_HOMESEER_CATALOG, events: [], cameras: [], aliases: [] })
 
-export function createHelpRouteTool(homeseer: HomeseerTools): Capability {
+export function createHelpRouteTool(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     family: homeseerFamily,
     effect: 'reads',
@@ -34,7 +34,7 @@ export function createHelpRouteTool(homeseer: HomeseerTools): Capability {
       ),
     }),
   }).handledBy(async ({ goal, mode }, call) => {
-    const current = await readCurrentNames(homeseer, call)
+    const current = await readCurrentResolver(homeseer, call)
     // Without HomeSeer there is still something to do: find out why.
     const resolver = current.ok ? current.value.resolver : NOTHING
     // Only this family's: the contract's help is about HomeSeer.
@@ -42,7 +42,7 @@ export function createHelpRouteTool(homeseer: HomeseerTools): Capability {
     const installed = await homeseer.catalog.plugins()
     const plugins = installed.ok ? [...new Set(installed.value.map(({ id }) => id))] : []
     const routes = rankHelpRoutes({ goal, mode, resolver, offers, plugins })
-    return homeseerAnswer({
+    return createHomeseerAnswer({
       goal,
       mode,
       routes: routes.map(({ route, confidence, steps, question, candidates }, index) => ({

@@ -10,18 +10,26 @@ import type { CapabilityDefinition } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'
-import { homeseerAnswer } from './homeseer-tools.ts'
+import { createHomeseerAnswer } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { isDryRun, listRefusals, type CallerClaims, type OwnerLists, type TouchedThings } from './owner-lists.ts'
+import {
+  completeHomeseerClaims,
+  isDryRunCall,
+  listOwnerRuleRefusals,
+  MIN_CLAIM_LENGTH,
+  type CallerClaims,
+  type HomeseerOwnerRules,
+  type TouchedTargets,
+} from './owner-rules.ts'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 
-/** The contract's least length; that it says something is for the rules to see (tools/rules.ts). */
+/** That it says something is for the rules to see (tools/owner-rules.ts). */
 export const MAX_CLAIM_LENGTH = 500
-const words = z.string().min(3).max(MAX_CLAIM_LENGTH)
+const words = z.string().min(MIN_CLAIM_LENGTH).max(MAX_CLAIM_LENGTH)
 
 /** The contract's base guard. */
-export const BASE_GUARD_SCHEMAS = {
+export const BASE_GUARD_ARGUMENT_SCHEMAS = {
   confirm: z.boolean().exactOptional().describe('true: this is meant to happen.'),
   intent: words.exactOptional().describe('What is to be done.'),
   reason: words.exactOptional().describe('Why.'),
@@ -29,7 +37,7 @@ export const BASE_GUARD_SCHEMAS = {
 }
 
 /** What every guarded tool of the core answers at least one of; a dry run says so. */
-export const GUARDED_OUTPUT_SCHEMA = z.looseObject({
+export const GUARDED_TOOL_OUTPUT_SCHEMA = z.looseObject({
   dryRun: z.boolean().exactOptional(),
   applied: z.boolean().exactOptional(),
   invoked: z.boolean().exactOptional(),
@@ -40,7 +48,7 @@ export interface HomeseerAssessment {
   readonly effect: Effect
   readonly target: string
   readonly label: string
-  readonly touched: TouchedThings
+  readonly touched: TouchedTargets
   /** Devices and events that it sets in motion beside its target, as rules and limits name them. */
   readonly reaches?: readonly string[]
   /** Those that it might reach, for want of knowledge, or would reach later on. */
@@ -59,7 +67,7 @@ export interface HomeseerChangeDefinition<
   readonly assess: (plan: Plan, input: z.output<Input>) => HomeseerAssessment
   readonly act: (plan: Plan, input: z.output<Input>, context: HandlerContext) => Promise<Outcome>
   /** What it touches whatever the plan finds. */
-  readonly alwaysTouched?: TouchedThings
+  readonly alwaysTouched?: TouchedTargets
   /** What a refusal tells beside its reasons; the plan is there unless it found a mistake. */
   readonly refusal?: (input: z.output<Input>, context: HandlerContext, plan: Plan | undefined) => JsonObject
   /** The answer to a dry run, where the usual one does not do. */
@@ -67,15 +75,12 @@ export interface HomeseerChangeDefinition<
 }
 
 /** A device as approvals, limits and the owner's rules name it. */
-export function homeseerDeviceTarget(ref: number): string {
+export function toHomeseerDeviceTarget(ref: number): string {
   return `homeseer:ref:${ref}`
 }
 
-/** What a caller claims about its own call, and can therefore put right. */
-export const CALLER_CLAIM_NAMES: ReadonlySet<string> = new Set(['confirm', 'intent', 'reason'])
-
 export function defineHomeseerChange<Input extends z.ZodType<JsonObject & CallerClaims, unknown>, Plan>(
-  rules: OwnerLists,
+  rules: HomeseerOwnerRules,
   definition: HomeseerChangeDefinition<Input, Plan>,
 ): Capability {
   const { assess, alwaysTouched = {}, refusal, rehearse = usualRehearsal(definition) } = definition
@@ -83,6 +88,7 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Caller
     ...definition,
     ...unlessDry(rules, definition),
     family: homeseerFamily,
+    completeClaims: completeHomeseerClaims(definition.title),
     assess: (plan, input, context) => {
       const { effect, target, label, touched, reaches = [], mayReach = [], preview } = assess(plan, input)
       return {
@@ -91,37 +97,37 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Caller
         touches: reaches,
         mayTouch: mayReach,
         label,
-        dryRun: isDryRun(rules, input),
+        dryRun: isDryRunCall(rules, input),
         preview,
-        reasons: listRefusals(rules, input, touched),
+        reasons: listOwnerRuleRefusals(rules, input, touched),
         refusal: refusal?.(input, context, plan) ?? {},
       }
     },
     // A caller who may not change anything does not learn from mistakes what is in the house.
     assessMistake: (input, context, mistake) => {
-      const reasons = listRefusals(rules, input, alwaysTouched)
+      const reasons = listOwnerRuleRefusals(rules, input, alwaysTouched)
       // Who only forgot to say so hears of the mistake, too: all complaints come at once.
-      const isForgetful = reasons.length > 0 && reasons.every(({ rule }) => CALLER_CLAIM_NAMES.has(rule))
+      const isForgetful = reasons.length > 0 && reasons.every(({ argument }) => argument !== undefined)
       const also = isForgetful ? { alsoWrong: mistake.message } : {}
       return {
-        dryRun: isDryRun(rules, input),
+        dryRun: isDryRunCall(rules, input),
         reasons,
         refusal: { ...refusal?.(input, context, undefined), ...also },
       }
     },
-    rehearse: (plan, input, context) => homeseerAnswer(rehearse(plan, input, context)),
+    rehearse: (plan, input, context) => createHomeseerAnswer(rehearse(plan, input, context)),
   })
 }
 
 /** A plan changes nothing, so it waits for nobody: however many there are, none is turned away from a full queue. */
 function unlessDry(
-  rules: OwnerLists,
+  rules: HomeseerOwnerRules,
   { lock }: Pick<CapabilityDefinition<z.ZodType<JsonObject>>, 'lock'>,
 ): Pick<CapabilityDefinition<z.ZodType<JsonObject>>, 'lock'> {
   if (lock === undefined) return {}
   return {
     lock: (body) => {
-      if (isDryRun(rules, body)) return undefined
+      if (isDryRunCall(rules, body)) return undefined
       return typeof lock === 'string' ? lock : lock(body)
     },
   }
@@ -167,7 +173,7 @@ export function createTolerantInputSchema<Shape extends z.core.$ZodLooseShape>(s
 }
 
 /** The same capability, whose answers name the arguments that were ignored. */
-export function withIgnoredArguments(capability: Capability): Capability {
+export function reportIgnoredArguments(capability: Capability): Capability {
   if (!('handle' in capability)) return capability
   const { offer, handle } = capability
   return {

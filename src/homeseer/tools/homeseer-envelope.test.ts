@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { CALLS_ON, defineChange } from '../../bus/capability-definition.ts'
+import { DELEGATING_STEPS, defineChange } from '../../bus/capability-definition.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
-import { createRefusedEnvelope } from '../admin/admin-envelope.ts'
+import { createRefusedAdminEnvelope } from '../admin/admin-envelope.ts'
 import { ok } from '../../core/result.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { hs4Fault, homeseerReadFault, homeseerWriteFault } from './faults.ts'
+import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from './faults.ts'
 
 const { offer } = defineChange({
   family: homeseerFamily,
@@ -15,7 +15,7 @@ const { offer } = defineChange({
   effect: 'admin',
   input: z.strictObject({}),
   output: z.looseObject({ list: z.array(z.looseObject({})) }),
-  ...CALLS_ON,
+  ...DELEGATING_STEPS,
   act: () => ok({ data: {} }),
 })
 
@@ -69,7 +69,7 @@ describe('envelope', () => {
       { rule: 'change-ticket', message: 'no ticket' },
     ]
     const claims = { maintenanceWindowId: 'sunday', riskLevel: 'high' } as const
-    const details = createRefusedEnvelope({ domain: 'users', claims, requireTicket: true, auditRef: 'trace:1' })
+    const details = createRefusedAdminEnvelope({ domain: 'users', claims, requireTicket: true, auditRef: 'trace:1' })
     expect(error({ kind: 'not-permitted', message: 'x', reasons, details })).toMatchObject({
       details: {
         reasons: ['off', 'no ticket'],
@@ -107,7 +107,7 @@ describe('envelope', () => {
 
   it('carries what to try next with its arguments, and keeps it out of the details', () => {
     const next = [{ name: 'hs4.devices.get', args: { refs: [1] } }]
-    const said = error(hs4Fault('NOT_FOUND', 'x', { next, fixHint: 'look', details: { ref: 1 } }))
+    const said = error(createHs4Fault('NOT_FOUND', 'x', { next, fixHint: 'look', details: { ref: 1 } }))
     expect(said).toEqual({
       code: 'NOT_FOUND',
       message: 'x',
@@ -149,13 +149,15 @@ describe('faults of the link', () => {
     [{ kind: 'malformed', detail: 'x' }, 'HS4_ERROR'],
     [{ kind: 'too-large', limitBytes: 1 }, 'HS4_ERROR'],
   ] as const)('a read that met %j is %s', (fault, code) => {
-    expect(homeseerReadFault(fault, 'reading').code).toBe(code)
+    expect(createHomeseerReadFault(fault, 'reading').code).toBe(code)
   })
 
   it('a change whose answer was lost is of unknown outcome; one that never arrived was not tried', () => {
-    expect(homeseerWriteFault({ kind: 'timed-out', afterMs: 1, reached: true }, 'x').kind).toBe('unknown-outcome')
-    expect(homeseerWriteFault({ kind: 'malformed', detail: 'x' }, 'x').kind).toBe('unknown-outcome')
-    expect(homeseerWriteFault({ kind: 'unreachable', code: 'ECONNREFUSED', reached: false }, 'x').kind).toBe('offline')
-    expect(homeseerWriteFault({ kind: 'refused', reason: 'error', text: 'error' }, 'x').kind).toBe('failed')
+    expect(createHomeseerWriteFault({ kind: 'timed-out', afterMs: 1, reached: true }, 'x').kind).toBe('unknown-outcome')
+    expect(createHomeseerWriteFault({ kind: 'malformed', detail: 'x' }, 'x').kind).toBe('unknown-outcome')
+    expect(createHomeseerWriteFault({ kind: 'unreachable', code: 'ECONNREFUSED', reached: false }, 'x').kind).toBe(
+      'offline',
+    )
+    expect(createHomeseerWriteFault({ kind: 'refused', reason: 'error', text: 'error' }, 'x').kind).toBe('failed')
   })
 })

@@ -9,11 +9,18 @@
 import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
-import { sanitizeJson } from '../../core/stranger-text.ts'
-import { FIX_HINT_KEY, isHs4Code, NEXT_CALLS_KEY, nextJson, type Hs4Code, type NextCall } from './faults.ts'
+import { sanitizeJson } from '../../core/untrusted-text.ts'
+import {
+  FIX_HINT_FIELD,
+  isHs4ErrorCode,
+  SUGGESTED_CALLS_FIELD,
+  toSuggestedCallsJson,
+  type Hs4ErrorCode,
+  type SuggestedToolCall,
+} from './faults.ts'
 
 /** For faults that the chain or the guard says, which know nothing of the family's ten codes. */
-const CODES: Readonly<Record<FaultKind, Hs4Code>> = {
+const CODES: Readonly<Record<FaultKind, Hs4ErrorCode>> = {
   'invalid-arguments': 'BAD_REQUEST',
   'not-found': 'NOT_FOUND',
   'not-permitted': 'POLICY_DENY',
@@ -34,7 +41,7 @@ const CODES: Readonly<Record<FaultKind, Hs4Code>> = {
 const RETRYABLE: ReadonlySet<FaultKind> = new Set(['offline', 'timed-out', 'busy', 'internal'])
 
 /** `error.fixHint` where the fault brings none of its own; written for the model that has to act on it. */
-const HINTS: Readonly<Record<Hs4Code, string>> = {
+const HINTS: Readonly<Record<Hs4ErrorCode, string>> = {
   AUTH: 'Check user and password of HomeSeer in the configuration.',
   NETWORK: 'Check that HomeSeer runs and that its address is right, then try again.',
   BAD_REQUEST: 'Correct the arguments; `details` says which.',
@@ -46,7 +53,9 @@ const HINTS: Readonly<Record<Hs4Code, string>> = {
   INTERNAL: 'Try once more; the log of the gateway says what went wrong.',
   UNKNOWN: 'Read the state back before trying again: the change may have happened.',
 }
-const APPROVAL_HINT = 'A person has to approve this very call (`details.how`); then make it again unchanged.'
+const APPROVAL_HINT =
+  'A person was asked (`details.approval`). Tell the user; once they agree, make this very call again unchanged.'
+const MISSING_HINT = 'Make the call in suggestedNextToolCalls, with words of your own for intent and reason.'
 const DECIDED_HINT = 'A person decided this. Tell the user; do not look for another way.'
 /** Not HomeSeer is at fault here, but the way to it. */
 const AWAY_HINT = 'Another node was asked, and cannot be reached now. Try again later, or tell the user.'
@@ -68,9 +77,9 @@ export const homeseerFamily: Family = {
 
 function errorJson(fault: Fault, offer: Offer, listed: (tool: string) => string): JsonObject {
   const code = codeOf(fault)
-  const { [NEXT_CALLS_KEY]: own, [FIX_HINT_KEY]: hint, ...known } = fault.details ?? {}
+  const { [SUGGESTED_CALLS_FIELD]: own, [FIX_HINT_FIELD]: hint, next: step, ...known } = fault.details ?? {}
   // The fault's own suggestion has the arguments of the call that failed in it; the usual one only its name.
-  const next = Array.isArray(own) ? own : usualNext(code, offer).map(nextJson)
+  const next = Array.isArray(own) ? own : (nextStep(fault, step) ?? usualNext(code, offer).map(toSuggestedCallsJson))
   const details = { ...known, ...extraDetails(fault), ...adminDetails(fault) }
   return {
     code,
@@ -82,6 +91,15 @@ function errorJson(fault: Fault, offer: Offer, listed: (tool: string) => string)
   }
 }
 
+/** The one step that a fault names, in the words of this contract. */
+function nextStep({ details }: Fault, given: Json | undefined): readonly Json[] | undefined {
+  const waiting = details?.['approval']
+  const step = given ?? (isJsonObject(waiting) ? waiting['next'] : undefined)
+  if (!isJsonObject(step) || typeof step['tool'] !== 'string') return undefined
+  const args = step['arguments']
+  return [toSuggestedCallsJson({ name: step['tool'], ...(isJsonObject(args) ? { args } : {}) })]
+}
+
 /** Another node may have suggested it, in whatever form. */
 function spelt(call: Json, listed: (tool: string) => string): Json {
   if (!isJsonObject(call) || typeof call['name'] !== 'string') return call
@@ -89,15 +107,16 @@ function spelt(call: Json, listed: (tool: string) => string): Json {
 }
 
 /** The kind has the last word where the guard has learned more than the family knew. */
-function codeOf({ kind, code }: Fault): Hs4Code {
-  return isHs4Code(code) && kind !== 'unknown-outcome' ? code : CODES[kind]
+function codeOf({ kind, code }: Fault): Hs4ErrorCode {
+  return isHs4ErrorCode(code) && kind !== 'unknown-outcome' ? code : CODES[kind]
 }
 
 /** Reasons that no arguments can put right. */
 const DECIDED: ReadonlySet<string> = new Set(['approval-denied', 'owner', 'emergency-stop'])
 
-function hintFor({ kind, code: given, details, reasons = [] }: Fault, code: Hs4Code): string {
+function hintFor({ kind, code: given, details, reasons = [] }: Fault, code: Hs4ErrorCode): string {
   if (kind === 'approval-required') return APPROVAL_HINT
+  if (kind === 'invalid-arguments' && details?.['next'] !== undefined) return MISSING_HINT
   // Words of the bus, spec 2 § 6: nothing of this family was called.
   if (kind === 'offline' && given === 'partition') return AWAY_HINT
   if (kind === 'not-found' && details?.['reason'] === 'node') return NODE_HINT
@@ -106,10 +125,13 @@ function hintFor({ kind, code: given, details, reasons = [] }: Fault, code: Hs4C
 }
 
 /** Spec 4's `suggestedNextToolCalls`, by code; every failure names at least one call that can be made as it stands. */
-function usualNext(code: Hs4Code, { name }: Offer): readonly NextCall[] {
-  const health: NextCall = { name: 'hs4.health.get' }
-  const selftest: NextCall = { name: 'hs4.selftest.run' }
-  const audit = (result: string): NextCall => ({ name: 'hs4.audit.query', args: { tool: name, result, limit: 10 } })
+function usualNext(code: Hs4ErrorCode, { name }: Offer): readonly SuggestedToolCall[] {
+  const health: SuggestedToolCall = { name: 'hs4.health.get' }
+  const selftest: SuggestedToolCall = { name: 'hs4.selftest.run' }
+  const audit = (result: string): SuggestedToolCall => ({
+    name: 'hs4.audit.query',
+    args: { tool: name, result, limit: 10 },
+  })
   switch (code) {
     case 'AUTH':
     case 'TIMEOUT':
@@ -128,13 +150,12 @@ function usualNext(code: Hs4Code, { name }: Offer): readonly NextCall[] {
   }
 }
 
-function extraDetails({ kind, reasons, retryAfterMs }: Fault): JsonObject {
+function extraDetails({ reasons, retryAfterMs }: Fault): JsonObject {
   return {
     ...(reasons === undefined
       ? {}
       : { reasons: reasons.map(({ message }) => message), rules: reasons.map(({ rule }) => rule) }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(kind === 'approval-required' ? { approval: 'required' } : {}),
   }
 }
 

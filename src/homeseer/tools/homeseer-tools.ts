@@ -10,28 +10,28 @@ import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { GuardServices } from '../../guard/guard.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
-import type { ClassStore } from '../catalog/class-store.ts'
-import type { IsExposed } from '../catalog/homeseer-catalog.ts'
+import type { DeviceClassStore } from '../catalog/device-class-store.ts'
+import type { DeviceExposurePredicate } from '../catalog/homeseer-catalog.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventDefinitionSource } from '../catalog/event-file-store.ts'
 import type { AliasStore } from '../resolve/alias-store.ts'
 import type { Alias } from '../resolve/alias.ts'
 import type { ResolverClient } from '../resolve/resolver-client.ts'
-import type { HomeseerLink } from '../wire/link-client.ts'
-import type { LateArrivals } from './verify-client.ts'
-import type { AuditTrail } from './audit.ts'
-import type { OwnerLists } from './owner-lists.ts'
+import type { HomeseerLink } from '../wire/homeseer-link-client.ts'
+import type { LateDeviceChanges } from './change-verification-client.ts'
+import type { HomeseerAuditTrail } from './homeseer-audit.ts'
+import type { HomeseerOwnerRules } from './owner-rules.ts'
 
 /** The bus, as far as tools look at tools. */
-export interface OfferingBus {
+export interface OfferLookup {
   readonly offer: (name: string) => Offer | undefined
   readonly offers: () => readonly Offer[]
 }
 
 /** One HomeSeer and everything that is known of it. */
-export interface HomeseerTools {
+export interface HomeseerToolContext {
   readonly config: HomeseerConfig
-  readonly rules: OwnerLists
+  readonly rules: HomeseerOwnerRules
   readonly link: HomeseerLink
   readonly catalog: CatalogClient
   readonly resolver: ResolverClient
@@ -39,33 +39,33 @@ export interface HomeseerTools {
   /** `undefined` where learning is switched off. */
   readonly learned: AliasStore | undefined
   readonly eventFiles: EventDefinitionSource
-  readonly arrivals: LateArrivals
+  readonly arrivals: LateDeviceChanges
   /** What the owner says that devices are. */
-  readonly classes: ClassStore
+  readonly classes: DeviceClassStore
   /** Which devices exist for callers; `undefined`: all. */
-  readonly exposes: IsExposed | undefined
-  readonly bus: OfferingBus
+  readonly exposes: DeviceExposurePredicate | undefined
+  readonly bus: OfferLookup
   readonly guard: Pick<GuardServices, 'previewDecision' | 'changes' | 'mode' | 'mayRead'>
-  readonly audit: AuditTrail
+  readonly audit: HomeseerAuditTrail
   readonly clock: Clock
 }
 
-export function homeseerAnswer(data: Json): Outcome {
+export function createHomeseerAnswer(data: Json): Outcome {
   return ok({ data })
 }
 
 export function toHomeseerAnswer(result: Result<Json, Fault>): Outcome {
-  return result.ok ? homeseerAnswer(result.value) : fail(result.fault)
+  return result.ok ? createHomeseerAnswer(result.value) : fail(result.fault)
 }
 
 /** Where the record of this very call can be found: every event of it bears the trace. */
-export function auditRef(call: Pick<Call, 'traceId'>): string {
+export function formatAuditRef(call: Pick<Call, 'traceId'>): string {
   return `trace:${call.traceId}`
 }
 
 /** The definition of an event where HomeSeer's files can be read; why not is no reason to fail here. */
 export async function findEventDefinition(
-  { eventFiles }: HomeseerTools,
+  { eventFiles }: HomeseerToolContext,
   id: number,
 ): Promise<EventDefinition | undefined> {
   const files = await eventFiles.read()

@@ -6,9 +6,9 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller.ts'
-import type { Assessment, Capability } from '../../bus/capability.ts'
-import { CALLS_ON, defineChange } from '../../bus/capability-definition.ts'
+import { toCallerKey } from '../../bus/caller.ts'
+import type { CallAssessment, Capability } from '../../bus/capability.ts'
+import { DELEGATING_STEPS, defineChange } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -21,61 +21,72 @@ import {
   type ResolutionCandidate,
   type DeviceCandidate,
   type Resolution,
-} from '../resolve/resolve.ts'
+} from '../resolve/name-resolver.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { askPerson, canElicit, choicesJson, readChoice, type PersonChoice } from './ask-person.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
-import { DEVICE_SET_SCHEMAS } from './device-set.ts'
-import { deviceLabel } from './catalog-reader.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
-import { hs4Fault, NEXT_CALLS_KEY, nextJson, type NextCall } from './faults.ts'
 import {
-  isResolutionClear,
-  candidateJson,
-  readCurrentNames,
-  explainDisambiguation,
-  explainDoubt,
+  createElicitation,
+  canElicit,
+  toChoicesJson,
+  readElicitedChoice,
+  type ElicitationOption,
+} from './elicitation.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { DEVICE_SET_SCHEMAS } from './device-set.ts'
+import { formatDeviceLabel } from './catalog-reader.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { createHs4Fault, SUGGESTED_CALLS_FIELD, toSuggestedCallsJson, type SuggestedToolCall } from './faults.ts'
+import {
+  isResolutionUnambiguous,
+  toCandidateJson,
+  readCurrentResolver,
+  explainAmbiguityToModel,
+  explainAmbiguity,
   queryArgument,
 } from './resolve-tools.ts'
-import { chooseScenePath, SCENE_PATHS } from './scene-path.ts'
-import { wishJson } from './device-set-request.ts'
-import { INTENT_GUARD_SCHEMAS, runnableArgs, stageChange, type ChangeToStage } from './staging.ts'
+import { chooseScenePath, SCENE_PATH_PREFERENCES } from './scene-path.ts'
+import { toDeviceSetArguments } from './device-set-request.ts'
+import {
+  INTENT_GUARD_ARGUMENT_SCHEMAS,
+  toRunnableArguments,
+  stageHomeseerChange,
+  type HomeseerChangeToStage,
+} from './change-staging.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const common = {
   family: homeseerFamily,
   effect: 'writes',
   timeoutSeconds: 120,
-  ...CALLS_ON,
+  ...DELEGATING_STEPS,
   // The act is a call that the guard decides about by itself; here a token is made.
-  assess: (): Assessment => ({ effect: 'records', reasons: [] }),
+  assess: (): CallAssessment => ({ effect: 'records', reasons: [] }),
 } as const
 const output = z.looseObject({ execute: z.boolean(), prepared: z.looseObject({}).nullable() })
 /** Candidates that are shown: more than a person can choose from helps nobody. */
 const TOP = 5
 
-export function createIntentTools(homeseer: HomeseerTools): readonly Capability[] {
+export function createIntentTools(homeseer: HomeseerToolContext): readonly Capability[] {
   return [setByName(homeseer), runByName(homeseer), activateScene(homeseer)]
 }
 
 /** `source` is for HomeSeer's log; it goes along with the wish and is no part of it. */
-function setByName(homeseer: HomeseerTools): Capability {
+function setByName(homeseer: HomeseerToolContext): Capability {
   return defineChange({
     ...common,
     name: 'hs4.intent.device_set_by_name',
     title: 'Set a device by its name',
     description:
       'Finds the device that is called like this, prepares the change and, with `execute`, carries it out. Acts only on the exact name of exactly one device; otherwise asks.',
-    input: createTolerantInputSchema({ query: queryArgument, ...DEVICE_SET_SCHEMAS, ...INTENT_GUARD_SCHEMAS }),
+    input: createTolerantInputSchema({ query: queryArgument, ...DEVICE_SET_SCHEMAS, ...INTENT_GUARD_ARGUMENT_SCHEMAS }),
     output,
     act: async (_plan, input, call) => {
-      const current = await readCurrentNames(homeseer, call, (names) =>
-        isResolutionClear(resolveDevices(names, input.query)),
+      const current = await readCurrentResolver(homeseer, call, (names) =>
+        isResolutionUnambiguous(resolveDevices(names, input.query)),
       )
       if (!current.ok) return current
       const found = resolveDevices(current.value.resolver, input.query)
       const { source } = input
-      const args = { ...wishJson(input), ...(source === undefined ? {} : { source }) }
+      const args = { ...toDeviceSetArguments(input), ...(source === undefined ? {} : { source }) }
       return proceed(homeseer, call, {
         kind: 'device',
         query: input.query,
@@ -93,7 +104,7 @@ function setByName(homeseer: HomeseerTools): Capability {
 }
 
 /** `groupHint` narrows by part of a group's name, after the scores (spec 4, resolve.events). */
-function runByName(homeseer: HomeseerTools): Capability {
+function runByName(homeseer: HomeseerToolContext): Capability {
   return defineChange({
     ...common,
     name: 'hs4.intent.event_run_by_name',
@@ -103,12 +114,12 @@ function runByName(homeseer: HomeseerTools): Capability {
     input: createTolerantInputSchema({
       query: queryArgument,
       groupHint: z.string().max(200).exactOptional(),
-      ...INTENT_GUARD_SCHEMAS,
+      ...INTENT_GUARD_ARGUMENT_SCHEMAS,
     }),
     output,
     act: async (_plan, input, call) => {
-      const current = await readCurrentNames(homeseer, call, (names) =>
-        isResolutionClear(resolveEvents(names, input.query, input.groupHint)),
+      const current = await readCurrentResolver(homeseer, call, (names) =>
+        isResolutionUnambiguous(resolveEvents(names, input.query, input.groupHint)),
       )
       if (!current.ok) return current
       const found = resolveEvents(current.value.resolver, input.query, input.groupHint)
@@ -117,7 +128,7 @@ function runByName(homeseer: HomeseerTools): Capability {
   })
 }
 
-function activateScene(homeseer: HomeseerTools): Capability {
+function activateScene(homeseer: HomeseerToolContext): Capability {
   return defineChange({
     ...common,
     name: 'hs4.intent.scene_activate',
@@ -130,18 +141,18 @@ function activateScene(homeseer: HomeseerTools): Capability {
         .number()
         .exactOptional()
         .describe('What a device is set to if no event is chosen; unless told, its On control, else 100.'),
-      preferPath: z.enum(SCENE_PATHS).default('auto'),
+      preferPath: z.enum(SCENE_PATH_PREFERENCES).default('auto'),
       eventMinScore: z.number().min(0).max(1).default(0.85).describe('Least score for `auto` to choose an event.'),
-      ...INTENT_GUARD_SCHEMAS,
+      ...INTENT_GUARD_ARGUMENT_SCHEMAS,
     }),
     output,
     act: async (_plan, input, call) => {
-      const current = await readCurrentNames(
+      const current = await readCurrentResolver(
         homeseer,
         call,
         (names) =>
-          isResolutionClear(resolveEvents(names, input.objective)) ||
-          isResolutionClear(resolveDevices(names, input.objective)),
+          isResolutionUnambiguous(resolveEvents(names, input.objective)) ||
+          isResolutionUnambiguous(resolveDevices(names, input.objective)),
       )
       if (!current.ok) return current
       const { resolver } = current.value
@@ -157,7 +168,7 @@ function activateScene(homeseer: HomeseerTools): Capability {
         verdict.kind === 'act' || (verdict.kind === 'ask' && verdict.reason === 'several-exact')
       // An event and a device of one name, or two events: which is meant only a person can say.
       if (input.preferPath === 'auto' && isNamed(events) && isNamed(devices))
-        return homeseerAnswer({
+        return createHomeseerAnswer({
           ...sceneChoices(input, { events, devices }),
           path: selection.selectedPath,
           selection: { ...selection, preferPath: input.preferPath, eventMinScore: input.eventMinScore },
@@ -197,7 +208,7 @@ function activateScene(homeseer: HomeseerTools): Capability {
 
 /** Everything that bears exactly the name, events first: `preferPath` tells them apart. */
 function sceneChoices(
-  input: ChangeToStage['claims'] & { readonly objective: string; readonly fallbackDeviceValue?: number },
+  input: HomeseerChangeToStage['claims'] & { readonly objective: string; readonly fallbackDeviceValue?: number },
   found: {
     readonly events: Resolution<ResolutionCandidate<ReceivedEvent>>
     readonly devices: Resolution<DeviceCandidate>
@@ -210,13 +221,16 @@ function sceneChoices(
     id: number,
     label: string,
     call: { readonly name: string; readonly args: JsonObject },
-  ): PersonChoice => ({
+  ): ElicitationOption => ({
     id,
     label,
-    call: { name: call.name, args: runnableArgs(call.args, { claims: input, query, summary: `${query} → ${label}` }) },
+    call: {
+      name: call.name,
+      args: toRunnableArguments(call.args, { claims: input, query, summary: `${query} → ${label}` }),
+    },
   })
   const parts = eventParts(query, found.events)
-  return choicesJson(`Several things are called exactly that. Ask which one is meant. (${JSON.stringify(query)})`, [
+  return toChoicesJson(`Several things are called exactly that. Ask which one is meant. (${JSON.stringify(query)})`, [
     ...exact(found.events).map((one) => choice(parts.idOf(one), `Event ${parts.labelOf(one)}`, parts.callFor(one))),
     ...exact(found.devices)
       .filter(({ target }) => !target.wrapper)
@@ -240,17 +254,17 @@ interface Intent<One extends ResolutionCandidate<unknown>> {
   readonly kind: AliasKind
   readonly query: string
   readonly found: Resolution<One>
-  readonly claims: ChangeToStage['claims']
+  readonly claims: HomeseerChangeToStage['claims']
   /** Of a scene: which path the caller wanted. */
   readonly preferPath?: string
   readonly idOf: (one: One) => number
   readonly labelOf: (one: One) => string
   readonly describe: (one: One) => JsonObject
-  readonly callFor: (one: One) => NextCall & { readonly args: JsonObject }
+  readonly callFor: (one: One) => SuggestedToolCall & { readonly args: JsonObject }
 }
 
 async function proceed<One extends ResolutionCandidate<unknown>>(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   call: HandlerContext,
   intent: Intent<One>,
 ): Promise<Outcome> {
@@ -259,18 +273,18 @@ async function proceed<One extends ResolutionCandidate<unknown>>(
   // With `preferPath` event or device_fallback this is the contract's NOT_FOUND: the other path is not tried.
   if (top === undefined) return fail(nothingCalled(intent))
   if (found.verdict.kind === 'act') return prepareAndCommit(homeseer, call, { intent, one: top })
-  const choices: readonly PersonChoice[] = found.candidates
+  const choices: readonly ElicitationOption[] = found.candidates
     .slice(0, TOP)
     .map((one) => ({ id: idOf(one), label: labelOf(one), call: runnableCall(intent, one) }))
-  const choice = readChoice(call, choices)
+  const choice = readElicitedChoice(call, choices)
   // The name as it was said, quoted: a person may see from it that it was heard wrongly.
   const said = `(${JSON.stringify(query)})`
   if (choice === undefined && canElicit(call))
-    return askPerson(`${explainDoubt(found.verdict) ?? ''} Which one is meant? ${said}`, choices)
+    return createElicitation(`${explainAmbiguity(found.verdict) ?? ''} Which one is meant? ${said}`, choices)
   if (choice === undefined || choice === 'declined') {
     const prepared = await prepareLikely(homeseer, call, { intent, one: top })
-    return homeseerAnswer({
-      ...choicesJson(`${explainDisambiguation(found.verdict) ?? ''} ${said}`, choices, prepared),
+    return createHomeseerAnswer({
+      ...toChoicesJson(`${explainAmbiguityToModel(found.verdict) ?? ''} ${said}`, choices, prepared),
       ...describe(top),
     })
   }
@@ -282,14 +296,17 @@ async function proceed<One extends ResolutionCandidate<unknown>>(
   return outcome
 }
 
-function runnableCall<One extends ResolutionCandidate<unknown>>(intent: Intent<One>, one: One): NextCall {
+function runnableCall<One extends ResolutionCandidate<unknown>>(intent: Intent<One>, one: One): SuggestedToolCall {
   const { claims, query } = intent
   const { name, args } = intent.callFor(one)
-  return { name, args: runnableArgs(args, { claims, query, summary: `${query} → ${intent.labelOf(one)}` }) }
+  return { name, args: toRunnableArguments(args, { claims, query, summary: `${query} → ${intent.labelOf(one)}` }) }
 }
 
 /** Whoever named a wrapper is told the call for the endpoint that acts. */
-function endpointCall<One extends ResolutionCandidate<unknown>>(intent: Intent<One>, one: One): NextCall | undefined {
+function endpointCall<One extends ResolutionCandidate<unknown>>(
+  intent: Intent<One>,
+  one: One,
+): SuggestedToolCall | undefined {
   const asDevice = (candidate: ResolutionCandidate<unknown>): readonly DeviceCandidate[] =>
     'actionability' in candidate ? [candidate as DeviceCandidate] : []
   const [device] = asDevice(one)
@@ -302,7 +319,7 @@ function endpointCall<One extends ResolutionCandidate<unknown>>(intent: Intent<O
 
 /** Spec 4 promises a prepared envelope. A likely name gets one that somebody has to commit; several equal ones none. */
 async function prepareLikely<One extends ResolutionCandidate<unknown>>(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   call: HandlerContext,
   { intent, one }: { readonly intent: Intent<One>; readonly one: One },
 ): Promise<JsonObject | null> {
@@ -310,7 +327,7 @@ async function prepareLikely<One extends ResolutionCandidate<unknown>>(
   if (verdict.kind !== 'ask' || verdict.reason !== 'fuzzy' || one.confidence === 'low') return null
   const { claims, query, callFor, labelOf } = intent
   const { name: toolName, args } = callFor(one)
-  const staged = await stageChange(homeseer, call, {
+  const staged = await stageHomeseerChange(homeseer, call, {
     toolName,
     args,
     claims: { ...claims, execute: false },
@@ -321,14 +338,14 @@ async function prepareLikely<One extends ResolutionCandidate<unknown>>(
 }
 
 async function prepareAndCommit<One extends ResolutionCandidate<unknown>>(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   call: HandlerContext,
   { intent, one }: { readonly intent: Intent<One>; readonly one: One },
 ): Promise<Outcome> {
   const { callFor, labelOf, claims, query } = intent
   const { name: toolName, args } = callFor(one)
   const described = intent.describe(one)
-  const staged = await stageChange(homeseer, call, {
+  const staged = await stageHomeseerChange(homeseer, call, {
     toolName,
     args,
     claims,
@@ -338,10 +355,10 @@ async function prepareAndCommit<One extends ResolutionCandidate<unknown>>(
   // Also of a refusal the caller hears which device was meant.
   if (!staged.ok) {
     const better = endpointCall(intent, one)
-    const next = better === undefined ? {} : { [NEXT_CALLS_KEY]: [nextJson(better)] }
+    const next = better === undefined ? {} : { [SUGGESTED_CALLS_FIELD]: [toSuggestedCallsJson(better)] }
     return fail({ ...staged.fault, details: { ...staged.fault.details, ...next, ...described } })
   }
-  return homeseerAnswer({ ...staged.value, ...described })
+  return createHomeseerAnswer({ ...staged.value, ...described })
 }
 
 /**
@@ -349,22 +366,22 @@ async function prepareAndCommit<One extends ResolutionCandidate<unknown>>(
  * Everybody's it becomes only where the owner of the house says it: an agent can answer its own question.
  */
 async function remember(
-  homeseer: HomeseerTools,
+  homeseer: HomeseerToolContext,
   call: Call,
   name: { readonly kind: AliasKind; readonly id: number; readonly text: string },
 ): Promise<void> {
   const { learned, configuredAliases } = homeseer
-  const current = learned === undefined ? undefined : await readCurrentNames(homeseer, call)
+  const current = learned === undefined ? undefined : await readCurrentResolver(homeseer, call)
   if (learned === undefined || current?.ok !== true) return
   const { deviceNames, eventNames } = current.value.resolver
   const others = [...configuredAliases, ...deviceNames.aliases, ...eventNames.aliases]
   const shared = call.caller.kind === 'principal' && call.caller.role === 'admin'
-  await learned.learn({ ...name, confirmedBy: callerKey(call.caller), shared }, others)
+  await learned.learn({ ...name, confirmedBy: toCallerKey(call.caller), shared }, others)
 }
 
 const deviceWords = {
   idOf: ({ target }: DeviceCandidate) => target.ref,
-  labelOf: ({ target }: DeviceCandidate) => `${deviceLabel(target)}, ref ${target.ref}`,
+  labelOf: ({ target }: DeviceCandidate) => `${formatDeviceLabel(target)}, ref ${target.ref}`,
 }
 
 function eventParts(
@@ -383,7 +400,7 @@ function eventParts(
         resolvedId: one.target.id ?? null,
         resolvedGroup: one.target.group,
         resolvedName: one.target.name,
-        ...candidateJson(one, true),
+        ...toCandidateJson(one, true),
         candidates: found.candidates.slice(0, TOP).map(({ target, score, confidence }) => ({
           id: target.id ?? null,
           group: target.group,
@@ -406,7 +423,7 @@ function deviceResolution(query: string, one: DeviceCandidate, candidates: reado
     resolvedRef: one.target.ref,
     resolvedName: one.target.name,
     resolvedRole: one.actionability.role,
-    ...candidateJson(one, true),
+    ...toCandidateJson(one, true),
     candidates: candidates
       .slice(0, TOP)
       .map(({ target, score, confidence }) => ({ ref: target.ref, name: target.name, score, confidence })),
@@ -420,7 +437,7 @@ function warningsOf(one: DeviceCandidate, { candidates }: Resolution<DeviceCandi
 
 function nothingCalled({ kind, query, preferPath }: Pick<Intent<never>, 'kind' | 'query' | 'preferPath'>): Fault {
   const list = kind === 'event' ? 'hs4.events.list' : 'hs4.devices.list'
-  return hs4Fault('NOT_FOUND', `No ${kind} in this house is called anything like ${JSON.stringify(query)}.`, {
+  return createHs4Fault('NOT_FOUND', `No ${kind} in this house is called anything like ${JSON.stringify(query)}.`, {
     details: { query, ...(preferPath === undefined ? {} : { preferPath }) },
     next: [{ name: list, args: { limit: 50 } }],
   })

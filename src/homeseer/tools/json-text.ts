@@ -4,11 +4,11 @@
 import type { Json } from '../../core/json.ts'
 
 /** Texts and numbers; anything else is no text. */
-export function toText(value: Json | undefined): string {
+export function toTextOrEmpty(value: Json | undefined): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
 /** The beginning of a text, without the half of a character at its end: JSON cannot say that. */
-export function cutText(text: string, most: number): string {
+export function truncateText(text: string, most: number): string {
   return text.slice(0, most).toWellFormed()
 }

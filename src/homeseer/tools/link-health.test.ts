@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { AttemptNote } from '../wire/json-client.ts'
-import { createLinkHealth, toLinkHealth } from './link-health.ts'
+import type { RequestAttemptNote } from '../wire/json-client.ts'
+import { createHomeseerLinkHealth, toHomeseerLinkHealth } from './link-health.ts'
 
 const facts = { url: 'http://192.0.2.5', push: undefined, devices: 3 }
 const last = (outcome: 'ok' | 'unreachable' | 'unauthorised' | 'json-disabled' | 'refused') => ({
@@ -12,11 +12,11 @@ const last = (outcome: 'ok' | 'unreachable' | 'unauthorised' | 'json-disabled' |
 
 describe('health of the link', () => {
   it('is ok after an answer, also one that refused', () => {
-    expect(toLinkHealth({ ...facts, last: last('ok') })).toMatchObject({
+    expect(toHomeseerLinkHealth({ ...facts, last: last('ok') })).toMatchObject({
       status: 'ok',
       details: { devices: 3, push: 'off' },
     })
-    expect(toLinkHealth({ ...facts, last: last('refused') }).status).toBe('ok')
+    expect(toHomeseerLinkHealth({ ...facts, last: last('refused') }).status).toBe('ok')
   })
 
   it.each([
@@ -25,14 +25,15 @@ describe('health of the link', () => {
     [last('unauthorised'), 'login'],
     [last('json-disabled'), 'JSON'],
   ])('is degraded, and says what to do, after %j', (note, advice) => {
-    expect(toLinkHealth({ ...facts, last: note })).toMatchObject({
+    expect(toHomeseerLinkHealth({ ...facts, last: note })).toMatchObject({
       status: 'degraded',
       details: { advice: expect.stringContaining(advice) },
     })
   })
 
   it('says that HomeSeer is away only when it knows', () => {
-    const away = (note: AttemptNote | undefined): unknown => toLinkHealth({ ...facts, last: note }).details['away']
+    const away = (note: RequestAttemptNote | undefined): unknown =>
+      toHomeseerLinkHealth({ ...facts, last: note }).details['away']
     expect([undefined, last('ok'), last('refused')].map(away)).toEqual([undefined, undefined, undefined])
     expect([last('unreachable'), last('unauthorised')].map(away)).toEqual([true, true])
     const missing = { attempt: 0, durationMs: 1, outcome: 'http-status' } as const
@@ -42,18 +43,23 @@ describe('health of the link', () => {
 
   it('mentions a push that is configured and away', () => {
     const push = { up: false, reason: 'refused' } as const
-    expect(toLinkHealth({ ...facts, last: last('ok'), push }).details['advice']).toContain('guests')
+    expect(toHomeseerLinkHealth({ ...facts, last: last('ok'), push }).details['advice']).toContain('guests')
   })
 })
 
 describe('news of the link', () => {
-  const told = (...attempts: readonly (readonly [request: string, outcome: AttemptNote['outcome']])[]): string[] => {
+  const told = (
+    ...attempts: readonly (readonly [request: string, outcome: RequestAttemptNote['outcome']])[]
+  ): string[] => {
     const news: string[] = []
-    const health = createLinkHealth({ away: ({ outcome }) => news.push(outcome), back: () => news.push('back') })
+    const health = createHomeseerLinkHealth({
+      away: ({ outcome }) => news.push(outcome),
+      back: () => news.push('back'),
+    })
     for (const [request, outcome] of attempts) health.note({ request, attempt: 0, durationMs: 1, outcome })
     return news
   }
-  const ask = (...outcomes: readonly AttemptNote['outcome'][]) =>
+  const ask = (...outcomes: readonly RequestAttemptNote['outcome'][]) =>
     told(...outcomes.map((each) => ['getstatus', each] as const))
 
   it('comes once when HomeSeer is not there at the start, and once when it is', () => {

@@ -4,33 +4,38 @@
  * Holds the last outcome; otherwise pure.
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
-import { LINK_HEALTH_REQUESTS, type AttemptNote } from '../wire/json-client.ts'
-import type { AsciiState } from '../wire/ascii-client.ts'
+import { LINK_HEALTH_REQUEST_NAMES, type RequestAttemptNote } from '../wire/json-client.ts'
+import type { AsciiConnectionState } from '../wire/ascii-client.ts'
 
 /** The last attempt stands for the link: requests are frequent, and what worked a minute ago says nothing. */
-export interface LinkHealth {
-  readonly note: (attempt: AttemptNote) => void
-  readonly last: () => AttemptNote | undefined
+export interface HomeseerLinkHealth {
+  readonly note: (attempt: RequestAttemptNote) => void
+  readonly last: () => RequestAttemptNote | undefined
 }
 
 /** Hears once that HomeSeer is away and once that it is back, however often it is asked meanwhile. */
-export interface LinkHealthListener {
-  readonly away: (attempt: AttemptNote) => void
+export interface HomeseerLinkHealthListener {
+  readonly away: (attempt: RequestAttemptNote) => void
   readonly back: () => void
 }
 
-const AWAY: ReadonlySet<AttemptNote['outcome']> = new Set(['unreachable', 'timed-out', 'unauthorised', 'json-disabled'])
+const AWAY: ReadonlySet<RequestAttemptNote['outcome']> = new Set([
+  'unreachable',
+  'timed-out',
+  'unauthorised',
+  'json-disabled',
+])
 
 /** Told of every attempt by the link; asked by `health` and the doctor. */
-export function createLinkHealth(news: LinkHealthListener): LinkHealth {
-  let last: AttemptNote | undefined
+export function createHomeseerLinkHealth(news: HomeseerLinkHealthListener): HomeseerLinkHealth {
+  let last: RequestAttemptNote | undefined
   let answered = false
   let away = false
   return {
     note: (attempt) => {
       const { request, outcome } = attempt
       // Late may be the camera behind it.
-      if (outcome === 'timed-out' && !LINK_HEALTH_REQUESTS.has(request)) return
+      if (outcome === 'timed-out' && !LINK_HEALTH_REQUEST_NAMES.has(request)) return
       const again = last !== undefined && AWAY.has(last.outcome)
       last = attempt
       if (!AWAY.has(outcome)) {
@@ -47,19 +52,19 @@ export function createLinkHealth(news: LinkHealthListener): LinkHealth {
   }
 }
 
-export interface LinkFacts {
+export interface HomeseerLinkFacts {
   readonly url: string
-  readonly last: AttemptNote | undefined
-  readonly push: AsciiState | undefined
+  readonly last: RequestAttemptNote | undefined
+  readonly push: AsciiConnectionState | undefined
   /** Why the web hook is not heard although it should be. */
   readonly deaf?: string | undefined
   readonly devices: number
 }
 
 /** An absent HomeSeer degrades this family and nothing else. */
-export function toLinkHealth({ url, last, push, deaf, devices }: LinkFacts): ServiceHealth {
-  const onLink = adviseOnLink(url, last)
-  const advice = onLink ?? adviseOnPush(push) ?? deaf
+export function toHomeseerLinkHealth({ url, last, push, deaf, devices }: HomeseerLinkFacts): ServiceHealth {
+  const onLink = adviseOnHomeseerLink(url, last)
+  const advice = onLink ?? adviseOnHomeseerPush(push) ?? deaf
   return {
     status: advice === undefined ? 'ok' : 'degraded',
     details: {
@@ -74,12 +79,15 @@ export function toLinkHealth({ url, last, push, deaf, devices }: LinkFacts): Ser
 }
 
 /** What nobody has asked yet is not known to be away; a page that is not there says nothing about the others. */
-function isAway(last: AttemptNote | undefined): boolean {
-  return last !== undefined && (AWAY.has(last.outcome) || LINK_HEALTH_REQUESTS.has(last.request))
+function isAway(last: RequestAttemptNote | undefined): boolean {
+  return last !== undefined && (AWAY.has(last.outcome) || LINK_HEALTH_REQUEST_NAMES.has(last.request))
 }
 
 /** What was refused was answered: the link is there. */
-export function adviseOnLink(url: string, last: Pick<AttemptNote, 'outcome'> | undefined): string | undefined {
+export function adviseOnHomeseerLink(
+  url: string,
+  last: Pick<RequestAttemptNote, 'outcome'> | undefined,
+): string | undefined {
   switch (last?.outcome) {
     case undefined:
       return `HomeSeer at ${url} has not been asked yet.`
@@ -100,7 +108,7 @@ export function adviseOnLink(url: string, last: Pick<AttemptNote, 'outcome'> | u
 }
 
 /** Without push everything still works, later; so the advice comes after that on the link itself. */
-export function adviseOnPush(push: AsciiState | undefined): string | undefined {
+export function adviseOnHomeseerPush(push: AsciiConnectionState | undefined): string | undefined {
   if (push === undefined || push.up) return undefined
   if (push.reason === 'refused') return 'HomeSeer’s ASCII port refuses the login: guests may not use it.'
   return 'HomeSeer’s ASCII port does not answer; everything is polled. Check homeseer.push.asciiPort.'

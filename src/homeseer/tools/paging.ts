@@ -4,8 +4,8 @@
 import { z } from 'zod'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { cursorScope, decodeCursor, encodeCursor } from '../../toolbox/cursor.ts'
-import { homeseerArgumentFault } from './faults.ts'
+import { formatCursorScope, decodeCursor, encodeCursor } from '../../toolbox/cursor.ts'
+import { createHomeseerArgumentFault } from './faults.ts'
 
 export const pageCursorArgument = z
   .string()
@@ -14,7 +14,7 @@ export const pageCursorArgument = z
   .exactOptional()
   .describe('`nextCursor` of the page before, with the same filters; goes before `offset`.')
 
-export interface Page<Item> {
+export interface NumberedPage<Item> {
   readonly items: readonly Item[]
   readonly offset: number
   readonly nextCursor: string | null
@@ -33,8 +33,8 @@ export function cutNumberedPage<Item>(
   items: readonly Item[],
   numberOf: (item: Item) => number,
   asked: Asked,
-): Result<Page<Item>, Fault> {
-  const scope = cursorScope(asked.list, asked.filters)
+): Result<NumberedPage<Item>, Fault> {
+  const scope = formatCursorScope(asked.list, asked.filters)
   const start = startOf(items, numberOf, { ...asked, scope })
   if (!start.ok) return start
   const offset = start.value
@@ -50,7 +50,7 @@ function startOf<Item>(
   { cursor, scope, offset }: Asked & { readonly scope: string },
 ): Result<number, Fault> {
   if (cursor === undefined) return ok(offset)
-  const after = readCursorNumber(cursor, scope)
+  const after = decodeNumberCursor(cursor, scope)
   if (!after.ok) return after
   // Behind the number, not at a position: devices that came or went meanwhile shift nothing.
   const next = items.findIndex((item) => numberOf(item) > after.value)
@@ -58,7 +58,7 @@ function startOf<Item>(
 }
 
 /** The last number seen. */
-export function readCursorNumber(cursor: string, scope: string): Result<number, Fault> {
+export function decodeNumberCursor(cursor: string, scope: string): Result<number, Fault> {
   const key = decodeCursor<readonly [number]>(cursor, scope, 1)
-  return key.ok ? ok(key.value?.[0] ?? 0) : fail(homeseerArgumentFault('cursor', key.fault))
+  return key.ok ? ok(key.value?.[0] ?? 0) : fail(createHomeseerArgumentFault('cursor', key.fault))
 }

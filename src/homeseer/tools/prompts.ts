@@ -5,10 +5,10 @@
 import { z } from 'zod'
 import type { Capability, PromptArgument } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import { homeseerAnswer } from './homeseer-tools.ts'
-import { AGENT_CONTRACT } from './agent-contract.ts'
+import { createHomeseerAnswer } from './homeseer-tools.ts'
+import { AGENT_RULES_DOCUMENT } from './agent-contract.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { ADMIN_DOMAINS } from './owner-lists.ts'
+import { ADMIN_DOMAINS } from './owner-rules.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const words = z.string().min(1).max(1_000)
@@ -111,7 +111,7 @@ export function createHomeseerPrompts(): readonly Capability[] {
         lines(
           ...(objective === undefined ? [] : [`Goal: ${objective}`]),
           `Mode: ${mode}`,
-          ...AGENT_CONTRACT.rules.map((rule, index) => `${index + 1}. ${rule}`),
+          ...AGENT_RULES_DOCUMENT.rules.map((rule, index) => `${index + 1}. ${rule}`),
         ),
     }),
     prompt({
@@ -204,7 +204,7 @@ function prompt<Shape extends z.ZodRawShape>(definition: Prompt<Shape>): Capabil
     output: z.looseObject({ messages: z.array(z.looseObject({})) }),
   }).handledBy(async (input) => {
     const said = text(input as unknown as z.output<z.ZodObject<Shape>>)
-    return homeseerAnswer({ description, messages: [{ role: 'user', content: { type: 'text', text: said } }] })
+    return createHomeseerAnswer({ description, messages: [{ role: 'user', content: { type: 'text', text: said } }] })
   })
 }
 

@@ -5,14 +5,14 @@
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller.ts'
+import { toCallerKey } from '../../bus/caller.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { toProvenance } from '../resolve/alias.ts'
+import { toAliasProvenance } from '../resolve/alias.ts'
 import {
   resolveCameras,
   resolveDevices,
@@ -22,11 +22,11 @@ import {
   type Resolution,
   type NameResolver,
   type ResolutionVerdict,
-} from '../resolve/resolve.ts'
-import type { CurrentResolver } from '../resolve/resolver-client.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
+} from '../resolve/name-resolver.ts'
+import type { ResolverWithWarnings } from '../resolve/resolver-client.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { homeseerReadFault } from './faults.ts'
+import { createHomeseerReadFault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
@@ -43,30 +43,30 @@ const output = z.looseObject({
   items: z.array(z.looseObject({ score: z.number(), confidence: z.enum(['high', 'medium', 'low']) })),
 })
 
-export function createResolveTools(homeseer: HomeseerTools): readonly Capability[] {
+export function createResolveTools(homeseer: HomeseerToolContext): readonly Capability[] {
   return [devices(homeseer), events(homeseer), cameras(homeseer)]
 }
 
 /** What names mean at this moment, or why nobody knows. Where they are not `clear`, the house is read anew first. */
-export async function readCurrentNames(
-  { resolver }: HomeseerTools,
+export async function readCurrentResolver(
+  { resolver }: HomeseerToolContext,
   call: Pick<Call, 'caller'> | undefined,
   clear: (names: NameResolver) => boolean = () => true,
-): Promise<Result<CurrentResolver, Fault>> {
-  const caller = call === undefined ? undefined : callerKey(call.caller)
+): Promise<Result<ResolverWithWarnings, Fault>> {
+  const caller = call === undefined ? undefined : toCallerKey(call.caller)
   const known = await resolver.current(caller)
   // Before anybody is asked, or hears no: the name may be newer than what we know.
   const current = known.ok && !clear(known.value.resolver) ? await resolver.renewed(caller) : known
-  return current.ok ? ok(current.value) : fail(homeseerReadFault(current.fault, 'reading names'))
+  return current.ok ? ok(current.value) : fail(createHomeseerReadFault(current.fault, 'reading names'))
 }
 
 /** Nobody has to be asked. */
-export function isResolutionClear({ verdict }: Resolution<unknown>): boolean {
+export function isResolutionUnambiguous({ verdict }: Resolution<unknown>): boolean {
   return verdict.kind === 'act'
 }
 
 /** `match` decides whether one may act (exact), `score` is spec 4's number and only ranks. */
-export function candidateJson(candidate: ResolutionCandidate<unknown>, withEvidence: boolean): JsonObject {
+export function toCandidateJson(candidate: ResolutionCandidate<unknown>, withEvidence: boolean): JsonObject {
   const { score, confidence, match, evidence } = candidate
   return {
     score,
@@ -77,7 +77,7 @@ export function candidateJson(candidate: ResolutionCandidate<unknown>, withEvide
           evidence: {
             matchedAlias: evidence.matchedAlias,
             normalizedAlias: evidence.normalizedAlias,
-            provenance: toProvenance(evidence.origin),
+            provenance: toAliasProvenance(evidence.origin),
             ...(evidence.lookAlike ? { lookAlike: true } : {}),
           },
         }
@@ -86,7 +86,10 @@ export function candidateJson(candidate: ResolutionCandidate<unknown>, withEvide
 }
 
 /** How much the answer rests on; a source that failed is a warning, not a failure, while others have names. */
-export function refreshJson({ resolver, warnings }: CurrentResolver, { clock }: HomeseerTools): JsonObject {
+export function toRefreshJson(
+  { resolver, warnings }: ResolverWithWarnings,
+  { clock }: HomeseerToolContext,
+): JsonObject {
   return {
     generatedAt: isoTimeOrNull(clock.now()),
     totalDevices: resolver.house.devices.length,
@@ -96,7 +99,7 @@ export function refreshJson({ resolver, warnings }: CurrentResolver, { clock }: 
       ? {}
       : {
           warnings: warnings.map(({ source, fault }) => {
-            const { code = 'UNKNOWN', message } = homeseerReadFault(fault, `reading ${source}`)
+            const { code = 'UNKNOWN', message } = createHomeseerReadFault(fault, `reading ${source}`)
             return { source, code, message }
           }),
         }),
@@ -111,13 +114,13 @@ const DOUBTS: Readonly<Record<Extract<ResolutionVerdict, { kind: 'ask' }>['reaso
 }
 
 /** Why somebody has to be asked; `undefined` when there is nothing to ask. */
-export function explainDoubt(verdict: ResolutionVerdict): string | undefined {
+export function explainAmbiguity(verdict: ResolutionVerdict): string | undefined {
   return verdict.kind === 'ask' ? DOUBTS[verdict.reason] : undefined
 }
 
 /** The same for a model, which has to ask. */
-export function explainDisambiguation(verdict: ResolutionVerdict): string | undefined {
-  const doubt = explainDoubt(verdict)
+export function explainAmbiguityToModel(verdict: ResolutionVerdict): string | undefined {
+  const doubt = explainAmbiguity(verdict)
   return doubt === undefined ? undefined : `${doubt} Ask which one is meant.`
 }
 
@@ -136,28 +139,28 @@ interface Answering<One> {
 
 /** What all three answer: who may be meant, best first, and whether one may act on it. */
 async function found<One extends ResolutionCandidate<unknown>>(
-  { homeseer, call }: { readonly homeseer: HomeseerTools; readonly call: Call },
+  { homeseer, call }: { readonly homeseer: HomeseerToolContext; readonly call: Call },
   { query, limit: most, includeEvidence: withEvidence }: Question,
   { resolve, item, more }: Answering<One>,
 ): Promise<Outcome> {
-  const current = await readCurrentNames(homeseer, call, (names) => isResolutionClear(resolve(names)))
+  const current = await readCurrentResolver(homeseer, call, (names) => isResolutionUnambiguous(resolve(names)))
   if (!current.ok) return current
   const { candidates, total, verdict } = resolve(current.value.resolver)
-  const hint = explainDisambiguation(verdict)
-  return homeseerAnswer({
+  const hint = explainAmbiguityToModel(verdict)
+  return createHomeseerAnswer({
     query,
-    refresh: refreshJson(current.value, homeseer),
+    refresh: toRefreshJson(current.value, homeseer),
     totalMatches: total,
     verdict: { ...verdict },
     ...(hint === undefined ? {} : { disambiguationHint: hint }),
     ...more?.(candidates[0]),
     items: candidates
       .slice(0, most)
-      .map((one, index) => ({ ...item(one, index), ...candidateJson(one, withEvidence) })),
+      .map((one, index) => ({ ...item(one, index), ...toCandidateJson(one, withEvidence) })),
   })
 }
 
-function devices(homeseer: HomeseerTools): Capability {
+function devices(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     ...common,
     name: 'hs4.resolve.devices',
@@ -189,7 +192,7 @@ function actionabilityJson({ actionability }: DeviceCandidate): JsonObject {
   return { rank, role, relationship: String(relationship), parentRef: parentRef ?? null, controlPairCount }
 }
 
-function events(homeseer: HomeseerTools): Capability {
+function events(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     ...common,
     name: 'hs4.resolve.events',
@@ -212,7 +215,7 @@ function events(homeseer: HomeseerTools): Capability {
   )
 }
 
-function cameras(homeseer: HomeseerTools): Capability {
+function cameras(homeseer: HomeseerToolContext): Capability {
   return defineTool({
     ...common,
     name: 'hs4.resolve.cameras',

@@ -12,36 +12,40 @@ import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { DEVICE_CAPABILITIES } from '../catalog/capability.ts'
-import { groupDevices } from '../catalog/homeseer-catalog.ts'
-import { toProvenance, type Alias, type AliasKind } from '../resolve/alias.ts'
-import type { NameResolver } from '../resolve/resolve.ts'
-import { getVersion } from '../wire/request.ts'
-import { AGENT_CONTRACT } from './agent-contract.ts'
-import { toHomeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
-import { readStatusData } from './device-status.ts'
+import { DEVICE_CAPABILITIES } from '../catalog/device-capabilities.ts'
+import { groupPhysicalDevices } from '../catalog/homeseer-catalog.ts'
+import { toAliasProvenance, type Alias, type AliasKind } from '../resolve/alias.ts'
+import type { NameResolver } from '../resolve/name-resolver.ts'
+import { createVersionRequest } from '../wire/json-requests.ts'
+import { AGENT_RULES_DOCUMENT } from './agent-contract.ts'
+import { toHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { readDeviceStatusData } from './device-status.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import type { MayReadAudit } from './audit.ts'
-import { eventJson } from './event-read-tools.ts'
-import { homeseerReadFault } from './faults.ts'
-import { listUnknownControls, readCatalog, currentDeviceView } from './catalog-reader.ts'
-import { toText } from './json-text.ts'
-import { describePolicyState } from './policy-state.ts'
-import { readCurrentNames, refreshJson } from './resolve-tools.ts'
+import type { AuditAccessPredicate } from './homeseer-audit.ts'
+import { toEventJson } from './event-read-tools.ts'
+import { createHomeseerReadFault } from './faults.ts'
+import { listRefsWithoutControls, readHomeseerCatalog, createDeviceView } from './catalog-reader.ts'
+import { toTextOrEmpty } from './json-text.ts'
+import { describeHomeseerPolicy } from './homeseer-policy.ts'
+import { readCurrentResolver, toRefreshJson } from './resolve-tools.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 /** `path` is what stands behind `hs4://`. */
-export interface ResourceDefinition {
+export interface HomeseerResourceDefinition {
   readonly path: string
   readonly title: string
   readonly description: string
-  readonly read: (homeseer: HomeseerTools, call: Call, mayRead: MayReadAudit) => Promise<Result<Json, Fault>>
+  readonly read: (
+    homeseer: HomeseerToolContext,
+    call: Call,
+    mayRead: AuditAccessPredicate,
+  ) => Promise<Result<Json, Fault>>
 }
 
 /** The state of devices: announced whenever something changes. */
-export const STATE_URIS = ['hs4://devices/status', 'hs4://devices/status/full', 'hs4://state/summary'] as const
+export const DEVICE_STATE_URIS = ['hs4://devices/status', 'hs4://devices/status/full', 'hs4://state/summary'] as const
 /** What devices there are: announced when one comes, goes or is renamed. */
-export const CATALOG_URIS = [
+export const DEVICE_CATALOG_URIS = [
   'hs4://devices/catalog',
   'hs4://devices/catalog/full',
   'hs4://capabilities/matrix',
@@ -50,8 +54,8 @@ export const CATALOG_URIS = [
 ] as const
 
 export function createHomeseerResource(
-  homeseer: HomeseerTools,
-  { path, title, description, read }: ResourceDefinition,
+  homeseer: HomeseerToolContext,
+  { path, title, description, read }: HomeseerResourceDefinition,
 ): Capability {
   const uri = `hs4://${path}`
   const tool = defineTool({
@@ -71,7 +75,7 @@ export function createHomeseerResource(
 }
 
 /** Eleven; the other five are about administration and stand in admin/admin-resources.ts. */
-export const HOMESEER_RESOURCES: readonly ResourceDefinition[] = [
+export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
   {
     path: 'devices/catalog',
     title: 'Devices',
@@ -102,11 +106,11 @@ export const HOMESEER_RESOURCES: readonly ResourceDefinition[] = [
     description: 'All events of HomeSeer.',
     read: async ({ catalog, clock }) => {
       const events = await catalog.events()
-      if (!events.ok) return fail(homeseerReadFault(events.fault, 'reading the events'))
+      if (!events.ok) return fail(createHomeseerReadFault(events.fault, 'reading the events'))
       return ok({
         generatedAt: isoTimeOrNull(clock.now()),
         total: events.value.length,
-        events: events.value.map(eventJson),
+        events: events.value.map(toEventJson),
       })
     },
   },
@@ -115,7 +119,7 @@ export const HOMESEER_RESOURCES: readonly ResourceDefinition[] = [
     title: 'Capabilities',
     description: 'Which devices can do or tell what, by capability.',
     read: async (homeseer) => {
-      const house = await readCatalog(homeseer)
+      const house = await readHomeseerCatalog(homeseer)
       if (!house.ok) return house
       const matrix = DEVICE_CAPABILITIES.map((capability) => {
         const able = house.value.devices.filter(({ capabilities }) => capabilities.includes(capability))
@@ -123,7 +127,7 @@ export const HOMESEER_RESOURCES: readonly ResourceDefinition[] = [
       })
       return ok({
         generatedAt: isoTimeOrNull(homeseer.clock.now()),
-        ...listUnknownControls(house.value),
+        ...listRefsWithoutControls(house.value),
         matrix: Object.fromEntries(matrix.filter(([, refs]) => refs.length > 0)),
       })
     },
@@ -151,7 +155,7 @@ export const HOMESEER_RESOURCES: readonly ResourceDefinition[] = [
     path: 'agent/contract',
     title: 'Rules for agents',
     description: 'How to work with these tools safely.',
-    read: async ({ clock }) => ok({ generatedAt: isoTimeOrNull(clock.now()), ...AGENT_CONTRACT }),
+    read: async ({ clock }) => ok({ generatedAt: isoTimeOrNull(clock.now()), ...AGENT_RULES_DOCUMENT }),
   },
   {
     path: 'admin/audit/diff',
@@ -159,7 +163,9 @@ export const HOMESEER_RESOURCES: readonly ResourceDefinition[] = [
     description: 'What acts of administration changed lately: before, after, difference.',
     read: async ({ audit }, _call, mayRead) => {
       const { entries } = await audit.query({ limit: 500 }, mayRead)
-      const changes = entries.filter((one) => toText(one['tool']).startsWith('hs4.admin.') && one['diff'] !== undefined)
+      const changes = entries.filter(
+        (one) => toTextOrEmpty(one['tool']).startsWith('hs4.admin.') && one['diff'] !== undefined,
+      )
       return ok({ entries: [...changes] })
     },
   },
@@ -168,8 +174,8 @@ export const HOMESEER_RESOURCES: readonly ResourceDefinition[] = [
 /** Where the rest of a large house is: a resource that fills a model's head helps nobody. */
 const MORE = 'hs4.devices.list pages over all devices (`cursor`).'
 
-async function catalogJson(homeseer: HomeseerTools, full: boolean): Promise<Result<Json, Fault>> {
-  const house = await readCatalog(homeseer, full)
+async function catalogJson(homeseer: HomeseerToolContext, full: boolean): Promise<Result<Json, Fault>> {
+  const house = await readHomeseerCatalog(homeseer, full)
   if (!house.ok) return house
   const options = { includeControls: full, includeRaw: full }
   const { devices } = house.value
@@ -179,12 +185,12 @@ async function catalogJson(homeseer: HomeseerTools, full: boolean): Promise<Resu
     total: devices.length,
     truncated: devices.length > maxDevices,
     ...(devices.length > maxDevices ? { more: MORE } : {}),
-    devices: devices.slice(0, maxDevices).map((device) => currentDeviceView(homeseer, device, options)),
+    devices: devices.slice(0, maxDevices).map((device) => createDeviceView(homeseer, device, options)),
   })
 }
 
-async function statusJson(homeseer: HomeseerTools, full: boolean): Promise<Result<Json, Fault>> {
-  return readStatusData(homeseer, {
+async function statusJson(homeseer: HomeseerToolContext, full: boolean): Promise<Result<Json, Fault>> {
+  return readDeviceStatusData(homeseer, {
     // The thin variant is answered from the mirror, the full one by HomeSeer (spec 4, Resource behavior).
     compress: !full,
     everything: full,
@@ -199,18 +205,18 @@ async function statusJson(homeseer: HomeseerTools, full: boolean): Promise<Resul
 const TOP = 10
 const RECENT = 50
 
-async function summaryJson(homeseer: HomeseerTools, mayRead: MayReadAudit): Promise<Result<Json, Fault>> {
+async function summaryJson(homeseer: HomeseerToolContext, mayRead: AuditAccessPredicate): Promise<Result<Json, Fault>> {
   const { link, catalog, config, audit, clock } = homeseer
   // Each may fail by itself: a summary without cameras is better than none, and `warnings` says what is missing.
   const [version, house, events, cameras] = await Promise.all([
-    link.json.call(getVersion()),
-    readCatalog(homeseer),
+    link.json.call(createVersionRequest()),
+    readHomeseerCatalog(homeseer),
     catalog.events(),
     catalog.cameras(),
   ])
   const { entries: recent } = await audit.query({ limit: RECENT }, mayRead)
   const groups = house.ok
-    ? (name: 'location' | 'interfaceName') => groupDevices(house.value, (one) => one[name])
+    ? (name: 'location' | 'interfaceName') => groupPhysicalDevices(house.value, (one) => one[name])
     : () => []
   const top = (name: 'location' | 'interfaceName'): readonly JsonObject[] =>
     groups(name)
@@ -218,16 +224,16 @@ async function summaryJson(homeseer: HomeseerTools, mayRead: MayReadAudit): Prom
       // Counts, not refs: on a large house the refs would be most of the text.
       .map((group) => ({ name: group.name, devices: group.refs.length }))
   const warnings = [
-    ...(version.ok ? [] : [homeseerReadFault(version.fault, 'asking for the version').message]),
+    ...(version.ok ? [] : [createHomeseerReadFault(version.fault, 'asking for the version').message]),
     ...(house.ok ? [] : [house.fault.message]),
-    ...(events.ok ? [] : [homeseerReadFault(events.fault, 'reading the events').message]),
-    ...(cameras.ok ? [] : [homeseerReadFault(cameras.fault, 'reading the cameras').message]),
+    ...(events.ok ? [] : [createHomeseerReadFault(events.fault, 'reading the events').message]),
+    ...(cameras.ok ? [] : [createHomeseerReadFault(cameras.fault, 'reading the cameras').message]),
   ]
   return ok({
     generatedAt: isoTimeOrNull(clock.now()),
     hs4Version: version.ok ? version.value : null,
     safeMode: config.safeMode,
-    policy: describePolicyState(homeseer),
+    policy: describeHomeseerPolicy(homeseer),
     totals: {
       devices: house.ok ? house.value.devices.length : null,
       events: events.ok ? events.value.length : null,
@@ -246,9 +252,9 @@ async function summaryJson(homeseer: HomeseerTools, mayRead: MayReadAudit): Prom
 }
 
 /** Names that follow from HomeSeer are computed, so they are as new as this answer. */
-async function aliasesJson(homeseer: HomeseerTools, call: Call): Promise<Result<Json, Fault>> {
+async function aliasesJson(homeseer: HomeseerToolContext, call: Call): Promise<Result<Json, Fault>> {
   // With the caller's own names, and nobody else's.
-  const current = await readCurrentNames(homeseer, call)
+  const current = await readCurrentResolver(homeseer, call)
   if (!current.ok) return current
   const { resolver } = current.value
   const all = [...resolver.deviceNames.aliases, ...resolver.eventNames.aliases, ...resolver.cameraNames.aliases]
@@ -258,7 +264,7 @@ async function aliasesJson(homeseer: HomeseerTools, call: Call): Promise<Result<
   const derived = all.filter((alias) => !isSaid(alias))
   const shown = [...said, ...derived].slice(0, Math.max(said.length, homeseer.config.maxDevices * NAMES_PER_DEVICE))
   return ok({
-    refresh: refreshJson(current.value, homeseer),
+    refresh: toRefreshJson(current.value, homeseer),
     catalog: {
       generatedAt: isoTimeOrNull(homeseer.clock.now()),
       total: all.length,
@@ -270,7 +276,7 @@ async function aliasesJson(homeseer: HomeseerTools, call: Call): Promise<Result<
         targetId: id,
         canonicalName: canonicalName(resolver, kind, id),
         alias: text,
-        provenance: toProvenance(origin),
+        provenance: toAliasProvenance(origin),
         origin,
       })),
     },

@@ -3,8 +3,8 @@
  *
  *   auto  both known: the event if its score reaches the least score and leads the device's by 0.04, else the device
  */
-export const SCENE_PATHS = ['auto', 'event', 'device_fallback'] as const
-export type PreferredPath = (typeof SCENE_PATHS)[number]
+export const SCENE_PATH_PREFERENCES = ['auto', 'event', 'device_fallback'] as const
+export type ScenePathPreference = (typeof SCENE_PATH_PREFERENCES)[number]
 
 /** Spec 4's `selection` metadata; the reasons are its words. */
 export interface ScenePath {
@@ -24,7 +24,7 @@ export interface ScenePath {
 const LEAD = 0.04
 
 export function chooseScenePath(input: {
-  readonly preferPath: PreferredPath
+  readonly preferPath: ScenePathPreference
   readonly eventMinScore: number
   readonly topEventScore: number | undefined
   readonly topDeviceScore: number | undefined

@@ -6,16 +6,16 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { fail, ok } from '../../core/result.ts'
-import { speakPhrase } from '../wire/request.ts'
-import { homeseerAnswer, type HomeseerTools } from './homeseer-tools.ts'
-import { homeseerWriteFault } from './faults.ts'
+import { createSpeakRequest } from '../wire/json-requests.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { createHomeseerWriteFault } from './faults.ts'
 import {
-  BASE_GUARD_SCHEMAS,
-  GUARDED_OUTPUT_SCHEMA,
+  BASE_GUARD_ARGUMENT_SCHEMAS,
+  GUARDED_TOOL_OUTPUT_SCHEMA,
   defineHomeseerChange,
   createTolerantInputSchema,
 } from './homeseer-change.ts'
-import { cutText } from './json-text.ts'
+import { truncateText } from './json-text.ts'
 
 /**
  * What is said aloud is heard by the assistants of the house: a phrase that calls one of them is a command, which nobody
@@ -24,7 +24,7 @@ import { cutText } from './json-text.ts'
 const COMMANDS =
   /\b(?:alexa|hey google|ok(?:ay)? google|(?:hey )?siri|bixby|cortana|jarvis|nabu|homeseer)\b|^\W*(?:computer|echo|ziggy|amazon)\b|\$\$|\$script|&n?hs\b/iu
 
-export function createSpeakTool(homeseer: HomeseerTools): Capability {
+export function createSpeakTool(homeseer: HomeseerToolContext): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.speak',
     title: 'Say something aloud',
@@ -33,23 +33,23 @@ export function createSpeakTool(homeseer: HomeseerTools): Capability {
     input: createTolerantInputSchema({
       phrase: z.string().min(1).max(500).describe('What is said.'),
       host: z.string().max(200).exactOptional().describe('Speakers as HomeSeer names them, HOST:NAME; absent: all.'),
-      ...BASE_GUARD_SCHEMAS,
+      ...BASE_GUARD_ARGUMENT_SCHEMAS,
     }),
-    output: GUARDED_OUTPUT_SCHEMA,
+    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'writes',
     lock: 'homeseer:speak',
     plan: async ({ phrase, host }) => ok({ phrase, host }),
     assess: ({ phrase, host }) => ({
       effect: COMMANDS.test(phrase) ? 'sensitive' : 'writes',
       target: 'homeseer:speak',
-      label: `Say ${JSON.stringify(cutText(phrase, 60))}`,
+      label: `Say ${JSON.stringify(truncateText(phrase, 60))}`,
       touched: {},
       preview: { phrase, ...(host === undefined ? {} : { host }) },
     }),
     act: async ({ phrase, host }, _input, call) => {
-      const said = await homeseer.link.json.call(speakPhrase(phrase, host), call.signal)
-      if (!said.ok) return fail(homeseerWriteFault(said.fault, 'speaking'))
-      return homeseerAnswer({ invoked: true, phrase, ...(host === undefined ? {} : { host }), raw: 'ok' })
+      const said = await homeseer.link.json.call(createSpeakRequest(phrase, host), call.signal)
+      if (!said.ok) return fail(createHomeseerWriteFault(said.fault, 'speaking'))
+      return createHomeseerAnswer({ invoked: true, phrase, ...(host === undefined ? {} : { host }), raw: 'ok' })
     },
   })
 }

@@ -4,7 +4,7 @@
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { isBeingAnswered, listenOn } from '../../core/listen-server.ts'
+import { isAwaitingResponse, startListening } from '../../core/listen-server.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { explainListenFault } from '../../toolbox/listen-fault.ts'
@@ -31,8 +31,10 @@ export async function startWebhookListener(
   const server = createServer(times, (request, response) => void listener(request, response))
   const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: MAX_CONNECTIONS })
   server.on('connection', (socket: Socket) => limiter.accept(socket))
-  server.on('request', (request, response) => limiter.recordActivity(request.socket, () => isBeingAnswered(response)))
-  const listening = await listenOn(server, { host, port }).catch((error: unknown) =>
+  server.on('request', (request, response) =>
+    limiter.recordActivity(request.socket, () => isAwaitingResponse(response)),
+  )
+  const listening = await startListening(server, { host, port }).catch((error: unknown) =>
     explainListenFault(error, { ...KEYS, host, port, protocol: 'tcp' }),
   )
   if (typeof listening === 'string') return fail(listening)

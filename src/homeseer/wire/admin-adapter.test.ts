@@ -1,53 +1,54 @@
 import { describe, expect, it } from 'vitest'
 import {
-  askAdapter,
-  decodeAdapterCommand,
-  encodeAdapterCommand,
-  encodeAdapterReply,
-  type AdapterReply,
+  callAdminAdapter,
+  decodeAdminAdapterCommand,
+  encodeAdminAdapterCommand,
+  encodeAdminAdapterReply,
+  type AdminAdapterReply,
 } from './admin-adapter.ts'
 
 const REQUEST = { id: '01J', op: 'users.create', args: { username: 'ann' } }
-const hear = (...responseArray: readonly string[]) => askAdapter(REQUEST).decode({ kind: 'json', value: responseArray })
+const hear = (...responseArray: readonly string[]) =>
+  callAdminAdapter(REQUEST).decode({ kind: 'json', value: responseArray })
 
 describe('admin adapter', () => {
   it('travels as one script command without a quote of the caller in it', () => {
-    const command = encodeAdapterCommand({ ...REQUEST, args: { username: '","x",true,false) : hs.Shutdown("' } })
+    const command = encodeAdminAdapterCommand({ ...REQUEST, args: { username: '","x",true,false) : hs.Shutdown("' } })
     expect(command).toMatch(/^hs\.RunScriptFunc\("hearthbus_admin\.cs","Handle","hb1\.[\w-]+",true,false\)$/)
-    expect(decodeAdapterCommand(command)).toEqual({
+    expect(decodeAdminAdapterCommand(command)).toEqual({
       ok: true,
       value: { ...REQUEST, args: { username: '","x",true,false) : hs.Shutdown("' } },
     })
   })
 
   it('is not mistaken for another script', () => {
-    expect(decodeAdapterCommand('hs.Shutdown(30)')).toBeUndefined()
-    expect(decodeAdapterCommand(`${encodeAdapterCommand(REQUEST)} : hs.Shutdown(0)`)).toBeUndefined()
-    expect(decodeAdapterCommand('hs.RunScriptFunc("hearthbus_admin.cs","Handle","hb1.AAAA",true,false)')).toEqual({
+    expect(decodeAdminAdapterCommand('hs.Shutdown(30)')).toBeUndefined()
+    expect(decodeAdminAdapterCommand(`${encodeAdminAdapterCommand(REQUEST)} : hs.Shutdown(0)`)).toBeUndefined()
+    expect(decodeAdminAdapterCommand('hs.RunScriptFunc("hearthbus_admin.cs","Handle","hb1.AAAA",true,false)')).toEqual({
       ok: false,
       fault: 'broken',
     })
   })
 
   it('answers success and failure', () => {
-    const done: AdapterReply = { id: '01J', ok: true, data: { before: null, after: { username: 'ann' } } }
-    expect(hear('response', encodeAdapterReply(done))).toEqual({ ok: true, value: done })
-    const refused: AdapterReply = { id: '01J', ok: false, code: 'conflict', message: 'there is an ann' }
-    expect(hear('response', encodeAdapterReply(refused))).toEqual({ ok: true, value: refused })
+    const done: AdminAdapterReply = { id: '01J', ok: true, data: { before: null, after: { username: 'ann' } } }
+    expect(hear('response', encodeAdminAdapterReply(done))).toEqual({ ok: true, value: done })
+    const refused: AdminAdapterReply = { id: '01J', ok: false, code: 'conflict', message: 'there is an ann' }
+    expect(hear('response', encodeAdminAdapterReply(refused))).toEqual({ ok: true, value: refused })
   })
 
   it('is not installed unless the answer carries mark, version and id', () => {
     const absent = { ok: false, fault: { kind: 'refused', reason: 'unsupported', text: 'no admin adapter answered' } }
     expect(hear('response', 'ok')).toEqual(absent)
     expect(hear('response', 'User created successfully')).toEqual(absent)
-    expect(hear('response', encodeAdapterReply({ id: 'other', ok: true, data: {} }))).toEqual(absent)
+    expect(hear('response', encodeAdminAdapterReply({ id: 'other', ok: true, data: {} }))).toEqual(absent)
     expect(hear('response', `hb1.${Buffer.from('{"v":2,"id":"01J","ok":true}').toString('base64url')}`)).toEqual(absent)
     expect(hear()).toEqual(absent)
   })
 
   it('may be asked twice only for what changes nothing', () => {
-    expect(askAdapter(REQUEST).effect).toBe('writes')
-    expect(askAdapter({ ...REQUEST, op: 'users.list' }).effect).toBe('reads')
-    expect(askAdapter({ ...REQUEST, op: 'anything.else' }).effect).toBe('writes')
+    expect(callAdminAdapter(REQUEST).effect).toBe('writes')
+    expect(callAdminAdapter({ ...REQUEST, op: 'users.list' }).effect).toBe('reads')
+    expect(callAdminAdapter({ ...REQUEST, op: 'anything.else' }).effect).toBe('writes')
   })
 })

@@ -15,13 +15,13 @@
  */
 import { createHmac } from 'node:crypto'
 import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../../core/bytes.ts'
-import { isJsonObject, parseReceivedJson, type JsonObject } from '../../core/json.ts'
+import { isJsonObject, parseUntrustedJson, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import type { HttpExchange, HomeseerReply, ReplyFault } from './exchange.ts'
-import { readRecordBoolean, readRecordNumber, readRecordObject, readRecordText } from './field.ts'
-import { decodeScriptReply, runScript, SCRIPT_PAGE } from './script.ts'
+import type { HomeseerHttpExchange, HomeseerReply, HomeseerReplyFault } from './http-exchange.ts'
+import { readRecordBoolean, readRecordNumber, readRecordObject, readRecordText } from './record-field.ts'
+import { decodeScriptReply, runScript, SCRIPT_PAGE_PATH } from './script-page.ts'
 
-export interface AdapterRequest {
+export interface AdminAdapterRequest {
   /** Chosen by the caller, once per change; see the module text. */
   readonly id: string
   readonly op: string
@@ -30,20 +30,20 @@ export interface AdapterRequest {
   readonly atMs?: number
 }
 
-export interface AdapterOptions {
+export interface AdminAdapterOptions {
   readonly page?: string | undefined
   readonly key?: string | undefined
 }
 
 const ADAPTER_CODES = ['unknown-operation', 'invalid', 'not-found', 'conflict', 'failed'] as const
-export type AdapterCode = (typeof ADAPTER_CODES)[number]
+export type AdminAdapterErrorCode = (typeof ADAPTER_CODES)[number]
 
-export type AdapterReply =
+export type AdminAdapterReply =
   | { readonly id: string; readonly ok: true; readonly data: JsonObject }
-  | { readonly id: string; readonly ok: false; readonly code: AdapterCode; readonly message: string }
+  | { readonly id: string; readonly ok: false; readonly code: AdminAdapterErrorCode; readonly message: string }
 
 /** Operations that change nothing and may be asked twice. */
-export const ADAPTER_READS = [
+export const ADMIN_ADAPTER_READ_OPERATIONS = [
   'adapter.describe',
   'adapter.outcome',
   'users.list',
@@ -59,7 +59,7 @@ export const ADAPTER_READS = [
 ] as const
 
 /** Operations named as the tools `hs4.admin.*` that need them. Each answers `{before, after}` of what it changed. */
-export const ADAPTER_WRITES = [
+export const ADMIN_ADAPTER_WRITE_OPERATIONS = [
   'users.create',
   'users.update',
   'users.delete',
@@ -98,20 +98,20 @@ const COMMAND = new RegExp(
   `^\\s*&?hs\\.RunScriptFunc\\("${ADAPTER_SCRIPT.replace('.', '\\.')}","Handle","(${MARK.replace('.', '\\.')}[\\w-]+(?:\\.[0-9a-f]{64})?)",true,false\\)\\s*$`,
 )
 
-export function askAdapter(
-  request: AdapterRequest,
-  { page = SCRIPT_PAGE, key }: AdapterOptions = {},
-): HttpExchange<AdapterReply> {
-  const reads = (ADAPTER_READS as readonly string[]).includes(request.op)
+export function callAdminAdapter(
+  request: AdminAdapterRequest,
+  { page = SCRIPT_PAGE_PATH, key }: AdminAdapterOptions = {},
+): HomeseerHttpExchange<AdminAdapterReply> {
+  const reads = (ADMIN_ADAPTER_READ_OPERATIONS as readonly string[]).includes(request.op)
   return {
-    ...runScript(encodeAdapterCommand(request, key), page),
+    ...runScript(encodeAdminAdapterCommand(request, key), page),
     name: `adapter ${request.op}`,
     effect: reads ? 'reads' : 'writes',
     decode: (reply) => decodeAdapterReply(reply, request.id),
   }
 }
 
-export function encodeAdapterCommand({ id, op, args, atMs }: AdapterRequest, key?: string): string {
+export function encodeAdminAdapterCommand({ id, op, args, atMs }: AdminAdapterRequest, key?: string): string {
   const packed = pack({ id, op, args, ...(atMs === undefined ? {} : { at: atMs }) })
   const signed = key === undefined ? packed : `${packed}.${signature(packed, key)}`
   return `hs.RunScriptFunc("${ADAPTER_SCRIPT}","Handle","${signed}",true,false)`
@@ -122,7 +122,10 @@ function signature(packed: string, key: string): string {
 }
 
 /** `undefined` for a command that is not the adapter's; a broken request inside it is a fault. */
-export function decodeAdapterCommand(command: string, key?: string): Result<AdapterRequest, 'broken'> | undefined {
+export function decodeAdminAdapterCommand(
+  command: string,
+  key?: string,
+): Result<AdminAdapterRequest, 'broken'> | undefined {
   const whole = COMMAND.exec(command)?.[1]
   if (whole === undefined) return undefined
   const [, body = '', signed] = /^(hb1\.[\w-]+)(?:\.([0-9a-f]{64}))?$/.exec(whole) ?? []
@@ -135,11 +138,11 @@ export function decodeAdapterCommand(command: string, key?: string): Result<Adap
   return ok({ id, op, args: readRecordObject(request, 'args') ?? {} })
 }
 
-export function encodeAdapterReply(reply: AdapterReply): string {
+export function encodeAdminAdapterReply(reply: AdminAdapterReply): string {
   return pack({ ...reply })
 }
 
-function decodeAdapterReply(reply: HomeseerReply, id: string): Result<AdapterReply, ReplyFault> {
+function decodeAdapterReply(reply: HomeseerReply, id: string): Result<AdminAdapterReply, HomeseerReplyFault> {
   const script = decodeScriptReply(reply)
   if (!script.ok) return script
   const packed = script.value.responseArray.find((item) => typeof item === 'string' && item.startsWith(MARK))
@@ -158,6 +161,6 @@ function pack(members: JsonObject): string {
 
 function unpack(packed: string): JsonObject | undefined {
   const bytes = fromBase64url(packed.slice(MARK.length))
-  const value = parseReceivedJson(bytes && fromUtf8(bytes))
+  const value = parseUntrustedJson(bytes && fromUtf8(bytes))
   return isJsonObject(value) && readRecordNumber(value, 'v') === VERSION ? value : undefined
 }

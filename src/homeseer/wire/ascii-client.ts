@@ -2,40 +2,42 @@
  * ASCII client: holds the push connection to port 11000 open, and opens it again when it is lost.
  */
 import { connect, type Socket } from 'node:net'
-import { backoffMs, RECONNECT_BACKOFF } from '../../core/backoff.ts'
+import { computeBackoffMs, RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import {
-  EMPTY_PARTIAL_LINE,
-  splitCompleteLines,
+  EMPTY_PARTIAL_ASCII_LINE,
+  splitCompleteAsciiLines,
   type DeviceChange,
-  type PartialLine,
+  type PartialAsciiLine,
   INITIAL_ASCII_SESSION,
   stepAsciiSession,
   type AsciiEffect,
   type AsciiInput,
   type AsciiSession,
 } from './ascii.ts'
-import type { Credentials } from './json-client.ts'
+import type { HomeseerCredentials } from './json-client.ts'
 
 export interface AsciiClientOptions {
   readonly host: string
   readonly port: number
-  readonly credentials: Credentials | undefined
+  readonly credentials: HomeseerCredentials | undefined
   /** Silence after which the far end is asked whether it is still there. */
   readonly pingMs: number
   /** How long connecting and each answer may take. */
   readonly patienceMs: number
   readonly onChanges: (changes: readonly DeviceChange[]) => void
-  readonly onState: (state: AsciiState) => void
+  readonly onState: (state: AsciiConnectionState) => void
 }
 
 /** `refused`: the login was not accepted, which waiting does not cure, so the next try comes late. */
-export type AsciiState = { readonly up: true } | { readonly up: false; readonly reason: 'lost' | 'refused' | 'silent' }
+export type AsciiConnectionState =
+  | { readonly up: true }
+  | { readonly up: false; readonly reason: 'lost' | 'refused' | 'silent' }
 
 export class AsciiClient {
   readonly #options: AsciiClientOptions
   #socket: Socket | undefined
   #session: AsciiSession = INITIAL_ASCII_SESSION
-  #rest: PartialLine = EMPTY_PARTIAL_LINE
+  #rest: PartialAsciiLine = EMPTY_PARTIAL_ASCII_LINE
   #silence: NodeJS.Timeout | undefined
   #retry: NodeJS.Timeout | undefined
   #failures = 0
@@ -63,7 +65,7 @@ export class AsciiClient {
     const socket = connect({ host, port })
     this.#socket = socket
     this.#session = INITIAL_ASCII_SESSION
-    this.#rest = EMPTY_PARTIAL_LINE
+    this.#rest = EMPTY_PARTIAL_ASCII_LINE
     socket.setEncoding('utf8')
     socket.setKeepAlive(true)
     this.#awaitLines()
@@ -75,7 +77,7 @@ export class AsciiClient {
   }
 
   #hear(piece: string): void {
-    const { lines, rest } = splitCompleteLines(this.#rest, piece)
+    const { lines, rest } = splitCompleteAsciiLines(this.#rest, piece)
     this.#rest = rest
     if (lines.length > 0) this.#input({ kind: 'lines', lines })
   }
@@ -119,7 +121,7 @@ export class AsciiClient {
     socket.destroy()
     this.#options.onState({ up: false, reason })
     if (this.#isStopped()) return
-    const waitMs = reason === 'refused' ? RECONNECT_BACKOFF.maxMs : backoffMs(RECONNECT_BACKOFF, this.#failures)
+    const waitMs = reason === 'refused' ? RECONNECT_BACKOFF.maxMs : computeBackoffMs(RECONNECT_BACKOFF, this.#failures)
     this.#failures++
     this.#retry = setTimeout(() => this.#open(), waitMs)
   }

@@ -4,11 +4,11 @@ import {
   decodeAsciiCommand,
   decodeAsciiLine,
   encodeAsciiCommand,
-  encodeChange,
-  joinParts,
-  EMPTY_PARTIAL_LINE,
-  splitParts,
-  splitCompleteLines,
+  encodeAsciiDeviceChange,
+  joinAsciiFields,
+  EMPTY_PARTIAL_ASCII_LINE,
+  splitAsciiFields,
+  splitCompleteAsciiLines,
 } from './ascii.ts'
 
 describe('ASCII command', () => {
@@ -51,7 +51,7 @@ describe('ASCII line', () => {
     expect(decodeAsciiLine('error, not authorised')).toEqual({ kind: 'error' })
     expect(decodeAsciiLine('4.2.22.4')).toEqual({ kind: 'text', text: '4.2.22.4' })
     expect(decodeAsciiLine('DC,abc,1,2')).toEqual({ kind: 'text', text: 'DC,abc,1,2' })
-    expect(encodeChange({ ref: 412, value: 99, previous: 35 })).toBe('DC,412,99,35\r\n')
+    expect(encodeAsciiDeviceChange({ ref: 412, value: 99, previous: 35 })).toBe('DC,412,99,35\r\n')
   })
 
   it('is no change where the value is more than a number can be', () => {
@@ -60,8 +60,8 @@ describe('ASCII line', () => {
   })
 
   it('keeps commas inside a part', () => {
-    expect(joinParts([412, 'Lamp, tall'])).toBe('412,Lamp\\, tall')
-    expect(splitParts('412,Lamp\\, tall')).toEqual(['412', 'Lamp, tall'])
+    expect(joinAsciiFields([412, 'Lamp, tall'])).toBe('412,Lamp\\, tall')
+    expect(splitAsciiFields('412,Lamp\\, tall')).toEqual(['412', 'Lamp, tall'])
   })
 
   it('is whole, however the bytes arrive', () => {
@@ -69,10 +69,10 @@ describe('ASCII line', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(text.length), { maxLength: 6 }), (cuts) => {
         const edges = [0, ...cuts.sort((a, b) => a - b), text.length]
-        let rest = EMPTY_PARTIAL_LINE
+        let rest = EMPTY_PARTIAL_ASCII_LINE
         const seen: string[] = []
         for (let index = 1; index < edges.length; index++) {
-          const taken = splitCompleteLines(rest, text.slice(edges[index - 1], edges[index]))
+          const taken = splitCompleteAsciiLines(rest, text.slice(edges[index - 1], edges[index]))
           seen.push(...taken.lines)
           rest = taken.rest
         }
@@ -83,10 +83,10 @@ describe('ASCII line', () => {
   })
 
   it('is dropped to its end when it outgrows the limit, and the next one is heard', () => {
-    const first = splitCompleteLines(EMPTY_PARTIAL_LINE, 'x'.repeat(70_000))
+    const first = splitCompleteAsciiLines(EMPTY_PARTIAL_ASCII_LINE, 'x'.repeat(70_000))
     expect(first).toEqual({ lines: [], rest: { text: '', tooLong: true } })
-    const second = splitCompleteLines(first.rest, 'yyy')
+    const second = splitCompleteAsciiLines(first.rest, 'yyy')
     expect(second.rest).toEqual({ text: '', tooLong: true })
-    expect(splitCompleteLines(second.rest, 'end\r\nok\r\n').lines).toEqual(['ok'])
+    expect(splitCompleteAsciiLines(second.rest, 'end\r\nok\r\n').lines).toEqual(['ok'])
   })
 })

@@ -10,7 +10,7 @@
  *
  * A comma inside a part is written `\,`.
  */
-import type { Credentials } from './json-client.ts'
+import type { HomeseerCredentials } from './json-client.ts'
 
 export type AsciiCommand =
   | { readonly kind: 'login'; readonly user: string; readonly password: string }
@@ -34,7 +34,7 @@ export type AsciiLine =
   | { readonly kind: 'text'; readonly text: string }
 
 export function encodeAsciiCommand(command: AsciiCommand): string {
-  return `${joinParts(commandParts(command))}\r\n`
+  return `${joinAsciiFields(commandParts(command))}\r\n`
 }
 
 /** What a line from HomeSeer says. Nothing is an error here: an unknown line is a text. */
@@ -48,7 +48,7 @@ export function decodeAsciiLine(line: string): AsciiLine {
 
 /** `undefined` for what HomeSeer does not know; its answer to that is an error line. */
 export function decodeAsciiCommand(line: string): AsciiCommand | undefined {
-  const [word = '', first, ...rest] = splitParts(line.trim())
+  const [word = '', first, ...rest] = splitAsciiFields(line.trim())
   const ref = wholeNumber(first)
   switch (word.toLowerCase()) {
     case 'au':
@@ -72,32 +72,32 @@ export function decodeAsciiCommand(line: string): AsciiCommand | undefined {
   }
 }
 
-export function encodeChange(change: DeviceChange): string {
+export function encodeAsciiDeviceChange(change: DeviceChange): string {
   return `DC,${change.ref},${change.value},${change.previous ?? 0}\r\n`
 }
 
-export function joinParts(parts: readonly (string | number)[]): string {
+export function joinAsciiFields(parts: readonly (string | number)[]): string {
   return parts.map((part) => String(part).replaceAll(',', '\\,')).join(',')
 }
 
-export function splitParts(line: string): readonly string[] {
+export function splitAsciiFields(line: string): readonly string[] {
   return line.split(/(?<!\\),/).map((part) => part.replaceAll('\\,', ','))
 }
 
 /** What is left of a line that has not ended; `tooLong` until the end of a line that outgrew the limit. */
-export interface PartialLine {
+export interface PartialAsciiLine {
   readonly text: string
   readonly tooLong: boolean
 }
 
-export const EMPTY_PARTIAL_LINE: PartialLine = { text: '', tooLong: false }
+export const EMPTY_PARTIAL_ASCII_LINE: PartialAsciiLine = { text: '', tooLong: false }
 const MAX_LINE = 64 * 1_024
 
 /** Whole lines out of arbitrary pieces. A line past the limit is dropped to its end, and only it. */
-export function splitCompleteLines(
-  rest: PartialLine,
+export function splitCompleteAsciiLines(
+  rest: PartialAsciiLine,
   piece: string,
-): { readonly lines: readonly string[]; readonly rest: PartialLine } {
+): { readonly lines: readonly string[]; readonly rest: PartialAsciiLine } {
   const parts = (rest.text + piece).split(/[\r\n]+/)
   const last = parts.pop() ?? ''
   const whole = rest.tooLong ? parts.slice(1) : parts
@@ -166,7 +166,7 @@ export interface AsciiSession {
 }
 
 export type AsciiInput =
-  | { readonly kind: 'connected'; readonly credentials: Credentials | undefined }
+  | { readonly kind: 'connected'; readonly credentials: HomeseerCredentials | undefined }
   | { readonly kind: 'lines'; readonly lines: readonly string[] }
   /** Nothing was heard for as long as the phase may take (`patienceMs`). */
   | { readonly kind: 'silence' }
@@ -179,12 +179,12 @@ export type AsciiEffect =
 
 export const INITIAL_ASCII_SESSION: AsciiSession = { phase: 'greeting' }
 
-export interface AsciiStep {
+export interface AsciiSessionStep {
   readonly session: AsciiSession
   readonly effects: readonly AsciiEffect[]
 }
 
-export function stepAsciiSession(session: AsciiSession, input: AsciiInput): AsciiStep {
+export function stepAsciiSession(session: AsciiSession, input: AsciiInput): AsciiSessionStep {
   if (session.phase === 'over') return { session, effects: [] }
   switch (input.kind) {
     case 'connected':
@@ -200,7 +200,7 @@ export function stepAsciiSession(session: AsciiSession, input: AsciiInput): Asci
   }
 }
 
-function greet(credentials: Credentials | undefined): AsciiStep {
+function greet(credentials: HomeseerCredentials | undefined): AsciiSessionStep {
   if (credentials === undefined)
     return {
       session: INITIAL_ASCII_SESSION,
@@ -211,7 +211,7 @@ function greet(credentials: Credentials | undefined): AsciiStep {
 }
 
 /** A change can arrive before the answer to the login, and so can a line nobody asked for. */
-function hear(session: AsciiSession, lines: readonly string[]): AsciiStep {
+function hear(session: AsciiSession, lines: readonly string[]): AsciiSessionStep {
   const heard = lines.map(decodeAsciiLine)
   const changes = heard.filter((line) => line.kind === 'change')
   const effects: AsciiEffect[] = changes.length === 0 ? [] : [{ kind: 'changed', changes }]
@@ -223,6 +223,6 @@ function hear(session: AsciiSession, lines: readonly string[]): AsciiStep {
   return { session: { phase: 'live' }, effects: [{ kind: 'live' }, ...effects] }
 }
 
-function hangUp(reason: 'refused' | 'silent'): AsciiStep {
+function hangUp(reason: 'refused' | 'silent'): AsciiSessionStep {
   return { session: { phase: 'over' }, effects: [{ kind: 'hang-up', reason }] }
 }

@@ -6,8 +6,13 @@
 import { fromBase64 } from '../../core/bytes.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { readRecordBoolean, readRecordNumber, readRecordObjects, readRecordText } from './field.ts'
-import { decodeHomeseerReply, type MalformedReply, type HomeseerReply, type ReplyFault } from './exchange.ts'
+import { readRecordBoolean, readRecordNumber, readRecordObjects, readRecordText } from './record-field.ts'
+import {
+  decodeHomeseerReply,
+  type MalformedReply,
+  type HomeseerReply,
+  type HomeseerReplyFault,
+} from './http-exchange.ts'
 
 export interface CameraRecord {
   readonly camId: number
@@ -65,7 +70,7 @@ export function encodeCamera(camera: CameraRecord): JsonObject {
   return { id: camera.camId, name: camera.name, supports_pantilt: camera.supportsPanTilt }
 }
 
-export function decodeSnapshot(reply: HomeseerReply): Result<CameraSnapshot, ReplyFault> {
+export function decodeSnapshot(reply: HomeseerReply): Result<CameraSnapshot, HomeseerReplyFault> {
   if (reply.kind === 'image') return ok({ mimeType: reply.mimeType, bytes: reply.bytes })
   const encoded =
     reply.kind === 'response' ? reply.text : reply.kind === 'json' ? snapshotMember(reply.value) : undefined

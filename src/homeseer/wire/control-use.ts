@@ -58,7 +58,7 @@ export function parseControlUse(text: string): ControlUse | undefined {
 }
 
 /** The control types a chooser has to tell apart; all others are buttons, lists and sliders over numbers. */
-export const CONTROL_TYPE = {
+export const CONTROL_TYPE_CODES = {
   values: 2,
   button: 5,
   rangeList: 6,

@@ -17,8 +17,8 @@ import {
   readRecordStatusText,
   readRecordText,
   readRecordTexts,
-} from './field.ts'
-import type { MalformedReply } from './exchange.ts'
+} from './record-field.ts'
+import type { MalformedReply } from './http-exchange.ts'
 import { encodeControlUse, decodeControlUse, type ControlUse } from './control-use.ts'
 
 export interface HomeseerDeviceRecord {
@@ -55,7 +55,7 @@ interface DeviceType {
 }
 
 /** The bits of `misc` that change what we do. */
-export const MISC_FLAGS = {
+export const DEVICE_MISC_FLAGS = {
   statusOnly: 0x10,
   hidden: 0x20,
   voiceConfirm: 0x400,
@@ -77,14 +77,14 @@ export interface StatusReply {
   readonly skipped: number
 }
 
-export const MAX_DEVICES = 20_000
+export const MAX_HOMESEER_DEVICES = 20_000
 
 export function decodeStatus(value: Json): Result<StatusReply, MalformedReply> {
   const records = isJsonObject(value) ? readRecordObjects(value, 'Devices', 'devices') : undefined
   if (!isJsonObject(value) || records === undefined)
     return fail({ kind: 'malformed', detail: 'a status reply without a list of devices' })
   const devices = records
-    .slice(0, MAX_DEVICES)
+    .slice(0, MAX_HOMESEER_DEVICES)
     .map(decodeDevice)
     .filter((device) => device !== undefined)
   return ok({

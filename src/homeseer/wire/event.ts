@@ -5,8 +5,8 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { readRecordBoolean, readRecordNumber, readRecordObjects, readRecordText } from './field.ts'
-import type { MalformedReply } from './exchange.ts'
+import { readRecordBoolean, readRecordNumber, readRecordObjects, readRecordText } from './record-field.ts'
+import type { MalformedReply } from './http-exchange.ts'
 
 export interface EventRecord {
   readonly id: number | undefined

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decodeWireDate, encodeWireDate } from './field.ts'
+import { decodeWireDate, encodeWireDate } from './record-field.ts'
 
 describe('wire date', () => {
   it('reads HS4 times, whose zone does not move the moment', () => {

@@ -13,12 +13,17 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
-import { backoffMs } from '../../core/backoff.ts'
+import { computeBackoffMs } from '../../core/backoff.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { encodeParameters, type HttpExchange, type Parameter, decodeHomeseerReply } from './exchange.ts'
-import { isTransientLinkFault, type LinkFault } from './fault.ts'
+import {
+  encodeHttpParameters,
+  type HomeseerHttpExchange,
+  type HttpParameter,
+  decodeHomeseerReply,
+} from './http-exchange.ts'
+import { isTransientHomeseerFault, type HomeseerLinkFault } from './link-fault.ts'
 
-export interface Credentials {
+export interface HomeseerCredentials {
   readonly user: string
   readonly password: string
 }
@@ -27,7 +32,7 @@ export interface JsonClientOptions {
   /** `http://host[:port]`, without credentials. */
   readonly baseUrl: string
   /** `undefined` where HomeSeer asks nothing of its own subnet. */
-  readonly credentials: Credentials | undefined
+  readonly credentials: HomeseerCredentials | undefined
   readonly authentication: 'basic' | 'query'
   /** For one attempt, from the first byte to the last. */
   readonly timeoutMs: number
@@ -39,28 +44,28 @@ export interface JsonClientOptions {
   readonly restMs: number
   readonly maxReplyBytes: number
   /** Hears of every attempt; what it is told is safe to log. */
-  readonly onAttempt?: (note: AttemptNote) => void
+  readonly onAttempt?: (note: RequestAttemptNote) => void
 }
 
-export interface AttemptNote {
+export interface RequestAttemptNote {
   readonly request: string
   readonly attempt: number
   readonly durationMs: number
-  readonly outcome: 'ok' | LinkFault['kind']
+  readonly outcome: 'ok' | HomeseerLinkFault['kind']
 }
 
 /** HomeSeer's web server is small; more than this at once makes every answer slower. */
 const MAX_CONNECTIONS = 4
 const MAX_BACKOFF_MS = 10_000
 /** Questions that HomeSeer answers by itself. A camera that is dead makes its picture late, and nothing else. */
-export const LINK_HEALTH_REQUESTS: ReadonlySet<string> = new Set(['hsversion', 'getstatus'])
+export const LINK_HEALTH_REQUEST_NAMES: ReadonlySet<string> = new Set(['hsversion', 'getstatus'])
 
 export class JsonClient {
   readonly #options: JsonClientOptions
   readonly #base: URL
   readonly #kept: HttpAgent | HttpsAgent
   /** Since a read waited in vain: what it came to, and until when nobody tries again. */
-  #down: { readonly fault: LinkFault; readonly untilMs: number } | undefined
+  #down: { readonly fault: HomeseerLinkFault; readonly untilMs: number } | undefined
   #probing = false
 
   /** Throws on a base URL that is none or carries credentials: the configuration has checked it before. */
@@ -75,7 +80,10 @@ export class JsonClient {
   }
 
   /** Never rejects for anything the far end or the network does. */
-  async call<Value>(exchange: HttpExchange<Value>, signal?: AbortSignal): Promise<Result<Value, LinkFault>> {
+  async call<Value>(
+    exchange: HomeseerHttpExchange<Value>,
+    signal?: AbortSignal,
+  ): Promise<Result<Value, HomeseerLinkFault>> {
     if (exchange.effect === 'writes') return this.#tries(exchange, 0, signal)
     const down = this.#down
     if (down === undefined) return this.#judge(exchange, await this.#tries(exchange, this.#options.readRetries, signal))
@@ -94,31 +102,34 @@ export class JsonClient {
   }
 
   /** Remembers what the link came to. What fails at once is tried again at once: nobody waits for that. */
-  #judge<Value>({ name }: HttpExchange<Value>, result: Result<Value, LinkFault>): Result<Value, LinkFault> {
+  #judge<Value>(
+    { name }: HomeseerHttpExchange<Value>,
+    result: Result<Value, HomeseerLinkFault>,
+  ): Result<Value, HomeseerLinkFault> {
     const late = !result.ok && result.fault.kind === 'timed-out'
     if (!late && (result.ok || result.fault.kind !== 'aborted')) this.#down = undefined
     // A probe that came to nothing leaves HomeSeer alone again, whatever it asked.
-    else if (late && (this.#probing || LINK_HEALTH_REQUESTS.has(name)))
+    else if (late && (this.#probing || LINK_HEALTH_REQUEST_NAMES.has(name)))
       this.#down = { fault: result.fault, untilMs: performance.now() + this.#options.restMs }
     return result
   }
 
   async #tries<Value>(
-    exchange: HttpExchange<Value>,
+    exchange: HomeseerHttpExchange<Value>,
     retries: number,
     signal: AbortSignal | undefined,
-  ): Promise<Result<Value, LinkFault>> {
+  ): Promise<Result<Value, HomeseerLinkFault>> {
     const { readRetryBackoffMs, timeoutMs, allTriesMs } = this.#options
     const schedule = { firstMs: readRetryBackoffMs, maxMs: MAX_BACKOFF_MS, factor: 2 }
     const endMs = performance.now() + Math.max(allTriesMs, timeoutMs)
     for (let attempt = 0; ; attempt++) {
       if (signal?.aborted === true) return fail({ kind: 'aborted', reached: attempt > 0 })
       const result = await this.#attempt(exchange, attempt, signal)
-      if (result.ok || attempt >= retries || !isTransientLinkFault(result.fault)) return result
+      if (result.ok || attempt >= retries || !isTransientHomeseerFault(result.fault)) return result
       // A try that cannot have its whole time is none.
-      if (performance.now() + backoffMs(schedule, attempt) + timeoutMs > endMs) return result
+      if (performance.now() + computeBackoffMs(schedule, attempt) + timeoutMs > endMs) return result
       try {
-        await wait(backoffMs(schedule, attempt), undefined, { signal })
+        await wait(computeBackoffMs(schedule, attempt), undefined, { signal })
       } catch {
         return fail({ kind: 'aborted', reached: true })
       }
@@ -126,14 +137,14 @@ export class JsonClient {
   }
 
   async #attempt<Value>(
-    exchange: HttpExchange<Value>,
+    exchange: HomeseerHttpExchange<Value>,
     attempt: number,
     signal: AbortSignal | undefined,
-  ): Promise<Result<Value, LinkFault>> {
+  ): Promise<Result<Value, HomeseerLinkFault>> {
     const startedMs = performance.now()
     const body = await this.#send(exchange, signal)
     const reply = body.ok ? decodeHomeseerReply(body.value) : body
-    const result: Result<Value, LinkFault> = reply.ok ? exchange.decode(reply.value) : reply
+    const result: Result<Value, HomeseerLinkFault> = reply.ok ? exchange.decode(reply.value) : reply
     const outcome = result.ok ? 'ok' : result.fault.kind
     const durationMs = Math.round(performance.now() - startedMs)
     this.#options.onAttempt?.({ request: exchange.name, attempt, durationMs, outcome })
@@ -142,15 +153,15 @@ export class JsonClient {
 
   /** One request on the wire. Reads that met a kept connection in the moment of its closing get a second one. */
   async #send(
-    exchange: HttpExchange<unknown>,
+    exchange: HomeseerHttpExchange<unknown>,
     signal: AbortSignal | undefined,
-  ): Promise<Result<Uint8Array, LinkFault>> {
+  ): Promise<Result<Uint8Array, HomeseerLinkFault>> {
     const first = await this.#transmit(exchange, signal)
     if (exchange.effect === 'writes' || !first.stale) return first.body
     return (await this.#transmit(exchange, signal)).body
   }
 
-  #transmit(exchange: HttpExchange<unknown>, signal: AbortSignal | undefined): Promise<Transmission> {
+  #transmit(exchange: HomeseerHttpExchange<unknown>, signal: AbortSignal | undefined): Promise<Transmission> {
     const { timeoutMs, maxReplyBytes } = this.#options
     const request = this.#base.protocol === 'https:' ? httpsRequest : httpRequest
     return new Promise((resolve) => {
@@ -161,7 +172,7 @@ export class JsonClient {
       const timer = setTimeout(() => settle(fail({ kind: 'timed-out', afterMs: timeoutMs, reached })), timeoutMs)
       const abort = () => settle(fail({ kind: 'aborted', reached }))
       const gone = (code: string) => fail({ kind: 'unreachable', code, reached } as const)
-      const settle = (body: Result<Uint8Array, LinkFault>) => {
+      const settle = (body: Result<Uint8Array, HomeseerLinkFault>) => {
         clearTimeout(timer)
         signal?.removeEventListener('abort', abort)
         const lost = !body.ok && body.fault.kind === 'unreachable'
@@ -179,9 +190,9 @@ export class JsonClient {
     })
   }
 
-  #requestOptions(exchange: HttpExchange<unknown>): RequestOptions {
+  #requestOptions(exchange: HomeseerHttpExchange<unknown>): RequestOptions {
     const { http } = exchange
-    const query = encodeParameters([...http.query, ...this.#queryCredentials()])
+    const query = encodeHttpParameters([...http.query, ...this.#queryCredentials()])
     const length = http.body === undefined ? undefined : Buffer.byteLength(http.body.text)
     return {
       protocol: this.#base.protocol,
@@ -205,7 +216,7 @@ export class JsonClient {
     return { Authorization: `Basic ${pair}` }
   }
 
-  #queryCredentials(): readonly Parameter[] {
+  #queryCredentials(): readonly HttpParameter[] {
     const { credentials, authentication } = this.#options
     if (credentials === undefined || authentication !== 'query') return []
     return [
@@ -216,7 +227,7 @@ export class JsonClient {
 }
 
 interface Transmission {
-  readonly body: Result<Uint8Array, LinkFault>
+  readonly body: Result<Uint8Array, HomeseerLinkFault>
   /** A kept connection broke before it answered, which says nothing about HomeSeer. */
   readonly stale: boolean
 }
@@ -225,7 +236,7 @@ interface Transmission {
 async function collect(
   incoming: IncomingMessage,
   limitBytes: number,
-): Promise<Result<Uint8Array, LinkFault> | undefined> {
+): Promise<Result<Uint8Array, HomeseerLinkFault> | undefined> {
   const status = incoming.statusCode ?? 0
   if (status === 401 || status === 403) return fail({ kind: 'unauthorised' })
   if (status < 200 || status > 299) return fail({ kind: 'http-status', status })

@@ -4,8 +4,8 @@
  */
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { readRecordBoolean, readRecordObjects, readRecordText } from './field.ts'
-import type { MalformedReply } from './exchange.ts'
+import { readRecordBoolean, readRecordObjects, readRecordText } from './record-field.ts'
+import type { MalformedReply } from './http-exchange.ts'
 
 export interface PluginRecord {
   readonly id: string

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromHex, toUtf8 } from '../../core/bytes.ts'
-import { decodeAcknowledgement, decodeHomeseerReply } from './exchange.ts'
+import { decodeAcknowledgement, decodeHomeseerReply } from './http-exchange.ts'
 
 const read = (text: string) => decodeHomeseerReply(toUtf8(text))
 

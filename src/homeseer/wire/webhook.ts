@@ -7,7 +7,7 @@
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { parseSanitizedJson } from '../../core/stranger-text.ts'
+import { parseSanitizedJson } from '../../core/untrusted-text.ts'
 import {
   decodeWireDate,
   encodeWireDate,
@@ -15,8 +15,8 @@ import {
   readRecordObject,
   readRecordStatusText,
   readRecordText,
-} from './field.ts'
-import type { MalformedReply } from './exchange.ts'
+} from './record-field.ts'
+import type { MalformedReply } from './http-exchange.ts'
 
 export interface WebhookChange {
   readonly ref: number

@@ -8,10 +8,10 @@
  */
 import { blake3 } from '@noble/hashes/blake3.js'
 import { toBase64url, toUtf8 } from '../../core/bytes.ts'
-import { CONTRACT_VERSION } from '../identity/node-manifest.ts'
+import { MESH_CONTRACT_VERSION } from '../identity/node-manifest.ts'
 import { stripNodeIdPrefix, isNodeId } from '../identity/node-key.ts'
 
-export const SERVICE_TYPE = 'hearthbus'
+export const MDNS_SERVICE_TYPE = 'hearthbus'
 
 /** A node belongs to one community; every message over NATS asks for its mark. */
 let known = { id: '', mark: '' }
@@ -22,12 +22,17 @@ export function hashCommunityId(communityId: string): string {
   return known.mark
 }
 
-export function announcementText(nodeId: string, communityId: string): Readonly<Record<string, string>> {
-  return { v: '1', id: stripNodeIdPrefix(nodeId), community: hashCommunityId(communityId), contract: CONTRACT_VERSION }
+export function createAnnouncementTxtRecord(nodeId: string, communityId: string): Readonly<Record<string, string>> {
+  return {
+    v: '1',
+    id: stripNodeIdPrefix(nodeId),
+    community: hashCommunityId(communityId),
+    contract: MESH_CONTRACT_VERSION,
+  }
 }
 
 /** The node behind an announcement of our own community; `undefined` for everything else. */
-export function readAnnouncement(text: unknown, communityId: string): string | undefined {
+export function parseAnnouncementTxtRecord(text: unknown, communityId: string): string | undefined {
   if (typeof text !== 'object' || text === null) return undefined
   const { v, id, community } = text as Readonly<Record<string, unknown>>
   if (v !== '1' || community !== hashCommunityId(communityId) || typeof id !== 'string') return undefined

@@ -1,10 +1,10 @@
 /**
  * mDNS client: finds neighbours on the local network, and lets them find us (`_hearthbus._tcp`).
  */
-import { Bonjour } from 'bonjour-service'
-import type { Browser, Service } from 'bonjour-service'
+import type { Bonjour, Browser, Service } from 'bonjour-service'
 import type { Logger } from '../../core/logger.ts'
-import { announcementText, readAnnouncement, SERVICE_TYPE } from './announcement.ts'
+import { openBonjour } from '../../toolbox/bonjour-client.ts'
+import { createAnnouncementTxtRecord, parseAnnouncementTxtRecord, MDNS_SERVICE_TYPE } from './announcement.ts'
 import type { PeerSource } from './peer-source.ts'
 
 export interface MdnsOptions {
@@ -18,15 +18,15 @@ export interface MdnsOptions {
 
 const MAX_ADDRESSES = 8
 
-export function createMdnsSource(options: MdnsOptions): PeerSource {
+export function createMdnsPeerSource(options: MdnsOptions): PeerSource {
   const { nodeId, name, communityId, port, logger } = options
   let bonjour: Bonjour | undefined
   let browser: Browser | undefined
   let hearAll: (service: Service) => void = () => undefined
   const open = (): void => {
     // Without multicast there are no neighbours to find: that is a line in the log, and the other sources go on.
-    bonjour = new Bonjour({}, (error: unknown) => logger.warn({ err: error }, 'mDNS is not possible on this network'))
-    browser = bonjour.find({ type: SERVICE_TYPE }, (service) => hearAll(service))
+    bonjour = openBonjour({ onError: (error) => logger.warn({ err: error }, 'mDNS is not possible on this network') })
+    browser = bonjour.find({ type: MDNS_SERVICE_TYPE }, (service) => hearAll(service))
   }
   let announced: { readonly service: Service; readonly community: string } | undefined
   return {
@@ -34,7 +34,7 @@ export function createMdnsSource(options: MdnsOptions): PeerSource {
     start: async (hear) => {
       hearAll = (service) => {
         const community = communityId()
-        const found = community === undefined ? undefined : readAnnouncement(service.txt, community)
+        const found = community === undefined ? undefined : parseAnnouncementTxtRecord(service.txt, community)
         if (found === undefined || found === nodeId) return
         for (const host of addressesOf(service)) hear({ kind: 'address', host, port: service.port, nodeId: found })
       }
@@ -46,9 +46,9 @@ export function createMdnsSource(options: MdnsOptions): PeerSource {
       announced?.service.stop?.(() => undefined)
       const service = bonjour.publish({
         name: `${name}-${nodeId.slice(-4)}`,
-        type: SERVICE_TYPE,
+        type: MDNS_SERVICE_TYPE,
         port: port(),
-        txt: announcementText(nodeId, community),
+        txt: createAnnouncementTxtRecord(nodeId, community),
       })
       announced = { service, community }
       // Neighbours say who they are once: those who did so before we belonged to them are still there.

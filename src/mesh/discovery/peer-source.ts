@@ -6,7 +6,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { OwnManifest } from '../own-node.ts'
 import type { PeerEndpoint } from '../transport.ts'
 
-export type PeerHint =
+export type PeerSighting =
   /** Somebody may be there. */
   | { readonly kind: 'address'; readonly host: string; readonly port: number; readonly nodeId?: string | undefined }
   /** A manifest, in either form, and how its author can be reached. */
@@ -16,7 +16,7 @@ export type PeerHint =
 
 export interface PeerSource {
   readonly name: string
-  readonly start: (hear: (hint: PeerHint) => void) => Promise<void>
+  readonly start: (hear: (hint: PeerSighting) => void) => Promise<void>
   /** Our own newest manifest, for sources that make it known. */
   readonly publish: (own: OwnManifest, community: JsonObject) => void
   /** This machine has other addresses than before, and so may everybody else. */
@@ -35,12 +35,12 @@ export function formatPeerAddress(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-export const STATIC_SOURCE = 'static'
+export const STATIC_PEER_SOURCE_NAME = 'static'
 
 /** Nodes that the owner named. */
-export function createStaticSource(addresses: readonly string[]): PeerSource {
+export function createStaticPeerSource(addresses: readonly string[]): PeerSource {
   return {
-    name: STATIC_SOURCE,
+    name: STATIC_PEER_SOURCE_NAME,
     start: async (hear) => {
       for (const text of addresses) {
         const address = parsePeerAddress(text)

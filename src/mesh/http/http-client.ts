@@ -9,22 +9,22 @@
  */
 import { request } from 'node:http'
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import type { EmitFrame } from '../../bus/peer.ts'
+import type { StreamFrameEmitter } from '../../bus/peer.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { thrownMessage } from '../../core/thrown.ts'
-import { lostAnswerFault, unreachableFault, withdrawnSendFault } from '../transport.ts'
+import { readErrorMessage } from '../../core/thrown-error.ts'
+import { createLostAnswerFault, createUnreachableFault, createCancelledSendFault } from '../transport.ts'
 import type {
   DeliveredMessage,
   MessageDestination,
   MeshTransport,
   MeshMessage,
-  PacketEvents,
-  PacketWire,
-  StreamDelivered,
+  PacketConnectionEvents,
+  PacketConnection,
+  DeliveredStream,
 } from '../transport.ts'
-import { CALL_PATH, encodeHeaders, SIGNATURE_HEADER } from './headers.ts'
+import { CALL_HTTP_PATH, encodeEnvelopeHeaders, SIGNATURE_HTTP_HEADER } from './envelope-headers.ts'
 import { PacketLinks } from './packet-link-client.ts'
 import { PinnedAgent } from './pinned-agent-client.ts'
 import type { TlsIdentity } from './pinned-agent-client.ts'
@@ -67,11 +67,11 @@ export class MeshHttpClient implements MeshTransport<'http'> {
     })
   }
 
-  wire(to: HttpDestination): PacketWire | Promise<PacketWire | undefined> | undefined {
+  wire(to: HttpDestination): PacketConnection | Promise<PacketConnection | undefined> | undefined {
     return this.#links.wire(to)
   }
 
-  onPackets(events: PacketEvents): void {
+  onPackets(events: PacketConnectionEvents): void {
     this.#links.onPackets(events)
   }
 
@@ -84,8 +84,8 @@ export class MeshHttpClient implements MeshTransport<'http'> {
   async stream(
     to: HttpDestination,
     message: MeshMessage,
-    { signal, emit }: { readonly signal: AbortSignal; readonly emit: EmitFrame },
-  ): Promise<Result<StreamDelivered, Fault>> {
+    { signal, emit }: { readonly signal: AbortSignal; readonly emit: StreamFrameEmitter },
+  ): Promise<Result<DeliveredStream, Fault>> {
     const answered = await this.#post(to, message, signal)
     if (!answered.ok) return answered
     const { response } = answered.value
@@ -110,10 +110,10 @@ export class MeshHttpClient implements MeshTransport<'http'> {
       const sent = await this.#postOnce(to, message, signal)
       if (sent.ok) return ok({ response: sent.value, resent: again })
       const { error, wasSent, onKeptConnection } = sent.fault
-      if (signal.aborted) return fail(withdrawnSendFault())
+      if (signal.aborted) return fail(createCancelledSendFault())
       // What went out the first time may have been carried out, whatever became of the second.
-      if (!wasSent && !again) return fail(unreachableFault(to.nodeId, error.message))
-      if (again || !onKeptConnection) return fail(lostAnswerFault(to.nodeId, message.idempotent, error.message))
+      if (!wasSent && !again) return fail(createUnreachableFault(to.nodeId, error.message))
+      if (again || !onKeptConnection) return fail(createLostAnswerFault(to.nodeId, message.idempotent, error.message))
     }
   }
 
@@ -122,10 +122,13 @@ export class MeshHttpClient implements MeshTransport<'http'> {
       const outgoing = request({
         agent: this.#agent(to),
         method: 'POST',
-        path: CALL_PATH,
+        path: CALL_HTTP_PATH,
         host: to.way.host,
         port: to.way.port,
-        headers: { ...encodeHeaders(message.fields, message.proof), 'content-length': Buffer.byteLength(message.body) },
+        headers: {
+          ...encodeEnvelopeHeaders(message.fields, message.proof),
+          'content-length': Buffer.byteLength(message.body),
+        },
       })
       const abort = (): void => void outgoing.destroy(new Error('withdrawn'))
       if (signal.aborted) abort()
@@ -161,16 +164,20 @@ export class MeshHttpClient implements MeshTransport<'http'> {
         if (length > this.#options.maxAnswerBytes) {
           response.destroy()
           return fail(
-            lostAnswerFault(to.nodeId, idempotent, `its answer has more than ${this.#options.maxAnswerBytes} bytes`),
+            createLostAnswerFault(
+              to.nodeId,
+              idempotent,
+              `its answer has more than ${this.#options.maxAnswerBytes} bytes`,
+            ),
           )
         }
         parts.push(part)
       }
     } catch (error) {
-      if (signal.aborted) return fail(withdrawnSendFault())
-      return fail(lostAnswerFault(to.nodeId, idempotent, thrownMessage(error)))
+      if (signal.aborted) return fail(createCancelledSendFault())
+      return fail(createLostAnswerFault(to.nodeId, idempotent, readErrorMessage(error)))
     }
-    const proof = response.headers[SIGNATURE_HEADER]
+    const proof = response.headers[SIGNATURE_HTTP_HEADER]
     const text = Buffer.concat(parts).toString('utf8')
     return ok({ status: response.statusCode ?? 500, text, proof: typeof proof === 'string' ? proof : '', resent })
   }
@@ -178,11 +185,16 @@ export class MeshHttpClient implements MeshTransport<'http'> {
   /** Reading pauses while a frame is being taken: the socket fills, and the far end's handler waits. */
   async #readFrames(
     { response, resent }: Posted,
-    { to, message, signal, emit }: { to: HttpDestination; message: MeshMessage; signal: AbortSignal; emit: EmitFrame },
-  ): Promise<Result<StreamDelivered, Fault>> {
+    {
+      to,
+      message,
+      signal,
+      emit,
+    }: { to: HttpDestination; message: MeshMessage; signal: AbortSignal; emit: StreamFrameEmitter },
+  ): Promise<Result<DeliveredStream, Fault>> {
     const parser = new SseParser(this.#options.maxAnswerBytes)
-    const lost = (why: string): Result<StreamDelivered, Fault> =>
-      fail(signal.aborted ? withdrawnSendFault() : lostAnswerFault(to.nodeId, message.idempotent, why))
+    const lost = (why: string): Result<DeliveredStream, Fault> =>
+      fail(signal.aborted ? createCancelledSendFault() : createLostAnswerFault(to.nodeId, message.idempotent, why))
     let frames = 0
     response.setEncoding('utf8')
     try {
@@ -196,7 +208,7 @@ export class MeshHttpClient implements MeshTransport<'http'> {
         }
       }
     } catch (error) {
-      return lost(thrownMessage(error))
+      return lost(readErrorMessage(error))
     } finally {
       response.destroy()
     }

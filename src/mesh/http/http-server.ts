@@ -12,20 +12,20 @@ import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { isBeingAnswered, listenOn } from '../../core/listen-server.ts'
+import { isAwaitingResponse, startListening } from '../../core/listen-server.ts'
 import type { StreamFrame } from '../../bus/call.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { encodeFaultBody } from '../mesh-answer.ts'
 import { readNodeId } from '../identity/certificate.ts'
-import type { InboundCalls } from '../inbound.ts'
-import { meshRefusal } from '../refusal.ts'
+import type { InboundCalls } from '../inbound-calls.ts'
+import { createMeshRefusal } from '../mesh-refusal.ts'
 import type { PacketProvider } from '../packets/packet-provider.ts'
-import { CALL_PATH, createHeaderFieldReader, SIGNATURE_HEADER } from './headers.ts'
+import { CALL_HTTP_PATH, createHeaderFieldReader, SIGNATURE_HTTP_HEADER } from './envelope-headers.ts'
 import { PacketLinkServer } from './packet-link-server.ts'
 import type { TlsIdentity } from './pinned-agent-client.ts'
-import { encodeSseEnd, encodeSseFrame } from './sse.ts'
+import { encodeSseEndEvent, encodeSseFrame } from './sse.ts'
 
 export interface MeshHttpServerOptions {
   readonly host: string
@@ -34,11 +34,11 @@ export interface MeshHttpServerOptions {
   readonly maxBodyBytes: number
   readonly inbound: InboundCalls
   readonly packets: PacketProvider
-  readonly views: MeshViews
+  readonly views: MeshPublicViews
 }
 
 /** What can be read without a message. */
-export interface MeshViews {
+export interface MeshPublicViews {
   readonly isMember: (nodeId: string) => boolean
   readonly manifest: () => JsonObject | undefined
   readonly community: () => JsonObject | undefined
@@ -94,7 +94,7 @@ export async function startMeshHttpServer(options: MeshHttpServerOptions): Promi
       keepAliveInitialDelay: PROBE_AFTER_MS,
     },
     (request, response) => {
-      limiter.recordActivity(request.socket, () => isBeingAnswered(response))
+      limiter.recordActivity(request.socket, () => isAwaitingResponse(response))
       answer(listener, request, response).catch(() => response.destroy())
     },
   )
@@ -111,7 +111,7 @@ export async function startMeshHttpServer(options: MeshHttpServerOptions): Promi
     memberOf: ({ socket }) => memberAt(socket as TLSSocket, options.views),
   })
   server.on('upgrade', (request, socket, head: Buffer) => links.accept(request, socket, head))
-  const port = await listenOn(server, options)
+  const port = await startListening(server, options)
   return { port, stop: () => close(server, links) }
 }
 
@@ -137,9 +137,9 @@ function remoteEnd({ remoteAddress, remotePort }: Socket): string {
 
 async function answer(options: Listener, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const path = request.url?.split('?')[0] ?? '/'
-  if (path === CALL_PATH) {
+  if (path === CALL_HTTP_PATH) {
     if (request.method === 'POST') return call(options, request, response)
-    return sendJson(response, 405, { error: 'bad_request', message: `${CALL_PATH} is a POST.` })
+    return sendJson(response, 405, { error: 'bad_request', message: `${CALL_HTTP_PATH} is a POST.` })
   }
   if (request.method !== 'GET') return sendJson(response, 405, { error: 'bad_request', message: 'Only GET here.' })
   const { views } = options
@@ -154,12 +154,12 @@ async function answer(options: Listener, request: IncomingMessage, response: Ser
     return sendJson(
       response,
       401,
-      encodeFaultBody(meshRefusal('unauthorized', 'stranger', 'Show a member’s certificate.')),
+      encodeFaultBody(createMeshRefusal('unauthorized', 'stranger', 'Show a member’s certificate.')),
     )
   return view(views, response)
 }
 
-const VIEWS: Readonly<Record<string, (views: MeshViews, response: ServerResponse) => Promise<void> | void>> = {
+const VIEWS: Readonly<Record<string, (views: MeshPublicViews, response: ServerResponse) => Promise<void> | void>> = {
   '/manifest': ({ manifest }, response) => sendJson(response, 200, manifest() ?? {}),
   '/community/manifest': ({ community }, response) => sendJson(response, 200, community() ?? {}),
   '/metrics': async ({ metrics }, response) => {
@@ -179,14 +179,14 @@ async function call(options: Listener, request: IncomingMessage, response: Serve
   const isStranger =
     limiter.isUnauthenticated(request.socket) && memberAt(request.socket as TLSSocket, views) === undefined
   const body = await readBody(request, isStranger ? Math.min(maxBodyBytes, MAX_STRANGERS_BODY_BYTES) : maxBodyBytes)
-  const proof = request.headers[SIGNATURE_HEADER]
+  const proof = request.headers[SIGNATURE_HTTP_HEADER]
   const delivered = await options.inbound.receive(
     { field: createHeaderFieldReader(request.headers), proof: typeof proof === 'string' ? proof : '', body },
     { signal: controller.signal, emit: (frame) => writeFrame(response, frame) },
   )
   if (response.destroyed) return
   if (response.headersSent) {
-    response.end(encodeSseEnd(delivered))
+    response.end(encodeSseEndEvent(delivered))
     return
   }
   // What was not read to its end would be taken for the next request.
@@ -195,7 +195,7 @@ async function call(options: Listener, request: IncomingMessage, response: Serve
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),
-    [SIGNATURE_HEADER]: delivered.proof,
+    [SIGNATURE_HTTP_HEADER]: delivered.proof,
   })
   response.end(text)
 }
@@ -235,7 +235,7 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uin
   return parts.length === 1 ? parts[0] : Buffer.concat(parts)
 }
 
-function memberAt(socket: TLSSocket, { isMember }: MeshViews): string | undefined {
+function memberAt(socket: TLSSocket, { isMember }: MeshPublicViews): string | undefined {
   const certificate = socket.getPeerX509Certificate()
   const id = certificate === undefined ? undefined : readNodeId(certificate)
   return id !== undefined && isMember(id) ? id : undefined

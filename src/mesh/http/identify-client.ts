@@ -8,7 +8,7 @@ import type { TlsIdentity } from './pinned-agent-client.ts'
 const TIMEOUT_MS = 3_000
 
 /** `undefined` when nobody answers, or somebody who is no node. */
-export function identifyAt({
+export function requestNodeIdentity({
   host,
   port,
   tls,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { FrameReader, framePacket } from './packet-frames.ts'
+import { PacketFrameReader, encodePacketFrame } from './packet-frames.ts'
 
 const ONE = 'hbp2 answer k token:t\n[[1,200,{"text":"grüß Gott"}]]'
 const OTHER = 'hbp2 cancel k 7\n'
-const BYTES = Buffer.from(framePacket(ONE) + framePacket(OTHER) + framePacket(ONE))
+const BYTES = Buffer.from(encodePacketFrame(ONE) + encodePacketFrame(OTHER) + encodePacketFrame(ONE))
 
 function fedIn(sizes: (at: number) => number, bytes = BYTES): readonly string[] {
-  const reader = new FrameReader(100)
+  const reader = new PacketFrameReader(100)
   const packets: string[] = []
   for (let at = 0; at < bytes.length;) {
     const end = Math.min(bytes.length, at + sizes(at))
@@ -24,8 +24,8 @@ describe('packets on a stream', () => {
   })
 
   it('do not change what a reader holds when the buffer they came in is used again', () => {
-    const reader = new FrameReader(100)
-    const buffer = Buffer.from(framePacket(ONE))
+    const reader = new PacketFrameReader(100)
+    const buffer = Buffer.from(encodePacketFrame(ONE))
     expect(reader.feed(buffer.subarray(0, 20))).toEqual([])
     const rest = Buffer.from(buffer.subarray(20))
     buffer.fill(0)
@@ -33,7 +33,7 @@ describe('packets on a stream', () => {
   })
 
   it('may be as large as was said and not a byte larger, at once or byte by byte', () => {
-    const largest = Buffer.from(framePacket(`hbp2 answer k token:t\n${'x'.repeat(78)}`))
+    const largest = Buffer.from(encodePacketFrame(`hbp2 answer k token:t\n${'x'.repeat(78)}`))
     expect(largest.length).toBe(101)
     const tooLarge = Buffer.from(`x${largest.toString()}`)
     for (const size of [1, 7, 1_000]) {
@@ -43,14 +43,14 @@ describe('packets on a stream', () => {
   })
 
   it('that are no text are no packets', () => {
-    const reader = new FrameReader(100)
+    const reader = new PacketFrameReader(100)
     expect(reader.feed(Buffer.from([0x68, 0x0a, 0xff, 0x0a]))).toEqual([''])
   })
 
   it('cost a large one no more than a small one for each of its bytes', () => {
     // Joined anew for every byte this would be half a terabyte of copies, and longer than a test may take.
     const letters = Buffer.from('x'.repeat(1_000_000))
-    const reader = new FrameReader(1_000_100)
+    const reader = new PacketFrameReader(1_000_100)
     for (let at = 0; at < letters.length; at++) reader.feed(letters.subarray(at, at + 1))
     expect(reader.feed(Buffer.from('\n\n'))).toEqual([`${letters.toString()}\n`])
   })

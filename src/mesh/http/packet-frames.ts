@@ -13,11 +13,11 @@ import { fromUtf8 } from '../../core/bytes.ts'
 const LINE_FEED = 0x0a
 const NOTHING = Buffer.alloc(0)
 
-export function framePacket(packet: string): string {
+export function encodePacketFrame(packet: string): string {
   return `${packet}\n`
 }
 
-export class FrameReader {
+export class PacketFrameReader {
   readonly #maxBytes: number
   /** What has come of a packet that is not complete, at the beginning of a buffer with room for more. */
   #store: Buffer = NOTHING

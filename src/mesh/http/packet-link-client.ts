@@ -9,9 +9,9 @@
 import { request } from 'node:http'
 import type { Agent } from 'node:http'
 import type { Socket } from 'node:net'
-import type { MessageDestination, PacketEvents, PacketWire } from '../transport.ts'
-import { PACKETS_PATH, PACKETS_PROTOCOL } from './headers.ts'
-import { framePacket, FrameReader } from './packet-frames.ts'
+import type { MessageDestination, PacketConnectionEvents, PacketConnection } from '../transport.ts'
+import { PACKETS_HTTP_PATH, PACKETS_UPGRADE_PROTOCOL } from './envelope-headers.ts'
+import { encodePacketFrame, PacketFrameReader } from './packet-frames.ts'
 
 const REST_MS = 30_000
 /** A node that speaks no packets is asked again after so long; one that could not be reached, sooner. */
@@ -25,7 +25,7 @@ const MAX_LINKS = 1_024
 
 interface Place {
   link: PacketLink | undefined
-  opening: Promise<PacketWire | undefined> | undefined
+  opening: Promise<PacketConnection | undefined> | undefined
   notBeforeMs: number
 }
 
@@ -41,17 +41,17 @@ export class PacketLinks {
    * The same by the way itself, which saves every call but the first of each heartbeat a word to be made and looked up.
    */
   #placeOfWay = new WeakMap<MessageDestination<'http'>['way'], Place>()
-  #events: PacketEvents | undefined
+  #events: PacketConnectionEvents | undefined
 
   constructor(options: PacketLinksOptions) {
     this.#options = options
   }
 
-  onPackets(events: PacketEvents): void {
+  onPackets(events: PacketConnectionEvents): void {
     this.#events = events
   }
 
-  wire(to: MessageDestination<'http'>): PacketWire | Promise<PacketWire | undefined> | undefined {
+  wire(to: MessageDestination<'http'>): PacketConnection | Promise<PacketConnection | undefined> | undefined {
     const place = this.#placeOfWay.get(to.way) ?? this.#placeFor(to)
     if (place.link?.isOpen === true) return place.link
     // A hundred first calls wait for one connection rather than make sixty-four.
@@ -77,7 +77,7 @@ export class PacketLinks {
     return place
   }
 
-  #open(to: MessageDestination<'http'>, place: Place): Promise<PacketWire | undefined> {
+  #open(to: MessageDestination<'http'>, place: Place): Promise<PacketConnection | undefined> {
     const events = this.#events
     if (events === undefined) return Promise.resolve(undefined)
     return new Promise((resolve) => {
@@ -90,10 +90,10 @@ export class PacketLinks {
       }
       const asking = request({
         agent: this.#options.agent(to),
-        path: PACKETS_PATH,
+        path: PACKETS_HTTP_PATH,
         host: to.way.host,
         port: to.way.port,
-        headers: { connection: 'Upgrade', upgrade: PACKETS_PROTOCOL },
+        headers: { connection: 'Upgrade', upgrade: PACKETS_UPGRADE_PROTOCOL },
       })
       const impatience = setTimeout(() => asking.destroy(new Error('no answer')), OPEN_MS)
       asking.once('upgrade', (_, socket: Socket, head) => {
@@ -110,12 +110,12 @@ export class PacketLinks {
   }
 }
 
-class PacketLink implements PacketWire {
+class PacketLink implements PacketConnection {
   readonly nodeId: string
   readonly mayLose = false
   inFlight = 0
   readonly #socket: Socket
-  readonly #events: PacketEvents
+  readonly #events: PacketConnectionEvents
   readonly #watch: NodeJS.Timeout
   #isOpen = true
   #isUsed = true
@@ -124,12 +124,12 @@ class PacketLink implements PacketWire {
   constructor(
     nodeId: string,
     socket: Socket,
-    { events, maxBytes }: { readonly events: PacketEvents; readonly maxBytes: number },
+    { events, maxBytes }: { readonly events: PacketConnectionEvents; readonly maxBytes: number },
   ) {
     this.nodeId = nodeId
     this.#socket = socket
     this.#events = events
-    const reader = new FrameReader(maxBytes)
+    const reader = new PacketFrameReader(maxBytes)
     socket.on('data', (chunk: Buffer) => {
       this.#heardMs = performance.now()
       this.#isUsed = true
@@ -153,7 +153,7 @@ class PacketLink implements PacketWire {
   send(packet: string): boolean {
     if (!this.#isOpen || this.#socket.writableLength > MAX_UNSENT_BYTES) return false
     this.#isUsed = true
-    this.#socket.write(framePacket(packet))
+    this.#socket.write(encodePacketFrame(packet))
     return true
   }
 

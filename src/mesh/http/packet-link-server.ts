@@ -4,8 +4,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { PacketProvider, PacketSource } from '../packets/packet-provider.ts'
-import { PACKETS_PATH, PACKETS_PROTOCOL } from './headers.ts'
-import { framePacket, FrameReader } from './packet-frames.ts'
+import { PACKETS_HTTP_PATH, PACKETS_UPGRADE_PROTOCOL } from './envelope-headers.ts'
+import { encodePacketFrame, PacketFrameReader } from './packet-frames.ts'
 
 export interface PacketLinkServerOptions {
   readonly provider: PacketProvider
@@ -33,7 +33,7 @@ export class PacketLinkServer {
   /** For a server's `upgrade` event. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { memberOf } = this.#options
-    const isOurs = request.url === PACKETS_PATH && request.headers.upgrade === PACKETS_PROTOCOL
+    const isOurs = request.url === PACKETS_HTTP_PATH && request.headers.upgrade === PACKETS_UPGRADE_PROTOCOL
     const member = isOurs && !this.#isStopping ? memberOf(request) : undefined
     // The far end may be gone before it hears.
     socket.on('error', () => socket.destroy())
@@ -46,7 +46,9 @@ export class PacketLinkServer {
       return
     }
     this.#makeRoom(member)
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${PACKETS_PROTOCOL}\r\n\r\n`)
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${PACKETS_UPGRADE_PROTOCOL}\r\n\r\n`,
+    )
     this.#serve(socket, member)
     if (head.length > 0) socket.unshift(head)
   }
@@ -79,12 +81,12 @@ export class PacketLinkServer {
       answer: (packet) => {
         if (socket.writableLength > MAX_UNTAKEN_BYTES) socket.destroy()
         if (socket.destroyed) return
-        socket.write(framePacket(packet))
+        socket.write(encodePacketFrame(packet))
         if (this.#isStopping && source.running === 0) socket.end()
       },
     }
     this.#links.set(socket, source)
-    const reader = new FrameReader(maxBytes)
+    const reader = new PacketFrameReader(maxBytes)
     socket.on('data', (chunk: Buffer) => {
       const packets = reader.feed(chunk)
       if (packets === undefined) socket.destroy()

@@ -16,7 +16,7 @@ export interface TlsIdentity {
   readonly key: string
 }
 
-export interface AgentOptions {
+export interface PinnedAgentOptions {
   readonly host: string
   readonly port: number
   /** `undefined`: whoever is there; `learn` hears who that is. */
@@ -35,9 +35,9 @@ const IDLE_MS = 30_000
 const MAX_SOCKETS = 64
 
 export class PinnedAgent extends Agent {
-  readonly #options: AgentOptions
+  readonly #options: PinnedAgentOptions
 
-  constructor(options: AgentOptions) {
+  constructor(options: PinnedAgentOptions) {
     super({ keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: 16, timeout: 0, scheduling: 'lifo' })
     this.#options = options
   }

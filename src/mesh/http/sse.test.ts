@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createHeaderFieldReader, encodeHeaders } from './headers.ts'
-import { encodeSseEnd, encodeSseFrame, SseParser } from './sse.ts'
+import { createHeaderFieldReader, encodeEnvelopeHeaders } from './envelope-headers.ts'
+import { encodeSseEndEvent, encodeSseFrame, SseParser } from './sse.ts'
 
 const END = { status: 200, text: '{"ok":true,"data":1}', proof: 'hmac-sha256:AA' }
 
 describe('server-sent events', () => {
   it('are an event and one line of data each, with one end', () => {
     expect(encodeSseFrame({ event: 'token', data: { text: 'a\nb' } })).toBe('event: token\ndata: {"text":"a\\nb"}\n\n')
-    expect(encodeSseEnd(END)).toBe(': 200 hmac-sha256:AA\nevent: done\ndata: {"ok":true,"data":1}\n\n')
-    expect(encodeSseEnd({ ...END, status: 500 })).toContain('event: error\n')
+    expect(encodeSseEndEvent(END)).toBe(': 200 hmac-sha256:AA\nevent: done\ndata: {"ok":true,"data":1}\n\n')
+    expect(encodeSseEndEvent({ ...END, status: 500 })).toContain('event: error\n')
   })
 
   it('come out whole however they were cut up', () => {
@@ -17,7 +17,7 @@ describe('server-sent events', () => {
       { event: 'token', data: { text: 'ü\n' } },
       { event: 'chunk', data: [1, null] },
     ]
-    const text = frames.map(encodeSseFrame).join('') + encodeSseEnd(END)
+    const text = frames.map(encodeSseFrame).join('') + encodeSseEndEvent(END)
     fc.assert(
       fc.property(fc.array(fc.nat({ max: text.length }), { maxLength: 20 }), (cuts) => {
         const places = [0, ...cuts.toSorted((a, b) => a - b), text.length]
@@ -53,7 +53,7 @@ describe('server-sent events', () => {
 describe('headers', () => {
   it('carry the envelope there and back, whatever a session is called', () => {
     const fields = { capability: 'test.echo', session: 'ü b\r\nX-Evil: 1', stream: '1', traceparent: '00-a-b-01' }
-    const headers = encodeHeaders(fields, 'ed25519:AA')
+    const headers = encodeEnvelopeHeaders(fields, 'ed25519:AA')
     expect(headers['x-hearthnet-session']).toBe('%C3%BC%20b%0D%0AX-Evil%3A%201')
     expect(headers['accept']).toContain('text/event-stream')
     const read = createHeaderFieldReader(headers)

@@ -11,7 +11,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { DeliveredMessage } from '../transport.ts'
 
-export type StreamEvent =
+export type MeshStreamEvent =
   | { readonly kind: 'frame'; readonly frame: StreamFrame }
   | { readonly kind: 'end'; readonly delivered: DeliveredMessage }
 
@@ -24,7 +24,7 @@ export function encodeSseFrame({ event, data }: StreamFrame): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-export function encodeSseEnd({ status, text, proof }: DeliveredMessage): string {
+export function encodeSseEndEvent({ status, text, proof }: DeliveredMessage): string {
   return `: ${status} ${proof}\nevent: ${status === 200 ? 'done' : 'error'}\ndata: ${text}\n\n`
 }
 
@@ -38,11 +38,11 @@ export class SseParser {
     this.#maxChars = maxChars
   }
 
-  feed(text: string): Result<readonly StreamEvent[], string> {
+  feed(text: string): Result<readonly MeshStreamEvent[], string> {
     const isComplete = text.includes('\n\n') || (text.startsWith('\n') && this.#endsLine)
     this.#endsLine = text === '' ? this.#endsLine : text.endsWith('\n')
     this.#held += text
-    const events: StreamEvent[] = []
+    const events: MeshStreamEvent[] = []
     // Looking through all of it for every byte that a far end with time sends would be what it wants.
     for (let end = isComplete ? this.#held.indexOf('\n\n') : -1; end >= 0; end = this.#held.indexOf('\n\n')) {
       const event = readEvent(this.#held.slice(0, end))
@@ -54,7 +54,7 @@ export class SseParser {
   }
 }
 
-function readEvent(block: string): Result<StreamEvent | undefined, string> {
+function readEvent(block: string): Result<MeshStreamEvent | undefined, string> {
   let [event, data, comment] = ['', '', '']
   for (const line of block.split('\n')) {
     if (line.startsWith('event: ')) event = line.slice(7)

@@ -24,7 +24,7 @@ import {
   encodeDerUtcTime,
   encodeDerUtf8String,
 } from './der.ts'
-import { encodeNodeId, shortId } from './node-key.ts'
+import { encodeNodeId, formatShortId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
 
 const ED25519 = encodeDerSequence(encodeDerObjectId('1.3.101.112'))
@@ -37,7 +37,7 @@ const NOT_AFTER_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 /** PEM. The same key always gives the same bytes: Ed25519 signatures have no chance in them. */
 export function createNodeCertificate({ id, publicKey, privateKey }: NodeIdentity): string {
   const name = encodeDerSequence(
-    encodeDerSet(encodeDerSequence(COMMON_NAME, encodeDerUtf8String(`${shortId(id).slice(8)}.hearthbus.local`))),
+    encodeDerSet(encodeDerSequence(COMMON_NAME, encodeDerUtf8String(`${formatShortId(id).slice(8)}.hearthbus.local`))),
   )
   const tbs = encodeDerSequence(
     encodeDerExplicitTag(0, encodeDerInteger(Uint8Array.of(2))),

@@ -9,8 +9,8 @@ import {
   readCommunity,
   revokeReusedInvitations,
   findMemberStanding,
-  withMember,
-  withoutMember,
+  admitMember,
+  revokeMember,
 } from './community.ts'
 import type { Community, CommunityFault } from './community.ts'
 import type { MembershipLevel } from './membership-record.ts'
@@ -45,14 +45,18 @@ describe('community', () => {
 
   it('refuses what a plain member signs, here and elsewhere', () => {
     const grown = added(village, second.id, 'trusted')
-    expect(withMember(grown, memberOf(third.id, 'member'), bySecond)).toMatchObject({ fault: { kind: 'no-authority' } })
+    expect(admitMember(grown, memberOf(third.id, 'member'), bySecond)).toMatchObject({
+      fault: { kind: 'no-authority' },
+    })
     const forged = withForged(grown, { ...admissionOf(third.id, 'member'), signed_by: second.id }, second)
     expect(readCommunity(forged, root.id)).toMatchObject({ fault: { kind: 'no-authority' } })
   })
 
   it('has no anchor that the root did not name', () => {
     const grown = added(village, second.id, 'anchor')
-    expect(withMember(grown, memberOf(third.id, 'anchor'), bySecond)).toMatchObject({ fault: { kind: 'no-authority' } })
+    expect(admitMember(grown, memberOf(third.id, 'anchor'), bySecond)).toMatchObject({
+      fault: { kind: 'no-authority' },
+    })
     const forged = withForged(grown, { ...admissionOf(third.id, 'anchor'), signed_by: second.id }, second)
     expect(readCommunity(forged, root.id)).toMatchObject({ fault: { kind: 'bad-signature' } })
   })
@@ -69,7 +73,7 @@ describe('community', () => {
 
   it('keeps a revocation for ever, whatever comes before or after it', () => {
     const grown = added(added(village, second.id, 'anchor'), third.id, 'member')
-    const revoked = value(withoutMember(grown, third.id, byRoot))
+    const revoked = value(revokeMember(grown, third.id, byRoot))
     const again = added(grown, third.id, 'trusted', bySecond)
     for (const merged of [merge(revoked, again), merge(again, revoked)])
       expect(findMemberStanding(merged, third.id)).toEqual({ kind: 'revoked' })
@@ -77,9 +81,9 @@ describe('community', () => {
 
   it('takes nothing that an anchor signed after the root revoked it, and keeps what it had signed before', () => {
     const grown = added(added(village, second.id, 'anchor'), third.id, 'member', bySecond)
-    const revoked = value(withoutMember(grown, second.id, byRoot))
+    const revoked = value(revokeMember(grown, second.id, byRoot))
     let coup = added(grown, identityOf(5).id, 'member', bySecond)
-    for (const nodeId of [founder.id, third.id]) coup = value(withoutMember(coup, nodeId, bySecond))
+    for (const nodeId of [founder.id, third.id]) coup = value(revokeMember(coup, nodeId, bySecond))
     for (const merged of [merge(revoked, coup), merge(coup, revoked)]) {
       expect([...merged.members.keys()].toSorted()).toEqual([founder.id, third.id].toSorted())
       expect([...merged.revoked.keys()]).toEqual([second.id])
@@ -88,20 +92,20 @@ describe('community', () => {
 
   it('lets neither a revoked anchor vouch for itself nor two of them for each other', () => {
     const base = added(added(village, second.id, 'anchor'), third.id, 'anchor')
-    let out = value(withoutMember(base, second.id, byFounder))
-    out = value(withoutMember(out, third.id, byFounder))
+    let out = value(revokeMember(base, second.id, byFounder))
+    out = value(revokeMember(out, third.id, byFounder))
     const evil = added(base, identityOf(6).id, 'member', bySecond)
-    const itself = value(withoutMember(evil, second.id, bySecond))
-    const each = value(withoutMember(evil, second.id, { authority: { self: third, root: undefined }, nowMs }))
+    const itself = value(revokeMember(evil, second.id, bySecond))
+    const each = value(revokeMember(evil, second.id, { authority: { self: third, root: undefined }, nowMs }))
     expect(findMemberStanding(merge(out, itself), identityOf(6).id).kind).toBe('stranger')
     expect(findMemberStanding(merge(out, each), identityOf(6).id).kind).toBe('stranger')
   })
 
   it('names an anchor that was put back to an older copy, loses nobody, and ends the second use of an invitation', () => {
     const invitation = 'only-once'
-    const used = value(withMember(village, { ...memberOf(second.id, 'member'), invitation }, byRoot))
+    const used = value(admitMember(village, { ...memberOf(second.id, 'member'), invitation }, byRoot))
     const later = { ...byRoot, nowMs: nowMs + 60_000 }
-    const again = value(withMember(village, { ...memberOf(third.id, 'member'), invitation }, later))
+    const again = value(admitMember(village, { ...memberOf(third.id, 'member'), invitation }, later))
     const merged = merge(again, used)
     expect(merged.digest).toBe(merge(used, again).digest)
     expect(merged.forks).toMatchObject([{ signer: root.id, number: 1 }])
@@ -140,8 +144,8 @@ describe('community', () => {
                 : orSame(
                     current,
                     what === 'admit'
-                      ? withMember(current, memberOf(person.id, 'member'), context)
-                      : withoutMember(current, person.id, context),
+                      ? admitMember(current, memberOf(person.id, 'member'), context)
+                      : revokeMember(current, person.id, context),
                   )
           if (what === 'merge') {
             copies[node] = current
@@ -196,7 +200,7 @@ function added(
   level: MembershipLevel,
   by: typeof byRoot | typeof bySecond = byRoot,
 ): Community {
-  return value(withMember(community, memberOf(nodeId, level), by))
+  return value(admitMember(community, memberOf(nodeId, level), by))
 }
 
 function memberOf(nodeId: string, level: MembershipLevel): { nodeId: string; name: string; level: MembershipLevel } {

@@ -20,11 +20,16 @@ import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { anchorCertificate, MAX_RECORDS, readRecord, signRecord } from './membership-record.ts'
-import type { MemberAdmission, MembershipLevel, MembershipRecord, RecordFault } from './membership-record.ts'
+import {
+  createAnchorCertificate,
+  MAX_MEMBERSHIP_RECORDS,
+  readMembershipRecord,
+  signMembershipRecord,
+} from './membership-record.ts'
+import type { MemberAdmission, MembershipLevel, MembershipRecord, MembershipRecordFault } from './membership-record.ts'
 import { isNodeId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
-import { formatMeshTime } from './time.ts'
+import { formatMeshTime } from './mesh-time.ts'
 
 export type CommunityMember = Omit<MemberAdmission, 'isCertified' | 'invitation'>
 
@@ -36,7 +41,7 @@ export interface SignerFork {
   readonly digests: readonly string[]
 }
 
-export interface InvitationUse {
+export interface UsedInvitation {
   readonly nodeId: string
   readonly addedAt: string
   readonly signer: string
@@ -54,7 +59,7 @@ export interface Community {
   readonly records: ReadonlyMap<string, MembershipRecord>
   readonly forks: readonly SignerFork[]
   /** By invitation; the first is the one that was first. */
-  readonly invitations: ReadonlyMap<string, readonly InvitationUse[]>
+  readonly invitations: ReadonlyMap<string, readonly UsedInvitation[]>
   /** As it travels. */
   readonly document: JsonObject
   /** Of the set of records. */
@@ -62,7 +67,7 @@ export interface Community {
 }
 
 export type CommunityFault =
-  | RecordFault
+  | MembershipRecordFault
   /** Every record of it is held. */
   | { readonly kind: 'not-newer' }
   | { readonly kind: 'too-many' }
@@ -73,7 +78,7 @@ const wireCommunity = z.strictObject({
   version: z.literal(2),
   community_id: z.string().refine(isNodeId, 'not a community id'),
   revision: z.int().min(1),
-  records: z.array(z.unknown()).min(1).max(MAX_RECORDS),
+  records: z.array(z.unknown()).min(1).max(MAX_MEMBERSHIP_RECORDS),
 })
 
 /** The first record: its founder is the first anchor. */
@@ -85,7 +90,7 @@ export function createCommunity(facts: {
 }): Community {
   const { root, founder, nowMs } = facts
   const at = formatMeshTime(nowMs)
-  const founding = signRecord(
+  const founding = signMembershipRecord(
     {
       type: 'community-manifest',
       version: 1,
@@ -100,7 +105,7 @@ export function createCommunity(facts: {
           level: 'anchor',
           added_at: at,
           added_by: root.id,
-          certificate: anchorCertificate(root, founder.nodeId),
+          certificate: createAnchorCertificate(root, founder.nodeId),
         },
       ],
       revoked: [],
@@ -112,17 +117,17 @@ export function createCommunity(facts: {
 }
 
 /** Who may sign: the root itself, or an anchor. */
-export interface CommunityAuthority {
+export interface CommunitySigner {
   readonly self: NodeIdentity
   readonly root: NodeIdentity | undefined
 }
 
 interface SigningContext {
-  readonly authority: CommunityAuthority
+  readonly authority: CommunitySigner
   readonly nowMs: number
 }
 
-export function withMember(
+export function admitMember(
   community: Community,
   member: {
     readonly nodeId: string
@@ -148,7 +153,7 @@ export function withMember(
 }
 
 /** Of an anchor: what it has decided so far stands. What turns up later was signed by whoever has its key. */
-export function withoutMember(
+export function revokeMember(
   community: Community,
   nodeId: string,
   { authority, nowMs }: SigningContext,
@@ -171,7 +176,7 @@ export function readCommunity(value: unknown, id: string): Result<Community, Com
   if (parsed.data.community_id !== id) return fail({ kind: 'foreign', id: parsed.data.community_id })
   const records: MembershipRecord[] = []
   for (const each of parsed.data.records) {
-    const record = readRecord(each, id)
+    const record = readMembershipRecord(each, id)
     if (!record.ok) return record
     records.push(record.value)
   }
@@ -187,7 +192,7 @@ export function mergeCommunities(held: Community, next: Community): Result<Commu
   if (held.id !== next.id) return fail({ kind: 'foreign', id: next.id })
   const fresh = [...next.records.values()].filter(({ digest }) => !held.records.has(digest))
   if (fresh.length === 0) return fail({ kind: 'not-newer' })
-  if (held.records.size + fresh.length > MAX_RECORDS) return fail({ kind: 'too-many' })
+  if (held.records.size + fresh.length > MAX_MEMBERSHIP_RECORDS) return fail({ kind: 'too-many' })
   return ok(communityFrom(held.id, [...held.records.values(), ...fresh]))
 }
 
@@ -201,7 +206,7 @@ export function revokeReusedInvitations(community: Community, context: SigningCo
   for (const [, ...later] of community.invitations.values())
     for (const { nodeId, signer } of later)
       if ((signer === self.id || signer === root?.id) && current.members.has(nodeId)) {
-        const revoked = withoutMember(current, nodeId, context)
+        const revoked = revokeMember(current, nodeId, context)
         if (revoked.ok) current = revoked.value
       }
   return current
@@ -218,7 +223,7 @@ export function findMemberStanding(community: Community, nodeId: string): Member
   return member === undefined ? { kind: 'stranger' } : { kind: 'member', level: member.level }
 }
 
-export function mayAdmitMembers(community: Community, { self, root }: CommunityAuthority): boolean {
+export function mayAdmitMembers(community: Community, { self, root }: CommunitySigner): boolean {
   return root?.id === community.id || community.members.get(self.id)?.level === 'anchor'
 }
 
@@ -235,16 +240,19 @@ type NewRecord =
 
 function withRecord(
   community: Community,
-  authority: CommunityAuthority,
+  authority: CommunitySigner,
   fresh: NewRecord,
 ): Result<Community, CommunityFault> {
   if (!mayAdmitMembers(community, authority)) return fail({ kind: 'no-authority', nodeId: authority.self.id })
-  if (community.records.size >= MAX_RECORDS) return fail({ kind: 'too-many' })
+  if (community.records.size >= MAX_MEMBERSHIP_RECORDS) return fail({ kind: 'too-many' })
   const signer = authority.root?.id === community.id ? authority.root : authority.self
   const records = [...community.records.values()]
   const number =
     1 + records.reduce((last, each) => (each.signer === signer.id ? Math.max(last, each.number ?? 0) : last), 0)
-  const record = signRecord({ version: 1, community_id: community.id, number, signed_by: signer.id, ...fresh }, signer)
+  const record = signMembershipRecord(
+    { version: 1, community_id: community.id, number, signed_by: signer.id, ...fresh },
+    signer,
+  )
   return ok(communityFrom(community.id, [...records, record]))
 }
 
@@ -299,7 +307,7 @@ function countRecords(
       if (isAmongAnchors || counts(record)) revoked.set(nodeId, earlier(revoked.get(nodeId), at))
     }
   const members = new Map<string, CommunityMember>()
-  const invitations = new Map<string, (InvitationUse & { readonly digest: string })[]>()
+  const invitations = new Map<string, (UsedInvitation & { readonly digest: string })[]>()
   const newest = new Map<string, { readonly member: CommunityMember; readonly digest: string }>()
   for (const { digest, signer, admissions } of standing)
     for (const { isCertified, invitation, ...member } of admissions) {
@@ -355,11 +363,11 @@ function vouchedRecords(
 }
 
 /** One use per node, the first one first. */
-function usesInOrder(uses: readonly (InvitationUse & { readonly digest: string })[]): readonly InvitationUse[] {
+function usesInOrder(uses: readonly (UsedInvitation & { readonly digest: string })[]): readonly UsedInvitation[] {
   const sorted = uses.toSorted((left, right) =>
     isLater({ at: left.addedAt, digest: left.digest }, { at: right.addedAt, digest: right.digest }) ? 1 : -1,
   )
-  const byNode = new Map<string, InvitationUse>()
+  const byNode = new Map<string, UsedInvitation>()
   for (const { digest: _, ...use } of sorted) if (!byNode.has(use.nodeId)) byNode.set(use.nodeId, use)
   return [...byNode.values()]
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS, vectors } from '../../../test/mesh-keys.ts'
-import { createCommunity, withMember } from './community.ts'
+import { createCommunity, admitMember } from './community.ts'
 import { createJoinRequest, readInvitation, readJoinRequest, writeInvitation } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import { MeshStore } from './mesh-store.ts'
@@ -101,7 +101,7 @@ describe('mesh store', () => {
 
   it('sees what another process decided, and builds upon it', async () => {
     const beside = new MeshStore(join(folder, 'mesh.db'), { sealKey: SEAL_KEY })
-    await beside.decide((held) => withMember(held, { nodeId: thief.id, name: 'shed', level: 'member' }, context))
+    await beside.decide((held) => admitMember(held, { nodeId: thief.id, name: 'shed', level: 'member' }, context))
     beside.close()
     store.refresh()
     expect(store.community()?.revision).toBe(2)

@@ -22,7 +22,7 @@ import { isNodeId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
 import { NODE_NAME_PATTERN } from './node-name.ts'
 import { isDocumentSignedBy, signDocument, encodeSignedText } from './signed-document.ts'
-import { parseMeshTime, SKEW_MS, formatMeshTime } from './time.ts'
+import { parseMeshTime, MAX_CLOCK_SKEW_MS, formatMeshTime } from './mesh-time.ts'
 
 export interface Invitation {
   readonly id: string
@@ -99,7 +99,7 @@ export function readInvitation(text: string, nowMs: number): Result<Invitation, 
   if (secret?.length !== SECRET_BYTES || expiresAtMs === undefined) return malformed('its content is damaged')
   if (!isDocumentSignedBy(parsed.data.issuer, { ...document, signature: `ed25519:${signature}` }))
     return fail({ kind: 'bad-signature' })
-  if (nowMs > expiresAtMs + SKEW_MS) return fail({ kind: 'expired' })
+  if (nowMs > expiresAtMs + MAX_CLOCK_SKEW_MS) return fail({ kind: 'expired' })
   const { id, issuer, level, addresses } = parsed.data
   const { community_id: communityId, community_name: communityName } = parsed.data
   return ok({ id, communityId, communityName, issuer, level, expiresAtMs, secret, addresses })
@@ -144,7 +144,7 @@ export function readJoinRequest(value: unknown): Result<JoinRequest, InvitationF
   return ok({ invitationId, communityId, to, nodeId, name, document: value })
 }
 
-export function isJoinProven({ document }: JoinRequest, secret: Uint8Array): boolean {
+export function isJoinRequestProven({ document }: JoinRequest, secret: Uint8Array): boolean {
   const { proof } = document
   const given = Buffer.from(typeof proof === 'string' ? proof : '')
   const right = Buffer.from(proofOf(document, secret))

@@ -49,12 +49,12 @@ export interface MembershipRecord {
   readonly document: JsonObject
 }
 
-export type RecordFault =
+export type MembershipRecordFault =
   | { readonly kind: 'malformed'; readonly reason: string }
   | { readonly kind: 'foreign'; readonly id: string }
   | { readonly kind: 'bad-signature' }
 
-export const MAX_RECORDS = 8_192
+export const MAX_MEMBERSHIP_RECORDS = 8_192
 
 const nodeId = z.string().refine(isNodeId, 'not a node id')
 const level = z.enum(['member', 'trusted', 'anchor'])
@@ -80,8 +80,8 @@ const wireList = z.object({
         certificate: signature.exactOptional(),
       }),
     )
-    .max(MAX_RECORDS),
-  revoked: z.array(z.object({ node_id: nodeId, revoked_at: timestamp })).max(MAX_RECORDS),
+    .max(MAX_MEMBERSHIP_RECORDS),
+  revoked: z.array(z.object({ node_id: nodeId, revoked_at: timestamp })).max(MAX_MEMBERSHIP_RECORDS),
   signed_by: nodeId,
   signature,
 })
@@ -107,7 +107,7 @@ const wireRevocation = z.strictObject({
   number: z.int().min(1),
   node_id: nodeId,
   revoked_at: timestamp,
-  keeps: z.array(z.string().length(64)).max(MAX_RECORDS),
+  keeps: z.array(z.string().length(64)).max(MAX_MEMBERSHIP_RECORDS),
   signed_by: nodeId,
   signature,
 })
@@ -117,13 +117,16 @@ const wireRecord = z.discriminatedUnion('type', [wireList, wireAdmission, wireRe
 type WireRecord = z.output<typeof wireRecord>
 type Unsigned<Wire> = Wire extends unknown ? Omit<Wire, 'signature'> : never
 
-export function signRecord(wire: Unsigned<WireRecord>, signer: NodeIdentity): MembershipRecord {
+export function signMembershipRecord(wire: Unsigned<WireRecord>, signer: NodeIdentity): MembershipRecord {
   const document = signDocument(wire, signer)
   return recordFrom({ ...wire, signature: document.signature }, document)
 }
 
 /** What came from elsewhere: well-formed, of this community, signed by whom it names. */
-export function readRecord(value: unknown, communityId: string): Result<MembershipRecord, RecordFault> {
+export function readMembershipRecord(
+  value: unknown,
+  communityId: string,
+): Result<MembershipRecord, MembershipRecordFault> {
   const parsed = wireRecord.safeParse(value)
   if (!parsed.success || !isJsonObject(value)) {
     const issue = parsed.error?.issues[0]
@@ -145,7 +148,7 @@ const proven = new Set<string>()
 function isProven({ digest, signer, document }: MembershipRecord): boolean {
   if (proven.has(digest)) return true
   if (!isDocumentSignedBy(signer, document)) return false
-  if (proven.size >= 2 * MAX_RECORDS) proven.clear()
+  if (proven.size >= 2 * MAX_MEMBERSHIP_RECORDS) proven.clear()
   proven.add(digest)
   return true
 }
@@ -217,7 +220,7 @@ function documentDigest(document: JsonObject): string {
 }
 
 /** The root's word that a node is an anchor, as lists of version 1 carry it. */
-export function anchorCertificate(root: NodeIdentity, nodeIdOfAnchor: string): string {
+export function createAnchorCertificate(root: NodeIdentity, nodeIdOfAnchor: string): string {
   return signText(root, certificateText(root.id, nodeIdOfAnchor))
 }
 

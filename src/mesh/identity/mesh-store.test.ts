@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS } from '../../../test/mesh-keys.ts'
 import type { Result } from '../../core/result.ts'
-import { createCommunity, findMemberStanding, withMember, withoutMember } from './community.ts'
+import { createCommunity, findMemberStanding, admitMember, revokeMember } from './community.ts'
 import type { Community } from './community.ts'
 import { createJoinRequest, readJoinRequest } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
@@ -23,7 +23,7 @@ const village = [
   { nodeId: anchor.id, name: 'attic', level: 'anchor' as const },
   { nodeId: member.id, name: 'hall', level: 'member' as const },
 ].reduce(
-  (list, node) => value(withMember(list, node, asRoot)),
+  (list, node) => value(admitMember(list, node, asRoot)),
   createCommunity({ name: 'village', root, founder: { nodeId: founder.id, name: 'cellar' }, nowMs }),
 )
 
@@ -63,9 +63,9 @@ describe('a member list that comes from elsewhere', () => {
 
   it('of a revoked anchor changes nothing, and the root’s revocation reaches whoever took it', async () => {
     const [home, other] = [await holding('home', village), await holding('other', village)]
-    const coup = value(withoutMember(village, member.id, as(traitor)))
+    const coup = value(revokeMember(village, member.id, as(traitor)))
     value(await other.merge(coup, as(member)))
-    value(await home.decide((held) => withoutMember(held, traitor.id, asRoot)))
+    value(await home.decide((held) => revokeMember(held, traitor.id, asRoot)))
     value(await home.merge(coup, asRoot))
     value(await other.merge(heldBy(home), as(member)))
     for (const store of [home, other]) {
@@ -76,8 +76,8 @@ describe('a member list that comes from elsewhere', () => {
 
   it('is held as a union, and the store can be read again', async () => {
     const store = await holding('home', village)
-    const theirs = value(withMember(village, { nodeId: identityOf(6).id, name: 'barn', level: 'member' }, as(anchor)))
-    value(await store.decide((held) => withoutMember(held, member.id, asRoot)))
+    const theirs = value(admitMember(village, { nodeId: identityOf(6).id, name: 'barn', level: 'member' }, as(anchor)))
+    value(await store.decide((held) => revokeMember(held, member.id, asRoot)))
     const merged = value(await store.merge(theirs, asRoot))
     expect([merged.revision, merged.members.has(identityOf(6).id), merged.members.has(member.id)]).toEqual([
       6,

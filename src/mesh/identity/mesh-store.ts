@@ -25,10 +25,10 @@ import {
   readCommunity,
   revokeReusedInvitations,
   findMemberStanding,
-  withMember,
+  admitMember,
 } from './community.ts'
-import type { CommunityAuthority, Community, CommunityFault } from './community.ts'
-import { isJoinProven } from './invitation.ts'
+import type { CommunitySigner, Community, CommunityFault } from './community.ts'
+import { isJoinRequestProven } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import { OFFER_TABLES_SQL, OfferStore } from './offer-store.ts'
 import type { MembershipLevel } from './membership-record.ts'
@@ -52,7 +52,7 @@ const migrations: ModuleMigrations = {
   ],
 }
 
-export interface RememberedPeer {
+export interface StoredPeer {
   readonly nodeId: string
   /** `host:port`. */
   readonly addresses: readonly string[]
@@ -87,7 +87,7 @@ export interface MeshStoreOptions {
 }
 
 /** The message says what to do. */
-export class MembershipAltered extends Error {
+export class MembershipAlteredError extends Error {
   constructor(why: string) {
     super(
       `The member list in the mesh database is not the one that this node keeps: ${why}. Put back the newest copy of mesh.db; if it is lost, remove the file and join the community again (hearthbus mesh join).`,
@@ -103,7 +103,7 @@ export class MeshStore {
   #community: Community | undefined
   #seenVersion = -1
 
-  /** Throws `MembershipAltered` when somebody else wrote the member list. */
+  /** Throws `MembershipAlteredError` when somebody else wrote the member list. */
   constructor(path: string, { sealKey, log }: MeshStoreOptions) {
     this.#database = new Database({ path, migrations: [migrations], isWhole: true })
     this.offers = new OfferStore(this.#database)
@@ -132,7 +132,7 @@ export class MeshStore {
     try {
       this.#community = this.#held(this.#database.sql)
     } catch (error) {
-      if (!(error instanceof MembershipAltered)) throw error
+      if (!(error instanceof MembershipAlteredError)) throw error
       // What somebody else wrote is not believed: the list that is known stays, and the next start refuses.
       void this.#log?.altered().catch(() => undefined)
       return
@@ -154,7 +154,7 @@ export class MeshStore {
   /** As `accept`, for what came from elsewhere: an issuer that hears of an earlier use of its invitation acts on it. */
   async merge(
     next: Community,
-    context: { readonly authority: CommunityAuthority; readonly nowMs: number },
+    context: { readonly authority: CommunitySigner; readonly nowMs: number },
   ): Promise<Result<Community, CommunityFault>> {
     const merged = await this.#database.commit((sql) => {
       const accepted = this.#accept(sql, next)
@@ -204,7 +204,7 @@ export class MeshStore {
   /** Checks, uses up and admits in one step: of two who come with one invitation, one comes in. */
   async admitJoiner(
     request: JoinRequest,
-    { authority, nowMs }: { readonly authority: CommunityAuthority; readonly nowMs: number },
+    { authority, nowMs }: { readonly authority: CommunitySigner; readonly nowMs: number },
   ): Promise<Result<Community, JoinFault>> {
     const context = { authority, nowMs }
     // On record before anybody is let in: an invitation that somebody puts back is not good a second time.
@@ -222,7 +222,7 @@ export class MeshStore {
       if (again.value === 'used by it') return ok(again.held)
       const { nodeId, name, invitationId: invitation } = request
       const member = { nodeId, name, level: again.value, invitation }
-      const changed = withMember(again.held, member, context)
+      const changed = admitMember(again.held, member, context)
       if (!changed.ok) return changed
       this.#useInvitation(sql, request)
       return this.#accept(sql, changed.value)
@@ -238,7 +238,7 @@ export class MeshStore {
     // One that this node did not seal was put there by somebody else.
     if (row === undefined || !this.#isSealed(invitationFacts(row), row['seal']))
       return fail({ kind: 'unknown-invitation' })
-    if (!isJoinProven(request, row['secret'] as Uint8Array)) return fail({ kind: 'wrong-proof' })
+    if (!isJoinRequestProven(request, row['secret'] as Uint8Array)) return fail({ kind: 'wrong-proof' })
     const standing = findMemberStanding(held, request.nodeId)
     if (standing.kind === 'revoked') return fail({ kind: 'revoked' })
     // The members know of a use that an older copy of this database and of the log does not.
@@ -279,7 +279,7 @@ export class MeshStore {
     return JSON.parse(factIn(this.#database.sql, 'addresses') ?? '[]') as string[]
   }
 
-  async remember(peers: readonly RememberedPeer[], nowMs: number): Promise<void> {
+  async remember(peers: readonly StoredPeer[], nowMs: number): Promise<void> {
     if (peers.length === 0) return
     await this.#database.commit((sql) => {
       const put = sql.prepare('INSERT OR REPLACE INTO peer VALUES (?, ?, ?, ?)')
@@ -290,7 +290,7 @@ export class MeshStore {
     })
   }
 
-  remembered(): readonly RememberedPeer[] {
+  remembered(): readonly StoredPeer[] {
     return this.#database.sql
       .prepare('SELECT node_id, addresses, name FROM peer ORDER BY seen_at_ms DESC')
       .all()
@@ -310,12 +310,12 @@ export class MeshStore {
     if (id === undefined || text === undefined) return undefined
     const seal = factIn(sql, 'community_seal')
     if (seal === undefined || !this.#isSealed([id, text], Buffer.from(seal, 'hex')))
-      throw new MembershipAltered('it does not bear this node’s seal')
+      throw new MembershipAlteredError('it does not bear this node’s seal')
     const read = readCommunity(JSON.parse(text), id)
     // Our own file: whatever is in it was proven before it was written.
     if (!read.ok) throw new Error(`the member list in the mesh database cannot be read (${read.fault.kind})`)
     const why = explainMembershipRollback(read.value, this.#log)
-    if (why !== undefined) throw new MembershipAltered(why)
+    if (why !== undefined) throw new MembershipAlteredError(why)
     return read.value
   }
 

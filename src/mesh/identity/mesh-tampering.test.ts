@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS } from '../../../test/mesh-keys.ts'
-import { createCommunity, withMember, withoutMember } from './community.ts'
+import { createCommunity, admitMember, revokeMember } from './community.ts'
 import { createJoinRequest, readJoinRequest } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import type { MembershipLog } from './membership-log.ts'
-import { MembershipAltered, MeshStore } from './mesh-store.ts'
+import { MembershipAlteredError, MeshStore } from './mesh-store.ts'
 
 const [issuer, root, joiner, thief] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
 const nowMs = NEW_YEAR_MS
@@ -107,16 +107,16 @@ describe('a mesh database that somebody touched', () => {
     const other = createCommunity({ name: 'gang', root: thief, founder: { nodeId: thief.id, name: 'shed' }, nowMs })
     tamper(`UPDATE fact SET value = '${JSON.stringify(other.document)}' WHERE name = 'community';
       UPDATE fact SET value = '${other.id}' WHERE name = 'community_id'`)
-    expect(() => new MeshStore(path, { sealKey, log })).toThrow(MembershipAltered)
+    expect(() => new MeshStore(path, { sealKey, log })).toThrow(MembershipAlteredError)
   })
 
   it('is not opened with a member list from before somebody was turned away', async () => {
     await working((store) =>
-      store.decide((held) => withMember(held, { nodeId: thief.id, name: 'shed', level: 'member' }, context)),
+      store.decide((held) => admitMember(held, { nodeId: thief.id, name: 'shed', level: 'member' }, context)),
     )
     const before = join(folder, 'before.db')
     copyFileSync(path, before)
-    await working((store) => store.decide((held) => withoutMember(held, thief.id, context)))
+    await working((store) => store.decide((held) => revokeMember(held, thief.id, context)))
     copyFileSync(before, path)
     expect(() => new MeshStore(path, { sealKey, log })).toThrow(/revision 2, and this node has recorded revision 3/)
   })

@@ -3,20 +3,20 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { identityOf, vectors } from '../../../test/mesh-keys.ts'
 import { readNodeId, createNodeCertificate } from './certificate.ts'
-import { base32, isNodeId, shortId, signText, verifyText } from './node-key.ts'
+import { encodeBase32, isNodeId, formatShortId, signText, verifyText } from './node-key.ts'
 
 const node = identityOf(1)
 
 describe('node key', () => {
   it('names a node by its public key', () => {
     expect(node.id).toBe('ed25519:iojj3XQJ8ZX9UtstPLpdcspnCb8dlBIb83SIAbQPb1w')
-    expect(shortId(node.id)).toBe('ed25519:RKEO-HXLU-BHYZ-L7KS')
+    expect(formatShortId(node.id)).toBe('ed25519:RKEO-HXLU-BHYZ-L7KS')
   })
 
   it('knows one spelling of an id and no other', () => {
     expect(isNodeId(vectors.node.id)).toBe(true)
     // The last character carries two bits that no key has.
-    const wrong = ['', 'ed25519:', `${vectors.node.id}=`, vectors.node.id.replace(/w$/, 'x'), shortId(node.id)]
+    const wrong = ['', 'ed25519:', `${vectors.node.id}=`, vectors.node.id.replace(/w$/, 'x'), formatShortId(node.id)]
     expect(wrong.filter(isNodeId)).toEqual([])
   })
 
@@ -37,7 +37,7 @@ describe('node key', () => {
   })
 
   it('spells base 32 as RFC 4648 does', () => {
-    const spelt = ['', 'f', 'fo', 'foo', 'foob', 'fooba', 'foobar'].map((text) => base32(Buffer.from(text)))
+    const spelt = ['', 'f', 'fo', 'foo', 'foob', 'fooba', 'foobar'].map((text) => encodeBase32(Buffer.from(text)))
     expect(spelt).toEqual(['', 'MY', 'MZXQ', 'MZXW6', 'MZXW6YQ', 'MZXW6YTB', 'MZXW6YTBOI'])
   })
 })

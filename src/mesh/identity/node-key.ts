@@ -21,7 +21,7 @@ const PREFIX = 'ed25519:'
 const KEY_BYTES = 32
 const SIGNATURE_BYTES = 64
 
-export function nodeIdentity(privateKey: KeyObject): NodeIdentity {
+export function createNodeIdentity(privateKey: KeyObject): NodeIdentity {
   if (privateKey.asymmetricKeyType !== 'ed25519') throw new TypeError('a node key is an Ed25519 key')
   const publicKey = rawPublicKey(createPublicKey(privateKey))
   return { id: `${PREFIX}${toBase64url(publicKey)}`, publicKey, privateKey }
@@ -56,8 +56,8 @@ export function stripNodeIdPrefix(id: string): string {
 }
 
 /** 10 bytes, not the 8 that CONTRACT § 1.3 names: those would be 13 symbols, which do not make four groups of four. */
-export function shortId(id: string): string {
-  const symbols = base32((decodeNodeId(id) ?? new Uint8Array(10)).subarray(0, 10))
+export function formatShortId(id: string): string {
+  const symbols = encodeBase32((decodeNodeId(id) ?? new Uint8Array(10)).subarray(0, 10))
   return `${PREFIX}${symbols.match(/.{4}/g)?.join('-') ?? ''}`
 }
 
@@ -97,7 +97,7 @@ function rawPublicKey(key: KeyObject): Uint8Array {
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
 /** RFC 4648, without padding. */
-export function base32(bytes: Uint8Array): string {
+export function encodeBase32(bytes: Uint8Array): string {
   let [text, bits, held] = ['', 0, 0]
   for (const byte of bytes) {
     held = ((held << 8) | byte) & 0xffff

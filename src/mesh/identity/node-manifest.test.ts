@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS, vectors } from '../../../test/mesh-keys.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { issueManifest, isGoodbye, readManifest, withoutCapabilities } from './node-manifest.ts'
-import type { ManifestFacts } from './node-manifest.ts'
+import { issueManifest, isGoodbyeManifest, readManifest, withoutCapabilities } from './node-manifest.ts'
+import type { ManifestInput } from './node-manifest.ts'
 import { encodeSignedText } from './signed-document.ts'
 
 const node = identityOf(1)
 const published = vectors.manifest.document as JsonObject
 
-const facts: ManifestFacts = {
+const facts: ManifestInput = {
   displayName: 'cellar',
   communityId: identityOf(2).id,
   endpoints: [],
@@ -63,7 +63,7 @@ describe('node manifest', () => {
 
   it('says goodbye with no life at all', () => {
     const read = readManifest(issueManifest({ ...facts, lifeMs: 0 }, node), NEW_YEAR_MS)
-    expect(read.ok && isGoodbye(read.value)).toBe(true)
+    expect(read.ok && isGoodbyeManifest(read.value)).toBe(true)
   })
 
   it('makes a fault of whatever is no manifest', () => {

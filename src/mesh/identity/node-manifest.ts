@@ -24,14 +24,14 @@ import { isNodeId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
 import { isDocumentSignedBy, signDocument } from './signed-document.ts'
 import type { SignedDocument } from './signed-document.ts'
-import { parseMeshTime, SKEW_MS, formatMeshTime } from './time.ts'
+import { parseMeshTime, MAX_CLOCK_SKEW_MS, formatMeshTime } from './mesh-time.ts'
 
-export const CONTRACT_VERSION = '1.0'
-export const MANIFEST_LIFE_MS = 30_000
+export const MESH_CONTRACT_VERSION = '1.0'
+export const MANIFEST_LIFETIME_MS = 30_000
 /** Signed apart, through `capabilities_hash`. */
 const APART: readonly string[] = ['capabilities']
 /** What the bus believes of one peer at most; a longer list is refused whole, since its hash would not fit. */
-export const MAX_CAPABILITIES = 2_000
+export const MAX_PEER_CAPABILITIES = 2_000
 
 export interface NodeEndpoint {
   readonly transport: 'http' | 'nats'
@@ -56,7 +56,7 @@ export interface NodeManifest {
   readonly expiresAtMs: number
 }
 
-export interface ManifestFacts {
+export interface ManifestInput {
   readonly displayName: string
   readonly communityId: string
   readonly endpoints: readonly NodeEndpoint[]
@@ -92,7 +92,7 @@ const wireManifest = z.object({
   profile: z.enum(['anchor', 'hearth', 'spark', 'bridge']),
   endpoints: z.array(endpoint).max(16),
   capabilities_hash: z.string().regex(/^blake3:[0-9a-f]{64}$/),
-  capabilities: z.array(wireCapabilitySchema).max(MAX_CAPABILITIES).exactOptional(),
+  capabilities: z.array(wireCapabilitySchema).max(MAX_PEER_CAPABILITIES).exactOptional(),
   uptime_seconds: z.int().min(0),
   load: z.object({ in_flight_total: z.int().min(0) }),
   ledger_origin: z.string().max(128).exactOptional(),
@@ -102,26 +102,26 @@ const wireManifest = z.object({
   signature: z.string().max(128),
 })
 
-export function issueManifest(facts: ManifestFacts, identity: NodeIdentity): SignedDocument {
+export function issueManifest(facts: ManifestInput, identity: NodeIdentity): SignedDocument {
   const capabilities = facts.capabilities.map(encodeCapability)
   return signDocument(
     {
       type: 'node-manifest',
       version: 1,
-      contract_version: CONTRACT_VERSION,
+      contract_version: MESH_CONTRACT_VERSION,
       node_id: identity.id,
       display_name: facts.displayName,
       community_id: facts.communityId,
       profile: 'hearth',
       endpoints: facts.endpoints.map((each) => ({ ...each })),
-      capabilities_hash: capabilitiesHash(capabilities),
+      capabilities_hash: computeCapabilitiesHash(capabilities),
       capabilities,
       uptime_seconds: Math.floor(facts.uptimeSeconds),
       load: { in_flight_total: facts.inFlight },
       ...(facts.ledgerOrigin === undefined ? {} : { ledger_origin: facts.ledgerOrigin }),
       sequence: facts.sequence,
       issued_at: formatMeshTime(facts.nowMs),
-      expires_at: formatMeshTime(facts.nowMs + (facts.lifeMs ?? MANIFEST_LIFE_MS)),
+      expires_at: formatMeshTime(facts.nowMs + (facts.lifeMs ?? MANIFEST_LIFETIME_MS)),
     },
     identity,
     APART,
@@ -134,7 +134,7 @@ export function withoutCapabilities(manifest: JsonObject): JsonObject {
   return rest
 }
 
-export function capabilitiesHash(capabilities: Json): string {
+export function computeCapabilitiesHash(capabilities: Json): string {
   return `blake3:${toHex(blake3(toUtf8(canonicalJson(capabilities))))}`
 }
 
@@ -146,10 +146,11 @@ export function readManifest(value: unknown, nowMs: number): Result<NodeManifest
   const [issuedAtMs, expiresAtMs] = [parseMeshTime(issued), parseMeshTime(expires)]
   if (issuedAtMs === undefined || expiresAtMs === undefined)
     return malformed({ path: ['issued_at'], message: 'a time' })
-  if (expiresAtMs < issuedAtMs || expiresAtMs - issuedAtMs > MANIFEST_LIFE_MS)
+  if (expiresAtMs < issuedAtMs || expiresAtMs - issuedAtMs > MANIFEST_LIFETIME_MS)
     return malformed({ path: ['expires_at'], message: 'at most 30 s after issued_at' })
-  if (nowMs - expiresAtMs > SKEW_MS) return fail({ kind: 'expired', nodeId, agoMs: nowMs - expiresAtMs })
-  if (issuedAtMs - nowMs > SKEW_MS) return fail({ kind: 'from-the-future', nodeId, aheadMs: issuedAtMs - nowMs })
+  if (nowMs - expiresAtMs > MAX_CLOCK_SKEW_MS) return fail({ kind: 'expired', nodeId, agoMs: nowMs - expiresAtMs })
+  if (issuedAtMs - nowMs > MAX_CLOCK_SKEW_MS)
+    return fail({ kind: 'from-the-future', nodeId, aheadMs: issuedAtMs - nowMs })
   const { capabilities, capabilities_hash: hash } = parsed.data
   // Hashed as it came: what our own schema drops of a newer node's words is part of what that node signed.
   if (capabilities !== undefined && !hashesTo(value['capabilities'], hash))
@@ -172,20 +173,20 @@ export function readManifest(value: unknown, nowMs: number): Result<NodeManifest
 }
 
 /** A node that stops says so with a manifest that has no life. */
-export function isGoodbye({ issuedAtMs, expiresAtMs }: NodeManifest): boolean {
+export function isGoodbyeManifest({ issuedAtMs, expiresAtMs }: NodeManifest): boolean {
   return expiresAtMs === issuedAtMs
 }
 
 /** A list of capabilities that came apart from its manifest, accepted only under the hash that was signed. */
 export function readCapabilities(value: unknown, hash: string): readonly PeerCapability[] | undefined {
-  const parsed = z.array(wireCapabilitySchema).max(MAX_CAPABILITIES).safeParse(value)
+  const parsed = z.array(wireCapabilitySchema).max(MAX_PEER_CAPABILITIES).safeParse(value)
   if (!parsed.success || !hashesTo(value, hash)) return undefined
   return parsed.data.map(toPeerCapability)
 }
 
 function hashesTo(value: unknown, hash: string): boolean {
   try {
-    return capabilitiesHash(value as Json) === hash
+    return computeCapabilitiesHash(value as Json) === hash
   } catch {
     // A lone surrogate has no canonical form, so nobody can have signed it.
     return false

@@ -8,7 +8,7 @@ import type { Community } from './community.ts'
 export const NODE_NAME_PATTERN = /^[a-z0-9][a-z0-9.-]{0,62}$/
 
 /** What a member is called that calls itself `claimed`. */
-export function resolveCommunityName({ members }: Community, nodeId: string, claimed: string): string {
+export function resolveMemberName({ members }: Community, nodeId: string, claimed: string): string {
   const given = members.get(nodeId)?.name ?? nodeId
   if (claimed === given || !NODE_NAME_PATTERN.test(claimed)) return given
   for (const member of members.values()) if (member.name === claimed) return given
@@ -16,7 +16,7 @@ export function resolveCommunityName({ members }: Community, nodeId: string, cla
 }
 
 /** What all other members are called, by id: as they were when they were last heard, else as they came in. */
-export function listOtherNames(
+export function listOtherMemberNames(
   community: Community,
   self: string,
   remembered: readonly { readonly nodeId: string; readonly name?: string | undefined }[],
@@ -24,6 +24,6 @@ export function listOtherNames(
   const last = new Map(remembered.map(({ nodeId, name }) => [nodeId, name]))
   const names = new Map<string, string>()
   for (const { nodeId, name } of community.members.values())
-    if (nodeId !== self) names.set(nodeId, resolveCommunityName(community, nodeId, last.get(nodeId) ?? name))
+    if (nodeId !== self) names.set(nodeId, resolveMemberName(community, nodeId, last.get(nodeId) ?? name))
   return names
 }

@@ -10,8 +10,8 @@
 import type { Database } from '../../core/database-store.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { withheldOffersDigest } from '../offer-pin.ts'
-import type { OfferDefinition, OfferPins, WithheldOffer } from '../offer-pin.ts'
+import { computeWithheldOffersDigest } from '../offer-pin.ts'
+import type { OfferDefinitionHash, OfferPins, WithheldOffer } from '../offer-pin.ts'
 
 export const OFFER_TABLES_SQL = `
   CREATE TABLE offer_pin (
@@ -56,7 +56,7 @@ export class OfferStore {
     return this.#pins.get(nodeId) ?? NO_PINS
   }
 
-  async pin(nodeId: string, definitions: readonly OfferDefinition[]): Promise<void> {
+  async pin(nodeId: string, definitions: readonly OfferDefinitionHash[]): Promise<void> {
     await this.#database.commit((sql) => {
       const put = sql.prepare('INSERT OR IGNORE INTO offer_pin VALUES (?, ?, ?)')
       for (const { key, hash } of definitions) put.run(nodeId, key, hash)
@@ -85,7 +85,7 @@ export class OfferStore {
     const accepted = await this.#database.commit((sql): Result<readonly WithheldOffer[], 'nothing' | 'other'> => {
       const withheld = this.withheld(nodeId)
       if (withheld.length === 0) return fail('nothing')
-      if (digest !== undefined && digest !== withheldOffersDigest(withheld)) return fail('other')
+      if (digest !== undefined && digest !== computeWithheldOffersDigest(withheld)) return fail('other')
       const put = sql.prepare('INSERT OR REPLACE INTO offer_pin VALUES (?, ?, ?)')
       for (const { key, hash } of withheld) put.run(nodeId, key, hash)
       sql.prepare('DELETE FROM offer_withheld WHERE node_id = ?').run(nodeId)
@@ -113,7 +113,7 @@ export class OfferStore {
     })
   }
 
-  #keep(nodeId: string, { key, hash }: OfferDefinition): void {
+  #keep(nodeId: string, { key, hash }: OfferDefinitionHash): void {
     const pins = this.#pins.get(nodeId) ?? new Map<string, string>()
     this.#pins.set(nodeId, pins.set(key, hash))
   }

@@ -36,13 +36,13 @@ export interface SessionParties {
 
 const KEY_BYTES = 32
 
-export function newEphemeral(): EphemeralKey {
+export function createEphemeralKey(): EphemeralKey {
   const { privateKey, publicKey } = generateKeyPairSync('x25519')
   return { publicKey: publicKey.export({ format: 'jwk' }).x ?? '', privateKey }
 }
 
 /** `undefined` when the other side's key is no key, or one that makes every secret the same. */
-export function sessionKey(own: EphemeralKey, otherKey: string, parties: SessionParties): KeyObject | undefined {
+export function deriveSessionKey(own: EphemeralKey, otherKey: string, parties: SessionParties): KeyObject | undefined {
   if (fromBase64url(otherKey)?.length !== KEY_BYTES) return undefined
   const { sessionId, from, to, callerKey, providerKey } = parties
   try {

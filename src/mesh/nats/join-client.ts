@@ -5,10 +5,10 @@ import { systemClock } from '../../core/clock.ts'
 import { silentLogger } from '../../core/logger.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import { NatsLink } from './nats-link-client.ts'
-import { NatsCaller } from './nats-caller-client.ts'
+import { NatsCallClient } from './nats-call-client.ts'
 
 export interface JoinCaller {
-  readonly caller: NatsCaller
+  readonly caller: NatsCallClient
   readonly close: () => Promise<void>
 }
 
@@ -27,7 +27,7 @@ export async function openJoinCaller(options: {
     { ...options, clock: systemClock, logger: silentLogger },
     { onUp: () => resolve(), onDown: () => undefined },
   )
-  const caller = new NatsCaller({ link, self: options.identity.id })
+  const caller = new NatsCallClient({ link, self: options.identity.id })
   link.start()
   const impatience = setTimeout(resolve, CONNECT_MS)
   await connected

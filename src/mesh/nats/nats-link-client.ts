@@ -6,9 +6,9 @@ import { connect } from '@nats-io/transport-node'
 import type { Auth, Msg, NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../core/clock.ts'
 import type { Logger } from '../../core/logger.ts'
-import { thrownMessage } from '../../core/thrown.ts'
+import { readErrorMessage } from '../../core/thrown-error.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
-import { signNonce, encodeUserNkey } from './nkey.ts'
+import { signServerNonce, encodeUserNkey } from './nkey.ts'
 import { redactServerAddress } from './server-address.ts'
 
 export interface NatsLinkOptions {
@@ -118,7 +118,7 @@ export class NatsLink {
         this.#up(connection)
         await this.#watch(connection)
       } catch (error) {
-        const why = thrownMessage(error)
+        const why = readErrorMessage(error)
         if (this.#told !== why)
           logger.warn({ err: error, servers: this.#shown }, 'NATS cannot be reached; it is tried until it can be')
         this.#told = why
@@ -147,7 +147,7 @@ export class NatsLink {
   }
 
   #authenticate(identity: NodeIdentity, nonce: string | undefined): Auth {
-    const sig = nonce === undefined ? undefined : signNonce(identity, nonce)
+    const sig = nonce === undefined ? undefined : signServerNonce(identity, nonce)
     if (sig === undefined) {
       this.#options.logger.error({}, 'the NATS server asks for a signature of something that is no nonce: refused')
       return { nkey: encodeUserNkey(identity.publicKey), sig: '' }

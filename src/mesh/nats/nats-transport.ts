@@ -1,30 +1,30 @@
 /**
  * NATS transport: calls, streams and the registry over one connection to a NATS server.
  */
-import type { EmitFrame } from '../../bus/peer.ts'
+import type { StreamFrameEmitter } from '../../bus/peer.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Logger } from '../../core/logger.ts'
 import type { Result } from '../../core/result.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import { stripNodeIdPrefix } from '../identity/node-key.ts'
-import type { InboundCalls } from '../inbound.ts'
+import type { InboundCalls } from '../inbound-calls.ts'
 import type { MeshBroker } from '../mesh-options.ts'
 import type { PacketProvider } from '../packets/packet-provider.ts'
 import type {
   DeliveredMessage,
   MessageDestination,
   MeshMessage,
-  PacketEvents,
-  PacketWire,
-  StreamDelivered,
+  PacketConnectionEvents,
+  PacketConnection,
+  DeliveredStream,
 } from '../transport.ts'
 import { NatsLink } from './nats-link-client.ts'
-import { NatsCaller } from './nats-caller-client.ts'
-import { NatsServer } from './nats-server.ts'
+import { NatsCallClient } from './nats-call-client.ts'
+import { NatsCallServer } from './nats-call-server.ts'
 import { NatsRegistry } from './registry-client.ts'
-import { createVerbAnswer, verbSubjects } from './service-verbs.ts'
-import type { ServiceVerb } from './service-verbs.ts'
+import { createServiceVerbAnswer, listServiceVerbSubjects } from './service-verbs.ts'
+import type { NatsServiceVerb } from './service-verbs.ts'
 
 export interface NatsOptions {
   readonly servers: readonly string[]
@@ -40,15 +40,15 @@ export interface NatsOptions {
   readonly logger: Logger
 }
 
-const VERBS: readonly ServiceVerb[] = ['PING', 'INFO', 'STATS']
+const VERBS: readonly NatsServiceVerb[] = ['PING', 'INFO', 'STATS']
 
 export class NatsTransport implements MeshBroker {
   readonly name = 'nats'
   readonly source: NatsRegistry
   readonly #options: NatsOptions
   readonly #link: NatsLink
-  readonly #caller: NatsCaller
-  readonly #server: NatsServer
+  readonly #caller: NatsCallClient
+  readonly #server: NatsCallServer
   readonly #startedAt: string
   #answersVerbs = false
 
@@ -64,8 +64,8 @@ export class NatsTransport implements MeshBroker {
       },
       onDown: () => this.#caller.linkLost(),
     })
-    this.#caller = new NatsCaller({ link: this.#link, self: identity.id })
-    this.#server = new NatsServer({
+    this.#caller = new NatsCallClient({ link: this.#link, self: identity.id })
+    this.#server = new NatsCallServer({
       link: this.#link,
       identity,
       inbound,
@@ -108,16 +108,16 @@ export class NatsTransport implements MeshBroker {
   stream(
     to: MessageDestination<'nats'>,
     message: MeshMessage,
-    options: { readonly signal: AbortSignal; readonly emit: EmitFrame },
-  ): Promise<Result<StreamDelivered, Fault>> {
+    options: { readonly signal: AbortSignal; readonly emit: StreamFrameEmitter },
+  ): Promise<Result<DeliveredStream, Fault>> {
     return this.#caller.stream(to, message, options)
   }
 
-  wire(to: MessageDestination<'nats'>): PacketWire | undefined {
+  wire(to: MessageDestination<'nats'>): PacketConnection | undefined {
     return this.#caller.wire(to)
   }
 
-  onPackets(events: PacketEvents): void {
+  onPackets(events: PacketConnectionEvents): void {
     this.#caller.onPackets(events)
   }
 
@@ -136,7 +136,7 @@ export class NatsTransport implements MeshBroker {
     const { identity, name, version } = this.#options
     const id = stripNodeIdPrefix(identity.id)
     for (const verb of VERBS)
-      for (const subject of verbSubjects(verb, id))
+      for (const subject of listServiceVerbSubjects(verb, id))
         this.#link.subscribe(subject, (message) => {
           const facts = {
             id,
@@ -147,7 +147,7 @@ export class NatsTransport implements MeshBroker {
             subject: this.#server.subject ?? '',
             stats: this.#server.stats,
           }
-          message.respond(JSON.stringify(createVerbAnswer(verb, facts)))
+          message.respond(JSON.stringify(createServiceVerbAnswer(verb, facts)))
         })
   }
 }

@@ -2,13 +2,13 @@ import { fromPublic } from '@nats-io/nkeys'
 import { describe, expect, it } from 'vitest'
 import { identityOf, vectors } from '../../../test/mesh-keys.ts'
 import { toUtf8 } from '../../core/bytes.ts'
-import { computeCrc16, signNonce, encodeUserNkey } from './nkey.ts'
+import { computeCrc16, signServerNonce, encodeUserNkey } from './nkey.ts'
 
 describe('nkey', () => {
   it('is the node key in NATS’ spelling, as the NATS library reads it', () => {
     const nkey = encodeUserNkey(identityOf(1).publicKey)
     expect(nkey).toMatch(/^U[A-Z2-7]{55}$/)
-    const signature = signNonce(identityOf(1), 'jS8kOp_x-12')
+    const signature = signServerNonce(identityOf(1), 'jS8kOp_x-12')
     const verifies = fromPublic(nkey).verify(
       toUtf8('jS8kOp_x-12'),
       new Uint8Array(Buffer.from(signature ?? '', 'base64url')),
@@ -26,7 +26,7 @@ describe('nkey', () => {
       'has space',
       'x'.repeat(65),
     ]
-    expect(disguised.map((nonce) => signNonce(identityOf(1), nonce))).toEqual(disguised.map(() => undefined))
+    expect(disguised.map((nonce) => signServerNonce(identityOf(1), nonce))).toEqual(disguised.map(() => undefined))
   })
 
   it('has the check sum of the standard’s example', () => {

@@ -1,7 +1,7 @@
 /**
  * Nkey: the node key as NATS knows it. Both are Ed25519, so one key serves both; only the spelling differs.
  *
- *   U… = base32( 'user' prefix ‖ 32-byte public key ‖ CRC-16 of both, low byte first )
+ *   U… = encodeBase32( 'user' prefix ‖ 32-byte public key ‖ CRC-16 of both, low byte first )
  *
  * A server asks for a signature of whatever it likes to call a nonce. Ours is a key that also signs calls, member lists
  * and ledgers: so a nonce is signed only if it could be nothing else.
@@ -10,7 +10,7 @@
  */
 import { sign } from 'node:crypto'
 import { toBase64url, concatBytes, toUtf8 } from '../../core/bytes.ts'
-import { base32 } from '../identity/node-key.ts'
+import { encodeBase32 } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 
 /** 20 << 3: the first symbol becomes a U. */
@@ -21,11 +21,11 @@ const NONCE = /^[A-Za-z0-9_-]{8,64}$/
 export function encodeUserNkey(publicKey: Uint8Array): string {
   const body = concatBytes(Uint8Array.of(USER), publicKey)
   const crc = computeCrc16(body)
-  return base32(concatBytes(body, Uint8Array.of(crc & 0xff, crc >> 8)))
+  return encodeBase32(concatBytes(body, Uint8Array.of(crc & 0xff, crc >> 8)))
 }
 
 /** Base64url of the signature; `undefined` for a nonce that may be something else in disguise. */
-export function signNonce({ privateKey }: NodeIdentity, nonce: string): string | undefined {
+export function signServerNonce({ privateKey }: NodeIdentity, nonce: string): string | undefined {
   return NONCE.test(nonce) ? toBase64url(sign(null, toUtf8(nonce), privateKey)) : undefined
 }
 

@@ -16,15 +16,15 @@ import type { Clock } from '../../core/clock.ts'
 import { canonicalJson, isJsonObject, isNestedWithin } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Logger } from '../../core/logger.ts'
-import { thrownMessage } from '../../core/thrown.ts'
-import { MAX_BODY_DEPTH } from '../body.ts'
-import type { PeerHint, PeerSource } from '../discovery/peer-source.ts'
+import { readErrorMessage } from '../../core/thrown-error.ts'
+import { MAX_MESH_BODY_DEPTH } from '../message-body.ts'
+import type { PeerSighting, PeerSource } from '../discovery/peer-source.ts'
 import { stripNodeIdPrefix, isNodeId } from '../identity/node-key.ts'
 import type { OwnManifest } from '../own-node.ts'
 import type { NatsLink } from './nats-link-client.ts'
-import { bucketName } from './subject.ts'
+import { formatBucketName } from './subject.ts'
 
-export interface RegistryOptions {
+export interface NatsRegistryOptions {
   readonly link: NatsLink
   readonly self: string
   readonly communityId: () => string | undefined
@@ -41,8 +41,8 @@ const RETRY_MS = 1_000
 
 export class NatsRegistry implements PeerSource {
   readonly name = 'nats'
-  readonly #options: RegistryOptions
-  #hear: (hint: PeerHint) => void = () => undefined
+  readonly #options: NatsRegistryOptions
+  #hear: (hint: PeerSighting) => void = () => undefined
   #bucket: KV | undefined
   #connection: NatsConnection | undefined
   #own: OwnManifest | undefined
@@ -56,7 +56,7 @@ export class NatsRegistry implements PeerSource {
   /** Why it is not open, as the log has it: it is tried again every second, and said once. */
   #told: string | undefined
 
-  constructor(options: RegistryOptions) {
+  constructor(options: NatsRegistryOptions) {
     this.#options = options
   }
 
@@ -65,7 +65,7 @@ export class NatsRegistry implements PeerSource {
     return this.#told !== undefined
   }
 
-  async start(hear: (hint: PeerHint) => void): Promise<void> {
+  async start(hear: (hint: PeerSighting) => void): Promise<void> {
     this.#hear = hear
     if (this.#connection !== undefined) this.linkUp(this.#connection)
   }
@@ -106,7 +106,7 @@ export class NatsRegistry implements PeerSource {
     this.#isOpening = true
     this.#options.onCommunity(communityId)
     try {
-      const bucket = await new Kvm(connection).create(bucketName(communityId), { history: 1, ttl: TTL_MS })
+      const bucket = await new Kvm(connection).create(formatBucketName(communityId), { history: 1, ttl: TTL_MS })
       this.#put = nothingPut()
       this.#bucket = bucket
       void this.#watch(bucket)
@@ -134,7 +134,7 @@ export class NatsRegistry implements PeerSource {
   }
 
   #failed(error: unknown, message: string): void {
-    const why = `${message}: ${thrownMessage(error)}`
+    const why = `${message}: ${readErrorMessage(error)}`
     if (this.#told !== why) this.#options.logger.warn({ err: error }, message)
     this.#told = why
     this.#openLater()
@@ -221,7 +221,7 @@ function isOlder({ revision: heard }: JsonObject, held: JsonObject | undefined):
 function parsed(entry: KvWatchEntry): unknown {
   try {
     const value: unknown = JSON.parse(entry.string())
-    return isNestedWithin(value, MAX_BODY_DEPTH) ? value : undefined
+    return isNestedWithin(value, MAX_MESH_BODY_DEPTH) ? value : undefined
   } catch {
     return undefined
   }

@@ -3,10 +3,10 @@
  *
  *   $SRV.PING   $SRV.PING.hearthbus   $SRV.PING.hearthbus.<id>      and the same for INFO and STATS
  */
-export const SERVICE_NAME = 'hearthbus'
-export type ServiceVerb = 'PING' | 'INFO' | 'STATS'
+export const NATS_SERVICE_NAME = 'hearthbus'
+export type NatsServiceVerb = 'PING' | 'INFO' | 'STATS'
 
-export interface ServiceFacts {
+export interface NatsServiceFacts {
   readonly id: string
   readonly version: string
   readonly nodeName: string
@@ -21,21 +21,21 @@ export interface ServiceFacts {
   }
 }
 
-const TYPES: Readonly<Record<ServiceVerb, string>> = {
+const TYPES: Readonly<Record<NatsServiceVerb, string>> = {
   PING: 'io.nats.micro.v1.ping_response',
   INFO: 'io.nats.micro.v1.info_response',
   STATS: 'io.nats.micro.v1.stats_response',
 }
 
-export function verbSubjects(verb: ServiceVerb, id: string): readonly string[] {
-  return [`$SRV.${verb}`, `$SRV.${verb}.${SERVICE_NAME}`, `$SRV.${verb}.${SERVICE_NAME}.${id}`]
+export function listServiceVerbSubjects(verb: NatsServiceVerb, id: string): readonly string[] {
+  return [`$SRV.${verb}`, `$SRV.${verb}.${NATS_SERVICE_NAME}`, `$SRV.${verb}.${NATS_SERVICE_NAME}.${id}`]
 }
 
-export function createVerbAnswer(verb: ServiceVerb, facts: ServiceFacts): object {
+export function createServiceVerbAnswer(verb: NatsServiceVerb, facts: NatsServiceFacts): object {
   const { id, nodeName, nodeId, subject, stats } = facts
   const head = {
     type: TYPES[verb],
-    name: SERVICE_NAME,
+    name: NATS_SERVICE_NAME,
     id,
     version: semantic(facts.version),
     metadata: { node: nodeName, node_id: nodeId },

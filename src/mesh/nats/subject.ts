@@ -9,11 +9,11 @@
 import { hashCommunityId } from '../discovery/announcement.ts'
 import { stripNodeIdPrefix } from '../identity/node-key.ts'
 
-export function callSubject(communityId: string, nodeId: string): string {
+export function formatCallSubject(communityId: string, nodeId: string): string {
   return `hb.${hashCommunityId(communityId)}.call.${stripNodeIdPrefix(nodeId)}`
 }
 
-export function replyPrefix(communityId: string, nodeId: string, process: string): string {
+export function formatReplyPrefix(communityId: string, nodeId: string, process: string): string {
   return `hb.${hashCommunityId(communityId)}.reply.${stripNodeIdPrefix(nodeId)}.${process}`
 }
 
@@ -23,6 +23,6 @@ export function readLastSubjectToken(subject: string): string {
 }
 
 /** JetStream bucket names know letters, digits, `-` and `_`. */
-export function bucketName(communityId: string): string {
+export function formatBucketName(communityId: string): string {
   return `hearthbus_${hashCommunityId(communityId)}`
 }

@@ -13,9 +13,9 @@ import type { Call } from '../../bus/call.ts'
 import type { Offer, CapabilityVersion } from '../../bus/capability.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { isActor } from '../actor.ts'
-import { MAX_BODY_DEPTH } from '../body.ts'
-import { isCapabilityName, MAX_DEADLINE_MS, MAX_HOPS, MAX_SESSION_LENGTH } from '../mesh-envelope.ts'
+import { isActorName } from '../actor-name.ts'
+import { MAX_MESH_BODY_DEPTH } from '../message-body.ts'
+import { isCapabilityName, MAX_CALL_DEADLINE_MS, MAX_HOP_BUDGET, MAX_SESSION_NAME_LENGTH } from '../mesh-envelope.ts'
 
 /** What is called. */
 interface Contract {
@@ -51,7 +51,7 @@ export interface PacketCallText {
   readonly rest: string
 }
 
-export function packetCallLength({ contract, rest }: PacketCallText): number {
+export function countPacketCallBytes({ contract, rest }: PacketCallText): number {
   return contract.length + rest.length
 }
 
@@ -78,7 +78,7 @@ export function encodePacketCall(
 ): PacketCallText {
   const { traceId, sessionId, hopBudget, body } = call
   const trace = isUlid(traceId) ? traceId : newUlid()
-  const session = sessionId === undefined ? 'null' : JSON.stringify(sessionId.slice(0, MAX_SESSION_LENGTH))
+  const session = sessionId === undefined ? 'null' : JSON.stringify(sessionId.slice(0, MAX_SESSION_NAME_LENGTH))
   const hops = Math.max(0, hopBudget)
   // An actor has nothing in it that JSON would write differently.
   const tail = actor === undefined ? '' : `,"${actor}"`
@@ -107,15 +107,15 @@ export function decodePacketCall(value: unknown, before: PacketCall | undefined)
   const contract = named === null ? before : decodeContract(named)
   const isRight =
     contract !== undefined &&
-    isCount(deadlineMs, MAX_DEADLINE_MS) &&
-    isCount(hops, MAX_HOPS) &&
+    isCount(deadlineMs, MAX_CALL_DEADLINE_MS) &&
+    isCount(hops, MAX_HOP_BUDGET) &&
     typeof traceId === 'string' &&
     isUlid(traceId) &&
     typeof parentSpan === 'string' &&
     SPAN.test(parentSpan) &&
-    isTextOrNull(session, MAX_SESSION_LENGTH) &&
+    isTextOrNull(session, MAX_SESSION_NAME_LENGTH) &&
     isJsonObject(body) &&
-    isShallow(body, MAX_BODY_DEPTH) &&
+    isShallow(body, MAX_MESH_BODY_DEPTH) &&
     isActorOrAbsent(actor)
   if (!isRight) return undefined
   const { capability, version, schemaHash } = contract
@@ -164,7 +164,7 @@ function isCount(value: unknown, most: number): value is number {
 }
 
 function isActorOrAbsent(value: unknown): value is string | undefined {
-  return value === undefined || (typeof value === 'string' && isActor(value))
+  return value === undefined || (typeof value === 'string' && isActorName(value))
 }
 
 function isTextOrNull(value: unknown, most: number): value is string | null {

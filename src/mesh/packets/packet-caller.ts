@@ -9,60 +9,60 @@
  *
  * Pure: wires do the I/O; a moment is over when everything that has come in was looked at.
  */
-import { createInterruptedCallFault } from '../../bus/attempt.ts'
+import { createInterruptedCallFault } from '../../bus/provider-attempt.ts'
 import type { Call, Outcome } from '../../bus/call.ts'
-import { LiveTicket } from '../../bus/ticket.ts'
-import type { CallWorker } from '../../bus/ticket.ts'
+import { RunningCallTicket } from '../../bus/call-ticket.ts'
+import type { CallEndListener } from '../../bus/call-ticket.ts'
 import type { Clock } from '../../core/clock.ts'
 import { parseJsonOrUndefined } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import { decodeParsedOutcome } from '../mesh-answer.ts'
 import { verifyText } from '../identity/node-key.ts'
-import { readRefusalReason } from '../refusal.ts'
+import { readMeshRefusalReason } from '../mesh-refusal.ts'
 import type { MeshSession } from '../sessions.ts'
-import { abortCause, lostAnswerFault } from '../transport.ts'
-import type { PacketEvents, PacketWire } from '../transport.ts'
+import { readAbortCause, createLostAnswerFault } from '../transport.ts'
+import type { PacketConnectionEvents, PacketConnection } from '../transport.ts'
 import { PendingCallTable } from './pending-call-table.ts'
-import { SerialReader } from './in-turn.ts'
+import { PacketSequencer } from './packet-sequencer.ts'
 import {
-  encodeCoveredHead,
+  encodeProvenPacketHeader,
   decodePacket,
   encodePacket,
   DEFAULT_CALLS_PER_PACKET,
   MAX_CALLS_PER_PACKET,
   MAX_BATCHED_BYTES,
 } from './packet.ts'
-import type { Packet, PacketHead } from './packet.ts'
-import { joinPacketCalls, packetCallLength } from './packet-call.ts'
+import type { Packet, PacketHeader } from './packet.ts'
+import { joinPacketCalls, countPacketCallBytes } from './packet-call.ts'
 import type { PacketCallText } from './packet-call.ts'
-import { isPacketProven, packetProof } from './packet-proof.ts'
+import { matchesExpectedPacketProof, createPacketProof } from './packet-proof.ts'
 
 /**
  * `unsent`: no byte of it left. `stale`: the peer does not take it under this session any more. Either way nothing was
  * tried, or it may happen twice.
  */
-export type UntriedReason = 'unsent' | 'stale'
+export type UnsentReason = 'unsent' | 'stale'
 
 export interface PacketRequest {
   readonly text: PacketCallText
   readonly idempotent: boolean
   readonly call: Call
   /** What is done instead, then. */
-  readonly otherwise: (why: UntriedReason) => Promise<Outcome>
+  readonly otherwise: (why: UnsentReason) => Promise<Outcome>
 }
 
 /** Most calls are answered by then; the others are asked about, where a wire may lose some. */
 const PATIENCE_MS = 1_000
 const MAX_MISSED = 4
 
-class Waiting implements CallWorker {
+class Waiting implements CallEndListener {
   readonly request: PacketRequest
   readonly calls: SessionCalls
-  readonly wire: PacketWire
+  readonly wire: PacketConnection
   readonly #resolve: (outcome: Outcome | Promise<Outcome>) => void
   readonly #withdraw: (waiting: Waiting) => void
   /** Where the end of the call is heard: at its ticket, which costs less than listening to a signal. */
-  readonly #ticket: LiveTicket | undefined
+  readonly #ticket: RunningCallTicket | undefined
   readonly #aborted: (() => void) | undefined
   /** 0 until it is sent. */
   number = 0
@@ -75,7 +75,7 @@ class Waiting implements CallWorker {
 
   constructor(
     calls: SessionCalls,
-    wire: PacketWire,
+    wire: PacketConnection,
     how: { request: PacketRequest; resolve: Waiting['settle']; withdraw: (it: Waiting) => void },
   ) {
     this.calls = calls
@@ -85,7 +85,7 @@ class Waiting implements CallWorker {
     this.#withdraw = how.withdraw
     const { ticket, signal } = how.request.call
     // A hedged call has a signal of its own.
-    this.#ticket = ticket instanceof LiveTicket && ticket.signal === signal ? ticket : undefined
+    this.#ticket = ticket instanceof RunningCallTicket && ticket.signal === signal ? ticket : undefined
     wire.inFlight++
     if (this.#ticket !== undefined) this.#ticket.employ(this)
     else {
@@ -108,7 +108,7 @@ class Waiting implements CallWorker {
     this.#resolve(outcome)
   }
 
-  untried(why: UntriedReason): void {
+  untried(why: UnsentReason): void {
     if (!this.isSettled) this.settle(this.request.otherwise(why))
   }
 
@@ -119,7 +119,7 @@ class Waiting implements CallWorker {
   }
 
   lose(why: string): void {
-    this.settle(fail(lostAnswerFault(this.wire.nodeId, this.request.idempotent, why)))
+    this.settle(fail(createLostAnswerFault(this.wire.nodeId, this.request.idempotent, why)))
   }
 }
 
@@ -137,7 +137,7 @@ interface SessionCalls {
   answered: number
 }
 
-export class PacketCaller implements PacketEvents {
+export class PacketCaller implements PacketConnectionEvents {
   readonly #clock: Clock
   readonly #sessions = new Map<string, SessionCalls>()
   readonly #due: SessionCalls[] = []
@@ -146,7 +146,7 @@ export class PacketCaller implements PacketEvents {
   }
 
   /** What follows from one packet of answers is on its way before the next one is read. */
-  readonly #inTurn = new SerialReader<string>((text) => {
+  readonly #inTurn = new PacketSequencer<string>((text) => {
     this.#flushAll()
     this.#read(text)
   })
@@ -165,12 +165,12 @@ export class PacketCaller implements PacketEvents {
     this.#clock = clock
   }
 
-  call(wire: PacketWire, session: MeshSession, request: PacketRequest): Promise<Outcome> {
+  call(wire: PacketConnection, session: MeshSession, request: PacketRequest): Promise<Outcome> {
     const { call, text } = request
     if (call.signal.aborted) return Promise.resolve(cutOffRead(call))
     const calls = this.#callsOf(session)
     const other = calls.gathered[0]
-    const length = packetCallLength(text)
+    const length = countPacketCallBytes(text)
     const isFull = calls.gatheredBytes + length > MAX_BATCHED_BYTES || calls.gathered.length >= mostTogether(calls)
     if (other !== undefined && (isFull || other.wire !== wire)) this.#flush(calls)
     return new Promise((resolve) => {
@@ -200,7 +200,7 @@ export class PacketCaller implements PacketEvents {
     else if (head.kind === 'unknown') this.#unknown(head.number, packet, calls)
   }
 
-  broke(wire: PacketWire, why: string): void {
+  broke(wire: PacketConnection, why: string): void {
     for (const calls of this.#sessions.values()) {
       for (const waiting of calls.gathered.filter((each) => each.wire === wire)) waiting.untried('unsent')
       for (const waiting of calls.waiting.values()) if (waiting.wire === wire) waiting.lose(why)
@@ -254,15 +254,15 @@ export class PacketCaller implements PacketEvents {
       calls.waiting.set(waiting.number, waiting)
     }
     const payload = `[${this.#clock.now()}${joinPacketCalls(gathered.map(({ request }) => request.text))}]`
-    const covered = encodeCoveredHead({ kind: 'call', keyId: session.id, first, count: gathered.length })
-    const packet = encodePacket(covered, packetProof('call', covered, payload, session), payload)
+    const covered = encodeProvenPacketHeader({ kind: 'call', keyId: session.id, first, count: gathered.length })
+    const packet = encodePacket(covered, createPacketProof('call', covered, payload, session), payload)
     if (wire.send(packet, session.id, first)) return
     for (const waiting of gathered) waiting.untried('unsent')
   }
 
   #answers(packet: Packet, calls: SessionCalls): void {
     const { session, waiting } = calls
-    if (!isPacketProven('answer', packet, session)) return
+    if (!matchesExpectedPacketProof('answer', packet, session)) return
     const answers = parseJsonOrUndefined(packet.payload)
     if (!Array.isArray(answers)) return
     calls.answered = answers.length
@@ -272,22 +272,22 @@ export class PacketCaller implements PacketEvents {
       const [number, status, body] = answer as readonly unknown[]
       const waited = typeof number === 'number' ? waiting.get(number) : undefined
       if (waited === undefined || typeof status !== 'number') continue
-      waited.request.call.ticket?.bytes(share, packetCallLength(waited.request.text))
+      waited.request.call.ticket?.bytes(share, countPacketCallBytes(waited.request.text))
       const outcome = decodeParsedOutcome(status, body)
-      if (!outcome.ok && readRefusalReason(outcome.fault) === 'replayed') waited.wasSeenBefore()
+      if (!outcome.ok && readMeshRefusalReason(outcome.fault) === 'replayed') waited.wasSeenBefore()
       else waited.settle(outcome)
     }
   }
 
   #refused(
-    { first, count }: Extract<PacketHead, { kind: 'call' | 'refusal' }>,
+    { first, count }: Extract<PacketHeader, { kind: 'call' | 'refusal' }>,
     { covered, proof, payload }: Packet,
     { session, waiting }: SessionCalls,
   ): void {
     if (!verifyText(session.peer, `packet ${covered}${payload}`, proof)) return
     const [status, body] = parsedPair(payload)
     const outcome = decodeParsedOutcome(status, body)
-    const isStale = !outcome.ok && readRefusalReason(outcome.fault) === 'unknown-session'
+    const isStale = !outcome.ok && readMeshRefusalReason(outcome.fault) === 'unknown-session'
     for (let number = first; number < first + count; number++) {
       if (isStale) waiting.get(number)?.untried('stale')
       else waiting.get(number)?.settle(outcome)
@@ -329,13 +329,13 @@ function mostTogether({ session, waiting, gathered }: SessionCalls): number {
 
 /** Proven like the call: nobody else withdraws it, or asks after it. */
 function about(kind: 'cancel' | 'again', number: number, session: MeshSession): string {
-  const covered = encodeCoveredHead({ kind, keyId: session.id, number })
-  return encodePacket(covered, packetProof('call', covered, '', session))
+  const covered = encodeProvenPacketHeader({ kind, keyId: session.id, number })
+  return encodePacket(covered, createPacketProof('call', covered, '', session))
 }
 
 /** What the bus says of any provider that was cut off. */
 function cutOffRead(call: Call): Outcome {
-  return fail(createInterruptedCallFault(call, 'reads', abortCause(call.signal)))
+  return fail(createInterruptedCallFault(call, 'reads', readAbortCause(call.signal)))
 }
 
 function parsedPair(text: string): readonly [number, unknown] {

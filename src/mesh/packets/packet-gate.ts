@@ -11,13 +11,13 @@
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { AdmittedMessage, GateParts } from '../gate.ts'
+import type { AdmittedMessage, MessageGateDependencies } from '../message-gate.ts'
 import { findMemberStanding } from '../identity/community.ts'
-import { SKEW_MS } from '../identity/time.ts'
-import { meshRefusal } from '../refusal.ts'
+import { MAX_CLOCK_SKEW_MS } from '../identity/mesh-time.ts'
+import { createMeshRefusal } from '../mesh-refusal.ts'
 import type { MeshSession } from '../sessions.ts'
 import type { Packet } from './packet.ts'
-import { isPacketProven } from './packet-proof.ts'
+import { matchesExpectedPacketProof } from './packet-proof.ts'
 
 export interface AdmittedPacket {
   readonly session: MeshSession
@@ -30,30 +30,31 @@ export interface AdmittedPacket {
 export function admitPacket(
   packet: Packet,
   shownBy: string | undefined,
-  { community: communityOf, sessions, clock }: GateParts,
+  { community: communityOf, sessions, clock }: MessageGateDependencies,
 ): Result<AdmittedPacket, Fault> {
   const { keyId } = packet.head
   const community = communityOf()
   if (community === undefined)
-    return fail(meshRefusal('unauthorized', 'no-community', 'This node belongs to no community yet.'))
+    return fail(createMeshRefusal('unauthorized', 'no-community', 'This node belongs to no community yet.'))
   const session = sessions.find(keyId)
   if (session === undefined)
     return fail(
-      meshRefusal('invalid_signature', 'unknown-session', 'This session key is not, or no longer, known here.'),
+      createMeshRefusal('invalid_signature', 'unknown-session', 'This session key is not, or no longer, known here.'),
     )
   const { peer } = session
   const standing = findMemberStanding(community, peer)
   if (standing.kind === 'revoked')
-    return fail(meshRefusal('revoked', 'revoked', `${peer} was revoked from ${community.name}.`))
+    return fail(createMeshRefusal('revoked', 'revoked', `${peer} was revoked from ${community.name}.`))
   if (standing.kind === 'stranger')
-    return fail(meshRefusal('unauthorized', 'stranger', `${peer} is no member of ${community.name}.`))
-  if ((shownBy !== undefined && shownBy !== peer) || !isPacketProven('call', packet, session))
-    return fail(meshRefusal('invalid_signature', 'proof', 'The proof does not belong to this packet and sender.'))
+    return fail(createMeshRefusal('unauthorized', 'stranger', `${peer} is no member of ${community.name}.`))
+  if ((shownBy !== undefined && shownBy !== peer) || !matchesExpectedPacketProof('call', packet, session))
+    return fail(createMeshRefusal('invalid_signature', 'proof', 'The proof does not belong to this packet and sender.'))
   const [sentMs, ...calls] = listOf(packet.payload)
-  if (typeof sentMs !== 'number') return fail(meshRefusal('bad_request', 'not-json', 'The packet is no list of calls.'))
+  if (typeof sentMs !== 'number')
+    return fail(createMeshRefusal('bad_request', 'not-json', 'The packet is no list of calls.'))
   const skewMs = Math.abs(clock.now() - sentMs)
-  if (!(skewMs <= SKEW_MS))
-    return fail(meshRefusal('expired', 'skew', `The packet is dated ${Math.round(skewMs / 1_000)} s from now.`))
+  if (!(skewMs <= MAX_CLOCK_SKEW_MS))
+    return fail(createMeshRefusal('expired', 'skew', `The packet is dated ${Math.round(skewMs / 1_000)} s from now.`))
   return ok({ session, caller: { kind: 'peer', id: peer, level: standing.level }, calls })
 }
 

@@ -15,10 +15,10 @@ const BLOCK_BYTES = 64
 const DIGEST_BYTES = 32
 
 /** Whose word it is: a caller's under one proof is never a provider's. */
-export type PacketSpeaker = 'call' | 'answer'
+export type PacketDirection = 'call' | 'answer'
 
-export function packetProof(
-  speaker: PacketSpeaker,
+export function createPacketProof(
+  speaker: PacketDirection,
   covered: string,
   payload: string,
   { key, tokens }: MeshSession,
@@ -26,12 +26,12 @@ export function packetProof(
   return tokens === undefined ? macOf(key, covered, payload) : tokens[speaker]
 }
 
-export function isPacketProven(
-  speaker: PacketSpeaker,
+export function matchesExpectedPacketProof(
+  speaker: PacketDirection,
   { proof, covered, payload }: { readonly proof: string; readonly covered: string; readonly payload: string },
   session: MeshSession,
 ): boolean {
-  return isSame(proof, packetProof(speaker, covered, payload, session))
+  return isSame(proof, createPacketProof(speaker, covered, payload, session))
 }
 
 /**

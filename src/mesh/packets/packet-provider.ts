@@ -14,22 +14,28 @@ import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { encodeOutcome } from '../mesh-answer.ts'
-import { checkPeerRateLimit } from '../gate.ts'
-import type { AdmittedMessage, GateParts } from '../gate.ts'
+import { checkPeerRateLimit } from '../message-gate.ts'
+import type { AdmittedMessage, MessageGateDependencies } from '../message-gate.ts'
 import { signText } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
-import type { InboundCalls } from '../inbound.ts'
-import { meshRefusal } from '../refusal.ts'
+import type { InboundCalls } from '../inbound-calls.ts'
+import { createMeshRefusal } from '../mesh-refusal.ts'
 import type { MeshSession } from '../sessions.ts'
 import { PendingCallTable } from './pending-call-table.ts'
-import { SerialReader } from './in-turn.ts'
+import { PacketSequencer } from './packet-sequencer.ts'
 import { AnswerPacketBuffer } from './answer-packet-buffer.ts'
-import { encodeCoveredHead, decodePacket, encodePacket, MAX_CALLS_PER_PACKET, MAX_BATCHED_BYTES } from './packet.ts'
-import type { Packet, PacketHead } from './packet.ts'
+import {
+  encodeProvenPacketHeader,
+  decodePacket,
+  encodePacket,
+  MAX_CALLS_PER_PACKET,
+  MAX_BATCHED_BYTES,
+} from './packet.ts'
+import type { Packet, PacketHeader } from './packet.ts'
 import { decodePacketCall } from './packet-call.ts'
 import type { PacketCall } from './packet-call.ts'
 import { admitPacket } from './packet-gate.ts'
-import { isPacketProven, packetProof } from './packet-proof.ts'
+import { matchesExpectedPacketProof, createPacketProof } from './packet-proof.ts'
 import { SequenceWindow } from './sequence-window.ts'
 
 /** Where packets come from, and answers go. */
@@ -45,9 +51,9 @@ export interface PacketSource {
   readonly served?: (status: number, ms: number) => void
 }
 
-export interface PacketProviderParts {
+export interface PacketProviderDependencies {
   readonly identity: NodeIdentity
-  readonly gate: GateParts
+  readonly gate: MessageGateDependencies
   readonly inbound: InboundCalls
   readonly maxBodyBytes: number
 }
@@ -71,18 +77,18 @@ interface Served {
 }
 
 export class PacketProvider {
-  readonly #parts: PacketProviderParts
+  readonly #parts: PacketProviderDependencies
   readonly #served = new Map<string, Served>()
   readonly #due: Served[] = []
   readonly #flushAll = (): void => {
     for (const served of this.#due.splice(0)) this.#flush(served)
   }
 
-  readonly #inTurn = new SerialReader<{ readonly text: string; readonly source: PacketSource }>(({ text, source }) =>
+  readonly #inTurn = new PacketSequencer<{ readonly text: string; readonly source: PacketSource }>(({ text, source }) =>
     this.#read(text, source),
   )
 
-  constructor(parts: PacketProviderParts) {
+  constructor(parts: PacketProviderDependencies) {
     this.#parts = parts
   }
 
@@ -122,10 +128,10 @@ export class PacketProvider {
     const session = this.#served.get(keyId)?.session ?? this.#parts.gate.sessions.find(keyId)
     // Nothing is known of it, and nothing but that will be said.
     if (session === undefined) return true
-    return (shownBy === undefined || shownBy === session.peer) && isPacketProven('call', packet, session)
+    return (shownBy === undefined || shownBy === session.peer) && matchesExpectedPacketProof('call', packet, session)
   }
 
-  #calls(head: Extract<PacketHead, { kind: 'call' | 'refusal' }>, packet: Packet, source: PacketSource): void {
+  #calls(head: Extract<PacketHeader, { kind: 'call' | 'refusal' }>, packet: Packet, source: PacketSource): void {
     const admitted = admitPacket(packet, source.shownBy, this.#parts.gate)
     if (!admitted.ok) {
       this.#refuse(head, admitted.fault, source)
@@ -135,7 +141,7 @@ export class PacketProvider {
     if (calls.length !== head.count) {
       this.#refuse(
         head,
-        meshRefusal('bad_request', 'envelope', 'The packet holds another number of calls than it says.'),
+        createMeshRefusal('bad_request', 'envelope', 'The packet holds another number of calls than it says.'),
         source,
       )
       return
@@ -218,12 +224,12 @@ export class PacketProvider {
     if (request === undefined) return garbled()
     const { maxBodyBytes, gate } = this.#parts
     if (mayBeTooLarge && Buffer.byteLength(JSON.stringify(request.body)) > maxBodyBytes)
-      return meshRefusal('bad_request', 'too-large', 'The body is larger than this node takes.')
+      return createMeshRefusal('bad_request', 'too-large', 'The body is larger than this node takes.')
     const late = checkPeerRateLimit({ from: caller.id, capability: request.capability }, nowMs, gate)
     if (late !== undefined) return late
     return seen.see(number)
       ? undefined
-      : meshRefusal(
+      : createMeshRefusal(
           'expired',
           'replayed',
           `Call ${number} of this session was here before. Send it anew, under a new number.`,
@@ -268,21 +274,21 @@ export class PacketProvider {
     const payload = `[${gathered.join(',')}]`
     served.gathered = []
     served.gatheredBytes = 0
-    const covered = encodeCoveredHead({ kind: 'answer', keyId: session.id })
-    const packet = encodePacket(covered, packetProof('answer', covered, payload, session), payload)
+    const covered = encodeProvenPacketHeader({ kind: 'answer', keyId: session.id })
+    const packet = encodePacket(covered, createPacketProof('answer', covered, payload, session), payload)
     if (source.mayLose) served.kept.keep(packet)
     source.answer(packet)
   }
 
   /** Signed, since there may be no session to prove it by: "nothing was tried" is worth lying about. */
   #refuse(
-    { keyId, first, count }: Extract<PacketHead, { kind: 'call' | 'refusal' }>,
+    { keyId, first, count }: Extract<PacketHeader, { kind: 'call' | 'refusal' }>,
     fault: Fault,
     source: PacketSource,
   ): void {
     const { status, text } = encodeOutcome(fail(fault))
     const payload = `[${status},${text}]`
-    const covered = encodeCoveredHead({ kind: 'refusal', keyId, first, count })
+    const covered = encodeProvenPacketHeader({ kind: 'refusal', keyId, first, count })
     source.answer(encodePacket(covered, signText(this.#parts.identity, `packet ${covered}${payload}`), payload))
   }
 
@@ -299,11 +305,11 @@ export class PacketProvider {
     }
     // A process that has restarted knows nothing of what the one before it did, and must not say that it was nothing.
     if (session === undefined || served?.seen.has(number) === true) {
-      source.answer(encodePacket(encodeCoveredHead({ kind: 'forgotten', keyId, number })))
+      source.answer(encodePacket(encodeProvenPacketHeader({ kind: 'forgotten', keyId, number })))
       return
     }
     this.#servedOf(session, source).seen.see(number)
-    const covered = encodeCoveredHead({ kind: 'unknown', keyId, number })
+    const covered = encodeProvenPacketHeader({ kind: 'unknown', keyId, number })
     source.answer(encodePacket(covered, signText(this.#parts.identity, `packet ${covered}`)))
   }
 
@@ -333,11 +339,13 @@ const MAX_BYTES_PER_CHARACTER = 3
 const HEAD_BYTES = 256
 
 function garbled(): Fault {
-  return meshRefusal('bad_request', 'envelope', 'The call is not as packets hold them.')
+  return createMeshRefusal('bad_request', 'envelope', 'The call is not as packets hold them.')
 }
 
 function tooLarge(number: number, limit: number): string {
   const sentence = `The answer is larger than the ${limit} bytes that can be carried. What was done, was done.`
-  const { status, text } = encodeOutcome(fail({ ...meshRefusal('internal_error', 'too-large', sentence), begun: true }))
+  const { status, text } = encodeOutcome(
+    fail({ ...createMeshRefusal('internal_error', 'too-large', sentence), begun: true }),
+  )
   return `[${number},${status},${text}]`
 }

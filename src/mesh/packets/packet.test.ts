@@ -2,18 +2,18 @@ import { createHmac, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toUtf8 } from '../../core/bytes.ts'
-import { FrameReader, framePacket } from '../http/packet-frames.ts'
+import { PacketFrameReader, encodePacketFrame } from '../http/packet-frames.ts'
 import { AnswerPacketBuffer } from './answer-packet-buffer.ts'
-import { encodeCoveredHead, decodePacket, encodePacket, isPacket } from './packet.ts'
+import { encodeProvenPacketHeader, decodePacket, encodePacket, isPacket } from './packet.ts'
 import { decodePacketCall, joinPacketCalls } from './packet-call.ts'
-import { isPacketProven, packetProof } from './packet-proof.ts'
+import { matchesExpectedPacketProof, createPacketProof } from './packet-proof.ts'
 import { SequenceWindow } from './sequence-window.ts'
 
 const KEY_ID = 'AAAAAAAAAAAAAAAAAAAAAA'
 
 describe('packet', () => {
   it('is a line of words, a line feed and the calls', () => {
-    const covered = encodeCoveredHead({ kind: 'call', keyId: KEY_ID, first: 7, count: 2 })
+    const covered = encodeProvenPacketHeader({ kind: 'call', keyId: KEY_ID, first: 7, count: 2 })
     const packet = encodePacket(covered, 'token:x', '[1,[],[]]')
     expect(packet).toBe(`hbp2 call ${KEY_ID} 7 2 token:x\n[1,[],[]]`)
     expect(decodePacket(packet)).toEqual({
@@ -26,7 +26,7 @@ describe('packet', () => {
 
   it('reads back whatever it is about', () => {
     for (const kind of ['cancel', 'again', 'forgotten', 'unknown'] as const) {
-      const packet = encodePacket(encodeCoveredHead({ kind, keyId: KEY_ID, number: 3 }))
+      const packet = encodePacket(encodeProvenPacketHeader({ kind, keyId: KEY_ID, number: 3 }))
       expect([isPacket(toUtf8(packet)), decodePacket(packet)?.head]).toEqual([true, { kind, keyId: KEY_ID, number: 3 }])
     }
   })
@@ -160,34 +160,34 @@ describe('packet proof', () => {
   it('is the HMAC of the word packet, the head and the payload under the key in hex, whatever is in it', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), (payload) => {
-        const covered = encodeCoveredHead({ kind: 'answer', keyId: KEY_ID })
+        const covered = encodeProvenPacketHeader({ kind: 'answer', keyId: KEY_ID })
         const key = session.key.export().toString('hex')
         const expected = createHmac('sha256', key).update(`packet ${covered}${payload}`).digest('base64url')
-        const proof = packetProof('answer', covered, payload, session)
+        const proof = createPacketProof('answer', covered, payload, session)
         expect(proof).toBe(`hmac-sha256:${expected}`)
-        expect(isPacketProven('answer', { proof, covered, payload }, session)).toBe(true)
+        expect(matchesExpectedPacketProof('answer', { proof, covered, payload }, session)).toBe(true)
       }),
     )
   })
 
   it('holds for nothing else', () => {
-    const covered = encodeCoveredHead({ kind: 'answer', keyId: KEY_ID })
-    const proof = packetProof('answer', covered, '[]', session)
+    const covered = encodeProvenPacketHeader({ kind: 'answer', keyId: KEY_ID })
+    const proof = createPacketProof('answer', covered, '[]', session)
     const other = { ...session, key: createSecretKey(Buffer.alloc(32, 0x0c)) }
     const packet = { proof, covered, payload: '[]' }
     expect([
-      isPacketProven('answer', { ...packet, payload: '[ ]' }, session),
-      isPacketProven('answer', { ...packet, covered: covered.replace('answer', 'call') }, session),
-      isPacketProven('answer', { ...packet, proof: proof.slice(0, -1) }, session),
-      isPacketProven('answer', { ...packet, proof: '' }, session),
-      isPacketProven('answer', packet, other),
+      matchesExpectedPacketProof('answer', { ...packet, payload: '[ ]' }, session),
+      matchesExpectedPacketProof('answer', { ...packet, covered: covered.replace('answer', 'call') }, session),
+      matchesExpectedPacketProof('answer', { ...packet, proof: proof.slice(0, -1) }, session),
+      matchesExpectedPacketProof('answer', { ...packet, proof: '' }, session),
+      matchesExpectedPacketProof('answer', packet, other),
     ]).toEqual([false, false, false, false, false])
   })
 })
 
 describe('kept answers', () => {
   const answersOf = (payload: string): string =>
-    encodePacket(encodeCoveredHead({ kind: 'answer', keyId: KEY_ID }), 'token:x', payload)
+    encodePacket(encodeProvenPacketHeader({ kind: 'answer', keyId: KEY_ID }), 'token:x', payload)
 
   it('finds the newest by number, and nothing that was never said', () => {
     const kept = new AnswerPacketBuffer()
@@ -216,8 +216,8 @@ describe('packet frames', () => {
         fc.integer({ min: 1, max: 9 }),
         (texts, step) => {
           const packets = texts.map((text) => `hbp2\n${JSON.stringify(text)}`)
-          const bytes = Buffer.from(packets.map(framePacket).join(''))
-          const reader = new FrameReader(1_024)
+          const bytes = Buffer.from(packets.map(encodePacketFrame).join(''))
+          const reader = new PacketFrameReader(1_024)
           const out: string[] = []
           for (let at = 0; at < bytes.length; at += step)
             out.push(...(reader.feed(bytes.subarray(at, at + step)) ?? []))
@@ -229,14 +229,14 @@ describe('packet frames', () => {
 
   it('are empty where they are no text', () => {
     const bytes = Buffer.concat([Buffer.of(0x41, 0xff, 0x0a, 0x42, 0x0a), Buffer.from('\uFFFD\n\n')])
-    expect(new FrameReader(64).feed(bytes)).toEqual(['', '\uFFFD\n'])
+    expect(new PacketFrameReader(64).feed(bytes)).toEqual(['', '\uFFFD\n'])
   })
 
   it('are refused when they are too long, ended or not', () => {
     const long = 'x'.repeat(65)
-    expect(new FrameReader(64).feed(Buffer.from(long))).toBeUndefined()
-    expect(new FrameReader(64).feed(Buffer.from(`hbp2\n${long}\n`))).toBeUndefined()
-    const reader = new FrameReader(64)
+    expect(new PacketFrameReader(64).feed(Buffer.from(long))).toBeUndefined()
+    expect(new PacketFrameReader(64).feed(Buffer.from(`hbp2\n${long}\n`))).toBeUndefined()
+    const reader = new PacketFrameReader(64)
     expect(reader.feed(Buffer.from(`hbp2\n${long.slice(0, 40)}`))).toEqual([])
     expect(reader.feed(Buffer.from(long.slice(0, 40)))).toBeUndefined()
   })

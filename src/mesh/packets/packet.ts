@@ -26,13 +26,13 @@ interface About<Kind extends string> extends Named<Kind> {
   readonly number: number
 }
 
-export type PacketHead =
+export type PacketHeader =
   | Spanning<'call' | 'refusal'>
   | Named<'answer'>
   | About<'cancel' | 'again' | 'forgotten' | 'unknown'>
 
 export interface Packet {
-  readonly head: PacketHead
+  readonly head: PacketHeader
   /** Empty for those that need none. */
   readonly proof: string
   /** The words that the proof covers, before the payload. */
@@ -51,13 +51,13 @@ export const MAX_BATCHED_BYTES = 65_536
 export const MAX_CALL_BYTES = 16_384
 
 /** The words of a head that its proof covers, with the line feed. */
-export function encodeCoveredHead(head: PacketHead): string {
+export function encodeProvenPacketHeader(head: PacketHeader): string {
   const { kind, keyId } = head
   if ('first' in head) return `${kind} ${keyId} ${head.first} ${head.count}\n`
   return 'number' in head ? `${kind} ${keyId} ${head.number}\n` : `${kind} ${keyId}\n`
 }
 
-/** As a text, which whoever sends it writes down as UTF-8. `covered` is what `encodeCoveredHead` made. */
+/** As a text, which whoever sends it writes down as UTF-8. `covered` is what `encodeProvenPacketHeader` made. */
 export function encodePacket(covered: string, proof = '', payload = ''): string {
   return `${MARK}${covered.slice(0, -1)}${proof === '' ? '' : ` ${proof}`}\n${payload}`
 }
@@ -89,7 +89,7 @@ function headOf(
   keyId: string,
   first: number | undefined,
   count: number | undefined,
-): PacketHead | undefined {
+): PacketHeader | undefined {
   switch (kind) {
     case 'call':
     case 'refusal':

@@ -4,25 +4,25 @@ import { identityOf, NEW_YEAR_MS } from '../../../test/mesh-keys.ts'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Outcome } from '../../bus/call.ts'
 import type { Offer } from '../../bus/capability.ts'
-import { schemaHash } from '../../bus/schema-hash.ts'
+import { computeSchemaHash } from '../../bus/schema-hash.ts'
 import { manualClock } from '../../../test/manual-clock.ts'
 import type { ManualClock } from '../../../test/manual-clock.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
-import type { GateParts } from '../gate.ts'
-import { createCommunity, withMember, withoutMember } from '../identity/community.ts'
+import type { MessageGateDependencies } from '../message-gate.ts'
+import { createCommunity, admitMember, revokeMember } from '../identity/community.ts'
 import type { Community } from '../identity/community.ts'
-import { InboundCalls } from '../inbound.ts'
+import { InboundCalls } from '../inbound-calls.ts'
 import { PeerRateLimiter } from '../peer-rate-limiter.ts'
-import { readRefusalReason } from '../refusal.ts'
+import { readMeshRefusalReason } from '../mesh-refusal.ts'
 import { ReplayCache } from '../replay-cache.ts'
-import { GrantedSessions, offerSession, acceptGrantedSession } from '../sessions.ts'
-import type { MeshSession, SignatureMode } from '../sessions.ts'
-import type { PacketWire } from '../transport.ts'
-import { encodeCoveredHead, encodePacket } from './packet.ts'
+import { ProviderSessions, proposeSession, completeProposedSession } from '../sessions.ts'
+import type { MeshSession, SessionSignatureMode } from '../sessions.ts'
+import type { PacketConnection } from '../transport.ts'
+import { encodeProvenPacketHeader, encodePacket } from './packet.ts'
 import { PacketCaller } from './packet-caller.ts'
 import { encodePacketCall } from './packet-call.ts'
-import { packetProof } from './packet-proof.ts'
+import { createPacketProof } from './packet-proof.ts'
 import { PacketProvider } from './packet-provider.ts'
 import type { PacketSource } from './packet-provider.ts'
 
@@ -33,7 +33,7 @@ const BY_ROOT = { authority: { self: providerKey, root }, nowMs: NEW_YEAR_MS }
 let clock: ManualClock
 let community: Community
 let bus: CapabilityBus
-let sessions: GrantedSessions
+let sessions: ProviderSessions
 let provider: PacketProvider
 let caller: PacketCaller
 let session: MeshSession
@@ -42,7 +42,7 @@ let meddle: (packet: string) => string
 let isCut: boolean
 let sent: string[]
 let source: PacketSource
-let wire: PacketWire
+let wire: PacketConnection
 
 beforeEach(() => open('session', 'session'))
 
@@ -102,12 +102,12 @@ describe('packets', () => {
     const answers: string[] = []
     const broker = { ...source, shownBy: undefined, mayLose: true, answer: (text: string) => void answers.push(text) }
     for (const number of [1, 2, 999_999_999_999_999]) {
-      const covered = encodeCoveredHead({ kind: 'again', keyId: session.id, number })
-      provider.receive(encodePacket(covered, packetProof('call', covered, '', session)), {
+      const covered = encodeProvenPacketHeader({ kind: 'again', keyId: session.id, number })
+      provider.receive(encodePacket(covered, createPacketProof('call', covered, '', session)), {
         ...broker,
         shownBy: stranger.id,
       })
-      for (const proof of ['', 'hmac-sha256:x', packetProof('call', covered, ' ', session)])
+      for (const proof of ['', 'hmac-sha256:x', createPacketProof('call', covered, ' ', session)])
         provider.receive(encodePacket(covered, proof), broker)
     }
     await moment()
@@ -122,9 +122,9 @@ describe('packets', () => {
     )
     const slow = call({}, offered({ name: 'test.slow' }))
     await new Promise((resolve) => setImmediate(resolve))
-    const covered = encodeCoveredHead({ kind: 'cancel', keyId: session.id, number: 1 })
+    const covered = encodeProvenPacketHeader({ kind: 'cancel', keyId: session.id, number: 1 })
     provider.receive(encodePacket(covered), { ...source, shownBy: undefined })
-    provider.receive(encodePacket(covered, packetProof('call', covered, '', session)), {
+    provider.receive(encodePacket(covered, createPacketProof('call', covered, '', session)), {
       ...source,
       shownBy: stranger.id,
     })
@@ -162,7 +162,7 @@ describe('packets', () => {
   })
 
   it('are refused of the revoked', async () => {
-    const without = withoutMember(community, callerKey.id, BY_ROOT)
+    const without = revokeMember(community, callerKey.id, BY_ROOT)
     if (!without.ok) throw new Error(without.fault.kind)
     community = without.value
     expect(await refusedWith(call({}))).toBe('revoked')
@@ -182,7 +182,7 @@ describe('packets', () => {
       call({}, offered({ name: 'test.write', effect: 'writes' })),
     ])
     expect(first).toEqual(ok({ data: { x: 1 } }))
-    expect(second.ok ? '' : readRefusalReason(second.fault)).toBe('needs-signature')
+    expect(second.ok ? '' : readMeshRefusalReason(second.fault)).toBe('needs-signature')
   })
 
   it('never say of a call that was seen that it never came', async () => {
@@ -274,7 +274,7 @@ describe('packets without signatures', () => {
   })
 
   it('are no way in for a token where proofs are asked for', async () => {
-    const other = sessionBetween('session', new GrantedSessions(providerKey.id, clock, 'none'))
+    const other = sessionBetween('session', new ProviderSessions(providerKey.id, clock, 'none'))
     meddle = (packet) => packet.replace(/ hmac-sha256:\S+/, ` token:${other.id}`)
     expect(await refusedWith(call({}))).toBe('proof')
   })
@@ -282,17 +282,17 @@ describe('packets without signatures', () => {
 
 let lastAnswer = ''
 
-function open(mine: SignatureMode, theirs: SignatureMode): void {
+function open(mine: SessionSignatureMode, theirs: SessionSignatureMode): void {
   clock = manualClock(NEW_YEAR_MS)
   const founder = { nodeId: providerKey.id, name: 'provider' }
   const founded = createCommunity({ name: 'village', root, founder, nowMs: NEW_YEAR_MS })
-  const grown = withMember(founded, { nodeId: callerKey.id, name: 'caller', level: 'trusted' }, BY_ROOT)
+  const grown = admitMember(founded, { nodeId: callerKey.id, name: 'caller', level: 'trusted' }, BY_ROOT)
   if (!grown.ok) throw new Error(grown.fault.kind)
   community = grown.value
   bus = node(providerKey.id, { clock })
   bus.registerCapability({ offer: OFFER, handle: echo })
-  sessions = new GrantedSessions(providerKey.id, clock, theirs)
-  const gate: GateParts = {
+  sessions = new ProviderSessions(providerKey.id, clock, theirs)
+  const gate: MessageGateDependencies = {
     self: providerKey.id,
     community: () => community,
     sessions,
@@ -336,12 +336,12 @@ function open(mine: SignatureMode, theirs: SignatureMode): void {
   }
 }
 
-function sessionBetween(mine: SignatureMode, given: GrantedSessions, told: JsonObject = {}): MeshSession {
-  const offer = offerSession(mine)
+function sessionBetween(mine: SessionSignatureMode, given: ProviderSessions, told: JsonObject = {}): MeshSession {
+  const offer = proposeSession(mine)
   const answer = given.give(callerKey.id, offer.ephemeral.publicKey, mine)
   const taken =
     answer &&
-    acceptGrantedSession(offer, { ...answer, ...told }, { self: callerKey.id, peer: providerKey.id, nowMs: 0 })
+    completeProposedSession(offer, { ...answer, ...told }, { self: callerKey.id, peer: providerKey.id, nowMs: 0 })
   if (taken === undefined) throw new Error('no session')
   return taken
 }
@@ -354,7 +354,7 @@ function call(
 ): Promise<Outcome> {
   const made = callOf(offer.name, { body, ...(signal === undefined ? {} : { signal }) })
   return caller.call(wire, session, {
-    text: encodePacketCall(offer, schemaHash(offer), { call: made, deadlineMs: 30_000 }),
+    text: encodePacketCall(offer, computeSchemaHash(offer), { call: made, deadlineMs: 30_000 }),
     idempotent,
     call: made,
     otherwise: async (why) => ok({ data: why }),
@@ -363,7 +363,7 @@ function call(
 
 async function refusedWith(outcome: Promise<Outcome>): Promise<string | undefined> {
   const ended = await outcome
-  return ended.ok ? undefined : readRefusalReason(ended.fault)
+  return ended.ok ? undefined : readMeshRefusalReason(ended.fault)
 }
 
 function kindOf(outcome: Outcome): string {

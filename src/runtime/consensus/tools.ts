@@ -13,23 +13,21 @@ import { fromHex, toHex } from '../../core/bytes.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import type { Guard } from '../../guard/guard.ts'
-import type { RoundRecord } from '../../guard/round.ts'
-import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
+import type { QuorumRoundRecord } from '../../guard/quorum-round.ts'
+import { encodeDrawAlpha } from '../../ledger/draw.ts'
+import type { DrawKey } from '../../ledger/draw.ts'
+import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { runtimeFamily } from '../runtime-envelope.ts'
-import { runtimeArgumentFault, runtimeFault } from '../faults.ts'
-import { encodeDrawAlpha, drawOne, drawIndices } from '../random/draw.ts'
-import { vrfOutput, vrfProve, vrfPublicKey } from '../random/ecvrf.ts'
-import { idArgument, MAX_REASON_LENGTH, textArgument } from '../text.ts'
+import { createRuntimeArgumentFault, createRuntimeFault } from '../faults.ts'
+import { idArgument, MAX_REASON_LENGTH, createTextArgument } from '../text-arguments.ts'
 
-/** What is exchanged with other nodes, and rounds of theirs in which this node votes. */
-export interface ConsensusPeers {
-  /** Ids of the community's members. */
-  readonly members: () => readonly string[]
+/** The exchange with other nodes, and their rounds in which this node votes. */
+export interface ConsensusPeerService {
   readonly gossip: (query: {
     readonly since: number | undefined
     readonly peers: readonly string[] | undefined
   }) => Promise<{ readonly sent: number; readonly received: number; readonly conflicts: number }>
-  /** A vote of this node in a round of another; `undefined`: nobody told of such a round. */
+  /** This node's vote in another node's round; `undefined` when no such round is known. */
   readonly voteElsewhere: (
     roundId: string,
     vote: { readonly digest: string; readonly decision: 'allow' | 'deny'; readonly caller: Call['caller'] },
@@ -45,10 +43,8 @@ export type RemoteVoteResult =
     }
 
 const MAX_OPEN_S = 86_400
-/** Entries that an auditor who looks at some looks at. */
-const SAMPLE = 8
 const level = z.enum(['PENDING', 'SOFT', 'QUORUM', 'HARD', 'ABSOLUTE'])
-const FAMILY = { family: runtimeFamily, lock: RUNTIME_LOCK, trustRequired: 'self' } as const
+const FAMILY = { family: runtimeFamily, lock: RUNTIME_LOCK_KEY, trustRequired: 'self' } as const
 
 const propose = defineTool({
   ...FAMILY,
@@ -94,7 +90,7 @@ const vote = defineTool({
     round_id: idArgument(),
     digest: z.string().regex(/^[0-9a-f]{64}$/, 'the digest of the round'),
     vote: z.enum(['yes', 'no']),
-    reason: textArgument(MAX_REASON_LENGTH).exactOptional(),
+    reason: createTextArgument(MAX_REASON_LENGTH).exactOptional(),
   }),
   output: z.object({ vote_signed: z.literal(true), sig_b64: z.string(), level }),
 })
@@ -106,7 +102,7 @@ const finality = defineTool({
   name: 'consensus_finality',
   title: 'How final a decision is',
   description:
-    'PENDING: nobody has voted; SOFT: somebody has; QUORUM: enough yeses, the call may be made once; HARD: other nodes or witnesses have cosigned the ledger with it; ABSOLUTE: the time to dispute it is over. Levels only rise. With every signed vote, and votes that contradict each other as evidence. Failures are pattern A.',
+    'PENDING: nobody has voted; SOFT: somebody has; QUORUM: enough yeses, the call may be made once; HARD: the witness that was drawn has cosigned the ledger with it; ABSOLUTE: the time to dispute it is over. Levels only rise. With every signed vote, and votes that contradict each other as evidence. Failures are pattern A.',
   input: z.strictObject({ round_id: idArgument() }),
   output: z.object({
     round_id: z.string(),
@@ -132,10 +128,12 @@ const finality = defineTool({
           alpha_hex: z.string(),
           public_key_hex: z.string(),
           proof_hex: z.string(),
-          arbiter: z.string().nullable().describe('The member that is asked where there is a dispute.'),
-          sample: z.array(z.int()).describe('Entries up to the round that an auditor looks at.'),
+          witnesses: z.array(z.string()).describe('In the order that was drawn: the first has to cosign.'),
+          cosigned_by: z.string().nullable(),
+          log_index: z.int(),
         })
-        .describe('Chosen by nobody: check it with vrf_verify and docs/protocols/consensus.md.'),
+        .nullable()
+        .describe('Who makes it HARD, chosen by nobody: check it with vrf_verify and docs/protocols/consensus.md.'),
       conflicts: z.array(
         z.object({ voter: z.string(), votes: z.array(z.object({ body: z.string(), sig_b64: z.string() })) }),
       ),
@@ -164,27 +162,26 @@ const gossip = defineTool({
 export function createConsensusTools(
   bus: Pick<CapabilityBus, 'offer'>,
   guard: Pick<Guard, 'quorums' | 'approvals' | 'visible'>,
-  { peers, vrfSecret }: { readonly peers: () => ConsensusPeers | undefined; readonly vrfSecret: Uint8Array },
+  { peers, draws }: { readonly peers: () => ConsensusPeerService | undefined; readonly draws: DrawKey },
 ): readonly Capability[] {
   const { quorums, approvals } = guard
-  const drawFor = (round: RoundRecord): Json => {
-    const number = approvals.get(round.id)?.askedSeq ?? 0
-    const alpha = encodeDrawAlpha({ house: round.house, epoch: round.epoch, purpose: 'arbiter', number })
-    const proof = vrfProve(vrfSecret, alpha)
-    const beta = vrfOutput(proof)
+  const drawFor = ({ id, house, epoch, draw, hardWitness }: QuorumRoundRecord): Json => {
+    if (draw === undefined) return null
+    const number = approvals.get(id)?.askedSeq ?? 0
     return {
-      alpha_hex: toHex(alpha),
-      public_key_hex: toHex(vrfPublicKey(vrfSecret)),
-      proof_hex: toHex(proof),
-      arbiter: drawOne(beta, peers()?.members() ?? []) ?? null,
-      sample: [...drawIndices(beta, number, SAMPLE)],
+      alpha_hex: toHex(encodeDrawAlpha({ house, epoch, purpose: 'witness', number })),
+      public_key_hex: draws.publicKey,
+      proof_hex: draw.proof,
+      witnesses: [...draw.order],
+      cosigned_by: hardWitness ?? null,
+      log_index: draw.seq,
     }
   }
   return [
     propose.handledBy(async ({ tool, arguments: body, target, voters, need, expires_in_s: seconds }, context) => {
       const offer = bus.offer(tool)
       if (offer === undefined || !guard.visible(context.caller, offer))
-        return fail(runtimeArgumentFault('tool', `there is no ${tool}`))
+        return fail(createRuntimeArgumentFault('tool', `there is no ${tool}`))
       const proposed = {
         ...context,
         capability: offer.name,
@@ -195,8 +192,8 @@ export function createConsensusTools(
       const openMs = seconds === undefined ? undefined : seconds * 1_000
       const made = await quorums.propose(proposed, offer, { target, voters, need, openMs })
       if (!made.ok) return made
-      const round = made.value.round as RoundRecord
-      return runtimeAnswer({
+      const round = made.value.round as QuorumRoundRecord
+      return createRuntimeAnswer({
         round_id: round.id,
         digest: round.digest,
         voters: round.voters.map(({ voter }) => voter),
@@ -210,13 +207,13 @@ export function createConsensusTools(
       const decision = said === 'yes' ? 'allow' : 'deny'
       if (quorums.get(roundId) === undefined) {
         const elsewhere = await peers()?.voteElsewhere(roundId, { digest, decision, caller })
-        if (elsewhere === undefined) return fail(runtimeFault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
-        if (!elsewhere.ok) return fail(runtimeFault(elsewhere.code, elsewhere.message))
-        return runtimeAnswer({ vote_signed: true, sig_b64: base64(elsewhere.signature), level: 'SOFT' })
+        if (elsewhere === undefined) return fail(createRuntimeFault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
+        if (!elsewhere.ok) return fail(createRuntimeFault(elsewhere.code, elsewhere.message))
+        return createRuntimeAnswer({ vote_signed: true, sig_b64: base64(elsewhere.signature), level: 'SOFT' })
       }
       const cast = await quorums.vote(roundId, { by: caller, decision, reason, digest })
       if (!cast.ok) return cast
-      return runtimeAnswer({
+      return createRuntimeAnswer({
         vote_signed: true,
         sig_b64: base64(cast.value.signature),
         level: quorums.get(roundId)?.level ?? 'SOFT',
@@ -225,19 +222,19 @@ export function createConsensusTools(
 
     finality.handledBy(async ({ round_id: roundId }) => {
       const round = quorums.get(roundId)
-      if (round === undefined) return fail(runtimeFault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
-      return runtimeAnswer(finalityOf(round, approvals.get(roundId)?.state ?? 'expired', drawFor(round)))
+      if (round === undefined) return fail(createRuntimeFault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
+      return createRuntimeAnswer(finalityOf(round, approvals.get(roundId)?.state ?? 'expired', drawFor(round)))
     }),
 
     gossip.handledBy(async ({ since, peers: wanted }) => {
       const exchange = await peers()?.gossip({ since, peers: wanted })
       const { sent, received, conflicts } = exchange ?? { sent: 0, received: 0, conflicts: 0 }
-      return runtimeAnswer({ events_sent: sent, events_received: received, conflicts })
+      return createRuntimeAnswer({ events_sent: sent, events_received: received, conflicts })
     }),
   ]
 }
 
-function finalityOf(round: RoundRecord, state: string, draw: Json): Json {
+function finalityOf(round: QuorumRoundRecord, state: string, draw: Json): Json {
   const keys = new Map(round.voters.map(({ voter, key }) => [voter, key]))
   return {
     round_id: round.id,

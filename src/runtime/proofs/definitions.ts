@@ -1,25 +1,23 @@
-/**
- * Definitions: the three tools of the proof store as values, and the list of what they made.
- */
+/** Definitions: the three tools of the proof store, and the list of sessions. */
 import { z } from 'zod'
-import { RUNTIME_LOCK } from '../dependencies.ts'
-import { assessRecord, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
+import { RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import { assessRecordCall, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { THOUGHT_TYPES } from '../trail/thought.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
-import { idArgument, MAX_REASON_LENGTH, textArgument } from '../text.ts'
+import { idArgument, MAX_REASON_LENGTH, createTextArgument } from '../text-arguments.ts'
 
-const common = { lock: RUNTIME_LOCK } as const
+const common = { lock: RUNTIME_LOCK_KEY } as const
 
-export const auditSessionStart = defineRuntimeTool({
+export const auditSessionStartTool = defineRuntimeTool({
   ...common,
   name: 'audit_session_start',
   title: 'Start an audit session',
   description:
     'Opens a session that gathers the thoughts recorded for one undertaking, so that merkle_finalize can seal them together. With `task_id`, thoughts about that task join it by themselves. The server mints the id; give it to thought_record. A session that turned out empty is closed with merkle_finalize and `close_empty`.',
   input: z.strictObject({
-    intent: textArgument(MAX_REASON_LENGTH).describe('What the session is for.'),
+    intent: createTextArgument(MAX_REASON_LENGTH).describe('What the session is for.'),
     task_id: idArgument().exactOptional(),
-    // Part of spec 5's tool, so it is known and answered with a reason rather than as an unknown key.
+    // Part of spec 5's tool, so it is accepted by the schema and refused with a reason.
     session_id: idArgument().exactOptional().describe('Refused: ids are minted by the server.'),
     idempotency_key: idempotencyKeyArgument,
   }),
@@ -31,7 +29,7 @@ export const auditSessionStart = defineRuntimeTool({
     log_index: z.int(),
   }),
   effect: 'records',
-  assess: assessRecord,
+  assess: assessRecordCall,
 })
 
 /** What merkle_finalize and merkle_root both say of a session; `timestamp` is spec 5's name for `finalized_at`. */
@@ -56,7 +54,7 @@ const leftOut = z.object({
   log_index: z.int(),
 })
 
-export const merkleFinalize = defineRuntimeTool({
+export const merkleFinalizeTool = defineRuntimeTool({
   ...common,
   name: 'merkle_finalize',
   title: 'Seal an audit session',
@@ -73,7 +71,7 @@ export const merkleFinalize = defineRuntimeTool({
   }),
   output: z.object({
     ...sealed,
-    // Absent from a dry run, which makes no entry.
+    // Absent from a dry run, which appends no entry.
     timestamp: sealed.timestamp.exactOptional(),
     finalized_at: sealed.finalized_at.exactOptional(),
     log_index: sealed.log_index.exactOptional(),
@@ -89,12 +87,12 @@ export const merkleFinalize = defineRuntimeTool({
       .describe('Why there is no checkpoint yet; the session is sealed all the same.'),
   }),
   effect: 'records',
-  assess: (input) => (input.dry_run ? { effect: 'reads', reasons: [] } : assessRecord(input)),
-  // Every entry since the session began is read again; a long session must not be impossible to seal.
+  assess: (input) => (input.dry_run ? { effect: 'reads', reasons: [] } : assessRecordCall(input)),
+  // Every entry since the session began is read again; sealing a long session must be possible.
   timeoutSeconds: 600,
 })
 
-export const merkleRoot = defineRuntimeTool({
+export const merkleRootTool = defineRuntimeTool({
   ...common,
   name: 'merkle_root',
   title: 'Read the root of a sealed session',
@@ -104,8 +102,8 @@ export const merkleRoot = defineRuntimeTool({
   effect: 'reads',
 })
 
-/** Not of spec 5, whose sessions can only be had by who remembers their ids. */
-export const auditSessionList = defineRuntimeTool({
+/** Not in spec 5, where sessions are only found by their ids. */
+export const auditSessionListTool = defineRuntimeTool({
   ...common,
   name: 'audit_session_list',
   title: 'Read the audit sessions',

@@ -1,38 +1,38 @@
 /**
- * Session leaf: what the ledger says of a session, and whether the tables say the same. A session that was dropped, or
- * a root that was exchanged, shows here: the start and the seal are entries of the ledger.
+ * Session leaf: the ledger entries of a session, and whether the tables agree with them. A deleted session, or a
+ * replaced root, is detected here: the start and the seal are entries of the ledger.
  */
 import { toHex } from '../../core/bytes.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
 import type { StoredEntry } from '../../ledger/entry.ts'
-import { leafHash } from '../../ledger/tree.ts'
-import type { AuditSession, SessionRoot } from './session-store.ts'
+import { computeLeafHash } from '../../ledger/tree.ts'
+import type { AuditSession, SealedSessionRoot } from './session-store.ts'
 
-export const SESSION_START = 'session.start'
-export const SESSION_FINAL = 'session.final'
+export const SESSION_START_KIND = 'session.start'
+export const SESSION_FINAL_KIND = 'session.final'
 
-/** The intent is not in it: words that may have to be erased are the body of the entry. */
+/** Without the intent: texts that may have to be erased are in the entry's body. */
 export function createSessionStartEvent({
   session_id,
   task_id,
   principal,
   client,
 }: Pick<AuditSession, 'session_id' | 'task_id' | 'principal' | 'client'>): LedgerEvent {
-  return { kind: SESSION_START, session_id, task_id: task_id ?? undefined, principal, client: client ?? undefined }
+  return { kind: SESSION_START_KIND, session_id, task_id: task_id ?? undefined, principal, client: client ?? undefined }
 }
 
 /** The fields of a seal that are a column of `merkle_roots` under the same name. */
 const SEALED = ['session_id', 'root', 'record_count', 'first_index', 'last_index'] as const
 
-/** Columns of a root that its entry says otherwise: each is a field of the entry, or follows from it. */
-export function listSealFlaws(
-  root: SessionRoot,
+/** Columns of a root that differ from its entry: each is a field of the entry, or follows from it. */
+export function listSessionSealFlaws(
+  root: SealedSessionRoot,
   { entry, bytes }: Pick<StoredEntry, 'entry' | 'bytes'>,
 ): readonly string[] {
   const right: Readonly<Record<string, boolean>> = {
-    log_index: entry.kind === SESSION_FINAL && entry.seq === root.log_index,
+    log_index: entry.kind === SESSION_FINAL_KIND && entry.seq === root.log_index,
     finalized_at: entry.at === root.finalized_at,
-    leaf_hash: toHex(leafHash(bytes)) === root.leaf_hash,
+    leaf_hash: toHex(computeLeafHash(bytes)) === root.leaf_hash,
   }
   return [
     ...Object.keys(right).filter((field) => right[field] === false),
@@ -41,11 +41,11 @@ export function listSealFlaws(
 }
 
 /** Whether the tables agree with the entry of a session's seal. */
-export function isSealedBy(
-  root: SessionRoot,
+export function isSessionSealedBy(
+  root: SealedSessionRoot,
   seal: Pick<StoredEntry, 'entry' | 'bytes'>,
   session?: Pick<AuditSession, 'finalized_at'>,
 ): boolean {
   const isClosed = session === undefined || session.finalized_at === root.finalized_at
-  return isClosed && listSealFlaws(root, seal).length === 0
+  return isClosed && listSessionSealFlaws(root, seal).length === 0
 }

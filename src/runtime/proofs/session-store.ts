@@ -2,24 +2,24 @@
  * Session store: audit sessions and the roots they were sealed with, in the database.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { createFilterCondition, createPrepare } from '../query-store.ts'
+import { createSqlFilterCondition, createStatementPreparer } from '../query-store.ts'
 
 export interface AuditSession {
   readonly session_id: string
   readonly intent: string
   readonly task_id: string | null
-  /** The `at` of its ledger entry, to the character. */
+  /** Exactly the `at` of its ledger entry. */
   readonly started_at: string
-  /** Whose credential began it. */
+  /** The principal that began it. */
   readonly principal: string
-  /** What that program called itself. */
+  /** The name that the program gave itself. */
   readonly client: string | null
   /** Ledger entry of its start: no record of the session comes before it. */
   readonly log_index: number
   readonly finalized_at: string | null
 }
 
-export interface SessionRoot {
+export interface SealedSessionRoot {
   readonly session_id: string
   /** Hex, as session-tree.ts makes it. */
   readonly root: string
@@ -33,16 +33,16 @@ export interface SessionRoot {
   readonly leaf_hash: string
 }
 
-/** A session and how much it gathered. */
+/** A session with the number of its records. */
 export interface ListedSession extends AuditSession {
   readonly record_count: number
 }
 
 export interface SessionStore {
   readonly get: (sessionId: string) => AuditSession | undefined
-  readonly root: (sessionId: string) => SessionRoot | undefined
+  readonly root: (sessionId: string) => SealedSessionRoot | undefined
   /**
-   * Newest first, from before a ledger entry. A session is a task's when it was begun for it or has records about it.
+   * Newest first, before a ledger entry. A session belongs to a task when it was begun for it or has records about it.
    */
   readonly list: (
     filter: { readonly task_id?: string },
@@ -50,7 +50,7 @@ export interface SessionStore {
   ) => readonly ListedSession[]
 }
 
-/** A session may be begun for no task and gather thoughts about several. */
+/** A session may be begun for no task and have thoughts about several. */
 const TESTS = {
   task_id: `(task_id = :task_id OR session_id IN (SELECT session_id FROM thought_records WHERE task_id = :task_id))`,
 }
@@ -58,12 +58,12 @@ const TESTS = {
 export function createSessionStore(sql: DatabaseSync): SessionStore {
   const get = sql.prepare('SELECT * FROM audit_sessions WHERE session_id = ?')
   const root = sql.prepare('SELECT * FROM merkle_roots WHERE session_id = ?')
-  const prepare = createPrepare(sql)
+  const prepare = createStatementPreparer(sql)
   return {
     get: (sessionId) => get.get(sessionId) as AuditSession | undefined,
-    root: (sessionId) => root.get(sessionId) as SessionRoot | undefined,
+    root: (sessionId) => root.get(sessionId) as SealedSessionRoot | undefined,
     list: (filter, page) => {
-      const { where, parameters } = createFilterCondition(filter, TESTS)
+      const { where, parameters } = createSqlFilterCondition(filter, TESTS)
       const list = prepare(`
         SELECT *, (SELECT count(*) FROM thought_records WHERE session_id = audit_sessions.session_id) AS record_count
         FROM audit_sessions WHERE ${where} AND log_index < :before ORDER BY log_index DESC LIMIT :limit`)

@@ -3,14 +3,14 @@
  *
  *   leaf = SHA-256(0x00 ‖ the 32 bytes of a record's hash)      node = SHA-256(0x01 ‖ left ‖ right)
  *
- * Another order, another record, or an interior node passed off as a record gives another root.
+ * Another order, another record, or an interior node in place of a record gives another root.
  */
 import { fromHex, toHex } from '../../core/bytes.ts'
-import { emptyFrontier, extendFrontier, frontierRoot, leafHash } from '../../ledger/tree.ts'
+import { createEmptyFrontier, extendFrontier, computeFrontierRoot, computeLeafHash } from '../../ledger/tree.ts'
 
 /** Hex. An empty list has RFC 6962's empty root, which merkle_finalize never seals (ERR_NO_RECORDS). */
-export function sessionRoot(recordHashes: readonly string[]): string {
-  const frontier = emptyFrontier()
-  for (const recordHash of recordHashes) extendFrontier(frontier, leafHash(fromHex(recordHash)))
-  return toHex(frontierRoot(frontier))
+export function computeSessionRoot(recordHashes: readonly string[]): string {
+  const frontier = createEmptyFrontier()
+  for (const recordHash of recordHashes) extendFrontier(frontier, computeLeafHash(fromHex(recordHash)))
+  return toHex(computeFrontierRoot(frontier))
 }

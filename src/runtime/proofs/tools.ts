@@ -13,24 +13,24 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { runtimeAnswer, toRuntimeAnswer, readOrigin } from '../dependencies.ts'
-import type { RuntimeRecords } from '../dependencies.ts'
-import { runtimeFault } from '../faults.ts'
-import { runAtOnce, runInPieces } from '../piecewise.ts'
-import { unknownTaskFault } from '../trail/recording.ts'
-import type { TrailStores } from '../trail/recording.ts'
-import { walkTrail } from '../trail/verify.ts'
-import type { TrailReport } from '../trail/verify.ts'
-import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
+import { createRuntimeAnswer, toRuntimeAnswer, readCallOrigin } from '../runtime-dependencies.ts'
+import type { RuntimeStores } from '../runtime-dependencies.ts'
+import { createRuntimeFault } from '../faults.ts'
+import { runGeneratorToEnd, runGeneratorYielding } from '../generator-runner.ts'
+import { createUnknownTaskFault } from '../trail/thought-recording.ts'
+import type { ThoughtTrailStores } from '../trail/thought-recording.ts'
+import { verifyTrail } from '../trail/trail-verification.ts'
+import type { TrailReport } from '../trail/trail-verification.ts'
+import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { cutPage, readCursor } from '../paging.ts'
-import { auditSessionList, auditSessionStart, merkleFinalize, merkleRoot } from './definitions.ts'
-import { isSealedBy, SESSION_FINAL, createSessionStartEvent } from './session-leaf.ts'
-import type { SessionFacts } from '../runtime-state.ts'
-import type { ListedSession, SessionRoot } from './session-store.ts'
-import { sessionRoot } from './session-tree.ts'
+import { auditSessionListTool, auditSessionStartTool, merkleFinalizeTool, merkleRootTool } from './definitions.ts'
+import { isSessionSealedBy, SESSION_FINAL_KIND, createSessionStartEvent } from './session-leaf.ts'
+import type { AuditSessionState } from '../runtime-state.ts'
+import type { ListedSession, SealedSessionRoot } from './session-store.ts'
+import { computeSessionRoot } from './session-tree.ts'
 
-/** The signed side of the ledger, as finalizing needs it. */
-export interface CheckpointProver {
+/** The signed checkpoints and proofs that finalizing needs. */
+export interface CheckpointProofSource {
   readonly proofOf: (logIndex: number) => Promise<Result<Proof, Fault>>
 }
 
@@ -40,72 +40,74 @@ interface Proof {
 }
 
 export function createProofTools(
-  records: RuntimeRecords,
-  stores: TrailStores,
-  prover: CheckpointProver,
+  records: RuntimeStores,
+  stores: ThoughtTrailStores,
+  prover: CheckpointProofSource,
 ): readonly Capability[] {
   const { database } = records
   const { sessions } = stores
   return [
-    auditSessionStart.handledBy(async ({ intent, task_id: taskId, session_id: wanted }, call) => {
-      // Spec 5's ERR_SESSION_EXISTS keeps its meaning; an id that is free is refused, too.
+    auditSessionStartTool.handledBy(async ({ intent, task_id: taskId, session_id: wanted }, call) => {
+      // Spec 5's ERR_SESSION_EXISTS keeps its meaning; a free id is refused as well.
       if (wanted !== undefined) return fail(chosenId(wanted, stores.state.sessions.has(wanted)))
       return toRuntimeAnswer(
         await database.commit(() => {
-          if (taskId !== undefined && !stores.state.tasks.has(taskId)) return fail(unknownTaskFault(taskId))
+          if (taskId !== undefined && !stores.state.tasks.has(taskId)) return fail(createUnknownTaskFault(taskId))
           return ok(startSession(records, { intent, taskId, call }))
         }),
       )
     }),
 
-    merkleFinalize.handledBy(async ({ session_id: sessionId, dry_run: isDryRun, close_empty: mayBeEmpty }, call) => {
-      const wish = { sessionId, call, isDryRun, mayBeEmpty }
-      const finalized = await finalize(records, stores, wish)
-      if (!finalized.ok) return finalized
-      const { content, seal, leftOut } = finalized.value
-      if (seal === undefined) return runtimeAnswer({ ...content, ...leftOut, dry_run: true })
-      // The seal is durable; a checkpoint that cannot be signed now can be had later, from ledger_proof.
-      const proven = await prover.proofOf(seal.log_index)
-      return runtimeAnswer({
-        ...toAnswer(seal),
-        ...leftOut,
-        ...(proven.ok ? proven.value : { unproven: proven.fault.message }),
-      })
-    }),
+    merkleFinalizeTool.handledBy(
+      async ({ session_id: sessionId, dry_run: isDryRun, close_empty: mayBeEmpty }, call) => {
+        const wish = { sessionId, call, isDryRun, mayBeEmpty }
+        const finalized = await finalize(records, stores, wish)
+        if (!finalized.ok) return finalized
+        const { content, seal, leftOut } = finalized.value
+        if (seal === undefined) return createRuntimeAnswer({ ...content, ...leftOut, dry_run: true })
+        // The seal is durable; a checkpoint that cannot be signed now is available later, from ledger_proof.
+        const proven = await prover.proofOf(seal.log_index)
+        return createRuntimeAnswer({
+          ...toAnswer(seal),
+          ...leftOut,
+          ...(proven.ok ? proven.value : { unproven: proven.fault.message }),
+        })
+      },
+    ),
 
-    merkleRoot.handledBy(async ({ session_id: sessionId }) => {
+    merkleRootTool.handledBy(async ({ session_id: sessionId }) => {
       const root = sessions.root(sessionId)
       if (root !== undefined) return sealedRoot(records, root)
       if (!stores.state.sessions.has(sessionId)) return fail(notFound(sessionId))
       return fail(
-        runtimeFault('ERR_NOT_FINALIZED', `Session ${sessionId} is open; merkle_finalize seals it.`, {
+        createRuntimeFault('ERR_NOT_FINALIZED', `Session ${sessionId} is open; merkle_finalize seals it.`, {
           session_id: sessionId,
         }),
       )
     }),
 
-    auditSessionList.handledBy(async ({ limit, cursor, ...filter }) => {
-      const scope = cursorScope('audit_session_list', filter)
-      // Newest first: the key of a page is the entry its last session began with, and it goes on below that.
+    auditSessionListTool.handledBy(async ({ limit, cursor, ...filter }) => {
+      const scope = formatCursorScope('audit_session_list', filter)
+      // Newest first: the cursor is the entry that began the page's last session.
       const before = readCursor<[number]>(cursor, scope, 1)
       if (!before.ok) return before
       const found = sessions.list(filter, { before: before.value?.[0] ?? Number.MAX_SAFE_INTEGER, limit: limit + 1 })
       const { rows, ...next } = cutPage(found, limit, (last) => encodeCursor(scope, [last.log_index]))
-      return runtimeAnswer({ sessions: rows.map((session) => toListed(records, stores, session)), ...next })
+      return createRuntimeAnswer({ sessions: rows.map((session) => toListed(records, stores, session)), ...next })
     }),
   ]
 }
 
-/** The tables propose, the ledger decides: a root is shown only while the entry that sealed it says the same. */
+/** A root is shown only while the ledger entry that sealed it agrees with the table. */
 function toListed(
-  { ledger }: RuntimeRecords,
-  { sessions, state }: TrailStores,
+  { ledger }: RuntimeStores,
+  { sessions, state }: ThoughtTrailStores,
   session: ListedSession,
 ): { readonly [field: string]: string | number | null } {
   const { principal, finalized_at: finalizedAt, ...same } = session
   const root = sessions.root(session.session_id)
   const seal = root && ledger.entry(root.log_index)
-  const isSealed = root !== undefined && seal !== undefined && isSealedBy(root, seal, session)
+  const isSealed = root !== undefined && seal !== undefined && isSessionSealedBy(root, seal, session)
   const isOpen = root === undefined && finalizedAt === null
   const facts = state.sessions.get(session.session_id)
   const isBegun =
@@ -120,15 +122,19 @@ function toListed(
   }
 }
 
-/** A root is only worth what the ledger says of it. */
-function sealedRoot({ ledger }: RuntimeRecords, root: SessionRoot): Outcome {
+/** A root is only valid if the ledger agrees. */
+function sealedRoot({ ledger }: RuntimeStores, root: SealedSessionRoot): Outcome {
   const entry = ledger.entry(root.log_index)
-  if (entry !== undefined && isSealedBy(root, entry)) return runtimeAnswer(toAnswer(root))
+  if (entry !== undefined && isSessionSealedBy(root, entry)) return createRuntimeAnswer(toAnswer(root))
   return fail(
-    runtimeFault('ERR_CHAIN_BROKEN', `The stored root of session ${root.session_id} is not the one in the ledger.`, {
-      session_id: root.session_id,
-      log_index: root.log_index,
-    }),
+    createRuntimeFault(
+      'ERR_CHAIN_BROKEN',
+      `The stored root of session ${root.session_id} is not the one in the ledger.`,
+      {
+        session_id: root.session_id,
+        log_index: root.log_index,
+      },
+    ),
   )
 }
 
@@ -142,8 +148,8 @@ interface StartedSession {
   readonly [field: string]: string | number | null
 }
 
-function startSession(records: RuntimeRecords, { intent, taskId, call }: Start): StartedSession {
-  const { principal, client = null, trace_id } = readOrigin(call)
+function startSession(records: RuntimeStores, { intent, taskId, call }: Start): StartedSession {
+  const { principal, client = null, trace_id } = readCallOrigin(call)
   const named = { session_id: randomUUID(), task_id: taskId ?? null }
   const { seq, at } = records.ledger.appendIn(
     { ...createSessionStartEvent({ ...named, principal, client }), trace_id },
@@ -159,31 +165,31 @@ interface Finalizing {
   readonly mayBeEmpty: boolean
 }
 
-type SealContent = Pick<SessionRoot, 'session_id' | 'root' | 'record_count' | 'first_index' | 'last_index'>
+type SealContent = Pick<SealedSessionRoot, 'session_id' | 'root' | 'record_count' | 'first_index' | 'last_index'>
 
 interface Finalized {
   readonly content: SealContent
-  /** `undefined` of a dry run. */
-  readonly seal: SessionRoot | undefined
+  /** `undefined` for a dry run. */
+  readonly seal: SealedSessionRoot | undefined
   readonly leftOut: JsonObject
 }
 
 /**
- * Most of a long session is checked before the transaction, with turns for everybody else; what was added since is
- * checked inside it, and nothing can be added between that and the seal.
+ * Most of a long session is verified before the transaction, yielding to others; what was added since is verified
+ * inside it, and nothing can be added between that and the seal.
  */
 async function finalize(
-  records: RuntimeRecords,
-  stores: TrailStores,
+  records: RuntimeStores,
+  stores: ThoughtTrailStores,
   wish: Finalizing,
 ): Promise<Result<Finalized, Fault>> {
   const { sessionId, call } = wish
-  // Before the walk, so that a closed or unknown session costs nothing.
+  // Before the verification, so that a closed or unknown session costs nothing.
   const session = openSession(stores, sessionId)
   if (!session.ok) return session
   const checkedTo = records.ledger.size()
   const stretch = { from: session.value.startIndex, to: checkedTo, sessionId }
-  const walked = await runInPieces(walkTrail(stores, stretch), call.signal)
+  const walked = await runGeneratorYielding(verifyTrail(stores, stretch), call.signal)
   if (!walked.ok) return walked
   const broken = brokenChain(sessionId, walked.value)
   if (broken !== undefined) return fail(broken)
@@ -191,20 +197,20 @@ async function finalize(
 }
 
 function seal(
-  records: RuntimeRecords,
-  stores: TrailStores,
+  records: RuntimeStores,
+  stores: ThoughtTrailStores,
   { sessionId, call, checkedTo, isDryRun, mayBeEmpty }: Finalizing & { readonly checkedTo: number },
 ): Result<Finalized, Fault> {
-  // Again: two finalizers may both have walked, and only one may seal.
+  // Checked again: two concurrent calls may both have verified, and only one may seal.
   const session = openSession(stores, sessionId)
   if (!session.ok) return session
-  const rest = runAtOnce(walkTrail(stores, { from: checkedTo, to: records.ledger.size(), sessionId }))
+  const rest = runGeneratorToEnd(verifyTrail(stores, { from: checkedTo, to: records.ledger.size(), sessionId }))
   const broken = brokenChain(sessionId, rest)
   if (broken !== undefined) return fail(broken)
   const thoughts = stores.thoughts.ofSession(sessionId)
   if (thoughts.length === 0 && !mayBeEmpty)
     return fail(
-      runtimeFault(
+      createRuntimeFault(
         'ERR_NO_RECORDS',
         `Session ${sessionId} has no records to seal; \`close_empty\` closes it all the same.`,
         {
@@ -216,7 +222,7 @@ function seal(
   const content = {
     session_id: sessionId,
     // In the order of recording, which the root commits to.
-    root: sessionRoot(thoughts.map(({ hash }) => hash)),
+    root: computeSessionRoot(thoughts.map(({ hash }) => hash)),
     record_count: thoughts.length,
     first_index: thoughts[0]?.log_index ?? startIndex,
     last_index: thoughts.at(-1)?.log_index ?? startIndex,
@@ -224,14 +230,18 @@ function seal(
   const tasks = new Set([...(taskId === null ? [] : [taskId]), ...thoughts.map(({ task_id }) => task_id)])
   const leftOut = recordsLeftOut(stores, tasks)
   if (isDryRun) return ok({ content, seal: undefined, leftOut })
-  const { seq, at, leafHash } = records.ledger.appendIn({ kind: SESSION_FINAL, ...content, ...readOrigin(call) })
+  const { seq, at, leafHash } = records.ledger.appendIn({
+    kind: SESSION_FINAL_KIND,
+    ...content,
+    ...readCallOrigin(call),
+  })
   return ok({ content, seal: { ...content, finalized_at: at, log_index: seq, leaf_hash: toHex(leafHash) }, leftOut })
 }
 
 const MAX_LEFT_OUT_LISTED = 20
 
-/** Records about the session's tasks that are in no session: whoever seals the work must hear what the seal lacks. */
-function recordsLeftOut({ thoughts }: TrailStores, tasks: ReadonlySet<string>): JsonObject {
+/** Records about the session's tasks that are in no session: the caller must be told what the seal does not cover. */
+function recordsLeftOut({ thoughts }: ThoughtTrailStores, tasks: ReadonlySet<string>): JsonObject {
   const found = [...tasks].map((taskId) => thoughts.outsideSessions(taskId, MAX_LEFT_OUT_LISTED))
   const listed = found.flatMap(({ rows }) => rows).slice(0, MAX_LEFT_OUT_LISTED)
   return {
@@ -247,13 +257,13 @@ function recordsLeftOut({ thoughts }: TrailStores, tasks: ReadonlySet<string>): 
   }
 }
 
-/** Whether it is open is what the log says, whatever the row does. */
-function openSession({ state }: TrailStores, sessionId: string): Result<SessionFacts, Fault> {
+/** The log decides whether it is open, whatever the row says. */
+function openSession({ state }: ThoughtTrailStores, sessionId: string): Result<AuditSessionState, Fault> {
   const session = state.sessions.get(sessionId)
   if (session === undefined) return fail(notFound(sessionId))
   if (session.finalizedAt === null) return ok(session)
   return fail(
-    runtimeFault('ERR_ALREADY_FINALIZED', `Session ${sessionId} was finalized; merkle_root has its root.`, {
+    createRuntimeFault('ERR_ALREADY_FINALIZED', `Session ${sessionId} was finalized; merkle_root has its root.`, {
       session_id: sessionId,
       finalized_at: session.finalizedAt,
     }),
@@ -263,7 +273,7 @@ function openSession({ state }: TrailStores, sessionId: string): Result<SessionF
 function brokenChain(sessionId: string, report: TrailReport): Fault | undefined {
   const { broken_count, missing_count, first_broken_at, findings } = report
   if (broken_count + missing_count === 0) return undefined
-  return runtimeFault(
+  return createRuntimeFault(
     'ERR_CHAIN_BROKEN',
     `Records of session ${sessionId} were changed or deleted; it is not sealed.`,
     {
@@ -276,19 +286,19 @@ function brokenChain(sessionId: string, report: TrailReport): Fault | undefined 
   )
 }
 
-function toAnswer(root: SessionRoot): { readonly [field: string]: string | number } {
+function toAnswer(root: SealedSessionRoot): { readonly [field: string]: string | number } {
   return { ...root, timestamp: root.finalized_at }
 }
 
-/** Callers that chose ids could take those of others, or pass one session off as another. */
+/** Callers that chose ids could take those of others, or present one session as another. */
 function chosenId(sessionId: string, taken: boolean): Fault {
   return taken
-    ? runtimeFault('ERR_SESSION_EXISTS', `There is a session ${sessionId} already.`, { session_id: sessionId })
-    : runtimeFault('ERR_SESSION_ID_REFUSED', 'Session ids are minted by the server; leave `session_id` out.', {
+    ? createRuntimeFault('ERR_SESSION_EXISTS', `There is a session ${sessionId} already.`, { session_id: sessionId })
+    : createRuntimeFault('ERR_SESSION_ID_REFUSED', 'Session ids are minted by the server; leave `session_id` out.', {
         session_id: sessionId,
       })
 }
 
 function notFound(sessionId: string): Fault {
-  return runtimeFault('ERR_SESSION_NOT_FOUND', `There is no session ${sessionId}.`, { session_id: sessionId })
+  return createRuntimeFault('ERR_SESSION_NOT_FOUND', `There is no session ${sessionId}.`, { session_id: sessionId })
 }

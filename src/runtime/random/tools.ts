@@ -7,25 +7,25 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { fail } from '../../core/result.ts'
-import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
+import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { runtimeFault } from '../faults.ts'
-import { idArgument } from '../text.ts'
+import { createRuntimeFault } from '../faults.ts'
+import { idArgument } from '../text-arguments.ts'
 import {
   ECVRF_SUITE,
   isVrfPublicKey,
-  PROOF_BYTES,
-  PUBLIC_BYTES,
-  vrfOutput,
-  vrfProve,
-  vrfPublicKey,
-  vrfVerify,
-} from './ecvrf.ts'
+  VRF_PROOF_BYTES,
+  VRF_PUBLIC_KEY_BYTES,
+  computeVrfOutput,
+  createVrfProof,
+  deriveVrfPublicKey,
+  verifyVrfProof,
+} from '../../ledger/ecvrf.ts'
 
-/** Longer inputs are hashed by whoever has them. */
+/** Longer inputs must be hashed by the caller. */
 const MAX_ALPHA_BYTES = 1_024
-/** The one key that a node has for this. */
-export const NODE_VRF_KEY = 'node'
+/** A node has one key for this. */
+export const NODE_VRF_KEY_NAME = 'node'
 
 const hexBytes = (max: number): z.ZodString =>
   z
@@ -34,8 +34,8 @@ const hexBytes = (max: number): z.ZodString =>
     .regex(/^(?:[0-9a-fA-F]{2})*$/, 'bytes in hexadecimal')
 const alpha = hexBytes(MAX_ALPHA_BYTES).describe('The input, in hexadecimal; may be empty.')
 
-export const vrfEval = defineRuntimeTool({
-  lock: RUNTIME_LOCK,
+export const vrfEvalTool = defineRuntimeTool({
+  lock: RUNTIME_LOCK_KEY,
   effect: 'reads',
   name: 'vrf_eval',
   title: 'Verifiable random output',
@@ -43,7 +43,7 @@ export const vrfEval = defineRuntimeTool({
     'Computes the output that this node’s key has for an input, with a proof that anybody can check with vrf_verify (RFC 9381). One key and one input have one output, which nobody could have chosen or foreseen: for drawing who is next, or which entries are checked.',
   input: z.strictObject({
     alpha_hex: alpha,
-    key_id: idArgument().exactOptional().describe(`\`${NODE_VRF_KEY}\`, unless told; the only one there is.`),
+    key_id: idArgument().exactOptional().describe(`\`${NODE_VRF_KEY_NAME}\`, unless told; the only one there is.`),
   }),
   output: z.object({
     suite: z.string(),
@@ -54,39 +54,40 @@ export const vrfEval = defineRuntimeTool({
 })
 
 export const vrfVerifyTool = defineRuntimeTool({
-  lock: RUNTIME_LOCK,
+  lock: RUNTIME_LOCK_KEY,
   effect: 'reads',
   name: 'vrf_verify',
   title: 'Check a verifiable random output',
   description:
     'Checks a proof of vrf_eval, of this node or another (RFC 9381, ECVRF-EDWARDS25519-SHA512-TAI), and returns the output that it proves.',
   input: z.strictObject({
-    public_key_hex: hexBytes(PUBLIC_BYTES),
+    public_key_hex: hexBytes(VRF_PUBLIC_KEY_BYTES),
     alpha_hex: alpha,
-    proof_hex: hexBytes(PROOF_BYTES),
+    proof_hex: hexBytes(VRF_PROOF_BYTES),
   }),
   output: z.object({ valid: z.boolean(), output_hex: z.string().exactOptional() }),
 })
 
 export function createRandomTools(secret: Uint8Array): readonly Capability[] {
-  const publicKey = vrfPublicKey(secret)
+  const publicKey = deriveVrfPublicKey(secret)
   return [
-    vrfEval.handledBy(async ({ alpha_hex: alphaHex, key_id: key = NODE_VRF_KEY }) => {
-      if (key !== NODE_VRF_KEY) return fail(runtimeFault('INVALID_KEY', `This node has no key ${JSON.stringify(key)}.`))
-      const proof = vrfProve(secret, fromHex(alphaHex))
-      return runtimeAnswer({
+    vrfEvalTool.handledBy(async ({ alpha_hex: alphaHex, key_id: key = NODE_VRF_KEY_NAME }) => {
+      if (key !== NODE_VRF_KEY_NAME)
+        return fail(createRuntimeFault('INVALID_KEY', `This node has no key ${JSON.stringify(key)}.`))
+      const proof = createVrfProof(secret, fromHex(alphaHex))
+      return createRuntimeAnswer({
         suite: ECVRF_SUITE,
         public_key_hex: toHex(publicKey),
-        output_hex: toHex(vrfOutput(proof)),
+        output_hex: toHex(computeVrfOutput(proof)),
         proof_hex: toHex(proof),
       })
     }),
     vrfVerifyTool.handledBy(async ({ public_key_hex: keyHex, alpha_hex: alphaHex, proof_hex: proofHex }) => {
       const key = fromHex(keyHex)
       if (!isVrfPublicKey(key))
-        return fail(runtimeFault('INVALID_KEY', 'The public key is no point of the curve, or of small order.'))
-      const output = vrfVerify(key, fromHex(alphaHex), fromHex(proofHex))
-      return runtimeAnswer(output === undefined ? { valid: false } : { valid: true, output_hex: toHex(output) })
+        return fail(createRuntimeFault('INVALID_KEY', 'The public key is no point of the curve, or of small order.'))
+      const output = verifyVrfProof(key, fromHex(alphaHex), fromHex(proofHex))
+      return createRuntimeAnswer(output === undefined ? { valid: false } : { valid: true, output_hex: toHex(output) })
     }),
   ]
 }

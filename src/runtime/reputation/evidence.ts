@@ -1,6 +1,6 @@
 /**
- * Evidence: which entries of the ledger say something about whom. Entries alone, never their bodies: words can be
- * erased, and scores must not change with them.
+ * Evidence: which ledger entries count for whose reputation. Only entries, never their bodies: bodies can be erased,
+ * and scores must not change with them.
  *
  *   call.enter ⋈ call.exit, call.outcome     approval.approved, .denied     device.tools.…     consensus.…
  *
@@ -11,7 +11,7 @@ import { readEntryNumber, readEntryText } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { ReputationRuleId } from './formula.ts'
 
-/** Who is meant by the three columns of a rule. */
+/** The subjects in the three columns of a rule. */
 export interface ReputationEvidence {
   readonly rule: ReputationRuleId
   readonly caller?: string
@@ -32,7 +32,7 @@ interface EndedChange {
 
 const CHANGING: ReadonlySet<string> = new Set(['writes', 'sensitive', 'admin'])
 const FAILED: ReadonlySet<string> = new Set(['failed', 'timed-out', 'offline'])
-/** People's decisions; whoever made them is in `by`. */
+/** People's decisions; the decider is in `by`. */
 const DECISIONS: ReadonlySet<string> = new Set([
   'agent.key',
   'approval.approved',
@@ -46,7 +46,7 @@ const DECISIONS: ReadonlySet<string> = new Set([
   'token.revoked',
 ])
 
-export class EvidenceReader {
+export class ReputationEvidenceReader {
   readonly #open = new Map<number, OpenCall>()
   /** Changes that ended in this epoch or the one before, whose outcome may become known later. */
   readonly #ended = new Map<number, EndedChange>()
@@ -75,7 +75,7 @@ export class EvidenceReader {
     }
   }
 
-  /** What arrives two days later is no longer the outcome of a call. */
+  /** An outcome that arrives two days later no longer counts for its call. */
   #beginEpoch(epoch: number): void {
     this.#epoch = epoch
     this.#refused.clear()
@@ -84,9 +84,9 @@ export class EvidenceReader {
 
   #enter(entry: LedgerEntry): readonly ReputationEvidence[] {
     const [effect, tool] = [readEntryText(entry, 'effect'), readEntryText(entry, 'tool') ?? '']
-    // Reading says nothing about anybody, and is most of what happens.
+    // Reads say nothing about anybody, and are most of the calls.
     if (effect === undefined || effect === 'reads') return []
-    this.#open.set(entry.seq, { caller: callerSubject(readEntryText(entry, 'principal')), tool, effect })
+    this.#open.set(entry.seq, { caller: toReputationSubject(readEntryText(entry, 'principal')), tool, effect })
     return []
   }
 
@@ -131,13 +131,13 @@ export class EvidenceReader {
     const call = readEntryNumber(entry, 'call') ?? -1
     const ended = this.#ended.get(call)
     if (ended === undefined) return []
-    // The first outcome counts: a device that swings to and fro gains nothing by it.
+    // The first outcome counts: a device that goes back and forth gains nothing by it.
     this.#ended.delete(call)
     if (entry['outcome'] === 'reached') return [{ rule: 'arrived-later', device: ended.device }]
     return entry['outcome'] === 'not-reached' ? [{ rule: 'never-arrived', device: ended.device }] : []
   }
 
-  /** One vote that contradicts another is one offence, however many nodes report it. */
+  /** Two contradictory votes are one offence, however many nodes report them. */
   #equivocation(entry: LedgerEntry): readonly ReputationEvidence[] {
     const voter = readEntryText(entry, 'voter')
     const key = `${readEntryText(entry, 'approval') ?? ''}\n${voter ?? ''}`
@@ -152,7 +152,7 @@ function evidenceOf(entry: LedgerEntry): readonly ReputationEvidence[] {
   switch (entry.kind) {
     case 'approval.approved':
     case 'approval.denied': {
-      const caller = callerSubject(readEntryText(entry, 'principal'))
+      const caller = toReputationSubject(readEntryText(entry, 'principal'))
       const rule = entry.kind === 'approval.approved' ? 'person-approved' : 'person-denied'
       return [...(caller === undefined ? [] : [{ rule, caller } as const]), ...decision]
     }
@@ -175,15 +175,15 @@ function evidenceOf(entry: LedgerEntry): readonly ReputationEvidence[] {
   }
 }
 
-/** A round decides by its votes, which count for themselves. */
+/** A round decides by its votes, which count themselves. */
 function decisionEvidence(entry: LedgerEntry): readonly ReputationEvidence[] {
   const by = readEntryText(entry, 'by')
-  const named = by === 'quorum' ? undefined : callerSubject(by)
+  const named = by === 'quorum' ? undefined : toReputationSubject(by)
   return named === undefined ? [] : [{ rule: 'decision-made', named }]
 }
 
-/** A node by its id, whomever it speaks for; everybody else by their credential. Our own services have no reputation. */
-export function callerSubject(key: string | undefined): string | undefined {
+/** A node by its id, whomever it speaks for; all others by their credential. Our own services have no reputation. */
+export function toReputationSubject(key: string | undefined): string | undefined {
   if (key === undefined || key === '' || key.startsWith('service:')) return undefined
   return parsePeerCallerKey(key)?.node ?? `agent:${key}`
 }

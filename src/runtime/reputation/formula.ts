@@ -8,7 +8,7 @@ import { canonicalJson } from '../../core/json.ts'
 export const REPUTATION_DOMAINS = ['arbitration', 'commissioning', 'execution', 'governance', 'social'] as const
 export type ReputationDomain = (typeof REPUTATION_DOMAINS)[number]
 
-/** What one kind of event does to whom: basis points for the caller, the device, or the one who is named. */
+/** What one kind of event changes, in basis points for the caller, the device, or the named subject. */
 export interface ReputationRule {
   readonly domain: ReputationDomain
   readonly caller?: number
@@ -16,7 +16,10 @@ export interface ReputationRule {
   readonly named?: number
 }
 
-/** All numbers but `version` and `epoch_seconds` are basis points or epochs. The bands are the original's. */
+/**
+ * All numbers but `version` and `epoch_seconds` are basis points or epochs. The bands are those of the original
+ * implementation.
+ */
 export const REPUTATION_FORMULA = {
   version: 1,
   epoch_seconds: 86_400,
@@ -50,4 +53,4 @@ export const REPUTATION_FORMULA = {
 export type ReputationRuleId = keyof typeof REPUTATION_FORMULA.rules
 
 /** Hex SHA-256 over the canonical JSON (RFC 8785) of the formula. */
-export const FORMULA_HASH: string = hash('sha256', canonicalJson(REPUTATION_FORMULA))
+export const REPUTATION_FORMULA_HASH: string = hash('sha256', canonicalJson(REPUTATION_FORMULA))

@@ -7,11 +7,11 @@
 import { readEntryTime } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import { EvidenceReader } from './evidence.ts'
+import { ReputationEvidenceReader } from './evidence.ts'
 import type { ReputationEvidence } from './evidence.ts'
 import { REPUTATION_FORMULA, REPUTATION_DOMAINS } from './formula.ts'
 import type { ReputationDomain, ReputationRule, ReputationRuleId } from './formula.ts'
-import { applyChange, decayedScore, newScore } from './score.ts'
+import { applyReputationChange, computeDecayedScore, createNeutralScore } from './score.ts'
 import type { ReputationScore } from './score.ts'
 
 /** One entry that counted for a subject in a domain. */
@@ -20,7 +20,7 @@ export interface ReputationEvent {
   readonly logIndex: number
   readonly epoch: number
   readonly at: string
-  /** What counted, after the limit of an epoch and the bounds of the scale. */
+  /** What counted, after the limit per epoch and the bounds of the scale. */
   readonly delta: number
   readonly scoreAfter: number
 }
@@ -28,19 +28,19 @@ export interface ReputationEvent {
 interface Standing {
   readonly current: ReputationScore
   readonly events: ReputationEvent[]
-  /** Older ones that are no longer listed. They count. */
+  /** Older events that are no longer listed but still count. */
   readonly dropped: number
 }
 
 /** Entries per piece. */
 const PIECE = 2_000
-/** A subject's evidence in one domain: the newest of it. */
+/** How many of a subject's newest events in one domain are listed. */
 const MAX_EVENTS = 10_000
 const EPOCH_MS = REPUTATION_FORMULA.epoch_seconds * 1_000
 
 export class Reputation {
   readonly #ledger: Pick<Ledger, 'entries' | 'size'>
-  readonly #reader = new EvidenceReader()
+  readonly #reader = new ReputationEvidenceReader()
   readonly #subjects = new Map<string, Map<ReputationDomain, Standing>>()
   #size = 0
   #epoch = 0
@@ -54,7 +54,7 @@ export class Reputation {
     return this.#size
   }
 
-  /** Of the newest entry that was read; it never goes back, whatever the clock does. */
+  /** The epoch of the newest entry that was read; it never decreases, whatever the clock does. */
   get epoch(): number {
     return this.#epoch
   }
@@ -64,7 +64,7 @@ export class Reputation {
     while (this.#size < to) {
       const from = this.#size
       for (const { entry } of this.#ledger.entries(from, Math.min(PIECE, to - from))) this.#read(entry)
-      // Nothing more can be read now: what is counted is what was read. Verification names what is unreadable.
+      // Nothing more can be read now. Verification reports unreadable entries.
       if (this.#size === from) return
       yield
     }
@@ -84,9 +84,9 @@ export class Reputation {
       if (subject === undefined || delta === undefined) continue
       const domains = this.#subjects.get(subject) ?? new Map<ReputationDomain, Standing>()
       this.#subjects.set(subject, domains)
-      const before = domains.get(domain) ?? { current: newScore(this.#epoch), events: [], dropped: 0 }
+      const before = domains.get(domain) ?? { current: createNeutralScore(this.#epoch), events: [], dropped: 0 }
       const epoch = this.#epoch
-      const { after, counted } = applyChange(before.current, { rule, domain, delta, epoch })
+      const { after, counted } = applyReputationChange(before.current, { rule, domain, delta, epoch })
       const { events } = before
       events.push({ rule, logIndex: seq, epoch, at, delta: counted, scoreAfter: after.score })
       const isFull = events.length > MAX_EVENTS
@@ -99,7 +99,7 @@ export class Reputation {
     return this.#subjects.has(subject)
   }
 
-  /** As it counts now; `undefined` where nothing was ever counted. */
+  /** The present score; `undefined` where nothing was ever counted. */
   row(subject: string, domain: ReputationDomain): ReputationRow | undefined {
     const standing = this.#subjects.get(subject)?.get(domain)
     return standing === undefined ? undefined : this.#rowOf(subject, domain, standing.current)
@@ -109,7 +109,7 @@ export class Reputation {
     return REPUTATION_DOMAINS.flatMap((domain) => this.row(subject, domain) ?? [])
   }
 
-  /** Every subject of a domain, best first; of equals, by their ids as code units compare. */
+  /** Every subject of a domain, best first; equal ones by id in code unit order. */
   leaderboard(domain: ReputationDomain): readonly ReputationRow[] {
     const rows = [...this.#subjects.keys()].flatMap((subject) => this.row(subject, domain) ?? [])
     return rows.toSorted((one, other) => other.score - one.score || (one.node_id < other.node_id ? -1 : 1))
@@ -128,7 +128,7 @@ export class Reputation {
     return {
       node_id: subject,
       domain,
-      score: decayedScore(current, domain, this.#epoch),
+      score: computeDecayedScore(current, domain, this.#epoch),
       scar_bps: current.scarBps,
       ban_until_epoch: current.banUntilEpoch,
       last_activity_epoch: current.lastActivityEpoch,
@@ -136,7 +136,7 @@ export class Reputation {
   }
 }
 
-/** In the original's shape. */
+/** In the shape of the original implementation. */
 export interface ReputationRow {
   readonly node_id: string
   readonly domain: ReputationDomain

@@ -11,16 +11,16 @@ export interface ReputationScore {
   readonly scarBps: number
   readonly banUntilEpoch: number
   readonly lastActivityEpoch: number
-  /** What was gained in the epoch of the last activity: cheap successes buy no trust without end. */
+  /** The gain in the epoch of the last activity: cheap successes must not build unlimited trust. */
   readonly gained: number
 }
 
-export function newScore(epoch: number): ReputationScore {
+export function createNeutralScore(epoch: number): ReputationScore {
   return { score: REPUTATION_FORMULA.neutral, scarBps: 0, banUntilEpoch: 0, lastActivityEpoch: epoch, gained: 0 }
 }
 
 /** As it counts in an epoch: for each epoch since the last activity, the distance from neutral shrinks. */
-export function decayedScore(
+export function computeDecayedScore(
   { score, lastActivityEpoch }: ReputationScore,
   domain: ReputationDomain,
   epoch: number,
@@ -43,12 +43,12 @@ export interface ReputationChange {
 
 const FRAUD: ReadonlySet<string> = new Set(REPUTATION_FORMULA.fraud.rules)
 
-/** The score after an event, and what of its delta counted. */
-export function applyChange(
+/** The score after an event, and how much of its delta counted. */
+export function applyReputationChange(
   before: ReputationScore,
   { rule, domain, delta, epoch }: ReputationChange,
 ): { readonly after: ReputationScore; readonly counted: number } {
-  const decayed = decayedScore(before, domain, epoch)
+  const decayed = computeDecayedScore(before, domain, epoch)
   const gainedBefore = before.lastActivityEpoch === epoch ? before.gained : 0
   const gain = delta > 0 ? Math.min(delta, REPUTATION_FORMULA.gain_per_epoch - gainedBefore) : 0
   const scarBps = FRAUD.has(rule)
@@ -72,7 +72,7 @@ export interface ReputationGates {
 }
 
 /** From the decayed scores of all domains; a domain without events has the neutral score. */
-export function reputationGates(
+export function computeReputationGates(
   scores: Readonly<Record<ReputationDomain, number>>,
   isBanned: boolean,
 ): ReputationGates {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { REPUTATION_FORMULA } from './formula.ts'
-import { applyChange, decayedScore, newScore } from './score.ts'
+import { applyReputationChange, computeDecayedScore, createNeutralScore } from './score.ts'
 
 let rig: Rig
 beforeEach(async () => {
@@ -111,30 +111,39 @@ describe('reputation tools', () => {
 
 describe('a score', () => {
   it('gains at most so much in an epoch, and loses without a limit', () => {
-    let score = newScore(7)
+    let score = createNeutralScore(7)
     for (let count = 0; count < 9; count++)
-      score = applyChange(score, { rule: 'call-done', domain: 'execution', delta: 100, epoch: 7 }).after
+      score = applyReputationChange(score, { rule: 'call-done', domain: 'execution', delta: 100, epoch: 7 }).after
     expect(score.score).toBe(5_500)
-    score = applyChange(score, { rule: 'call-refused', domain: 'execution', delta: -100, epoch: 7 }).after
-    expect(applyChange(score, { rule: 'call-done', domain: 'execution', delta: 100, epoch: 7 }).counted).toBe(0)
+    score = applyReputationChange(score, { rule: 'call-refused', domain: 'execution', delta: -100, epoch: 7 }).after
+    expect(applyReputationChange(score, { rule: 'call-done', domain: 'execution', delta: 100, epoch: 7 }).counted).toBe(
+      0,
+    )
     // 400 over neutral, less a twentieth: 380, and then 100 more.
-    expect(applyChange(score, { rule: 'call-done', domain: 'execution', delta: 100, epoch: 8 }).after.score).toBe(5_480)
+    expect(
+      applyReputationChange(score, { rule: 'call-done', domain: 'execution', delta: 100, epoch: 8 }).after.score,
+    ).toBe(5_480)
   })
 
   it('comes back to neutral from both sides, and stays there', () => {
     for (const score of [0, 10_000]) {
-      const old = { ...newScore(0), score }
-      expect(decayedScore(old, 'governance', 100_000)).toBe(REPUTATION_FORMULA.neutral)
-      expect(decayedScore(old, 'governance', 0)).toBe(score)
+      const old = { ...createNeutralScore(0), score }
+      expect(computeDecayedScore(old, 'governance', 100_000)).toBe(REPUTATION_FORMULA.neutral)
+      expect(computeDecayedScore(old, 'governance', 0)).toBe(score)
     }
   })
 
   it('is scarred for good by fraud', () => {
-    const { after } = applyChange(newScore(3), { rule: 'equivocated', domain: 'arbitration', delta: -10_000, epoch: 3 })
+    const { after } = applyReputationChange(createNeutralScore(3), {
+      rule: 'equivocated',
+      domain: 'arbitration',
+      delta: -10_000,
+      epoch: 3,
+    })
     expect(after).toEqual({ score: 0, scarBps: 5_000, banUntilEpoch: 103, lastActivityEpoch: 3, gained: 0 })
     let score = after
     for (let epoch = 4; epoch < 300; epoch++)
-      score = applyChange(score, { rule: 'vote-cast', domain: 'arbitration', delta: 200, epoch }).after
+      score = applyReputationChange(score, { rule: 'vote-cast', domain: 'arbitration', delta: 200, epoch }).after
     expect(score.score).toBe(5_000)
   })
 })

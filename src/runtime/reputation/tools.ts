@@ -9,28 +9,28 @@ import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
-import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
-import type { RuntimeRecords } from '../dependencies.ts'
-import { runtimeFault } from '../faults.ts'
+import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import type { RuntimeStores } from '../runtime-dependencies.ts'
+import { createRuntimeFault } from '../faults.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { runInPieces } from '../piecewise.ts'
-import { textArgument } from '../text.ts'
-import { REPUTATION_FORMULA, FORMULA_HASH, REPUTATION_DOMAINS } from './formula.ts'
+import { runGeneratorYielding } from '../generator-runner.ts'
+import { createTextArgument } from '../text-arguments.ts'
+import { REPUTATION_FORMULA, REPUTATION_FORMULA_HASH, REPUTATION_DOMAINS } from './formula.ts'
 import type { ReputationDomain } from './formula.ts'
 import type { Reputation, ReputationRow } from './reputation.ts'
-import { reputationGates } from './score.ts'
+import { computeReputationGates } from './score.ts'
 
 /** Targets of calls have up to 512 characters, and `device:` before them. */
 const MAX_SUBJECT_LENGTH = 520
 
 const common = {
-  lock: RUNTIME_LOCK,
+  lock: RUNTIME_LOCK_KEY,
   effect: 'reads',
   // The first call of all reads the whole ledger, a piece at a time.
   timeoutSeconds: 600,
 } as const
 
-const subjectArgument = textArgument(MAX_SUBJECT_LENGTH).describe(
+const subjectArgument = createTextArgument(MAX_SUBJECT_LENGTH).describe(
   'A node by its id, `agent:<name of the credential>`, or `device:<target of its calls>`.',
 )
 const domainArgument = z.enum(REPUTATION_DOMAINS)
@@ -136,24 +136,24 @@ const reputationCheckGates = defineRuntimeTool({
   }),
 })
 
-export function createReputationTools({ ledger }: RuntimeRecords, reputation: Reputation): readonly Capability[] {
-  /** What was recorded when the call came is counted; what comes meanwhile is for the next. */
+export function createReputationTools({ ledger }: RuntimeStores, reputation: Reputation): readonly Capability[] {
+  /** Entries that were recorded when the call came are counted; later ones count for the next call. */
   const counted = async (
     { signal }: Pick<Call, 'signal'>,
     epoch: number | undefined,
     told: () => JsonObject,
   ): Promise<Outcome> => {
-    const read = await runInPieces(reputation.catchUp(ledger.size()), signal)
+    const read = await runGeneratorYielding(reputation.catchUp(ledger.size()), signal)
     if (!read.ok) return read
     const { epoch: current, size } = reputation
     if (epoch !== undefined && epoch !== current)
       return fail(
-        runtimeFault('EPOCH_MISMATCH', `The ledger is in epoch ${current}, not ${epoch}.`, {
+        createRuntimeFault('EPOCH_MISMATCH', `The ledger is in epoch ${current}, not ${epoch}.`, {
           epoch: current,
           given: epoch,
         }),
       )
-    return runtimeAnswer({ ...told(), epoch: current, as_of_size: size, formula_hash: FORMULA_HASH })
+    return createRuntimeAnswer({ ...told(), epoch: current, as_of_size: size, formula_hash: REPUTATION_FORMULA_HASH })
   }
 
   return [
@@ -206,7 +206,7 @@ export function createReputationTools({ ledger }: RuntimeRecords, reputation: Re
         const isBanned = banUntil > reputation.epoch
         return {
           node_id: id,
-          gates: { ...reputationGates(scores, isBanned) },
+          gates: { ...computeReputationGates(scores, isBanned) },
           scores,
           banned_until_epoch: isBanned ? banUntil : null,
         }

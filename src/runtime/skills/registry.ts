@@ -7,34 +7,34 @@
  */
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { StateReader } from '../../ledger/projection.ts'
-import type { RuntimeRecords } from '../dependencies.ts'
-import type { FoundSkill, ScanSkills, SkillFolders } from './skill-folder-store.ts'
-import type { RuntimeState, SkillFacts } from '../runtime-state.ts'
-import { SKILL_CHANGE } from './skill.ts'
+import type { StateTableReader } from '../../ledger/projection.ts'
+import type { RuntimeStores } from '../runtime-dependencies.ts'
+import type { SkillWithSource, SkillScanner, SkillScanResult } from './skill-folder-store.ts'
+import type { RuntimeState, SkillState } from '../runtime-state.ts'
+import { SKILL_CHANGE_KIND } from './skill.ts'
 
 export interface SkillRegistry {
   /** Scans, records what changed, and answers with what is on disk now. Nothing is written when nothing changed. */
   readonly refresh: () => Promise<KnownSkills>
   /** A skill as it is on disk now, if that is what the ledger recorded. Records nothing. */
-  readonly recorded: (name: string) => Promise<Result<RecordedSkill, SkillFault>>
+  readonly recorded: (name: string) => Promise<Result<RecordedSkill, RecordedSkillFault>>
 }
 
 /** `unknown`: neither on disk nor on record. `changed`: the disk is not what was recorded, or lacks it. */
-export type SkillFault = 'unknown' | 'changed'
+export type RecordedSkillFault = 'unknown' | 'changed'
 
-export interface RecordedSkill extends FoundSkill {
+export interface RecordedSkill extends SkillWithSource {
   readonly loaded_at: string
   readonly log_index: number
 }
 
-interface KnownSkills extends SkillFolders {
+interface KnownSkills extends SkillScanResult {
   readonly skills: readonly RecordedSkill[]
 }
 
 export function createSkillRegistry(
-  records: RuntimeRecords,
-  scan: ScanSkills,
+  records: RuntimeStores,
+  scan: SkillScanner,
   { skills: seen }: Pick<RuntimeState, 'skills'>,
 ): SkillRegistry {
   return {
@@ -62,12 +62,12 @@ export function createSkillRegistry(
 
 interface Difference {
   readonly name: string
-  readonly now: FoundSkill | undefined
-  readonly before: SkillFacts | undefined
+  readonly now: SkillWithSource | undefined
+  readonly before: SkillState | undefined
 }
 
 /** Added and changed ones in order of their names, then removed ones. */
-function differences(skills: readonly FoundSkill[], seen: StateReader<SkillFacts>): readonly Difference[] {
+function differences(skills: readonly SkillWithSource[], seen: StateTableReader<SkillState>): readonly Difference[] {
   const present = new Set(skills.map(({ name }) => name))
   const changed = skills
     .map((now) => ({ name: now.name, now, before: seen.get(now.name) }))
@@ -76,7 +76,7 @@ function differences(skills: readonly FoundSkill[], seen: StateReader<SkillFacts
   return [...changed, ...removed.map(([name, before]) => ({ name, now: undefined, before }))]
 }
 
-function isSame(now: FoundSkill, before: SkillFacts): boolean {
+function isSame(now: SkillWithSource, before: SkillState): boolean {
   return (
     before.contentHash === now.content_hash &&
     before.filesHash === now.files.filesHash &&
@@ -84,11 +84,15 @@ function isSame(now: FoundSkill, before: SkillFacts): boolean {
   )
 }
 
-function recordChanges({ ledger }: RuntimeRecords, skills: readonly FoundSkill[], seen: StateReader<SkillFacts>): void {
+function recordChanges(
+  { ledger }: RuntimeStores,
+  skills: readonly SkillWithSource[],
+  seen: StateTableReader<SkillState>,
+): void {
   // Compared again inside the transaction: of two scans at once, the second finds nothing left to record.
   for (const { name, now, before } of differences(skills, seen)) {
     ledger.appendIn({
-      kind: SKILL_CHANGE,
+      kind: SKILL_CHANGE_KIND,
       name,
       change: now === undefined ? 'removed' : before === undefined ? 'added' : 'changed',
       source_path: now?.source_path ?? before?.sourcePath,

@@ -31,9 +31,9 @@ export interface SkillFiles {
 }
 
 /** What was computed of a file, and of which state of it. */
-export type KnownFiles = Map<string, { readonly stamp: string; readonly sha256: string }>
+export type SkillFileHashes = Map<string, { readonly stamp: string; readonly sha256: string }>
 
-export async function listSkillFiles(folder: string, known: KnownFiles): Promise<SkillFiles> {
+export async function listSkillFiles(folder: string, known: SkillFileHashes): Promise<SkillFiles> {
   const found: SkillFile[] = []
   let omitted = 0
   const walk = async (below: string, depth: number): Promise<void> => {

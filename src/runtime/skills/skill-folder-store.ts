@@ -9,9 +9,9 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { systemErrorCode } from '../../core/thrown.ts'
+import { readSystemErrorCode } from '../../core/thrown-error.ts'
 import { listSkillFiles } from './skill-file-store.ts'
-import type { KnownFiles, SkillFiles } from './skill-file-store.ts'
+import type { SkillFileHashes, SkillFiles } from './skill-file-store.ts'
 import { parseSkill } from './skill.ts'
 import type { Skill } from './skill.ts'
 
@@ -19,7 +19,7 @@ import type { Skill } from './skill.ts'
 const MAX_SKILL_BYTES = 262_144
 const MAX_FOLDERS = 500
 
-export interface FoundSkill extends Skill {
+export interface SkillWithSource extends Skill {
   /** As configured root, folder and file: where the owner finds it. */
   readonly source_path: string
   readonly folder: string
@@ -31,8 +31,8 @@ interface SkippedFile {
   readonly reason: string
 }
 
-export interface SkillFolders {
-  readonly skills: readonly FoundSkill[]
+export interface SkillScanResult {
+  readonly skills: readonly SkillWithSource[]
   readonly skipped: readonly SkippedFile[]
 }
 
@@ -42,14 +42,14 @@ interface Known {
   readonly parsed: Result<Skill, string>
 }
 
-export type ScanSkills = () => Promise<SkillFolders>
+export type SkillScanner = () => Promise<SkillScanResult>
 
-export function createSkillScanner(roots: readonly string[]): ScanSkills {
+export function createSkillScanner(roots: readonly string[]): SkillScanner {
   let known = new Map<string, Known>()
-  const knownFiles: KnownFiles = new Map()
+  const knownFiles: SkillFileHashes = new Map()
   return async () => {
     const seen = new Map<string, Known>()
-    const skills = new Map<string, FoundSkill>()
+    const skills = new Map<string, SkillWithSource>()
     const skipped: SkippedFile[] = []
     for (const root of roots) {
       const folders = await foldersIn(root)
@@ -96,7 +96,7 @@ async function foldersIn(root: string): Promise<Result<readonly string[], string
   }
 }
 
-async function filesBeside(folder: string, known: KnownFiles): Promise<Result<SkillFiles, string>> {
+async function filesBeside(folder: string, known: SkillFileHashes): Promise<Result<SkillFiles, string>> {
   try {
     return ok(await listSkillFiles(folder, known))
   } catch (error) {
@@ -124,5 +124,5 @@ async function readSkill(path: string, known: Known | undefined): Promise<Known 
 }
 
 function codeOf(error: unknown): string {
-  return systemErrorCode(error) ?? 'unknown'
+  return readSystemErrorCode(error) ?? 'unknown'
 }

@@ -20,7 +20,7 @@ import type { Result } from '../../core/result.ts'
 
 /** Both lists are those of the catalogue behind spec 5 § 1; the letters name its concepts, without omicron. */
 /** The kind of the entry that says that a skill was added, changed or removed. */
-export const SKILL_CHANGE = 'skill.change'
+export const SKILL_CHANGE_KIND = 'skill.change'
 
 export const SKILL_CAPABILITIES = ['read', 'write', 'spawn', 'audit', 'admin'] as const
 const GREEK_LETTERS = ['α', 'β', 'γ', 'δ', 'ε', 'ζ', 'η', 'θ', 'ι', 'κ', 'λ', 'μ', 'ν', 'ξ', 'π'] as const

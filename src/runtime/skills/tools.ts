@@ -11,10 +11,10 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
-import { runtimeFault } from '../faults.ts'
+import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import { createRuntimeFault } from '../faults.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { textArgument } from '../text.ts'
+import { createTextArgument } from '../text-arguments.ts'
 import type { RecordedSkill, SkillRegistry } from './registry.ts'
 import { readSkillFile } from './skill-file-store.ts'
 import { SKILL_CAPABILITIES } from './skill.ts'
@@ -31,7 +31,7 @@ const skillList = defineRuntimeTool({
   description:
     'Lists the skills (SKILL.md files) that the owner of this house has put in place: instructions for jobs that come up again. Look here before you work out a procedure yourself; `include_body` gives the instructions. Changes on disk show at once and are recorded in the ledger. Files that are no valid skill are in `skipped` with the reason.',
   input: z.strictObject({
-    search: textArgument(MAX_SEARCH_LENGTH)
+    search: createTextArgument(MAX_SEARCH_LENGTH)
       .exactOptional()
       .describe('Part of the name or the description, in any case.'),
     capability: z.enum(SKILL_CAPABILITIES).exactOptional(),
@@ -59,7 +59,7 @@ const skillList = defineRuntimeTool({
   }),
   // What it notices goes on record, as every call does; for the caller it is a look.
   effect: 'reads',
-  lock: RUNTIME_LOCK,
+  lock: RUNTIME_LOCK_KEY,
 })
 
 const skillGet = defineRuntimeTool({
@@ -68,13 +68,13 @@ const skillGet = defineRuntimeTool({
   description:
     'Gives the instructions of one skill and the list of the files beside them; with `file`, the content of one of these. Refused with ERR_SKILL_CHANGED when the disk is not what the ledger recorded (skill_list records changes), or when `content_hash` is given and is not that of the skill: so you follow what you decided to follow.',
   input: z.strictObject({
-    name: textArgument(MAX_SEARCH_LENGTH),
+    name: createTextArgument(MAX_SEARCH_LENGTH),
     content_hash: z
       .string()
       .regex(/^[0-9a-f]{64}$/, 'SHA-256 in hexadecimal')
       .exactOptional()
       .describe('From skill_list: refuse any other content.'),
-    file: textArgument(MAX_PATH_LENGTH).exactOptional().describe('One of `files`, by its path.'),
+    file: createTextArgument(MAX_PATH_LENGTH).exactOptional().describe('One of `files`, by its path.'),
   }),
   output: z.object({
     name: z.string(),
@@ -97,7 +97,7 @@ const skillGet = defineRuntimeTool({
       .exactOptional(),
   }),
   effect: 'reads',
-  lock: RUNTIME_LOCK,
+  lock: RUNTIME_LOCK_KEY,
 })
 
 const skillResource = defineRuntimeTool({
@@ -105,10 +105,10 @@ const skillResource = defineRuntimeTool({
   title: 'A skill',
   description: 'The instructions of a skill, as the ledger recorded them.',
   face: { kind: 'resource', uri: 'skill://{name}', mimeType: 'text/markdown' },
-  input: z.strictObject({ name: textArgument(MAX_SEARCH_LENGTH) }),
+  input: z.strictObject({ name: createTextArgument(MAX_SEARCH_LENGTH) }),
   output: z.string(),
   effect: 'reads',
-  lock: RUNTIME_LOCK,
+  lock: RUNTIME_LOCK_KEY,
 })
 
 const skillFileResource = defineRuntimeTool({
@@ -116,10 +116,10 @@ const skillFileResource = defineRuntimeTool({
   title: 'A file of a skill',
   description: 'A file that lies beside the instructions of a skill, as the ledger recorded it.',
   face: { kind: 'resource', uri: 'skill://{name}/{+file}', mimeType: 'application/octet-stream' },
-  input: z.strictObject({ name: textArgument(MAX_SEARCH_LENGTH), file: textArgument(MAX_PATH_LENGTH) }),
+  input: z.strictObject({ name: createTextArgument(MAX_SEARCH_LENGTH), file: createTextArgument(MAX_PATH_LENGTH) }),
   output: z.unknown(),
   effect: 'reads',
-  lock: RUNTIME_LOCK,
+  lock: RUNTIME_LOCK_KEY,
 })
 
 export function createSkillTools(registry: SkillRegistry): readonly Capability[] {
@@ -139,7 +139,11 @@ export function createSkillTools(registry: SkillRegistry): readonly Capability[]
         room -= body.length
         return room >= 0 && includeBody ? { ...skill, body } : skill
       })
-      return runtimeAnswer({ skills: listed, total: skills.length, skipped: skipped.map((file) => ({ ...file })) })
+      return createRuntimeAnswer({
+        skills: listed,
+        total: skills.length,
+        skipped: skipped.map((file) => ({ ...file })),
+      })
     }),
 
     skillGet.handledBy(async ({ name, content_hash: wanted, file: path }) => {
@@ -148,7 +152,7 @@ export function createSkillTools(registry: SkillRegistry): readonly Capability[]
       const { description, version, content_hash, loaded_at, log_index, body, files } = skill.value
       const told = { name, description, version, content_hash, files_hash: files.filesHash, loaded_at, log_index }
       if (path === undefined)
-        return runtimeAnswer({
+        return createRuntimeAnswer({
           ...told,
           body,
           files: files.files.map((file) => ({ ...file })),
@@ -156,7 +160,7 @@ export function createSkillTools(registry: SkillRegistry): readonly Capability[]
         })
       const file = await recordedFile(skill.value, path)
       if (!file.ok) return file
-      return runtimeAnswer({
+      return createRuntimeAnswer({
         ...told,
         file: { path, sha256: file.value.sha256, ...contentIn(file.value.bytes, 'base64') },
       })
@@ -164,7 +168,7 @@ export function createSkillTools(registry: SkillRegistry): readonly Capability[]
 
     skillResource.handledBy(async ({ name }) => {
       const skill = await recordedSkill(registry, name)
-      return skill.ok ? runtimeAnswer(skill.value.body) : skill
+      return skill.ok ? createRuntimeAnswer(skill.value.body) : skill
     }),
 
     skillFileResource.handledBy(async ({ name, file: path }) => {
@@ -189,7 +193,7 @@ async function recordedSkill(
   if (!skill.ok)
     return fail(
       skill.fault === 'unknown'
-        ? runtimeFault('ERR_SKILL_NOT_FOUND', `There is no skill ${name}; skill_list lists them.`, { name })
+        ? createRuntimeFault('ERR_SKILL_NOT_FOUND', `There is no skill ${name}; skill_list lists them.`, { name })
         : skillChanged(name, 'is not on disk as the ledger recorded it; skill_list records what it is now'),
     )
   const { content_hash: current } = skill.value
@@ -205,7 +209,9 @@ async function recordedFile(
   const listed = files.files.find((file) => file.path === path)
   if (listed === undefined)
     return fail(
-      runtimeFault('ERR_SKILL_NOT_FOUND', `Skill ${name} has no file of that path; skill_get lists them.`, { name }),
+      createRuntimeFault('ERR_SKILL_NOT_FOUND', `Skill ${name} has no file of that path; skill_get lists them.`, {
+        name,
+      }),
     )
   const bytes = await readSkillFile(folder, path)
   if (bytes === undefined || hash('sha256', bytes) !== listed.sha256)
@@ -219,5 +225,5 @@ function contentIn(bytes: Uint8Array, binary: 'base64' | 'blob'): { readonly [ke
 }
 
 function skillChanged(name: string, what: string, details: JsonObject = {}): Fault {
-  return runtimeFault('ERR_SKILL_CHANGED', `Skill ${name} ${what}.`, { name, ...details })
+  return createRuntimeFault('ERR_SKILL_CHANGED', `Skill ${name} ${what}.`, { name, ...details })
 }

@@ -5,11 +5,12 @@ import { z } from 'zod'
 import type { Service } from '../../bus/capability.ts'
 import type { Approvals } from '../../guard/approvals.ts'
 import type { EmergencyStop } from '../../guard/actuator-store.ts'
-import type { AccessTokens } from '../../guard/token-store.ts'
-import type { HealthCheck } from './health.ts'
+import type { QuorumRounds } from '../../guard/quorums.ts'
+import type { AccessTokens } from '../../guard/access-token-store.ts'
+import type { HealthCheck } from './health-checks.ts'
 
 export const attentionOutputSchema = z.array(z.object({ about: z.string(), sentence: z.string() }))
-export type AttentionItem = z.output<typeof attentionOutputSchema>
+export type AttentionList = z.output<typeof attentionOutputSchema>
 
 /** Whoever says how it is: the families, and the mesh. */
 export type HealthReporter = Pick<Service, 'name' | 'health'>
@@ -20,24 +21,34 @@ export interface AttentionSources {
     readonly approvals: Pick<Approvals, 'list'>
     readonly stop: Pick<EmergencyStop, 'state'>
     readonly tokens: Pick<AccessTokens, 'list'>
+    readonly quorums: Pick<QuorumRounds, 'contradictions'>
   }
   readonly reporters: () => readonly HealthReporter[]
 }
 
-/** Time enough to make another before an agent is locked out. */
-const SOON_MS = 7 * 86_400_000
+/** Time enough to make another token before an agent is locked out, and to see what was found. */
+const WEEK_MS = 7 * 86_400_000
 
-export function collectAttention(
+export function collectAttentionItems(
   { guard, reporters }: AttentionSources,
   checks: Readonly<Record<string, HealthCheck>>,
   nowMs: number,
-): AttentionItem {
+): AttentionList {
   const waiting = guard.approvals.list({ state: 'requested' }).length
   const ending = guard.tokens.list().filter((token) => isEnding(token, nowMs)).length
   return [
     ...said('stop', guard.stop.state() && 'Everything is stopped; every change is refused until an admin resumes.'),
     ...said('approvals', count(waiting, 'call waits', 'calls wait', 'for a person: hearthbus approvals.')),
     ...said('tokens', count(ending, 'token ends', 'tokens end', 'within a week: hearthbus token list.')),
+    ...said(
+      'consensus',
+      count(
+        guard.quorums.contradictions(nowMs - WEEK_MS),
+        'pair of signed statements contradicts each other',
+        'pairs of signed statements contradict each other',
+        '(a vote or a checkpoint): see consensus.conflict and consensus.equivocated in the ledger.',
+      ),
+    ),
     ...reporters().flatMap(({ name, health }) => said(name, health().details['advice'])),
     ...Object.entries(checks).flatMap(([name, { status, message }]) => said(name, status !== 'skipped' && message)),
   ]
@@ -45,13 +56,13 @@ export function collectAttention(
 
 /** Not whose: only admins see the tokens. */
 function isEnding({ revokedAtMs, expiresAtMs }: ReturnType<AccessTokens['list']>[number], nowMs: number): boolean {
-  return revokedAtMs === undefined && expiresAtMs !== undefined && expiresAtMs > nowMs && expiresAtMs <= nowMs + SOON_MS
+  return revokedAtMs === undefined && expiresAtMs !== undefined && expiresAtMs > nowMs && expiresAtMs <= nowMs + WEEK_MS
 }
 
 function count(number: number, one: string, more: string, rest: string): string | undefined {
   return number === 0 ? undefined : `${number} ${number === 1 ? one : more} ${rest}`
 }
 
-function said(about: string, sentence: unknown): AttentionItem {
+function said(about: string, sentence: unknown): AttentionList {
   return typeof sentence === 'string' ? [{ about, sentence }] : []
 }

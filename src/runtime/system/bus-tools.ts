@@ -10,14 +10,14 @@ import type { ProviderView } from '../../bus/topology.ts'
 import { TRACE_BUFFER_CAPACITY } from '../../bus/trace.ts'
 import type { CallTraceEvent } from '../../bus/trace.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { isSpellingOf, toUnderscores } from '../../core/spelling.ts'
+import { isSpellingOfName, toUnderscoreName } from '../../core/tool-name-spelling.ts'
 import type { Guard } from '../../guard/guard.ts'
-import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
+import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { limitArgument } from '../paging.ts'
-import { idArgument } from '../text.ts'
+import { idArgument } from '../text-arguments.ts'
 
-const common = { lock: RUNTIME_LOCK, effect: 'reads' } as const
+const common = { lock: RUNTIME_LOCK_KEY, effect: 'reads' } as const
 
 /** Figures grow with the bus; each is spelt where it is made. */
 const figures = z.record(z.string(), z.unknown())
@@ -80,22 +80,25 @@ const busStats = defineRuntimeTool({
   output: figures,
 })
 
-export type ViewedBus = Pick<CapabilityBus, 'topologySnapshot' | 'recentTraces' | 'runningTraces' | 'stats' | 'offer'>
+export type BusInspection = Pick<
+  CapabilityBus,
+  'topologySnapshot' | 'recentTraces' | 'runningTraces' | 'stats' | 'offer'
+>
 
-export function createBusTools(bus: ViewedBus, guard: Pick<Guard, 'mayRead'>): readonly Capability[] {
+export function createBusInspectionTools(bus: BusInspection, guard: Pick<Guard, 'mayRead'>): readonly Capability[] {
   return [
     busTopology.handledBy(async ({ prefix = '', after = '', limit }) => {
       const { communityId, peers, capabilitiesLocal, capabilitiesRemote, disagreements, ...rest } =
         bus.topologySnapshot()
       const wanted = ({ name }: ProviderView): boolean =>
-        name.startsWith(prefix) || toUnderscores(name).startsWith(prefix)
+        name.startsWith(prefix) || toUnderscoreName(name).startsWith(prefix)
       const shown = prefix === '' ? inBrief : snakeCase
       const all = [...capabilitiesLocal, ...capabilitiesRemote].filter(wanted)
       const { entries, ...next } = pageByName(
         all.filter(({ name }) => name > after),
         limit,
       )
-      return runtimeAnswer({
+      return createRuntimeAnswer({
         ...snakeCase(rest),
         community_id: communityId ?? null,
         peers: peers.map(snakeCase),
@@ -116,17 +119,17 @@ export function createBusTools(bus: ViewedBus, guard: Pick<Guard, 'mayRead'>): r
       const traces = [...running, ...bus.recentTraces(TRACE_BUFFER_CAPACITY)].filter(
         (trace) =>
           mayRead(trace) &&
-          (capability === undefined || isSpellingOf(trace.capability, capability)) &&
+          (capability === undefined || isSpellingOfName(trace.capability, capability)) &&
           (traceId === undefined || trace.traceId === traceId) &&
           (result === undefined || trace.result === result),
       )
-      return runtimeAnswer({ traces: traces.slice(0, limit).map(traceJson) })
+      return createRuntimeAnswer({ traces: traces.slice(0, limit).map(traceJson) })
     }),
 
     busStats.handledBy(async () => {
       // The list is spelt entry by entry: snakeCase does not look inside.
       const { capabilities, ...totals } = bus.stats()
-      return runtimeAnswer({ ...snakeCase(totals), capabilities: capabilities.map(snakeCase) })
+      return createRuntimeAnswer({ ...snakeCase(totals), capabilities: capabilities.map(snakeCase) })
     }),
   ]
 }

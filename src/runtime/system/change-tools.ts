@@ -13,16 +13,22 @@ import type { Approvals } from '../../guard/approvals.ts'
 import type { Guard } from '../../guard/guard.ts'
 import type { Grants } from '../../guard/grants-store.ts'
 import type { RecordedChange } from '../../ledger/ledger.ts'
-import type { ChangeQuery } from '../../ledger/lookup-store.ts'
+import type { RecordedChangeQuery } from '../../ledger/lookup-store.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
-import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
-import type { RuntimeRecords } from '../dependencies.ts'
+import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import type { RuntimeStores } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
+import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { cursorArgument, limitArgument, cutPage, readCursor } from '../paging.ts'
-import { idArgument } from '../text.ts'
-import { CHANGE_RESULTS, readChange, changeOutputSchema, matchesChangeFilter, NODE_FAMILY } from './change.ts'
-import type { LedgerChange, ChangeFilter, ChangeContext } from './change.ts'
+import { idArgument } from '../text-arguments.ts'
+import {
+  CHANGE_RESULTS,
+  toLedgerChangeView,
+  changeOutputSchema,
+  matchesChangeFilter,
+  NODE_FAMILY_NAME,
+} from './change.ts'
+import type { LedgerChangeView, ChangeFilter, ChangeContext } from './change.ts'
 
 /** In the one spelling that the ledger has, so that text compares as time does. */
 const timeArgument = z.iso
@@ -31,7 +37,7 @@ const timeArgument = z.iso
   .describe('ISO 8601, such as 2026-01-31T22:00:00Z or with an offset.')
 
 const ledgerChanges = defineRuntimeTool({
-  lock: RUNTIME_LOCK,
+  lock: RUNTIME_LOCK_KEY,
   effect: 'reads',
   name: 'ledger_changes',
   title: 'What was changed, and by whom',
@@ -42,7 +48,7 @@ const ledgerChanges = defineRuntimeTool({
     until: timeArgument.exactOptional(),
     family: idArgument()
       .exactOptional()
-      .describe(`Such as \`ebus\`, \`homeseer\`, \`devices\`; \`${NODE_FAMILY}\` for the gateway itself.`),
+      .describe(`Such as \`ebus\`, \`homeseer\`, \`devices\`; \`${NODE_FAMILY_NAME}\` for the gateway itself.`),
     caller: idArgument().exactOptional().describe('A name as in `caller`, `node`, `actor` or `client`.'),
     result: z.enum(CHANGE_RESULTS).exactOptional(),
     task_id: idArgument()
@@ -73,30 +79,34 @@ const MAX_PAGE_CHARACTERS = 60_000
 /** After every time that an entry can have. */
 const END_OF_TIME = '9999-12-31T23:59:59.999Z'
 
-export type AskedBus = Pick<CapabilityBus, 'offer' | 'offers' | 'nodeName'>
-export interface AskedGuard {
+export type ChangeToolsBus = Pick<CapabilityBus, 'offer' | 'offers' | 'nodeName'>
+export interface ChangeToolsGuard {
   readonly mayRead: Guard['mayRead']
   readonly approvals: Pick<Approvals, 'get'>
   readonly grants: Pick<Grants, 'list'>
 }
 
-export function createChangeTools(records: RuntimeRecords, bus: AskedBus, guard: AskedGuard): readonly Capability[] {
+export function createChangeTools(
+  records: RuntimeStores,
+  bus: ChangeToolsBus,
+  guard: ChangeToolsGuard,
+): readonly Capability[] {
   return [
     ledgerChanges.handledBy(
       async ({ limit, cursor, since, until, task_id: taskId, session_id: sessionId, ...filter }, { caller }) => {
         const work = { ...(taskId === undefined ? {} : { taskId }), ...(sessionId === undefined ? {} : { sessionId }) }
-        const scope = cursorScope('ledger_changes', { since, until, ...work, ...filter })
+        const scope = formatCursorScope('ledger_changes', { since, until, ...work, ...filter })
         const after = readCursor<[number, number]>(cursor, scope, 2)
         if (!after.ok) return after
         const [atMs, seq] = after.value ?? [Date.parse(until ?? END_OF_TIME), 0]
         const around = surroundings(records, { bus, guard, caller })
         const range = { since: since ?? '', before: { at: timeText(atMs), seq }, work }
-        const mayRead = ({ caller: principal, effect, target, capability }: LedgerChange): boolean =>
+        const mayRead = ({ caller: principal, effect, target, capability }: LedgerChangeView): boolean =>
           guard.mayRead(caller, { principal, effect: effect as Effect, target }, bus.offer(capability))
         const { found, lookedTo } = look(records, range, { filter, around, mayRead, wanted: limit + 1 })
         const cursorOf = (last: Place): string => encodeCursor(scope, [Date.parse(last.at), last.seq])
         const { rows, ...next } = cutPage(found, fitting(found, limit), ({ place }) => cursorOf(place))
-        return runtimeAnswer({
+        return createRuntimeAnswer({
           now: isoTime(records.clock.now()),
           changes: rows.map(({ change }) => change as JsonObject),
           ...(lookedTo === undefined ? {} : { next_cursor: cursorOf(lookedTo) }),
@@ -112,19 +122,19 @@ type Place = Pick<RecordedChange, 'at' | 'seq'>
 interface Search {
   readonly filter: ChangeFilter
   readonly around: ChangeContext
-  readonly mayRead: (change: LedgerChange) => boolean
+  readonly mayRead: (change: LedgerChangeView) => boolean
   readonly wanted: number
 }
 
 interface Found {
   readonly place: Place
-  readonly change: LedgerChange
+  readonly change: LedgerChangeView
 }
 
 /** `lookedTo`: the bound was reached, and there may be more behind that place. */
 function look(
-  { ledger }: RuntimeRecords,
-  { before, ...range }: Omit<ChangeQuery, 'limit'>,
+  { ledger }: RuntimeStores,
+  { before, ...range }: Omit<RecordedChangeQuery, 'limit'>,
   { filter, around, mayRead, wanted }: Search,
 ): { readonly found: readonly Found[]; readonly lookedTo?: Place } {
   const found: Found[] = []
@@ -133,7 +143,7 @@ function look(
     const rows = ledger.changes({ ...range, before: place, limit: STRIDE })
     for (const { at, seq, entry, ...ends } of rows) {
       place = { at, seq }
-      const change = entry && readChange(entry, ends, around)
+      const change = entry && toLedgerChangeView(entry, ends, around)
       if (change !== undefined && mayRead(change) && matchesChangeFilter(change, filter)) found.push({ place, change })
       if (found.length >= wanted) return { found }
     }
@@ -150,8 +160,8 @@ function fitting(found: readonly Found[], limit: number): number {
 }
 
 function surroundings(
-  { ledger }: RuntimeRecords,
-  { bus, guard, caller }: { readonly bus: AskedBus; readonly guard: AskedGuard; readonly caller: Caller },
+  { ledger }: RuntimeStores,
+  { bus, guard, caller }: { readonly bus: ChangeToolsBus; readonly guard: ChangeToolsGuard; readonly caller: Caller },
 ): ChangeContext {
   // What stands beside the entries is for whoever may look into this house. Another node hears what a proof would tell
   // it: the entries.

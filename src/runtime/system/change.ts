@@ -7,9 +7,9 @@
  * Pure: it asks what it is given.
  */
 import { z } from 'zod'
-import { readCallerAccount, parsePeerCallerKey } from '../../bus/caller.ts'
+import { toAccountKeyFromCallerKey, parsePeerCallerKey } from '../../bus/caller.ts'
 import type { Offer } from '../../bus/capability.ts'
-import { isUntried } from '../../core/fault.ts'
+import { isFaultBeforeAttempt } from '../../core/fault.ts'
 import type { FaultKind } from '../../core/fault.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -28,7 +28,7 @@ export const CHANGE_RESULTS = [
 type ChangeResult = (typeof CHANGE_RESULTS)[number]
 
 /** What people do to the node itself is no family's. */
-export const NODE_FAMILY = 'node'
+export const NODE_FAMILY_NAME = 'node'
 
 export const changeOutputSchema = z.object({
   log_index: z.int().describe('Where the ledger has it; ledger_proof proves it.'),
@@ -88,7 +88,7 @@ export const changeOutputSchema = z.object({
   task_id: z.string().exactOptional().describe('For which task its caller said that it was.'),
   session_id: z.string().exactOptional().describe('The same for an audit session.'),
 })
-export type LedgerChange = z.output<typeof changeOutputSchema>
+export type LedgerChangeView = z.output<typeof changeOutputSchema>
 
 /** What is known beside the ledger. */
 export interface ChangeContext {
@@ -105,17 +105,25 @@ export interface ChangeContext {
 /**
  * `undefined` for a call that turned out to change nothing: it only read, or passed on what has an entry of its own.
  */
-export function readChange(entry: LedgerEntry, ends: CallEnds, around: ChangeContext): LedgerChange | undefined {
+export function toLedgerChangeView(
+  entry: LedgerEntry,
+  ends: CallEndingEntries,
+  around: ChangeContext,
+): LedgerChangeView | undefined {
   return entry.kind === 'call.enter' ? callChange(entry, ends, around) : deed(entry, around)
 }
 
 /** What ended a call, and what became known of it afterwards. */
-export interface CallEnds {
+export interface CallEndingEntries {
   readonly end?: LedgerEntry
   readonly late?: LedgerEntry
 }
 
-function callChange(entry: LedgerEntry, { end, late }: CallEnds, around: ChangeContext): LedgerChange | undefined {
+function callChange(
+  entry: LedgerEntry,
+  { end, late }: CallEndingEntries,
+  around: ChangeContext,
+): LedgerChangeView | undefined {
   const effect = textOf(end?.['effect']) ?? textOf(entry['effect']) ?? ''
   if (effect === 'reads' || effect === 'records') return undefined
   const capability = textOf(entry['tool']) ?? ''
@@ -139,7 +147,7 @@ function callChange(entry: LedgerEntry, { end, late }: CallEnds, around: ChangeC
   }
 }
 
-function endOf(end: LedgerEntry, around: ChangeContext): Partial<LedgerChange> {
+function endOf(end: LedgerEntry, around: ChangeContext): Partial<LedgerChangeView> {
   const { label, reasons, result } = around.words(end.seq)
   const rules = strings(end['reasons'])
   const sentences = strings(reasons)
@@ -153,7 +161,7 @@ function endOf(end: LedgerEntry, around: ChangeContext): Partial<LedgerChange> {
   }
 }
 
-function reachOf(end: LedgerEntry): Pick<LedgerChange, 'touches' | 'may_touch' | 'may_touch_count'> {
+function reachOf(end: LedgerEntry): Pick<LedgerChangeView, 'touches' | 'may_touch' | 'may_touch_count'> {
   const [touches, doubtful] = [strings(end['touches']), strings(end['may_touch'])]
   const count = end['may_touch_count']
   return {
@@ -173,7 +181,7 @@ function effectOf(result: Json): JsonObject {
   return JSON.stringify(result).length > MAX_ANSWER_LENGTH ? {} : { answer: result }
 }
 
-function yesOf(end: LedgerEntry, { approval, grantedBy }: ChangeContext): Pick<LedgerChange, 'approval' | 'grant'> {
+function yesOf(end: LedgerEntry, { approval, grantedBy }: ChangeContext): Pick<LedgerChangeView, 'approval' | 'grant'> {
   const [asked, granted] = [textOf(end['approval']), textOf(end['grant'])]
   if (granted !== undefined) return { grant: { id: granted, ...texts({ by: grantedBy(granted) }) } }
   if (asked === undefined) return {}
@@ -193,7 +201,7 @@ function resultOf(end: LedgerEntry | undefined): ChangeResult {
   if (fault === 'approval-required') return 'asked'
   if (fault === 'unknown-outcome') return 'unknown'
   if (end['outcome'] === 'denied') return 'refused'
-  return fault !== undefined && isUntried({ kind: fault, message: '' }) ? 'refused' : 'failed'
+  return fault !== undefined && isFaultBeforeAttempt({ kind: fault, message: '' }) ? 'refused' : 'failed'
 }
 
 /** What was tried and is so by now was done; what was done and did not come to it failed. */
@@ -203,7 +211,7 @@ function laterResult(result: ChangeResult, late: LedgerEntry | undefined): Chang
   return late['outcome'] === 'not-reached' && result === 'done' ? 'failed' : result
 }
 
-function laterOf(late: LedgerEntry, around: ChangeContext): NonNullable<LedgerChange['later']> {
+function laterOf(late: LedgerEntry, around: ChangeContext): NonNullable<LedgerChangeView['later']> {
   const { message, observed } = around.words(late.seq)
   return {
     log_index: late.seq,
@@ -231,7 +239,7 @@ const TITLES: Readonly<Record<string, string>> = {
 /** Told already, or numbers that mean something to a verifier only. */
 const UNTOLD = /^(?:v|seq|at|kind|by|body_hash|trace_id|policy_version|.*_hash)$/
 
-function deed(entry: LedgerEntry, around: ChangeContext): LedgerChange | undefined {
+function deed(entry: LedgerEntry, around: ChangeContext): LedgerChangeView | undefined {
   // A yes that is given back, or that ends by itself, is nobody's decision. Of what was done past the gateway, nobody
   // knows who did it.
   const by = textOf(entry['by']) ?? (/^(?:approval|grant)\./.test(entry.kind) ? undefined : 'not recorded')
@@ -243,7 +251,7 @@ function deed(entry: LedgerEntry, around: ChangeContext): LedgerChange | undefin
     ...whoOf(entry, by, around),
     capability: entry.kind,
     title: TITLES[entry.kind] ?? entry.kind,
-    family: NODE_FAMILY,
+    family: NODE_FAMILY_NAME,
     effect: 'admin',
     ...texts({ target: entry['target'] ?? entry['name'] }),
     arguments: { ...Object.fromEntries(told), ...around.words(entry.seq) },
@@ -252,7 +260,7 @@ function deed(entry: LedgerEntry, around: ChangeContext): LedgerChange | undefin
   }
 }
 
-function whoOf(entry: LedgerEntry, caller: string, { nodeName }: ChangeContext): Pick<LedgerChange, 'caller'> {
+function whoOf(entry: LedgerEntry, caller: string, { nodeName }: ChangeContext): Pick<LedgerChangeView, 'caller'> {
   const peer = parsePeerCallerKey(caller)
   return {
     caller,
@@ -269,7 +277,7 @@ export interface ChangeFilter {
 }
 
 /** Compared with what is shown and nothing else: a filter must not tell what the answer does not. */
-export function matchesChangeFilter(change: LedgerChange, { family, caller, result, text }: ChangeFilter): boolean {
+export function matchesChangeFilter(change: LedgerChangeView, { family, caller, result, text }: ChangeFilter): boolean {
   if (family !== undefined && change.family !== family) return false
   if (result !== undefined && change.result !== result) return false
   if (caller !== undefined && ![...names(change)].includes(caller)) return false
@@ -277,11 +285,11 @@ export function matchesChangeFilter(change: LedgerChange, { family, caller, resu
 }
 
 /** A node is meant with everybody it speaks for. */
-function names({ caller, node, actor, client }: LedgerChange): readonly (string | undefined)[] {
-  return [caller, readCallerAccount(caller), node, actor, client]
+function names({ caller, node, actor, client }: LedgerChangeView): readonly (string | undefined)[] {
+  return [caller, toAccountKeyFromCallerKey(caller), node, actor, client]
 }
 
-function subject({ capability, title, target, label, touches, arguments: args }: LedgerChange): readonly unknown[] {
+function subject({ capability, title, target, label, touches, arguments: args }: LedgerChangeView): readonly unknown[] {
   return [capability, title, target, label, touches, args]
 }
 

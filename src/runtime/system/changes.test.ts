@@ -4,15 +4,15 @@ import { ADMIN } from '../../../test/guard-house.ts'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import type { Caller, RecordLateOutcome } from '../../bus/call.ts'
-import type { Assessment } from '../../bus/capability.ts'
-import type { WorkReference } from '../../core/fault.ts'
+import type { CallAssessment } from '../../bus/capability.ts'
+import type { CallWorkReference } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
 
 const CLAUDE: Caller = { kind: 'principal', id: 'claude', role: 'agent', client: 'Desktop' }
 const KITCHEN: Caller = { kind: 'peer', id: 'ed25519:kitchen', level: 'trusted', actor: 'claude' }
-const lamp = (more: Partial<Assessment> = {}): Assessment => ({
+const lamp = (more: Partial<CallAssessment> = {}): CallAssessment => ({
   effect: 'writes',
   target: 'lamp:7',
   label: 'Desk lamp (Study)',
@@ -98,7 +98,7 @@ describe('ledger_changes', () => {
   })
 
   it('finds what was done for a task, and in a session', async () => {
-    const asked = (work: WorkReference) => rig.through('light.set', {}, { caller: CLAUDE, work })
+    const asked = (work: CallWorkReference) => rig.through('light.set', {}, { caller: CLAUDE, work })
     await asked({ taskId: 'a', sessionId: 's' })
     await asked({ taskId: 'b', sessionId: 's' })
     await rig.through('light.set', {}, { caller: CLAUDE })

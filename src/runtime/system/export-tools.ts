@@ -8,21 +8,21 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
-import { mayAddRecords } from '../../guard/authority.ts'
+import { mayAddRecords } from '../../guard/caller-authority.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
-import { collectAuditPacket, packetFaultSentence } from '../../ledger/packet-collection.ts'
-import type { PacketFault } from '../../ledger/packet-collection.ts'
-import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
+import { collectAuditPacket, formatAuditPacketFault } from '../../ledger/audit-packet-collection.ts'
+import type { AuditPacketFault } from '../../ledger/audit-packet-collection.ts'
+import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { runtimeFault } from '../faults.ts'
-import { idArgument } from '../text.ts'
-import { mayOpenEntry, mayReadEntry, toLedgerFault } from './ledger-tools.ts'
+import { createRuntimeFault } from '../faults.ts'
+import { idArgument } from '../text-arguments.ts'
+import { mayReadEntryBody, mayReadEntry, toLedgerFault } from './ledger-tools.ts'
 
 const SCOPES = ['task_id', 'session_id', 'since'] as const
 const list = z.array(z.record(z.string(), z.unknown()))
 
 const auditExport = defineRuntimeTool({
-  lock: RUNTIME_LOCK,
+  lock: RUNTIME_LOCK_KEY,
   effect: 'reads',
   name: 'audit_export',
   title: 'A packet for handover or audit',
@@ -71,21 +71,21 @@ export function createExportTools(ledger: Ledger): readonly Capability[] {
       const packet = await collectAuditPacket(ledger, scope, {
         fromSize,
         mayRead: (entry) => mayReadEntry(ledger, entry, caller),
-        mayOpen: (entry) => mayOpenEntry(ledger, entry.seq, caller),
+        mayOpen: (entry) => mayReadEntryBody(ledger, entry.seq, caller),
         under: mayAddRecords(caller) ? undefined : 'existing',
       })
-      return packet.ok ? runtimeAnswer(packet.value) : fail(packetFault(packet.fault))
+      return packet.ok ? createRuntimeAnswer(packet.value) : fail(packetFault(packet.fault))
     }),
   ]
 }
 
-function packetFault(reason: PacketFault): Fault {
+function packetFault(reason: AuditPacketFault): Fault {
   switch (reason.kind) {
     case 'nothing-found':
-      return runtimeFault('ERR_NOT_FOUND', packetFaultSentence(reason))
+      return createRuntimeFault('ERR_NOT_FOUND', formatAuditPacketFault(reason))
     case 'nothing-signed':
     case 'too-many':
-      return runtimeFault('ERR_OUT_OF_RANGE', packetFaultSentence(reason))
+      return createRuntimeFault('ERR_OUT_OF_RANGE', formatAuditPacketFault(reason))
     default:
       return toLedgerFault(reason)
   }

@@ -4,11 +4,11 @@
  * Asking makes the node sign what it holds, which changes no record: they read.
  */
 import { z } from 'zod'
-import { RUNTIME_LOCK } from '../dependencies.ts'
+import { RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { idArgument } from '../text.ts'
+import { idArgument } from '../text-arguments.ts'
 
-const common = { lock: RUNTIME_LOCK, effect: 'reads' } as const
+const common = { lock: RUNTIME_LOCK_KEY, effect: 'reads' } as const
 
 /**
  * A key of its own: reading a long ledger again takes many seconds, and whoever may only look must not keep everybody
@@ -19,7 +19,7 @@ const VERIFY_LOCK = 'runtime:verify'
 /** Of a tree, or the number of an entry: both count from 0. */
 const size = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 
-export const ledgerCheckpoint = defineRuntimeTool({
+export const ledgerCheckpointTool = defineRuntimeTool({
   ...common,
   name: 'ledger_checkpoint',
   title: 'Signed checkpoint of the ledger',
@@ -36,7 +36,7 @@ export const ledgerCheckpoint = defineRuntimeTool({
   }),
 })
 
-export const ledgerProof = defineRuntimeTool({
+export const ledgerProofTool = defineRuntimeTool({
   ...common,
   name: 'ledger_proof',
   title: 'Proof that something is in the ledger',
@@ -57,7 +57,7 @@ export const ledgerProof = defineRuntimeTool({
 })
 
 /** For a person with a trace id from a log or a peer, who wants to know what this node wrote about it. */
-export const ledgerTrace = defineRuntimeTool({
+export const ledgerTraceTool = defineRuntimeTool({
   ...common,
   name: 'ledger_trace',
   title: 'What the ledger says about a trace',
@@ -71,7 +71,7 @@ export const ledgerTrace = defineRuntimeTool({
   }),
 })
 
-export const ledgerConsistency = defineRuntimeTool({
+export const ledgerConsistencyTool = defineRuntimeTool({
   ...common,
   name: 'ledger_consistency',
   title: 'Proof that the ledger only grew',
@@ -87,14 +87,14 @@ export const ledgerConsistency = defineRuntimeTool({
   }),
 })
 
-export const ledgerVerify = defineRuntimeTool({
+export const ledgerVerifyTool = defineRuntimeTool({
   ...common,
   lock: VERIFY_LOCK,
   name: 'ledger_verify',
   title: 'Verify the ledger',
   description:
-    'Derives the ledger again from its stored bytes and compares it with everything this node has signed: edited, missing, added and reordered entries are found, and tasks, audit sessions, approvals, grants and tokens that do not say what the ledger says of them. Checks what came since the last clean run, or everything with `full`.',
-  input: z.strictObject({ full: z.boolean().default(false) }),
+    'Derives the ledger again from its stored bytes and compares it with everything this node has signed: edited, missing, added and reordered entries are found, and tasks, audit sessions, approvals, grants and tokens that do not say what the ledger says of them. Checks what came since the last clean run, everything with `full`, or with `sample` only some entries, drawn so that nobody chooses them.',
+  input: z.strictObject({ full: z.boolean().default(false), sample: z.boolean().exactOptional() }),
   output: z.object({
     valid: z.boolean(),
     from: z.int().describe('First entry that was read.'),
@@ -110,6 +110,16 @@ export const ledgerVerify = defineRuntimeTool({
       .enum(['sound', 'damaged', 'refusing'])
       .describe('`damaged`: a verification found something; `refusing`: nothing is recorded or signed any more.'),
     state_reason: z.string().exactOptional(),
+    draw: z
+      .object({
+        alpha_hex: z.string(),
+        public_key_hex: z.string(),
+        proof_hex: z.string(),
+        output_hex: z.string(),
+        entries: z.array(z.int()),
+      })
+      .exactOptional()
+      .describe('Of a sample; vrf_verify checks it.'),
   }),
   timeoutSeconds: 600,
 })

@@ -3,13 +3,13 @@
  *
  * Reads through the ledger.
  */
-import { equalBytes } from '../../core/bytes.ts'
-import type { RuntimeRecords } from '../dependencies.ts'
-import { ledgerStateSentence } from '../../ledger/fork.ts'
-import type { LedgerFacts } from './health.ts'
+import { areBytesEqual } from '../../core/bytes.ts'
+import type { RuntimeStores } from '../runtime-dependencies.ts'
+import { formatLedgerState } from '../../ledger/ledger-fork.ts'
+import type { LedgerFacts } from './health-checks.ts'
 
 /** Signs nothing and reads a few rows: `health` of the service is asked often. */
-export function ledgerFacts({ ledger, clock }: RuntimeRecords, checkpointSeconds: number): LedgerFacts {
+export function gatherLedgerFacts({ ledger, clock }: RuntimeStores, checkpointSeconds: number): LedgerFacts {
   const state = ledger.state()
   const signed = ledger.latestCheckpoint()
   const size = ledger.size()
@@ -26,7 +26,7 @@ export function ledgerFacts({ ledger, clock }: RuntimeRecords, checkpointSeconds
   return {
     size,
     // A ledger that refuses has said why already; walking its tree would only say it again.
-    unsound: ledgerStateSentence(state),
+    unsound: formatLedgerState(state),
     refuses: state.kind === 'refusing',
     extendsSigned: signed === undefined || state.kind === 'refusing' ? undefined : hasRoot(ledger, signed.checkpoint),
     signedSize,
@@ -43,10 +43,10 @@ export function ledgerFacts({ ledger, clock }: RuntimeRecords, checkpointSeconds
 
 /** Walks the path of the last signed entry: a tree that was changed on the way does not arrive at the signed root. */
 function hasRoot(
-  ledger: RuntimeRecords['ledger'],
+  ledger: RuntimeStores['ledger'],
   signed: { readonly size: number; readonly root: Uint8Array },
 ): boolean {
   if (signed.size === 0) return true
   const inclusion = ledger.inclusion(signed.size - 1, signed.size)
-  return inclusion.ok && equalBytes(inclusion.value.root, signed.root)
+  return inclusion.ok && areBytesEqual(inclusion.value.root, signed.root)
 }

@@ -3,45 +3,53 @@
  *
  * Reads through the ledger.
  */
-import type { Caller } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller.ts'
+import type { Caller, Outcome } from '../../bus/call.ts'
+import { toCallerKey } from '../../bus/caller.ts'
 import { EFFECTS } from '../../bus/capability.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { toBase64, fromUtf8, toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { hasRestrictedCredential, mayReadRecord, mayAddRecords } from '../../guard/authority.ts'
+import { hasRestrictedCredential, mayReadRecord, mayAddRecords } from '../../guard/caller-authority.ts'
 import { formatSignedCheckpoint } from '../../ledger/checkpoint.ts'
+import type { DrawKey } from '../../ledger/draw.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
-import { findingSentence } from '../../ledger/finding.ts'
-import { ledgerFaultSentence, ledgerStateSentence } from '../../ledger/fork.ts'
-import type { SigningFault } from '../../ledger/fork.ts'
+import { formatLedgerFinding } from '../../ledger/ledger-finding.ts'
+import { formatLedgerFault, formatLedgerState } from '../../ledger/ledger-fork.ts'
+import type { SigningFault } from '../../ledger/ledger-fork.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { formatVerifierKey } from '../../ledger/note-key.ts'
-import { createOpening } from '../../ledger/opening.ts'
+import { createBodyOpening } from '../../ledger/body-opening.ts'
 import type { ProofFault } from '../../ledger/proof.ts'
+import { recordSample, sampleLedger } from '../../ledger/sample.ts'
 import { parseTlogProof } from '../../ledger/tlog-proof.ts'
-import { leafHash } from '../../ledger/tree.ts'
-import { runtimeAnswer } from '../dependencies.ts'
-import { runtimeFault } from '../faults.ts'
-import type { CheckpointProver } from '../proofs/tools.ts'
-import { ledgerCheckpoint, ledgerConsistency, ledgerProof, ledgerTrace, ledgerVerify } from './ledger-definitions.ts'
+import { computeLeafHash } from '../../ledger/tree.ts'
+import { createRuntimeAnswer } from '../runtime-dependencies.ts'
+import { createRuntimeFault } from '../faults.ts'
+import type { CheckpointProofSource } from '../proofs/tools.ts'
+import {
+  ledgerCheckpointTool,
+  ledgerConsistencyTool,
+  ledgerProofTool,
+  ledgerTraceTool,
+  ledgerVerifyTool,
+} from './ledger-definitions.ts'
 
-export function createLedgerTools(ledger: Ledger): readonly Capability[] {
+export function createLedgerTools(ledger: Ledger, draws: DrawKey): readonly Capability[] {
   const verifierKey = formatVerifierKey(ledger.verifierKey)
   return [
-    ledgerCheckpoint.handledBy(async (_, { caller }) => {
+    ledgerCheckpointTool.handledBy(async (_, { caller }) => {
       // A caller that changes nothing at all is shown what was signed before.
       const latest = mayAddRecords(caller) ? undefined : ledger.latestCheckpoint()
       const signed = latest === undefined && mayAddRecords(caller) ? await ledger.checkpoint() : ok(latest)
       if (!signed.ok) return fail(toLedgerFault(signed.fault))
       if (signed.value === undefined)
         return fail(
-          runtimeFault('ERR_OUT_OF_RANGE', 'Nothing is signed yet, and this credential does not have it signed.'),
+          createRuntimeFault('ERR_OUT_OF_RANGE', 'Nothing is signed yet, and this credential does not have it signed.'),
         )
       const { origin, size, root } = signed.value.checkpoint
-      return runtimeAnswer({
+      return createRuntimeAnswer({
         checkpoint: formatSignedCheckpoint(signed.value),
         origin,
         size,
@@ -52,29 +60,34 @@ export function createLedgerTools(ledger: Ledger): readonly Capability[] {
       })
     }),
 
-    ledgerProof.handledBy(async ({ log_index: index, with_body: withBody }, { caller }) => {
+    ledgerProofTool.handledBy(async ({ log_index: index, with_body: withBody }, { caller }) => {
       const under = mayAddRecords(caller) ? undefined : 'existing'
-      const proof = await ledger.proofText(index, { withBody: withBody && mayOpenEntry(ledger, index, caller), under })
+      const proof = await ledger.proofText(index, {
+        withBody: withBody && mayReadEntryBody(ledger, index, caller),
+        under,
+      })
       if (!proof.ok) return fail(toLedgerFault(proof.fault))
       const entry = ledger.entry(index)
       // The bytes as text: whoever checks must hash what was hashed, not what a parser made of it.
       const leaf = entry && fromUtf8(entry.bytes)
       if (entry === undefined || leaf === undefined)
-        return fail(runtimeFault('ERR_LEDGER_UNSOUND', `Entry ${index} cannot be read any more; run ledger_verify.`))
+        return fail(
+          createRuntimeFault('ERR_LEDGER_UNSOUND', `Entry ${index} cannot be read any more; run ledger_verify.`),
+        )
       const stored = ledger.opening(index)
-      return runtimeAnswer({
+      return createRuntimeAnswer({
         log_index: index,
         leaf,
-        leaf_hash: toHex(leafHash(entry.bytes)),
+        leaf_hash: toHex(computeLeafHash(entry.bytes)),
         proof: proof.value,
         verifier_key: verifierKey,
         body: ledger.body(index).kind,
-        ...(withBody && stored !== undefined ? { opening: { ...createOpening(stored) } } : {}),
+        ...(withBody && stored !== undefined ? { opening: { ...createBodyOpening(stored) } } : {}),
       })
     }),
 
-    ledgerTrace.handledBy(async ({ trace_id: traceId }, { caller }) =>
-      runtimeAnswer({
+    ledgerTraceTool.handledBy(async ({ trace_id: traceId }, { caller }) =>
+      createRuntimeAnswer({
         trace_id: traceId,
         origin: ledger.verifierKey.name,
         entries: readableEntries(ledger.entriesOfTrace(traceId), caller).map((entry) => ({
@@ -86,11 +99,11 @@ export function createLedgerTools(ledger: Ledger): readonly Capability[] {
       }),
     ),
 
-    ledgerConsistency.handledBy(async ({ from_size: from, to_size: to }) => {
+    ledgerConsistencyTool.handledBy(async ({ from_size: from, to_size: to }) => {
       const consistency = ledger.consistency(from, to)
       if (!consistency.ok) return fail(toLedgerFault(consistency.fault))
       const { fromRoot, toRoot, path } = consistency.value
-      return runtimeAnswer({
+      return createRuntimeAnswer({
         from_size: from,
         to_size: consistency.value.to,
         from_root: toBase64(fromRoot),
@@ -99,18 +112,19 @@ export function createLedgerTools(ledger: Ledger): readonly Capability[] {
       })
     }),
 
-    ledgerVerify.handledBy(async ({ full }, { signal }) => {
+    ledgerVerifyTool.handledBy(async ({ full, sample }, { signal, caller }) => {
+      if (sample === true) return sampleNow(ledger, draws, mayAddRecords(caller))
       const report = await verify(ledger, !full, signal)
       if (!report.ok) return report
       const { from, size, root, findings, more, erased, compared } = report.value
       const state = ledger.state()
-      const reason = ledgerStateSentence(state)
-      return runtimeAnswer({
+      const reason = formatLedgerState(state)
+      return createRuntimeAnswer({
         valid: findings.length === 0 && state.kind === 'sound',
         from,
         size,
         root: root === undefined ? null : toBase64(root),
-        findings: findings.map(findingSentence),
+        findings: findings.map(formatLedgerFinding),
         more_findings: more,
         erased_count: erased,
         compared,
@@ -121,8 +135,34 @@ export function createLedgerTools(ledger: Ledger): readonly Capability[] {
   ]
 }
 
+/** Looks at some entries that are drawn, and records that it did where the caller may add records. */
+async function sampleNow(ledger: Ledger, draws: DrawKey, mayRecord: boolean): Promise<Outcome> {
+  const signed = mayRecord ? await ledger.checkpoint() : ok(undefined)
+  if (!signed.ok) return fail(toLedgerFault(signed.fault))
+  const report = await sampleLedger(ledger, draws)
+  if (report === undefined)
+    return fail(
+      createRuntimeFault('ERR_OUT_OF_RANGE', 'Nothing is signed yet, and this credential does not have it signed.'),
+    )
+  if (mayRecord) await recordSample(ledger, report)
+  const state = ledger.state()
+  const { size, alpha, publicKey, proof, output, entries, findings } = report
+  return createRuntimeAnswer({
+    valid: findings.length === 0 && state.kind === 'sound',
+    from: 0,
+    size,
+    root: null,
+    findings: [...findings],
+    more_findings: 0,
+    erased_count: 0,
+    compared: false,
+    state: state.kind,
+    draw: { alpha_hex: alpha, public_key_hex: publicKey, proof_hex: proof, output_hex: output, entries: [...entries] },
+  })
+}
+
 /** Whether the caller may see what an entry commits to: its own words, and those of changes that it may read about. */
-export function mayOpenEntry(ledger: Ledger, seq: number, caller: Caller): boolean {
+export function mayReadEntryBody(ledger: Ledger, seq: number, caller: Caller): boolean {
   const entry = ledger.entry(seq)?.entry
   if (entry === undefined || caller.kind === 'peer') return false
   const enter = typeof entry['call'] === 'number' ? ledger.entry(entry['call'])?.entry : entry
@@ -140,7 +180,7 @@ function readableEntries(entries: readonly LedgerEntry[], caller: Caller): reado
   if (!hasRestrictedCredential(caller)) return entries
   const own = new Set(
     entries
-      .filter(({ kind, principal }) => kind === 'call.enter' && principal === callerKey(caller))
+      .filter(({ kind, principal }) => kind === 'call.enter' && principal === toCallerKey(caller))
       .map(({ seq }) => seq),
   )
   return entries.filter(({ seq, call }) => own.has(seq) || (typeof call === 'number' && own.has(call)))
@@ -150,11 +190,11 @@ function readableEntries(entries: readonly LedgerEntry[], caller: Caller): reado
 export function mayReadEntry(ledger: Ledger, entry: LedgerEntry, caller: Caller): boolean {
   if (!hasRestrictedCredential(caller)) return true
   const enter = typeof entry['call'] === 'number' ? ledger.entry(entry['call'])?.entry : entry
-  return enter?.['principal'] === callerKey(caller)
+  return enter?.['principal'] === toCallerKey(caller)
 }
 
 /** For merkle_finalize: signs if need be, and takes the checkpoint out of the proof that it is part of. */
-export function ledgerProver(ledger: Ledger): CheckpointProver {
+export function createCheckpointProofSource(ledger: Ledger): CheckpointProofSource {
   return {
     proofOf: async (logIndex) => {
       const proof = await ledger.proofText(logIndex)
@@ -184,10 +224,16 @@ async function verify(
 export function toLedgerFault(reason: ProofFault | SigningFault): Fault {
   switch (reason.kind) {
     case 'no-such-entry':
-      return runtimeFault('ERR_OUT_OF_RANGE', `The ledger has ${reason.size} entries; there is no entry ${reason.seq}.`)
+      return createRuntimeFault(
+        'ERR_OUT_OF_RANGE',
+        `The ledger has ${reason.size} entries; there is no entry ${reason.seq}.`,
+      )
     case 'no-such-size':
-      return runtimeFault('ERR_OUT_OF_RANGE', `A ledger of ${reason.size} entries was never one of ${reason.asked}.`)
+      return createRuntimeFault(
+        'ERR_OUT_OF_RANGE',
+        `A ledger of ${reason.size} entries was never one of ${reason.asked}.`,
+      )
     default:
-      return runtimeFault('ERR_LEDGER_UNSOUND', ledgerFaultSentence(reason))
+      return createRuntimeFault('ERR_LEDGER_UNSOUND', formatLedgerFault(reason))
   }
 }

@@ -8,15 +8,15 @@
  */
 import { hash } from 'node:crypto'
 import type { HandlerContext } from '../../bus/call-options.ts'
-import type { CapabilityEntry } from '../../bus/entry.ts'
+import type { CapabilityEntry } from '../../bus/capability-entry.ts'
 import type { Outcome } from '../../bus/call.ts'
 import { canonicalJson } from '../../core/json.ts'
 import type { Json } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import { sanitizeLine } from '../../core/stranger-text.ts'
-import { runtimeFault } from '../faults.ts'
+import { sanitizeLine } from '../../core/untrusted-text.ts'
+import { createRuntimeFault } from '../faults.ts'
 
-export const CHAT_CAPABILITY = 'llm.chat'
+export const CHAT_CAPABILITY_NAME = 'llm.chat'
 
 /** Weights in tenths. At `half_speed_ms` of expected waiting the speed counts half. */
 const ROUTING_RULES = {
@@ -74,7 +74,7 @@ export function rankModels(scores: ReadonlyMap<string, number>): readonly string
 const MAX_TOLD = 300
 
 /** Asks one model after the other until one answers. Every attempt is a call of its own, on record as such. */
-export async function promptModels(
+export async function promptModelsInOrder(
   context: HandlerContext,
   { prompt, ranked }: { readonly prompt: string; readonly ranked: readonly string[] },
 ): Promise<Outcome> {
@@ -83,15 +83,15 @@ export async function promptModels(
     if (context.signal.aborted) break
     const messages: Json = [{ role: 'user', content: prompt }]
     const body = { params: { model }, input: { messages } }
-    const outcome = await context.call(CHAT_CAPABILITY, body, { timeoutMs: ROUTING_RULES.attempt_ms })
+    const outcome = await context.call(CHAT_CAPABILITY_NAME, body, { timeoutMs: ROUTING_RULES.attempt_ms })
     if (outcome.ok) {
       const { data, ...rest } = outcome.value
-      return ok({ ...rest, data: { capability: CHAT_CAPABILITY, model, data, attempts } })
+      return ok({ ...rest, data: { capability: CHAT_CAPABILITY_NAME, model, data, attempts } })
     }
     const { kind, code = kind, message } = outcome.fault
     attempts.push({ model, code: sanitizeLine(code, MAX_TOLD), message: sanitizeLine(message, MAX_TOLD) })
   }
   const told = attempts.map(({ model, code }) => `${model} (${code})`).join(', ')
   const message = attempts.length === 0 ? 'No language model can be asked now.' : `No language model answered: ${told}.`
-  return fail(runtimeFault('FallbackChainExhaustedError', message, { attempts }))
+  return fail(createRuntimeFault('FallbackChainExhaustedError', message, { attempts }))
 }

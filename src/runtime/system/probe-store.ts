@@ -3,13 +3,13 @@
  */
 import { rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { RuntimeRecords } from '../dependencies.ts'
-import { checkDisk } from './health.ts'
-import type { HealthCheck } from './health.ts'
-import { thrownMessage } from '../../core/thrown.ts'
+import type { RuntimeStores } from '../runtime-dependencies.ts'
+import { checkDisk } from './health-checks.ts'
+import type { HealthCheck } from './health-checks.ts'
+import { readErrorMessage } from '../../core/thrown-error.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 
-export interface DatabaseProbe {
+export interface DatabaseHealthProbe {
   /** Spec 5's `db_tables`: 0 when the database cannot be asked. SQLite's own tables do not count. */
   readonly tables: () => number
   /** Writes a row and waits until it is durable; in read-only mode, too: every call is recorded there as well. */
@@ -19,7 +19,10 @@ export interface DatabaseProbe {
 }
 
 /** `dataDirectory` is where the database lives; `undefined` for one in memory. */
-export function createProbe({ database, clock }: RuntimeRecords, dataDirectory: string | undefined): DatabaseProbe {
+export function createDatabaseHealthProbe(
+  { database, clock }: RuntimeStores,
+  dataDirectory: string | undefined,
+): DatabaseHealthProbe {
   return {
     tables: () => {
       try {
@@ -39,7 +42,7 @@ export function createProbe({ database, clock }: RuntimeRecords, dataDirectory: 
           sql.prepare('INSERT OR REPLACE INTO runtime_probe VALUES (1, ?)').run(isoTime(clock.now())),
         )
       } catch (error) {
-        return { status: 'failing', message: `The database takes no writes: ${thrownMessage(error)}`, figures: {} }
+        return { status: 'failing', message: `The database takes no writes: ${readErrorMessage(error)}`, figures: {} }
       }
       return { status: 'ok', figures: { write_ms: Math.round(clock.monotonic() - startedMs) } }
     },
@@ -50,7 +53,11 @@ export function createProbe({ database, clock }: RuntimeRecords, dataDirectory: 
         const { bavail, bsize } = await statfs(dataDirectory)
         return checkDisk(bavail * bsize)
       } catch (error) {
-        return { status: 'failing', message: `The data directory takes no files: ${thrownMessage(error)}`, figures: {} }
+        return {
+          status: 'failing',
+          message: `The data directory takes no files: ${readErrorMessage(error)}`,
+          figures: {},
+        }
       }
     },
   }

@@ -3,11 +3,11 @@
  * router: what they say is what the next call will meet.
  */
 import { z } from 'zod'
-import { CALLS_ON } from '../../bus/capability-definition.ts'
-import { RUNTIME_LOCK } from '../dependencies.ts'
+import { DELEGATING_STEPS } from '../../bus/capability-definition.ts'
+import { RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { runtimeFamily } from '../runtime-envelope.ts'
-import { defineRuntimeTool, withFailurePattern } from '../runtime-tool.ts'
-import { idArgument, textArgument } from '../text.ts'
+import { defineRuntimeTool, addFailureEnvelopeToDescription } from '../runtime-tool.ts'
+import { idArgument, createTextArgument } from '../text-arguments.ts'
 
 /** As long as a message of llm.chat may be, in practice. */
 const MAX_PROMPT_LENGTH = 100_000
@@ -28,7 +28,7 @@ const promptContext = z.strictObject({
 /** What a call is routed by; the same for looking and for calling. */
 const target = {
   capability: idArgument().exactOptional().describe('Its name, as bus_topology shows it. This or `prompt`.'),
-  prompt: textArgument(MAX_PROMPT_LENGTH)
+  prompt: createTextArgument(MAX_PROMPT_LENGTH)
     .exactOptional()
     .describe('For a language model, which is chosen by its score.'),
   context: promptContext.exactOptional().describe('Goes with `prompt`.'),
@@ -60,7 +60,7 @@ function checkTarget({
   if (value.context !== undefined && value.prompt === undefined) refuse('context', 'goes with `prompt`')
 }
 
-export const routerScore = defineRuntimeTool({
+export const routerScoreTool = defineRuntimeTool({
   name: 'router_score',
   title: 'Who would take a call',
   description:
@@ -89,13 +89,13 @@ export const routerScore = defineRuntimeTool({
     refusal: z.string().exactOptional(),
   }),
   effect: 'reads',
-  lock: RUNTIME_LOCK,
+  lock: RUNTIME_LOCK_KEY,
 })
 
 export const routerCallDefinition = {
   name: 'router_call',
   title: 'Call any capability',
-  description: withFailurePattern(
+  description: addFailureEnvelopeToDescription(
     'router_call',
     'Calls a capability by name through the router, on this node or a peer, in your own name: the same rights, approvals, limits and records apply as if you had called it directly. For capabilities that are not in your tool list, or to choose the node. With `prompt` it asks the language models in the order of their scores until one answers; if none does, FallbackChainExhaustedError lists the attempts.',
   ),
@@ -119,12 +119,12 @@ export const routerCallDefinition = {
   idempotent: false,
   family: runtimeFamily,
   timeoutSeconds: 600,
-  ...CALLS_ON,
+  ...DELEGATING_STEPS,
   // Recorded with the call that it makes, where it is known which of them are secrets.
   secrets: ['arguments', 'data', 'prompt'],
 } as const
 
-export const routerFallback = defineRuntimeTool({
+export const routerFallbackTool = defineRuntimeTool({
   name: 'router_fallback',
   title: 'Providers that are left alone',
   description:
@@ -152,10 +152,10 @@ export const routerFallback = defineRuntimeTool({
   }),
   effect: 'records',
   assess: ({ reset }) => ({ effect: reset ? 'records' : 'reads', reasons: [] }),
-  lock: RUNTIME_LOCK,
+  lock: RUNTIME_LOCK_KEY,
 })
 
-export const routerStats = defineRuntimeTool({
+export const routerStatsTool = defineRuntimeTool({
   name: 'router_stats',
   title: 'The router in numbers',
   description:
@@ -174,5 +174,5 @@ export const routerStats = defineRuntimeTool({
     sticky_sessions: z.int(),
   }),
   effect: 'reads',
-  lock: RUNTIME_LOCK,
+  lock: RUNTIME_LOCK_KEY,
 })

@@ -8,24 +8,30 @@ import type { Call } from '../../bus/call.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import { formatCapabilityVersion } from '../../bus/capability.ts'
 import type { Capability, CapabilityVersion } from '../../bus/capability.ts'
-import { isEligible } from '../../bus/eligible.ts'
-import type { CapabilityEntry } from '../../bus/entry.ts'
+import { isEligible } from '../../bus/provider-eligibility.ts'
+import type { CapabilityEntry } from '../../bus/capability-entry.ts'
 import { estimateCost } from '../../bus/health.ts'
 import type { CapabilityRouter } from '../../bus/router.ts'
-import { scoreBySpecification } from '../../bus/strategy.ts'
-import { findClosest, formatNameSuggestion } from '../../core/closest-name.ts'
+import { scoreBySpecification } from '../../bus/routing-strategy.ts'
+import { findClosestName, formatNameSuggestion } from '../../core/closest-name.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
-import { isSpellingOf, resolveSpelling } from '../../core/spelling.ts'
-import { runtimeAnswer, readOrigin } from '../dependencies.ts'
-import type { RuntimeRecords } from '../dependencies.ts'
-import { runtimeArgumentFault } from '../faults.ts'
-import { CHAT_CAPABILITY, promptModels, rankModels, ROUTING_RULES_HASH, scoreModels } from './model-routing.ts'
+import { isSpellingOfName, resolveSpelledName } from '../../core/tool-name-spelling.ts'
+import { createRuntimeAnswer, readCallOrigin } from '../runtime-dependencies.ts'
+import type { RuntimeStores } from '../runtime-dependencies.ts'
+import { createRuntimeArgumentFault } from '../faults.ts'
+import {
+  CHAT_CAPABILITY_NAME,
+  promptModelsInOrder,
+  rankModels,
+  ROUTING_RULES_HASH,
+  scoreModels,
+} from './model-routing.ts'
 import type { ModelProvider } from './model-routing.ts'
-import { routerCallDefinition, routerFallback, routerScore, routerStats } from './router-definitions.ts'
+import { routerCallDefinition, routerFallbackTool, routerScoreTool, routerStatsTool } from './router-definitions.ts'
 
-export type RoutingBus = Pick<
+export type RouterToolsBus = Pick<
   CapabilityBus,
   'offer' | 'recentTraces' | 'stats' | 'registry' | 'router' | 'health' | 'strangeNode'
 >
@@ -35,14 +41,17 @@ const MAX_PROVIDERS_LISTED = 500
 /** Calls that ended since the one whose provider is looked up. */
 const TRACES_SEARCHED = 100
 
-export function createRouterTools({ database, ledger, clock }: RuntimeRecords, bus: RoutingBus): readonly Capability[] {
+export function createRouterTools(
+  { database, ledger, clock }: RuntimeStores,
+  bus: RouterToolsBus,
+): readonly Capability[] {
   return [
-    routerScore.handledBy(async ({ capability: given, version, arguments: body, node: wanted, context }, call) => {
+    routerScoreTool.handledBy(async ({ capability: given, version, arguments: body, node: wanted, context }, call) => {
       const nowMs = clock.monotonic()
       if (given === undefined) {
         const scores = scoreModels(chatProviders(bus, call, nowMs), context?.operatorPreference)
-        return runtimeAnswer({
-          capability: CHAT_CAPABILITY,
+        return createRuntimeAnswer({
+          capability: CHAT_CAPABILITY_NAME,
           scores: Object.fromEntries(scores),
           winner: rankModels(scores)[0] ?? null,
           rule_version_hash: ROUTING_RULES_HASH,
@@ -54,7 +63,7 @@ export function createRouterTools({ database, ledger, clock }: RuntimeRecords, b
       // Without a session: asking binds nobody to a provider.
       const asked: Call = { ...call, capability, versionReq, body, node, sessionId: undefined }
       const winner = bus.router.route(asked, nowMs)
-      return runtimeAnswer({
+      return createRuntimeAnswer({
         capability,
         scores: bus.registry.named(capability).map((entry) => scoreOf(entry, asked, { router: bus.router, nowMs })),
         winner: winner === undefined ? null : identityOf(winner),
@@ -71,15 +80,15 @@ export function createRouterTools({ database, ledger, clock }: RuntimeRecords, b
         if (input.capability === undefined) {
           const providers = chatProviders(bus, context, clock.monotonic())
           const ranked = rankModels(scoreModels(providers, input.context?.operatorPreference))
-          const outcome = await promptModels(context, { prompt: prompt ?? '', ranked })
+          const outcome = await promptModelsInOrder(context, { prompt: prompt ?? '', ranked })
           if (!outcome.ok || !isJsonObject(outcome.value.data)) return outcome
-          const served = servedBy(bus, context.traceId, CHAT_CAPABILITY)
+          const served = servedBy(bus, context.traceId, CHAT_CAPABILITY_NAME)
           return ok({ ...outcome.value, data: { ...outcome.value.data, served_by: served } })
         }
         const capability = offeredName(bus, input.capability)
         // A chain of calls of itself would only use up its deadline.
         if (capability === routerCallDefinition.name)
-          return fail(runtimeArgumentFault('capability', 'calls nothing but itself'))
+          return fail(createRuntimeArgumentFault('capability', 'calls nothing but itself'))
         const version = versionOf(wanted)
         const options = { node, sessionId, timeoutMs, ...(version === undefined ? {} : { version }) }
         const outcome = await context.call(capability, body, options)
@@ -90,39 +99,39 @@ export function createRouterTools({ database, ledger, clock }: RuntimeRecords, b
       },
     }),
 
-    routerFallback.handledBy(async ({ capability, node: wanted, reset }, call) => {
+    routerFallbackTool.handledBy(async ({ capability, node: wanted, reset }, call) => {
       const nowMs = clock.monotonic()
       const strange = wanted === undefined ? undefined : bus.strangeNode(wanted)
-      if (strange !== undefined) return fail(runtimeArgumentFault('node', strange))
+      if (strange !== undefined) return fail(createRuntimeArgumentFault('node', strange))
       const node = wanted === undefined ? undefined : bus.router.nodeId(wanted)
       const entries = bus.registry
         .all()
         .filter(
           ({ nodeId, offer }) =>
             (node === undefined || nodeId === node) &&
-            (capability === undefined || isSpellingOf(offer.name, capability)),
+            (capability === undefined || isSpellingOfName(offer.name, capability)),
         )
       const shunned = entries.filter((entry) => entry.health.isEjected())
       if (reset && shunned.length > 0) {
         const providers = shunned.slice(0, MAX_PROVIDERS_LISTED).map(({ key }) => key)
         // On record before it is done: a provider that was let back in is never without a name beside it.
-        await database.commit(() => ledger.appendIn({ kind: 'router.reset', providers, ...readOrigin(call) }))
+        await database.commit(() => ledger.appendIn({ kind: 'router.reset', providers, ...readCallOrigin(call) }))
         for (const entry of shunned) bus.health.reset(entry)
       }
       // Those in trouble first: the list may be cut.
       const ordered = [...shunned, ...entries.filter((entry) => !shunned.includes(entry))]
-      return runtimeAnswer({
+      return createRuntimeAnswer({
         providers: ordered.slice(0, MAX_PROVIDERS_LISTED).map((entry) => breakerOf(entry, nowMs)),
         omitted: Math.max(0, ordered.length - MAX_PROVIDERS_LISTED),
         reset_count: reset ? shunned.length : 0,
       })
     }),
 
-    routerStats.handledBy(async () => {
+    routerStatsTool.handledBy(async () => {
       const { calls, inFlight, retries, hedges, quarantines, cutOff, sessions } = bus.stats()
       const entries = bus.registry.all()
       const local = bus.registry.allLocal().length
-      return runtimeAnswer({
+      return createRuntimeAnswer({
         calls,
         in_flight: inFlight,
         providers_local: local,
@@ -139,11 +148,11 @@ export function createRouterTools({ database, ledger, clock }: RuntimeRecords, b
 }
 
 /** Every provider of a language model, as the router sees it at this moment. */
-function chatProviders(bus: RoutingBus, call: Call, nowMs: number): readonly ModelProvider[] {
-  return bus.registry.named(CHAT_CAPABILITY).map((entry) => {
+function chatProviders(bus: RouterToolsBus, call: Call, nowMs: number): readonly ModelProvider[] {
+  return bus.registry.named(CHAT_CAPABILITY_NAME).map((entry) => {
     const asked: Call = {
       ...call,
-      capability: CHAT_CAPABILITY,
+      capability: CHAT_CAPABILITY_NAME,
       versionReq: entry.offer.version,
       body: { params: entry.offer.params['model'] === undefined ? {} : { model: entry.offer.params['model'] } },
       node: undefined,
@@ -155,18 +164,18 @@ function chatProviders(bus: RoutingBus, call: Call, nowMs: number): readonly Mod
 }
 
 /** The capability of that name, or else the one that strict clients list so. */
-function offeredName({ registry }: RoutingBus, given: string): string {
+function offeredName({ registry }: RouterToolsBus, given: string): string {
   if (registry.named(given).length > 0) return given
-  return resolveSpelling(given, namesIn(registry)) ?? given
+  return resolveSpelledName(given, namesIn(registry)) ?? given
 }
 
 /** What may have been meant by a name of nothing. */
-function nearTo({ registry }: RoutingBus, name: string): string {
+function nearTo({ registry }: RouterToolsBus, name: string): string {
   if (registry.named(name).length > 0) return ''
-  return formatNameSuggestion(findClosest(name, namesIn(registry)))
+  return formatNameSuggestion(findClosestName(name, namesIn(registry)))
 }
 
-function namesIn(registry: RoutingBus['registry']): readonly string[] {
+function namesIn(registry: RouterToolsBus['registry']): readonly string[] {
   return registry.all().map(({ offer }) => offer.name)
 }
 
@@ -223,7 +232,7 @@ function breakerOf(entry: CapabilityEntry, nowMs: number): JsonObject {
 }
 
 /** The trace knows where it ran; the outcome does not. */
-function servedBy(bus: RoutingBus, traceId: string, capability: string): string | null {
+function servedBy(bus: RouterToolsBus, traceId: string, capability: string): string | null {
   const trace = bus
     .recentTraces(TRACES_SEARCHED)
     .find((event) => event.traceId === traceId && event.capability === capability)

@@ -4,19 +4,21 @@
  * Reads through its probe.
  */
 import { z } from 'zod'
+import type { CallChannel } from '../../bus/call.ts'
+import { omitTerminalCommands } from '../../core/fault.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { runtimeAnswer, RUNTIME_LOCK } from '../dependencies.ts'
-import type { RuntimeRecords } from '../dependencies.ts'
+import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import type { RuntimeStores } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { collectAttention, attentionOutputSchema } from './attention.ts'
-import type { AttentionSources } from './attention.ts'
-import { healthCheckOutputSchema, checkLedger, worstStatus, checkQueue, toSnakeCase } from './health.ts'
-import type { LockQueue } from './health.ts'
-import { ledgerFacts } from './ledger-facts.ts'
-import type { DatabaseProbe } from './probe-store.ts'
+import { collectAttentionItems, attentionOutputSchema } from './attention.ts'
+import type { AttentionList, AttentionSources } from './attention.ts'
+import { healthCheckOutputSchema, checkLedger, findWorstStatus, checkLockQueue, toSnakeCase } from './health-checks.ts'
+import type { LockQueueFacts } from './health-checks.ts'
+import { gatherLedgerFacts } from './ledger-facts.ts'
+import type { DatabaseHealthProbe } from './probe-store.ts'
 
-const common = { lock: RUNTIME_LOCK, effect: 'reads', input: z.strictObject({}) } as const
+const common = { lock: RUNTIME_LOCK_KEY, effect: 'reads', input: z.strictObject({}) } as const
 
 /** Spec 5's words for where the process stands; `mode` is that of the configuration. */
 const standing = {
@@ -56,20 +58,20 @@ const serverHealth = defineRuntimeTool({
   }),
 })
 
-export interface ServerFacts {
+export interface ServerToolFacts {
   readonly version: string
   readonly mode: string
   readonly checkpointSeconds: number
   readonly started: () => boolean
   readonly uptimeMs: () => number
-  readonly queue: () => LockQueue
+  readonly queue: () => LockQueueFacts
   readonly watched: AttentionSources
 }
 
 export function createServerTools(
-  records: RuntimeRecords,
-  facts: ServerFacts,
-  probe: DatabaseProbe,
+  records: RuntimeStores,
+  facts: ServerToolFacts,
+  probe: DatabaseHealthProbe,
 ): readonly Capability[] {
   const now = (): JsonObject => ({
     version: facts.version,
@@ -78,18 +80,27 @@ export function createServerTools(
     uptime_ms: Math.floor(facts.uptimeMs()),
   })
   return [
-    serverPing.handledBy(async () => runtimeAnswer({ pong: true, ...now() })),
-    serverHealth.handledBy(async (_, { caller }) => {
+    serverPing.handledBy(async () => createRuntimeAnswer({ pong: true, ...now() })),
+    serverHealth.handledBy(async (_, { caller, channel }) => {
       const [database, disk] = await Promise.all([probe.database(), probe.disk()])
-      const ledger = checkLedger(ledgerFacts(records, facts.checkpointSeconds))
-      const checks = { database, ledger, disk, queue: checkQueue(facts.queue()) }
-      return runtimeAnswer({
-        status: worstStatus(Object.values(checks)),
+      const ledger = checkLedger(gatherLedgerFacts(records, facts.checkpointSeconds))
+      const checks = { database, ledger, disk, queue: checkLockQueue(facts.queue()) }
+      return createRuntimeAnswer({
+        status: findWorstStatus(Object.values(checks)),
         ...now(),
         db_tables: probe.tables(),
         checks: toSnakeCase(checks),
-        ...(caller.kind === 'peer' ? {} : { attention: collectAttention(facts.watched, checks, records.clock.now()) }),
+        ...(caller.kind === 'peer'
+          ? {}
+          : { attention: attentionFor(channel, collectAttentionItems(facts.watched, checks, records.clock.now())) }),
       })
     }),
   ]
+}
+
+/** Over MCP a model reads it, who has no terminal. */
+function attentionFor(channel: CallChannel, items: AttentionList): AttentionList {
+  return channel.startsWith('mcp')
+    ? items.map((item) => ({ ...item, sentence: omitTerminalCommands(item.sentence) }))
+    : items
 }

@@ -6,12 +6,12 @@ import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { toBase64, fromBase64, toUtf8 } from '../../core/bytes.ts'
 import { openCheckpoint } from '../../ledger/checkpoint.ts'
-import { signNote, verifyNote } from '../../ledger/note.ts'
+import { signNote, verifyNote } from '../../ledger/signed-note.ts'
 import { createCosigner, parseVerifierKey } from '../../ledger/note-key.ts'
 import { createLogOnlyPolicy } from '../../ledger/tlog-policy.ts'
 import { verifyTlogProof } from '../../ledger/tlog-proof.ts'
 import { verifyConsistency } from '../../ledger/tree.ts'
-import { checkDisk, worstStatus, checkQueue } from './health.ts'
+import { checkDisk, findWorstStatus, checkLockQueue } from './health-checks.ts'
 
 let rig: Rig
 let waiting = 0
@@ -128,7 +128,7 @@ describe('server_health', () => {
   it('follows the queue and the disk', async () => {
     waiting = 32
     expect(await rig.data('server_health')).toMatchObject({ checks: { queue: { status: 'degraded' } } })
-    expect(checkQueue({ waiting: 31, limit: 64 }).status).toBe('ok')
+    expect(checkLockQueue({ waiting: 31, limit: 64 }).status).toBe('ok')
     expect(checkDisk(64 * 1_048_576 - 1).status).toBe('failing')
     expect(checkDisk(512 * 1_048_576 - 1).status).toBe('degraded')
     expect(checkDisk(512 * 1_048_576).status).toBe('ok')
@@ -145,9 +145,9 @@ describe('server_health', () => {
 
   it('is as bad as its worst check', () => {
     const check = (status: 'ok' | 'degraded' | 'failing' | 'skipped') => ({ status, figures: {} })
-    expect(worstStatus([check('skipped')])).toBe('ok')
-    expect(worstStatus([check('ok'), check('degraded'), check('skipped')])).toBe('degraded')
-    expect(worstStatus([check('failing'), check('degraded')])).toBe('failing')
+    expect(findWorstStatus([check('skipped')])).toBe('ok')
+    expect(findWorstStatus([check('ok'), check('degraded'), check('skipped')])).toBe('degraded')
+    expect(findWorstStatus([check('failing'), check('degraded')])).toBe('failing')
   })
 })
 

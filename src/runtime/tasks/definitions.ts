@@ -2,14 +2,14 @@
  * Definitions: the five task tools as values.
  */
 import { z } from 'zod'
-import { RUNTIME_LOCK } from '../dependencies.ts'
-import { assessRecord, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
+import { RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import { assessRecordCall, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
-import { idArgument } from '../text.ts'
+import { idArgument } from '../text-arguments.ts'
 import { changeOutputSchema } from '../system/change.ts'
 import { reflectionArgument } from '../trail/definitions.ts'
 import { thoughtOutputSchema } from '../trail/thought.ts'
-import { TASK_STATUSES } from './machine.ts'
+import { TASK_STATUSES } from './task-machine.ts'
 import {
   detailArguments,
   taskPatchSchema,
@@ -17,12 +17,12 @@ import {
   reasonArgument,
   statusArgument,
   taskOutputSchema,
-  taskStepOutput,
+  taskHistoryEntrySchema,
   titleArgument,
 } from './task.ts'
 import type { TaskPatch } from './task.ts'
 
-const common = { lock: RUNTIME_LOCK } as const
+const common = { lock: RUNTIME_LOCK_KEY } as const
 
 /** More are a plan of their own; a call stays one transaction and one answer that a model can read. */
 const MAX_MORE_TASKS = 49
@@ -33,7 +33,7 @@ const creationArguments = {
   follows: idArgument().exactOptional().describe('The task, usually a closed one, whose work this one takes up again.'),
 }
 
-export const taskCreate = defineRuntimeTool({
+export const taskCreateTool = defineRuntimeTool({
   ...common,
   name: 'task_create',
   title: 'Create a task',
@@ -48,13 +48,13 @@ export const taskCreate = defineRuntimeTool({
   }),
   output: taskOutputSchema.extend({ more: z.array(taskOutputSchema).exactOptional().describe('In the order given.') }),
   effect: 'records',
-  assess: assessRecord,
+  assess: assessRecordCall,
 })
 
 /** What task_get can add to a task. */
 const TASK_PARTS = ['history', 'thoughts', 'changes'] as const
 
-export const taskGet = defineRuntimeTool({
+export const taskGetTool = defineRuntimeTool({
   ...common,
   name: 'task_get',
   title: 'Read a task',
@@ -65,7 +65,7 @@ export const taskGet = defineRuntimeTool({
     include: z.array(z.enum(TASK_PARTS)).max(TASK_PARTS.length).default([]),
   }),
   output: taskOutputSchema.extend({
-    history: z.array(taskStepOutput).exactOptional().describe('Oldest first.'),
+    history: z.array(taskHistoryEntrySchema).exactOptional().describe('Oldest first.'),
     history_omitted: z.int().exactOptional().describe('Earlier changes, not listed.'),
     thoughts: z.array(thoughtOutputSchema).exactOptional().describe('Oldest first.'),
     changes: z.array(changeOutputSchema).exactOptional().describe('Newest first, as ledger_changes lists them.'),
@@ -142,7 +142,7 @@ const updateInput = z
     }
   })
 
-export const taskUpdate = defineRuntimeTool({
+export const taskUpdateTool = defineRuntimeTool({
   ...common,
   name: 'task_update',
   title: 'Change a task',
@@ -154,12 +154,12 @@ export const taskUpdate = defineRuntimeTool({
     ignored: z.array(z.string()).exactOptional().describe('Arguments that no task has.'),
   }),
   effect: 'records',
-  assess: assessRecord,
+  assess: assessRecordCall,
   // As of thought_record: kept once, beside the ledger.
   secrets: ['content'],
 })
 
-export const taskList = defineRuntimeTool({
+export const taskListTool = defineRuntimeTool({
   ...common,
   name: 'task_list',
   title: 'List tasks',
@@ -183,7 +183,7 @@ export const taskList = defineRuntimeTool({
   effect: 'reads',
 })
 
-export const taskNextActions = defineRuntimeTool({
+export const taskNextActionsTool = defineRuntimeTool({
   ...common,
   name: 'task_next_actions',
   title: 'What can be worked on now',

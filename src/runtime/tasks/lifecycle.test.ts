@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../../test/runtime-steps.ts'
-import { mayTransition, TASK_STATUSES } from './machine.ts'
+import { isTransitionAllowed, TASK_STATUSES } from './task-machine.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
@@ -116,7 +116,7 @@ describe('task_update', () => {
       VERIFY: ['GATHER', 'ANALYZE', 'PLAN', 'APPLY', 'VERIFY'],
     }
     for (const [from, way] of Object.entries(ways))
-      for (const to of TASK_STATUSES.filter((to) => !mayTransition(from as 'INIT', to))) {
+      for (const to of TASK_STATUSES.filter((to) => !isTransitionAllowed(from as 'INIT', to))) {
         const id = await create()
         await advance(id, ...way)
         expect(await rig.error('task_update', { id, patch: { status: to } })).toMatchObject({

@@ -22,20 +22,20 @@ const RANKS: Readonly<Record<string, number>> = {
 }
 
 /** Every priority in the spelling in which it is kept. */
-export const PRIORITIES: readonly string[] = [
+export const TASK_PRIORITIES: readonly string[] = [
   ...Object.keys(RANKS),
   ...Array.from({ length: 10 }, (_, rank) => `P${rank}`),
 ]
 
 /** ` High ` and `p1` are meant as `high` and `P1`. */
-export function spellPriority(word: string): string {
+export function normalisePriority(word: string): string {
   const trimmed = word.trim()
   return /^p[0-9]$/i.test(trimmed) ? trimmed.toUpperCase() : trimmed.toLowerCase()
 }
 
 /** 0 is most pressing. `P0` to `P9` rank by their digit. A word that was erased ranks in the middle. */
 export function rankPriority(priority: string | null): number {
-  const word = spellPriority(priority ?? '')
+  const word = normalisePriority(priority ?? '')
   if (/^P[0-9]$/.test(word)) return Number(word[1])
   return Object.hasOwn(RANKS, word) ? (RANKS[word] ?? MIDDLE) : MIDDLE
 }

@@ -6,9 +6,9 @@
  */
 import type { LedgerEntry } from '../../ledger/entry.ts'
 
-export const TASK_CREATED = 'task.created'
-export const TASK_CHANGED = 'task.changed'
-export const TASK_TRANSITION = 'task.transition'
+export const TASK_CREATED_KIND = 'task.created'
+export const TASK_CHANGED_KIND = 'task.changed'
+export const TASK_TRANSITION_KIND = 'task.transition'
 
 /** The fields of a task that people wrote. Dependencies are not among them: they are ids, and others wait for them. */
 export const ERASABLE_TASK_FIELDS = [
@@ -23,12 +23,12 @@ export type ErasableTaskField = (typeof ERASABLE_TASK_FIELDS)[number]
 
 /** The id, if the entry is about a task. */
 export function readTaskId({ kind, task_id: id }: LedgerEntry): string | undefined {
-  const isAboutTask = kind === TASK_CREATED || kind === TASK_CHANGED || kind === TASK_TRANSITION
+  const isAboutTask = kind === TASK_CREATED_KIND || kind === TASK_CHANGED_KIND || kind === TASK_TRANSITION_KIND
   return isAboutTask && typeof id === 'string' ? id : undefined
 }
 
 /** Which words of a task the body of an entry has: the entry says so itself, so that it is known after an erasure. */
 export function listErasableTaskFields({ kind, fields, to }: LedgerEntry): readonly ErasableTaskField[] {
   const set = Array.isArray(fields) ? ERASABLE_TASK_FIELDS.filter((word) => fields.includes(word)) : []
-  return kind === TASK_TRANSITION && to === 'CANCELLED' ? [...set, 'cancel_reason'] : set
+  return kind === TASK_TRANSITION_KIND && to === 'CANCELLED' ? [...set, 'cancel_reason'] : set
 }

@@ -11,19 +11,19 @@ import { readEntryNumber, readEntryText } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Task } from './task.ts'
-import { TASK_CHANGED, TASK_CREATED, TASK_TRANSITION, readTaskId } from './task-entries.ts'
+import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND, readTaskId } from './task-entries.ts'
 
 /** A task with more changes has another problem than an incomplete list. */
 const MAX_STEPS = 200
 
 const CHANGES: Readonly<Record<string, string>> = {
-  [TASK_CREATED]: 'created',
-  [TASK_CHANGED]: 'changed',
-  [TASK_TRANSITION]: 'transition',
+  [TASK_CREATED_KIND]: 'created',
+  [TASK_CHANGED_KIND]: 'changed',
+  [TASK_TRANSITION_KIND]: 'transition',
 }
 
 /** Oldest first; of a long one the newest. */
-export function taskHistory(ledger: Pick<Ledger, 'entry' | 'body'>, task: Task): JsonObject {
+export function toTaskHistoryJson(ledger: Pick<Ledger, 'entry' | 'body'>, task: Task): JsonObject {
   const history: JsonObject[] = []
   let place: number | undefined = task.log_index
   while (place !== undefined && history.length < MAX_STEPS) {

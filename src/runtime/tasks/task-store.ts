@@ -2,10 +2,10 @@
  * Task store: tasks and what they wait for, in the database.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { createFilterCondition, createPrepare } from '../query-store.ts'
-import type { SqlCondition } from '../query-store.ts'
-import type { TaskStatus } from './machine.ts'
-import type { RuntimeState, TaskFacts } from '../runtime-state.ts'
+import { createSqlFilterCondition, createStatementPreparer } from '../query-store.ts'
+import type { SqlWhereCondition } from '../query-store.ts'
+import type { TaskStatus } from './task-machine.ts'
+import type { RuntimeState, TaskState } from '../runtime-state.ts'
 import type { Task } from './task.ts'
 
 interface TaskFilter {
@@ -66,7 +66,7 @@ const WAITS = `EXISTS (
   WHERE task_id = task.id AND other.status <> 'DONE')`
 
 export function createTaskStore(sql: DatabaseSync, state: RuntimeState): TaskStore {
-  const prepare = createPrepare(sql)
+  const prepare = createStatementPreparer(sql)
   const get = sql.prepare(`SELECT ${COLUMNS} FROM tasks AS task WHERE id = ?`)
   /** A row that the log knows nothing of is no task. */
   const toListed = (row: Record<string, unknown>): ListedTask[] => {
@@ -125,8 +125,8 @@ export function createTaskStore(sql: DatabaseSync, state: RuntimeState): TaskSto
 }
 
 /** Deleted tasks are hidden unless they were asked for. */
-function condition({ include_deleted, ...filter }: TaskFilter): SqlCondition {
-  const { where, parameters } = createFilterCondition(filter, TESTS)
+function condition({ include_deleted, ...filter }: TaskFilter): SqlWhereCondition {
+  const { where, parameters } = createSqlFilterCondition(filter, TESTS)
   return { where: include_deleted === true ? where : `${where} AND task.deleted_at IS NULL`, parameters }
 }
 
@@ -135,7 +135,7 @@ function countIn(row: Record<string, unknown> | undefined): number {
 }
 
 /** The columns are named as the fields are. */
-function toTask(row: Record<string, unknown>, facts: TaskFacts, { tasks }: RuntimeState): Task {
+function toTask(row: Record<string, unknown>, facts: TaskState, { tasks }: RuntimeState): Task {
   const { seq: _seq, priority_rank: _rank, ...words } = row
   const { status, version, attempt, dependsOn, follows, followedBy, createdAt, updatedAt, logIndex } = facts
   return {

@@ -3,9 +3,15 @@
  * points asked for.
  */
 import { z } from 'zod'
-import { idArgument, MAX_DESCRIPTION_LENGTH, MAX_REASON_LENGTH, MAX_TITLE_LENGTH, textArgument } from '../text.ts'
-import { TASK_STATUSES } from './machine.ts'
-import { PRIORITIES, spellPriority } from './priority.ts'
+import {
+  idArgument,
+  MAX_DESCRIPTION_LENGTH,
+  MAX_REASON_LENGTH,
+  MAX_TITLE_LENGTH,
+  createTextArgument,
+} from '../text-arguments.ts'
+import { TASK_STATUSES } from './task-machine.ts'
+import { TASK_PRIORITIES, normalisePriority } from './priority.ts'
 
 /** More are a project, not a task; they also bound what a search for circles has to look at. */
 const MAX_DEPENDENCIES = 64
@@ -35,7 +41,7 @@ export const taskOutputSchema = z.object({
 export type Task = z.output<typeof taskOutputSchema>
 
 /** One entry of a task's history. */
-export const taskStepOutput = z.object({
+export const taskHistoryEntrySchema = z.object({
   change: z.enum(['created', 'changed', 'transition']),
   version: z.int(),
   from: z.enum(TASK_STATUSES).exactOptional(),
@@ -55,7 +61,7 @@ export const statusArgument = z.preprocess(
   z.enum(TASK_STATUSES),
 )
 
-export const titleArgument = textArgument(MAX_TITLE_LENGTH).describe('What is to be done, in a line.')
+export const titleArgument = createTextArgument(MAX_TITLE_LENGTH).describe('What is to be done, in a line.')
 
 const dependenciesArgument = z
   .array(idArgument())
@@ -63,19 +69,19 @@ const dependenciesArgument = z
   .describe('Ids of the tasks that have to be DONE before this one is applied; replaces the list.')
 
 const priorityArgument = z
-  .preprocess((value) => (typeof value === 'string' ? spellPriority(value) : value), z.enum(PRIORITIES))
+  .preprocess((value) => (typeof value === 'string' ? normalisePriority(value) : value), z.enum(TASK_PRIORITIES))
   .describe('In any case; other words are refused.')
 
 /** The fields of a task that a caller may set, beside its title and status. */
 export const detailArguments = {
   project_id: idArgument().nullable().exactOptional().describe('Groups tasks; any name.'),
-  description: textArgument(MAX_DESCRIPTION_LENGTH).nullable().exactOptional(),
+  description: createTextArgument(MAX_DESCRIPTION_LENGTH).nullable().exactOptional(),
   priority: priorityArgument.nullable().exactOptional(),
   assignee: idArgument().nullable().exactOptional().describe('Who works on it; any name.'),
   depends_on: dependenciesArgument.exactOptional(),
 }
 
-export const reasonArgument = textArgument(MAX_REASON_LENGTH).describe(
+export const reasonArgument = createTextArgument(MAX_REASON_LENGTH).describe(
   'Why the status changes; required for CANCELLED.',
 )
 

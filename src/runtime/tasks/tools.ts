@@ -13,77 +13,82 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
-import { runtimeAnswer, toRuntimeAnswer, readOrigin } from '../dependencies.ts'
-import type { RuntimeRecords } from '../dependencies.ts'
-import { runtimeArgumentFault, runtimeFault } from '../faults.ts'
-import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
+import { createRuntimeAnswer, toRuntimeAnswer, readCallOrigin } from '../runtime-dependencies.ts'
+import type { RuntimeStores } from '../runtime-dependencies.ts'
+import { createRuntimeArgumentFault, createRuntimeFault } from '../faults.ts'
+import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { cutPage, readCursor } from '../paging.ts'
-import { appendThought, checkThought } from '../trail/recording.ts'
-import type { ThoughtRecording, TrailStores } from '../trail/recording.ts'
+import { appendThought, checkThoughtToRecord } from '../trail/thought-recording.ts'
+import type { ThoughtToRecord, ThoughtTrailStores } from '../trail/thought-recording.ts'
 import type { Thought } from '../trail/thought.ts'
-import { thoughtsOfTask } from '../trail/tools.ts'
-import { invalidTransition, refuseTaskChange } from './change.ts'
-import type { TaskTransition } from './change.ts'
-import { taskCreate, taskGet, taskList, taskNextActions, taskUpdate } from './definitions.ts'
-import { findCycle } from './graph.ts'
-import { FIRST_STATUS, TRANSITIONS } from './machine.ts'
+import { toTaskThoughtsJson } from '../trail/tools.ts'
+import { createInvalidTransitionFault, explainTaskChangeRefusal } from './task-change.ts'
+import type { TaskTransition } from './task-change.ts'
+import { taskCreateTool, taskGetTool, taskListTool, taskNextActionsTool, taskUpdateTool } from './definitions.ts'
+import { findDependencyCycle } from './dependency-graph.ts'
+import { INITIAL_TASK_STATUS, TASK_TRANSITIONS } from './task-machine.ts'
 import type { Task, TaskPatch } from './task.ts'
-import { TASK_CHANGED, TASK_CREATED, TASK_TRANSITION } from './task-entries.ts'
-import { taskHistory } from './task-history.ts'
+import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND } from './task-entries.ts'
+import { toTaskHistoryJson } from './task-history.ts'
 import type { TaskStore } from './task-store.ts'
 
 /** Enough to see that something is wrong; the rest shows when these are mended. */
 const MAX_STALLED = 50
 
-export function createTaskTools(records: RuntimeRecords, store: TaskStore, stores: TrailStores): readonly Capability[] {
+export function createTaskTools(
+  records: RuntimeStores,
+  store: TaskStore,
+  stores: ThoughtTrailStores,
+): readonly Capability[] {
   return [
-    taskCreate.handledBy(async ({ status, more = [], ...first }, call) => {
-      if (status !== undefined && status !== FIRST_STATUS) return fail(invalidTransition(null, status))
+    taskCreateTool.handledBy(async ({ status, more = [], ...first }, call) => {
+      if (status !== undefined && status !== INITIAL_TASK_STATUS)
+        return fail(createInvalidTransitionFault(null, status))
       const created = await records.database.commit(() =>
         createTasks(records, store, { inputs: [first, ...more], call }),
       )
       if (!created.ok) return created
       const [task, ...others] = created.value
-      return runtimeAnswer({ ...task, ...(others.length === 0 ? {} : { more: others }) })
+      return createRuntimeAnswer({ ...task, ...(others.length === 0 ? {} : { more: others }) })
     }),
 
-    taskGet.handledBy(async ({ id, include }, context) => {
+    taskGetTool.handledBy(async ({ id, include }, context) => {
       const task = store.get(id)
       if (task === undefined) return fail(notFound(id))
       const changes = include.includes('changes') ? await changesForTask(context, id) : ok({})
       if (!changes.ok) return changes
-      return runtimeAnswer({
+      return createRuntimeAnswer({
         ...task,
         ...changes.value,
-        ...(include.includes('history') ? taskHistory(records.ledger, task) : {}),
-        ...(include.includes('thoughts') ? thoughtsOfTask(records, stores, id) : {}),
+        ...(include.includes('history') ? toTaskHistoryJson(records.ledger, task) : {}),
+        ...(include.includes('thoughts') ? toTaskThoughtsJson(records, stores, id) : {}),
       })
     }),
 
-    taskUpdate.handledBy(async ({ ignored, ...update }, call) => {
+    taskUpdateTool.handledBy(async ({ ignored, ...update }, call) => {
       const updated = await records.database.commit(() => updateTask(records, { store, stores }, { ...update, call }))
       return toRuntimeAnswer(updated.ok && ignored.length > 0 ? ok({ ...updated.value, ignored }) : updated)
     }),
 
-    taskList.handledBy(async ({ limit, offset, cursor, ...filter }) => {
-      const scope = cursorScope('task_list', filter)
+    taskListTool.handledBy(async ({ limit, offset, cursor, ...filter }) => {
+      const scope = formatCursorScope('task_list', filter)
       const after = readCursor<[number]>(cursor, scope, 1)
       if (!after.ok) return after
       const found = store.list(filter, { after: after.value?.[0] ?? -1, limit: limit + 1, offset })
       const { rows, ...next } = cutPage(found, limit, ({ seq }) => encodeCursor(scope, [seq]))
-      return runtimeAnswer({ tasks: rows.map(({ task }) => task), total: store.count(filter), ...next })
+      return createRuntimeAnswer({ tasks: rows.map(({ task }) => task), total: store.count(filter), ...next })
     }),
 
-    taskNextActions.handledBy(async ({ limit, cursor, ...filter }) => {
-      const scope = cursorScope('task_next_actions', filter)
+    taskNextActionsTool.handledBy(async ({ limit, cursor, ...filter }) => {
+      const scope = formatCursorScope('task_next_actions', filter)
       // By rank and then by age: both are in the cursor, since a rank alone would be shared by many.
       const after = readCursor<[number, number]>(cursor, scope, 2)
       if (!after.ok) return after
       // Before the first: ranks begin at 0.
       const found = store.next(filter, { after: after.value ?? [-1, 0], limit: limit + 1 })
       const { rows, ...next } = cutPage(found, limit, ({ rank, seq }) => encodeCursor(scope, [rank, seq]))
-      return runtimeAnswer({
-        tasks: rows.map(({ task }) => ({ ...task, next_statuses: TRANSITIONS[task.status] })),
+      return createRuntimeAnswer({
+        tasks: rows.map(({ task }) => ({ ...task, next_statuses: TASK_TRANSITIONS[task.status] })),
         blocked_count: store.countBlocked(filter),
         stalled: store
           .stalled(filter, MAX_STALLED)
@@ -118,7 +123,7 @@ interface TaskCreation extends Omit<TaskPatch, 'status' | 'reason'> {
 
 /** All of them are checked before the first is written: a fault undoes nothing. */
 function createTasks(
-  { ledger }: RuntimeRecords,
+  { ledger }: RuntimeStores,
   store: TaskStore,
   { inputs, call }: Creation,
 ): Result<readonly [Task, ...Task[]], Fault> {
@@ -139,14 +144,14 @@ function createTasks(
     // What people wrote is the erasable body; the event has only what never needs erasing.
     const fields = Object.keys(body).filter((field) => body[field as keyof typeof body] !== null)
     const event = {
-      kind: TASK_CREATED,
+      kind: TASK_CREATED_KIND,
       task_id: ids[place],
-      status: FIRST_STATUS,
+      status: INITIAL_TASK_STATUS,
       version: 1,
       fields,
       depends_on: dependsOn,
       follows,
-      ...readOrigin(call),
+      ...readCallOrigin(call),
     }
     events.push({ event, body })
   }
@@ -172,26 +177,26 @@ function namedTasks(
   const dependsOn = [...new Set(given.map(resolve))]
   const followed = follows === undefined ? undefined : resolve(follows)
   if (strange.length === 0) return ok({ dependsOn, follows: followed })
-  return fail(runtimeArgumentFault('more', `${strange.join(', ')} is no earlier task of this call`))
+  return fail(createRuntimeArgumentFault('more', `${strange.join(', ')} is no earlier task of this call`))
 }
 
 interface Update {
   readonly id: string
   readonly words: Omit<TaskPatch, 'status'>
   readonly transitions: readonly TaskTransition[]
-  readonly reflection?: Omit<ThoughtRecording, 'type' | 'task_id' | 'call'>
+  readonly reflection?: Omit<ThoughtToRecord, 'type' | 'task_id' | 'call'>
   readonly expected_version?: number
   readonly call: Call
 }
 
 interface UpdateStores {
   readonly store: TaskStore
-  readonly stores: TrailStores
+  readonly stores: ThoughtTrailStores
 }
 
 /** Everything is checked before anything is written: a fault undoes nothing. */
 function updateTask(
-  records: RuntimeRecords,
+  records: RuntimeStores,
   { store, stores }: UpdateStores,
   { id, words, transitions, expected_version: expected, reflection, call }: Update,
 ): Result<Task & { readonly reflection?: Thought }, Fault> {
@@ -201,16 +206,16 @@ function updateTask(
   if (expected !== undefined && expected !== task.version) return fail(versionConflict(task, expected))
   const wanted = words.depends_on === undefined ? ok(undefined) : checkDependencies(store, id, words.depends_on)
   if (!wanted.ok) return wanted
-  const refused = refuseTaskChange(task, transitions, {
+  const refused = explainTaskChangeRefusal(task, transitions, {
     hasReflection: () => store.hasReflectionSinceVerify(id),
     bringsReflection: reflection !== undefined,
     // With the dependencies that the patch sets, not those that it replaces.
     unfinished: wanted.value?.filter((other) => store.get(other)?.status !== 'DONE') ?? task.blocked_by,
   })
   if (refused !== undefined) return fail(refused)
-  const recording: ThoughtRecording | undefined =
+  const recording: ThoughtToRecord | undefined =
     reflection === undefined ? undefined : { ...reflection, type: 'reflection', task_id: id, call }
-  const session = recording === undefined ? ok(null) : checkThought(stores, recording)
+  const session = recording === undefined ? ok(null) : checkThoughtToRecord(stores, recording)
   if (!session.ok) return session
 
   const { depends_on: _, ...patch } = words
@@ -245,10 +250,10 @@ function changeEvent(
     previous_entry: task.log_index,
     fields,
     emptied,
-    ...readOrigin(call),
+    ...readCallOrigin(call),
   }
-  if (patch.status === undefined) return { kind: TASK_CHANGED, ...common }
-  return { kind: TASK_TRANSITION, from: task.status, to: patch.status, ...common }
+  if (patch.status === undefined) return { kind: TASK_CHANGED_KIND, ...common }
+  return { kind: TASK_TRANSITION_KIND, from: task.status, to: patch.status, ...common }
 }
 
 /** Without repetitions; refused when one does not exist or would close a circle. */
@@ -261,10 +266,10 @@ function checkDependencies(
   // A task that names itself exists; it is the shortest circle, and said to be one below.
   const missing = wanted.filter((other) => other !== id && store.get(other) === undefined)
   if (missing.length > 0) return fail(missingTasks(missing))
-  const cycle = findCycle(id, wanted, store.dependenciesOf)
+  const cycle = findDependencyCycle(id, wanted, store.dependenciesOf)
   if (cycle === undefined) return ok(wanted)
   return fail(
-    runtimeFault('ERR_DEPENDENCY_CYCLE', `The task would wait for itself: ${cycle.join(' ▸ ')}.`, {
+    createRuntimeFault('ERR_DEPENDENCY_CYCLE', `The task would wait for itself: ${cycle.join(' ▸ ')}.`, {
       cycle: [...cycle],
     }),
   )
@@ -277,15 +282,17 @@ function stored(store: TaskStore, id: string): Task {
 }
 
 function notFound(id: string): Fault {
-  return runtimeFault('ERR_NOT_FOUND', `There is no task ${id}.`, { id })
+  return createRuntimeFault('ERR_NOT_FOUND', `There is no task ${id}.`, { id })
 }
 
 function missingTasks(missing: readonly string[]): Fault {
-  return runtimeFault('ERR_DEPENDENCY_NOT_FOUND', `There is no task ${missing.join(', ')}.`, { missing: [...missing] })
+  return createRuntimeFault('ERR_DEPENDENCY_NOT_FOUND', `There is no task ${missing.join(', ')}.`, {
+    missing: [...missing],
+  })
 }
 
 function versionConflict(task: Task, expected: number): Fault {
-  return runtimeFault(
+  return createRuntimeFault(
     'ERR_VERSION_CONFLICT',
     `The task is at version ${task.version}, not ${expected}: somebody changed it. Read it again.`,
     { expected_version: expected, version: task.version },

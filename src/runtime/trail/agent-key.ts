@@ -8,22 +8,22 @@
  */
 import { z } from 'zod'
 import type { Call } from '../../bus/call.ts'
-import { callerKey } from '../../bus/caller.ts'
-import type { Assessment, Capability } from '../../bus/capability.ts'
+import { toCallerKey } from '../../bus/caller.ts'
+import type { CallAssessment, Capability } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
-import { refuseAdministration } from '../../guard/authority.ts'
-import { runtimeAnswer, toRuntimeAnswer, readOrigin, RUNTIME_LOCK } from '../dependencies.ts'
-import type { RuntimeRecords } from '../dependencies.ts'
+import { explainAdministrationRefusal } from '../../guard/caller-authority.ts'
+import { createRuntimeAnswer, toRuntimeAnswer, readCallOrigin, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import type { RuntimeStores } from '../runtime-dependencies.ts'
 import { runtimeFamily } from '../runtime-envelope.ts'
-import { runtimeFault } from '../faults.ts'
-import { defineRuntimeTool, withFailurePattern } from '../runtime-tool.ts'
+import { createRuntimeFault } from '../faults.ts'
+import { defineRuntimeTool, addFailureEnvelopeToDescription } from '../runtime-tool.ts'
 import type { AgentKey, RuntimeState } from '../runtime-state.ts'
-import { idArgument, MAX_REASON_LENGTH, textArgument } from '../text.ts'
+import { idArgument, MAX_REASON_LENGTH, createTextArgument } from '../text-arguments.ts'
 import { isPublicKey, publicKeyArgument } from './thought.ts'
 
 /** The entry with which a person gives an agent another key, or none. */
-export const AGENT_KEY = 'agent.key'
+export const AGENT_KEY_KIND = 'agent.key'
 
 const MAX_LISTED = 1_000
 
@@ -35,10 +35,10 @@ const agentOutput = z.object({
   log_index: z.int(),
 })
 
-const common = { lock: RUNTIME_LOCK, face: { kind: 'service' }, trustRequired: 'self' } as const
+const common = { lock: RUNTIME_LOCK_KEY, face: { kind: 'service' }, trustRequired: 'self' } as const
 
-function assessAdministration(effect: 'reads' | 'admin', { caller }: Call, label?: string): Assessment {
-  const flaw = refuseAdministration(caller)
+function assessAdministration(effect: 'reads' | 'admin', { caller }: Call, label?: string): CallAssessment {
+  const flaw = explainAdministrationRefusal(caller)
   const reasons = flaw === undefined ? [] : (flaw.reasons ?? [{ rule: 'role', message: flaw.message }])
   return { effect, reasons, ...(label === undefined ? {} : { label }) }
 }
@@ -57,17 +57,20 @@ const agentKeyList = defineRuntimeTool({
 const setInput = z.strictObject({
   agent_id: idArgument(),
   public_key: publicKeyArgument.nullable().describe('The new key; null takes the key away.'),
-  reason: textArgument(MAX_REASON_LENGTH),
+  reason: createTextArgument(MAX_REASON_LENGTH),
 })
 
 export function createAgentKeyTools(
-  { database, ledger }: RuntimeRecords,
+  { database, ledger }: RuntimeStores,
   { agentKeys }: Pick<RuntimeState, 'agentKeys'>,
 ): readonly Capability[] {
   return [
     agentKeyList.handledBy(async () => {
       const agents = [...agentKeys.entries()].map(([agent, key]) => agentView(agent, key))
-      return runtimeAnswer({ agents: agents.slice(0, MAX_LISTED), omitted: Math.max(0, agents.length - MAX_LISTED) })
+      return createRuntimeAnswer({
+        agents: agents.slice(0, MAX_LISTED),
+        omitted: Math.max(0, agents.length - MAX_LISTED),
+      })
     }),
 
     defineChange({
@@ -77,7 +80,7 @@ export function createAgentKeyTools(
       idempotent: false,
       name: 'agent_key_set',
       title: 'Rotate or revoke the key of an agent',
-      description: withFailurePattern(
+      description: addFailureEnvelopeToDescription(
         'agent_key_set',
         'Gives an agent another key to sign its records with, or takes its key away. Records that were signed stay so. Afterwards no signature makes another key the agent’s: only a person does.',
       ),
@@ -86,7 +89,7 @@ export function createAgentKeyTools(
       plan: ({ public_key: key }) =>
         key === null || isPublicKey(key)
           ? ok(undefined)
-          : fail(runtimeFault('INVALID_KEY', 'The public key is no point of the curve.')),
+          : fail(createRuntimeFault('INVALID_KEY', 'The public key is no point of the curve.')),
       assess: (_plan, { agent_id: agent }, call) => assessAdministration('admin', call, agent),
       act: async (_plan, { agent_id: agent, public_key: key, reason }, call) =>
         toRuntimeAnswer(
@@ -94,8 +97,8 @@ export function createAgentKeyTools(
             const before = agentKeys.get(agent)
             if (before?.isGiven === true && (before.key ?? null) === key) return ok(agentView(agent, before))
             const keys = { public_key: key ?? undefined, previous_key: before?.key }
-            const by = callerKey(call.caller)
-            ledger.appendIn({ kind: AGENT_KEY, agent_id: agent, ...keys, by, ...readOrigin(call) }, { reason })
+            const by = toCallerKey(call.caller)
+            ledger.appendIn({ kind: AGENT_KEY_KIND, agent_id: agent, ...keys, by, ...readCallOrigin(call) }, { reason })
             const now = agentKeys.get(agent)
             if (now === undefined) throw new Error(`the key of ${agent} was set and is not there`)
             return ok(agentView(agent, now))

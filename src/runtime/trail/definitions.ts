@@ -2,18 +2,18 @@
  * Definitions: the three tools of the decision trail as values.
  */
 import { z } from 'zod'
-import { RUNTIME_LOCK } from '../dependencies.ts'
-import { assessRecord, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
+import { RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import { assessRecordCall, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
-import { idArgument, MAX_CONTENT_LENGTH, textArgument } from '../text.ts'
+import { idArgument, MAX_THOUGHT_LENGTH, createTextArgument } from '../text-arguments.ts'
 import { signatureArgument, THOUGHT_TYPES, thoughtOutputSchema } from './thought.ts'
 
-const common = { lock: RUNTIME_LOCK } as const
+const common = { lock: RUNTIME_LOCK_KEY } as const
 
 const authorArguments = {
   agent_id: idArgument().describe('Who thinks it. Only a claim unless it is signed.'),
   // The message is part of the contract.
-  content: textArgument(MAX_CONTENT_LENGTH, 'thought content must be non-empty'),
+  content: createTextArgument(MAX_THOUGHT_LENGTH, 'thought content must be non-empty'),
   session_id: idArgument().exactOptional().describe('From audit_session_start.'),
   signature: signatureArgument.exactOptional().describe('Proves that `agent_id` wrote it.'),
 }
@@ -21,7 +21,7 @@ const authorArguments = {
 /** A reflection that another tool records in the same call. */
 export const reflectionArgument = z.strictObject(authorArguments)
 
-export const thoughtRecord = defineRuntimeTool({
+export const thoughtRecordTool = defineRuntimeTool({
   ...common,
   name: 'thought_record',
   title: 'Record a thought',
@@ -40,7 +40,7 @@ export const thoughtRecord = defineRuntimeTool({
       .describe('Why no seal will cover this record, and how later ones get into a session.'),
   }),
   effect: 'records',
-  assess: assessRecord,
+  assess: assessRecordCall,
   // Kept once, beside the ledger, where erasing it erases it: not a second time in the audit of the call.
   secrets: ['content'],
 })
@@ -48,7 +48,7 @@ export const thoughtRecord = defineRuntimeTool({
 /** In the one spelling that times are stored in, so that text compares as time does. */
 const timeArgument = z.iso.datetime().transform((time) => new Date(time).toISOString())
 
-export const thoughtRecordList = defineRuntimeTool({
+export const thoughtRecordListTool = defineRuntimeTool({
   ...common,
   name: 'thought_record_list',
   title: 'Read the decision trail',
@@ -80,7 +80,7 @@ const tally = {
     .describe('Records, tasks and sessions whose words were erased on request; their hashes still hold.'),
 }
 
-export const auditVerifyChain = defineRuntimeTool({
+export const auditVerifyChainTool = defineRuntimeTool({
   ...common,
   name: 'audit_verify_chain',
   title: 'Verify the decision trail',

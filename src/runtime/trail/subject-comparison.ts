@@ -3,14 +3,14 @@
  *
  * Reads through what it is given.
  */
-import { CacheAudit } from '../../ledger/entry-cache-store.ts'
-import { LedgerFindings, findingSentence } from '../../ledger/finding.ts'
-import type { CacheFinding } from '../../ledger/finding.ts'
-import type { RuntimeRecords } from '../dependencies.ts'
-import { runtimeCache } from '../runtime-cache-store.ts'
-import type { TrailStores } from './recording.ts'
+import { EntryCacheAudit } from '../../ledger/entry-cache-store.ts'
+import { LedgerFindings, formatLedgerFinding } from '../../ledger/ledger-finding.ts'
+import type { CacheFinding } from '../../ledger/ledger-finding.ts'
+import type { RuntimeStores } from '../runtime-dependencies.ts'
+import { runtimeEntryCache } from '../runtime-cache-store.ts'
+import type { ThoughtTrailStores } from './thought-recording.ts'
 
-export interface SubjectReport {
+export interface TrailSubjectReport {
   /** Sessions and tasks whose rows are not what the log says; the first of them. */
   readonly brokenSessions: readonly string[]
   readonly brokenTasks: readonly string[]
@@ -21,12 +21,12 @@ export interface SubjectReport {
 const MAX_NAMED = 20
 
 /** Yields after each piece. Of one task and its sessions, if told. */
-export function* compareSubjects(
-  { database, ledger }: RuntimeRecords,
-  { state }: Pick<TrailStores, 'state'>,
+export function* compareTrailSubjects(
+  { database, ledger }: RuntimeStores,
+  { state }: Pick<ThoughtTrailStores, 'state'>,
   taskId: string | undefined,
-): Generator<undefined, SubjectReport, void> {
-  const audit = new CacheAudit(runtimeCache, database.sql)
+): Generator<undefined, TrailSubjectReport, void> {
+  const audit = new EntryCacheAudit(runtimeEntryCache, database.sql)
   const [problems, brokenSessions, brokenTasks] = [
     new LedgerFindings<CacheFinding>(),
     new Set<string>(),
@@ -50,7 +50,7 @@ export function* compareSubjects(
       // What changed a row since the last piece is read before the row is.
       for (const _ of catchUp());
       more = audit.compare((finding) => {
-        // The trail itself is walked record by record (verify.ts).
+        // The trail itself is walked record by record (trail-verification.ts).
         if (finding.what === 'thought' || !isOurs(finding)) return
         problems.add(finding)
         const broken = finding.what === 'task' ? brokenTasks : brokenSessions
@@ -64,6 +64,6 @@ export function* compareSubjects(
   return {
     brokenSessions: [...brokenSessions],
     brokenTasks: [...brokenTasks],
-    problems: problems.sentences(findingSentence),
+    problems: problems.sentences(formatLedgerFinding),
   }
 }

@@ -6,17 +6,17 @@
  */
 import { toHex } from '../../core/bytes.ts'
 import { isJsonObject } from '../../core/json.ts'
-import { commitmentHash, decodeBody } from '../../ledger/group.ts'
+import { computeCommitmentHash, decodeEntryBody } from '../../ledger/entry-group.ts'
 import { decodeEntry } from '../../ledger/entry.ts'
 import type { LedgerEntry, LedgerEvent } from '../../ledger/entry.ts'
-import { leafHash } from '../../ledger/tree.ts'
-import { isThoughtSignedBy, thoughtHash } from './thought.ts'
+import { computeLeafHash } from '../../ledger/tree.ts'
+import { isThoughtSignedBy, computeThoughtHash } from './thought.ts'
 import type { ThoughtRow } from './thought-store.ts'
 
-export const THOUGHT_EVENT = 'thought'
+export const THOUGHT_KIND = 'thought'
 
 /** The first thing found wrong with a record; the walk looks no further into it. */
-export type RecordFlaw =
+export type ThoughtRecordFlaw =
   /** The record was deleted: the ledger has it. */
   | 'missing'
   /** The ledger does not have the record, or says something else about it. */
@@ -37,9 +37,9 @@ export type NewThought = Omit<ThoughtRow, 'seq' | 'log_index' | 'leaf_hash'>
 /**
  * Each column that a record has is a field of its event: a column that could be edited unnoticed would be worthless.
  */
-export function thoughtEvent(thought: NewThought, traceId: string): LedgerEvent {
+export function createThoughtEvent(thought: NewThought, traceId: string): LedgerEvent {
   return {
-    kind: THOUGHT_EVENT,
+    kind: THOUGHT_KIND,
     id: thought.id,
     type: thought.type,
     task_id: thought.task_id,
@@ -72,44 +72,46 @@ const COMPARED = [
   'signature',
 ] as const satisfies readonly (keyof NewThought)[]
 
-export interface StoredLeaf {
+export interface StoredThoughtLeaf {
   readonly bytes: Uint8Array
   readonly entry: LedgerEntry
 }
 
 /** `undefined` for bytes that are no entry, and for entries of other kinds. */
-export function thoughtLeaf(bytes: Uint8Array): StoredLeaf | undefined {
+export function decodeThoughtLeaf(bytes: Uint8Array): StoredThoughtLeaf | undefined {
   const entry = decodeEntry(bytes)
-  return entry.ok && entry.value.kind === THOUGHT_EVENT ? { bytes, entry: entry.value } : undefined
+  return entry.ok && entry.value.kind === THOUGHT_KIND ? { bytes, entry: entry.value } : undefined
 }
 
 /** Columns of a record that its entry says otherwise. */
-export function listLeafFlaws(record: ThoughtRow, { bytes, entry }: StoredLeaf): readonly string[] {
+export function listThoughtLeafFlaws(record: ThoughtRow, { bytes, entry }: StoredThoughtLeaf): readonly string[] {
   return [
     // Canonical JSON has no `undefined`: an absent field is a null column.
     ...COMPARED.filter((field) => (entry[field] ?? null) !== record[field]),
     ...(entry.seq === record.log_index ? [] : ['log_index']),
-    ...(toHex(leafHash(bytes)) === record.leaf_hash ? [] : ['leaf_hash']),
+    ...(toHex(computeLeafHash(bytes)) === record.leaf_hash ? [] : ['leaf_hash']),
   ]
 }
 
-export interface StoredBody {
+export interface StoredThoughtBody {
   readonly salt: Uint8Array
   readonly body: Uint8Array
 }
 
 /** The words of a thought, or `undefined` when the body is not the one that the entry commits to. */
-export function committedContent(entry: LedgerEntry, { salt, body }: StoredBody): string | undefined {
-  return commitmentHash(salt, body) === entry['body_hash'] ? readContent(decodeBody(body)) : undefined
+export function readCommittedContent(entry: LedgerEntry, { salt, body }: StoredThoughtBody): string | undefined {
+  return computeCommitmentHash(salt, body) === entry['body_hash']
+    ? readThoughtContent(decodeEntryBody(body))
+    : undefined
 }
 
-export function readContent(body: unknown): string | undefined {
+export function readThoughtContent(body: unknown): string | undefined {
   return isJsonObject(body) && typeof body['content'] === 'string' ? body['content'] : undefined
 }
 
 /** What is wrong with a record's hash or signature, given the words that they cover. */
-export function findContentFlaw(record: ThoughtRow, content: string): RecordFlaw | undefined {
-  if (thoughtHash({ ...record, content }) !== record.hash) return 'hash'
+export function findThoughtContentFlaw(record: ThoughtRow, content: string): ThoughtRecordFlaw | undefined {
+  if (computeThoughtHash({ ...record, content }) !== record.hash) return 'hash'
   const { public_key, signature } = record
   // Half a signature is none: somebody removed the other half.
   if (public_key === null || signature === null) return public_key === signature ? undefined : 'signature'

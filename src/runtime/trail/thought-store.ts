@@ -3,7 +3,7 @@
  * erased; here is everything else.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { createFilterCondition, createPrepare } from '../query-store.ts'
+import { createSqlFilterCondition, createStatementPreparer } from '../query-store.ts'
 import type { ThoughtType } from './thought.ts'
 
 export interface ThoughtRow {
@@ -63,7 +63,7 @@ const TESTS: Readonly<Record<keyof ThoughtFilter, string>> = {
 }
 
 export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
-  const prepare = createPrepare(sql)
+  const prepare = createStatementPreparer(sql)
   // By seq: spec 5's chain follows the order of recording, since times tie within a millisecond.
   const lastBefore = sql.prepare(
     'SELECT * FROM thought_records WHERE task_id = ? AND log_index < ? ORDER BY seq DESC LIMIT 1',
@@ -77,7 +77,7 @@ export function createThoughtStore(sql: DatabaseSync): ThoughtStore {
   return {
     lastBefore: (taskId, logIndex) => lastBefore.get(taskId, logIndex) as ThoughtRow | undefined,
     list: (filter, page) => {
-      const { where, parameters } = createFilterCondition(filter, TESTS)
+      const { where, parameters } = createSqlFilterCondition(filter, TESTS)
       const list = prepare(`SELECT * FROM thought_records WHERE ${where} AND seq > :after ORDER BY seq LIMIT :limit`)
       return list.all({ ...parameters, ...page }) as unknown as ThoughtRow[]
     },

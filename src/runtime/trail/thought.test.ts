@@ -5,7 +5,7 @@ import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { runtimeSteps } from '../../../test/runtime-steps.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { statementBytes, thoughtHash } from './thought.ts'
+import { encodeThoughtStatement, computeThoughtHash } from './thought.ts'
 import type { ThoughtStatement } from './thought.ts'
 
 let rig: Rig
@@ -28,7 +28,7 @@ describe('thought_record', () => {
       prev_hash: '0'.repeat(64),
     }
     // SHA-256 of the sorted, spaceless JSON in UTF-8, computed with Python's hashlib.
-    expect(thoughtHash(record)).toBe('5f0fd7681cf9dec301e51d8527aff3b8b123a308b0b1bb2f3166d2ad8282b776')
+    expect(computeThoughtHash(record)).toBe('5f0fd7681cf9dec301e51d8527aff3b8b123a308b0b1bb2f3166d2ad8282b776')
   })
 
   it('chains the records of a task from 64 zeros on, each task for itself', async () => {
@@ -165,7 +165,7 @@ describe('authorship', () => {
     keys = { privateKey, publicKey },
   ): JsonObject & { readonly signature: { readonly public_key: string; readonly value: string } } {
     const public_key = Buffer.from(keys.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('base64')
-    const value = sign(null, statementBytes(words), keys.privateKey).toString('base64')
+    const value = sign(null, encodeThoughtStatement(words), keys.privateKey).toString('base64')
     return { ...words, signature: { public_key, value } }
   }
 

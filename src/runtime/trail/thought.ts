@@ -12,16 +12,16 @@ import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { toBase64, toBase64url, fromBase64, toUtf8 } from '../../core/bytes.ts'
 import { canonicalJson } from '../../core/json.ts'
-import { isVrfPublicKey } from '../random/ecvrf.ts'
+import { isVrfPublicKey } from '../../ledger/ecvrf.ts'
 
 export const THOUGHT_TYPES = ['plan', 'analysis', 'decision', 'reflection'] as const
 export type ThoughtType = (typeof THOUGHT_TYPES)[number]
 
 /** What the first record of a task continues. */
-export const GENESIS_HASH = '0'.repeat(64)
+export const THOUGHT_CHAIN_GENESIS_HASH = '0'.repeat(64)
 
 /** The six fields under the hash; a seventh would make every existing client call every record broken. */
-export interface ChainedFields {
+export interface HashedThoughtFields {
   readonly id: string
   readonly type: ThoughtType
   readonly task_id: string
@@ -30,7 +30,7 @@ export interface ChainedFields {
   readonly prev_hash: string
 }
 
-export function thoughtHash({ id, type, task_id, content, timestamp, prev_hash }: ChainedFields): string {
+export function computeThoughtHash({ id, type, task_id, content, timestamp, prev_hash }: HashedThoughtFields): string {
   return hash('sha256', toUtf8(canonicalJson({ id, type, task_id, content, timestamp, prev_hash })))
 }
 
@@ -42,7 +42,7 @@ export interface ThoughtStatement {
 }
 
 /** What an author signs: the words and whose they are; id and time are the server's to give. */
-export function statementBytes({ agent_id, content, task_id, type }: ThoughtStatement): Uint8Array {
+export function encodeThoughtStatement({ agent_id, content, task_id, type }: ThoughtStatement): Uint8Array {
   // The prefix keeps a signature over something else from being shown as one over a thought, and the other way round.
   return toUtf8(`hearthbus-thought-v1\n${canonicalJson({ agent_id, content, task_id, type })}`)
 }
@@ -68,7 +68,7 @@ export type ThoughtSignature = z.output<typeof signatureArgument>
 export function isThoughtSignedBy(statement: ThoughtStatement, { public_key, value }: ThoughtSignature): boolean {
   const [key, signature] = [keyFrom(public_key), fromBase64(value)]
   if (key === undefined || signature === undefined) return false
-  return verify(null, statementBytes(statement), key, signature)
+  return verify(null, encodeThoughtStatement(statement), key, signature)
 }
 
 /** Whether somebody can have the secret of it: one point of the curve, in its one spelling, and not of small order. */

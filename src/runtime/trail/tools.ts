@@ -8,54 +8,54 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { runtimeAnswer, toRuntimeAnswer } from '../dependencies.ts'
-import type { RuntimeRecords } from '../dependencies.ts'
-import { cursorScope, encodeCursor } from '../../toolbox/cursor.ts'
+import { createRuntimeAnswer, toRuntimeAnswer } from '../runtime-dependencies.ts'
+import type { RuntimeStores } from '../runtime-dependencies.ts'
+import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { cutPage, readCursor } from '../paging.ts'
-import { runInPieces } from '../piecewise.ts'
-import { auditVerifyChain, thoughtRecord, thoughtRecordList } from './definitions.ts'
-import { readContent } from './thought-leaf.ts'
-import { appendThought, checkThought, toThought, unknownTaskFault } from './recording.ts'
-import type { ThoughtRecording, TrailStores } from './recording.ts'
+import { runGeneratorYielding } from '../generator-runner.ts'
+import { auditVerifyChainTool, thoughtRecordTool, thoughtRecordListTool } from './definitions.ts'
+import { readThoughtContent } from './thought-leaf.ts'
+import { appendThought, checkThoughtToRecord, toThought, createUnknownTaskFault } from './thought-recording.ts'
+import type { ThoughtToRecord, ThoughtTrailStores } from './thought-recording.ts'
 import type { Thought } from './thought.ts'
 import type { ThoughtStore } from './thought-store.ts'
-import { compareSubjects } from './subject-comparison.ts'
-import { walkTrail } from './verify.ts'
-import type { TrailReport, TrailTally } from './verify.ts'
+import { compareTrailSubjects } from './subject-comparison.ts'
+import { verifyTrail } from './trail-verification.ts'
+import type { TrailReport, TrailTally } from './trail-verification.ts'
 
 /** A page of long thoughts ends early rather than flood a model. */
 const MAX_PAGE_CHARACTERS = 250_000
 /** Beyond it `by_task_omitted` counts; the totals are over all of them. */
 const MAX_TASKS_LISTED = 1_000
 
-export function createTrailTools(records: RuntimeRecords, stores: TrailStores): readonly Capability[] {
+export function createTrailTools(records: RuntimeStores, stores: ThoughtTrailStores): readonly Capability[] {
   return [
-    thoughtRecord.handledBy(async (input, call) =>
+    thoughtRecordTool.handledBy(async (input, call) =>
       toRuntimeAnswer(await records.database.commit(() => recordThought(records, stores, { ...input, call }))),
     ),
 
-    thoughtRecordList.handledBy(async ({ limit, cursor, ...filter }) => {
-      const after = readCursor<[number]>(cursor, cursorScope('thought_record_list', filter), 1)
+    thoughtRecordListTool.handledBy(async ({ limit, cursor, ...filter }) => {
+      const after = readCursor<[number]>(cursor, formatCursorScope('thought_record_list', filter), 1)
       if (!after.ok) return after
       const { listed, ...next } = listThoughts(records, stores, { filter, after: after.value?.[0] ?? -1, limit })
-      return runtimeAnswer({ records: listed, ...next })
+      return createRuntimeAnswer({ records: listed, ...next })
     }),
 
-    auditVerifyChain.handledBy(async ({ task_id: taskId }, { signal }) => {
+    auditVerifyChainTool.handledBy(async ({ task_id: taskId }, { signal }) => {
       // Of a task that nobody created nothing is valid. One that only the tables know is a finding, not an unknown one.
-      if (taskId !== undefined && !isKnownTask(stores, taskId)) return fail(unknownTaskFault(taskId))
+      if (taskId !== undefined && !isKnownTask(stores, taskId)) return fail(createUnknownTaskFault(taskId))
       // What is recorded during the walk is left for the next one: a trail that grows would never be verified.
       const to = records.ledger.size()
       const stretch = { from: 0, to, ...(taskId === undefined ? {} : { taskId }) }
-      const walked = await runInPieces(walkTrail(stores, stretch), signal)
+      const walked = await runGeneratorYielding(verifyTrail(stores, stretch), signal)
       if (!walked.ok) return walked
-      const compared = await runInPieces(compareSubjects(records, stores, taskId), signal)
+      const compared = await runGeneratorYielding(compareTrailSubjects(records, stores, taskId), signal)
       if (!compared.ok) return compared
       const byTask = taskId === undefined ? tasksOf(walked.value) : {}
       const { findings } = walked.value
       const { brokenSessions, brokenTasks, problems } = compared.value
       const chains = verdict(walked.value)
-      return runtimeAnswer({
+      return createRuntimeAnswer({
         ...chains,
         valid: chains.valid && problems.length === 0,
         ...byTask,
@@ -70,11 +70,11 @@ export function createTrailTools(records: RuntimeRecords, stores: TrailStores): 
 }
 
 function recordThought(
-  records: RuntimeRecords,
-  stores: TrailStores,
-  recording: ThoughtRecording,
+  records: RuntimeStores,
+  stores: ThoughtTrailStores,
+  recording: ThoughtToRecord,
 ): Result<Thought & { readonly unsealed?: string }, Fault> {
-  const session = checkThought(stores, recording)
+  const session = checkThoughtToRecord(stores, recording)
   if (!session.ok) return session
   const thought = appendThought(records, stores, recording, session.value)
   return ok(session.value === null ? { ...thought, unsealed: unsealedNote(recording.task_id) } : thought)
@@ -92,11 +92,11 @@ interface ThoughtPage {
 }
 
 function listThoughts(
-  records: RuntimeRecords,
-  { thoughts }: TrailStores,
+  records: RuntimeStores,
+  { thoughts }: ThoughtTrailStores,
   { filter, after, limit }: ThoughtPage,
 ): { readonly listed: readonly Thought[]; readonly next_cursor?: string } {
-  const scope = cursorScope('thought_record_list', filter)
+  const scope = formatCursorScope('thought_record_list', filter)
   // One more than asked for, to know whether there is a next page.
   const found = thoughts.list(filter, { after, limit: limit + 1 })
   const readable = found.map((row) => ({ row, content: keptContent(records, row.log_index) }))
@@ -107,20 +107,20 @@ function listThoughts(
 const MAX_WITH_TASK = 50
 
 /** The thoughts about a task, for the tool that shows the task; thought_record_list goes on where it stopped. */
-export function thoughtsOfTask(records: RuntimeRecords, stores: TrailStores, taskId: string): JsonObject {
+export function toTaskThoughtsJson(records: RuntimeStores, stores: ThoughtTrailStores, taskId: string): JsonObject {
   const first = { filter: { task_id: taskId }, after: -1, limit: MAX_WITH_TASK }
   const { listed, next_cursor: cursor } = listThoughts(records, stores, first)
   return { thoughts: [...listed], ...(cursor === undefined ? {} : { thoughts_cursor: cursor }) }
 }
 
-function isKnownTask({ state, thoughts }: TrailStores, taskId: string): boolean {
+function isKnownTask({ state, thoughts }: ThoughtTrailStores, taskId: string): boolean {
   return state.tasks.has(taskId) || thoughts.list({ task_id: taskId }, { after: -1, limit: 1 }).length > 0
 }
 
 /** `undefined` once it was erased. */
-function keptContent({ ledger }: RuntimeRecords, logIndex: number): string | undefined {
+function keptContent({ ledger }: RuntimeStores, logIndex: number): string | undefined {
   const state = ledger.body(logIndex)
-  return state.kind === 'kept' ? readContent(state.body) : undefined
+  return state.kind === 'kept' ? readThoughtContent(state.body) : undefined
 }
 
 /** How many of the rows a page takes; always one, so that paging goes on. */

@@ -2,10 +2,10 @@
  * Audio client: sends and receives encrypted packets beside an MQTT session, at whatever address the hello named.
  */
 import { createSocket } from 'node:dgram'
-import type { UdpKeys } from '../../devices/wire/udp-audio.ts'
+import type { UdpAudioKeys } from '../../devices/wire/udp-audio.ts'
 import { decodeUdpAudio, encodeUdpAudio } from '../../devices/wire/udp-audio.ts'
 
-export interface UdpTarget extends UdpKeys {
+export interface UdpTarget extends UdpAudioKeys {
   readonly server: string
   readonly port: number
 }

@@ -5,10 +5,10 @@ import { WebSocketServer } from 'ws'
 import { listenLocally } from '../../../test/local-port.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { startDeviceSimulator } from './device-client.ts'
-import { numberedIdentity } from './identity.ts'
-import type { SimulatedDevice, SimulatorOptions } from './simulated-device.ts'
-import type { FirmwareTool } from './tool.ts'
-import { ToolFailed } from './tool.ts'
+import { createNumberedIdentity } from './identity.ts'
+import type { SimulatedDevice, DeviceSimulatorOptions } from './simulated-device.ts'
+import type { FirmwareTool } from './firmware-tool.ts'
+import { FirmwareToolError } from './firmware-tool.ts'
 
 const HELLO = '{"type":"hello","transport":"websocket","session_id":"S1"}'
 const SLOW: FirmwareTool = { name: 'self.slow', description: '', properties: [], takesMs: 80, run: () => 'slow' }
@@ -17,7 +17,7 @@ const THROWS: FirmwareTool = {
   description: '',
   properties: [],
   run: () => {
-    throw new ToolFailed('no')
+    throw new FirmwareToolError('no')
   },
 }
 
@@ -77,12 +77,12 @@ describe('a simulated device', () => {
     backend.http.close()
   })
 
-  const start = async (options: Partial<SimulatorOptions> = {}, greet = true) => {
+  const start = async (options: Partial<DeviceSimulatorOptions> = {}, greet = true) => {
     backend.heard.length = 0
     const device = await startDeviceSimulator({
       profile: 'fw-2.4',
       kind: 'speaker',
-      identity: numberedIdentity(77),
+      identity: createNumberedIdentity(77),
       websocket: { url, token: 'T' },
       tools: [SLOW, THROWS],
       ...options,

@@ -12,31 +12,31 @@ import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
 import type { UdpAudioConnection } from './audio-client.ts'
 import { openUdpAudioConnection } from './audio-client.ts'
 import type { SimulatedIdentity } from './identity.ts'
-import { helloText, upgradeHeaders } from './identity.ts'
+import { createHelloText, createUpgradeHeaders } from './identity.ts'
 import type { DeviceConnection, DeviceConnectionEvents } from './device-connection.ts'
-import { MAX_MESSAGE_BYTES, McpTask } from './mcp-task-client.ts'
-import { dialMqtt } from './mqtt-device-client.ts'
+import { MAX_WEBSOCKET_MESSAGE_BYTES, FirmwareMcpTask } from './mcp-task-client.ts'
+import { connectSimulatedDeviceOverMqtt } from './mqtt-device-client.ts'
 import { bootDevice } from './ota-client.ts'
-import type { FirmwareProfile } from './profile.ts'
-import { PROFILES } from './profile.ts'
+import type { FirmwareProfile } from './firmware-profile.ts'
+import { FIRMWARE_PROFILES } from './firmware-profile.ts'
 import { readServerMessage } from './server-message.ts'
 import type {
-  DeviceFaults,
+  SimulatedDeviceFaults,
   SimulatedDevice,
-  SimulatorOptions,
+  DeviceSimulatorOptions,
   FirmwareTiming,
   TranscriptLine,
 } from './simulated-device.ts'
-import { FIRMWARE_TIMING, NO_FAULTS } from './simulated-device.ts'
-import { VoiceTask } from './voice-task-client.ts'
-import { dialWebSocket } from './websocket-client.ts'
+import { FIRMWARE_TIMING, NO_DEVICE_FAULTS } from './simulated-device.ts'
+import { FirmwareVoiceTask } from './voice-task-client.ts'
+import { connectSimulatedDeviceOverWebSocket } from './websocket-client.ts'
 
 const TRANSCRIPT_LINES = 500
 /** A packet of silence that every Opus decoder takes. */
 const OPUS_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe)
 
 /** Resolves when the device has booted: enrolled if it had to be, and connected if it is one that stays connected. */
-export async function startDeviceSimulator(options: SimulatorOptions): Promise<SimulatedDevice> {
+export async function startDeviceSimulator(options: DeviceSimulatorOptions): Promise<SimulatedDevice> {
   const { signal } = options
   signal?.throwIfAborted()
   const device = new DeviceClient(options)
@@ -52,12 +52,12 @@ export async function startDeviceSimulator(options: SimulatorOptions): Promise<S
 
 class DeviceClient implements SimulatedDevice {
   readonly identity: SimulatedIdentity
-  readonly faults: DeviceFaults
-  readonly #options: SimulatorOptions
+  readonly faults: SimulatedDeviceFaults
+  readonly #options: DeviceSimulatorOptions
   readonly #profile: FirmwareProfile
   readonly #timing: FirmwareTiming
-  readonly #task: McpTask
-  readonly #voice: VoiceTask
+  readonly #task: FirmwareMcpTask
+  readonly #voice: FirmwareVoiceTask
   readonly #stopping = new AbortController()
   readonly #transcript: TranscriptLine[] = []
   readonly #shown: string[] = []
@@ -78,16 +78,16 @@ class DeviceClient implements SimulatedDevice {
   /** From the configuration, never negotiated. */
   #audioVersion: AudioVersion = 1
 
-  constructor(options: SimulatorOptions) {
+  constructor(options: DeviceSimulatorOptions) {
     this.#options = options
     this.identity = options.identity
-    this.faults = { ...NO_FAULTS, ...options.faults }
-    this.#profile = PROFILES[options.profile]
+    this.faults = { ...NO_DEVICE_FAULTS, ...options.faults }
+    this.#profile = FIRMWARE_PROFILES[options.profile]
     this.#timing = { ...FIRMWARE_TIMING, ...options.timing }
     this.#websocket = options.websocket
     this.#mqtt = options.mqtt
     this.#audioVersion = options.audioVersion ?? 1
-    this.#task = new McpTask({
+    this.#task = new FirmwareMcpTask({
       device: options,
       faults: this.faults,
       send: (payload) =>
@@ -95,7 +95,7 @@ class DeviceClient implements SimulatedDevice {
       reboot: () => void this.#reboot(),
       drop: () => this.cut(),
     })
-    this.#voice = new VoiceTask({
+    this.#voice = new FirmwareVoiceTask({
       mode: options.listens ?? 'auto',
       frameMs: this.#profile.frameMs,
       send: (fields) => this.#send(JSON.stringify({ session_id: this.#sessionId, ...fields })),
@@ -172,7 +172,7 @@ class DeviceClient implements SimulatedDevice {
     const ignore = () => undefined
     const opened = (line: DeviceConnection) => {
       this.#extraLines.add(line)
-      if (this.#mqtt === undefined) line.send(helloText(this.#profile, this.#audioVersion))
+      if (this.#mqtt === undefined) line.send(createHelloText(this.#profile, this.#audioVersion))
     }
     const events = { opened, text: ignore, audio: ignore, data: ignore, closed: ignore, answersPings: () => true }
     await this.#connect(events)
@@ -203,11 +203,17 @@ class DeviceClient implements SimulatedDevice {
     const { helloMs: timeoutMs, keepAliveSeconds } = this.#timing
     const profile = this.#profile
     if (this.#mqtt !== undefined)
-      return dialMqtt({ settings: this.#mqtt, subscribes: profile.subscribes, timeoutMs, keepAliveSeconds, events })
+      return connectSimulatedDeviceOverMqtt({
+        settings: this.#mqtt,
+        subscribes: profile.subscribes,
+        timeoutMs,
+        keepAliveSeconds,
+        events,
+      })
     const { url, token } = this.#websocket ?? { url: '', token: '' }
     const headers = (host: string, port: number, key: string) =>
-      upgradeHeaders(this.identity, { profile, host, port, token, key, audioVersion: this.#audioVersion })
-    return dialWebSocket({ url, headers, timeoutMs, answersClose: profile.answersClose, events })
+      createUpgradeHeaders(this.identity, { profile, host, port, token, key, audioVersion: this.#audioVersion })
+    return connectSimulatedDeviceOverWebSocket({ url, headers, timeoutMs, answersClose: profile.answersClose, events })
   }
 
   #dial(): Promise<void> {
@@ -235,7 +241,7 @@ class DeviceClient implements SimulatedDevice {
     // The firmware waits on its main loop, so nothing is answered meanwhile.
     const gaveUp = setTimeout(() => this.#greeting?.(false), this.#timing.helloMs)
     this.#sessionId = ''
-    this.#send(helloText(this.#profile, this.#mqtt === undefined ? this.#audioVersion : 'udp'))
+    this.#send(createHelloText(this.#profile, this.#mqtt === undefined ? this.#audioVersion : 'udp'))
     const ok = await answered
     clearTimeout(gaveUp)
     this.#greeting = undefined
@@ -273,7 +279,7 @@ class DeviceClient implements SimulatedDevice {
   }
 
   #send(text: string): void {
-    if (this.#mqtt === undefined && Buffer.byteLength(text) > MAX_MESSAGE_BYTES) {
+    if (this.#mqtt === undefined && Buffer.byteLength(text) > MAX_WEBSOCKET_MESSAGE_BYTES) {
       // No error reaches the backend: the channel is marked as failed and the screen says so.
       this.#failed = true
       this.#show('server error')

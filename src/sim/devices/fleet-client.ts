@@ -1,21 +1,21 @@
 /**
  * Fleet client: many simulated devices at once, of mixed kinds and firmware, each with an identity of its own.
  */
-import type { BoardKind } from './board.ts'
+import type { SimulatedBoardKind } from './simulated-board.ts'
 import { startDeviceSimulator } from './device-client.ts'
 import type { SimulatedIdentity } from './identity.ts'
-import { numberedIdentity } from './identity.ts'
-import type { ProfileName } from './profile.ts'
-import type { SimulatedDevice, SimulatorOptions } from './simulated-device.ts'
+import { createNumberedIdentity } from './identity.ts'
+import type { FirmwareProfileName } from './firmware-profile.ts'
+import type { SimulatedDevice, DeviceSimulatorOptions } from './simulated-device.ts'
 
-export interface SimulatedFleetOptions extends Omit<Partial<SimulatorOptions>, 'identity'> {
+export interface SimulatedFleetOptions extends Omit<Partial<DeviceSimulatorOptions>, 'identity'> {
   readonly count: number
   /** Devices are numbered from here. */
   readonly first?: number
   /** How many boot at the same time. */
   readonly parallel?: number
   /** What is different for each device: where it connects, if not through OTA, or tools of its own. */
-  readonly settings?: (identity: SimulatedIdentity, index: number) => Partial<SimulatorOptions>
+  readonly settings?: (identity: SimulatedIdentity, index: number) => Partial<DeviceSimulatorOptions>
   readonly onDeviceCode?: (identity: SimulatedIdentity, code: string) => void
 }
 
@@ -25,8 +25,8 @@ export interface SimulatedFleet {
 }
 
 /** By turns, so that every fleet of four or more has all kinds and all generations of firmware. */
-const KINDS: readonly BoardKind[] = ['speaker', 'lamp', 'camera', 'robot']
-const PROFILE_NAMES: readonly ProfileName[] = ['fw-2.4', 'fw-next', 'fw-1.9', 'py']
+const KINDS: readonly SimulatedBoardKind[] = ['speaker', 'lamp', 'camera', 'robot']
+const PROFILE_NAMES: readonly FirmwareProfileName[] = ['fw-2.4', 'fw-next', 'fw-1.9', 'py']
 
 export async function startDeviceFleet(options: SimulatedFleetOptions): Promise<SimulatedFleet> {
   const { count, first = 1, parallel = 50, settings, onDeviceCode, ...shared } = options
@@ -36,7 +36,7 @@ export async function startDeviceFleet(options: SimulatedFleetOptions): Promise<
   const worker = async () => {
     while (next < count) {
       const index = next++
-      const identity = numberedIdentity(first + index)
+      const identity = createNumberedIdentity(first + index)
       devices[index] = await startDeviceSimulator({
         profile: PROFILE_NAMES[index % PROFILE_NAMES.length] ?? 'fw-2.4',
         kind: KINDS[index % KINDS.length] ?? 'speaker',

@@ -3,7 +3,7 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
-import type { FirmwareProfile } from './profile.ts'
+import type { FirmwareProfile } from './firmware-profile.ts'
 
 export interface SimulatedIdentity {
   readonly deviceId: string
@@ -13,7 +13,7 @@ export interface SimulatedIdentity {
 }
 
 /** A MAC of the locally administered range and a UUID, both following from a number, so that a fleet is repeatable. */
-export function numberedIdentity(index: number): SimulatedIdentity {
+export function createNumberedIdentity(index: number): SimulatedIdentity {
   const digits = index.toString(16).padStart(8, '0')
   const mac = `02:5e:${digits.replaceAll(/(..)(?=.)/g, '$1:')}`
   const uuid = `${digits}-0000-4000-8000-${digits.padStart(12, '0')}`
@@ -23,9 +23,9 @@ export function numberedIdentity(index: number): SimulatedIdentity {
 export type HeaderLines = readonly (readonly [name: string, value: string])[]
 
 /** Firmware sorts its headers and leaves the port out of `Host`. */
-export function upgradeHeaders(
+export function createUpgradeHeaders(
   { deviceId, clientId }: SimulatedIdentity,
-  { profile, host, port, token, key, audioVersion }: UpgradeFacts,
+  { profile, host, port, token, key, audioVersion }: UpgradeRequestOptions,
 ): HeaderLines {
   const py = profile.name === 'py'
   // A token with a blank is a whole header already.
@@ -44,7 +44,7 @@ export function upgradeHeaders(
   ]
 }
 
-export interface UpgradeFacts {
+export interface UpgradeRequestOptions {
   readonly profile: FirmwareProfile
   readonly host: string
   readonly port: number
@@ -54,7 +54,7 @@ export interface UpgradeFacts {
 }
 
 /** Over WebSocket the version is that of its binary frames; over MQTT it is 3. */
-export function helloText(profile: FirmwareProfile, over: AudioVersion | 'udp'): string {
+export function createHelloText(profile: FirmwareProfile, over: AudioVersion | 'udp'): string {
   return JSON.stringify({
     type: 'hello',
     version: over === 'udp' ? 3 : over,
@@ -65,7 +65,7 @@ export function helloText(profile: FirmwareProfile, over: AudioVersion | 'udp'):
 }
 
 /** Activation version 2 is that of chips with a serial number, which sign. */
-export function otaHeaders(identity: SimulatedIdentity, profile: FirmwareProfile, board: string): HeaderLines {
+export function createOtaHeaders(identity: SimulatedIdentity, profile: FirmwareProfile, board: string): HeaderLines {
   const { deviceId, clientId, serialNumber } = identity
   return [
     ['Activation-Version', serialNumber === undefined ? '1' : '2'],
@@ -79,7 +79,7 @@ export function otaHeaders(identity: SimulatedIdentity, profile: FirmwareProfile
 }
 
 /** What the device reports about itself at boot, and again when its owner asks. */
-export function systemInfo(identity: SimulatedIdentity, profile: FirmwareProfile, board: string): JsonObject {
+export function createSystemInfo(identity: SimulatedIdentity, profile: FirmwareProfile, board: string): JsonObject {
   const { deviceId, clientId } = identity
   const where = { type: board, name: board, ip: '127.0.0.1', mac: deviceId }
   if (profile.name === 'py') return { application: { version: profile.firmware, elf_sha256: 'py' }, board: where }

@@ -4,16 +4,19 @@
  * Pure, apart from the state it holds.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { ToolProperty, FirmwareTool } from './tool.ts'
+import type { FirmwareToolProperty, FirmwareTool } from './firmware-tool.ts'
 
 const CHANNEL = { type: 'integer', min: 0, max: 255 } as const
-const RGB: readonly ToolProperty[] = [
+const RGB: readonly FirmwareToolProperty[] = [
   { name: 'r', ...CHANNEL },
   { name: 'g', ...CHANNEL },
   { name: 'b', ...CHANNEL },
 ]
 
-export function createLampTools(): { readonly tools: readonly FirmwareTool[]; readonly state: () => JsonObject } {
+export function createSimulatedLampTools(): {
+  readonly tools: readonly FirmwareTool[]
+  readonly state: () => JsonObject
+} {
   let power = false
   let rgb = { r: 255, g: 200, b: 120 }
   const switched = (to: boolean) => () => {

@@ -6,14 +6,14 @@
  *
  * Pure, apart from waiting.
  */
-export type LoopTask = () => void | Promise<void>
+export type MainLoopTask = () => void | Promise<void>
 
 export class MainLoop {
-  readonly #tasks: LoopTask[] = []
+  readonly #tasks: MainLoopTask[] = []
   #running = false
   #halted = false
 
-  schedule(task: LoopTask): void {
+  schedule(task: MainLoopTask): void {
     if (this.#halted) return
     this.#tasks.push(task)
     if (this.#running) return

@@ -6,49 +6,49 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Json, JsonObject } from '../../core/json.ts'
-import type { SimulatedBoard } from './board.ts'
-import { makeBoard } from './board.ts'
+import type { SimulatedBoard } from './simulated-board.ts'
+import { createSimulatedBoard } from './simulated-board.ts'
 import type { SimulatedIdentity } from './identity.ts'
-import { systemInfo } from './identity.ts'
-import type { IntakeAction } from './payload-intake.ts'
-import { failedReply, takePayload, returnedReply } from './payload-intake.ts'
+import { createSystemInfo } from './identity.ts'
+import type { PayloadAction } from './payload-intake.ts'
+import { encodeToolFailure, handlePayload, encodeToolReturn } from './payload-intake.ts'
 import { MainLoop } from './main-loop.ts'
 import { postPhoto } from './photo-client.ts'
 import { downloadImage, uploadSnapshot } from './screen-client.ts'
-import type { FirmwareProfile } from './profile.ts'
-import { PROFILES } from './profile.ts'
-import type { DeviceFaults, SimulatorOptions } from './simulated-device.ts'
-import type { ToolArguments, FirmwareTool } from './tool.ts'
+import type { FirmwareProfile } from './firmware-profile.ts'
+import { FIRMWARE_PROFILES } from './firmware-profile.ts'
+import type { SimulatedDeviceFaults, DeviceSimulatorOptions } from './simulated-device.ts'
+import type { FirmwareToolArguments, FirmwareTool } from './firmware-tool.ts'
 
 /** Hard limit of the firmware for one WebSocket message. */
-export const MAX_MESSAGE_BYTES = 65_535
+export const MAX_WEBSOCKET_MESSAGE_BYTES = 65_535
 
-export interface McpTaskOptions {
-  readonly device: SimulatorOptions
-  readonly faults: DeviceFaults
+export interface FirmwareMcpTaskOptions {
+  readonly device: DeviceSimulatorOptions
+  readonly faults: SimulatedDeviceFaults
   /** Takes a JSON-RPC payload, which on real firmware is not always JSON. */
   readonly send: (payload: string) => void
   readonly reboot: () => void
   readonly drop: () => void
 }
 
-export class McpTask {
+export class FirmwareMcpTask {
   readonly board: SimulatedBoard
   readonly loop = new MainLoop()
-  readonly #options: McpTaskOptions
+  readonly #options: FirmwareMcpTaskOptions
   readonly #profile: FirmwareProfile
   readonly #identity: SimulatedIdentity
   #vision: { readonly url: string; readonly token: string } | undefined
 
-  constructor(options: McpTaskOptions) {
+  constructor(options: FirmwareMcpTaskOptions) {
     this.#options = options
-    this.#profile = PROFILES[options.device.profile]
+    this.#profile = FIRMWARE_PROFILES[options.device.profile]
     this.#identity = options.device.identity
     const profile = this.#profile
     const identity = this.#identity
-    this.board = makeBoard(options.device.kind, {
+    this.board = createSimulatedBoard(options.device.kind, {
       firmware: profile.firmware,
-      systemInfo: () => systemInfo(identity, profile, this.board.name),
+      systemInfo: () => createSystemInfo(identity, profile, this.board.name),
       reboot: options.reboot,
       hasAssets: profile.name === 'fw-next',
       upload: uploadSnapshot,
@@ -60,7 +60,7 @@ export class McpTask {
   hear(payload: Json | undefined): void {
     const { faults, drop } = this.#options
     if (faults.silent) return
-    const action = takePayload({ profile: this.#profile, board: this.board.name, tools: this.#tools() }, payload)
+    const action = handlePayload({ profile: this.#profile, board: this.board.name, tools: this.#tools() }, payload)
     if (action.kind === 'run' && faults.dropOnCall) drop()
     else if (action.kind === 'run' && this.#profile.calls === 'threads') void this.#run(action)
     else if (action.kind === 'run') this.loop.schedule(() => this.#run(action))
@@ -75,7 +75,7 @@ export class McpTask {
     this.loop.schedule(() => send(JSON.stringify({ jsonrpc: '2.0', method, params })))
   }
 
-  async #run({ id, tool, arguments: args }: Extract<IntakeAction, { kind: 'run' }>): Promise<void> {
+  async #run({ id, tool, arguments: args }: Extract<PayloadAction, { kind: 'run' }>): Promise<void> {
     this.#reply(await this.#outcome(id, tool, args))
   }
 
@@ -89,13 +89,16 @@ export class McpTask {
     })
   }
 
-  async #outcome(id: number, tool: FirmwareTool, args: ToolArguments): Promise<string> {
+  async #outcome(id: number, tool: FirmwareTool, args: FirmwareToolArguments): Promise<string> {
     if (tool.takesMs !== undefined) await delay(tool.takesMs)
     try {
       const returned = await tool.run(args)
-      return returnedReply(id, this.#options.faults.oversizedReply ? 'x'.repeat(MAX_MESSAGE_BYTES) : returned)
+      return encodeToolReturn(
+        id,
+        this.#options.faults.oversizedReply ? 'x'.repeat(MAX_WEBSOCKET_MESSAGE_BYTES) : returned,
+      )
     } catch (error) {
-      return failedReply(this.#profile, id, error instanceof Error ? error.message : 'failed')
+      return encodeToolFailure(this.#profile, id, error instanceof Error ? error.message : 'failed')
     }
   }
 

@@ -4,11 +4,11 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { concatBytes, fromHex, toHex, toUtf8 } from '../../core/bytes.ts'
-import { encodePublish } from '../../devices/wire/mqtt-packet.ts'
+import { encodeMqttPublish } from '../../devices/wire/mqtt-packet.ts'
 import { decodeUdpAudio } from '../../devices/wire/udp-audio.ts'
 import { startDeviceSimulator } from './device-client.ts'
-import { numberedIdentity } from './identity.ts'
-import type { ProfileName } from './profile.ts'
+import { createNumberedIdentity } from './identity.ts'
+import type { FirmwareProfileName } from './firmware-profile.ts'
 import type { SimulatedDevice } from './simulated-device.ts'
 
 const KEYS = { key: '000102030405060708090a0b0c0d0e0f', nonce: '01000000deadbeef0000000000000000' }
@@ -32,13 +32,13 @@ describe('a simulated MQTT device', () => {
     for (const device of devices) device.stop()
     broker.close()
   })
-  const push = (message: object) => socket?.write(encodePublish('any/topic', toUtf8(JSON.stringify(message))))
-  const start = async (profile: ProfileName) => {
+  const push = (message: object) => socket?.write(encodeMqttPublish('any/topic', toUtf8(JSON.stringify(message))))
+  const start = async (profile: FirmwareProfileName) => {
     heard = new Uint8Array(0)
     const device = await startDeviceSimulator({
       profile,
       kind: 'speaker',
-      identity: numberedIdentity(7),
+      identity: createNumberedIdentity(7),
       mqtt: {
         endpoint: `127.0.0.1:${(broker.address() as AddressInfo).port}`,
         clientId: 'c',

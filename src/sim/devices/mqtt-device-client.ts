@@ -6,15 +6,15 @@ import { concatBytes, fromUtf8, toUtf8 } from '../../core/bytes.ts'
 import type { MqttPacket } from '../../devices/wire/mqtt-packet.ts'
 import {
   decodeMqttPacket,
-  encodeConnect,
-  encodePublish,
-  encodeSubscribe,
-  PINGREQ,
+  encodeMqttConnect,
+  encodeMqttPublish,
+  encodeMqttSubscribe,
+  PINGREQ_PACKET,
 } from '../../devices/wire/mqtt-packet.ts'
 import type { MqttSettings } from '../../devices/wire/ota.ts'
 import type { DeviceConnection, DeviceConnectionEvents } from './device-connection.ts'
 
-export interface MqttDialOptions {
+export interface SimulatedMqttConnectOptions {
   readonly settings: MqttSettings
   /** Only py-xiaozhi does. */
   readonly subscribes: boolean
@@ -24,7 +24,7 @@ export interface MqttDialOptions {
 }
 
 /** Rejects with the CONNACK return code when the broker does not let the device in. */
-export function dialMqtt(options: MqttDialOptions): Promise<void> {
+export function connectSimulatedDeviceOverMqtt(options: SimulatedMqttConnectOptions): Promise<void> {
   const { settings, events, keepAliveSeconds } = options
   // Without a port the firmware means MQTT over TLS.
   const [host = '', port = '8883'] = settings.endpoint.split(':')
@@ -46,7 +46,7 @@ export function dialMqtt(options: MqttDialOptions): Promise<void> {
     }
     const timer = setTimeout(() => end('no CONNACK'), options.timeoutMs)
     const line: DeviceConnection = {
-      send: (text) => write(encodePublish(settings.publishTopic, toUtf8(text))),
+      send: (text) => write(encodeMqttPublish(settings.publishTopic, toUtf8(text))),
       sendAudio: () => undefined,
       destroy: () => socket.destroy(),
     }
@@ -54,9 +54,9 @@ export function dialMqtt(options: MqttDialOptions): Promise<void> {
       clearTimeout(timer)
       connected = true
       if (options.subscribes && settings.subscribeTopic !== 'null')
-        write(encodeSubscribe(1, settings.subscribeTopic, 1))
+        write(encodeMqttSubscribe(1, settings.subscribeTopic, 1))
       // Twice per keep-alive, so that one lost ping does not end the session.
-      pinging = setInterval(() => write(PINGREQ), keepAliveSeconds * 500)
+      pinging = setInterval(() => write(PINGREQ_PACKET), keepAliveSeconds * 500)
       pinging.unref()
       events.opened(line)
       resolve()
@@ -74,7 +74,7 @@ export function dialMqtt(options: MqttDialOptions): Promise<void> {
     }
     socket.once('connect', () => {
       const { clientId, username, password } = settings
-      write(encodeConnect({ clientId, username, password, keepAliveSeconds }))
+      write(encodeMqttConnect({ clientId, username, password, keepAliveSeconds }))
     })
     socket.on('data', (chunk) => {
       buffer = buffer.length === 0 ? chunk : concatBytes(buffer, chunk)

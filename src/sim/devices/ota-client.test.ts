@@ -2,9 +2,9 @@ import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { numberedIdentity } from './identity.ts'
+import { createNumberedIdentity } from './identity.ts'
 import { bootDevice } from './ota-client.ts'
-import { PROFILES } from './profile.ts'
+import { FIRMWARE_PROFILES } from './firmware-profile.ts'
 
 const servers: Server[] = []
 afterEach(async () => {
@@ -36,8 +36,8 @@ const CONNECT: [number, object] = [200, { websocket: { url: 'ws://here/', token:
 function booting(port: number, onCode: (code: string) => void = () => undefined): ReturnType<typeof bootDevice> {
   return bootDevice({
     url: `http://127.0.0.1:${port}/ota/`,
-    identity: numberedIdentity(1),
-    profile: PROFILES['fw-2.4'],
+    identity: createNumberedIdentity(1),
+    profile: FIRMWARE_PROFILES['fw-2.4'],
     board: 'lamp',
     timing: { activateMs: 5, activateErrorMs: 20 },
     signal: new AbortController().signal,

@@ -11,10 +11,10 @@ import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
 import type { HeaderLines, SimulatedIdentity } from './identity.ts'
-import { otaHeaders, systemInfo } from './identity.ts'
-import type { FirmwareProfile } from './profile.ts'
+import { createOtaHeaders, createSystemInfo } from './identity.ts'
+import type { FirmwareProfile } from './firmware-profile.ts'
 
-export interface BootOptions {
+export interface DeviceBootOptions {
   readonly url: string
   readonly identity: SimulatedIdentity
   readonly profile: FirmwareProfile
@@ -24,7 +24,7 @@ export interface BootOptions {
   readonly onCode: (code: string) => void
 }
 
-export interface BootAnswer {
+export interface DeviceBootAnswer {
   readonly websocket: WebSocketSettings | undefined
   readonly mqtt: MqttSettings | undefined
   readonly audioVersion: AudioVersion | undefined
@@ -38,7 +38,7 @@ const ROUNDS = 10
  * Resolves with where to connect; rejects when the endpoint does not answer 200 with JSON, or the signal aborts. A
  * device that shows its code already waits for a backend that is away for a moment.
  */
-export async function bootDevice(options: BootOptions): Promise<BootAnswer> {
+export async function bootDevice(options: DeviceBootOptions): Promise<DeviceBootAnswer> {
   for (let raw = await askOta(options); ; raw = await askAgain(options)) {
     const { activation } = raw
     // While there is an activation, nothing else in the answer counts.
@@ -52,15 +52,15 @@ export async function bootDevice(options: BootOptions): Promise<BootAnswer> {
   }
 }
 
-async function askOta({ url, identity, profile, board }: BootOptions): Promise<JsonObject> {
-  const body = JSON.stringify(systemInfo(identity, profile, board))
-  const answer = await postBody(url, otaHeaders(identity, profile, board), body)
+async function askOta({ url, identity, profile, board }: DeviceBootOptions): Promise<JsonObject> {
+  const body = JSON.stringify(createSystemInfo(identity, profile, board))
+  const answer = await postHttpBody(url, createOtaHeaders(identity, profile, board), body)
   const value = answer.status === 200 ? parseJsonOrUndefined(answer.body) : undefined
   if (!isJsonObject(value)) throw new Error(`the OTA endpoint answered ${answer.status}`)
   return value
 }
 
-async function askAgain(options: BootOptions): Promise<JsonObject> {
+async function askAgain(options: DeviceBootOptions): Promise<JsonObject> {
   const { timing, signal } = options
   for (let round = 1; round < ROUNDS; round++) {
     try {
@@ -73,13 +73,13 @@ async function askAgain(options: BootOptions): Promise<JsonObject> {
 }
 
 /** Ten rounds, after which the whole request is made again. */
-async function activate(options: BootOptions, challenge: string): Promise<void> {
+async function activate(options: DeviceBootOptions, challenge: string): Promise<void> {
   const { url, identity, profile, board, timing, signal } = options
   const body = JSON.stringify(activateBody(identity, profile, challenge))
   for (let round = 0; round < ROUNDS; round++) {
     const address = `${url.endsWith('/') ? url : `${url}/`}activate`
-    const headers = otaHeaders(identity, profile, board)
-    const status = await postBody(address, headers, body).then(
+    const headers = createOtaHeaders(identity, profile, board)
+    const status = await postHttpBody(address, headers, body).then(
       (answer) => answer.status,
       () => undefined,
     )
@@ -117,13 +117,17 @@ function text(value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-export interface PostAnswer {
+export interface HttpPostAnswer {
   readonly status: number
   readonly body: string
 }
 
 /** Streams the pieces of `body` as chunks when there are several, as a camera does. */
-export function postBody(url: string, headers: HeaderLines, body: string | readonly Uint8Array[]): Promise<PostAnswer> {
+export function postHttpBody(
+  url: string,
+  headers: HeaderLines,
+  body: string | readonly Uint8Array[],
+): Promise<HttpPostAnswer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
       url,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { makeBoard } from './board.ts'
-import type { IntakeAction } from './payload-intake.ts'
-import { failedReply, takePayload, returnedReply, toInt32 } from './payload-intake.ts'
-import type { ProfileName } from './profile.ts'
-import { PROFILES } from './profile.ts'
+import { createSimulatedBoard } from './simulated-board.ts'
+import type { PayloadAction } from './payload-intake.ts'
+import { encodeToolFailure, handlePayload, encodeToolReturn, toInt32 } from './payload-intake.ts'
+import type { FirmwareProfileName } from './firmware-profile.ts'
+import { FIRMWARE_PROFILES } from './firmware-profile.ts'
 
-const board = makeBoard('robot', {
+const board = createSimulatedBoard('robot', {
   firmware: '2.4.2',
   systemInfo: () => ({}),
   reboot: () => undefined,
@@ -16,19 +16,19 @@ const board = makeBoard('robot', {
   explain: () => Promise.resolve(''),
 })
 
-const ask = (payload: Json, profile: ProfileName = 'fw-2.4'): IntakeAction =>
-  takePayload({ profile: PROFILES[profile], board: board.name, tools: board.tools }, payload)
+const ask = (payload: Json, profile: FirmwareProfileName = 'fw-2.4'): PayloadAction =>
+  handlePayload({ profile: FIRMWARE_PROFILES[profile], board: board.name, tools: board.tools }, payload)
 const request = (method: string, params?: JsonObject, id: Json = 7) => ({
   jsonrpc: '2.0',
   method,
   ...(params === undefined ? {} : { params }),
   id,
 })
-const reply = (payload: Json, profile?: ProfileName) => {
+const reply = (payload: Json, profile?: FirmwareProfileName) => {
   const action = ask(payload, profile)
   return action.kind === 'reply' ? action.text : action.kind
 }
-const call = (name: string, args: Json, profile?: ProfileName) =>
+const call = (name: string, args: Json, profile?: FirmwareProfileName) =>
   reply(request('tools/call', { name, arguments: args }), profile)
 
 describe('firmware', () => {
@@ -133,17 +133,19 @@ describe('firmware', () => {
   })
 
   it('returns one piece of content, and pictures inside a string', () => {
-    expect(returnedReply(3, true)).toBe(
+    expect(encodeToolReturn(3, true)).toBe(
       '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"true"}],"isError":false}}',
     )
-    expect(returnedReply(3, { jpeg: Uint8Array.of(0xff, 0xd8) })).toContain(
+    expect(encodeToolReturn(3, { jpeg: Uint8Array.of(0xff, 0xd8) })).toContain(
       String.raw`{"type":"image","image":"{\"type\":\"image\",\"mimeType\":\"image/jpeg\",\"data\":\"/9g=\"}"}`,
     )
   })
 
   it('fails with an error, and py-xiaozhi with a flagged result', () => {
-    expect(failedReply(PROFILES['fw-2.4'], 3, 'no')).toBe('{"jsonrpc":"2.0","id":3,"error":{"message":"no"}}')
-    expect(failedReply(PROFILES.py, 3, 'no')).toBe(
+    expect(encodeToolFailure(FIRMWARE_PROFILES['fw-2.4'], 3, 'no')).toBe(
+      '{"jsonrpc":"2.0","id":3,"error":{"message":"no"}}',
+    )
+    expect(encodeToolFailure(FIRMWARE_PROFILES.py, 3, 'no')).toBe(
       '{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"no"}],"isError":true}}',
     )
   })

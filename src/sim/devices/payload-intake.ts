@@ -10,37 +10,42 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { findField } from '../../devices/wire/json-field.ts'
-import type { FirmwareProfile } from './profile.ts'
-import type { ToolArguments, ToolProperty, ToolReturn, FirmwareTool } from './tool.ts'
-import { toolPage } from './tool-pages.ts'
+import { findJsonField } from '../../devices/wire/json-field.ts'
+import type { FirmwareProfile } from './firmware-profile.ts'
+import type { FirmwareToolArguments, FirmwareToolProperty, FirmwareToolReturn, FirmwareTool } from './firmware-tool.ts'
+import { createToolPage } from './tool-pages.ts'
 
-export type IntakeAction =
+export type PayloadAction =
   | { readonly kind: 'silence' }
   | {
       readonly kind: 'reply'
       readonly text: string
       readonly vision?: { readonly url: string; readonly token: string }
     }
-  | { readonly kind: 'run'; readonly id: number; readonly tool: FirmwareTool; readonly arguments: ToolArguments }
+  | {
+      readonly kind: 'run'
+      readonly id: number
+      readonly tool: FirmwareTool
+      readonly arguments: FirmwareToolArguments
+    }
 
-export interface IntakeMachine {
+export interface PayloadReader {
   readonly profile: FirmwareProfile
   readonly board: string
   readonly tools: readonly FirmwareTool[]
 }
 
-const SILENCE: IntakeAction = { kind: 'silence' }
+const SILENCE: PayloadAction = { kind: 'silence' }
 const INT32_MAX = 2_147_483_647
 
 /** In the order of the firmware's own checks: what fails one is never looked at by the next. */
-export function takePayload(machine: IntakeMachine, payload: Json | undefined): IntakeAction {
-  if (!isJsonObject(payload) || findField(payload, 'jsonrpc') !== '2.0') return SILENCE
-  const method = findField(payload, 'method')
+export function handlePayload(machine: PayloadReader, payload: Json | undefined): PayloadAction {
+  if (!isJsonObject(payload) || findJsonField(payload, 'jsonrpc') !== '2.0') return SILENCE
+  const method = findJsonField(payload, 'method')
   if (typeof method !== 'string' || method.startsWith('notifications')) return SILENCE
-  const params = findField(payload, 'params')
+  const params = findJsonField(payload, 'params')
   if (params !== undefined && !isJsonObject(params)) return SILENCE
-  const rawId = findField(payload, 'id')
+  const rawId = findJsonField(payload, 'id')
   if (typeof rawId !== 'number') return SILENCE
   const id = toInt32(rawId)
   switch (method) {
@@ -61,11 +66,11 @@ export function toInt32(value: number): number {
 }
 
 /** Whatever version is asked for, firmware answers its own. */
-function initialize(machine: IntakeMachine, id: number, params: JsonObject | undefined): IntakeAction {
-  const capabilities = params === undefined ? undefined : findField(params, 'capabilities')
-  const vision = isJsonObject(capabilities) ? findField(capabilities, 'vision') : undefined
-  const url = isJsonObject(vision) ? findField(vision, 'url') : undefined
-  const token = isJsonObject(vision) ? findField(vision, 'token') : undefined
+function initialize(machine: PayloadReader, id: number, params: JsonObject | undefined): PayloadAction {
+  const capabilities = params === undefined ? undefined : findJsonField(params, 'capabilities')
+  const vision = isJsonObject(capabilities) ? findJsonField(capabilities, 'vision') : undefined
+  const url = isJsonObject(vision) ? findJsonField(vision, 'url') : undefined
+  const token = isJsonObject(vision) ? findJsonField(vision, 'token') : undefined
   const text = resultReply(
     id,
     JSON.stringify({
@@ -78,25 +83,25 @@ function initialize(machine: IntakeMachine, id: number, params: JsonObject | und
   return { kind: 'reply', text, vision: { url, token: typeof token === 'string' ? token : '' } }
 }
 
-function list({ profile, tools }: IntakeMachine, id: number, params: JsonObject | undefined): IntakeAction {
-  const cursor = params === undefined ? undefined : findField(params, 'cursor')
-  const wanted = params !== undefined && findField(params, 'withUserTools') === true
+function list({ profile, tools }: PayloadReader, id: number, params: JsonObject | undefined): PayloadAction {
+  const cursor = params === undefined ? undefined : findJsonField(params, 'cursor')
+  const wanted = params !== undefined && findJsonField(params, 'withUserTools') === true
   // Firmware without user tools does not know the flag.
-  const page = toolPage(tools, typeof cursor === 'string' ? cursor : '', wanted && profile.userTools)
+  const page = createToolPage(tools, typeof cursor === 'string' ? cursor : '', wanted && profile.userTools)
   if (page.ok) return { kind: 'reply', text: resultReply(id, page.value) }
   return { kind: 'reply', text: errorReply(profile, id, [-32_603, page.fault]) }
 }
 
-function call({ profile, tools }: IntakeMachine, id: number, params: JsonObject | undefined): IntakeAction {
+function call({ profile, tools }: PayloadReader, id: number, params: JsonObject | undefined): PayloadAction {
   const newer = profile.wording === 'new'
-  const refuse = (message: string): IntakeAction => ({
+  const refuse = (message: string): PayloadAction => ({
     kind: 'reply',
     text: errorReply(profile, id, [-32_602, message]),
   })
   if (params === undefined) return refuse('Missing params')
-  const name = findField(params, 'name')
+  const name = findJsonField(params, 'name')
   if (typeof name !== 'string') return refuse(newer ? 'Missing tool name' : 'Missing name')
-  const given = findField(params, 'arguments')
+  const given = findJsonField(params, 'arguments')
   if (given !== undefined && !isJsonObject(given))
     return refuse(newer ? 'Invalid arguments: expected object' : 'Invalid arguments')
   // Hidden or not, a user-only tool is found: the firmware only hides it from the list.
@@ -108,13 +113,13 @@ function call({ profile, tools }: IntakeMachine, id: number, params: JsonObject 
 
 function bind(
   profile: FirmwareProfile,
-  properties: readonly ToolProperty[],
+  properties: readonly FirmwareToolProperty[],
   given: JsonObject,
-): Result<ToolArguments, string> {
+): Result<FirmwareToolArguments, string> {
   const bound: Record<string, boolean | number | string> = {}
   for (const property of properties) {
     const { name } = property
-    const value = findField(given, name)
+    const value = findJsonField(given, name)
     // The wrong type counts as missing on older firmware, so a default takes its place without a word.
     const fitting = fit(property, value)
     if (fitting === undefined && value !== undefined && profile.wording === 'new')
@@ -131,7 +136,7 @@ function bind(
   return ok(bound)
 }
 
-function fit({ type }: ToolProperty, value: Json | undefined): boolean | number | string | undefined {
+function fit({ type }: FirmwareToolProperty, value: Json | undefined): boolean | number | string | undefined {
   if (type === 'boolean') return typeof value === 'boolean' ? value : undefined
   if (type === 'integer') return typeof value === 'number' ? toInt32(value) : undefined
   return typeof value === 'string' ? value : undefined
@@ -150,7 +155,7 @@ function errorReply(profile: FirmwareProfile, id: number, [code, message]: reado
 }
 
 /** One item, never flagged as an error; a picture arrives as JSON inside a string. */
-export function returnedReply(id: number, returned: ToolReturn): string {
+export function encodeToolReturn(id: number, returned: FirmwareToolReturn): string {
   const content = (item: JsonObject) => resultReply(id, JSON.stringify({ content: [item], isError: false }))
   if (typeof returned === 'string') return content({ type: 'text', text: returned })
   if (typeof returned !== 'object') return content({ type: 'text', text: String(returned) })
@@ -163,7 +168,7 @@ function isPicture(returned: object): returned is { readonly jpeg: Uint8Array } 
   return 'jpeg' in returned && returned.jpeg instanceof Uint8Array
 }
 
-export function failedReply(profile: FirmwareProfile, id: number, message: string): string {
+export function encodeToolFailure(profile: FirmwareProfile, id: number, message: string): string {
   if (profile.toolFailure === 'error') return errorReply(profile, id, [-32_603, message])
   return resultReply(id, JSON.stringify({ content: [{ type: 'text', text: message }], isError: true }))
 }

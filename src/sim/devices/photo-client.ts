@@ -4,9 +4,9 @@
 import { toUtf8 } from '../../core/bytes.ts'
 import { encodeMultipart } from '../../devices/wire/multipart.ts'
 import type { SimulatedIdentity } from './identity.ts'
-import { postBody } from './ota-client.ts'
-import type { FirmwareProfile } from './profile.ts'
-import { ToolFailed } from './tool.ts'
+import { postHttpBody } from './ota-client.ts'
+import type { FirmwareProfile } from './firmware-profile.ts'
+import { FirmwareToolError } from './firmware-tool.ts'
 
 const BOUNDARY = '----ESP32_CAMERA_BOUNDARY'
 /** The firmware streams in small pieces: it has no room for a whole form. */
@@ -22,14 +22,14 @@ export interface Photo {
 
 /** The body of the answer becomes the tool's text, whatever it says. */
 export async function postPhoto({ vision, identity, profile, question, jpeg }: Photo): Promise<string> {
-  if (vision === undefined || vision.url === '') throw new ToolFailed('Image explain URL is not set')
+  if (vision === undefined || vision.url === '') throw new FirmwareToolError('Image explain URL is not set')
   const form = encodeMultipart(BOUNDARY, [
     { name: 'question', filename: undefined, contentType: undefined, bytes: toUtf8(question) },
     { name: 'file', filename: 'camera.jpg', contentType: 'image/jpeg', bytes: jpeg },
   ])
   const chunks: Uint8Array[] = []
   for (let at = 0; at < form.length; at += CHUNK) chunks.push(form.subarray(at, at + CHUNK))
-  const answer = await postBody(
+  const answer = await postHttpBody(
     vision.url,
     [
       ['Device-Id', identity.deviceId],
@@ -43,5 +43,5 @@ export async function postPhoto({ vision, identity, profile, question, jpeg }: P
   if (answer.status === 200) return answer.body
   // Before 2.0 a failed upload was an ordinary result.
   if (profile.name === 'fw-1.9') return '{"success":false,"message":"Failed to upload photo"}'
-  throw new ToolFailed('Failed to upload photo')
+  throw new FirmwareToolError('Failed to upload photo')
 }

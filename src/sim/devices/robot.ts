@@ -4,11 +4,11 @@
  * Pure, apart from the state it holds.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { ToolProperty, FirmwareTool } from './tool.ts'
-import { ToolFailed } from './tool.ts'
+import type { FirmwareToolProperty, FirmwareTool } from './firmware-tool.ts'
+import { FirmwareToolError } from './firmware-tool.ts'
 
 /** The Otto robot's own arguments and bounds. */
-const GAIT: readonly ToolProperty[] = [
+const GAIT: readonly FirmwareToolProperty[] = [
   { name: 'steps', type: 'integer', default: 3, min: 1, max: 100 },
   { name: 'speed', type: 'integer', default: 1000, min: 500, max: 1500 },
   { name: 'direction', type: 'integer', default: 1, min: -1, max: 1 },
@@ -40,7 +40,10 @@ const GESTURES = [
   'fitness',
 ] as const
 
-export function createRobotTools(): { readonly tools: readonly FirmwareTool[]; readonly state: () => JsonObject } {
+export function createSimulatedRobotTools(): {
+  readonly tools: readonly FirmwareTool[]
+  readonly state: () => JsonObject
+} {
   const done: string[] = []
   const trims: Record<string, number> = { left_leg: 0, right_leg: 0, left_foot: 0, right_foot: 0 }
   const gesture = (name: string): FirmwareTool => ({
@@ -65,7 +68,7 @@ export function createRobotTools(): { readonly tools: readonly FirmwareTool[]; r
     ],
     run: ({ servo, degrees }) => {
       // With quotes, as firmware writers do: this answer is not JSON on any firmware that does not escape.
-      if (!Object.hasOwn(trims, String(servo))) throw new ToolFailed(`no servo "${String(servo)}"`)
+      if (!Object.hasOwn(trims, String(servo))) throw new FirmwareToolError(`no servo "${String(servo)}"`)
       trims[String(servo)] = Number(degrees)
       return JSON.stringify(trims)
     },

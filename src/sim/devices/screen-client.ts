@@ -3,7 +3,7 @@
  */
 import { get } from 'node:http'
 import { encodeMultipart } from '../../devices/wire/multipart.ts'
-import { postBody } from './ota-client.ts'
+import { postHttpBody } from './ota-client.ts'
 
 const BOUNDARY = '----ESP32_SCREEN_SNAPSHOT_BOUNDARY'
 const PATIENCE_MS = 10_000
@@ -15,7 +15,7 @@ export async function uploadSnapshot(url: string, jpeg: Uint8Array): Promise<boo
   ])
   const headers = [['Content-Type', `multipart/form-data; boundary=${BOUNDARY}`]] as const
   try {
-    return (await postBody(url, headers, [form])).status === 200
+    return (await postHttpBody(url, headers, [form])).status === 200
   } catch {
     return false
   }

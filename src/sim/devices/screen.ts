@@ -6,9 +6,9 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import { encodeJpeg } from '../jpeg.ts'
-import type { Rgb } from '../jpeg.ts'
-import type { FirmwareTool } from './tool.ts'
-import { ToolFailed } from './tool.ts'
+import type { RgbImage } from '../jpeg.ts'
+import type { FirmwareTool } from './firmware-tool.ts'
+import { FirmwareToolError } from './firmware-tool.ts'
 
 /** Goes to the address that it is given, whatever that is. */
 export interface ScreenNetwork {
@@ -21,10 +21,10 @@ export interface ScreenNetwork {
 const BLOCK = 8
 const COLUMNS = 40
 const ROWS = 30
-const LIGHT: Rgb = [240, 240, 240]
-const DARK: Rgb = [20, 20, 30]
+const LIGHT: RgbImage = [240, 240, 240]
+const DARK: RgbImage = [20, 20, 30]
 
-export function createScreenTools(
+export function createSimulatedScreenTools(
   theme: () => string,
   { upload, download }: ScreenNetwork,
 ): { readonly tools: readonly FirmwareTool[]; readonly state: () => JsonObject } {
@@ -47,7 +47,7 @@ export function createScreenTools(
       userOnly: true,
       run: async ({ url }) => {
         const jpeg = encodeJpeg(COLUMNS, ROWS, () => (theme() === 'dark' ? DARK : LIGHT))
-        if (!(await upload(String(url), jpeg))) throw new ToolFailed('Failed to upload snapshot')
+        if (!(await upload(String(url), jpeg))) throw new FirmwareToolError('Failed to upload snapshot')
         return true
       },
     },
@@ -58,7 +58,7 @@ export function createScreenTools(
       userOnly: true,
       run: async ({ url }) => {
         const bytes = await download(String(url))
-        if (bytes === undefined) throw new ToolFailed('Failed to download image')
+        if (bytes === undefined) throw new FirmwareToolError('Failed to download image')
         previewBytes = bytes
         return true
       },
@@ -68,7 +68,7 @@ export function createScreenTools(
 }
 
 /** Since 2026-05 a device takes its pictures and sounds from wherever it was told, at the next boot. */
-export function createAssetsTool(): { readonly tool: FirmwareTool; readonly state: () => JsonObject } {
+export function createSimulatedAssetsTool(): { readonly tool: FirmwareTool; readonly state: () => JsonObject } {
   let assetsUrl = ''
   const tool: FirmwareTool = {
     name: 'self.assets.set_download_url',

@@ -4,7 +4,7 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
-import { findField } from '../../devices/wire/json-field.ts'
+import { findJsonField } from '../../devices/wire/json-field.ts'
 import type { UdpTarget } from './audio-client.ts'
 
 export type ServerMessage =
@@ -22,22 +22,22 @@ const IGNORED: ServerMessage = { kind: 'ignored' }
 export function readServerMessage(text: string, transport: 'websocket' | 'udp'): ServerMessage {
   const message = parseJsonOrUndefined(text)
   if (!isJsonObject(message)) return IGNORED
-  switch (findField(message, 'type')) {
+  switch (findJsonField(message, 'type')) {
     case 'hello':
       return readHello(message, transport)
     case 'mcp':
-      return { kind: 'mcp', payload: findField(message, 'payload') }
+      return { kind: 'mcp', payload: findJsonField(message, 'payload') }
     case 'alert': {
-      const texts = ['status', 'message', 'emotion'].map((name) => findField(message, name))
+      const texts = ['status', 'message', 'emotion'].map((name) => findJsonField(message, name))
       if (!texts.every((each) => typeof each === 'string')) return IGNORED
       return { kind: 'show', text: texts.join(' / '), since25: false }
     }
     case 'notify':
       return { kind: 'show', text: `notify ${textOf(message, 'audio_url')}`, since25: true }
     case 'system':
-      return findField(message, 'command') === 'reboot' ? { kind: 'reboot' } : IGNORED
+      return findJsonField(message, 'command') === 'reboot' ? { kind: 'reboot' } : IGNORED
     case 'tts': {
-      const state = findField(message, 'state')
+      const state = findJsonField(message, 'state')
       return state === 'start' || state === 'stop' ? { kind: 'speech', state } : IGNORED
     }
     case 'goodbye':
@@ -49,12 +49,12 @@ export function readServerMessage(text: string, transport: 'websocket' | 'udp'):
 
 /** Without its transport, or over MQTT without a whole UDP section, there was no hello. */
 function readHello(message: JsonObject, transport: 'websocket' | 'udp'): ServerMessage {
-  if (findField(message, 'transport') !== transport) return IGNORED
+  if (findJsonField(message, 'transport') !== transport) return IGNORED
   const sessionId = textOf(message, 'session_id')
   if (transport === 'websocket') return { kind: 'hello', sessionId, udp: undefined }
-  const section = findField(message, 'udp')
+  const section = findJsonField(message, 'udp')
   if (!isJsonObject(section)) return IGNORED
-  const port = Number(findField(section, 'port'))
+  const port = Number(findJsonField(section, 'port'))
   const udp = {
     server: textOf(section, 'server'),
     port,
@@ -67,6 +67,6 @@ function readHello(message: JsonObject, transport: 'websocket' | 'udp'): ServerM
 }
 
 function textOf(message: JsonObject, name: string): string {
-  const value = findField(message, name)
+  const value = findJsonField(message, name)
   return typeof value === 'string' ? value : ''
 }

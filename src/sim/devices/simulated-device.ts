@@ -3,17 +3,17 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { AudioVersion } from '../../devices/wire/audio-frame.ts'
-import type { ListenMode } from '../../devices/wire/envelope.ts'
+import type { ListenMode } from '../../devices/wire/device-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../../devices/wire/ota.ts'
-import type { BoardKind } from './board.ts'
+import type { SimulatedBoardKind } from './simulated-board.ts'
 import type { SimulatedIdentity } from './identity.ts'
-import type { ProfileName } from './profile.ts'
-import type { FirmwareTool } from './tool.ts'
-import type { VoiceState } from './voice-task-client.ts'
+import type { FirmwareProfileName } from './firmware-profile.ts'
+import type { FirmwareTool } from './firmware-tool.ts'
+import type { FirmwareVoiceState } from './voice-task-client.ts'
 
-export interface SimulatorOptions {
-  readonly profile: ProfileName
-  readonly kind: BoardKind
+export interface DeviceSimulatorOptions {
+  readonly profile: FirmwareProfileName
+  readonly kind: SimulatedBoardKind
   readonly identity: SimulatedIdentity
   /** Where it learns its backend at boot. Without it, one of the settings below. */
   readonly ota?: string
@@ -29,7 +29,7 @@ export interface SimulatorOptions {
   /** Layout of its binary frames, unless the OTA answer says another. */
   readonly audioVersion?: AudioVersion
   readonly timing?: Partial<FirmwareTiming>
-  readonly faults?: Partial<DeviceFaults>
+  readonly faults?: Partial<SimulatedDeviceFaults>
   /** Tools beyond those of its kind. */
   readonly tools?: readonly FirmwareTool[]
   readonly onCode?: (code: string) => void
@@ -59,7 +59,7 @@ export const FIRMWARE_TIMING: FirmwareTiming = {
 }
 
 /** What can be wrong with a device; read at every step, so it can be changed while the device runs. */
-export interface DeviceFaults {
+export interface SimulatedDeviceFaults {
   /** Every answer leaves this much later than it could. */
   lateMs: number
   noPong: boolean
@@ -77,7 +77,7 @@ export interface DeviceFaults {
   oversizedReply: boolean
 }
 
-export const NO_FAULTS: DeviceFaults = {
+export const NO_DEVICE_FAULTS: SimulatedDeviceFaults = {
   lateMs: 0,
   noPong: false,
   dropOnCall: false,
@@ -95,7 +95,7 @@ export interface TranscriptLine {
 
 export interface SimulatedDevice {
   readonly identity: SimulatedIdentity
-  readonly faults: DeviceFaults
+  readonly faults: SimulatedDeviceFaults
   /** What the last answer of the OTA endpoint was. */
   readonly told: () => JsonObject | undefined
   readonly state: () => JsonObject
@@ -116,7 +116,7 @@ export interface SimulatedDevice {
   readonly say: (text: string) => void
   /** Microphone audio, as binary frames or UDP packets: so many of silence, or these. */
   readonly speak: (packets: number | readonly Uint8Array[]) => Promise<void>
-  readonly voice: () => { readonly state: VoiceState; readonly microphoneOpen: boolean }
+  readonly voice: () => { readonly state: FirmwareVoiceState; readonly microphoneOpen: boolean }
   /** Opus packets that it played. */
   readonly played: () => readonly Uint8Array[]
   /** The button, while it listens or speaks. */

@@ -3,8 +3,8 @@
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { FirmwareTool } from './tool.ts'
-import { toolJson } from './tool.ts'
+import type { FirmwareTool } from './firmware-tool.ts'
+import { toFirmwareToolJson } from './firmware-tool.ts'
 
 /** The firmware's own bound for one answer. */
 const PAGE_BYTES = 8_000
@@ -13,7 +13,7 @@ const RESERVE = 30
 const OPENING = '{"tools":['
 
 /** The text of the result, or the error message: an unknown cursor and a tool too large give the same one. */
-export function toolPage(
+export function createToolPage(
   tools: readonly FirmwareTool[],
   cursor: string,
   withUserTools: boolean,
@@ -24,7 +24,7 @@ export function toolPage(
   for (const tool of tools) {
     started ||= tool.name === cursor
     if (!started || (tool.userOnly === true && !withUserTools)) continue
-    const entry = `${JSON.stringify(toolJson(tool))},`
+    const entry = `${JSON.stringify(toFirmwareToolJson(tool))},`
     if (Buffer.byteLength(json) + Buffer.byteLength(entry) + RESERVE > PAGE_BYTES) {
       nextCursor = tool.name
       break

@@ -8,11 +8,11 @@
  *
  * Does I/O: sends audio as time passes.
  */
-import type { ListenMode } from '../../devices/wire/envelope.ts'
+import type { ListenMode } from '../../devices/wire/device-frame.ts'
 
-export type VoiceState = 'idle' | 'listening' | 'speaking'
+export type FirmwareVoiceState = 'idle' | 'listening' | 'speaking'
 
-export interface VoiceTaskOptions {
+export interface FirmwareVoiceTaskOptions {
   readonly mode: ListenMode
   readonly frameMs: number
   /** What follows `session_id`. */
@@ -21,14 +21,14 @@ export interface VoiceTaskOptions {
   readonly sendAudio: () => void
 }
 
-export class VoiceTask {
-  state: VoiceState = 'idle'
+export class FirmwareVoiceTask {
+  state: FirmwareVoiceState = 'idle'
   /** Opus packets that were played: only those that arrive while it speaks. */
   readonly played: Uint8Array[] = []
-  readonly #options: VoiceTaskOptions
+  readonly #options: FirmwareVoiceTaskOptions
   #microphone: NodeJS.Timeout | undefined
 
-  constructor(options: VoiceTaskOptions) {
+  constructor(options: FirmwareVoiceTaskOptions) {
     this.#options = options
   }
 

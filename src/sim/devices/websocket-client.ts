@@ -13,7 +13,7 @@ import type { DeviceConnection, DeviceConnectionEvents } from './device-connecti
 import type { WebSocketOpcode } from './websocket-frame.ts'
 import { decodeWebSocketFrame, encodeWebSocketFrame } from './websocket-frame.ts'
 
-export interface DialOptions {
+export interface SimulatedWebSocketConnectOptions {
   readonly url: string
   readonly headers: (host: string, port: number, key: string) => HeaderLines
   readonly timeoutMs: number
@@ -24,7 +24,7 @@ export interface DialOptions {
 const END_OF_HEAD = '\r\n\r\n'
 
 /** Rejects with the status line when the backend does not upgrade. */
-export function dialWebSocket(options: DialOptions): Promise<void> {
+export function connectSimulatedDeviceOverWebSocket(options: SimulatedWebSocketConnectOptions): Promise<void> {
   const { host, port, path } = parseUrl(options.url)
   return new Promise((resolve, reject) => {
     const socket = connect(port, host)
@@ -59,7 +59,7 @@ export function dialWebSocket(options: DialOptions): Promise<void> {
   })
 }
 
-function speak(socket: Socket, { events, answersClose }: DialOptions, rest: Uint8Array): void {
+function speak(socket: Socket, { events, answersClose }: SimulatedWebSocketConnectOptions, rest: Uint8Array): void {
   let buffer: Uint8Array = new Uint8Array(0)
   let fragments: Uint8Array[] = []
   let fragmentOf: WebSocketOpcode | undefined

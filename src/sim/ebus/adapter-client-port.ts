@@ -8,21 +8,21 @@
  *
  * Pure, but for the head it is given.
  */
-import { isInitiator } from '../../ebus/wire/address.ts'
-import { LOCK_AFTER_SEND, lockAfterLoss } from '../../ebus/wire/arbitration.ts'
-import type { ArbitrationContest, ContestNews } from '../../ebus/wire/arbitration-contest.ts'
+import { isInitiatorAddress } from '../../ebus/wire/address.ts'
+import { LOCK_SYN_COUNT_AFTER_SEND, computeLockSynCountAfterLoss } from '../../ebus/wire/arbitration.ts'
+import type { ArbitrationContest, ContestStep } from '../../ebus/wire/arbitration-contest.ts'
 import {
-  abandonContest,
-  startContest,
-  stepContest,
+  abandonArbitrationContest,
+  startArbitrationContest,
+  stepArbitrationContest,
   newArbitrationContest,
 } from '../../ebus/wire/arbitration-contest.ts'
-import type { AdapterMessage, HostMessage } from '../../ebus/wire/enhanced.ts'
-import { ERROR_FRAMING, FEATURE_INFO, START_CANCEL } from '../../ebus/wire/enhanced.ts'
+import type { AdapterMessage, HostMessage } from '../../ebus/wire/enhanced-protocol.ts'
+import { FRAMING_ERROR_CODE, INFO_FEATURE_FLAG, CANCEL_START_ADDRESS } from '../../ebus/wire/enhanced-protocol.ts'
 import { SYN } from '../../ebus/wire/symbol.ts'
-import type { SendIntent, BusParticipant } from './virtual-bus.ts'
+import type { PlannedSymbol, BusParticipant } from './virtual-bus.ts'
 
-export interface HeadOptions {
+export interface AdapterClientPortOptions {
   /** To the client, in order. */
   readonly tell: (message: AdapterMessage) => void
   /** On the bus, now. */
@@ -35,7 +35,7 @@ export interface HeadOptions {
 const ARBITRATION_MS = 0.2
 
 export class AdapterClientPort implements BusParticipant {
-  readonly #options: HeadOptions
+  readonly #options: AdapterClientPortOptions
   readonly #contest: ArbitrationContest = newArbitrationContest()
   /** How many others speak decides how many SYN a loser lets pass; at most the 25 initiator addresses there are. */
   readonly #initiatorsHeard = new Set<number>()
@@ -43,7 +43,7 @@ export class AdapterClientPort implements BusParticipant {
   /** SYN still to let pass. */
   #lock = 0
 
-  constructor(options: HeadOptions) {
+  constructor(options: AdapterClientPortOptions) {
     this.#options = options
   }
 
@@ -53,10 +53,10 @@ export class AdapterClientPort implements BusParticipant {
   obey({ command, data }: HostMessage): void {
     switch (command) {
       case 'init':
-        this.reset(data & FEATURE_INFO)
+        this.reset(data & INFO_FEATURE_FLAG)
         break
       case 'start':
-        if (data === START_CANCEL || !isInitiator(data)) abandonContest(this.#contest)
+        if (data === CANCEL_START_ADDRESS || !isInitiatorAddress(data)) abandonArbitrationContest(this.#contest)
         else this.#contest.wanted = data
         break
       case 'send':
@@ -71,26 +71,26 @@ export class AdapterClientPort implements BusParticipant {
 
   /** As after a restart of the adapter: nothing is remembered, and the client is told. */
   reset(features: number): void {
-    abandonContest(this.#contest)
+    abandonArbitrationContest(this.#contest)
     this.#owner = false
     this.#options.tell({ event: 'resetted', data: features })
   }
 
   reportFraming(): void {
-    this.#options.tell({ event: 'error-ebus', data: ERROR_FRAMING })
+    this.#options.tell({ event: 'error-ebus', data: FRAMING_ERROR_CODE })
   }
 
-  heard(symbol: number): SendIntent | undefined {
+  heard(symbol: number): PlannedSymbol | undefined {
     const { wanted, position } = this.#contest
-    if (position === 0 && isInitiator(symbol)) this.#initiatorsHeard.add(symbol)
-    const news = stepContest(this.#contest, symbol)
+    if (position === 0 && isInitiatorAddress(symbol)) this.#initiatorsHeard.add(symbol)
+    const news = stepArbitrationContest(this.#contest, symbol)
     if (symbol === SYN && this.#owner) {
       this.#owner = false
       // One more than a station: this very SYN is counted below.
-      this.#lock = LOCK_AFTER_SEND + 1
+      this.#lock = LOCK_SYN_COUNT_AFTER_SEND + 1
     }
     if (news.outcome === 'lost' && wanted !== undefined) {
-      this.#lock = lockAfterLoss(wanted, news.winner, this.#initiatorsHeard.size)
+      this.#lock = computeLockSynCountAfterLoss(wanted, news.winner, this.#initiatorsHeard.size)
       this.#options.tell({ event: 'failed', data: news.winner })
     }
     if (!news.hidden) this.#options.tell({ event: 'received', data: symbol })
@@ -102,11 +102,11 @@ export class AdapterClientPort implements BusParticipant {
     return symbol === SYN ? this.#onSyn(news, position === 1) : undefined
   }
 
-  #onSyn({ mayCompete, mustCompete }: ContestNews, loneAddress: boolean): SendIntent | undefined {
+  #onSyn({ mayCompete, mustCompete }: ContestStep, loneAddress: boolean): PlannedSymbol | undefined {
     if (this.#lock > 0 && !loneAddress) this.#lock--
     const { wanted } = this.#contest
     if (wanted === undefined || !(mustCompete || (mayCompete && this.#lock === 0))) return undefined
-    startContest(this.#contest)
+    startArbitrationContest(this.#contest)
     return { symbol: wanted, afterMs: ARBITRATION_MS }
   }
 }

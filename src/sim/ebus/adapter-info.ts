@@ -7,7 +7,7 @@ const EXTERNAL_RESET = 5
 const JUMPERS = 0x0b
 
 /** Count first, then the data; `undefined` for an id this adapter does not know. */
-export function adapterInfoAnswer(id: number, restarts: number): Uint8Array | undefined {
+export function encodeAdapterInfoAnswer(id: number, restarts: number): Uint8Array | undefined {
   // By id: 0 version, features, checksum, jumpers, bootloader; 1 hardware id; 2 configuration; 3 temperature in °C;
   // 4 supply in mV; 5 bus voltage, highest and lowest in tenths of a volt; 6 why it restarted and how often; 7 dBm.
   const answers: readonly (readonly number[])[] = [

@@ -4,11 +4,16 @@
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 
-import { listenOn } from '../../core/listen-server.ts'
-import type { AdapterMessage } from '../../ebus/wire/enhanced.ts'
-import { FEATURE_INFO, encodeAdapterMessage, newEnhancedParser, parseHostBytes } from '../../ebus/wire/enhanced.ts'
+import { startListening } from '../../core/listen-server.ts'
+import type { AdapterMessage } from '../../ebus/wire/enhanced-protocol.ts'
+import {
+  INFO_FEATURE_FLAG,
+  encodeAdapterMessage,
+  newEnhancedParser,
+  parseHostBytes,
+} from '../../ebus/wire/enhanced-protocol.ts'
 import { AdapterClientPort } from './adapter-client-port.ts'
-import { adapterInfoAnswer } from './adapter-info.ts'
+import { encodeAdapterInfoAnswer } from './adapter-info.ts'
 import type { HeatingSystem } from './heating-system.ts'
 import { PlainClientPort } from './plain-client-port.ts'
 import type { VirtualClock } from './virtual-clock-server.ts'
@@ -41,7 +46,7 @@ export class AdapterServer {
 
   static async open(options: AdapterServerOptions): Promise<AdapterServer> {
     const server = new AdapterServer(options)
-    await listenOn(server.#server, options)
+    await startListening(server.#server, options)
     return server
   }
 
@@ -64,7 +69,7 @@ export class AdapterServer {
   reset(): void {
     this.#restarts++
     this.#options.clock.act(() => {
-      for (const head of this.#heads) head.reset(FEATURE_INFO)
+      for (const head of this.#heads) head.reset(INFO_FEATURE_FLAG)
     })
   }
 
@@ -115,7 +120,7 @@ export class AdapterServer {
       transmit: (symbol) => system.bus.send(head, symbol, clock.now()),
       answerInfo: (id) =>
         clock.later(INFO_DELAY_MS, () => {
-          for (const data of adapterInfoAnswer(id, this.#restarts) ?? []) tell({ event: 'info', data })
+          for (const data of encodeAdapterInfoAnswer(id, this.#restarts) ?? []) tell({ event: 'info', data })
         }),
     })
     const parser = newEnhancedParser()

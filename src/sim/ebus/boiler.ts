@@ -5,15 +5,15 @@
  *
  * Pure, but for the plant it is given.
  */
-import { numberDatatype } from '../../ebus/wire/datatypes.ts'
+import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedHouse } from '../house-state.ts'
-import { clockBytes } from './clock-bytes.ts'
+import { encodeClockBytes } from './clock-bytes.ts'
 import type { SimulatedBusIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
-import type { SimulatedPlant } from './plant.ts'
-import type { StationAnswer } from './station.ts'
-import { unusedBoilerValue } from './unused-registers.ts'
+import type { SimulatedPlant } from './simulated-plant.ts'
+import type { BusStationAnswer } from './station.ts'
+import { readUnusedBoilerRegister } from './unused-registers.ts'
 
 const IDENTITY: SimulatedBusIdentity = {
   id: 'BAI00',
@@ -31,15 +31,15 @@ const ON_OFF = [0xf0, 0x0f] as const
 /** One byte 00: no value. */
 const NO_VALUE = Uint8Array.of(0x00)
 
-const d2c = numberDatatype('D2C')
-const d2b = numberDatatype('D2B')
-const d1c = numberDatatype('D1C')
-const thousandths = numberDatatype('FLT')
-const uin = numberDatatype('UIN')
+const d2c = parseNumberDatatype('D2C')
+const d2b = parseNumberDatatype('D2B')
+const d1c = parseNumberDatatype('D1C')
+const thousandths = parseNumberDatatype('FLT')
+const uin = parseNumberDatatype('UIN')
 /** Real counters have two bytes as well, and start again. */
 const counter = (value: number): Uint8Array => uin.encode(Math.floor(value) % 65_000)
-const hundredths = numberDatatype('UIN,100')
-const tenths = numberDatatype('SIN,10')
+const hundredths = parseNumberDatatype('UIN,100')
+const tenths = parseNumberDatatype('SIN,10')
 const byte = (value: number): Uint8Array => Uint8Array.of(Math.round(value) & 0xff)
 const flag = (value: boolean): Uint8Array => Uint8Array.of(Number(value))
 const lamp = (value: boolean): Uint8Array => Uint8Array.of(ON_OFF[Number(value)] ?? 0)
@@ -114,7 +114,7 @@ const WRITABLE = new Map<
   ],
 ])
 
-export function answerBoiler(plant: SimulatedPlant, telegram: Telegram): StationAnswer {
+export function answerBoiler(plant: SimulatedPlant, telegram: Telegram): BusStationAnswer {
   const { primary, secondary, data } = telegram
   const identity = answerIdentity(IDENTITY, telegram)
   if (identity !== undefined) return identity
@@ -149,7 +149,7 @@ const NO_PAST_ERROR = Uint8Array.of(0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x
 const HISTORY_LENGTH = 10
 
 /** Five numbers of what is wrong now; one thing was wrong before, and nothing wants service. */
-function errorMemory({ boiler }: SimulatedHouse, [when, kind, index = HISTORY_LENGTH]: Uint8Array): StationAnswer {
+function errorMemory({ boiler }: SimulatedHouse, [when, kind, index = HISTORY_LENGTH]: Uint8Array): BusStationAnswer {
   if (kind !== 0x01 && kind !== 0x02) return EMPTY
   if (when === 0x01 && index < HISTORY_LENGTH) return kind === 0x01 && index === 0 ? PAST_ERROR : NO_PAST_ERROR
   if (when !== 0x00) return EMPTY
@@ -157,11 +157,11 @@ function errorMemory({ boiler }: SimulatedHouse, [when, kind, index = HISTORY_LE
   return Uint8Array.from([0, 1, 2, 3, 4].flatMap((place) => [...uin.encode(codes[place])]))
 }
 
-function answerRegister(plant: SimulatedPlant, data: Uint8Array): StationAnswer {
+function answerRegister(plant: SimulatedPlant, data: Uint8Array): BusStationAnswer {
   const [verb = 0, high = 0, low = 0] = data
   const register = (high << 8) | low
   if (data.length < 3) return 'refuse'
-  if (verb === 0x0d) return REGISTERS.get(register)?.(plant.house) ?? unusedBoilerValue(register) ?? NO_VALUE
+  if (verb === 0x0d) return REGISTERS.get(register)?.(plant.house) ?? readUnusedBoilerRegister(register) ?? NO_VALUE
   const writable = WRITABLE.get(register)
   if (verb !== 0x0e || writable === undefined) return 'refuse'
   const [min, max, set] = writable
@@ -173,7 +173,7 @@ function answerRegister(plant: SimulatedPlant, data: Uint8Array): StationAnswer 
 
 /** The receiver's state, the time and the outside temperature. */
 function dateTime(house: SimulatedHouse): Uint8Array {
-  return Uint8Array.from([0x03, ...clockBytes(house), ...d2b.encode(house.weather.outsideCelsius)])
+  return Uint8Array.from([0x03, ...encodeClockBytes(house), ...d2b.encode(house.weather.outsideCelsius)])
 }
 
 /** B511 blocks 0 to 2 as the regulator reads them every ten seconds; temperatures in half degrees. */

@@ -4,10 +4,10 @@
  *   ss mm hh dd MM ww yy     in BCD, but for the weekday: Monday is 0
  */
 import { toBcd } from '../../ebus/wire/digit-type.ts'
-import { readWeekday } from '../house-control.ts'
+import { computeWeekday } from '../house-control.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 
-export function clockBytes({ timeMs }: SimulatedHouse): readonly number[] {
+export function encodeClockBytes({ timeMs }: SimulatedHouse): readonly number[] {
   const date = new Date(timeMs)
   const parts = [
     date.getUTCSeconds(),
@@ -16,5 +16,5 @@ export function clockBytes({ timeMs }: SimulatedHouse): readonly number[] {
     date.getUTCDate(),
     date.getUTCMonth() + 1,
   ]
-  return [...parts.map(toBcd), readWeekday(timeMs), toBcd(date.getUTCFullYear() % 100)]
+  return [...parts.map(toBcd), computeWeekday(timeMs), toBcd(date.getUTCFullYear() % 100)]
 }

@@ -4,9 +4,9 @@
 import type { AddressInfo, Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 
-import { listenOn } from '../../core/listen-server.ts'
+import { startListening } from '../../core/listen-server.ts'
 import type { TelegramExchange } from '../../ebus/wire/telegram.ts'
-import { printExchange, printOutcome, parseEbusdCommand } from './ebusd-mimic.ts'
+import { formatEbusdExchange, formatEbusdOutcome, parseEbusdCommand } from './ebusd-protocol.ts'
 import type { HeatingSystem } from './heating-system.ts'
 import { BusStation } from './station.ts'
 import type { VirtualClock } from './virtual-clock-server.ts'
@@ -53,7 +53,7 @@ export class EbusdServer {
 
   static async open(options: EbusdServerOptions): Promise<EbusdServer> {
     const server = new EbusdServer(options)
-    await listenOn(server.#server, options)
+    await startListening(server.#server, options)
     return server
   }
 
@@ -89,7 +89,7 @@ export class EbusdServer {
     switch (command.kind) {
       case 'send':
         this.#station.say(command.telegram, (outcome) => {
-          const answer = printOutcome(outcome, command.telegram.target)
+          const answer = formatEbusdOutcome(outcome, command.telegram.target)
           this.#reply(client, client.direct ? `${line.trim()}:${answer}` : answer)
         })
         break
@@ -125,11 +125,11 @@ export class EbusdServer {
   #overhear(exchange: TelegramExchange): void {
     const own = exchange.telegram.source === OWN_ADDRESS
     if (this.#grabbing && !own) {
-      const telegram = printExchange(exchange, ' / ')
+      const telegram = formatEbusdExchange(exchange, ' / ')
       if (this.#grabbed.size < MAX_GRABBED || this.#grabbed.has(telegram))
         this.#grabbed.set(telegram, (this.#grabbed.get(telegram) ?? 0) + 1)
     }
     if (own) return
-    for (const client of this.#clients) if (client.direct) this.#reply(client, printExchange(exchange, ' '))
+    for (const client of this.#clients) if (client.direct) this.#reply(client, formatEbusdExchange(exchange, ' '))
   }
 }

@@ -7,14 +7,14 @@
  * HHLL is a date, yyyyyyy mmmm ddddd with years since 2000: a month is named by its first day, a year by month and day
  * 0, all time by 0. An answer about all time has the date of today.
  */
-import { numberDatatype } from '../../ebus/wire/datatypes.ts'
-import type { EnergyMeter, SimulatedHouse } from '../house-state.ts'
+import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
+import type { SimulatedEnergyMeter, SimulatedHouse } from '../house-state.ts'
 
 const SELECTOR_LENGTH = 8
-const WH = numberDatatype('EXP')
+const WH = parseNumberDatatype('EXP')
 
 /** Every series the regulator tells, in the order it tells them. */
-export function listSimulatedSelectors(timeMs: number): readonly Uint8Array[] {
+export function listSimulatedEnergySelectors(timeMs: number): readonly Uint8Array[] {
   // Day, year, all time; gas before electricity, heating before hot water.
   const periods = [1, 3, 0]
   const sources = [4, 3]
@@ -56,7 +56,11 @@ function readSeries(house: SimulatedHouse, selector: Uint8Array): number | undef
   return read === undefined ? undefined : chosen.reduce((sum, meter) => sum + read(meter), 0)
 }
 
-function reader(period: number, date: readonly number[], timeMs: number): ((meter: EnergyMeter) => number) | undefined {
+function reader(
+  period: number,
+  date: readonly number[],
+  timeMs: number,
+): ((meter: SimulatedEnergyMeter) => number) | undefined {
   const isAt = (time: readonly number[]): boolean => time.every((byte, index) => byte === date[index])
   const { year, month } = partsOf(timeMs)
   if (period === 0) return ({ totalWh }) => totalWh

@@ -3,8 +3,8 @@
  *
  * Pure, but for the faults it is given.
  */
-import type { BusLine } from '../../ebus/wire/line.ts'
-import { newBusLine, stepLine } from '../../ebus/wire/line.ts'
+import type { BusLineDecoderState } from '../../ebus/wire/bus-line.ts'
+import { newBusLine, stepBusLine } from '../../ebus/wire/bus-line.ts'
 import { ESC, SYN } from '../../ebus/wire/symbol.ts'
 import type { RandomState } from './random-state.ts'
 import { BusStation } from './station.ts'
@@ -13,9 +13,9 @@ import type { WireDisturbance } from './virtual-bus.ts'
 /** More important than anybody else, so that it wins whenever it wants. */
 const RIVAL = 0x00
 
-export class BusFaults implements WireDisturbance {
+export class SimulatedBusFaults implements WireDisturbance {
   readonly #chance: RandomState
-  readonly #line: BusLine = newBusLine()
+  readonly #line: BusLineDecoderState = newBusLine()
   #corruptCrcs = 0
   #dropSymbols = 0
   #stuckUntilMs = 0
@@ -76,7 +76,7 @@ export class BusFaults implements WireDisturbance {
       return undefined
     }
     const before = this.#line.phase
-    stepLine(this.#line, symbol)
+    stepBusLine(this.#line, symbol)
     // The symbol that completes an answer is its checksum.
     if (before !== 'response' || this.#line.phase !== 'response-ack' || this.#corruptCrcs <= 0) return symbol
     this.#corruptCrcs--

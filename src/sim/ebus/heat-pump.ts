@@ -5,14 +5,14 @@
  *
  * Pure, but for the plant it is given.
  */
-import { numberDatatype } from '../../ebus/wire/datatypes.ts'
+import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedHouse } from '../house-state.ts'
-import { clockBytes } from './clock-bytes.ts'
+import { encodeClockBytes } from './clock-bytes.ts'
 import type { SimulatedBusIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
-import type { SimulatedPlant } from './plant.ts'
-import type { StationAnswer } from './station.ts'
+import type { SimulatedPlant } from './simulated-plant.ts'
+import type { BusStationAnswer } from './station.ts'
 
 const UNIT: SimulatedBusIdentity = {
   id: 'HMU00',
@@ -28,14 +28,14 @@ const MODULE: SimulatedBusIdentity = {
 }
 
 const EMPTY = new Uint8Array()
-const d2c = numberDatatype('D2C')
-const d2b = numberDatatype('D2B')
-const d1c = numberDatatype('D1C')
-const uin = numberDatatype('UIN')
-const ulg = numberDatatype('ULG')
-const tenthsOfKw = numberDatatype('SCH,10')
-const tenths = numberDatatype('UIN,10')
-const signed = numberDatatype('SCH')
+const d2c = parseNumberDatatype('D2C')
+const d2b = parseNumberDatatype('D2B')
+const d1c = parseNumberDatatype('D1C')
+const uin = parseNumberDatatype('UIN')
+const ulg = parseNumberDatatype('ULG')
+const tenthsOfKw = parseNumberDatatype('SCH,10')
+const tenths = parseNumberDatatype('UIN,10')
+const signed = parseNumberDatatype('SCH')
 /** A word has room for 65,534. */
 const word = (value: number): Uint8Array => uin.encode(Math.floor(Math.max(0, value)) % 65_000)
 const kwhTenths = (wattHours: number): Uint8Array => tenths.encode(Math.min(6_500, Math.floor(wattHours / 100) / 10))
@@ -67,15 +67,15 @@ const VALUES = new Map<number, (house: SimulatedHouse) => Uint8Array>([
   [0x321c, ({ boiler }) => d2c.encode(boiler.flowSetCelsius)],
   [0x321f, ({ boiler }) => d2c.encode(boiler.flowSetCelsius)],
   [0x3220, ({ boiler }) => d2c.encode(boiler.flowCelsius)],
-  [0x3221, ({ boiler }) => numberDatatype('SIN').encode(boiler.flame ? -60 : 0)],
+  [0x3221, ({ boiler }) => parseNumberDatatype('SIN').encode(boiler.flame ? -60 : 0)],
   [0x3223, (house) => tenthsOfKw.encode(Math.min(12, heatKw(house) - electricKw(house)))],
   [0x3224, (house) => tenthsOfKw.encode(Math.min(12, electricKw(house)))],
   [0x3225, ({ boiler }) => signed.encode(boiler.flame ? Math.round(boiler.modulationPct) : 0)],
   [0x3226, ({ weather }) => d2c.encode(weather.outsideCelsius)],
   [0x3227, ({ weather, boiler }) => d2c.encode(weather.outsideCelsius - (boiler.flame ? 4 : 0))],
   [0x323c, ({ boiler }) => word(boiler.pumpOn ? 1_100 : 0)],
-  [0x323d, ({ boiler }) => numberDatatype('D2C,4').encode(boiler.pressureBar)],
-  [0x323e, () => numberDatatype('D2C,4').encode(1.5)],
+  [0x323d, ({ boiler }) => parseNumberDatatype('D2C,4').encode(boiler.pressureBar)],
+  [0x323e, () => parseNumberDatatype('D2C,4').encode(1.5)],
   [0x3240, ({ boiler }) => ulg.encode(Math.floor(boiler.heatingHours + boiler.dhwHours))],
   [0x3241, ({ boiler }) => ulg.encode(Math.floor(boiler.heatingHours))],
   [0x3243, () => ulg.encode(0)],
@@ -98,7 +98,7 @@ function activity({ boiler }: SimulatedHouse): number {
   return boiler.mode === 'dhw' ? 129 : 9
 }
 
-export function answerHeatPump({ house }: SimulatedPlant, telegram: Telegram): StationAnswer {
+export function answerHeatPump({ house }: SimulatedPlant, telegram: Telegram): BusStationAnswer {
   const { primary, secondary, data } = telegram
   const identity = answerIdentity(UNIT, telegram)
   if (identity !== undefined) return identity
@@ -110,7 +110,7 @@ export function answerHeatPump({ house }: SimulatedPlant, telegram: Telegram): S
       return first === 0x00 && (second === 0x01 || second === 0x02) ? new Uint8Array(10).fill(0xff) : EMPTY
     case 0x04:
       return first === 0x00
-        ? Uint8Array.from([0x03, ...clockBytes(house), ...d2b.encode(house.weather.outsideCelsius)])
+        ? Uint8Array.from([0x03, ...encodeClockBytes(house), ...d2b.encode(house.weather.outsideCelsius)])
         : EMPTY
     case 0x10:
       return Uint8Array.of(0x01)
@@ -136,7 +136,7 @@ export function answerHeatPump({ house }: SimulatedPlant, telegram: Telegram): S
 }
 
 /** The module measures what is inside the house. */
-export function answerHeatPumpModule({ house }: SimulatedPlant, telegram: Telegram): StationAnswer {
+export function answerHeatPumpModule({ house }: SimulatedPlant, telegram: Telegram): BusStationAnswer {
   const identity = answerIdentity(MODULE, telegram)
   if (identity !== undefined) return identity
   if (telegram.primary !== 0xb5) return undefined

@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
 import type { FieldValue } from '../../ebus/wire/datatype.ts'
-import { parseDatatype } from '../../ebus/wire/datatypes.ts'
-import type { LineEvent } from '../../ebus/wire/line.ts'
-import { newBusLine, stepLine } from '../../ebus/wire/line.ts'
+import { parseDatatype } from '../../ebus/wire/datatype-parser.ts'
+import type { BusLineEvent } from '../../ebus/wire/bus-line.ts'
+import { newBusLine, stepBusLine } from '../../ebus/wire/bus-line.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
-import { newHouse } from '../house-start.ts'
-import { stepHouse } from '../house.ts'
+import { createSimulatedHouse } from '../house-start.ts'
+import { stepSimulatedHouse } from '../house.ts'
 import { answerBoiler } from './boiler.ts'
 import { seedRandom } from './random-state.ts'
 import { answerGateway } from './internet-gateway.ts'
@@ -29,7 +29,7 @@ const OPTIONS: HeatingSystemOptions = {
 
 class Visitor {
   readonly system: HeatingSystem
-  readonly heard: LineEvent[] = []
+  readonly heard: BusLineEvent[] = []
   readonly #station = new BusStation({ initiator: 0x31, targets: [], answer: () => undefined })
   #nowMs = 0
 
@@ -39,7 +39,7 @@ class Visitor {
     const line = newBusLine()
     this.system.bus.join({
       heard: (symbol) => {
-        const event = stepLine(line, symbol)
+        const event = stepBusLine(line, symbol)
         if (event !== undefined) this.heard.push(event)
         return undefined
       },
@@ -112,6 +112,14 @@ describe('heating system', () => {
     expect(visitor.ask('08 b509 0d 02 00')).toMatch(/^....00$/)
   })
 
+  it('takes the day setpoint under both of its numbers', () => {
+    // ebusd's vaillant/15.basv.csv: w Z1DayTemp b524 020103000700 EXP; 21.5 in binary32, least significant byte first.
+    const visitor = new Visitor()
+    expect(visitor.ask('15 b524 02 01 03 00 07 00 0000ac41')).toBe('')
+    expect(visitor.ask('15 b524 02 00 03 00 07 00')).toBe('030307000000ac41')
+    expect(visitor.ask('15 b524 02 00 03 00 22 00')).toBe('030322000000ac41')
+  })
+
   it('lets a setpoint be written and read back', () => {
     const visitor = new Visitor()
     expect(visitor.ask('15 b524 02 01 01 00 04 00 00005c42')).toBe('')
@@ -147,7 +155,7 @@ describe('heating system', () => {
     expect(visitor.ask('15 b555 a5 00 00 02 00')).toBe('0006000c00e600')
     visitor.wait(2_000)
     expect(visitor.system.house.zones[0]?.targetCelsius).toBe(23)
-    expect(stepHouse(visitor.system.house, 4 * 3_600).zones[0]?.roomCelsius).toBeGreaterThan(22)
+    expect(stepSimulatedHouse(visitor.system.house, 4 * 3_600).zones[0]?.roomCelsius).toBeGreaterThan(22)
   })
 
   it.each([
@@ -215,7 +223,7 @@ describe('heating system', () => {
   })
 
   it('survives whatever it is asked', () => {
-    const plant = { house: newHouse(1, OPTIONS.startMs) }
+    const plant = { house: createSimulatedHouse(1, OPTIONS.startMs) }
     const chance = seedRandom(5)
     const anything = (): number => Math.floor(chance() * 256)
     const ask = (secondary: number, data: Uint8Array): void => {
@@ -238,7 +246,7 @@ describe('heating system', () => {
         [0x03, 0x04, 0x09, 0x11, 0x16, 0x23, 0x24, 0x55][index % 8] ?? 0,
         Uint8Array.from({ length: index % 14 }, anything),
       )
-    expect(stepHouse(plant.house, 60).timeMs).toBe(OPTIONS.startMs + 60_000)
+    expect(stepSimulatedHouse(plant.house, 60).timeMs).toBe(OPTIONS.startMs + 60_000)
   })
 
   it('repeats to the last symbol', () => {

@@ -4,28 +4,28 @@
  * Pure, but for the system it is given.
  */
 import type { Telegram } from '../../ebus/wire/telegram.ts'
-import { newHouse } from '../house-start.ts'
+import { createSimulatedHouse } from '../house-start.ts'
 import type { SimulatedHouse } from '../house-state.ts'
-import { stepHouse } from '../house.ts'
+import { stepSimulatedHouse } from '../house.ts'
 import { answerBoiler } from './boiler.ts'
 import { seedRandom } from './random-state.ts'
-import { BusFaults } from './faults.ts'
+import { SimulatedBusFaults } from './faults.ts'
 import { answerHeatPump, answerHeatPumpModule } from './heat-pump.ts'
 import { GATEWAY_PERIODIC_TELEGRAMS, answerGateway } from './internet-gateway.ts'
 import { answerMixer } from './mixer.ts'
-import type { SimulatedPlant } from './plant.ts'
-import type { RegulatorFamily } from './regulator-registers.ts'
+import type { SimulatedPlant } from './simulated-plant.ts'
+import type { SimulatedRegulatorFamily } from './regulator-registers.ts'
 import { REGULATOR_PERIODIC_TELEGRAMS, answerRegulator } from './regulator.ts'
-import type { StationAnswer } from './station.ts'
+import type { BusStationAnswer } from './station.ts'
 import { BusStation } from './station.ts'
-import { Timeline } from './timeline.ts'
+import { VirtualTimeline } from './timeline.ts'
 import { VirtualBus } from './virtual-bus.ts'
 
 export interface HeatingSystemOptions {
   readonly seed: number
   /** The house's wall clock at the start. */
   readonly startMs: number
-  readonly regulator: RegulatorFamily
+  readonly regulator: SimulatedRegulatorFamily
   /** What makes the heat: a gas boiler, or a heat pump with its module. */
   readonly heatSource?: SimulatedHeatSource
   /** Seconds of the house per second of the bus. */
@@ -43,7 +43,7 @@ export interface SimulatedTarget {
   /** Its other face, where it takes commands from other initiators. */
   readonly initiator?: number | undefined
   /** Milliseconds of the house's wall clock come with each question. */
-  readonly answer: (telegram: Telegram, nowMs: number) => StationAnswer
+  readonly answer: (telegram: Telegram, nowMs: number) => BusStationAnswer
   /** What another device tells it, one telegram after another. */
   readonly overheard?: ((turn: number, nowMs: number) => Omit<Telegram, 'source'>) | undefined
 }
@@ -59,20 +59,20 @@ const HOUSE_STEP_MS = 1_000
 
 export class HeatingSystem {
   readonly bus: VirtualBus
-  readonly faults: BusFaults
-  readonly timeline = new Timeline()
+  readonly faults: SimulatedBusFaults
+  readonly timeline = new VirtualTimeline()
   readonly #plant: SimulatedPlant
 
   constructor(options: HeatingSystemOptions) {
     const chance = seedRandom(options.seed)
-    this.faults = new BusFaults(chance)
+    this.faults = new SimulatedBusFaults(chance)
     this.bus = new VirtualBus({ disturbance: this.faults, outsidePatienceMs: options.outsidePatienceMs })
-    this.#plant = { house: newHouse(options.seed, options.startMs) }
+    this.#plant = { house: createSimulatedHouse(options.seed, options.startMs) }
     const plant = this.#plant
     const hasHeatPump = options.heatSource === 'heat-pump'
     const delayMs = (): number => this.faults.responseDelayMs()
     this.timeline.every(HOUSE_STEP_MS, HOUSE_STEP_MS, () => {
-      plant.house = stepHouse(plant.house, (HOUSE_STEP_MS / 1_000) * options.houseSpeed)
+      plant.house = stepSimulatedHouse(plant.house, (HOUSE_STEP_MS / 1_000) * options.houseSpeed)
     })
     if (options.devices !== undefined) {
       this.#joinTargets(options.devices, { plant, delayMs, chatter: options.chatter })

@@ -4,7 +4,7 @@
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedBusIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
-import type { StationAnswer } from './station.ts'
+import type { BusStationAnswer } from './station.ts'
 
 const IDENTITY: SimulatedBusIdentity = {
   id: 'NETX3',
@@ -16,7 +16,7 @@ const REGULATOR = 0x15
 const BOILER = 0x08
 
 /** It reads others and has nothing to be read but who it is. */
-export function answerGateway(telegram: Telegram): StationAnswer {
+export function answerGateway(telegram: Telegram): BusStationAnswer {
   const identity = answerIdentity(IDENTITY, telegram)
   if (identity !== undefined) return identity
   return telegram.primary === 0xb5 ? new Uint8Array() : undefined

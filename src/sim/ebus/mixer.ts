@@ -1,12 +1,12 @@
 /**
  * Mixer: the function module at 26 with the sensors of mixed circuit, cylinder and collector.
  */
-import { numberDatatype } from '../../ebus/wire/datatypes.ts'
+import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedBusIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
-import type { SimulatedPlant } from './plant.ts'
-import type { StationAnswer } from './station.ts'
+import type { SimulatedPlant } from './simulated-plant.ts'
+import type { BusStationAnswer } from './station.ts'
 
 const IDENTITY: SimulatedBusIdentity = {
   id: 'VR_71',
@@ -14,9 +14,9 @@ const IDENTITY: SimulatedBusIdentity = {
   hardware: 0x5904,
   serial: '21172300201848460938006271N9',
 }
-const d2c = numberDatatype('D2C')
+const d2c = parseNumberDatatype('D2C')
 
-export function answerMixer({ house }: SimulatedPlant, telegram: Telegram): StationAnswer {
+export function answerMixer({ house }: SimulatedPlant, telegram: Telegram): BusStationAnswer {
   const { primary, secondary, data } = telegram
   const identity = answerIdentity(IDENTITY, telegram)
   if (identity !== undefined) return identity

@@ -2,8 +2,8 @@
  * Register: one numbered value of a virtual device, how it is written in bytes and what reading and writing it does.
  */
 import type { Datatype, FieldValue } from '../../ebus/wire/datatype.ts'
-import { parseDatatype } from '../../ebus/wire/datatypes.ts'
-import type { SimulatedPlant } from './plant.ts'
+import { parseDatatype } from '../../ebus/wire/datatype-parser.ts'
+import type { SimulatedPlant } from './simulated-plant.ts'
 
 export type SimulatedValue = FieldValue | undefined
 
@@ -33,7 +33,7 @@ export const DATE = requireDatatype('HDA:3')
 export const TIME = requireDatatype('HTI')
 
 /** A number within limits that a person may set. */
-export function createNumberAccess(
+export function createNumberRegisterAccess(
   get: (plant: SimulatedPlant, instance: number) => number | undefined,
   set: (plant: SimulatedPlant, value: number, instance: number) => void,
   [min, max]: readonly [number, number],
@@ -49,7 +49,7 @@ export function createNumberAccess(
 }
 
 /** Kept by the device and looked at by nobody else in this house. */
-export function rememberedValue(initial: SimulatedValue): Pick<SimulatedRegister, 'read' | 'write'> {
+export function createStoredValue(initial: SimulatedValue): Pick<SimulatedRegister, 'read' | 'write'> {
   // Per house, so that two simulators in one process do not share a setting.
   const kept = new WeakMap<SimulatedPlant, Map<number, SimulatedValue>>()
   return {

@@ -5,34 +5,43 @@
  *   06/09 regulator slot   06/0A thermostats   06/0C function modules
  */
 import type { SimulatedRegister, RegisterFlags } from './register.ts'
-import { SIMULATED_REMOTE_GROUPS, remoteRows } from './regulator-remote.ts'
-import type { RegisterRow } from './regulator-rows.ts'
-import { SIMULATED_CYLINDERS, SIMULATED_HOT_WATER, SIMULATED_SOLAR, SIMULATED_SYSTEM } from './regulator-system.ts'
-import { SIMULATED_CIRCUITS, SIMULATED_ZONES, ZONES_OF_700 } from './regulator-zones.ts'
+import { SIMULATED_REMOTE_GROUPS, createRemoteRegisterRows } from './regulator-remote.ts'
+import type { SimulatedRegisterRow } from './regulator-rows.ts'
+import {
+  SIMULATED_CYLINDER_REGISTERS,
+  SIMULATED_HOT_WATER_REGISTERS,
+  SIMULATED_SOLAR_REGISTERS,
+  SIMULATED_SYSTEM_REGISTERS,
+} from './regulator-system.ts'
+import {
+  SIMULATED_CIRCUIT_REGISTERS,
+  SIMULATED_ZONE_REGISTERS,
+  SIMULATED_ZONE_REGISTERS_700,
+} from './regulator-zones.ts'
 
-export interface ExtendedRegister extends SimulatedRegister {
+export interface SimulatedExtendedRegister extends SimulatedRegister {
   readonly flags: RegisterFlags
 }
 
 /** 720 controllers keep their week in B555, 700 controllers in B524 03/04. */
-export type RegulatorFamily = '720' | '700'
+export type SimulatedRegulatorFamily = '720' | '700'
 
 const groups = (
-  zones: readonly RegisterRow[],
-): readonly (readonly [opcode: number, group: number, rows: readonly RegisterRow[]])[] => [
-  [0x02, 0x00, SIMULATED_SYSTEM],
-  [0x02, 0x01, SIMULATED_HOT_WATER],
-  [0x02, 0x02, SIMULATED_CIRCUITS],
+  zones: readonly SimulatedRegisterRow[],
+): readonly (readonly [opcode: number, group: number, rows: readonly SimulatedRegisterRow[]])[] => [
+  [0x02, 0x00, SIMULATED_SYSTEM_REGISTERS],
+  [0x02, 0x01, SIMULATED_HOT_WATER_REGISTERS],
+  [0x02, 0x02, SIMULATED_CIRCUIT_REGISTERS],
   [0x02, 0x03, zones],
-  [0x02, 0x04, SIMULATED_SOLAR],
-  [0x02, 0x05, SIMULATED_CYLINDERS],
-  ...SIMULATED_REMOTE_GROUPS.map((group) => [0x06, group, remoteRows(group)] as const),
+  [0x02, 0x04, SIMULATED_SOLAR_REGISTERS],
+  [0x02, 0x05, SIMULATED_CYLINDER_REGISTERS],
+  ...SIMULATED_REMOTE_GROUPS.map((group) => [0x06, group, createRemoteRegisterRows(group)] as const),
 ]
 
 /** One number per register: opcode, group, number; the instance is an argument of reading. */
 const key = (opcode: number, group: number, register: number): number => (opcode << 24) | (group << 16) | register
 
-const tableOf = (zones: readonly RegisterRow[]): ReadonlyMap<number, ExtendedRegister> =>
+const tableOf = (zones: readonly SimulatedRegisterRow[]): ReadonlyMap<number, SimulatedExtendedRegister> =>
   new Map(
     groups(zones).flatMap(([opcode, group, rows]) =>
       rows.map(
@@ -41,15 +50,15 @@ const tableOf = (zones: readonly RegisterRow[]): ReadonlyMap<number, ExtendedReg
     ),
   )
 
-const TABLES: Readonly<Record<RegulatorFamily, ReadonlyMap<number, ExtendedRegister>>> = {
-  '720': tableOf(SIMULATED_ZONES),
-  '700': tableOf(ZONES_OF_700),
+const TABLES: Readonly<Record<SimulatedRegulatorFamily, ReadonlyMap<number, SimulatedExtendedRegister>>> = {
+  '720': tableOf(SIMULATED_ZONE_REGISTERS),
+  '700': tableOf(SIMULATED_ZONE_REGISTERS_700),
 }
 
 /** `undefined` for a register this controller does not have. */
-export function extendedRegister(
-  family: RegulatorFamily,
+export function findSimulatedExtendedRegister(
+  family: SimulatedRegulatorFamily,
   [opcode, group, register]: readonly [opcode: number, group: number, register: number],
-): ExtendedRegister | undefined {
+): SimulatedExtendedRegister | undefined {
   return TABLES[family].get(key(opcode, group, register))
 }

@@ -2,10 +2,10 @@
  * Regulator, remote side: what is plugged into it or paired with it.
  */
 import type { FieldValue } from '../../ebus/wire/datatype.ts'
-import type { SimulatedPlant } from './plant.ts'
+import type { SimulatedPlant } from './simulated-plant.ts'
 import { F32, U16, U8, requireDatatype } from './register.ts'
-import type { RowAccess, RegisterRow } from './regulator-rows.ts'
-import { readOnlyAccess } from './regulator-rows.ts'
+import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-rows.ts'
+import { createReadOnlyAccess } from './regulator-rows.ts'
 
 interface RemoteSlot {
   readonly classAddress: number
@@ -35,12 +35,12 @@ const REMOTE: Readonly<Record<number, RemoteSlot>> = {
 /** Groups 09 regulators, 0A thermostats and 0C function modules, as the remote slots of opcode 06. */
 export const SIMULATED_REMOTE_GROUPS: readonly number[] = [0x09, 0x0a, 0x0c]
 
-export function remoteRows(group: number): readonly RegisterRow[] {
+export function createRemoteRegisterRows(group: number): readonly SimulatedRegisterRow[] {
   const slot = (
     read: (slot: RemoteSlot, plant: SimulatedPlant) => FieldValue | undefined,
     empty: FieldValue | undefined,
-  ): RowAccess =>
-    readOnlyAccess((plant, index) => {
+  ): SimulatedRegisterAccessors =>
+    createReadOnlyAccess((plant, index) => {
       const found = index === 0 ? REMOTE[group] : undefined
       return found === undefined ? empty : read(found, plant)
     })

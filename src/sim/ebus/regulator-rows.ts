@@ -4,46 +4,46 @@
  * Pure, but for the plant it is given.
  */
 import type { CalendarDate, Datatype, FieldValue, TimeOfDay } from '../../ebus/wire/datatype.ts'
-import type { SimulatedHouse, OperatingMode } from '../house-state.ts'
-import type { SimulatedPlant } from './plant.ts'
+import type { SimulatedHouse, ZoneOperatingMode } from '../house-state.ts'
+import type { SimulatedPlant } from './simulated-plant.ts'
 import type { SimulatedRegister, RegisterFlags } from './register.ts'
 import { requireDatatype } from './register.ts'
 
-export type RowAccess = Pick<SimulatedRegister, 'read' | 'write'>
+export type SimulatedRegisterAccessors = Pick<SimulatedRegister, 'read' | 'write'>
 /** A line of a register table, as short as a line can be. */
-export type RegisterRow = readonly [
+export type SimulatedRegisterRow = readonly [
   register: number,
   type: Datatype<FieldValue>,
   flags: RegisterFlags,
-  access: RowAccess,
+  access: SimulatedRegisterAccessors,
 ]
 
 /** As registers number them. */
-export const OPERATING_MODES: readonly OperatingMode[] = ['off', 'auto', 'manual']
+export const OPERATING_MODES_BY_CODE: readonly ZoneOperatingMode[] = ['off', 'auto', 'manual']
 /** What a date reads as that nobody has set. */
-export const UNSET_DATE: CalendarDate = { year: 2015, month: 1, day: 1 }
+export const UNSET_DATE_VALUE: CalendarDate = { year: 2015, month: 1, day: 1 }
 
 /** Read only. */
-export const readOnlyAccess = (read: SimulatedRegister['read']): RowAccess => ({ read })
-export const houseAccess = (read: (house: SimulatedHouse) => number | undefined): RowAccess =>
-  readOnlyAccess((plant) => read(plant.house))
+export const createReadOnlyAccess = (read: SimulatedRegister['read']): SimulatedRegisterAccessors => ({ read })
+export const createHouseAccess = (read: (house: SimulatedHouse) => number | undefined): SimulatedRegisterAccessors =>
+  createReadOnlyAccess((plant) => read(plant.house))
 /** Meters count in Wh; registers show whole kWh. */
-export const energyMeterAccess = (read: (house: SimulatedHouse) => number): RowAccess =>
-  houseAccess((state) => Math.floor(read(state) / 1_000))
+export const createEnergyMeterAccess = (read: (house: SimulatedHouse) => number): SimulatedRegisterAccessors =>
+  createHouseAccess((state) => Math.floor(read(state) / 1_000))
 /** Padded with NUL. */
-export const paddedTextDatatype = (length: number): Datatype<FieldValue> => requireDatatype(`NTS:${length}`)
+export const createPaddedTextDatatype = (length: number): Datatype<FieldValue> => requireDatatype(`NTS:${length}`)
 
-export const changeHouse = (plant: SimulatedPlant, part: Partial<SimulatedHouse>): void => {
+export const changeSimulatedHouse = (plant: SimulatedPlant, part: Partial<SimulatedHouse>): void => {
   plant.house = { ...plant.house, ...part }
 }
-export const changeDhw = (plant: SimulatedPlant, part: Partial<SimulatedHouse['dhw']>): void =>
-  changeHouse(plant, { dhw: { ...plant.house.dhw, ...part } })
-export const changeCircuit = (
+export const changeSimulatedDhw = (plant: SimulatedPlant, part: Partial<SimulatedHouse['dhw']>): void =>
+  changeSimulatedHouse(plant, { dhw: { ...plant.house.dhw, ...part } })
+export const changeSimulatedCircuit = (
   plant: SimulatedPlant,
   index: number,
   part: Partial<SimulatedHouse['circuits'][number]>,
 ): void =>
-  changeHouse(plant, {
+  changeSimulatedHouse(plant, {
     circuits: plant.house.circuits.map((circuit, at) => (at === index ? { ...circuit, ...part } : circuit)),
   })
 

@@ -3,19 +3,19 @@
  *
  * Pure, but for the plant it is given.
  */
-import { activeSlot } from '../house-control.ts'
-import { DATE, F32, rememberedValue, createNumberAccess, TIME, U16, U32, U8 } from './register.ts'
-import type { RowAccess, RegisterRow } from './regulator-rows.ts'
+import { findActiveSlot } from '../house-control.ts'
+import { DATE, F32, createStoredValue, createNumberRegisterAccess, TIME, U16, U32, U8 } from './register.ts'
+import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-rows.ts'
 import {
-  OPERATING_MODES,
-  UNSET_DATE,
-  changeHouse,
-  changeDhw,
+  OPERATING_MODES_BY_CODE,
+  UNSET_DATE_VALUE,
+  changeSimulatedHouse,
+  changeSimulatedDhw,
   toCalendarDate,
-  houseAccess,
-  energyMeterAccess,
-  readOnlyAccess,
-  paddedTextDatatype,
+  createHouseAccess,
+  createEnergyMeterAccess,
+  createReadOnlyAccess,
+  createPaddedTextDatatype,
   toTimeOfDay,
 } from './regulator-rows.ts'
 
@@ -23,90 +23,90 @@ import {
  * Numbers, types and flags are those of a 720 controller; what no device of this house acts on is `remembered`, so
  * that a client sees its own write again.
  */
-export const SIMULATED_SYSTEM: readonly RegisterRow[] = [
-  [0x01, F32, 3, rememberedValue(0)], // hot water bivalence point, °C
-  [0x02, F32, 3, rememberedValue(-26)], // continuous heating below, °C; -26 is off
-  [0x03, U16, 3, rememberedValue(4)], // frost override, h
+export const SIMULATED_SYSTEM_REGISTERS: readonly SimulatedRegisterRow[] = [
+  [0x01, F32, 3, createStoredValue(0)], // hot water bivalence point, °C
+  [0x02, F32, 3, createStoredValue(-26)], // continuous heating below, °C; -26 is off
+  [0x03, U16, 3, createStoredValue(4)], // frost override, h
   [
     0x07, // system off
     U8,
     3,
-    createNumberAccess(
+    createNumberRegisterAccess(
       (plant) => Number(plant.house.systemOff),
-      (plant, value) => changeHouse(plant, { systemOff: value === 1 }),
+      (plant, value) => changeSimulatedHouse(plant, { systemOff: value === 1 }),
       [0, 1],
     ),
   ],
-  [0x0a, U16, 3, rememberedValue(0)], // parallel loading
-  [0x0e, U16, 3, rememberedValue(40)], // highest room humidity, %
-  [0x14, U8, 3, rememberedValue(1)], // adaptive heating curve
-  [0x17, U16, 3, rememberedValue(45)], // longest charge, min
-  [0x18, U16, 3, rememberedValue(60)], // charge lock, min
-  [0x1b, U16, 3, rememberedValue(5)], // pump overrun, min
-  [0x22, F32, 3, rememberedValue(-21)], // alternative point, °C
-  [0x23, F32, 3, rememberedValue(0)], // heating bivalence point, °C
-  [0x26, F32, 3, rememberedValue(25)], // emergency flow temperature, °C
+  [0x0a, U16, 3, createStoredValue(0)], // parallel loading
+  [0x0e, U16, 3, createStoredValue(40)], // highest room humidity, %
+  [0x14, U8, 3, createStoredValue(1)], // adaptive heating curve
+  [0x17, U16, 3, createStoredValue(45)], // longest charge, min
+  [0x18, U16, 3, createStoredValue(60)], // charge lock, min
+  [0x1b, U16, 3, createStoredValue(5)], // pump overrun, min
+  [0x22, F32, 3, createStoredValue(-21)], // alternative point, °C
+  [0x23, F32, 3, createStoredValue(0)], // heating bivalence point, °C
+  [0x26, F32, 3, createStoredValue(25)], // emergency flow temperature, °C
   [
     0x27, // cylinder hysteresis, K
     F32,
     2,
-    createNumberAccess(
+    createNumberRegisterAccess(
       (plant) => plant.house.dhw.hysteresisK,
-      (plant, value) => changeDhw(plant, { hysteresisK: value }),
+      (plant, value) => changeSimulatedDhw(plant, { hysteresisK: value }),
       [3, 20],
     ),
   ],
-  [0x29, F32, 3, rememberedValue(18)], // cylinder charge offset, K
-  [0x2c, DATE, 3, rememberedValue({ year: 2027, month: 2, day: 15 })], // maintenance date
-  [0x2f, U16, 3, rememberedValue(2)], // how the VR 71 is wired, 1 to 11
-  [0x34, DATE, 3, readOnlyAccess((plant) => toCalendarDate(plant.house.timeMs))], // date
-  [0x35, TIME, 3, readOnlyAccess((plant) => toTimeOfDay(plant.house.timeMs))], // time
-  [0x36, U16, 3, rememberedValue(1)], // hydraulic scheme, 1 to 16
-  [0x39, F32, 1, houseAccess(({ boiler }) => boiler.pressureBar)], // water pressure, bar
-  [0x3d, U32, 1, houseAccess(({ solar }) => Math.floor(solar.yieldKwh))], // solar yield, kWh
-  [0x3e, U32, 0, houseAccess(() => 0)], // environmental yield, kWh
-  [0x46, F32, 3, rememberedValue(80)], // highest flow for hot water, °C
+  [0x29, F32, 3, createStoredValue(18)], // cylinder charge offset, K
+  [0x2c, DATE, 3, createStoredValue({ year: 2027, month: 2, day: 15 })], // maintenance date
+  [0x2f, U16, 3, createStoredValue(2)], // how the VR 71 is wired, 1 to 11
+  [0x34, DATE, 3, createReadOnlyAccess((plant) => toCalendarDate(plant.house.timeMs))], // date
+  [0x35, TIME, 3, createReadOnlyAccess((plant) => toTimeOfDay(plant.house.timeMs))], // time
+  [0x36, U16, 3, createStoredValue(1)], // hydraulic scheme, 1 to 16
+  [0x39, F32, 1, createHouseAccess(({ boiler }) => boiler.pressureBar)], // water pressure, bar
+  [0x3d, U32, 1, createHouseAccess(({ solar }) => Math.floor(solar.yieldKwh))], // solar yield, kWh
+  [0x3e, U32, 0, createHouseAccess(() => 0)], // environmental yield, kWh
+  [0x46, F32, 3, createStoredValue(80)], // highest flow for hot water, °C
   // Energy manager: 0 standby, 1 heats, 2 cools, 3 hot water.
-  [0x48, U16, 1, houseAccess(({ boiler }) => (boiler.mode === 'dhw' ? 3 : boiler.mode === 'heating' ? 1 : 0))],
-  [0x4b, F32, 1, houseAccess(({ boiler }) => boiler.flowCelsius)], // flow, °C
-  [0x4d, U16, 2, rememberedValue(0)], // multi-function relay
-  [0x4e, U32, 1, energyMeterAccess(({ energy }) => energy.gasHeating.monthWh)], // this month: gas heating
-  [0x4f, U32, 1, energyMeterAccess(({ energy }) => energy.electricHeating.monthWh)], // … electricity, heating
-  [0x50, U32, 1, energyMeterAccess(({ energy }) => energy.electricDhw.monthWh)], // … electricity, hot water
-  [0x51, U32, 1, energyMeterAccess(({ energy }) => energy.gasDhw.monthWh)], // … gas, hot water
-  [0x52, U32, 1, energyMeterAccess(({ energy }) => energy.gasHeating.lastMonthWh)], // last month, in the same order
-  [0x53, U32, 1, energyMeterAccess(({ energy }) => energy.electricHeating.lastMonthWh)], // …
-  [0x54, U32, 1, energyMeterAccess(({ energy }) => energy.electricDhw.lastMonthWh)], // …
-  [0x55, U32, 1, energyMeterAccess(({ energy }) => energy.gasDhw.lastMonthWh)], // …
-  [0x56, U32, 1, energyMeterAccess(({ energy }) => energy.gasHeating.totalWh)], // all time, in the same order
-  [0x57, U32, 1, energyMeterAccess(({ energy }) => energy.electricHeating.totalWh)], // …
-  [0x58, U32, 1, energyMeterAccess(({ energy }) => energy.electricDhw.totalWh)], // …
-  [0x59, U32, 1, energyMeterAccess(({ energy }) => energy.gasDhw.totalWh)], // …
-  [0x5c, U32, 1, energyMeterAccess(({ energy }) => energy.electricHeating.totalWh + energy.electricDhw.totalWh)], // all electricity
-  [0x5d, U32, 1, energyMeterAccess(({ energy }) => energy.gasHeating.totalWh + energy.gasDhw.totalWh)], // all gas
-  [0x6c, paddedTextDatatype(6), 3, rememberedValue('HEARTH')], // installer, six characters
-  [0x6d, paddedTextDatatype(6), 3, rememberedValue('BUS')], // … and six more
-  [0x6f, paddedTextDatatype(6), 3, rememberedValue('030123')], // telephone, six characters
-  [0x70, paddedTextDatatype(6), 3, rememberedValue('456')], // … and six more
-  [0x73, F32, 1, houseAccess(({ weather }) => weather.outsideCelsius)], // outside, °C
-  [0x76, U16, 3, rememberedValue(17)], // installer menu code
-  [0x95, F32, 0, houseAccess(({ weather }) => weather.averageCelsius)], // outside, mean of a day, °C
-  [0x96, U8, 1, houseAccess(() => 0)], // maintenance due
-  [0x9d, F32, 0, houseAccess(({ dhw }) => dhw.topCelsius)], // cylinder top, °C
-  [0x9e, F32, 0, houseAccess(({ dhw }) => dhw.bottomCelsius)], // cylinder bottom, °C
+  [0x48, U16, 1, createHouseAccess(({ boiler }) => (boiler.mode === 'dhw' ? 3 : boiler.mode === 'heating' ? 1 : 0))],
+  [0x4b, F32, 1, createHouseAccess(({ boiler }) => boiler.flowCelsius)], // flow, °C
+  [0x4d, U16, 2, createStoredValue(0)], // multi-function relay
+  [0x4e, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasHeating.monthWh)], // this month: gas heating
+  [0x4f, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.monthWh)], // … electricity, heating
+  [0x50, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricDhw.monthWh)], // … electricity, hot water
+  [0x51, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasDhw.monthWh)], // … gas, hot water
+  [0x52, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasHeating.lastMonthWh)], // last month, in the same order
+  [0x53, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.lastMonthWh)], // …
+  [0x54, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricDhw.lastMonthWh)], // …
+  [0x55, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasDhw.lastMonthWh)], // …
+  [0x56, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasHeating.totalWh)], // all time, in the same order
+  [0x57, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.totalWh)], // …
+  [0x58, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricDhw.totalWh)], // …
+  [0x59, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasDhw.totalWh)], // …
+  [0x5c, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.totalWh + energy.electricDhw.totalWh)], // all electricity
+  [0x5d, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasHeating.totalWh + energy.gasDhw.totalWh)], // all gas
+  [0x6c, createPaddedTextDatatype(6), 3, createStoredValue('HEARTH')], // installer, six characters
+  [0x6d, createPaddedTextDatatype(6), 3, createStoredValue('BUS')], // … and six more
+  [0x6f, createPaddedTextDatatype(6), 3, createStoredValue('030123')], // telephone, six characters
+  [0x70, createPaddedTextDatatype(6), 3, createStoredValue('456')], // … and six more
+  [0x73, F32, 1, createHouseAccess(({ weather }) => weather.outsideCelsius)], // outside, °C
+  [0x76, U16, 3, createStoredValue(17)], // installer menu code
+  [0x95, F32, 0, createHouseAccess(({ weather }) => weather.averageCelsius)], // outside, mean of a day, °C
+  [0x96, U8, 1, createHouseAccess(() => 0)], // maintenance due
+  [0x9d, F32, 0, createHouseAccess(({ dhw }) => dhw.topCelsius)], // cylinder top, °C
+  [0x9e, F32, 0, createHouseAccess(({ dhw }) => dhw.bottomCelsius)], // cylinder bottom, °C
 ]
 
-export const SIMULATED_HOT_WATER: readonly RegisterRow[] = [
-  [0x01, U16, 3, rememberedValue(1)], // enabled
+export const SIMULATED_HOT_WATER_REGISTERS: readonly SimulatedRegisterRow[] = [
+  [0x01, U16, 3, createStoredValue(1)], // enabled
   // Circulation pump.
-  [0x02, U8, 1, houseAccess(({ dhw, timeMs }) => Number(activeSlot(dhw.circulation, timeMs) !== undefined))],
+  [0x02, U8, 1, createHouseAccess(({ dhw, timeMs }) => Number(findActiveSlot(dhw.circulation, timeMs) !== undefined))],
   [
     0x03, // mode
     U16,
     3,
-    createNumberAccess(
-      (plant) => OPERATING_MODES.indexOf(plant.house.dhw.mode),
-      (plant, value) => changeDhw(plant, { mode: OPERATING_MODES[value] ?? 'auto' }),
+    createNumberRegisterAccess(
+      (plant) => OPERATING_MODES_BY_CODE.indexOf(plant.house.dhw.mode),
+      (plant, value) => changeSimulatedDhw(plant, { mode: OPERATING_MODES_BY_CODE[value] ?? 'auto' }),
       [0, 2],
     ),
   ],
@@ -114,53 +114,53 @@ export const SIMULATED_HOT_WATER: readonly RegisterRow[] = [
     0x04, // target, °C
     F32,
     3,
-    createNumberAccess(
+    createNumberRegisterAccess(
       (plant) => plant.house.dhw.targetCelsius,
-      (plant, value) => changeDhw(plant, { targetCelsius: value }),
+      (plant, value) => changeSimulatedDhw(plant, { targetCelsius: value }),
       [35, 70],
     ),
   ],
-  [0x05, F32, 1, houseAccess(({ dhw }) => dhw.topCelsius)], // now, °C
-  [0x06, U8, 1, houseAccess(({ dhw }) => Number(dhw.charging))], // reheating
-  [0x08, F32, 1, houseAccess(({ boiler }) => (boiler.mode === 'dhw' ? boiler.flowSetCelsius : 0))], // flow wanted, °C
-  [0x09, DATE, 2, rememberedValue(UNSET_DATE)], // holiday from
-  [0x0a, DATE, 2, rememberedValue(UNSET_DATE)], // holiday to
+  [0x05, F32, 1, createHouseAccess(({ dhw }) => dhw.topCelsius)], // now, °C
+  [0x06, U8, 1, createHouseAccess(({ dhw }) => Number(dhw.charging))], // reheating
+  [0x08, F32, 1, createHouseAccess(({ boiler }) => (boiler.mode === 'dhw' ? boiler.flowSetCelsius : 0))], // flow wanted, °C
+  [0x09, DATE, 2, createStoredValue(UNSET_DATE_VALUE)], // holiday from
+  [0x0a, DATE, 2, createStoredValue(UNSET_DATE_VALUE)], // holiday to
   [
     0x0d, // special function: 6 is one charge
     U8,
     3,
-    createNumberAccess(
+    createNumberRegisterAccess(
       (plant) => (plant.house.dhw.boost ? 6 : 0),
-      (plant, value) => changeDhw(plant, { boost: value === 6 }),
+      (plant, value) => changeSimulatedDhw(plant, { boost: value === 6 }),
       [0, 6],
     ),
   ],
-  [0x0f, U16, 1, houseAccess(({ dhw }) => Number(dhw.charging))], // status
-  [0x10, TIME, 2, rememberedValue({ hour: 0, minute: 0, second: 0 })], // holiday from, time
-  [0x11, TIME, 2, rememberedValue({ hour: 0, minute: 0, second: 0 })], // holiday to, time
+  [0x0f, U16, 1, createHouseAccess(({ dhw }) => Number(dhw.charging))], // status
+  [0x10, TIME, 2, createStoredValue({ hour: 0, minute: 0, second: 0 })], // holiday from, time
+  [0x11, TIME, 2, createStoredValue({ hour: 0, minute: 0, second: 0 })], // holiday to, time
 ]
 
-export const SIMULATED_SOLAR: readonly RegisterRow[] = [
-  [0x01, U8, 3, houseAccess(({ solar }) => Number(solar.enabled))], // enabled
-  [0x02, U8, 3, houseAccess(() => 1)], // function mode
-  [0x03, F32, 0, houseAccess(({ solar }) => solar.collectorCelsius)], // collector, °C
-  [0x04, F32, 3, rememberedValue(8)], // difference that switches on, K
-  [0x05, F32, 3, rememberedValue(130)], // collector limit, °C
-  [0x07, F32, 0, houseAccess(({ dhw }) => dhw.bottomCelsius)], // return, °C
-  [0x08, U8, 0, houseAccess(({ solar }) => Number(solar.pumpOn))], // pump
-  [0x09, F32, 0, houseAccess(({ solar }) => solar.yieldKwh)], // yield, kWh
-  [0x0b, U32, 0, houseAccess(({ solar }) => Math.floor(solar.pumpHours))], // pump hours
+export const SIMULATED_SOLAR_REGISTERS: readonly SimulatedRegisterRow[] = [
+  [0x01, U8, 3, createHouseAccess(({ solar }) => Number(solar.enabled))], // enabled
+  [0x02, U8, 3, createHouseAccess(() => 1)], // function mode
+  [0x03, F32, 0, createHouseAccess(({ solar }) => solar.collectorCelsius)], // collector, °C
+  [0x04, F32, 3, createStoredValue(8)], // difference that switches on, K
+  [0x05, F32, 3, createStoredValue(130)], // collector limit, °C
+  [0x07, F32, 0, createHouseAccess(({ dhw }) => dhw.bottomCelsius)], // return, °C
+  [0x08, U8, 0, createHouseAccess(({ solar }) => Number(solar.pumpOn))], // pump
+  [0x09, F32, 0, createHouseAccess(({ solar }) => solar.yieldKwh)], // yield, kWh
+  [0x0b, U32, 0, createHouseAccess(({ solar }) => Math.floor(solar.pumpHours))], // pump hours
 ]
 
 /** There is one cylinder; the regulator has registers for three. */
-const firstOnly = (access: RowAccess): RowAccess => ({
+const firstOnly = (access: SimulatedRegisterAccessors): SimulatedRegisterAccessors => ({
   ...access,
   read: (plant, index) => (index === 0 ? access.read(plant, index) : undefined),
 })
 
-export const SIMULATED_CYLINDERS: readonly RegisterRow[] = [
-  [0x01, F32, 3, firstOnly(houseAccess(({ solar }) => solar.cylinderMaxCelsius))], // highest, °C
-  [0x02, F32, 3, firstOnly(houseAccess(({ dhw }) => dhw.hysteresisK))], // hysteresis, K
-  [0x03, F32, 3, firstOnly(rememberedValue(0))], // offset, K
-  [0x04, F32, 0, firstOnly(houseAccess(({ dhw }) => dhw.bottomCelsius))], // now, °C
+export const SIMULATED_CYLINDER_REGISTERS: readonly SimulatedRegisterRow[] = [
+  [0x01, F32, 3, firstOnly(createHouseAccess(({ solar }) => solar.cylinderMaxCelsius))], // highest, °C
+  [0x02, F32, 3, firstOnly(createHouseAccess(({ dhw }) => dhw.hysteresisK))], // hysteresis, K
+  [0x03, F32, 3, firstOnly(createStoredValue(0))], // offset, K
+  [0x04, F32, 0, firstOnly(createHouseAccess(({ dhw }) => dhw.bottomCelsius))], // now, °C
 ]

@@ -5,17 +5,17 @@
  */
 import type { FieldValue } from '../../ebus/wire/datatype.ts'
 import type { SimulatedHouse } from '../house-state.ts'
-import type { SimulatedPlant } from './plant.ts'
-import { changeZone } from './plant.ts'
-import { DATE, F32, rememberedValue, createNumberAccess, TIME, U16, U32, U8 } from './register.ts'
-import type { RowAccess, RegisterRow } from './regulator-rows.ts'
+import type { SimulatedPlant } from './simulated-plant.ts'
+import { changeSimulatedZone } from './simulated-plant.ts'
+import { DATE, F32, createStoredValue, createNumberRegisterAccess, TIME, U16, U32, U8 } from './register.ts'
+import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-rows.ts'
 import {
-  OPERATING_MODES,
-  UNSET_DATE,
-  changeCircuit,
+  OPERATING_MODES_BY_CODE,
+  UNSET_DATE_VALUE,
+  changeSimulatedCircuit,
   toCalendarDate,
-  readOnlyAccess,
-  paddedTextDatatype,
+  createReadOnlyAccess,
+  createPaddedTextDatatype,
   toTimeOfDay,
 } from './regulator-rows.ts'
 
@@ -23,35 +23,37 @@ const HOUR_MS = 3_600_000
 /** What a date reads as that nobody has set. */
 const NO_HOLIDAY_MS = Date.UTC(2015, 0, 1)
 
-const circuit = (read: (circuit: SimulatedHouse['circuits'][number]) => number | undefined): RowAccess =>
-  readOnlyAccess((plant, index) => {
+const circuit = (
+  read: (circuit: SimulatedHouse['circuits'][number]) => number | undefined,
+): SimulatedRegisterAccessors =>
+  createReadOnlyAccess((plant, index) => {
     const found = plant.house.circuits[index]
     return found === undefined ? undefined : read(found)
   })
 
 const zone = (
   read: (zone: SimulatedHouse['zones'][number], house: SimulatedHouse) => FieldValue | undefined,
-): RowAccess =>
-  readOnlyAccess((plant, index) => {
+): SimulatedRegisterAccessors =>
+  createReadOnlyAccess((plant, index) => {
     const found = plant.house.zones[index]
     return found === undefined ? undefined : read(found, plant.house)
   })
 
 /** `circuit` and `zone` read as empty for instances that this house does not have, as a regulator's unused ones do. */
-export const SIMULATED_CIRCUITS: readonly RegisterRow[] = [
+export const SIMULATED_CIRCUIT_REGISTERS: readonly SimulatedRegisterRow[] = [
   // Type: 0 none, 1 heating.
-  [0x02, U16, 3, readOnlyAccess(({ house: { circuits } }, index) => Number(circuits[index] !== undefined))],
-  [0x06, U8, 3, readOnlyAccess(() => 0)], // cooling enabled
+  [0x02, U16, 3, createReadOnlyAccess(({ house: { circuits } }, index) => Number(circuits[index] !== undefined))],
+  [0x06, U8, 3, createReadOnlyAccess(() => 0)], // cooling enabled
   [0x07, F32, 1, circuit(({ flowSetCelsius }) => flowSetCelsius)], // flow wanted, °C
   [0x08, F32, 1, circuit(({ flowCelsius }) => flowCelsius)], // flow, °C
-  [0x0e, U16, 3, rememberedValue(1)], // setback: 0 eco, 1 night
+  [0x0e, U16, 3, createStoredValue(1)], // setback: 0 eco, 1 night
   [
     0x0f, // heating curve
     F32,
     3,
-    createNumberAccess(
+    createNumberRegisterAccess(
       (plant, index) => plant.house.circuits[index]?.curve,
-      (plant, curve, index) => changeCircuit(plant, index, { curve }),
+      (plant, curve, index) => changeSimulatedCircuit(plant, index, { curve }),
       [0.1, 4],
     ),
   ],
@@ -59,9 +61,9 @@ export const SIMULATED_CIRCUITS: readonly RegisterRow[] = [
     0x10, // highest flow, °C
     F32,
     3,
-    createNumberAccess(
+    createNumberRegisterAccess(
       (plant, index) => plant.house.circuits[index]?.flowMaxCelsius,
-      (plant, value, index) => changeCircuit(plant, index, { flowMaxCelsius: value }),
+      (plant, value, index) => changeSimulatedCircuit(plant, index, { flowMaxCelsius: value }),
       [15, 80],
     ),
   ],
@@ -69,9 +71,9 @@ export const SIMULATED_CIRCUITS: readonly RegisterRow[] = [
     0x12, // lowest flow, °C
     F32,
     3,
-    createNumberAccess(
+    createNumberRegisterAccess(
       (plant, index) => plant.house.circuits[index]?.flowMinCelsius,
-      (plant, value, index) => changeCircuit(plant, index, { flowMinCelsius: value }),
+      (plant, value, index) => changeSimulatedCircuit(plant, index, { flowMinCelsius: value }),
       [15, 80],
     ),
   ],
@@ -79,13 +81,13 @@ export const SIMULATED_CIRCUITS: readonly RegisterRow[] = [
     0x14, // summer limit, °C
     F32,
     3,
-    createNumberAccess(
+    createNumberRegisterAccess(
       (plant, index) => plant.house.circuits[index]?.summerLimitCelsius,
-      (plant, value, index) => changeCircuit(plant, index, { summerLimitCelsius: value }),
+      (plant, value, index) => changeSimulatedCircuit(plant, index, { summerLimitCelsius: value }),
       [10, 99],
     ),
   ],
-  [0x15, U16, 3, rememberedValue(1)], // room control: 1 modulating
+  [0x15, U16, 3, createStoredValue(1)], // room control: 1 modulating
   [0x1a, F32, 0, circuit(() => 0)], // mixer movement
   [0x1b, U8, 1, circuit(({ pumpOn }) => Number(pumpOn))], // state: 0 standby, 1 heating, 2 cooling
   [0x1c, F32, 1, circuit(() => 0)], // adaption
@@ -98,14 +100,14 @@ export const SIMULATED_CIRCUITS: readonly RegisterRow[] = [
     0x22,
     F32,
     0,
-    readOnlyAccess(({ house: { zones } }, index) => zones.find((each) => each.circuit === index)?.humidityPct),
+    createReadOnlyAccess(({ house: { zones } }, index) => zones.find((each) => each.circuit === index)?.humidityPct),
   ],
   // Dew point, °C.
   [
     0x23,
     F32,
     0,
-    readOnlyAccess(({ house: { zones } }, index) => dewPoint(zones.find((each) => each.circuit === index))),
+    createReadOnlyAccess(({ house: { zones } }, index) => dewPoint(zones.find((each) => each.circuit === index))),
   ],
   [0x24, U32, 0, circuit(({ pumpHours }) => Math.floor(pumpHours))], // pump hours
   [0x25, U32, 0, circuit(({ pumpStarts }) => pumpStarts)], // pump starts
@@ -121,14 +123,14 @@ function dewPoint(room: SimulatedHouse['zones'][number] | undefined): number | u
 const vetoRuns = ({ quickVeto }: SimulatedHouse['zones'][number], { timeMs }: SimulatedHouse): boolean =>
   quickVeto !== undefined && quickVeto.untilMs > timeMs
 
-const daySetpoint = (limits: readonly [number, number]): RowAccess =>
-  createNumberAccess(
+const daySetpoint = (limits: readonly [number, number]): SimulatedRegisterAccessors =>
+  createNumberRegisterAccess(
     (plant, index) => plant.house.zones[index]?.dayCelsius,
-    (plant, value, index) => changeZone(plant, index, { dayCelsius: value }),
+    (plant, value, index) => changeSimulatedZone(plant, index, { dayCelsius: value }),
     limits,
   )
 
-export const SIMULATED_ZONES: readonly RegisterRow[] = [
+export const SIMULATED_ZONE_REGISTERS: readonly SimulatedRegisterRow[] = [
   [0x03, DATE, 2, holidayDate('startMs')], // holiday from
   [0x04, DATE, 2, holidayDate('endMs')], // holiday to
   [0x05, F32, 2, holidaySetpoint()], // holiday, °C
@@ -136,9 +138,9 @@ export const SIMULATED_ZONES: readonly RegisterRow[] = [
     0x06, // mode
     U16,
     3,
-    createNumberAccess(
-      (plant, index) => OPERATING_MODES.indexOf(plant.house.zones[index]?.mode ?? 'off'),
-      (plant, value, index) => changeZone(plant, index, { mode: OPERATING_MODES[value] ?? 'auto' }),
+    createNumberRegisterAccess(
+      (plant, index) => OPERATING_MODES_BY_CODE.indexOf(plant.house.zones[index]?.mode ?? 'off'),
+      (plant, value, index) => changeSimulatedZone(plant, index, { mode: OPERATING_MODES_BY_CODE[value] ?? 'auto' }),
       [0, 2],
     ),
   ],
@@ -146,7 +148,7 @@ export const SIMULATED_ZONES: readonly RegisterRow[] = [
     0x08, // quick veto, °C
     F32,
     3,
-    createNumberAccess(
+    createNumberRegisterAccess(
       (plant, index) => plant.house.zones[index]?.quickVetoCelsius,
       (plant, value, index) => setVeto(plant, index, { celsius: value }),
       [5, 30],
@@ -156,9 +158,9 @@ export const SIMULATED_ZONES: readonly RegisterRow[] = [
     0x09, // night, °C
     F32,
     3,
-    createNumberAccess(
+    createNumberRegisterAccess(
       (plant, index) => plant.house.zones[index]?.nightCelsius,
-      (plant, value, index) => changeZone(plant, index, { nightCelsius: value }),
+      (plant, value, index) => changeSimulatedZone(plant, index, { nightCelsius: value }),
       [5, 30],
     ),
   ],
@@ -166,18 +168,18 @@ export const SIMULATED_ZONES: readonly RegisterRow[] = [
     0x0e, // special function
     U8,
     3,
-    createNumberAccess(specialFunction, setSpecialFunction, [0, 5]),
+    createNumberRegisterAccess(specialFunction, setSpecialFunction, [0, 5]),
   ],
   [0x0f, F32, 1, zone(({ roomCelsius }) => roomCelsius)], // room, °C
   [0x12, U8, 1, zone(({ heating }) => Number(heating))], // valve
   [0x13, U16, 2, zone((self, { zones }) => (zones[0] === self ? 1 : 2))], // sensor: 1 regulator, 2 the first thermostat
   [0x14, F32, 1, zone(({ targetCelsius }) => targetCelsius)], // wanted now, °C; computed
-  [0x16, paddedTextDatatype(6), 3, zone(({ name }) => name.slice(0, 6))], // name, six characters
-  [0x17, paddedTextDatatype(6), 3, zone(({ name }) => name.slice(0, 6))], // name, its first part
-  [0x18, paddedTextDatatype(6), 3, zone(({ name }) => name.slice(6, 12))], // name, its second
+  [0x16, createPaddedTextDatatype(6), 3, zone(({ name }) => name.slice(0, 6))], // name, six characters
+  [0x17, createPaddedTextDatatype(6), 3, zone(({ name }) => name.slice(0, 6))], // name, its first part
+  [0x18, createPaddedTextDatatype(6), 3, zone(({ name }) => name.slice(6, 12))], // name, its second
   [0x1b, U16, 1, zone(({ heating }) => Number(heating))], // status
   // Index; FF where there is no such zone.
-  [0x1c, U8, 1, readOnlyAccess(({ house: { zones } }, index) => (zones[index] === undefined ? 0xff : index))],
+  [0x1c, U8, 1, createReadOnlyAccess(({ house: { zones } }, index) => (zones[index] === undefined ? 0xff : index))],
   [
     0x1e, // quick veto until, time
     TIME,
@@ -190,13 +192,18 @@ export const SIMULATED_ZONES: readonly RegisterRow[] = [
   [0x21, TIME, 2, zone(({ holiday }) => toTimeOfDay(holiday?.startMs ?? 0))], // holiday from, time
   [0x22, F32, 3, daySetpoint([15, 30])], // day, °C
   // Quick veto until, date.
-  [0x24, DATE, 1, zone(({ quickVeto }) => (quickVeto === undefined ? UNSET_DATE : toCalendarDate(quickVeto.untilMs)))],
+  [
+    0x24,
+    DATE,
+    1,
+    zone(({ quickVeto }) => (quickVeto === undefined ? UNSET_DATE_VALUE : toCalendarDate(quickVeto.untilMs))),
+  ],
   // Quick veto, h; writing starts it.
   [
     0x26,
     F32,
     3,
-    createNumberAccess(vetoHours, (plant, value, index) => setVeto(plant, index, { hours: value }), [0, 12]),
+    createNumberRegisterAccess(vetoHours, (plant, value, index) => setVeto(plant, index, { hours: value }), [0, 12]),
   ],
   [0x28, F32, 0, zone(({ humidityPct }) => humidityPct)], // humidity, %
 ]
@@ -204,8 +211,8 @@ export const SIMULATED_ZONES: readonly RegisterRow[] = [
 /** What came with 720 controllers: end and hours of a quick veto, times of a holiday, the day setpoint at 22. */
 const SINCE_720: ReadonlySet<number> = new Set([0x1e, 0x20, 0x21, 0x22, 0x24, 0x26, 0x28])
 
-export const ZONES_OF_700: readonly RegisterRow[] = [
-  ...SIMULATED_ZONES.filter(([register]) => !SINCE_720.has(register)),
+export const SIMULATED_ZONE_REGISTERS_700: readonly SimulatedRegisterRow[] = [
+  ...SIMULATED_ZONE_REGISTERS.filter(([register]) => !SINCE_720.has(register)),
   [0x07, F32, 3, daySetpoint([5, 30])], // day, °C
 ]
 
@@ -222,7 +229,7 @@ const VETO_HOURS = 6
 
 /** 0 ends what there is; a 700 controller starts a quick veto this way, because it has no register for its hours. */
 function setSpecialFunction(plant: SimulatedPlant, value: number, index: number): void {
-  if (value === 0) changeZone(plant, index, { quickVeto: undefined })
+  if (value === 0) changeSimulatedZone(plant, index, { quickVeto: undefined })
   else if (value === QUICK_VETO && plant.house.zones[index]?.quickVeto === undefined)
     setVeto(plant, index, { hours: VETO_HOURS })
 }
@@ -246,14 +253,17 @@ function setVeto(
   const quickVetoCelsius = celsius ?? found.quickVetoCelsius
   const untilMs = hours === undefined ? found.quickVeto?.untilMs : plant.house.timeMs + hours * HOUR_MS
   const runs = untilMs !== undefined && untilMs > plant.house.timeMs
-  changeZone(plant, index, { quickVetoCelsius, quickVeto: runs ? { celsius: quickVetoCelsius, untilMs } : undefined })
+  changeSimulatedZone(plant, index, {
+    quickVetoCelsius,
+    quickVeto: runs ? { celsius: quickVetoCelsius, untilMs } : undefined,
+  })
 }
 
-function holidayDate(edge: 'startMs' | 'endMs'): RowAccess {
+function holidayDate(edge: 'startMs' | 'endMs'): SimulatedRegisterAccessors {
   return {
     read: (plant, index) => {
       const holiday = plant.house.zones[index]?.holiday
-      return holiday === undefined ? UNSET_DATE : toCalendarDate(holiday[edge])
+      return holiday === undefined ? UNSET_DATE_VALUE : toCalendarDate(holiday[edge])
     },
     write(plant, value, index) {
       const found = plant.house.zones[index]
@@ -263,19 +273,20 @@ function holidayDate(edge: 'startMs' | 'endMs'): RowAccess {
       const edges = { startMs: midnight, endMs: midnight + 24 * HOUR_MS - 60_000 }
       // Begin and end are two registers, written one after the other: in between it is a holiday of one day.
       const holiday = found.holiday ?? { ...edges, celsius: 15 }
-      changeZone(plant, index, { holiday: { ...holiday, [edge]: edges[edge] } })
+      changeSimulatedZone(plant, index, { holiday: { ...holiday, [edge]: edges[edge] } })
       return true
     },
   }
 }
 
-function holidaySetpoint(): RowAccess {
-  return createNumberAccess(
+function holidaySetpoint(): SimulatedRegisterAccessors {
+  return createNumberRegisterAccess(
     (plant, index) => plant.house.zones[index]?.holiday?.celsius ?? 15,
     (plant, celsius, index) => {
       // Kept before there is a holiday, as a real one does.
       const { holiday = { startMs: NO_HOLIDAY_MS, endMs: NO_HOLIDAY_MS } } = plant.house.zones[index] ?? {}
-      if (plant.house.zones[index] !== undefined) changeZone(plant, index, { holiday: { ...holiday, celsius } })
+      if (plant.house.zones[index] !== undefined)
+        changeSimulatedZone(plant, index, { holiday: { ...holiday, celsius } })
     },
     [5, 30],
   )

@@ -4,23 +4,23 @@
  *
  * Pure, but for the plant it is given.
  */
-import { numberDatatype } from '../../ebus/wire/datatypes.ts'
+import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedHouse } from '../house-state.ts'
-import { readWeekday } from '../house-control.ts'
-import { clockBytes } from './clock-bytes.ts'
-import { answerEnergy, broadcastEnergy, listSimulatedSelectors } from './energy-telegram.ts'
+import { computeWeekday } from '../house-control.ts'
+import { encodeClockBytes } from './clock-bytes.ts'
+import { answerEnergy, broadcastEnergy, listSimulatedEnergySelectors } from './energy-telegram.ts'
 import type { SimulatedBusIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
-import type { SimulatedPlant } from './plant.ts'
+import type { SimulatedPlant } from './simulated-plant.ts'
 import { F32 } from './register.ts'
-import type { RegulatorFamily } from './regulator-registers.ts'
-import { extendedRegister } from './regulator-registers.ts'
-import type { StationAnswer } from './station.ts'
-import { answerShortTimer, answerTimer } from './timer-programs.ts'
-import { unusedExtendedValue } from './unused-registers.ts'
+import type { SimulatedRegulatorFamily } from './regulator-registers.ts'
+import { findSimulatedExtendedRegister } from './regulator-registers.ts'
+import type { BusStationAnswer } from './station.ts'
+import { answerTimer700, answerTimer } from './timer-programs.ts'
+import { readUnusedExtendedRegister } from './unused-registers.ts'
 
-const IDENTITIES: Readonly<Record<RegulatorFamily, SimulatedBusIdentity>> = {
+const IDENTITIES: Readonly<Record<SimulatedRegulatorFamily, SimulatedBusIdentity>> = {
   '720': { id: 'BASV2', software: 0x0507, hardware: 0x1704, serial: '21213400202609140938006369N4' },
   '700': { id: '70000', software: 0x0614, hardware: 0x6903, serial: '21172100201844130082014286N1' },
 }
@@ -34,15 +34,19 @@ const INSTALLED: ReadonlySet<number> = new Set([0, 1])
 const NO_TIME = 0x90
 /** Says that a value is of no interest. */
 const UNUSED = 0x00
-/** Read under both numbers, written under the second. */
+/** Under this number ebusd’s definitions of a BASV2 read and write it, too (Z1DayTemp). */
 const EARLIER_DAY_SETPOINT = 0x07
 const DAY_SETPOINT = 0x22
 /** Five places without a number. */
 const NO_ERRORS = new Uint8Array(10).fill(0xff)
-const OUTSIDE = numberDatatype('D2B')
-const HALF_DEGREES = numberDatatype('D1C')
+const OUTSIDE = parseNumberDatatype('D2B')
+const HALF_DEGREES = parseNumberDatatype('D1C')
 
-export function answerRegulator(plant: SimulatedPlant, family: RegulatorFamily, telegram: Telegram): StationAnswer {
+export function answerRegulator(
+  plant: SimulatedPlant,
+  family: SimulatedRegulatorFamily,
+  telegram: Telegram,
+): BusStationAnswer {
   const { primary, secondary, data } = telegram
   const identity = answerIdentity(IDENTITIES[family], telegram)
   if (identity !== undefined) return identity
@@ -50,7 +54,7 @@ export function answerRegulator(plant: SimulatedPlant, family: RegulatorFamily, 
   switch (secondary) {
     case 0x04:
       return data[0] === 0x00
-        ? Uint8Array.from([0x03, ...clockBytes(plant.house), ...outsideBytes(plant.house)])
+        ? Uint8Array.from([0x03, ...encodeClockBytes(plant.house), ...outsideBytes(plant.house)])
         : EMPTY
     case 0x03:
       return NO_ERRORS
@@ -68,16 +72,16 @@ export function answerRegulator(plant: SimulatedPlant, family: RegulatorFamily, 
   }
 }
 
-function answerExtended(plant: SimulatedPlant, family: RegulatorFamily, data: Uint8Array): StationAnswer {
+function answerExtended(plant: SimulatedPlant, family: SimulatedRegulatorFamily, data: Uint8Array): BusStationAnswer {
   const [opcode = 0, verb = 0, group = 0, instance = 0, low = 0, high = 0] = data
   if (opcode === 0x00) return directory(verb)
   if (opcode === 0x03 || opcode === 0x04)
-    return family === '700' ? (answerShortTimer(plant, opcode, data.subarray(1)) ?? EMPTY) : unusedTimer(opcode)
+    return family === '700' ? (answerTimer700(plant, opcode, data.subarray(1)) ?? EMPTY) : unusedTimer(opcode)
   if ((opcode !== 0x02 && opcode !== 0x06) || data.length < 6) return 'refuse'
   const number = (high << 8) | low
-  const isDayOf720 = family === '720' && group === ZONES && number === EARLIER_DAY_SETPOINT && verb === 0x00
-  const register = extendedRegister(family, [opcode, group, isDayOf720 ? DAY_SETPOINT : number])
-  const unused = opcode === 0x02 && verb === 0x00 ? unusedExtendedValue(group, instance, number) : undefined
+  const isDayOf720 = family === '720' && group === ZONES && number === EARLIER_DAY_SETPOINT
+  const register = findSimulatedExtendedRegister(family, [opcode, group, isDayOf720 ? DAY_SETPOINT : number])
+  const unused = opcode === 0x02 && verb === 0x00 ? readUnusedExtendedRegister(group, instance, number) : undefined
   // An answer without bytes is how this controller says that it does not know.
   if (register === undefined || instance > 0x0a)
     return unused === undefined ? EMPTY : Uint8Array.from([UNUSED, group, low, high, ...unused])
@@ -95,13 +99,13 @@ function answerExtended(plant: SimulatedPlant, family: RegulatorFamily, data: Ui
 }
 
 /** Three slots that nobody has set; this controller keeps its week elsewhere, and takes none here. */
-function unusedTimer(opcode: number): StationAnswer {
+function unusedTimer(opcode: number): BusStationAnswer {
   return opcode === 0x03 ? Uint8Array.of(0x00, ...Array.from({ length: 6 }, () => NO_TIME)) : 'refuse'
 }
 
 /** Groups there are; NaN ends the table. */
 function directory(group: number): Uint8Array {
-  return numberDatatype('EXP').encode(group <= 0x0c ? (group < 0x06 ? group + 1 : 0) : undefined)
+  return parseNumberDatatype('EXP').encode(group <= 0x0c ? (group < 0x06 ? group + 1 : 0) : undefined)
 }
 
 function outsideBytes({ weather }: SimulatedHouse): Uint8Array {
@@ -125,15 +129,18 @@ export const REGULATOR_PERIODIC_TELEGRAMS: readonly {
       primary: 0x07,
       secondary: 0x00,
       // Here Monday is 1.
-      data: Uint8Array.from([...outsideBytes(house), ...clockBytes(house).with(5, readWeekday(house.timeMs) + 1)]),
+      data: Uint8Array.from([
+        ...outsideBytes(house),
+        ...encodeClockBytes(house).with(5, computeWeekday(house.timeMs) + 1),
+      ]),
     }),
   },
-  { everyMs: 60_000, say: (house) => vaillant(EVERYBODY, 0x16, [0x00, ...clockBytes(house)]) },
+  { everyMs: 60_000, say: (house) => vaillant(EVERYBODY, 0x16, [0x00, ...encodeClockBytes(house)]) },
   { everyMs: 30_000, say: (house) => vaillant(EVERYBODY, 0x16, [0x01, ...outsideBytes(house)]) },
   {
     everyMs: 15_000,
     say: (house, turn) => {
-      const selectors = listSimulatedSelectors(house.timeMs)
+      const selectors = listSimulatedEnergySelectors(house.timeMs)
       const selector = selectors[turn % selectors.length] ?? new Uint8Array(8)
       return vaillant(EVERYBODY, 0x16, broadcastEnergy(house, selector))
     },

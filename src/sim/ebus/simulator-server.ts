@@ -11,7 +11,7 @@ import { EbusdServer } from './ebusd-server.ts'
 import type { SimulatedHeatSource, SimulatedTarget } from './heating-system.ts'
 import { HeatingSystem } from './heating-system.ts'
 import { PlainUdpServer } from './plain-udp-server.ts'
-import type { RegulatorFamily } from './regulator-registers.ts'
+import type { SimulatedRegulatorFamily } from './regulator-registers.ts'
 import { VirtualClock } from './virtual-clock-server.ts'
 
 export interface EbusSimulatorOptions {
@@ -31,7 +31,7 @@ export interface EbusSimulatorOptions {
     readonly speed?: number
     readonly startMs?: number
   }
-  readonly regulator?: RegulatorFamily
+  readonly regulator?: SimulatedRegulatorFamily
   readonly heatSource?: SimulatedHeatSource
   /** Whether the devices talk among themselves (they do, unless told otherwise). */
   readonly chatter?: boolean

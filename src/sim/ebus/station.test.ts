@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 
 import { fromHex, toHex } from '../../core/bytes.ts'
-import type { ConversationOutcome } from '../../ebus/wire/conversation.ts'
-import type { LineEvent } from '../../ebus/wire/line.ts'
-import { newBusLine, stepLine } from '../../ebus/wire/line.ts'
+import type { ConversationOutcome } from '../../ebus/wire/telegram-conversation.ts'
+import type { BusLineEvent } from '../../ebus/wire/bus-line.ts'
+import { newBusLine, stepBusLine } from '../../ebus/wire/bus-line.ts'
 import { seedRandom } from './random-state.ts'
 import { BusStation } from './station.ts'
 import { VirtualBus } from './virtual-bus.ts'
@@ -11,14 +11,14 @@ import { VirtualBus } from './virtual-bus.ts'
 const nobody = () => undefined
 
 /** Everything on the wire, as hex. */
-function recorder(bus: VirtualBus): { readonly symbols: number[]; readonly heard: LineEvent[] } {
+function recorder(bus: VirtualBus): { readonly symbols: number[]; readonly heard: BusLineEvent[] } {
   const symbols: number[] = []
-  const heard: LineEvent[] = []
+  const heard: BusLineEvent[] = []
   const line = newBusLine()
   bus.join({
     heard(symbol) {
       symbols.push(symbol)
-      const event = stepLine(line, symbol)
+      const event = stepBusLine(line, symbol)
       if (event !== undefined) heard.push(event)
       return undefined
     },

@@ -4,24 +4,28 @@
  *
  * Pure, but for the station it is given.
  */
-import { arbitrate, LOCK_AFTER_SEND, lockAfterLoss } from '../../ebus/wire/arbitration.ts'
-import type { Conversation, ConversationOutcome, ConversationTurn } from '../../ebus/wire/conversation.ts'
-import { beginConversation, continueConversation } from '../../ebus/wire/conversation.ts'
-import type { BusLine } from '../../ebus/wire/line.ts'
-import { newBusLine, stepLine } from '../../ebus/wire/line.ts'
-import { ACK, BROADCAST, NAK, SYN } from '../../ebus/wire/symbol.ts'
+import { arbitrate, LOCK_SYN_COUNT_AFTER_SEND, computeLockSynCountAfterLoss } from '../../ebus/wire/arbitration.ts'
+import type {
+  TelegramConversation,
+  ConversationOutcome,
+  ConversationAction,
+} from '../../ebus/wire/telegram-conversation.ts'
+import { beginTelegramConversation, continueTelegramConversation } from '../../ebus/wire/telegram-conversation.ts'
+import type { BusLineDecoderState } from '../../ebus/wire/bus-line.ts'
+import { newBusLine, stepBusLine } from '../../ebus/wire/bus-line.ts'
+import { ACK, BROADCAST_ADDRESS, NAK, SYN } from '../../ebus/wire/symbol.ts'
 import type { TelegramExchange, Telegram } from '../../ebus/wire/telegram.ts'
-import { encodeResponse, telegramForm } from '../../ebus/wire/telegram.ts'
-import type { SendIntent, BusParticipant } from './virtual-bus.ts'
+import { encodeTelegramResponse, classifyTelegramForm } from '../../ebus/wire/telegram.ts'
+import type { PlannedSymbol, BusParticipant } from './virtual-bus.ts'
 
 /** The data of the answer; `refuse` is a NAK; `undefined` is silence, as if nobody were there. */
-export type StationAnswer = Uint8Array | 'refuse' | undefined
+export type BusStationAnswer = Uint8Array | 'refuse' | undefined
 
-export interface StationOptions {
+export interface BusStationOptions {
   /** Absent for a device that only answers. */
   readonly initiator?: number
   readonly targets: readonly number[]
-  readonly answer: (telegram: Telegram) => StationAnswer
+  readonly answer: (telegram: Telegram) => BusStationAnswer
   /** Hears every finished exchange on the bus, its own too. */
   readonly overhear?: (exchange: TelegramExchange, nowMs: number) => void
   /** Extra time before a target's acknowledge, asked each time. */
@@ -45,8 +49,8 @@ const MAX_ATTEMPTS = 8
 const OUTBOX_LIMIT = 64
 
 export class BusStation implements BusParticipant {
-  readonly #options: StationOptions
-  readonly #line: BusLine = newBusLine()
+  readonly #options: BusStationOptions
+  readonly #line: BusLineDecoderState = newBusLine()
   readonly #errands: Errand[] = []
   readonly #initiatorsHeard = new Set<number>()
   /** SYN still to let pass. */
@@ -54,11 +58,11 @@ export class BusStation implements BusParticipant {
   #contest: 'none' | 'sent' | 'second-round' = 'none'
   /** 1 at a SYN means a lone address: that SYN opens a second round and counts for nobody's lock. */
   #symbolsSinceSyn = 0
-  #conversation: Conversation | undefined
+  #conversation: TelegramConversation | undefined
   /** What is left of the answer being given. */
   #response: { readonly wire: Uint8Array; at: number } | undefined
 
-  constructor(options: StationOptions) {
+  constructor(options: BusStationOptions) {
     this.#options = options
   }
 
@@ -78,24 +82,25 @@ export class BusStation implements BusParticipant {
     this.#errands.push({ telegram: { ...telegram, source: initiator }, done, attempts: 0 })
   }
 
-  heard(symbol: number, nowMs: number): SendIntent | undefined {
+  heard(symbol: number, nowMs: number): PlannedSymbol | undefined {
     const loneAddress = this.#symbolsSinceSyn === 1
     this.#symbolsSinceSyn = symbol === SYN ? 0 : this.#symbolsSinceSyn + 1
-    const heard = stepLine(this.#line, symbol)
+    const heard = stepBusLine(this.#line, symbol)
     if (heard?.kind === 'exchange') {
       this.#initiatorsHeard.add(heard.exchange.telegram.source)
       this.#options.overhear?.(heard.exchange, nowMs)
       // Heard, and acted on; nobody answers a broadcast.
-      if (heard.exchange.telegram.target === BROADCAST) this.#options.answer(heard.exchange.telegram)
+      if (heard.exchange.telegram.target === BROADCAST_ADDRESS) this.#options.answer(heard.exchange.telegram)
     }
-    if (this.#conversation !== undefined) return this.#converse(continueConversation(this.#conversation, symbol))
+    if (this.#conversation !== undefined)
+      return this.#converse(continueTelegramConversation(this.#conversation, symbol))
     if (this.#contest === 'sent') return this.#judge(symbol)
     if (symbol === SYN) return this.#onSyn(loneAddress)
     if (this.#contest === 'second-round') this.#yield()
     return this.#reply()
   }
 
-  #onSyn(loneAddress: boolean): SendIntent | undefined {
+  #onSyn(loneAddress: boolean): PlannedSymbol | undefined {
     this.#response = undefined
     const [errand] = this.#errands
     if (this.#contest === 'second-round' && errand !== undefined) return this.#compete(errand)
@@ -105,20 +110,21 @@ export class BusStation implements BusParticipant {
     return this.#compete(errand)
   }
 
-  #compete(errand: Errand): SendIntent {
+  #compete(errand: Errand): PlannedSymbol {
     this.#contest = 'sent'
     return { symbol: errand.telegram.source, afterMs: ARBITRATION_MS }
   }
 
-  #judge(seen: number): SendIntent | undefined {
+  #judge(seen: number): PlannedSymbol | undefined {
     const [errand] = this.#errands
     this.#contest = 'none'
     if (errand === undefined || seen === SYN) return undefined
     const verdict = arbitrate(errand.telegram.source, seen)
     if (verdict === 'second-round') this.#contest = 'second-round'
-    if (verdict === 'lost') this.#lock = lockAfterLoss(errand.telegram.source, seen, this.#initiatorsHeard.size)
+    if (verdict === 'lost')
+      this.#lock = computeLockSynCountAfterLoss(errand.telegram.source, seen, this.#initiatorsHeard.size)
     if (verdict !== 'won') return undefined
-    const { conversation, turn } = beginConversation(errand.telegram)
+    const { conversation, turn } = beginTelegramConversation(errand.telegram)
     this.#conversation = conversation
     return this.#converse(turn)
   }
@@ -127,14 +133,15 @@ export class BusStation implements BusParticipant {
   #yield(): void {
     const [errand] = this.#errands
     this.#contest = 'none'
-    if (errand !== undefined) this.#lock = lockAfterLoss(errand.telegram.source, errand.telegram.source, 0)
+    if (errand !== undefined)
+      this.#lock = computeLockSynCountAfterLoss(errand.telegram.source, errand.telegram.source, 0)
   }
 
-  #converse(turn: ConversationTurn): SendIntent | undefined {
+  #converse(turn: ConversationAction): PlannedSymbol | undefined {
     if (turn.kind === 'say') return { symbol: turn.symbol, afterMs: GAP_MS }
     if (turn.kind === 'listen') return undefined
     this.#conversation = undefined
-    this.#lock = LOCK_AFTER_SEND
+    this.#lock = LOCK_SYN_COUNT_AFTER_SEND
     const [errand] = this.#errands
     if (errand === undefined) return undefined
     errand.attempts++
@@ -148,10 +155,10 @@ export class BusStation implements BusParticipant {
   }
 
   /** The target's side: acknowledge, answer, repeat. */
-  #reply(): SendIntent | undefined {
+  #reply(): PlannedSymbol | undefined {
     const line = this.#line
     if (this.#response !== undefined) return this.#continueResponse()
-    const target = line.command[1] ?? BROADCAST
+    const target = line.command[1] ?? BROADCAST_ADDRESS
     if (line.phase !== 'command-ack' || !this.#isMine(target)) return undefined
     const afterMs = REPLY_MS + (this.#options.delayMs?.() ?? 0)
     // A wrong checksum is refused, and the sender says it once more.
@@ -160,11 +167,12 @@ export class BusStation implements BusParticipant {
     if (answer === undefined) return undefined
     if (answer === 'refuse') return { symbol: NAK, afterMs }
     // Behind the acknowledge of a target comes its answer; another initiator only acknowledges.
-    if (telegramForm(target) === 'initiator-target') this.#response = { wire: encodeResponse(answer), at: -1 }
+    if (classifyTelegramForm(target) === 'initiator-target')
+      this.#response = { wire: encodeTelegramResponse(answer), at: -1 }
     return { symbol: ACK, afterMs }
   }
 
-  #continueResponse(): SendIntent | undefined {
+  #continueResponse(): PlannedSymbol | undefined {
     const response = this.#response
     if (response === undefined) return undefined
     const { phase, responseLength, responseRepeats, escaping } = this.#line
@@ -184,7 +192,7 @@ export class BusStation implements BusParticipant {
   }
 }
 
-function readCommand({ command, commandLength }: BusLine): Telegram {
+function readCommand({ command, commandLength }: BusLineDecoderState): Telegram {
   const [source = 0, target = 0, primary = 0, secondary = 0] = command
   return { source, target, primary, secondary, data: command.slice(5, commandLength - 1) }
 }

@@ -5,9 +5,9 @@
  *
  * Pure, but for the plant it is given.
  */
-import type { HouseSlot, WeekProgram } from '../house-state.ts'
-import type { SimulatedPlant } from './plant.ts'
-import { changeZone } from './plant.ts'
+import type { SimulatedTimerSlot, SimulatedWeekProgram } from '../house-state.ts'
+import type { SimulatedPlant } from './simulated-plant.ts'
+import { changeSimulatedZone } from './simulated-plant.ts'
 
 /** Codes of an A6 answer; the first and third also stand before the answers to questions. */
 const OK = 0x00
@@ -27,8 +27,8 @@ interface Program {
   readonly maxSlots: number
   /** In whole degrees; absent for a program without temperatures. */
   readonly limits: readonly [min: number, max: number] | undefined
-  readonly week: WeekProgram
-  readonly store: (week: WeekProgram) => void
+  readonly week: SimulatedWeekProgram
+  readonly store: (week: SimulatedWeekProgram) => void
 }
 
 function findProgram(plant: SimulatedPlant, zone: number, channel: number): Program | undefined {
@@ -40,7 +40,7 @@ function findProgram(plant: SimulatedPlant, zone: number, channel: number): Prog
       maxSlots: MAX_ZONE_SLOTS,
       limits: [5, 30],
       week: found.program,
-      store: (program) => changeZone(plant, zone, { program }),
+      store: (program) => changeSimulatedZone(plant, zone, { program }),
     }
   // Hot water has no zone, and takes 0 for it as well.
   if (zone !== DHW_ZONE && zone !== 0) return undefined
@@ -120,7 +120,7 @@ function writeSlot(plant: SimulatedPlant, program: Program | undefined, data: Ui
   if (count < 1 || count > program.maxSlots || index >= count) return INVALID
   const refusal = refuseTemperature(program, tenths)
   if (refusal !== undefined) return refusal
-  const slot: HouseSlot = {
+  const slot: SimulatedTimerSlot = {
     startMinute: startHour * 60 + startMinute,
     endMinute: endHour * 60 + endMinute,
     celsius: program.kind === 'heating' ? tenths / 10 : undefined,
@@ -130,7 +130,7 @@ function writeSlot(plant: SimulatedPlant, program: Program | undefined, data: Ui
   if (program.kind === 'dhw' && zone === DHW_ZONE && wholeDay && tenths !== NO_TEMPERATURE) return INVALID
   const before = program.week[day] ?? []
   // A day whose slots are written one by one has empty ones in between.
-  const unused: HouseSlot = { startMinute: 0, endMinute: 0, celsius: slot.celsius }
+  const unused: SimulatedTimerSlot = { startMinute: 0, endMinute: 0, celsius: slot.celsius }
   const after = Array.from({ length: count }, (_, at) => (at === index ? slot : (before[at] ?? unused)))
   program.store(program.week.map((slots, at) => (at === day ? after : slots)))
   if (program.kind === 'dhw' && tenths !== NO_TEMPERATURE)
@@ -148,7 +148,7 @@ const clock = (minutes: number): readonly [number, number] => [Math.floor(minute
 const isClock = (hour: number, minute: number): boolean => minute < 60 && (hour < 24 || (hour === 24 && minute === 0))
 
 /** 700 family, after the opcode: `S1 S2 S3 WD`, in a write followed by three pairs of ten-minute steps. */
-export function answerShortTimer(plant: SimulatedPlant, opcode: number, selector: Uint8Array): Uint8Array | undefined {
+export function answerTimer700(plant: SimulatedPlant, opcode: number, selector: Uint8Array): Uint8Array | undefined {
   const [group = 0, zone = 0, channel = 0, day = 0] = selector
   const program = shortProgram(plant, group, zone, channel)
   if (program === undefined || day > 6) return undefined
@@ -163,7 +163,7 @@ export function answerShortTimer(plant: SimulatedPlant, opcode: number, selector
   }
   const steps = selector.subarray(4)
   if (opcode !== 0x04 || steps.length !== 2 * MAX_SHORT_SLOTS || steps.some((step) => step > TTM_END)) return undefined
-  const slots: HouseSlot[] = []
+  const slots: SimulatedTimerSlot[] = []
   for (let at = 0; at < steps.length; at += 2) {
     const [start = TTM_END, end = TTM_END] = steps.subarray(at)
     if (start < end) slots.push({ startMinute: start * 10, endMinute: end * 10, celsius: undefined })

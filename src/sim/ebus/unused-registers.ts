@@ -56,11 +56,11 @@ const INSTANCES: ReadonlyMap<number, number> = new Map([
   [0x03, 3],
 ])
 
-export function unusedExtendedValue(group: number, instance: number, register: number): Uint8Array | undefined {
+export function readUnusedExtendedRegister(group: number, instance: number, register: number): Uint8Array | undefined {
   if (instance >= (INSTANCES.get(group) ?? 0)) return undefined
   return EXTENDED_VALUES.get(group)?.get(register)
 }
 
-export function unusedBoilerValue(register: number): Uint8Array | undefined {
+export function readUnusedBoilerRegister(register: number): Uint8Array | undefined {
   return BOILER_VALUES.get(register)
 }

@@ -8,9 +8,9 @@
  *
  * Pure, but for the bus it is given.
  */
-import { AUTO_SYN_MS, SYMBOL_MS, SYN } from '../../ebus/wire/symbol.ts'
+import { AUTO_SYN_INTERVAL_MS, SYMBOL_DURATION_MS, SYN } from '../../ebus/wire/symbol.ts'
 
-export interface SendIntent {
+export interface PlannedSymbol {
   readonly symbol: number
   /** From the end of the symbol just heard. */
   readonly afterMs: number
@@ -18,7 +18,7 @@ export interface SendIntent {
 
 export interface BusParticipant {
   /** A symbol stood on the wire until `nowMs`. Returns what this one sends next, if nobody is faster. */
-  heard(symbol: number, nowMs: number): SendIntent | undefined
+  heard(symbol: number, nowMs: number): PlannedSymbol | undefined
   /**
    * Whether the telegram under way belongs to somebody outside this program, whose next symbol takes a network's time.
    * An accelerated bus waits for such a one; at 2400 Bd it makes no difference.
@@ -105,7 +105,7 @@ export class VirtualBus {
       symbol &= sending.symbol
       sent = true
     }
-    this.#current = { symbol: sent ? symbol : SYN, endMs: startMs + SYMBOL_MS }
+    this.#current = { symbol: sent ? symbol : SYN, endMs: startMs + SYMBOL_DURATION_MS }
   }
 
   #deliver(symbol: number, endMs: number): void {
@@ -128,8 +128,8 @@ export class VirtualBus {
   /** Whoever generates the SYN does so after 40 ms of quiet; here it is the bus itself. */
   #synDueMs(): number {
     const { outsidePatienceMs = 0 } = this.#options
-    let patienceMs = AUTO_SYN_MS
-    if (outsidePatienceMs > AUTO_SYN_MS)
+    let patienceMs = AUTO_SYN_INTERVAL_MS
+    if (outsidePatienceMs > AUTO_SYN_INTERVAL_MS)
       for (const { isOutsideOwner } of this.#participants.keys())
         if (isOutsideOwner?.() === true) patienceMs = outsidePatienceMs
     return this.#lastEndMs + patienceMs

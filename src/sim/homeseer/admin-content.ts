@@ -12,14 +12,19 @@ import {
   readRecordObject,
   readRecordText,
   readRecordTexts,
-} from '../../homeseer/wire/field.ts'
-import { changedResult, refusedResult, type OperationResult, type Operations } from './admin-result.ts'
-import { eventGroupsFile, eventsFile } from './automation.ts'
-import type { SimulatedWorld } from './world.ts'
-import { simEvent, type SimCamera, type SimEvent } from './system.ts'
+} from '../../homeseer/wire/record-field.ts'
+import {
+  createChangedResult,
+  createRefusedResult,
+  type SimulatedAdminResult,
+  type SimulatedAdminOperations,
+} from './admin-result.ts'
+import { createEventGroupsFile, createEventsFile } from './simulated-events.ts'
+import type { SimulatedWorld } from './simulated-world.ts'
+import { createSimulatedEvent, type SimulatedCamera, type SimulatedEvent } from './simulated-system.ts'
 
 /** Names and arguments are those of the admin adapter's protocol (homeseer/wire/admin-adapter.ts). */
-export const SIMULATED_CONTENT_OPERATIONS: Operations = {
+export const SIMULATED_CONTENT_OPERATIONS: SimulatedAdminOperations = {
   'cameras.list': ({ system }) => ok({ cameras: system.cameras.map((camera) => ({ ...camera })) }),
   'cameras.config.create': createCamera,
   'cameras.config.update': (world, args) =>
@@ -42,10 +47,10 @@ export const SIMULATED_CONTENT_OPERATIONS: Operations = {
     })),
 
   'events.export': ({ system }) =>
-    ok({ events: eventsFile(system), groups: eventGroupsFile(system), modifiedMs: Date.UTC(2026, 0, 4) }),
+    ok({ events: createEventsFile(system), groups: createEventGroupsFile(system), modifiedMs: Date.UTC(2026, 0, 4) }),
   'events.get': ({ system }, args) => {
     const event = findWanted(system.events, args)
-    return event === undefined ? refusedResult('not-found', 'no such event') : ok({ event: shownEvent(event) })
+    return event === undefined ? createRefusedResult('not-found', 'no such event') : ok({ event: shownEvent(event) })
   },
   'events.create': createEvent,
   'events.update': (world, args) =>
@@ -56,9 +61,9 @@ export const SIMULATED_CONTENT_OPERATIONS: Operations = {
     const ref = readRecordNumber(args, 'ref') ?? -1
     const property = readRecordText(args, 'property') ?? ''
     const before = house.record(ref)
-    if (before === undefined) return refusedResult('not-found', 'no such device')
+    if (before === undefined) return createRefusedResult('not-found', 'no such device')
     if (!house.setProperty(ref, property, readRecordText(args, 'value') ?? ''))
-      return refusedResult('invalid', 'no such property')
+      return createRefusedResult('invalid', 'no such property')
     const after = house.record(ref)
     const shown = (record: typeof before | undefined): JsonObject => ({
       ref,
@@ -67,29 +72,29 @@ export const SIMULATED_CONTENT_OPERATIONS: Operations = {
       location2: record?.location2 ?? '',
       userNote: record?.userNote ?? '',
     })
-    return changedResult(shown(before), shown(after))
+    return createChangedResult(shown(before), shown(after))
   },
   'config.categories.list': ({ system }) => ok({ categories: system.categories.map((one) => ({ ...one })) }),
   'config.category.upsert': ({ system }, args) => {
     const category = readRecordText(args, 'category') ?? ''
-    if (category === '') return refusedResult('invalid', 'a category needs a name')
+    if (category === '') return createRefusedResult('invalid', 'a category needs a name')
     const before = system.categories.find((one) => one.category === category)
     const after = { category, rooms: readRecordTexts(args, 'rooms') }
     system.categories = [...system.categories.filter((one) => one !== before), after]
-    return changedResult(before ?? null, after)
+    return createChangedResult(before ?? null, after)
   },
   'config.category.delete': ({ system }, args) => {
     const before = system.categories.find((one) => one.category === readRecordText(args, 'category'))
-    if (before === undefined) return refusedResult('not-found', 'no such category')
+    if (before === undefined) return createRefusedResult('not-found', 'no such category')
     system.categories = system.categories.filter((one) => one !== before)
-    return changedResult(before, null)
+    return createChangedResult(before, null)
   },
 }
 
-function createCamera({ system }: SimulatedWorld, args: JsonObject): OperationResult {
+function createCamera({ system }: SimulatedWorld, args: JsonObject): SimulatedAdminResult {
   const name = readRecordText(args, 'name') ?? ''
   const streamUrl = readRecordText(args, 'streamUrl') ?? ''
-  if (name === '' || streamUrl === '') return refusedResult('invalid', 'a camera needs a name and a stream')
+  if (name === '' || streamUrl === '') return createRefusedResult('invalid', 'a camera needs a name and a stream')
   // Ids are not used again, as long as the newest is not deleted: enough for a simulator.
   const camId = Math.max(0, ...system.cameras.map((camera) => camera.camId)) + 1
   const camera = {
@@ -102,35 +107,36 @@ function createCamera({ system }: SimulatedWorld, args: JsonObject): OperationRe
     pan: { x: 0, y: 0 },
   }
   system.cameras = [...system.cameras, camera]
-  return changedResult(null, camera)
+  return createChangedResult(null, camera)
 }
 
 function changeCamera(
   { system }: SimulatedWorld,
   args: JsonObject,
-  change: (camera: SimCamera) => SimCamera | undefined,
-): OperationResult {
+  change: (camera: SimulatedCamera) => SimulatedCamera | undefined,
+): SimulatedAdminResult {
   const before = system.cameras.find((camera) => camera.camId === readRecordNumber(args, 'camId'))
-  if (before === undefined) return refusedResult('not-found', 'no such camera')
+  if (before === undefined) return createRefusedResult('not-found', 'no such camera')
   const after = change(before)
   system.cameras = system.cameras.map((one) => (one === before ? after : one)).filter((one) => one !== undefined)
-  return changedResult(before, after === undefined ? null : after)
+  return createChangedResult(before, after === undefined ? null : after)
 }
 
-function createEvent({ system }: SimulatedWorld, args: JsonObject): OperationResult {
+function createEvent({ system }: SimulatedWorld, args: JsonObject): SimulatedAdminResult {
   const group = readRecordText(args, 'group') ?? ''
   const name = readRecordText(args, 'name') ?? ''
-  if (group === '' || name === '') return refusedResult('invalid', 'an event needs a group and a name')
-  if (findWanted(system.events, args) !== undefined) return refusedResult('conflict', `there is ${group} / ${name}`)
+  if (group === '' || name === '') return createRefusedResult('invalid', 'an event needs a group and a name')
+  if (findWanted(system.events, args) !== undefined)
+    return createRefusedResult('conflict', `there is ${group} / ${name}`)
   const id = Math.max(0, ...system.events.map((event) => event.id)) + 1
-  const event = withDefinition(simEvent({ id, group, name }), readRecordObject(args, 'definition'))
+  const event = withDefinition(createSimulatedEvent({ id, group, name }), readRecordObject(args, 'definition'))
   if (!system.groupRefs.has(group)) system.groupRefs.set(group, 880_011_223 + system.groupRefs.size)
   system.events = [...system.events, event]
-  return changedResult(null, shownEvent(event))
+  return createChangedResult(null, shownEvent(event))
 }
 
 /** A definition holds `enabled` and `actions: [{ref, value, label}]`; what it leaves out stays as it was. */
-function withDefinition(event: SimEvent, definition: JsonObject | undefined): SimEvent {
+function withDefinition(event: SimulatedEvent, definition: JsonObject | undefined): SimulatedEvent {
   if (definition === undefined) return event
   const actions = readRecordField(definition, 'actions')
   return {
@@ -140,7 +146,7 @@ function withDefinition(event: SimEvent, definition: JsonObject | undefined): Si
   }
 }
 
-function actionOf(value: Json): SimEvent['actions'] {
+function actionOf(value: Json): SimulatedEvent['actions'] {
   const record = isJsonObject(value) ? value : {}
   const ref = readRecordNumber(record, 'ref')
   const target = readRecordNumber(record, 'value')
@@ -152,18 +158,18 @@ function actionOf(value: Json): SimEvent['actions'] {
 function changeEvent(
   { system }: SimulatedWorld,
   args: JsonObject,
-  change: (event: SimEvent) => SimEvent | undefined,
-): OperationResult {
+  change: (event: SimulatedEvent) => SimulatedEvent | undefined,
+): SimulatedAdminResult {
   const before = findWanted(system.events, args)
-  if (before === undefined) return refusedResult('not-found', 'no such event')
+  if (before === undefined) return createRefusedResult('not-found', 'no such event')
   const after = change(before)
   system.events = system.events
     .map((event) => (event === before ? after : event))
     .filter((event) => event !== undefined)
-  return changedResult(shownEvent(before), after === undefined ? null : shownEvent(after))
+  return createChangedResult(shownEvent(before), after === undefined ? null : shownEvent(after))
 }
 
-function findWanted(events: readonly SimEvent[], args: JsonObject): SimEvent | undefined {
+function findWanted(events: readonly SimulatedEvent[], args: JsonObject): SimulatedEvent | undefined {
   const id = readRecordNumber(args, 'eventId')
   const group = readRecordText(args, 'group')?.toLowerCase()
   const name = readRecordText(args, 'name')?.toLowerCase()
@@ -171,7 +177,7 @@ function findWanted(events: readonly SimEvent[], args: JsonObject): SimEvent | u
   return events.find((event) => event.group.toLowerCase() === group && event.name.toLowerCase() === name)
 }
 
-function shownEvent(event: SimEvent): JsonObject {
+function shownEvent(event: SimulatedEvent): JsonObject {
   const { id, group, name, enabled, security, actions } = event
   return { id, group, name, enabled, security, actions: actions.map((action) => ({ ...action })) }
 }

@@ -5,12 +5,17 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
-import { readRecordBoolean, readRecordField, readRecordText } from '../../homeseer/wire/field.ts'
-import { changedResult, refusedResult, type OperationResult, type Operations } from './admin-result.ts'
-import type { SimulatedWorld } from './world.ts'
-import type { SimInterface, SimPlugin } from './system.ts'
+import { readRecordBoolean, readRecordField, readRecordText } from '../../homeseer/wire/record-field.ts'
+import {
+  createChangedResult,
+  createRefusedResult,
+  type SimulatedAdminResult,
+  type SimulatedAdminOperations,
+} from './admin-result.ts'
+import type { SimulatedWorld } from './simulated-world.ts'
+import type { SimulatedInterface, SimulatedPlugin } from './simulated-system.ts'
 
-export const SIMULATED_MACHINE_OPERATIONS: Operations = {
+export const SIMULATED_MACHINE_OPERATIONS: SimulatedAdminOperations = {
   'plugins.list': ({ system }) => ok({ plugins: system.plugins.map((plugin) => ({ ...plugin })) }),
   'plugins.install': installPlugin,
   'plugins.update': (world, args) =>
@@ -29,7 +34,7 @@ export const SIMULATED_MACHINE_OPERATIONS: Operations = {
     const wanted = readRecordText(args, 'interfaceId')
     const found = system.interfaces.filter((one) => wanted === undefined || one.id === wanted)
     return found.length === 0
-      ? refusedResult('not-found', 'no such interface')
+      ? createRefusedResult('not-found', 'no such interface')
       : ok({ interfaces: found.map(({ id, name, restarts }) => ({ id, name, restarts, state: 'OK' })) })
   },
   'interfaces.add': addInterface,
@@ -51,79 +56,79 @@ export const SIMULATED_MACHINE_OPERATIONS: Operations = {
       madeMs: nowMs,
     }
     system.backups = [...system.backups, backup]
-    return changedResult(null, backup)
+    return createChangedResult(null, backup)
   },
   'system.restore.start': ({ system }, args) => {
     const backup = system.backups.find((one) => one.id === readRecordText(args, 'backupId'))
-    if (backup === undefined) return refusedResult('not-found', 'no such backup')
+    if (backup === undefined) return createRefusedResult('not-found', 'no such backup')
     // `running` is looked at by tests; nothing here really stops.
     if (readRecordBoolean(args, 'verifyOnly') !== true) system.running = 'restarting'
-    return changedResult(null, { ...backup, restored: readRecordBoolean(args, 'verifyOnly') !== true })
+    return createChangedResult(null, { ...backup, restored: readRecordBoolean(args, 'verifyOnly') !== true })
   },
   'system.service.restart': ({ system }, args) => {
     system.running = 'restarting'
-    return changedResult(null, { service: readRecordText(args, 'service') ?? 'hs4', state: 'restarting' })
+    return createChangedResult(null, { service: readRecordText(args, 'service') ?? 'hs4', state: 'restarting' })
   },
   'system.shutdown': ({ system }) => {
     system.running = 'shut down'
-    return changedResult(null, { state: 'shut down' })
+    return createChangedResult(null, { state: 'shut down' })
   },
   'system.config.get': ({ system }) => ok({ settings: Object.fromEntries(system.settings) }),
   'system.config.set': ({ system }, args) => {
     const key = readRecordText(args, 'key')
     const value = readRecordField(args, 'value')
     if (key === undefined || value === undefined || value === null || typeof value === 'object')
-      return refusedResult('invalid', 'key and a plain value are needed')
+      return createRefusedResult('invalid', 'key and a plain value are needed')
     const before = system.settings.get(key)
     system.settings.set(key, value)
-    return changedResult(before === undefined ? null : { key, value: before }, { key, value })
+    return createChangedResult(before === undefined ? null : { key, value: before }, { key, value })
   },
 }
 
-function installPlugin({ system }: SimulatedWorld, args: JsonObject): OperationResult {
+function installPlugin({ system }: SimulatedWorld, args: JsonObject): SimulatedAdminResult {
   const id = readRecordText(args, 'pluginId') ?? ''
-  if (id === '') return refusedResult('invalid', 'a plug-in needs an id')
-  if (system.plugins.some((plugin) => plugin.id === id)) return refusedResult('conflict', `${id} is installed`)
+  if (id === '') return createRefusedResult('invalid', 'a plug-in needs an id')
+  if (system.plugins.some((plugin) => plugin.id === id)) return createRefusedResult('conflict', `${id} is installed`)
   const version = readRecordText(args, 'version') ?? '1.0.0.0'
   const plugin = { id, name: id, version, updateAvailable: false, instance: '', enabled: true, restarts: 0 }
   system.plugins = [...system.plugins, plugin]
-  return changedResult(null, plugin)
+  return createChangedResult(null, plugin)
 }
 
 /** Without an instance all instances are meant. */
 function changePlugin(
   { system }: SimulatedWorld,
   args: JsonObject,
-  change: (plugin: SimPlugin) => SimPlugin | undefined,
-): OperationResult {
+  change: (plugin: SimulatedPlugin) => SimulatedPlugin | undefined,
+): SimulatedAdminResult {
   const instance = readRecordText(args, 'instance')
-  const meant = (one: SimPlugin) =>
+  const meant = (one: SimulatedPlugin) =>
     one.id === readRecordText(args, 'pluginId') && (instance === undefined || one.instance === instance)
   const before = system.plugins.filter(meant)
-  if (before.length === 0) return refusedResult('not-found', 'no such plug-in')
+  if (before.length === 0) return createRefusedResult('not-found', 'no such plug-in')
   const after = before.map(change).filter((one) => one !== undefined)
   system.plugins = [...system.plugins.filter((one) => !meant(one)), ...after]
-  return changedResult({ instances: before }, after.length === 0 ? null : { instances: after })
+  return createChangedResult({ instances: before }, after.length === 0 ? null : { instances: after })
 }
 
-function addInterface({ system }: SimulatedWorld, args: JsonObject): OperationResult {
+function addInterface({ system }: SimulatedWorld, args: JsonObject): SimulatedAdminResult {
   const type = readRecordText(args, 'interfaceType') ?? ''
   const name = readRecordText(args, 'interfaceName') ?? ''
-  if (type === '' || name === '') return refusedResult('invalid', 'an interface needs a type and a name')
+  if (type === '' || name === '') return createRefusedResult('invalid', 'an interface needs a type and a name')
   const id = `${type.toLowerCase()}-${system.interfaces.length + 1}`
   const after = { id, type, name, settings: readRecordField(args, 'settings') ?? {}, restarts: 0 }
   system.interfaces = [...system.interfaces, after]
-  return changedResult(null, after)
+  return createChangedResult(null, after)
 }
 
 function changeInterface(
   { system }: SimulatedWorld,
   args: JsonObject,
-  change: (one: SimInterface) => SimInterface | undefined,
-): OperationResult {
+  change: (one: SimulatedInterface) => SimulatedInterface | undefined,
+): SimulatedAdminResult {
   const before = system.interfaces.find((one) => one.id === readRecordText(args, 'interfaceId'))
-  if (before === undefined) return refusedResult('not-found', 'no such interface')
+  if (before === undefined) return createRefusedResult('not-found', 'no such interface')
   const after = change(before)
   system.interfaces = system.interfaces.map((one) => (one === before ? after : one)).filter((one) => one !== undefined)
-  return changedResult(before, after === undefined ? null : after)
+  return createChangedResult(before, after === undefined ? null : after)
 }

@@ -5,19 +5,24 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
-import { readRecordBoolean, readRecordText } from '../../homeseer/wire/field.ts'
-import { changedResult, refusedResult, type OperationResult, type Operations } from './admin-result.ts'
-import type { SimulatedWorld } from './world.ts'
-import { RIGHTS, type SimUser } from './system.ts'
-import { lookUp } from './table.ts'
+import { readRecordBoolean, readRecordText } from '../../homeseer/wire/record-field.ts'
+import {
+  createChangedResult,
+  createRefusedResult,
+  type SimulatedAdminResult,
+  type SimulatedAdminOperations,
+} from './admin-result.ts'
+import type { SimulatedWorld } from './simulated-world.ts'
+import { USER_RIGHTS_CODES, type SimulatedUser } from './simulated-system.ts'
+import { findOwnProperty } from './own-property.ts'
 
-export const SIMULATED_USER_OPERATIONS: Operations = {
+export const SIMULATED_USER_OPERATIONS: SimulatedAdminOperations = {
   'users.list': ({ system }) => ok({ users: system.users.map(shownUser) }),
   'users.create': createUser,
   'users.update': (world, args) => changeUser(world, args, (user) => withUserArgs(user, args)),
   'users.set_role': (world, args) =>
-    lookUp(RIGHTS, readRecordText(args, 'role') ?? '') === undefined
-      ? refusedResult('invalid', 'role is guest, normal or admin')
+    findOwnProperty(USER_RIGHTS_CODES, readRecordText(args, 'role') ?? '') === undefined
+      ? createRefusedResult('invalid', 'role is guest, normal or admin')
       : changeUser(world, args, (user) => withUserArgs(user, { role: readRecordText(args, 'role') ?? '' })),
   'users.delete': (world, args) =>
     changeUser(world, args, (user) =>
@@ -25,47 +30,47 @@ export const SIMULATED_USER_OPERATIONS: Operations = {
     ),
 }
 
-function createUser({ system }: SimulatedWorld, args: JsonObject): OperationResult {
+function createUser({ system }: SimulatedWorld, args: JsonObject): SimulatedAdminResult {
   const username = readRecordText(args, 'username') ?? ''
-  if (username === '') return refusedResult('invalid', 'a user needs a name')
+  if (username === '') return createRefusedResult('invalid', 'a user needs a name')
   if (system.users.some((user) => user.username === username))
-    return refusedResult('conflict', `there is a user ${username}`)
+    return createRefusedResult('conflict', `there is a user ${username}`)
   // 8 is a normal user.
   const blank = { id: username, username, password: '', displayName: '', email: '', rights: 8, enabled: true }
   const user = withUserArgs(blank, args)
   system.users = [...system.users, user]
-  return changedResult(null, shownUser(user))
+  return createChangedResult(null, shownUser(user))
 }
 
 /** What is not given stays; a role that is none leaves the rights alone. */
-function withUserArgs(user: SimUser, args: JsonObject): SimUser {
+function withUserArgs(user: SimulatedUser, args: JsonObject): SimulatedUser {
   return {
     ...user,
     displayName: readRecordText(args, 'displayName') ?? user.displayName,
     email: readRecordText(args, 'email') ?? user.email,
     password: readRecordText(args, 'password') ?? user.password,
     enabled: readRecordBoolean(args, 'enabled') ?? user.enabled,
-    rights: lookUp(RIGHTS, readRecordText(args, 'role') ?? '') ?? user.rights,
+    rights: findOwnProperty(USER_RIGHTS_CODES, readRecordText(args, 'role') ?? '') ?? user.rights,
   }
 }
 
 function changeUser(
   { system }: SimulatedWorld,
   args: JsonObject,
-  change: (user: SimUser) => SimUser | undefined,
-): OperationResult {
+  change: (user: SimulatedUser) => SimulatedUser | undefined,
+): SimulatedAdminResult {
   const before = system.users.find((user) => user.id === readRecordText(args, 'userId'))
-  if (before === undefined) return refusedResult('not-found', 'no such user')
+  if (before === undefined) return createRefusedResult('not-found', 'no such user')
   const after = change(before)
   const rest = system.users.map((user) => (user === before ? after : user)).filter((user) => user !== undefined)
   // Somebody must be able to let the others in again.
   if (!rest.some((user) => user.enabled && (user.rights & 2) !== 0))
-    return refusedResult('conflict', 'the last administrator stays')
+    return createRefusedResult('conflict', 'the last administrator stays')
   system.users = rest
-  return changedResult(shownUser(before), after === undefined ? null : shownUser(after))
+  return createChangedResult(shownUser(before), after === undefined ? null : shownUser(after))
 }
 
-function shownUser({ id, username, displayName, email, enabled, rights }: SimUser): JsonObject {
-  const role = Object.entries(RIGHTS).find(([, bits]) => bits === rights)?.[0] ?? 'normal'
+function shownUser({ id, username, displayName, email, enabled, rights }: SimulatedUser): JsonObject {
+  const role = Object.entries(USER_RIGHTS_CODES).find(([, bits]) => bits === rights)?.[0] ?? 'normal'
   return { id, username, displayName, email, enabled, role, rights }
 }

@@ -1,14 +1,14 @@
 import { createServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { AsciiClient, type AsciiClientOptions, type AsciiState } from '../../homeseer/wire/ascii-client.ts'
+import { AsciiClient, type AsciiClientOptions, type AsciiConnectionState } from '../../homeseer/wire/ascii-client.ts'
 import type { DeviceChange } from '../../homeseer/wire/ascii.ts'
-import { HARD_CASE_REFS } from './home.ts'
+import { HARD_CASE_DEVICE_REFS } from './hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
 
 let simulator: HomeseerSimulator
 let client: AsciiClient | undefined
-let states: AsciiState[]
+let states: AsciiConnectionState[]
 let changes: DeviceChange[]
 
 beforeEach(async () => {
@@ -41,14 +41,14 @@ describe('ASCII client', () => {
   it('logs in and hears of changes', async () => {
     listen()
     await expect.poll(seen).toEqual(['up'])
-    simulator.move(HARD_CASE_REFS.hallLamp, 60)
+    simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
     await expect.poll(() => changes).toMatchObject([{ ref: 101, value: 60, previous: 35 }])
   })
 
   it('listens without a login where it has none', async () => {
     listen({ credentials: undefined })
     await expect.poll(seen).toEqual(['up'])
-    simulator.move(HARD_CASE_REFS.hallLamp, 60)
+    simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
     await expect.poll(() => changes.length).toBe(1)
   })
 
@@ -62,7 +62,7 @@ describe('ASCII client', () => {
     await expect.poll(seen).toEqual(['up'])
     simulator.hangUp('ascii')
     await expect.poll(seen).toEqual(['up', 'lost', 'up'])
-    simulator.move(HARD_CASE_REFS.hallLamp, 60)
+    simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
     await expect.poll(() => changes.length).toBe(1)
   })
 
@@ -78,7 +78,7 @@ describe('ASCII client', () => {
   it('stays up through silences while the far end answers', async () => {
     listen({ pingMs: 10, patienceMs: 5_000 })
     await expect.poll(seen).toEqual(['up'])
-    simulator.move(HARD_CASE_REFS.hallLamp, 60)
+    simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
     await expect.poll(() => changes.length).toBe(1)
     expect(seen()).toEqual(['up'])
   })

@@ -3,13 +3,13 @@
  *
  * Pure, given the world it is handed.
  */
-import { decodeAsciiCommand, joinParts } from '../../homeseer/wire/ascii.ts'
-import { loginAs, mayControl } from './login.ts'
-import { recordChangeAttempt } from './system.ts'
-import type { SimulatedWorld } from './world.ts'
+import { decodeAsciiCommand, joinAsciiFields } from '../../homeseer/wire/ascii.ts'
+import { loginSimulatedUser, maySimulatedUserControl } from './login.ts'
+import { recordSimulatedChangeAttempt } from './simulated-system.ts'
+import type { SimulatedWorld } from './simulated-world.ts'
 
 /** The answer, without its line end. */
-export function answerLine(
+export function answerAsciiLine(
   world: SimulatedWorld,
   line: string,
   from: { readonly address: string; readonly nowMs: number },
@@ -18,9 +18,9 @@ export function answerLine(
   const { address, nowMs } = from
   const command = decodeAsciiCommand(line)
   if (command?.kind === 'login') {
-    const user = loginAs(system, command.user, command.password)
+    const user = loginSimulatedUser(system, command.user, command.password)
     // Guests may not use this port at all.
-    if (user === undefined || !mayControl(user)) return 'error, login failed'
+    if (user === undefined || !maySimulatedUserControl(user)) return 'error, login failed'
     asciiUsers.set(address, user)
     return 'ok'
   }
@@ -37,12 +37,12 @@ export function answerLine(
     case 'control-value': {
       const { ref, value } = command
       const done = house.controlByValue(ref, value, by)
-      return recordChangeAttempt(system, { kind: 'control', ref, value, done }) ? 'ok' : 'error'
+      return recordSimulatedChangeAttempt(system, { kind: 'control', ref, value, done }) ? 'ok' : 'error'
     }
     case 'control-label': {
       const { ref, label } = command
       const done = house.controlByLabel(ref, label, by)
-      return recordChangeAttempt(system, { kind: 'control', ref, text: label, done }) ? 'ok' : 'error'
+      return recordSimulatedChangeAttempt(system, { kind: 'control', ref, text: label, done }) ? 'ok' : 'error'
     }
     case 'status':
       return listed(world, command.ref, statusLine)
@@ -65,8 +65,8 @@ function listed(
 function statusLine({ house }: SimulatedWorld, ref: number): string {
   const record = house.record(ref)
   const parent = record?.relationship === 4 ? (record.associatedRefs[0] ?? 0) : 0
-  // Commas in names are escaped by `joinParts`; they are what the parts are told apart by.
-  return joinParts([
+  // Commas in names are escaped by `joinAsciiFields`; they are what the parts are told apart by.
+  return joinAsciiFields([
     ref,
     parent,
     record?.status ?? '',
@@ -80,5 +80,5 @@ function controlLine({ house }: SimulatedWorld, ref: number): string {
   const pairs = house
     .pairs(ref)
     .map(({ label, value, range }) => `${label}=${range === undefined ? value : `${range.start}->${range.end}`}`)
-  return joinParts([ref, ...pairs])
+  return joinAsciiFields([ref, ...pairs])
 }

@@ -2,11 +2,16 @@
  * ASCII server: port 11000 of the simulated HomeSeer, with push to every open connection.
  */
 import { createServer, type Server, type Socket } from 'node:net'
-import { listenOn } from '../../core/listen-server.ts'
-import { encodeChange, EMPTY_PARTIAL_LINE, splitCompleteLines, type DeviceChange } from '../../homeseer/wire/ascii.ts'
-import { answerLine } from './ascii-port.ts'
-import type { ListenPlace } from './http-server.ts'
-import type { SimulatedWorld } from './world.ts'
+import { startListening } from '../../core/listen-server.ts'
+import {
+  encodeAsciiDeviceChange,
+  EMPTY_PARTIAL_ASCII_LINE,
+  splitCompleteAsciiLines,
+  type DeviceChange,
+} from '../../homeseer/wire/ascii.ts'
+import { answerAsciiLine } from './ascii-port.ts'
+import type { SimulatorListenAddress } from './http-server.ts'
+import type { SimulatedWorld } from './simulated-world.ts'
 
 export interface AsciiServer {
   readonly server: Server
@@ -15,14 +20,14 @@ export interface AsciiServer {
   readonly stop: () => Promise<void>
 }
 
-export async function startAsciiServer(world: SimulatedWorld, place: ListenPlace): Promise<AsciiServer> {
+export async function startAsciiServer(world: SimulatedWorld, place: SimulatorListenAddress): Promise<AsciiServer> {
   const open = new Set<Socket>()
   const server = createServer((socket) => {
     open.add(socket)
     socket.setEncoding('utf8')
-    let rest = EMPTY_PARTIAL_LINE
+    let rest = EMPTY_PARTIAL_ASCII_LINE
     socket.on('data', (piece: string) => {
-      const taken = splitCompleteLines(rest, piece)
+      const taken = splitCompleteAsciiLines(rest, piece)
       rest = taken.rest
       for (const line of taken.lines) answer(world, socket, line)
       // After the answers, so that a client reads `ok` before the change it caused.
@@ -31,12 +36,12 @@ export async function startAsciiServer(world: SimulatedWorld, place: ListenPlace
     socket.on('error', () => undefined)
     socket.on('close', () => open.delete(socket))
   })
-  await listenOn(server, place)
+  await startListening(server, place)
   const hangUp = () => {
     for (const socket of open) socket.destroy()
   }
   const push = (change: DeviceChange) => {
-    for (const socket of open) socket.write(encodeChange(change))
+    for (const socket of open) socket.write(encodeAsciiDeviceChange(change))
   }
   const stop = () =>
     new Promise<void>((resolve) => {
@@ -48,6 +53,6 @@ export async function startAsciiServer(world: SimulatedWorld, place: ListenPlace
 
 function answer(world: SimulatedWorld, socket: Socket, line: string): void {
   if (world.faults.asciiDeaf) return
-  const text = answerLine(world, line, { address: socket.remoteAddress ?? '', nowMs: Date.now() })
+  const text = answerAsciiLine(world, line, { address: socket.remoteAddress ?? '', nowMs: Date.now() })
   socket.write(`${text}\r\n`)
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
-import { encodeDevice, encodeStatus } from './device-answer.ts'
-import { readQuery } from './query.ts'
+import { encodeSimulatedDevice, encodeSimulatedStatus } from './device-answer.ts'
+import { parseQueryCaseInsensitively } from './query-parser.ts'
 
 const KEYPAD: HomeseerDeviceRecord = {
   ref: 42,
@@ -28,7 +28,7 @@ const KEYPAD: HomeseerDeviceRecord = {
 describe('device answer', () => {
   it('writes a device as an HS4 of 2022 did', () => {
     // A log line in marthoc/homeseer issue 72; JSON of the platform writes the slash of a date bare.
-    expect(encodeDevice(KEYPAD, { compress: false, zone: '-0400' })).toBe(
+    expect(encodeSimulatedDevice(KEYPAD, { compress: false, zone: '-0400' })).toBe(
       '{"ref":42,"name":"Side Gate - Button H","location":"Living Room","location2":"Main","value":100.0,"status":"On",' +
         '"device_type_string":"Dual-Band KeypadLinc Dimmer","last_change":"/Date(1656388985661-0400)/","relationship":4,' +
         '"hide_from_view":false,"associated_devices":[173],"device_type":{"Device_API":513,' +
@@ -42,20 +42,24 @@ describe('device answer', () => {
 
   it('has the head of that HS4, and events only with everything', () => {
     const form = { compress: false, zone: '-0400' }
-    expect(encodeStatus([], form)).toBe('{"Name":"HomeSeer Devices","Version":"1.1","TempFormatF":false,"Devices":[]}')
-    expect(JSON.parse(encodeStatus([], { ...form, events: [{ id: 1 }] }))).toMatchObject({ Events: [{ id: 1 }] })
+    expect(encodeSimulatedStatus([], form)).toBe(
+      '{"Name":"HomeSeer Devices","Version":"1.1","TempFormatF":false,"Devices":[]}',
+    )
+    expect(JSON.parse(encodeSimulatedStatus([], { ...form, events: [{ id: 1 }] }))).toMatchObject({
+      Events: [{ id: 1 }],
+    })
   })
 })
 
 describe('query', () => {
   it('takes the spellings that clients of HomeSeer send', () => {
     // HomeSeer's Node-RED node, DJF3's Postman collection, URLSearchParams, encodeURIComponent.
-    expect(readQuery('label=Dim 20%').get('label')).toBe('Dim 20%')
-    expect(readQuery('ref=1&label=00%').get('label')).toBe('00%')
-    expect(readQuery('name=Movie+Night&GROUP=Evening').get('name')).toBe('Movie Night')
-    expect(readQuery('label=Dim%2020%25&x=a%2Bb').get('label')).toBe('Dim 20%')
-    expect(readQuery('x=a%2Bb').get('x')).toBe('a+b')
-    expect(readQuery('name=K%C3%BCche&name=Hall').get('name')).toBe('Küche')
-    expect(readQuery('name=Küche').get('name')).toBe('Küche')
+    expect(parseQueryCaseInsensitively('label=Dim 20%').get('label')).toBe('Dim 20%')
+    expect(parseQueryCaseInsensitively('ref=1&label=00%').get('label')).toBe('00%')
+    expect(parseQueryCaseInsensitively('name=Movie+Night&GROUP=Evening').get('name')).toBe('Movie Night')
+    expect(parseQueryCaseInsensitively('label=Dim%2020%25&x=a%2Bb').get('label')).toBe('Dim 20%')
+    expect(parseQueryCaseInsensitively('x=a%2Bb').get('x')).toBe('a+b')
+    expect(parseQueryCaseInsensitively('name=K%C3%BCche&name=Hall').get('name')).toBe('Küche')
+    expect(parseQueryCaseInsensitively('name=Küche').get('name')).toBe('Küche')
   })
 })

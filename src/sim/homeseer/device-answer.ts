@@ -8,10 +8,10 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { encodePair } from '../../homeseer/wire/device.ts'
-import { encodeWireDate } from '../../homeseer/wire/field.ts'
+import { encodeWireDate } from '../../homeseer/wire/record-field.ts'
 import type { HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
 
-export interface StatusForm {
+export interface StatusEncodingOptions {
   /** Leaves out members that are not set: empty strings, nulls and false. */
   readonly compress: boolean
   readonly zone: string
@@ -19,13 +19,16 @@ export interface StatusForm {
   readonly events?: readonly Json[]
 }
 
-export function encodeStatus(records: readonly HomeseerDeviceRecord[], form: StatusForm): string {
-  const devices = records.map((record) => encodeDevice(record, form)).join(',')
+export function encodeSimulatedStatus(records: readonly HomeseerDeviceRecord[], form: StatusEncodingOptions): string {
+  const devices = records.map((record) => encodeSimulatedDevice(record, form)).join(',')
   const events = form.events === undefined ? '' : `,"Events":${JSON.stringify(form.events)}`
   return `{"Name":"HomeSeer Devices","Version":"1.1","TempFormatF":false,"Devices":[${devices}]${events}}`
 }
 
-export function encodeDevice(device: HomeseerDeviceRecord, { compress, zone }: Omit<StatusForm, 'events'>): string {
+export function encodeSimulatedDevice(
+  device: HomeseerDeviceRecord,
+  { compress, zone }: Omit<StatusEncodingOptions, 'events'>,
+): string {
   const { ref, name, location, location2, value = 0, typeString } = device
   const shape = (members: JsonObject) => JSON.stringify(compress ? withoutUnset(members) : members)
   const first = shape({ ref, name, location, location2 })

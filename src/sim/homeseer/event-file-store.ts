@@ -3,21 +3,21 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder } from '../../core/folder-store.ts'
-import { eventGroupsFile, eventsFile } from './automation.ts'
-import type { SimulatedSystem } from './system.ts'
+import { createPrivateFolder } from '../../core/folder-store.ts'
+import { createEventGroupsFile, createEventsFile } from './simulated-events.ts'
+import type { SimulatedSystem } from './simulated-system.ts'
 
-export interface EventFilePlaces {
+export interface SimulatedEventFilePaths {
   readonly events: string
   readonly groups: string
 }
 
 /** `HomeSeerData_2.json` is a directory, in spite of its name. */
-export function writeEventFiles(directory: string, system: SimulatedSystem): EventFilePlaces {
+export function writeSimulatedEventFiles(directory: string, system: SimulatedSystem): SimulatedEventFilePaths {
   const data = join(directory, 'HomeSeerData_2.json')
   const places = { events: join(data, 'events.json'), groups: join(data, 'eventgroups.json') }
-  makeFolder(data)
-  writeFileSync(places.events, JSON.stringify(eventsFile(system)))
-  writeFileSync(places.groups, JSON.stringify(eventGroupsFile(system)))
+  createPrivateFolder(data)
+  writeFileSync(places.events, JSON.stringify(createEventsFile(system)))
+  writeFileSync(places.groups, JSON.stringify(createEventGroupsFile(system)))
   return places
 }

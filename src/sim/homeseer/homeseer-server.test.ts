@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { toHex } from '../../core/bytes.ts'
-import { HARD_CASE_REFS } from './home.ts'
+import { HARD_CASE_DEVICE_REFS } from './hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
 
 let simulator: HomeseerSimulator
@@ -30,7 +30,7 @@ describe('simulated HomeSeer over HTTP', () => {
 
   it('has every hard case of the house', async () => {
     const devices = new Map(devicesOf(await json('/JSON?request=getstatus')).map((device) => [device['ref'], device]))
-    for (const ref of Object.values(HARD_CASE_REFS)) expect(devices.has(ref)).toBe(true)
+    for (const ref of Object.values(HARD_CASE_DEVICE_REFS)) expect(devices.has(ref)).toBe(true)
     expect(devices.get(100)).toMatchObject({ name: 'Hall Lamp', status: 'No Status', associated_devices: [101] })
     expect(devices.get(101)).toMatchObject({ name: 'Hall Lamp', status: 'Dim 35%', associated_devices: [100] })
     expect(devices.get(164)).toMatchObject({ name: 'Battery', status: '87%' })
@@ -216,7 +216,7 @@ describe('simulated HomeSeer on the ASCII port', () => {
     using line = await call()
     line.say('vr')
     await line.hear('error')
-    simulator.move(HARD_CASE_REFS.windowContact, 255)
+    simulator.move(HARD_CASE_DEVICE_REFS.windowContact, 255)
     expect(await line.hear('DC,170,255,0\r\n')).not.toContain('DC,170,0,255')
     await text('/JSON?request=setdevicestatus&ref=170&value=0')
     expect(await line.hear('DC,170,0,255\r\n')).toContain('DC')

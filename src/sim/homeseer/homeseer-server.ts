@@ -9,16 +9,16 @@
 import type { AddressInfo, Server as NetServer } from 'node:net'
 import type { Server as HttpServer } from 'node:http'
 import { startAsciiServer } from './ascii-server.ts'
-import { writeEventFiles, type EventFilePlaces } from './event-file-store.ts'
-import { noFaults, type SimulatedFaults } from './fault.ts'
-import { createHardCaseParts, manySensors } from './home.ts'
-import { SimulatedDevices, type HouseChange } from './simulated-devices.ts'
+import { writeSimulatedEventFiles, type SimulatedEventFilePaths } from './event-file-store.ts'
+import { createNoHomeseerFaults, type SimulatedHomeseerFaults } from './simulated-faults.ts'
+import { createHardCaseDevices, createManySensors } from './hard-case-devices.ts'
+import { SimulatedDevices, type SimulatedDeviceChange } from './simulated-devices.ts'
 import { startHomeseerHttpServer } from './http-server.ts'
-import type { SimulatedPart } from './simulated-part.ts'
-import { Scheduler } from './scheduler.ts'
-import { newSystem, type SimEvent, type SimulatedSystem } from './system.ts'
+import type { SimulatedHomeseerDevice } from './simulated-homeseer-device.ts'
+import { VirtualScheduler } from './scheduler.ts'
+import { createSimulatedSystem, type SimulatedEvent, type SimulatedSystem } from './simulated-system.ts'
 import { WebhookSender } from './webhook-client.ts'
-import { newWorld } from './world.ts'
+import { createSimulatedWorld } from './simulated-world.ts'
 
 export interface HomeseerSimulatorOptions {
   /** Where to listen; port 0 is any free one. */
@@ -26,9 +26,9 @@ export interface HomeseerSimulatorOptions {
   readonly httpPort: number
   readonly asciiPort: number
   /** The devices; the house of hard cases when not given. */
-  readonly parts?: readonly SimulatedPart[]
+  readonly parts?: readonly SimulatedHomeseerDevice[]
   /** The events; a weekend's worth of them when not given. */
-  readonly events?: readonly SimEvent[]
+  readonly events?: readonly SimulatedEvent[]
   /** Sensors to add, for paging and load. */
   readonly sensors?: number
   /** Where changes are posted to. */
@@ -44,8 +44,8 @@ export interface HomeseerSimulator {
   readonly house: SimulatedDevices
   /** Users, events, cameras and the list of deeds. */
   readonly system: SimulatedSystem
-  readonly faults: SimulatedFaults
-  readonly eventFiles: EventFilePlaces | undefined
+  readonly faults: SimulatedHomeseerFaults
+  readonly eventFiles: SimulatedEventFilePaths | undefined
   /** Somebody at home moves a device: the hardware changes and HomeSeer learns of it. */
   readonly move: (ref: number, value: number) => void
   /** Ends every open connection of a port, as a restart would; the port stays open. */
@@ -54,22 +54,22 @@ export interface HomeseerSimulator {
 }
 
 export async function startHomeseerSimulator(options: HomeseerSimulatorOptions): Promise<HomeseerSimulator> {
-  const faults = noFaults()
-  const parts = [...(options.parts ?? createHardCaseParts()), ...manySensors(options.sensors ?? 0)]
+  const faults = createNoHomeseerFaults()
+  const parts = [...(options.parts ?? createHardCaseDevices()), ...createManySensors(options.sensors ?? 0)]
   const house = new SimulatedDevices(parts, faults)
-  const system = newSystem(options.events)
-  const world = newWorld(house, system, faults)
-  const scheduler = new Scheduler(world)
+  const system = createSimulatedSystem(options.events)
+  const world = createSimulatedWorld(house, system, faults)
+  const scheduler = new VirtualScheduler(world)
   const alarm = newAlarm(house, scheduler)
   const { dataDirectory } = options
-  const eventFiles = dataDirectory === undefined ? undefined : writeEventFiles(dataDirectory, system)
+  const eventFiles = dataDirectory === undefined ? undefined : writeSimulatedEventFiles(dataDirectory, system)
   let savedEvents = system.events
   const settle = () => {
     alarm.settle()
     // HomeSeer saves its events when they change.
     if (dataDirectory === undefined || system.events === savedEvents) return
     savedEvents = system.events
-    writeEventFiles(dataDirectory, system)
+    writeSimulatedEventFiles(dataDirectory, system)
   }
   const http = await startHomeseerHttpServer(world, { host: options.host, port: options.httpPort, settle })
   const ascii = await startAsciiServer(world, { host: options.host, port: options.asciiPort, settle }).catch(
@@ -84,7 +84,7 @@ export async function startHomeseerSimulator(options: HomeseerSimulatorOptions):
   // After the push: HomeSeer tells of a change and then sees what it sets off.
   house.onWrite((change, nowMs) => scheduler.written(change, nowMs))
 
-  function publish(change: HouseChange): void {
+  function publish(change: SimulatedDeviceChange): void {
     for (const refs of world.changedSince.values()) refs.add(change.ref)
     // Before the web hooks: the port pushes from inside HomeSeer, hooks are sent when it gets to them.
     if (!faults.pushSilent) ascii.push(change)
@@ -119,7 +119,7 @@ function portOf(server: NetServer | HttpServer): number {
 /** Lets what is due happen, and wakes up for what is not yet: one timer for the whole house. */
 function newAlarm(
   house: SimulatedDevices,
-  scheduler: Scheduler,
+  scheduler: VirtualScheduler,
 ): { readonly settle: () => void; readonly stop: () => void } {
   let timer: NodeJS.Timeout | undefined
   const settle = () => {

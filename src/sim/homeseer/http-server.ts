@@ -3,19 +3,25 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { listenOn } from '../../core/listen-server.ts'
+import { startListening } from '../../core/listen-server.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
-import { BACKUP_PAGE, SCRIPT_PAGE } from '../../homeseer/wire/script.ts'
-import { BAD_REQUEST_ANSWER, pageAnswer, responseAnswer, plainTextAnswer, type SimulatedAnswer } from './answer.ts'
-import { identifyUser } from './login.ts'
-import { readQuery } from './query.ts'
-import { answerRead } from './read-api.ts'
+import { BACKUP_PAGE_PATH, SCRIPT_PAGE_PATH } from '../../homeseer/wire/script-page.ts'
+import {
+  BAD_REQUEST_ANSWER,
+  createPageAnswer,
+  createResponseTextAnswer,
+  createPlainTextAnswer,
+  type SimulatedAnswer,
+} from './http-answer.ts'
+import { identifySimulatedUser } from './login.ts'
+import { parseQueryCaseInsensitively } from './query-parser.ts'
+import { answerReadRequest } from './read-api.ts'
 import { answerBackupPage, answerScriptPage } from './script-page.ts'
-import type { SimUser } from './system.ts'
-import type { SimulatedWorld } from './world.ts'
-import { answerAction, answerWrite } from './write-api.ts'
+import type { SimulatedUser } from './simulated-system.ts'
+import type { SimulatedWorld } from './simulated-world.ts'
+import { answerActionRequest, answerWriteRequest } from './write-api.ts'
 
-export interface ListenPlace {
+export interface SimulatorListenAddress {
   readonly host: string
   readonly port: number
   /** Called after each request, so that what it caused can happen. */
@@ -32,14 +38,14 @@ const MAX_BODY_BYTES = 1_024 * 1_024
 
 export async function startHomeseerHttpServer(
   world: SimulatedWorld,
-  place: ListenPlace,
+  place: SimulatorListenAddress,
 ): Promise<{ readonly server: Server; readonly stop: () => Promise<void> }> {
   const server = createServer((request, response) => {
     // A connection that was cut, by us or by them, is no news.
     request.on('error', () => undefined)
     void serve(world, { request, response, settle: place.settle })
   })
-  await listenOn(server, place)
+  await startListening(server, place)
   const stop = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve())
@@ -71,41 +77,42 @@ function route(world: SimulatedWorld, request: IncomingMessage, body: string): S
   const [path = '', query = ''] = splitOnce(request.url ?? '', '?')
   const page = path.toLowerCase()
   const form = request.method === 'POST' && page !== '/json' ? `${query}&${body}` : query
-  const parameters = readQuery(form)
-  if (page !== '/json' && page !== SCRIPT_PAGE && page !== BACKUP_PAGE) return pageAnswer(404, 'Not found')
-  const user = identifyUser(world.system, {
+  const parameters = parseQueryCaseInsensitively(form)
+  if (page !== '/json' && page !== SCRIPT_PAGE_PATH && page !== BACKUP_PAGE_PATH)
+    return createPageAnswer(404, 'Not found')
+  const user = identifySimulatedUser(world.system, {
     authorization: request.headers.authorization,
     user: parameters.get('user'),
     password: parameters.get('pass'),
   })
   if (user === undefined) return refusedLogin(world)
   const question = { parameters, user, nowMs: Date.now() }
-  if (page === SCRIPT_PAGE) return answerScriptPage(world, question)
-  if (page === BACKUP_PAGE) return answerBackupPage(world, question)
+  if (page === SCRIPT_PAGE_PATH) return answerScriptPage(world, question)
+  if (page === BACKUP_PAGE_PATH) return answerBackupPage(world, question)
   return answerJson(world, request, { parameters, user, body })
 }
 
 function answerJson(
   world: SimulatedWorld,
   request: IncomingMessage,
-  asked: { readonly parameters: ReadonlyMap<string, string>; readonly user: SimUser; readonly body: string },
+  asked: { readonly parameters: ReadonlyMap<string, string>; readonly user: SimulatedUser; readonly body: string },
 ): SimulatedAnswer {
   const { parameters, user } = asked
-  if (world.faults.jsonDisabled) return responseAnswer('Error, JSON control is disabled')
-  if (world.faults.bareError) return plainTextAnswer('error')
+  if (world.faults.jsonDisabled) return createResponseTextAnswer('Error, JSON control is disabled')
+  if (world.faults.bareError) return createPlainTextAnswer('error')
   const asker = { user, nowMs: Date.now() }
   if (request.method === 'POST') {
     const value = parseJsonOrUndefined(asked.body)
-    return isJsonObject(value) ? answerAction(world, value, asker) : BAD_REQUEST_ANSWER
+    return isJsonObject(value) ? answerActionRequest(world, value, asker) : BAD_REQUEST_ANSWER
   }
   const name = parameters.get('request')?.toLowerCase() ?? ''
   const question = { parameters, ...asker }
-  return answerRead(world, name, question) ?? answerWrite(world, name, question) ?? BAD_REQUEST_ANSWER
+  return answerReadRequest(world, name, question) ?? answerWriteRequest(world, name, question) ?? BAD_REQUEST_ANSWER
 }
 
 function refusedLogin({ faults }: SimulatedWorld): SimulatedAnswer {
-  if (faults.wrongLogin === 'response-text') return responseAnswer('Error, login failed')
-  return pageAnswer(401, 'Unauthorized')
+  if (faults.wrongLogin === 'response-text') return createResponseTextAnswer('Error, login failed')
+  return createPageAnswer(401, 'Unauthorized')
 }
 
 function send(faults: SimulatedWorld['faults'], response: ServerResponse, answer: SimulatedAnswer): void {
@@ -133,7 +140,7 @@ function taken(faults: SimulatedWorld['faults'], which: 'dropBefore' | 'dropAfte
 function failing({ failWith }: SimulatedWorld['faults']): SimulatedAnswer | undefined {
   if (failWith.times <= 0) return undefined
   failWith.times--
-  return pageAnswer(failWith.status, 'Error')
+  return createPageAnswer(failWith.status, 'Error')
 }
 
 /** `undefined` past the limit, and when the sender goes away. */

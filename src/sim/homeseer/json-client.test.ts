@@ -1,36 +1,36 @@
 import { createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../../test/local-port.ts'
-import { askAdapter } from '../../homeseer/wire/admin-adapter.ts'
-import { mayHomeseerHaveActed } from '../../homeseer/wire/fault.ts'
-import { JsonClient, type AttemptNote, type JsonClientOptions } from '../../homeseer/wire/json-client.ts'
+import { callAdminAdapter } from '../../homeseer/wire/admin-adapter.ts'
+import { mayHomeseerHaveActed } from '../../homeseer/wire/link-fault.ts'
+import { JsonClient, type RequestAttemptNote, type JsonClientOptions } from '../../homeseer/wire/json-client.ts'
 import {
-  getCameras,
-  getCameraSnapshot,
-  getControl,
-  getEvents,
-  getLocations,
-  getPlugins,
-  getSessionConfig,
-  getStatus,
-  getVersion,
-  callPlugin,
-  controlByIndex,
-  controlByLabel,
-  controlByUse,
-  controlByValue,
-  panCamera,
-  runEventById,
-  runEventByName,
-  setDeviceProperty,
-  setStoredStatus,
-} from '../../homeseer/wire/request.ts'
-import { runScript, startBackup } from '../../homeseer/wire/script.ts'
-import { HARD_CASE_REFS } from './home.ts'
+  createCamerasRequest,
+  createCameraSnapshotRequest,
+  createControlsRequest,
+  createEventsRequest,
+  createLocationsRequest,
+  createPluginsRequest,
+  createSessionConfigRequest,
+  createStatusRequest,
+  createVersionRequest,
+  createPluginFunctionRequest,
+  createControlByIndexRequest,
+  createControlByLabelRequest,
+  createControlByUseRequest,
+  createControlByValueRequest,
+  createCameraPanRequest,
+  createEventRunByIdRequest,
+  createEventRunByNameRequest,
+  createDevicePropertyRequest,
+  createStoredStatusRequest,
+} from '../../homeseer/wire/json-requests.ts'
+import { runScript, startHomeseerBackup } from '../../homeseer/wire/script-page.ts'
+import { HARD_CASE_DEVICE_REFS } from './hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
 
 let simulator: HomeseerSimulator
-let notes: AttemptNote[]
+let notes: RequestAttemptNote[]
 const clients: JsonClient[] = []
 
 beforeEach(async () => {
@@ -63,51 +63,56 @@ function clientOf(part: Partial<JsonClientOptions> = {}): JsonClient {
 describe('JSON client', () => {
   it('reads everything a HomeSeer tells', async () => {
     const client = clientOf()
-    expect(await client.call(getVersion())).toEqual({ ok: true, value: '4.2.22.4' })
-    expect(await client.call(getStatus({ refs: [101], everything: true }))).toMatchObject({
+    expect(await client.call(createVersionRequest())).toEqual({ ok: true, value: '4.2.22.4' })
+    expect(await client.call(createStatusRequest({ refs: [101], everything: true }))).toMatchObject({
       value: { devices: [{ ref: 101, status: 'Dim 35%', controls: [{}, { use: 'Dim' }, {}, {}] }] },
     })
-    const controls = await client.call(getControl())
+    const controls = await client.call(createControlsRequest())
     expect(controls.ok && controls.value.get(141)?.map((pair) => pair.use)).toEqual(['DoorUnLock', 'DoorLock'])
-    expect(await client.call(getEvents())).toMatchObject({
+    expect(await client.call(createEventsRequest())).toMatchObject({
       value: expect.arrayContaining([expect.objectContaining({ id: 35 })]),
     })
-    expect(await client.call(getCameras())).toMatchObject({
+    expect(await client.call(createCamerasRequest())).toMatchObject({
       value: [{ camId: 1, supportsPanTilt: true }, { camId: 2 }],
     })
-    expect(await client.call(getPlugins())).toMatchObject({
+    expect(await client.call(createPluginsRequest())).toMatchObject({
       value: [{ id: 'Z-Wave', updateAvailable: true }, {}, {}, {}],
     })
-    expect(await client.call(getLocations())).toMatchObject({
+    expect(await client.call(createLocationsRequest())).toMatchObject({
       value: { location2: expect.arrayContaining(['Ground']) },
     })
-    expect(await client.call(getSessionConfig())).toMatchObject({ value: { user: 'default', permissions: 2 } })
+    expect(await client.call(createSessionConfigRequest())).toMatchObject({
+      value: { user: 'default', permissions: 2 },
+    })
   })
 
   it('reads snapshots in both forms', async () => {
     const client = clientOf()
-    const first = await client.call(getCameraSnapshot(1))
+    const first = await client.call(createCameraSnapshotRequest(1))
     simulator.faults.snapshotAsJson = true
-    const second = await client.call(getCameraSnapshot(1))
+    const second = await client.call(createCameraSnapshotRequest(1))
     expect(first).toMatchObject({ ok: true, value: { mimeType: 'image/jpeg' } })
     expect(second.ok && first.ok && second.value.bytes.length === first.value.bytes.length).toBe(true)
   })
 
   it('does not care about content types', async () => {
     simulator.faults.contentType = undefined
-    expect(await clientOf().call(getEvents())).toMatchObject({ ok: true })
+    expect(await clientOf().call(createEventsRequest())).toMatchObject({ ok: true })
     simulator.faults.contentType = 'text/html'
-    expect(await clientOf().call(getEvents())).toMatchObject({ ok: true })
+    expect(await clientOf().call(createEventsRequest())).toMatchObject({ ok: true })
   })
 
   it('moves hardware in every way of controlling', async () => {
     const client = clientOf()
     const { house } = simulator
-    expect(await client.call(controlByValue(120, 255))).toMatchObject({ ok: true, value: { shown: { ref: 120 } } })
-    expect(await client.call(controlByValue(111, 255, { via: 'post' }))).toMatchObject({ ok: true })
-    expect(await client.call(controlByLabel(141, 'Unlock'))).toMatchObject({ ok: true })
-    expect(await client.call(controlByUse([100], 'Dim', { value: 12 }))).toMatchObject({ ok: true })
-    expect(await client.call(controlByIndex(176, 0, '#00ff00'))).toMatchObject({ ok: true })
+    expect(await client.call(createControlByValueRequest(120, 255))).toMatchObject({
+      ok: true,
+      value: { shown: { ref: 120 } },
+    })
+    expect(await client.call(createControlByValueRequest(111, 255, { via: 'post' }))).toMatchObject({ ok: true })
+    expect(await client.call(createControlByLabelRequest(141, 'Unlock'))).toMatchObject({ ok: true })
+    expect(await client.call(createControlByUseRequest([100], 'Dim', { value: 12 }))).toMatchObject({ ok: true })
+    expect(await client.call(createControlByIndexRequest(176, 0, '#00ff00'))).toMatchObject({ ok: true })
     await expect.poll(() => house.hardware(141)?.value).toBe(0)
     expect([120, 111, 101].map((ref) => house.hardware(ref)?.value)).toEqual([255, 255, 12])
     expect(house.hardware(176)?.text).toBe('#00ff00')
@@ -115,40 +120,51 @@ describe('JSON client', () => {
 
   it('changes the rest', async () => {
     const client = clientOf()
-    expect(await client.call(setStoredStatus({ ref: 120, value: 255 }))).toEqual({ ok: true, value: undefined })
+    expect(await client.call(createStoredStatusRequest({ ref: 120, value: 255 }))).toEqual({
+      ok: true,
+      value: undefined,
+    })
     expect(simulator.house.hardware(120)?.value).toBe(0)
-    expect(await client.call(setDeviceProperty(120, 'UserNote', 'new bulb'))).toMatchObject({ ok: true })
-    expect(await client.call(runEventById(32))).toMatchObject({ ok: true })
-    expect(await client.call(runEventByName('Weekend', 'Movie Night', { via: 'post' }))).toMatchObject({ ok: true })
-    expect(await client.call(panCamera(1, 'upstart'))).toMatchObject({ ok: true })
-    expect(await client.call(callPlugin({ plugin: 'Hue', functionName: 'Sync', parameters: [1] }))).toMatchObject({
+    expect(await client.call(createDevicePropertyRequest(120, 'UserNote', 'new bulb'))).toMatchObject({ ok: true })
+    expect(await client.call(createEventRunByIdRequest(32))).toMatchObject({ ok: true })
+    expect(await client.call(createEventRunByNameRequest('Weekend', 'Movie Night', { via: 'post' }))).toMatchObject({
+      ok: true,
+    })
+    expect(await client.call(createCameraPanRequest(1, 'upstart'))).toMatchObject({ ok: true })
+    expect(
+      await client.call(createPluginFunctionRequest({ plugin: 'Hue', functionName: 'Sync', parameters: [1] })),
+    ).toMatchObject({
       ok: true,
     })
     expect(await client.call(runScript('evening.vb'))).toMatchObject({
       value: { commands: [{ key: 'response', value: 'ok' }] },
     })
-    expect(await client.call(startBackup())).toEqual({ ok: true, value: undefined })
+    expect(await client.call(startHomeseerBackup())).toEqual({ ok: true, value: undefined })
     expect(simulator.system.deeds.every((deed) => deed.done)).toBe(true)
   })
 
   it('is refused with a bare error, a text, or an empty list', async () => {
     const client = clientOf()
-    expect(await client.call(controlByValue(131, 100))).toMatchObject({ fault: { kind: 'refused', reason: 'error' } })
-    expect(await client.call(controlByValue(9_999, 1))).toMatchObject({ fault: { kind: 'refused' } })
-    expect(await client.call(runEventById(999))).toMatchObject({ fault: { kind: 'refused', reason: 'bad-request' } })
+    expect(await client.call(createControlByValueRequest(131, 100))).toMatchObject({
+      fault: { kind: 'refused', reason: 'error' },
+    })
+    expect(await client.call(createControlByValueRequest(9_999, 1))).toMatchObject({ fault: { kind: 'refused' } })
+    expect(await client.call(createEventRunByIdRequest(999))).toMatchObject({
+      fault: { kind: 'refused', reason: 'bad-request' },
+    })
     simulator.faults.jsonDisabled = true
-    expect(await client.call(getStatus())).toMatchObject({ fault: { kind: 'json-disabled' } })
+    expect(await client.call(createStatusRequest())).toMatchObject({ fault: { kind: 'json-disabled' } })
   })
 
   it('logs in by header or by query, and hears in either way that it may not', async () => {
     const wrong = { user: 'default', password: 'wrong' }
-    expect(await clientOf({ authentication: 'query' }).call(getVersion())).toMatchObject({ ok: true })
-    expect(await clientOf({ credentials: wrong }).call(getVersion())).toEqual({
+    expect(await clientOf({ authentication: 'query' }).call(createVersionRequest())).toMatchObject({ ok: true })
+    expect(await clientOf({ credentials: wrong }).call(createVersionRequest())).toEqual({
       ok: false,
       fault: { kind: 'unauthorised' },
     })
     simulator.faults.wrongLogin = 'response-text'
-    expect(await clientOf({ credentials: wrong }).call(getVersion())).toEqual({
+    expect(await clientOf({ credentials: wrong }).call(createVersionRequest())).toEqual({
       ok: false,
       fault: { kind: 'unauthorised' },
     })
@@ -158,7 +174,7 @@ describe('JSON client', () => {
   it('retries reads after a passing failure, and says so in its notes', async () => {
     simulator.faults.failWith = { status: 503, times: 1 }
     simulator.faults.dropBefore = 1
-    expect(await clientOf().call(getVersion())).toMatchObject({ ok: true })
+    expect(await clientOf().call(createVersionRequest())).toMatchObject({ ok: true })
     expect(notes.map(({ request, attempt, outcome }) => [request, attempt, outcome])).toEqual([
       ['hsversion', 0, 'unreachable'],
       ['hsversion', 1, 'http-status'],
@@ -168,20 +184,23 @@ describe('JSON client', () => {
 
   it('gives up after as many retries as allowed', async () => {
     simulator.faults.failWith = { status: 500, times: 9 }
-    expect(await clientOf().call(getVersion())).toEqual({ ok: false, fault: { kind: 'http-status', status: 500 } })
+    expect(await clientOf().call(createVersionRequest())).toEqual({
+      ok: false,
+      fault: { kind: 'http-status', status: 500 },
+    })
     expect(notes).toHaveLength(3)
   })
 
   it('never sends a write twice, and says that it may have been carried out', async () => {
     const client = clientOf()
-    await client.call(getVersion())
+    await client.call(createVersionRequest())
     simulator.faults.dropAfter = 1
-    const result = await client.call(controlByValue(120, 255))
+    const result = await client.call(createControlByValueRequest(120, 255))
     expect(result).toMatchObject({ ok: false, fault: { kind: 'unreachable', reached: true } })
     expect(!result.ok && mayHomeseerHaveActed(result.fault)).toBe(true)
     expect(simulator.system.deeds).toHaveLength(1)
     simulator.faults.truncate = 1
-    const half = await client.call(controlByValue(120, 0))
+    const half = await client.call(createControlByValueRequest(120, 0))
     expect(!half.ok && mayHomeseerHaveActed(half.fault)).toBe(true)
     expect(simulator.system.deeds).toHaveLength(2)
   })
@@ -190,76 +209,78 @@ describe('JSON client', () => {
     const server = createServer()
     const port = await listenLocally(server)
     server.close()
-    const result = await clientOf({ baseUrl: `http://127.0.0.1:${port}` }).call(controlByValue(120, 255))
+    const result = await clientOf({ baseUrl: `http://127.0.0.1:${port}` }).call(createControlByValueRequest(120, 255))
     expect(result).toEqual({ ok: false, fault: { kind: 'unreachable', code: 'ECONNREFUSED', reached: false } })
   })
 
   it('survives kept connections that HomeSeer closed', async () => {
     const client = clientOf({ readRetries: 0 })
-    expect(await client.call(getVersion())).toMatchObject({ ok: true })
+    expect(await client.call(createVersionRequest())).toMatchObject({ ok: true })
     simulator.hangUp('http')
-    expect(await client.call(getVersion())).toMatchObject({ ok: true })
+    expect(await client.call(createVersionRequest())).toMatchObject({ ok: true })
   })
 
   it('does not wait for ever, and not after it was told to stop', async () => {
     simulator.faults.replyDelayMs = 60_000
-    expect(await clientOf({ timeoutMs: 500, readRetries: 0 }).call(getVersion())).toEqual({
+    expect(await clientOf({ timeoutMs: 500, readRetries: 0 }).call(createVersionRequest())).toEqual({
       ok: false,
       fault: { kind: 'timed-out', afterMs: 500, reached: true },
     })
     const stopping = new AbortController()
-    const call = clientOf().call(controlByValue(120, 255), stopping.signal)
+    const call = clientOf().call(createControlByValueRequest(120, 255), stopping.signal)
     await expect.poll(() => simulator.system.deeds.length).toBe(1)
     stopping.abort()
     expect(await call).toEqual({ ok: false, fault: { kind: 'aborted', reached: true } })
-    expect(await clientOf().call(getVersion(), AbortSignal.abort())).toMatchObject({ fault: { kind: 'aborted' } })
+    expect(await clientOf().call(createVersionRequest(), AbortSignal.abort())).toMatchObject({
+      fault: { kind: 'aborted' },
+    })
   })
 
   it('tries no more often than fits into the time of all tries', async () => {
     simulator.faults.replyDelayMs = 60_000
     const late = { ok: false, fault: { kind: 'timed-out' } }
-    expect(await clientOf({ timeoutMs: 40, allTriesMs: 100 }).call(getVersion())).toMatchObject(late)
+    expect(await clientOf({ timeoutMs: 40, allTriesMs: 100 }).call(createVersionRequest())).toMatchObject(late)
     expect(notes.length).toBeLessThan(3)
     notes.length = 0
-    expect(await clientOf({ timeoutMs: 40, allTriesMs: 10_000 }).call(getVersion())).toMatchObject(late)
+    expect(await clientOf({ timeoutMs: 40, allTriesMs: 10_000 }).call(createVersionRequest())).toMatchObject(late)
     expect(notes.length).toBe(3)
   })
 
   it('does not ask a HomeSeer again at once that let it wait in vain', async () => {
     const client = clientOf({ timeoutMs: 1_000, readRetries: 0, restMs: 60_000 })
     simulator.faults.replyDelayMs = 60_000
-    const late = await client.call(getStatus())
+    const late = await client.call(createStatusRequest())
     expect(late).toMatchObject({ ok: false, fault: { kind: 'timed-out' } })
-    expect(await client.call(getEvents())).toEqual(late)
+    expect(await client.call(createEventsRequest())).toEqual(late)
     expect(notes.map(({ request }) => request)).toEqual(['getstatus'])
     // What changes something is sent, and says for itself what came of it.
     simulator.faults.replyDelayMs = 0
-    expect(await client.call(controlByValue(120, 255))).toMatchObject({ ok: true })
+    expect(await client.call(createControlByValueRequest(120, 255))).toMatchObject({ ok: true })
   })
 
   it('is told of its return by one question, while the others are not kept waiting', async () => {
     const client = clientOf({ timeoutMs: 700, restMs: 0 })
     simulator.faults.replyDelayMs = 60_000
-    const late = await client.call(getVersion())
+    const late = await client.call(createVersionRequest())
     notes.length = 0
-    const [probe, other] = await Promise.all([client.call(getVersion()), client.call(getEvents())])
+    const [probe, other] = await Promise.all([client.call(createVersionRequest()), client.call(createEventsRequest())])
     expect([probe, other]).toEqual([late, late])
     expect(notes.map(({ request }) => request)).toEqual(['hsversion'])
     simulator.faults.replyDelayMs = 0
-    expect(await client.call(getVersion())).toMatchObject({ ok: true })
-    expect(await client.call(getEvents())).toMatchObject({ ok: true })
+    expect(await client.call(createVersionRequest())).toMatchObject({ ok: true })
+    expect(await client.call(createEventsRequest())).toMatchObject({ ok: true })
   })
 
   it('does not call HomeSeer down because of a camera', async () => {
     const client = clientOf({ timeoutMs: 1_000, readRetries: 0, restMs: 60_000 })
     simulator.faults.replyDelayMs = 60_000
-    expect(await client.call(getCameraSnapshot(1))).toMatchObject({ fault: { kind: 'timed-out' } })
+    expect(await client.call(createCameraSnapshotRequest(1))).toMatchObject({ fault: { kind: 'timed-out' } })
     simulator.faults.replyDelayMs = 0
-    expect(await client.call(getVersion())).toMatchObject({ ok: true })
+    expect(await client.call(createVersionRequest())).toMatchObject({ ok: true })
   })
 
   it('does not swallow more than it has room for', async () => {
-    expect(await clientOf({ maxReplyBytes: 1_000 }).call(getStatus())).toEqual({
+    expect(await clientOf({ maxReplyBytes: 1_000 }).call(createStatusRequest())).toEqual({
       ok: false,
       fault: { kind: 'too-large', limitBytes: 1_000 },
     })
@@ -268,10 +289,10 @@ describe('JSON client', () => {
   it('tells nobody its password', async () => {
     const secret = { user: 'default', password: 'hunter2-secret' }
     const results = [
-      await clientOf({ credentials: secret, authentication: 'query' }).call(getVersion()),
-      await clientOf({ credentials: secret }).call(controlByValue(120, 255)),
+      await clientOf({ credentials: secret, authentication: 'query' }).call(createVersionRequest()),
+      await clientOf({ credentials: secret }).call(createControlByValueRequest(120, 255)),
       await clientOf({ credentials: secret, authentication: 'query', baseUrl: 'http://127.0.0.1:1' }).call(
-        getVersion(),
+        createVersionRequest(),
       ),
     ]
     expect(JSON.stringify([results, notes])).not.toContain('hunter2')
@@ -280,13 +301,16 @@ describe('JSON client', () => {
 
   it('follows no redirect, which would take the password along', async () => {
     simulator.faults.failWith = { status: 302, times: 1 }
-    expect(await clientOf().call(getVersion())).toEqual({ ok: false, fault: { kind: 'http-status', status: 302 } })
+    expect(await clientOf().call(createVersionRequest())).toEqual({
+      ok: false,
+      fault: { kind: 'http-status', status: 302 },
+    })
   })
 })
 
 describe('admin adapter of the simulated HomeSeer', () => {
   const ask = (op: string, args: Record<string, string | number | boolean>, id = op) =>
-    clientOf().call(askAdapter({ id, op, args }))
+    clientOf().call(callAdminAdapter({ id, op, args }))
 
   it('describes itself and performs', async () => {
     expect(await ask('adapter.describe', {})).toMatchObject({ value: { ok: true, data: { name: 'hearthbus-admin' } } })
@@ -342,7 +366,7 @@ describe('admin adapter of the simulated HomeSeer', () => {
       profile: 'sub',
       eventId: 36,
       group: 'New',
-      ref: HARD_CASE_REFS.kitchenSwitch,
+      ref: HARD_CASE_DEVICE_REFS.kitchenSwitch,
       property: 'Name',
       category: 'Attic',
     }

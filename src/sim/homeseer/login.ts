@@ -1,16 +1,16 @@
 /**
  * Login: who is asking, from the Authorization header or from the query.
  */
-import type { SimUser, SimulatedSystem } from './system.ts'
+import type { SimulatedUser, SimulatedSystem } from './simulated-system.ts'
 
-export interface LoginClaim {
+export interface SimulatedLoginRequest {
   readonly authorization: string | undefined
   readonly user: string | undefined
   readonly password: string | undefined
 }
 
 /** Whoever comes from the own subnet while no password is required. */
-const LOCAL: SimUser = {
+const LOCAL: SimulatedUser = {
   id: 'local',
   username: 'local',
   password: '',
@@ -24,23 +24,26 @@ const LOCAL: SimUser = {
 const GUEST = 1
 
 /** `undefined` is a refused login. A wrong login is refused even where none is needed. */
-export function identifyUser(system: SimulatedSystem, claim: LoginClaim): SimUser | undefined {
+export function identifySimulatedUser(
+  system: SimulatedSystem,
+  claim: SimulatedLoginRequest,
+): SimulatedUser | undefined {
   const given = basicPair(claim.authorization) ?? queryPair(claim)
   if (given === undefined) return system.passwordRequired ? undefined : LOCAL
-  return loginAs(system, given.user, given.password)
+  return loginSimulatedUser(system, given.user, given.password)
 }
 
-export function loginAs(system: SimulatedSystem, name: string, password: string): SimUser | undefined {
+export function loginSimulatedUser(system: SimulatedSystem, name: string, password: string): SimulatedUser | undefined {
   return system.users.find((user) => user.enabled && user.username === name && user.password === password)
 }
 
 /** Guests look, and touch nothing. */
-export function mayControl(user: SimUser): boolean {
+export function maySimulatedUserControl(user: SimulatedUser): boolean {
   return user.rights !== GUEST
 }
 
 /** Scripts and backups are for these. */
-export function isSimulatedAdmin(user: SimUser): boolean {
+export function isSimulatedAdmin(user: SimulatedUser): boolean {
   return (user.rights & 2) !== 0
 }
 
@@ -51,6 +54,9 @@ function basicPair(header: string | undefined): { readonly user: string; readonl
   return { user, password: rest.join(':') }
 }
 
-function queryPair({ user, password }: LoginClaim): { readonly user: string; readonly password: string } | undefined {
+function queryPair({
+  user,
+  password,
+}: SimulatedLoginRequest): { readonly user: string; readonly password: string } | undefined {
   return user === undefined ? undefined : { user, password: password ?? '' }
 }

@@ -4,16 +4,16 @@ import { listenLocally } from '../../../test/local-port.ts'
 import { systemClock } from '../../core/clock.ts'
 import { AsciiClient } from '../../homeseer/wire/ascii-client.ts'
 import { JsonClient } from '../../homeseer/wire/json-client.ts'
-import type { MirrorRules } from '../../homeseer/wire/mirror.ts'
-import { MirrorClient } from '../../homeseer/wire/mirror-client.ts'
+import type { DeviceMirrorRules } from '../../homeseer/wire/device-mirror.ts'
+import { DeviceMirrorClient } from '../../homeseer/wire/device-mirror-client.ts'
 import { createWebhookHandler } from '../../homeseer/wire/webhook-server.ts'
-import { HARD_CASE_REFS } from './home.ts'
+import { HARD_CASE_DEVICE_REFS } from './hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
 
 const KEY = 'key-of-the-web-hook'
 let simulator: HomeseerSimulator
 let json: JsonClient
-let mirror: MirrorClient
+let mirror: DeviceMirrorClient
 let ascii: AsciiClient | undefined
 let listener: Server
 
@@ -32,7 +32,7 @@ afterEach(async () => {
   await simulator.stop()
 })
 
-function begin(rules: MirrorRules): void {
+function begin(rules: DeviceMirrorRules): void {
   const credentials = { user: 'default', password: 'default' }
   json = new JsonClient({
     baseUrl: `http://127.0.0.1:${simulator.httpPort}`,
@@ -45,7 +45,7 @@ function begin(rules: MirrorRules): void {
     restMs: 0,
     maxReplyBytes: 8_000_000,
   })
-  mirror = new MirrorClient({ json, rules, clock: systemClock })
+  mirror = new DeviceMirrorClient({ json, rules, clock: systemClock })
   mirror.start()
 }
 
@@ -62,13 +62,13 @@ function listenToPush(): void {
   ascii.start()
 }
 
-const lamp = () => mirror.entries.get(HARD_CASE_REFS.hallLamp)?.live
+const lamp = () => mirror.entries.get(HARD_CASE_DEVICE_REFS.hallLamp)?.live
 
 describe('mirror client', () => {
   it('follows the house by polling when nothing is pushed', async () => {
     begin({ pollMs: 20, resyncMs: 60_000 })
     await expect.poll(lamp).toMatchObject({ value: 35, status: 'Dim 35%', source: 'poll' })
-    simulator.move(HARD_CASE_REFS.hallLamp, 60)
+    simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
     await expect.poll(lamp).toMatchObject({ value: 60, status: 'Dim 60%', source: 'poll' })
     expect(mirror.structure).toBe(1)
   })
@@ -81,7 +81,7 @@ describe('mirror client', () => {
     mirror.subscribe((changes) =>
       sources.push(...changes.filter(({ ref }) => ref === 101).map(({ live }) => live.source)),
     )
-    simulator.move(HARD_CASE_REFS.hallLamp, 60)
+    simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
     await expect.poll(lamp).toMatchObject({ value: 60, status: 'Dim 60%' })
     expect(sources[0]).toBe('ascii')
   })
@@ -91,8 +91,8 @@ describe('mirror client', () => {
     listenToPush()
     await expect.poll(() => mirror.pushUp && mirror.entries.size > 0).toBe(true)
     simulator.faults.pushSilent = true
-    simulator.move(HARD_CASE_REFS.hallLamp, 60)
-    await expect.poll(() => simulator.house.stored(HARD_CASE_REFS.hallLamp)?.value).toBe(60)
+    simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
+    await expect.poll(() => simulator.house.stored(HARD_CASE_DEVICE_REFS.hallLamp)?.value).toBe(60)
     expect(lamp()?.value).toBe(35)
     simulator.hangUp('ascii')
     await expect.poll(lamp).toMatchObject({ value: 60 })
@@ -112,7 +112,7 @@ describe('mirror client', () => {
       })
     })
     await expect.poll(() => mirror.entries.size).toBeGreaterThan(0)
-    simulator.move(HARD_CASE_REFS.hallLamp, 60)
+    simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
     await expect.poll(lamp).toMatchObject({ value: 60, status: 'Dim 60%', source: 'webhook' })
     expect(lamp()?.lastChangeMs).toBeTypeOf('number')
   })
@@ -120,22 +120,24 @@ describe('mirror client', () => {
   it('reads anew on demand, and knows how old the rest is', async () => {
     begin({ pollMs: 60_000, resyncMs: 60_000 })
     await expect.poll(() => mirror.entries.size).toBeGreaterThan(0)
-    simulator.house.store(HARD_CASE_REFS.hallLamp, { value: 77 }, Date.now())
-    const read = await mirror.read([HARD_CASE_REFS.hallLamp, 9_999])
-    expect(read.ok && [...read.value.keys()]).toEqual([HARD_CASE_REFS.hallLamp])
+    simulator.house.store(HARD_CASE_DEVICE_REFS.hallLamp, { value: 77 }, Date.now())
+    const read = await mirror.read([HARD_CASE_DEVICE_REFS.hallLamp, 9_999])
+    expect(read.ok && [...read.value.keys()]).toEqual([HARD_CASE_DEVICE_REFS.hallLamp])
     expect(lamp()).toMatchObject({ value: 77, source: 'read' })
-    const entry = mirror.entries.get(HARD_CASE_REFS.kitchenSwitch)
+    const entry = mirror.entries.get(HARD_CASE_DEVICE_REFS.kitchenSwitch)
     expect(entry && mirror.ageMs(entry)).toBeGreaterThanOrEqual(0)
   })
 
   it('waits for a value, and gives up in time', async () => {
     begin({ pollMs: 20, resyncMs: 60_000 })
     await mirror.refresh()
-    const waiting = mirror.waitFor(HARD_CASE_REFS.hallLamp, (entry) => entry.live.value === 60, { timeoutMs: 10_000 })
-    simulator.move(HARD_CASE_REFS.hallLamp, 60)
+    const waiting = mirror.waitFor(HARD_CASE_DEVICE_REFS.hallLamp, (entry) => entry.live.value === 60, {
+      timeoutMs: 10_000,
+    })
+    simulator.move(HARD_CASE_DEVICE_REFS.hallLamp, 60)
     expect((await waiting)?.live.value).toBe(60)
-    expect(await mirror.waitFor(HARD_CASE_REFS.hallLamp, () => false, { timeoutMs: 20 })).toBeUndefined()
-    const stopped = mirror.waitFor(HARD_CASE_REFS.hallLamp, () => false, { timeoutMs: 60_000 })
+    expect(await mirror.waitFor(HARD_CASE_DEVICE_REFS.hallLamp, () => false, { timeoutMs: 20 })).toBeUndefined()
+    const stopped = mirror.waitFor(HARD_CASE_DEVICE_REFS.hallLamp, () => false, { timeoutMs: 60_000 })
     mirror.stop()
     expect(await stopped).toBeUndefined()
   })

@@ -7,40 +7,50 @@ import { toBase64 } from '../../core/bytes.ts'
 import type { Json } from '../../core/json.ts'
 import { encodeCamera } from '../../homeseer/wire/camera.ts'
 import { encodePair } from '../../homeseer/wire/device.ts'
-import { encodeWireDate } from '../../homeseer/wire/field.ts'
+import { encodeWireDate } from '../../homeseer/wire/record-field.ts'
 import type { HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
 import { encodeEvent } from '../../homeseer/wire/event.ts'
 import { encodePlugin } from '../../homeseer/wire/plugin.ts'
 import { encodeJpeg } from '../jpeg.ts'
-import { BAD_REQUEST_ANSWER, dataAnswer, responseAnswer, rawJsonAnswer, type SimulatedAnswer } from './answer.ts'
-import { encodeStatus } from './device-answer.ts'
-import type { SimCamera, SimUser } from './system.ts'
-import { lookUp } from './table.ts'
-import type { SimulatedWorld } from './world.ts'
+import {
+  BAD_REQUEST_ANSWER,
+  createSimulatedJsonAnswer,
+  createResponseTextAnswer,
+  createRawJsonAnswer,
+  type SimulatedAnswer,
+} from './http-answer.ts'
+import { encodeSimulatedStatus } from './device-answer.ts'
+import type { SimulatedCamera, SimulatedUser } from './simulated-system.ts'
+import { findOwnProperty } from './own-property.ts'
+import type { SimulatedWorld } from './simulated-world.ts'
 
-export interface ApiQuestion {
+export interface SimulatedApiRequest {
   readonly parameters: ReadonlyMap<string, string>
-  readonly user: SimUser
+  readonly user: SimulatedUser
   readonly nowMs: number
 }
 
-type ReadRequest = (world: SimulatedWorld, question: ApiQuestion) => SimulatedAnswer
+type ReadRequest = (world: SimulatedWorld, question: SimulatedApiRequest) => SimulatedAnswer
 
 /** Ids are whatever callers choose; each keeps a set of refs. */
 const MAX_CHANGE_IDS = 100
 
 /** `undefined` when the request is not one of these. */
-export function answerRead(world: SimulatedWorld, request: string, question: ApiQuestion): SimulatedAnswer | undefined {
-  return lookUp(READS, request)?.(world, question)
+export function answerReadRequest(
+  world: SimulatedWorld,
+  request: string,
+  question: SimulatedApiRequest,
+): SimulatedAnswer | undefined {
+  return findOwnProperty(READS, request)?.(world, question)
 }
 
 const READS: Readonly<Record<string, ReadRequest>> = {
-  hsversion: ({ system }) => responseAnswer(system.version),
-  getstatus: (world, { parameters }) => answerStatus(world, chosenRecords(world, parameters), parameters),
+  hsversion: ({ system }) => createResponseTextAnswer(system.version),
+  getstatus: (world, { parameters }) => answerStatusRequest(world, chosenRecords(world, parameters), parameters),
   getcontrol: getControl,
-  getcontrol2: ({ house }, { parameters }) => controlList(house, readRefs(parameters) ?? house.refs),
+  getcontrol2: ({ house }, { parameters }) => controlList(house, parseRefs(parameters) ?? house.refs),
   getevents: ({ system }) =>
-    dataAnswer({
+    createSimulatedJsonAnswer({
       Name: 'HomeSeer Events',
       Version: '1.0',
       Events: eventList(system),
@@ -48,26 +58,27 @@ const READS: Readonly<Record<string, ReadRequest>> = {
   getlocations: ({ house }) => {
     const records = house.refs.map((ref) => house.record(ref)).filter((record) => record !== undefined)
     const places = (nameOf: (record: HomeseerDeviceRecord) => string) => ['All', ...new Set(records.map(nameOf))].sort()
-    return dataAnswer({
+    return createSimulatedJsonAnswer({
       location1: places(({ location }) => location),
       location2: places(({ location2 }) => location2),
     })
   },
-  getcategories: ({ system }) => dataAnswer({ categories: system.categories }),
+  getcategories: ({ system }) => createSimulatedJsonAnswer({ categories: system.categories }),
   getcounter: ({ system }, { parameters }) => {
     const name = parameters.get('counter')
-    if (name === undefined) return dataAnswer(Object.fromEntries(system.counters))
+    if (name === undefined) return createSimulatedJsonAnswer(Object.fromEntries(system.counters))
     const value = system.counters.get(name)
-    return value === undefined ? BAD_REQUEST_ANSWER : dataAnswer({ Value: value })
+    return value === undefined ? BAD_REQUEST_ANSWER : createSimulatedJsonAnswer({ Value: value })
   },
   getsetting: ({ system }, { parameters }) => {
     const value = system.settings.get(parameters.get('setting') ?? '')
-    return value === undefined ? BAD_REQUEST_ANSWER : dataAnswer({ Value: value })
+    return value === undefined ? BAD_REQUEST_ANSWER : createSimulatedJsonAnswer({ Value: value })
   },
-  getdeviceinfo: ({ house }) => dataAnswer({ count: house.refs.length, last_added: encodeWireDate(undefined) }),
+  getdeviceinfo: ({ house }) =>
+    createSimulatedJsonAnswer({ count: house.refs.length, last_added: encodeWireDate(undefined) }),
   getdeviceschanged: getDevicesChanged,
   getsessionconfig: ({ system }, { user }) =>
-    dataAnswer({
+    createSimulatedJsonAnswer({
       hsVersion: system.version,
       isLocation1First: true,
       useLocation2: true,
@@ -81,18 +92,19 @@ const READS: Readonly<Record<string, ReadRequest>> = {
         cameraAdd: true,
       },
     }),
-  pluginlist: ({ system }) => dataAnswer({ Plugins: system.plugins.filter((one) => one.enabled).map(encodePlugin) }),
-  getcameras: ({ system }) => dataAnswer({ Cameras: system.cameras.map(encodeCamera) }),
+  pluginlist: ({ system }) =>
+    createSimulatedJsonAnswer({ Plugins: system.plugins.filter((one) => one.enabled).map(encodePlugin) }),
+  getcameras: ({ system }) => createSimulatedJsonAnswer({ Cameras: system.cameras.map(encodeCamera) }),
   getcamerasnapshot: ({ system, faults }, { parameters, nowMs }) => {
     const camera = system.cameras.find((one) => one.camId === Number(parameters.get('camid')))
     if (camera === undefined) return BAD_REQUEST_ANSWER
     const bytes = cameraPicture(camera, nowMs)
-    if (faults.snapshotAsJson) return dataAnswer({ Image: toBase64(bytes) })
+    if (faults.snapshotAsJson) return createSimulatedJsonAnswer({ Image: toBase64(bytes) })
     return { status: 200, body: bytes, contentType: 'image/jpeg' }
   },
 }
 
-export function answerStatus(
+export function answerStatusRequest(
   world: SimulatedWorld,
   records: readonly HomeseerDeviceRecord[],
   parameters: ReadonlyMap<string, string>,
@@ -101,7 +113,7 @@ export function answerStatus(
   // Documented: events come along with everything, unless they are excluded.
   const withEvents = isTrue(parameters.get('everything')) && !isTrue(parameters.get('excludeevents'))
   const events = withEvents ? { events: eventList(world.system) } : {}
-  return rawJsonAnswer(encodeStatus(records, { compress, zone: world.system.zone, ...events }))
+  return createRawJsonAnswer(encodeSimulatedStatus(records, { compress, zone: world.system.zone, ...events }))
 }
 
 function eventList({ events }: SimulatedWorld['system']): readonly Json[] {
@@ -116,7 +128,7 @@ function chosenRecords(
   const everything = isTrue(parameters.get('everything'))
   const matches = (filter: string | undefined, place: string) =>
     everything || isAll(filter) || filter?.toLowerCase() === place.toLowerCase()
-  return (readRefs(parameters) ?? house.refs)
+  return (parseRefs(parameters) ?? house.refs)
     .map((ref) => house.record(ref, everything))
     .filter((record) => record !== undefined)
     .filter((record) => matches(parameters.get('location1'), record.location))
@@ -125,14 +137,14 @@ function chosenRecords(
 }
 
 /** One ref gets the short shape, any other question the list. */
-function getControl({ house }: SimulatedWorld, { parameters }: ApiQuestion): SimulatedAnswer {
-  const refs = readRefs(parameters)
+function getControl({ house }: SimulatedWorld, { parameters }: SimulatedApiRequest): SimulatedAnswer {
+  const refs = parseRefs(parameters)
   const [ref, second] = refs ?? []
   if (ref === undefined || second !== undefined) return controlList(house, refs ?? house.refs)
   const record = house.record(ref)
   if (record === undefined) return BAD_REQUEST_ANSWER
   const { name, location, location2 } = record
-  return dataAnswer({ ControlPairs: house.pairs(ref).map(encodePair), ref, name, location, location2 })
+  return createSimulatedJsonAnswer({ ControlPairs: house.pairs(ref).map(encodePair), ref, name, location, location2 })
 }
 
 function controlList(house: SimulatedWorld['house'], refs: readonly number[]): SimulatedAnswer {
@@ -146,20 +158,20 @@ function controlList(house: SimulatedWorld['house'], refs: readonly number[]): S
       location2,
       ControlPairs: house.pairs(ref).map(encodePair),
     }))
-  return dataAnswer({ Devices: devices })
+  return createSimulatedJsonAnswer({ Devices: devices })
 }
 
 /** The first call with an id only begins to count. */
-function getDevicesChanged({ changedSince }: SimulatedWorld, { parameters }: ApiQuestion): SimulatedAnswer {
+function getDevicesChanged({ changedSince }: SimulatedWorld, { parameters }: SimulatedApiRequest): SimulatedAnswer {
   const id = parameters.get('devicechangeid')
   if (id === undefined || (!changedSince.has(id) && changedSince.size >= MAX_CHANGE_IDS)) return BAD_REQUEST_ANSWER
   const refs = [...(changedSince.get(id) ?? [])]
   changedSince.set(id, new Set())
-  return dataAnswer({ refs })
+  return createSimulatedJsonAnswer({ refs })
 }
 
 /** A grey slope that moves with the camera, and a bright block that moves with the minute. */
-function cameraPicture(camera: SimCamera, nowMs: number): Uint8Array {
+function cameraPicture(camera: SimulatedCamera, nowMs: number): Uint8Array {
   const bright = Math.floor(nowMs / 60_000) % 16
   return encodeJpeg(16, 12, (column, row) => {
     const slope = 40 * camera.camId + 8 * (column + camera.pan.x) + 4 * (row + camera.pan.y)
@@ -169,7 +181,7 @@ function cameraPicture(camera: SimCamera, nowMs: number): Uint8Array {
 }
 
 /** `undefined` means all. A ref that is no number names no device. */
-export function readRefs(parameters: ReadonlyMap<string, string>): readonly number[] | undefined {
+export function parseRefs(parameters: ReadonlyMap<string, string>): readonly number[] | undefined {
   const text = parameters.get('ref')
   return isAll(text) ? undefined : (text ?? '').split(',').map((ref) => (/^\d+$/.test(ref.trim()) ? Number(ref) : -1))
 }

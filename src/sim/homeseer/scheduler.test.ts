@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { noFaults } from './fault.ts'
-import { createHardCaseParts } from './home.ts'
+import { createNoHomeseerFaults } from './simulated-faults.ts'
+import { createHardCaseDevices } from './hard-case-devices.ts'
 import { SimulatedDevices } from './simulated-devices.ts'
-import { Scheduler } from './scheduler.ts'
-import { newSystem, simEvent, type SimEvent } from './system.ts'
-import type { SimTrigger } from './trigger.ts'
+import { VirtualScheduler } from './scheduler.ts'
+import { createSimulatedSystem, createSimulatedEvent, type SimulatedEvent } from './simulated-system.ts'
+import type { SimulatedTrigger } from './trigger.ts'
 
 const UNLOCK = [{ ref: 141, value: 0, label: 'Unlock' }]
 
 /** A house whose events are these; time passes when it is told. */
-function houseWith(...events: readonly SimEvent[]) {
-  const faults = { ...noFaults(), settleMs: 0 }
-  const house = new SimulatedDevices(createHardCaseParts(), faults)
-  const system = newSystem(events)
-  const scheduler = new Scheduler({ house, system })
+function houseWith(...events: readonly SimulatedEvent[]) {
+  const faults = { ...createNoHomeseerFaults(), settleMs: 0 }
+  const house = new SimulatedDevices(createHardCaseDevices(), faults)
+  const system = createSimulatedSystem(events)
+  const scheduler = new VirtualScheduler({ house, system })
   house.onWrite((change, nowMs) => scheduler.written(change, nowMs))
   const pass = (untilMs: number) => {
     for (let now = 0; now <= untilMs; now += 50) {
@@ -24,12 +24,12 @@ function houseWith(...events: readonly SimEvent[]) {
   return { house, system, pass, lock: () => house.hardware(141)?.value }
 }
 
-function unlockWhen(...triggers: readonly SimTrigger[]): SimEvent {
-  return simEvent({ id: 60, group: 'Night', name: 'Walk', triggers: [triggers], actions: UNLOCK })
+function unlockWhen(...triggers: readonly SimulatedTrigger[]): SimulatedEvent {
+  return createSimulatedEvent({ id: 60, group: 'Night', name: 'Walk', triggers: [triggers], actions: UNLOCK })
 }
 
 describe('scheduler', () => {
-  it.each<[how: string, trigger: SimTrigger, value: number]>([
+  it.each<[how: string, trigger: SimulatedTrigger, value: number]>([
     ['a value', { ref: 199, kind: 'equals', value: 255 }, 255],
     ['another value than one', { ref: 199, kind: 'not-equals', value: 0 }, 255],
     ['above', { ref: 199, kind: 'above', value: 100 }, 255],
@@ -48,7 +48,7 @@ describe('scheduler', () => {
   })
 
   it('minds conditions, and switched off events', () => {
-    const trigger: SimTrigger = { ref: 199, kind: 'equals', value: 255 }
+    const trigger: SimulatedTrigger = { ref: 199, kind: 'equals', value: 255 }
     const conditioned = houseWith(unlockWhen(trigger, { ref: 170, kind: 'equals', value: 255 }))
     conditioned.house.store(199, { value: 255 }, 0)
     conditioned.pass(500)
@@ -61,7 +61,7 @@ describe('scheduler', () => {
 
   it('goes on from event to event, by triggers and by running one another', () => {
     const second = { ...unlockWhen({ ref: 198, kind: 'equals', value: 255 }), id: 61 }
-    const first = simEvent({
+    const first = createSimulatedEvent({
       id: 60,
       group: 'Night',
       name: 'First',

@@ -4,21 +4,21 @@
  *
  * Holds memory; time is an argument.
  */
-import { runSimulatedEvent } from './automation.ts'
-import type { SimEvent } from './system.ts'
-import { doesTriggerHold, isStartedBy, type SimTrigger, type WrittenValue } from './trigger.ts'
-import type { SimulatedWorld } from './world.ts'
+import { runSimulatedEvent } from './simulated-events.ts'
+import type { SimulatedEvent } from './simulated-system.ts'
+import { isTriggerConditionMet, isTriggeredByWrite, type SimulatedTrigger, type DeviceValueWrite } from './trigger.ts'
+import type { SimulatedWorld } from './simulated-world.ts'
 
 interface Waiting {
-  readonly event: SimEvent
-  readonly group: readonly SimTrigger[]
+  readonly event: SimulatedEvent
+  readonly group: readonly SimulatedTrigger[]
   readonly dueMs: number
 }
 
 /** Two events that set each other off would keep the machine busy for good. */
 const RETRIGGER_MS = 100
 
-export class Scheduler {
+export class VirtualScheduler {
   readonly #world: Pick<SimulatedWorld, 'house' | 'system'>
   readonly #lastRunMs = new Map<number, number>()
   #waiting: readonly Waiting[] = []
@@ -27,18 +27,18 @@ export class Scheduler {
     this.#world = world
   }
 
-  written(write: WrittenValue, nowMs: number): void {
+  written(write: DeviceValueWrite, nowMs: number): void {
     const { system } = this.#world
     // What had to stay so for a while has not, if it was written to something else.
     this.#waiting = this.#waiting.filter(
-      ({ group: [first] }) => first?.ref !== write.ref || doesTriggerHold(first, write.value),
+      ({ group: [first] }) => first?.ref !== write.ref || isTriggerConditionMet(first, write.value),
     )
     for (const event of system.events)
       for (const group of event.triggers) {
         const [first, ...conditions] = group
         if (first === undefined) continue
         if (first.kind === 'has-been') this.#begin({ event, group, write, nowMs })
-        else if (isStartedBy(first, write) && this.#allHold(conditions)) this.#run(event, nowMs)
+        else if (isTriggeredByWrite(first, write) && this.#allHold(conditions)) this.#run(event, nowMs)
       }
   }
 
@@ -53,24 +53,24 @@ export class Scheduler {
   }
 
   #begin(start: {
-    readonly event: SimEvent
-    readonly group: readonly SimTrigger[]
-    readonly write: WrittenValue
+    readonly event: SimulatedEvent
+    readonly group: readonly SimulatedTrigger[]
+    readonly write: DeviceValueWrite
     readonly nowMs: number
   }): void {
     const { event, group, write, nowMs } = start
     const [first] = group
-    if (first === undefined || first.ref !== write.ref || !doesTriggerHold(first, write.value)) return
+    if (first === undefined || first.ref !== write.ref || !isTriggerConditionMet(first, write.value)) return
     if (this.#waiting.some((waiting) => waiting.group === group)) return
     this.#waiting = [...this.#waiting, { event, group, dueMs: nowMs + (first.forMs ?? 0) }]
   }
 
-  #allHold(conditions: readonly SimTrigger[]): boolean {
+  #allHold(conditions: readonly SimulatedTrigger[]): boolean {
     const { house } = this.#world
-    return conditions.every((one) => one.ref === undefined || doesTriggerHold(one, house.stored(one.ref)?.value))
+    return conditions.every((one) => one.ref === undefined || isTriggerConditionMet(one, house.stored(one.ref)?.value))
   }
 
-  #run(event: SimEvent, nowMs: number): void {
+  #run(event: SimulatedEvent, nowMs: number): void {
     const last = this.#lastRunMs.get(event.id) ?? Number.NEGATIVE_INFINITY
     if (!event.enabled || nowMs - last < RETRIGGER_MS) return
     this.#lastRunMs.set(event.id, nowMs)

@@ -4,53 +4,61 @@
  * Pure, given the world it is handed.
  */
 import {
-  ADAPTER_READS,
-  ADAPTER_WRITES,
-  decodeAdapterCommand,
-  encodeAdapterReply,
-  type AdapterReply,
-  type AdapterRequest,
+  ADMIN_ADAPTER_READ_OPERATIONS,
+  ADMIN_ADAPTER_WRITE_OPERATIONS,
+  decodeAdminAdapterCommand,
+  encodeAdminAdapterReply,
+  type AdminAdapterReply,
+  type AdminAdapterRequest,
 } from '../../homeseer/wire/admin-adapter.ts'
-import { readRecordText } from '../../homeseer/wire/field.ts'
+import { readRecordText } from '../../homeseer/wire/record-field.ts'
 import { SIMULATED_CONTENT_OPERATIONS } from './admin-content.ts'
 import { SIMULATED_MACHINE_OPERATIONS } from './admin-machine.ts'
-import type { Operations } from './admin-result.ts'
+import type { SimulatedAdminOperations } from './admin-result.ts'
 import { SIMULATED_USER_OPERATIONS } from './admin-user.ts'
-import { dataAnswer, pageAnswer, plainTextAnswer, type SimulatedAnswer } from './answer.ts'
+import {
+  createSimulatedJsonAnswer,
+  createPageAnswer,
+  createPlainTextAnswer,
+  type SimulatedAnswer,
+} from './http-answer.ts'
 import { isSimulatedAdmin } from './login.ts'
-import type { ApiQuestion } from './read-api.ts'
-import { recordChangeAttempt } from './system.ts'
-import { lookUp } from './table.ts'
-import type { SimulatedWorld } from './world.ts'
+import type { SimulatedApiRequest } from './read-api.ts'
+import { recordSimulatedChangeAttempt } from './simulated-system.ts'
+import { findOwnProperty } from './own-property.ts'
+import type { SimulatedWorld } from './simulated-world.ts'
 
 /** Answers that are remembered for a client that lost one and asks again. */
 const MAX_PERFORMED = 200
-const OPERATIONS: Operations = {
+const OPERATIONS: SimulatedAdminOperations = {
   ...SIMULATED_USER_OPERATIONS,
   ...SIMULATED_MACHINE_OPERATIONS,
   ...SIMULATED_CONTENT_OPERATIONS,
 }
 
-export function answerScriptPage(world: SimulatedWorld, { parameters, user, nowMs }: ApiQuestion): SimulatedAnswer {
+export function answerScriptPage(
+  world: SimulatedWorld,
+  { parameters, user, nowMs }: SimulatedApiRequest,
+): SimulatedAnswer {
   const command = parameters.get('scriptcommand')
   if (parameters.get('action')?.toLowerCase() !== 'run_script_command' || command === undefined)
-    return pageAnswer(200, 'Run script')
+    return createPageAnswer(200, 'Run script')
   // Status 200 all the same: the page has no other.
-  if (!isSimulatedAdmin(user)) return dataAnswer(['response', 'Error: not authorized'])
-  const request = world.faults.adapterMissing ? undefined : decodeAdapterCommand(command, world.system.adapterKey)
-  if (request === undefined) return dataAnswer(['response', runPlainScript(world, command)])
-  if (!request.ok) return dataAnswer(['response', 'Error: the request cannot be read'])
-  return dataAnswer(['response', encodeAdapterReply(performOnce(world, request.value, nowMs))])
+  if (!isSimulatedAdmin(user)) return createSimulatedJsonAnswer(['response', 'Error: not authorized'])
+  const request = world.faults.adapterMissing ? undefined : decodeAdminAdapterCommand(command, world.system.adapterKey)
+  if (request === undefined) return createSimulatedJsonAnswer(['response', runPlainScript(world, command)])
+  if (!request.ok) return createSimulatedJsonAnswer(['response', 'Error: the request cannot be read'])
+  return createSimulatedJsonAnswer(['response', encodeAdminAdapterReply(performOnce(world, request.value, nowMs))])
 }
 
 export function answerBackupPage(
   { system }: SimulatedWorld,
-  { parameters, user, nowMs }: ApiQuestion,
+  { parameters, user, nowMs }: SimulatedApiRequest,
 ): SimulatedAnswer {
   const done = parameters.get('action')?.toLowerCase() === 'backup' && isSimulatedAdmin(user)
   if (done)
     system.backups = [...system.backups, { id: `backup-${system.backups.length + 1}`, label: '', madeMs: nowMs }]
-  return plainTextAnswer(recordChangeAttempt(system, { kind: 'backup', done }) ? 'ok' : 'error')
+  return createPlainTextAnswer(recordSimulatedChangeAttempt(system, { kind: 'backup', done }) ? 'ok' : 'error')
 }
 
 /** Statements HomeSeer knows, and scripts by their file name; the wording of the errors is ours. */
@@ -59,35 +67,39 @@ function runPlainScript({ system }: SimulatedWorld, command: string): string {
   const file = /^\s*"?([\w.-]+\.(?:vb|cs|vbs))"?/.exec(command)?.[1]
   const done =
     method === 'Shutdown' || method === 'RestartService' || method === 'WriteLog' || system.scripts.has(file ?? '')
-  recordChangeAttempt(system, { kind: 'script', command, done })
+  recordSimulatedChangeAttempt(system, { kind: 'script', command, done })
   if (method === 'Shutdown') system.running = 'shut down'
   if (method === 'RestartService') system.running = 'restarting'
   return done ? 'ok' : 'Error: script or function not found'
 }
 
-function performOnce(world: SimulatedWorld, request: AdapterRequest, nowMs: number): AdapterReply {
+function performOnce(world: SimulatedWorld, request: AdminAdapterRequest, nowMs: number): AdminAdapterReply {
   const before = world.performed.get(request.id)
   if (before !== undefined) return before
   const reply = perform(world, request, nowMs)
   // Reads are answered afresh: an old list would be a wrong one.
-  if (!(ADAPTER_WRITES as readonly string[]).includes(request.op)) return reply
-  recordChangeAttempt(world.system, { kind: 'admin', op: request.op, done: reply.ok })
+  if (!(ADMIN_ADAPTER_WRITE_OPERATIONS as readonly string[]).includes(request.op)) return reply
+  recordSimulatedChangeAttempt(world.system, { kind: 'admin', op: request.op, done: reply.ok })
   const [oldest] = world.performed.keys()
   if (world.performed.size >= MAX_PERFORMED && oldest !== undefined) world.performed.delete(oldest)
   world.performed.set(request.id, reply)
   return reply
 }
 
-function perform(world: SimulatedWorld, { id, op, args }: AdapterRequest, nowMs: number): AdapterReply {
+function perform(world: SimulatedWorld, { id, op, args }: AdminAdapterRequest, nowMs: number): AdminAdapterReply {
   if (op === 'adapter.describe') {
-    const data = { name: 'hearthbus-admin', version: '1.0.0', operations: [...ADAPTER_READS, ...ADAPTER_WRITES] }
+    const data = {
+      name: 'hearthbus-admin',
+      version: '1.1.0',
+      operations: [...ADMIN_ADAPTER_READ_OPERATIONS, ...ADMIN_ADAPTER_WRITE_OPERATIONS],
+    }
     return { id, ok: true, data }
   }
   if (op === 'adapter.outcome') {
     const known = world.performed.get(readRecordText(args, 'id') ?? '')
     return { id, ok: true, data: { known: known !== undefined, performed: known?.ok ?? false } }
   }
-  const operation = lookUp(OPERATIONS, op)
+  const operation = findOwnProperty(OPERATIONS, op)
   if (operation === undefined)
     return { id, ok: false, code: 'unknown-operation', message: `no operation ${op.slice(0, 80)}` }
   const result = operation(world, args, nowMs)

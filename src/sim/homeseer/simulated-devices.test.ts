@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { noFaults } from './fault.ts'
-import { createHardCaseParts, HARD_CASE_REFS, manySensors } from './home.ts'
-import { SimulatedDevices, type HouseChange } from './simulated-devices.ts'
+import { createNoHomeseerFaults } from './simulated-faults.ts'
+import { createHardCaseDevices, HARD_CASE_DEVICE_REFS, createManySensors } from './hard-case-devices.ts'
+import { SimulatedDevices, type SimulatedDeviceChange } from './simulated-devices.ts'
 
 const T = 1_767_225_600_000
 const by = { user: 'default', nowMs: T }
 
 function home() {
-  const faults = noFaults()
-  const house = new SimulatedDevices(createHardCaseParts(), faults)
-  const changes: HouseChange[] = []
+  const faults = createNoHomeseerFaults()
+  const house = new SimulatedDevices(createHardCaseDevices(), faults)
+  const changes: SimulatedDeviceChange[] = []
   house.onChange((change) => changes.push(change))
   return { house, faults, changes }
 }
@@ -17,7 +17,7 @@ function home() {
 describe('simulated house', () => {
   it('moves the hardware on control, and shows it a little later', () => {
     const { house, changes } = home()
-    expect(house.controlByValue(HARD_CASE_REFS.kitchenSwitch, 255, by)).toBe(true)
+    expect(house.controlByValue(HARD_CASE_DEVICE_REFS.kitchenSwitch, 255, by)).toBe(true)
     house.advance(T)
     expect(house.hardware(120)?.value).toBe(255)
     expect(house.record(120)).toMatchObject({ value: 0, status: 'Off' })
@@ -28,7 +28,7 @@ describe('simulated house', () => {
 
   it('keeps a stored value apart from the hardware', () => {
     const { house, changes } = home()
-    expect(house.store(HARD_CASE_REFS.kitchenSwitch, { value: 255 }, T)).toBe(true)
+    expect(house.store(HARD_CASE_DEVICE_REFS.kitchenSwitch, { value: 255 }, T)).toBe(true)
     house.advance(T + 1_000)
     expect(house.stored(120)?.value).toBe(255)
     expect(house.hardware(120)?.value).toBe(0)
@@ -39,18 +39,18 @@ describe('simulated house', () => {
 
   it('refuses what no pair has', () => {
     const { house } = home()
-    expect(house.controlByValue(HARD_CASE_REFS.diningDimmer, 100, by)).toBe(false)
-    expect(house.controlByValue(HARD_CASE_REFS.diningDimmer, 42.5, by)).toBe(false)
-    expect(house.controlByValue(HARD_CASE_REFS.heatSetpoint, 21.5, by)).toBe(true)
-    expect(house.controlByValue(HARD_CASE_REFS.heatSetpoint, 21.55, by)).toBe(false)
-    expect(house.controlByValue(HARD_CASE_REFS.hallLampRoot, 1, by)).toBe(false)
-    expect(house.controlByValue(HARD_CASE_REFS.windowContact, 0, by)).toBe(false)
+    expect(house.controlByValue(HARD_CASE_DEVICE_REFS.diningDimmer, 100, by)).toBe(false)
+    expect(house.controlByValue(HARD_CASE_DEVICE_REFS.diningDimmer, 42.5, by)).toBe(false)
+    expect(house.controlByValue(HARD_CASE_DEVICE_REFS.heatSetpoint, 21.5, by)).toBe(true)
+    expect(house.controlByValue(HARD_CASE_DEVICE_REFS.heatSetpoint, 21.55, by)).toBe(false)
+    expect(house.controlByValue(HARD_CASE_DEVICE_REFS.hallLampRoot, 1, by)).toBe(false)
+    expect(house.controlByValue(HARD_CASE_DEVICE_REFS.windowContact, 0, by)).toBe(false)
     expect(house.controlByValue(9_999, 0, by)).toBe(false)
   })
 
   it('goes to the last level when told to go on', () => {
     const { house } = home()
-    const lamp = HARD_CASE_REFS.hallLamp
+    const lamp = HARD_CASE_DEVICE_REFS.hallLamp
     house.controlByLabel(lamp, 'off', by)
     house.advance(T)
     house.controlByLabel(lamp, 'On Last Level', by)
@@ -61,15 +61,15 @@ describe('simulated house', () => {
   it('controls by use through the root only', () => {
     const { house } = home()
     const dim = { use: 'Dim', value: 30, text: undefined } as const
-    expect(house.controlByUse(HARD_CASE_REFS.hallLampRoot, dim, by)).toBe(true)
-    expect(house.controlByUse(HARD_CASE_REFS.hallLamp, dim, by)).toBe(false)
+    expect(house.controlByUse(HARD_CASE_DEVICE_REFS.hallLampRoot, dim, by)).toBe(true)
+    expect(house.controlByUse(HARD_CASE_DEVICE_REFS.hallLamp, dim, by)).toBe(false)
     house.advance(T)
-    expect(house.hardware(HARD_CASE_REFS.hallLamp)?.value).toBe(30)
+    expect(house.hardware(HARD_CASE_DEVICE_REFS.hallLamp)?.value).toBe(30)
   })
 
   it('lets a lock travel through 254', () => {
     const { house, changes } = home()
-    house.controlByValue(HARD_CASE_REFS.frontDoorLock, 0, by)
+    house.controlByValue(HARD_CASE_DEVICE_REFS.frontDoorLock, 0, by)
     house.advance(T + 20)
     expect(house.record(141)?.value).toBe(254)
     house.advance(T + 100)
@@ -79,7 +79,11 @@ describe('simulated house', () => {
 
   it('has devices that stick, dawdle and fall back', () => {
     const { house } = home()
-    for (const ref of [HARD_CASE_REFS.stuckLamp, HARD_CASE_REFS.slowBlind, HARD_CASE_REFS.flappingPlug])
+    for (const ref of [
+      HARD_CASE_DEVICE_REFS.stuckLamp,
+      HARD_CASE_DEVICE_REFS.slowBlind,
+      HARD_CASE_DEVICE_REFS.flappingPlug,
+    ])
       expect(house.controlByValue(ref, 255, by)).toBe(true)
     house.advance(T + 50)
     expect([195, 196, 197].map((ref) => house.hardware(ref)?.value)).toEqual([0, 0, 255])
@@ -90,21 +94,21 @@ describe('simulated house', () => {
 
   it('obeys only the user a device belongs to', () => {
     const { house } = home()
-    expect(house.controlByValue(HARD_CASE_REFS.officeHeater, 255, by)).toBe(false)
-    expect(house.controlByValue(HARD_CASE_REFS.officeHeater, 255, { ...by, user: 'anna' })).toBe(true)
+    expect(house.controlByValue(HARD_CASE_DEVICE_REFS.officeHeater, 255, by)).toBe(false)
+    expect(house.controlByValue(HARD_CASE_DEVICE_REFS.officeHeater, 255, { ...by, user: 'anna' })).toBe(true)
   })
 
   it('hands text to text boxes and colour pickers', () => {
     const { house } = home()
-    expect(house.controlByIndex(HARD_CASE_REFS.messageBoard, { index: 0, text: 'Hello' }, by)).toBe(true)
-    expect(house.controlByIndex(HARD_CASE_REFS.messageBoard, { index: 0, text: undefined }, by)).toBe(false)
-    expect(house.controlByValue(HARD_CASE_REFS.messageBoard, 0, by)).toBe(false)
+    expect(house.controlByIndex(HARD_CASE_DEVICE_REFS.messageBoard, { index: 0, text: 'Hello' }, by)).toBe(true)
+    expect(house.controlByIndex(HARD_CASE_DEVICE_REFS.messageBoard, { index: 0, text: undefined }, by)).toBe(false)
+    expect(house.controlByValue(HARD_CASE_DEVICE_REFS.messageBoard, 0, by)).toBe(false)
     house.advance(T + 10)
-    expect(house.record(HARD_CASE_REFS.messageBoard)?.status).toBe('Hello')
+    expect(house.record(HARD_CASE_DEVICE_REFS.messageBoard)?.status).toBe('Hello')
   })
 
   it('has as many sensors as asked for, with names of their own', () => {
-    const sensors = manySensors(2_500)
+    const sensors = createManySensors(2_500)
     expect(new Set(sensors.map(({ record }) => record.ref)).size).toBe(2_500)
     expect(new Set(sensors.map(({ record }) => record.name)).size).toBe(2_500)
     expect(sensors.every(({ pairs }) => pairs.length === 0)).toBe(true)

@@ -11,34 +11,34 @@
  * Pure, given its arguments: it holds state and touches nothing else.
  */
 import type { ControlPair, HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
-import { CONTROL_TYPE, type ControlUse } from '../../homeseer/wire/control-use.ts'
-import type { HouseFaults } from './fault.ts'
-import { displayText, type SimulatedPart } from './simulated-part.ts'
-import { lookUp } from './table.ts'
+import { CONTROL_TYPE_CODES, type ControlUse } from '../../homeseer/wire/control-use.ts'
+import type { SimulatedHouseFaults } from './simulated-faults.ts'
+import { formatDisplayText, type SimulatedHomeseerDevice } from './simulated-homeseer-device.ts'
+import { findOwnProperty } from './own-property.ts'
 
 /** `text` is set by text boxes and colour pickers, and by writes of a text that belongs to no value. */
-export interface DevicePosition {
+export interface SimulatedDeviceValue {
   readonly value: number
   readonly text: string | undefined
 }
 
-export interface HouseChange {
+export interface SimulatedDeviceChange {
   readonly ref: number
   readonly value: number
   readonly previous: number
 }
 
 /** Who gives a command, and when. */
-export interface CommandActor {
+export interface SimulatedCommandUser {
   readonly user: string
   readonly nowMs: number
 }
 
 interface Fitted {
-  readonly part: SimulatedPart
-  record: SimulatedPart['record']
-  hardware: DevicePosition
-  stored: DevicePosition
+  readonly part: SimulatedHomeseerDevice
+  record: SimulatedHomeseerDevice['record']
+  hardware: SimulatedDeviceValue
+  stored: SimulatedDeviceValue
   lastChangeMs: number | undefined
   /** Where a dimmer goes when it is told to go on without a level. */
   lastLevel: number | undefined
@@ -47,8 +47,8 @@ interface Fitted {
 interface Later {
   readonly dueMs: number
   readonly ref: number
-  readonly hardware?: DevicePosition
-  readonly stored?: DevicePosition
+  readonly hardware?: SimulatedDeviceValue
+  readonly stored?: SimulatedDeviceValue
 }
 
 /** Bit of `misc`: changes of this device do not move its time of last change. */
@@ -56,17 +56,17 @@ const SET_KEEPS_LAST_CHANGE = 0x1000
 
 export class SimulatedDevices {
   readonly #fitted = new Map<number, Fitted>()
-  readonly #faults: HouseFaults
-  readonly #listeners = new Set<(change: HouseChange) => void>()
-  readonly #writeListeners = new Set<(change: HouseChange, nowMs: number) => void>()
+  readonly #faults: SimulatedHouseFaults
+  readonly #listeners = new Set<(change: SimulatedDeviceChange) => void>()
+  readonly #writeListeners = new Set<(change: SimulatedDeviceChange, nowMs: number) => void>()
   #later: Later[] = []
 
-  constructor(parts: readonly SimulatedPart[], faults: HouseFaults) {
+  constructor(parts: readonly SimulatedHomeseerDevice[], faults: SimulatedHouseFaults) {
     this.#faults = faults
     for (const part of parts) this.add(part)
   }
 
-  add(part: SimulatedPart): void {
+  add(part: SimulatedHomeseerDevice): void {
     const { value, text } = part
     const position = { value, text }
     this.#fitted.set(part.record.ref, {
@@ -90,11 +90,11 @@ export class SimulatedDevices {
   }
 
   /** What the relay, the bolt or the lamp really does; nothing on the wire shows it. */
-  hardware(ref: number): DevicePosition | undefined {
+  hardware(ref: number): SimulatedDeviceValue | undefined {
     return this.#fitted.get(ref)?.hardware
   }
 
-  stored(ref: number): DevicePosition | undefined {
+  stored(ref: number): SimulatedDeviceValue | undefined {
     return this.#fitted.get(ref)?.stored
   }
 
@@ -106,7 +106,7 @@ export class SimulatedDevices {
     return {
       ...fitted.record,
       value,
-      status: text ?? displayText(fitted.part.display, value),
+      status: text ?? formatDisplayText(fitted.part.display, value),
       lastChangeMs: fitted.lastChangeMs,
       controls: withControls ? fitted.part.pairs : undefined,
     }
@@ -116,22 +116,22 @@ export class SimulatedDevices {
     return this.#fitted.get(ref)?.part.pairs ?? []
   }
 
-  onChange(listener: (change: HouseChange) => void): void {
+  onChange(listener: (change: SimulatedDeviceChange) => void): void {
     this.#listeners.add(listener)
   }
 
   /** Every write of a value, also of the one that was there: triggers of events hear both. */
-  onWrite(listener: (change: HouseChange, nowMs: number) => void): void {
+  onWrite(listener: (change: SimulatedDeviceChange, nowMs: number) => void): void {
     this.#writeListeners.add(listener)
   }
 
   /** False is HomeSeer's bare `error`: no such device, no such value, or not for this user. */
-  controlByValue(ref: number, value: number, by: CommandActor): boolean {
+  controlByValue(ref: number, value: number, by: SimulatedCommandUser): boolean {
     const pair = this.pairs(ref).find((one) => !takesText(one) && takes(one, value))
     return pair !== undefined && this.#command(ref, { pair, position: { value, text: undefined }, ...by })
   }
 
-  controlByLabel(ref: number, label: string, by: CommandActor): boolean {
+  controlByLabel(ref: number, label: string, by: SimulatedCommandUser): boolean {
     const wanted = label.trim().toLowerCase()
     const pair = this.pairs(ref).find((one) => one.label.toLowerCase() === wanted && one.range === undefined)
     if (pair?.value === undefined || takesText(pair)) return false
@@ -141,7 +141,7 @@ export class SimulatedDevices {
   controlByIndex(
     ref: number,
     given: { readonly index: number; readonly text: string | undefined },
-    by: CommandActor,
+    by: SimulatedCommandUser,
   ): boolean {
     const pair = this.pairs(ref).find((one) => one.index === given.index)
     if (pair?.value === undefined || (takesText(pair) && given.text === undefined)) return false
@@ -153,7 +153,7 @@ export class SimulatedDevices {
   controlByUse(
     ref: number,
     given: { readonly use: ControlUse; readonly value: number | undefined; readonly text: string | undefined },
-    by: CommandActor,
+    by: SimulatedCommandUser,
   ): boolean {
     for (const feature of this.#fitted.get(ref)?.record.associatedRefs ?? []) {
       const pair = this.pairs(feature).find((one) => one.use === given.use)
@@ -187,7 +187,7 @@ export class SimulatedDevices {
 
   setProperty(ref: number, property: string, value: string): boolean {
     const fitted = this.#fitted.get(ref)
-    const name = lookUp(PROPERTIES, property.toLowerCase())
+    const name = findOwnProperty(PROPERTIES, property.toLowerCase())
     if (fitted === undefined || name === undefined) return false
     fitted.record = { ...fitted.record, [name]: value }
     return true
@@ -217,7 +217,7 @@ export class SimulatedDevices {
     ref: number,
     command: {
       readonly pair: ControlPair
-      readonly position: DevicePosition
+      readonly position: SimulatedDeviceValue
       readonly user: string
       readonly nowMs: number
     },
@@ -235,9 +235,9 @@ export class SimulatedDevices {
   /** Where the hardware will be, and when. */
   #course(
     fitted: Fitted,
-    to: DevicePosition,
+    to: SimulatedDeviceValue,
     nowMs: number,
-  ): readonly { readonly dueMs: number; readonly to: DevicePosition }[] {
+  ): readonly { readonly dueMs: number; readonly to: SimulatedDeviceValue }[] {
     const { behaviour } = fitted.part
     if (behaviour.kind === 'stuck' || this.#faults.stuck.has(fitted.record.ref)) return []
     if (behaviour.kind === 'silent') return []
@@ -259,13 +259,13 @@ export class SimulatedDevices {
   }
 
   /** A newer command replaces what an older one had still to come. */
-  #schedule(ref: number, course: readonly { readonly dueMs: number; readonly to: DevicePosition }[]): void {
+  #schedule(ref: number, course: readonly { readonly dueMs: number; readonly to: SimulatedDeviceValue }[]): void {
     this.#later = this.#later.filter((later) => later.ref !== ref)
     for (const { dueMs, to } of course)
       this.#later.push({ dueMs, ref, hardware: to }, { dueMs: dueMs + this.#faults.settleMs, ref, stored: to })
   }
 
-  #remember(fitted: Fitted, position: DevicePosition, nowMs: number): void {
+  #remember(fitted: Fitted, position: SimulatedDeviceValue, nowMs: number): void {
     const previous = fitted.stored
     fitted.stored = position
     const same = previous.value === position.value && previous.text === position.text
@@ -276,7 +276,7 @@ export class SimulatedDevices {
   }
 }
 
-const PROPERTIES: Readonly<Record<string, keyof SimulatedPart['record']>> = {
+const PROPERTIES: Readonly<Record<string, keyof SimulatedHomeseerDevice['record']>> = {
   name: 'name',
   location: 'location',
   location2: 'location2',
@@ -292,15 +292,15 @@ function takes(pair: ControlPair, value: number): boolean {
 }
 
 function takesText(pair: ControlPair): boolean {
-  return pair.type === CONTROL_TYPE.textBox || pair.type === CONTROL_TYPE.colourPicker
+  return pair.type === CONTROL_TYPE_CODES.textBox || pair.type === CONTROL_TYPE_CODES.colourPicker
 }
 
 /** Reports from the way, the last of them the place itself. */
 function glide(
   from: number,
-  to: DevicePosition,
+  to: SimulatedDeviceValue,
   way: { readonly forMs: number; readonly reportEveryMs: number; readonly nowMs: number },
-): readonly { readonly dueMs: number; readonly to: DevicePosition }[] {
+): readonly { readonly dueMs: number; readonly to: SimulatedDeviceValue }[] {
   const { forMs, reportEveryMs, nowMs } = way
   const reports = Math.max(1, Math.floor(forMs / reportEveryMs))
   const course = Array.from({ length: reports }, (_, index) => ({
@@ -311,7 +311,7 @@ function glide(
 }
 
 /** On to the last level is a command, not a position; and some devices show another number than they were told. */
-function landing(pair: ControlPair, position: DevicePosition, fitted: Fitted): DevicePosition {
+function landing(pair: ControlPair, position: SimulatedDeviceValue, fitted: Fitted): SimulatedDeviceValue {
   const shown = fitted.part.shows.get(position.value)
   if (shown !== undefined) return { value: shown, text: undefined }
   const full = fitted.part.pairs.find((one) => one.use === 'On')?.value

@@ -7,7 +7,7 @@
  * at that moment. `set` fires whenever a value is written, changed or not; `has-been` fires when a value has stayed for
  * a while.
  */
-export interface SimTrigger {
+export interface SimulatedTrigger {
   /** `undefined` is any device. */
   readonly ref: number | undefined
   readonly kind: 'equals' | 'not-equals' | 'above' | 'below' | 'range' | 'any-change' | 'set' | 'has-been'
@@ -17,22 +17,22 @@ export interface SimTrigger {
   readonly forMs?: number
 }
 
-export interface WrittenValue {
+export interface DeviceValueWrite {
   readonly ref: number
   readonly value: number
   readonly previous: number
 }
 
 /** Whether this very write starts it. Those that wait are not started by a write. */
-export function isStartedBy(trigger: SimTrigger, { ref, value, previous }: WrittenValue): boolean {
+export function isTriggeredByWrite(trigger: SimulatedTrigger, { ref, value, previous }: DeviceValueWrite): boolean {
   if (trigger.ref !== undefined && trigger.ref !== ref) return false
   if (trigger.kind === 'set') return trigger.value === undefined || trigger.value === value
   if (trigger.kind === 'has-been' || value === previous) return false
-  return trigger.kind === 'any-change' || doesTriggerHold(trigger, value)
+  return trigger.kind === 'any-change' || isTriggerConditionMet(trigger, value)
 }
 
 /** Whether it is so now: for the conditions of a group, and for what has to stay so. */
-export function doesTriggerHold(trigger: SimTrigger, value: number | undefined): boolean {
+export function isTriggerConditionMet(trigger: SimulatedTrigger, value: number | undefined): boolean {
   const { value: wanted = 0, end = wanted } = trigger
   if (value === undefined) return false
   switch (trigger.kind) {

@@ -7,49 +7,51 @@
 import type { JsonObject } from '../../core/json.ts'
 import { PAN_DIRECTIONS } from '../../homeseer/wire/camera.ts'
 import { decodeControlUse } from '../../homeseer/wire/control-use.ts'
-import { readRecordNumber, readRecordText } from '../../homeseer/wire/field.ts'
+import { readRecordNumber, readRecordText } from '../../homeseer/wire/record-field.ts'
 import {
   BAD_REQUEST_ANSWER,
-  dataAnswer,
-  doneAnswer,
-  responseAnswer,
-  plainTextAnswer,
+  createSimulatedJsonAnswer,
+  createOkOrBadRequestAnswer,
+  createResponseTextAnswer,
+  createPlainTextAnswer,
   type SimulatedAnswer,
-} from './answer.ts'
-import { findSimulatedEvent, runSimulatedEvent } from './automation.ts'
-import { mayControl } from './login.ts'
-import { readRefs, answerStatus, type ApiQuestion } from './read-api.ts'
-import { recordChangeAttempt, type SimCamera } from './system.ts'
-import { lookUp } from './table.ts'
-import type { SimulatedWorld } from './world.ts'
+} from './http-answer.ts'
+import { findSimulatedEvent, runSimulatedEvent } from './simulated-events.ts'
+import { maySimulatedUserControl } from './login.ts'
+import { parseRefs, answerStatusRequest, type SimulatedApiRequest } from './read-api.ts'
+import { recordSimulatedChangeAttempt, type SimulatedCamera } from './simulated-system.ts'
+import { findOwnProperty } from './own-property.ts'
+import type { SimulatedWorld } from './simulated-world.ts'
 
-type WriteRequest = (world: SimulatedWorld, question: ApiQuestion) => SimulatedAnswer
+type WriteRequest = (world: SimulatedWorld, question: SimulatedApiRequest) => SimulatedAnswer
 
 /** `undefined` when the request is not one of these. */
-export function answerWrite(
+export function answerWriteRequest(
   world: SimulatedWorld,
   request: string,
-  question: ApiQuestion,
+  question: SimulatedApiRequest,
 ): SimulatedAnswer | undefined {
-  const write = lookUp(WRITES, request)
+  const write = findOwnProperty(WRITES, request)
   if (write === undefined) return undefined
-  return mayControl(question.user) ? write(world, question) : responseAnswer('Error, not authorized')
+  return maySimulatedUserControl(question.user)
+    ? write(world, question)
+    : createResponseTextAnswer('Error, not authorized')
 }
 
 /** The POST form: an action with members of its own names. */
-export function answerAction(
+export function answerActionRequest(
   world: SimulatedWorld,
   body: JsonObject,
-  asker: Omit<ApiQuestion, 'parameters'>,
+  asker: Omit<SimulatedApiRequest, 'parameters'>,
 ): SimulatedAnswer {
-  const [request, names] = lookUp(ACTIONS, readRecordText(body, 'action')?.toLowerCase() ?? '') ?? []
+  const [request, names] = findOwnProperty(ACTIONS, readRecordText(body, 'action')?.toLowerCase() ?? '') ?? []
   if (request === undefined || names === undefined) return BAD_REQUEST_ANSWER
   const parameters = new Map<string, string>()
   for (const [member, parameter] of Object.entries(names)) {
     const value = readRecordText(body, member)
     if (value !== undefined) parameters.set(parameter, value)
   }
-  return answerWrite(world, request, { ...asker, parameters }) ?? BAD_REQUEST_ANSWER
+  return answerWriteRequest(world, request, { ...asker, parameters }) ?? BAD_REQUEST_ANSWER
 }
 
 const ACTIONS: Readonly<Record<string, readonly [request: string, names: Readonly<Record<string, string>>]>> = {
@@ -76,16 +78,18 @@ const WRITES: Readonly<Record<string, WriteRequest>> = {
   setdevicestatus: store,
   setdevicevaluebyref: store,
   setdeviceproperty: ({ house, system }, { parameters }) => {
-    const ref = readRefs(parameters)?.[0] ?? -1
+    const ref = parseRefs(parameters)?.[0] ?? -1
     const property = parameters.get('property') ?? ''
     const done = house.setProperty(ref, property, parameters.get('value') ?? '')
-    return doneAnswer(recordChangeAttempt(system, { kind: 'property', ref, property, done }))
+    return createOkOrBadRequestAnswer(recordSimulatedChangeAttempt(system, { kind: 'property', ref, property, done }))
   },
   runevent: (world, { parameters, nowMs }) => {
     const { id } = givenOf(parameters)
     const event = findSimulatedEvent(world.system, { id, group: parameters.get('group'), name: parameters.get('name') })
     if (event === undefined) return BAD_REQUEST_ANSWER
-    return runSimulatedEvent(world, event, nowMs) ? responseAnswer('ok') : responseAnswer('Error, event is disabled')
+    return runSimulatedEvent(world, event, nowMs)
+      ? createResponseTextAnswer('ok')
+      : createResponseTextAnswer('Error, event is disabled')
   },
   pluginfunction: ({ system }, { parameters }) => {
     const plugin = parameters.get('plugin') ?? ''
@@ -94,18 +98,22 @@ const WRITES: Readonly<Record<string, WriteRequest>> = {
     const done = system.plugins.some(
       (one) => one.id.toLowerCase() === plugin.toLowerCase() && (instance === undefined || one.instance === instance),
     )
-    recordChangeAttempt(system, { kind: 'plugin-function', plugin, functionName, done })
-    return done ? dataAnswer({ plugin, function: functionName, result: 0 }) : BAD_REQUEST_ANSWER
+    recordSimulatedChangeAttempt(system, { kind: 'plugin-function', plugin, functionName, done })
+    return done ? createSimulatedJsonAnswer({ plugin, function: functionName, result: 0 }) : BAD_REQUEST_ANSWER
   },
   pancamera: (world, { parameters }) => {
     const camId = Number(parameters.get('camid'))
     const direction = parameters.get('direction') ?? ''
     const done = pan(world, camId, direction)
-    return plainTextAnswer(recordChangeAttempt(world.system, { kind: 'pan', camId, direction, done }) ? 'ok' : 'error')
+    return createPlainTextAnswer(
+      recordSimulatedChangeAttempt(world.system, { kind: 'pan', camId, direction, done }) ? 'ok' : 'error',
+    )
   },
   speak: ({ system }, { parameters }) => {
     const phrase = parameters.get('phrase') ?? ''
-    return plainTextAnswer(recordChangeAttempt(system, { kind: 'speak', phrase, done: phrase !== '' }) ? 'ok' : 'error')
+    return createPlainTextAnswer(
+      recordSimulatedChangeAttempt(system, { kind: 'speak', phrase, done: phrase !== '' }) ? 'ok' : 'error',
+    )
   },
 }
 
@@ -120,28 +128,30 @@ interface Given {
 /** Answers with the state as it is at this moment, which after a slow command is still the old one. */
 function control(
   world: SimulatedWorld,
-  { parameters, user, nowMs }: ApiQuestion,
+  { parameters, user, nowMs }: SimulatedApiRequest,
   act: (ref: number, given: Given, by: { readonly user: string; readonly nowMs: number }) => boolean,
 ): SimulatedAnswer {
   const { house, system } = world
   const given = givenOf(parameters)
-  const refs = readRefs(parameters) ?? []
+  const refs = parseRefs(parameters) ?? []
   const by = { user: user.username, nowMs }
   for (const ref of refs) {
     const done = act(ref, given, by)
     const { value, text = given.label } = given
-    recordChangeAttempt(system, { kind: 'control', ref, ...pick(value, text), done })
-    if (!done) return plainTextAnswer('error')
+    recordSimulatedChangeAttempt(system, { kind: 'control', ref, ...pick(value, text), done })
+    if (!done) return createPlainTextAnswer('error')
   }
   const records = refs.map((ref) => house.record(ref)).filter((record) => record !== undefined)
-  return records.length === 0 ? plainTextAnswer('error') : answerStatus(world, records, parameters)
+  return records.length === 0 ? createPlainTextAnswer('error') : answerStatusRequest(world, records, parameters)
 }
 
-function store({ house, system }: SimulatedWorld, { parameters, nowMs }: ApiQuestion): SimulatedAnswer {
-  const ref = readRefs(parameters)?.[0] ?? -1
+function store({ house, system }: SimulatedWorld, { parameters, nowMs }: SimulatedApiRequest): SimulatedAnswer {
+  const ref = parseRefs(parameters)?.[0] ?? -1
   const { value, text } = givenOf(parameters)
   const done = (value !== undefined || text !== undefined) && house.store(ref, pick(value, text), nowMs)
-  return doneAnswer(recordChangeAttempt(system, { kind: 'store', ref, ...pick(value, text), done }))
+  return createOkOrBadRequestAnswer(
+    recordSimulatedChangeAttempt(system, { kind: 'store', ref, ...pick(value, text), done }),
+  )
 }
 
 /** A camera moves one block for each start; a stop ends a movement that is already over. */
@@ -149,8 +159,8 @@ function pan({ system }: SimulatedWorld, camId: number, direction: string): bool
   const camera = system.cameras.find((one) => one.camId === camId)
   const known = PAN_DIRECTIONS.find((one) => one === direction.toLowerCase())
   if (camera === undefined || known === undefined || !camera.supportsPanTilt) return false
-  const [x, y] = lookUp(STEPS, known) ?? [0, 0]
-  const moved: SimCamera = { ...camera, pan: { x: camera.pan.x + x, y: camera.pan.y + y } }
+  const [x, y] = findOwnProperty(STEPS, known) ?? [0, 0]
+  const moved: SimulatedCamera = { ...camera, pan: { x: camera.pan.x + x, y: camera.pan.y + y } }
   system.cameras = system.cameras.map((one) => (one.camId === camId ? moved : one))
   return true
 }

@@ -1,6 +1,7 @@
 /**
  * Captured voice: what unmodified firmware 2.4.2 and its server said, word for word and packet for packet, played to a
- * real gateway over real sockets (test/vectors/voice-frames.json says from which runs it is).
+ * real gateway over real sockets (test/vectors/voice-frames.json says from which runs it is). Every conversation of the
+ * capture is in test/vectors/voice-conversations.jsonl: all texts but `mcp`, and all audio that was kept, in their order.
  */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -9,10 +10,11 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { fromHex, toHex } from '../../../src/core/bytes.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
+import { decodeAudioFrame, encodeAudioFrame } from '../../../src/devices/wire/audio-frame.ts'
 import { decodeUdpAudio, encodeUdpAudio } from '../../../src/devices/wire/udp-audio.ts'
 import type { MqttSettings } from '../../../src/devices/wire/ota.ts'
-import { dialMqtt } from '../../../src/sim/devices/mqtt-device-client.ts'
-import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
+import { connectSimulatedDeviceOverMqtt } from '../../../src/sim/devices/mqtt-device-client.ts'
+import { createNumberedIdentity } from '../../../src/sim/devices/identity.ts'
 import { startRelayBackend } from '../../relay-backend.ts'
 import type { RelayBackend } from '../../relay-backend.ts'
 import { openHouse } from './house.ts'
@@ -34,6 +36,28 @@ const VECTORS = JSON.parse(readFileSync(new URL('../../vectors/voice-frames.json
   readonly mqtt: Conversation & { readonly key: string; readonly nonce: string }
   readonly websocketNobody: { readonly deviceTexts: readonly string[] }
 }
+
+/** Who said it (`d`evice or `s`erver), what it is, and the text or the bytes in hex. */
+type CapturedFrame = readonly [from: 'd' | 's', kind: 'text' | 'audio', content: string]
+
+interface WholeConversation {
+  readonly run: string
+  readonly connection: number
+  readonly transport: 'websocket' | 'mqtt'
+  /** How audio is framed over WebSocket. */
+  readonly version?: 1 | 2 | 3
+  readonly key?: string
+  readonly hello: string
+  readonly frames: readonly CapturedFrame[]
+}
+
+const CONVERSATIONS = readFileSync(new URL('../../vectors/voice-conversations.jsonl', import.meta.url), 'utf8')
+  .trimEnd()
+  .split('\n')
+  .map((line) => JSON.parse(line) as WholeConversation)
+
+/** One byte, as firmware sends it. */
+const SILENCE = fromHex('58')
 
 /** A device that says nothing of its own but answers to MCP, and those are the captured ones under the id asked. */
 interface CapturedDevice {
@@ -150,6 +174,101 @@ describe('through the relay', () => {
   )
 })
 
+describe('every captured conversation without a backend', () => {
+  it.each(CONVERSATIONS)('$run, connection $connection, over $transport: each listening is ended', async (captured) => {
+    house = await openHouse()
+    const device = await connectAs(captured)
+    device.say(captured.hello)
+    await expect.poll(() => types(device)).toContain('hello')
+    const { session_id: id } = message(device, 'hello')
+    const isWebSocket = captured.transport === 'websocket'
+    const said = (state: string) => device.texts.filter((text) => text.includes(`"tts","state":"${state}"`)).length
+    const goodbye = JSON.stringify({ session_id: id, type: 'goodbye' })
+    const endings = () => (isWebSocket ? said('start') : device.texts.filter((text) => text === goodbye).length)
+    // A button ends the connection here. Audio after the first listening is what the device sent because nobody shut
+    // its microphone: in the capture, it sent nothing once it was.
+    const frames = captured.frames.filter((frame) => isFromDevice(frame) && !frame[2].endsWith('"abort"}'))
+    const first = frames.findIndex(([, , content]) => isListenStart(content))
+    let [starts, manual] = [0, 0]
+    for (const [at, [, kind, content]] of frames.entries()) {
+      if (kind === 'text') device.say(content)
+      else if (at < first) await device.sendAudio(opusOf(captured, content))
+      starts += isListenStart(content) ? 1 : 0
+      // A button that was held: firmware is idle after `tts stop`, and would "speak" on without it.
+      manual += isWebSocket && isListenStart(content) && content.includes('"mode":"manual"') ? 1 : 0
+      await expect.poll(endings).toBe(starts)
+      await expect.poll(() => said('stop')).toBe(manual)
+    }
+    device.close()
+  })
+})
+
+describe.each(['websocket', 'mqtt'] as const)('every captured conversation through a backend over %s', (kind) => {
+  it.each(CONVERSATIONS)('$run, connection $connection, over $transport: arrives as it was said', async (captured) => {
+    const far = await startRelayBackend()
+    backend = far
+    house = await openHouse({ voice: { backend: { address: () => addressOf(far, kind) } } })
+    const device = await connectAs(captured)
+    const began = far.next()
+    device.say(captured.hello)
+    const heard = await began
+    await expect.poll(() => types(device)).toContain('hello')
+    const ours = device.texts.length
+    // A server cannot speak over UDP before it was spoken to; of one device the audio was counted and not kept.
+    await device.sendAudio(SILENCE)
+    await expect.poll(() => heard.audio.splice(0).map(toHex)).toEqual([toHex(SILENCE)])
+    const fromDevice = captured.frames.filter(isFromDevice)
+    const said = fromDevice.filter(([, what]) => what === 'text').map(([, , content]) => content)
+    const spoken = fromDevice.filter(([, what]) => what === 'audio').map(([, , hex]) => toHex(opusOf(captured, hex)))
+    for (const [, what, content] of fromDevice.filter(([, , text]) => !text.includes('"goodbye"')))
+      if (what === 'text') device.say(content)
+      else await device.sendAudio(opusOf(captured, content))
+    await expect.poll(() => heard.audio.map(toHex)).toEqual(spoken)
+    const words = () => heard.texts.slice(1).filter((text) => !text.includes('"type":"mcp"'))
+    await expect.poll(words).toEqual(said.filter((text) => !text.includes('"goodbye"')))
+    // A goodbye of this conversation ends it; what firmware took no notice of, or restarts at, does not pass.
+    const passes = (text: string) => text.startsWith('{"type":') && !/"type":"(?:system|goodbye)"/.test(text)
+    const toDevice = captured.frames.filter((frame) => !isFromDevice(frame))
+    const answered = toDevice.filter(([, what]) => what === 'text').map(([, , content]) => content)
+    const played = toDevice.filter(([, what]) => what === 'audio').map(([, , hex]) => opusOf(captured, hex))
+    for (const text of answered) if (passes(text) || !text.includes('"goodbye"')) heard.send(text)
+    await heard.sendAudio(played)
+    await expect.poll(() => device.audio.map(toHex)).toEqual(played.map(toHex))
+    const received = () => device.texts.slice(ours).filter((text) => !text.includes('"type":"mcp"'))
+    // The stand-in answers an abort by itself, as the open servers do.
+    const stops = said.filter((text) => text.includes('"abort"')).length
+    await expect.poll(() => received().slice(stops)).toEqual(answered.filter(passes))
+    for (const text of said.filter((each) => each.includes('"goodbye"'))) device.say(text)
+    await expect.poll(words).toEqual(said)
+    device.close()
+  })
+})
+
+function isListenStart(content: string): boolean {
+  return content.includes('"listen","state":"start"')
+}
+
+function isFromDevice([from]: CapturedFrame): boolean {
+  return from === 'd'
+}
+
+function connectAs({ transport, version }: WholeConversation): Promise<CapturedDevice> {
+  return transport === 'websocket' ? connectWebSocket(VECTORS.websocket, version) : connectMqtt(VECTORS.mqtt)
+}
+
+function opusOf({ transport, version = 1, key = '' }: WholeConversation, hex: string): Uint8Array {
+  const bytes = fromHex(hex)
+  const packet = transport === 'mqtt' ? decodeUdpAudio(key, bytes) : decodeAudioFrame(version, bytes)
+  return packet.ok ? new Uint8Array(packet.value.opus) : new Uint8Array()
+}
+
+function addressOf(far: RelayBackend, kind: 'websocket' | 'mqtt') {
+  const account = { clientId: 'GID_test@@@02_00@@@uuid', username: 'u', password: 'p', publishTopic: 'device-server' }
+  return kind === 'websocket'
+    ? ({ kind, websocket: { url: far.url, token: '' } } as const)
+    : ({ kind, mqtt: { endpoint: far.mqttEndpoint, subscribeTopic: '', ...account } } as const)
+}
+
 function opusIn(transport: 'websocket' | 'mqtt', frame: string): Uint8Array {
   if (transport === 'websocket') return fromHex(frame)
   const packet = decodeUdpAudio(VECTORS.mqtt.key, fromHex(frame))
@@ -178,7 +297,7 @@ function answer(text: string, { initialize, tools }: Conversation): string | und
 }
 
 async function enrolled(transport: 'websocket' | 'mqtt') {
-  const { deviceId, clientId } = numberedIdentity(nextIdentity++)
+  const { deviceId, clientId } = createNumberedIdentity(nextIdentity++)
   const ask = async () => {
     const headers = { 'device-id': deviceId, 'client-id': clientId, 'user-agent': 'bread-compact-wifi/2.4.2' }
     return (await (await fetch(house.ota, { method: 'POST', headers, body: '{}' })).json()) as JsonObject
@@ -188,20 +307,22 @@ async function enrolled(transport: 'websocket' | 'mqtt') {
   return { deviceId, clientId, told: await ask() }
 }
 
-async function connectWebSocket(conversation: Conversation): Promise<CapturedDevice> {
+async function connectWebSocket(conversation: Conversation, version: 1 | 2 | 3 = 1): Promise<CapturedDevice> {
   const { deviceId, clientId, told } = await enrolled('websocket')
   const { url, token } = told['websocket'] as { url: string; token: string }
   const headers = {
     'Device-Id': deviceId,
     'Client-Id': clientId,
-    'Protocol-Version': '1',
+    'Protocol-Version': String(version),
     Authorization: `Bearer ${token}`,
   }
   const socket = new WebSocket(url, { headers, perMessageDeflate: false })
   const [texts, audio]: [string[], Uint8Array[]] = [[], []]
   socket.on('message', (data: Buffer, isBinary: boolean) => {
-    if (isBinary) audio.push(new Uint8Array(data))
-    else {
+    if (isBinary) {
+      const frame = decodeAudioFrame(version, new Uint8Array(data))
+      audio.push(frame.ok ? new Uint8Array(frame.value.opus) : new Uint8Array())
+    } else {
       texts.push(data.toString())
       const reply = answer(data.toString(), conversation)
       if (reply !== undefined) socket.send(reply)
@@ -213,7 +334,10 @@ async function connectWebSocket(conversation: Conversation): Promise<CapturedDev
     texts,
     audio,
     say: (text) => socket.send(text),
-    sendAudio: (opus) => new Promise((done) => socket.send(opus, { binary: true }, () => done())),
+    sendAudio: (opus) =>
+      new Promise((done) => {
+        socket.send(encodeAudioFrame(version, { timestampMs: 0, opus }), { binary: true }, () => done())
+      }),
     close: () => socket.terminate(),
   }
 }
@@ -240,7 +364,7 @@ async function connectMqtt(conversation: Conversation): Promise<CapturedDevice> 
     if (packet.ok) audio.push(packet.value.opus)
   })
   const ignore = () => undefined
-  await dialMqtt({
+  await connectSimulatedDeviceOverMqtt({
     settings,
     subscribes: false,
     timeoutMs: 60_000,

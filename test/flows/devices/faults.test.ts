@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EnrolStore } from '../../../src/devices/enrol/enrol-store.ts'
 import { createFleet } from '../../../src/devices/session/fleet-server.ts'
-import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
-import type { FirmwareTool } from '../../../src/sim/devices/tool.ts'
+import { createNumberedIdentity } from '../../../src/sim/devices/identity.ts'
+import type { FirmwareTool } from '../../../src/sim/devices/firmware-tool.ts'
 import type { House } from './house.ts'
 import { nextEvent, openHouse } from './house.ts'
 
@@ -241,8 +241,8 @@ it('a mistake of ours that a device’s words bring out is reported', async () =
     },
     onError: (error, message) => reports.push(`${message}: ${String(error)}`),
   })
-  const { deviceId } = numberedIdentity(4_200)
-  void other.enrol('mqtt', { identity: numberedIdentity(4_200) }).catch(() => undefined)
+  const { deviceId } = createNumberedIdentity(4_200)
+  void other.enrol('mqtt', { identity: createNumberedIdentity(4_200) }).catch(() => undefined)
   await expect
     .poll(() => reports)
     .toContain(`the device ${deviceId} said something that broke us, and was hung up on: Error: boom`)

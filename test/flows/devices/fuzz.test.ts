@@ -1,10 +1,10 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { concatBytes, toUtf8 } from '../../../src/core/bytes.ts'
-import { stepSession } from '../../../src/devices/session/machine.ts'
+import { stepSession } from '../../../src/devices/session/session-machine.ts'
 import type { SessionInput, DeviceSession } from '../../../src/devices/session/session.ts'
 import { DEFAULT_SESSION_SETTINGS, newDeviceSession } from '../../../src/devices/session/session.ts'
-import { encodeConnect, encodePublish, encodeSubscribe } from '../../../src/devices/wire/mqtt-packet.ts'
+import { encodeMqttConnect, encodeMqttPublish, encodeMqttSubscribe } from '../../../src/devices/wire/mqtt-packet.ts'
 import type { SimulatedDevice } from '../../../src/sim/devices/simulated-device.ts'
 import { encodeWebSocketFrame } from '../../../src/sim/devices/websocket-frame.ts'
 import type { House } from './house.ts'
@@ -122,7 +122,7 @@ describe('over real sockets', () => {
 
   it('broken MQTT packets disturb nobody', async () => {
     const told = calm[1]?.told()?.['mqtt'] as { client_id: string; username: string; password: string }
-    const opening = encodeConnect({
+    const opening = encodeMqttConnect({
       clientId: told.client_id.replace(/.$/, '0'),
       username: told.username,
       password: told.password,
@@ -130,8 +130,8 @@ describe('over real sockets', () => {
     })
     const talk = concatBytes(
       opening,
-      encodeSubscribe(1, '#', 0),
-      encodePublish('device-server', toUtf8('{"type":"hello"}')),
+      encodeMqttSubscribe(1, '#', 0),
+      encodeMqttPublish('device-server', toUtf8('{"type":"hello"}')),
     )
     await strew(house.mqttPort ?? 0, (random) => mutatedBytes(talk, random))
     expect(await isCalm()).toBe(true)

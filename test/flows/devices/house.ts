@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../../src/core/clock.ts'
 import { Database } from '../../../src/core/database-store.ts'
-import type { ProjectionLog } from '../../../src/ledger/state-log.ts'
+import type { ProjectionLogWriter } from '../../../src/ledger/projection-log.ts'
 import { LOG_TABLE, tableLog } from '../../table-log.ts'
 import { devicesMigrations } from '../../../src/devices/enrol/enrol-store.ts'
 import type { DeviceListeners, DeviceListenersOptions } from '../../../src/devices/enrol/gateway-server.ts'
@@ -14,8 +14,8 @@ import { openDeviceListeners } from '../../../src/devices/enrol/gateway-server.t
 import type { FleetDevice, FleetEvent } from '../../../src/devices/session/fleet.ts'
 import type { DeviceTransport } from '../../../src/devices/session/session.ts'
 import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
-import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
-import type { SimulatedDevice, SimulatorOptions } from '../../../src/sim/devices/simulated-device.ts'
+import { createNumberedIdentity } from '../../../src/sim/devices/identity.ts'
+import type { SimulatedDevice, DeviceSimulatorOptions } from '../../../src/sim/devices/simulated-device.ts'
 
 /** The firmware's waits, shortened where a test would otherwise only sit, and longer where a busy machine needs it. */
 export const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, rebootMs: 20, helloMs: 60_000 }
@@ -23,9 +23,9 @@ export const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, reb
 export interface House extends DeviceListeners {
   readonly ota: string
   readonly database: Database
-  readonly log: ProjectionLog
+  readonly log: ProjectionLogWriter
   /** Boots a device, approves the code it shows, wakes it if it sleeps, and waits until its tools are listed. */
-  readonly enrol: (transport: DeviceTransport, options?: Partial<SimulatorOptions>) => Promise<SimulatedDevice>
+  readonly enrol: (transport: DeviceTransport, options?: Partial<DeviceSimulatorOptions>) => Promise<SimulatedDevice>
   readonly until: (id: string, fits: (device: FleetDevice) => boolean) => Promise<FleetDevice>
   readonly stop: () => Promise<void>
 }
@@ -51,7 +51,7 @@ export async function openHouse(options: Partial<DeviceListenersOptions> = {}): 
     const device = await startDeviceSimulator({
       profile: 'fw-2.4',
       kind: 'speaker',
-      identity: numberedIdentity(nextIdentity++),
+      identity: createNumberedIdentity(nextIdentity++),
       ota,
       awake: true,
       ...more,

@@ -2,13 +2,13 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { concatBytes, toHex, toUtf8 } from '../../../src/core/bytes.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
-import { encodeConnect, encodePublish, encodeSubscribe } from '../../../src/devices/wire/mqtt-packet.ts'
+import { encodeMqttConnect, encodeMqttPublish, encodeMqttSubscribe } from '../../../src/devices/wire/mqtt-packet.ts'
 import { encodeMultipart } from '../../../src/devices/wire/multipart.ts'
 import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
 import type { SimulatedIdentity } from '../../../src/sim/devices/identity.ts'
-import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
+import { createNumberedIdentity } from '../../../src/sim/devices/identity.ts'
 import { encodeJpeg } from '../../../src/sim/jpeg.ts'
-import type { DeviceRefusal } from '../../../src/devices/session/refusal.ts'
+import type { DeviceRefusal } from '../../../src/devices/session/device-refusal.ts'
 import type { SimulatedDevice } from '../../../src/sim/devices/simulated-device.ts'
 import type { House } from './house.ts'
 import { openHouse } from './house.ts'
@@ -80,7 +80,7 @@ function talkMqtt(bytes: Uint8Array, enough: number): Promise<string> {
 }
 
 const connectAs = (who: { clientId: string; username?: string; password?: string }) =>
-  encodeConnect({ username: undefined, password: undefined, ...who, keepAliveSeconds: 240 })
+  encodeMqttConnect({ username: undefined, password: undefined, ...who, keepAliveSeconds: 240 })
 
 /** CONNACK with return code 5: not authorized. */
 const REFUSED = '20020005'
@@ -205,9 +205,9 @@ describe('over MQTT', () => {
     const topic = `devices/p2p/${other.identity.deviceId.replaceAll(':', '_')}`
     const said = concatBytes(
       connectAs(mqttOf(device)),
-      encodePublish(topic, toUtf8('{"type":"system","command":"reboot"}')),
-      encodeSubscribe(1, topic, 0),
-      encodeSubscribe(2, '#', 0),
+      encodeMqttPublish(topic, toUtf8('{"type":"system","command":"reboot"}')),
+      encodeMqttSubscribe(1, topic, 0),
+      encodeMqttSubscribe(2, '#', 0),
     )
     const heard = await talkMqtt(said, 400)
     expect(heard.startsWith(WELCOME)).toBe(true)
@@ -245,7 +245,7 @@ describe('at the OTA endpoint', () => {
   })
 
   it('a code approves one device once', async () => {
-    const identity = numberedIdentity(9_001)
+    const identity = createNumberedIdentity(9_001)
     const { body } = await ask('/xiaozhi/ota/', identity)
     const { code } = body['activation'] as { code: string }
     expect(await ask('/xiaozhi/ota/activate', identity)).toMatchObject({ status: 202 })
@@ -257,7 +257,7 @@ describe('at the OTA endpoint', () => {
   })
 
   it('an activation cannot be replayed', async () => {
-    const identity = { ...numberedIdentity(9_002), serialNumber: 's'.repeat(32) }
+    const identity = { ...createNumberedIdentity(9_002), serialNumber: 's'.repeat(32) }
     const first = (await ask('/xiaozhi/ota/', identity)).body['activation'] as { code: string; challenge: string }
     const signed = JSON.stringify({ algorithm: 'hmac-sha256', challenge: first.challenge, hmac: '00' })
     await house.registrar.approve(first.code, { by: 'the test' })

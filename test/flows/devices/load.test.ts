@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SimulatedFleet } from '../../../src/sim/devices/fleet-client.ts'
 import { startDeviceFleet } from '../../../src/sim/devices/fleet-client.ts'
-import type { FirmwareTool } from '../../../src/sim/devices/tool.ts'
+import type { FirmwareTool } from '../../../src/sim/devices/firmware-tool.ts'
 import type { House } from './house.ts'
 import { openHouse, QUICK } from './house.ts'
 

@@ -5,9 +5,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ListenMode } from '../../../src/devices/wire/envelope.ts'
-import { PROFILES } from '../../../src/sim/devices/profile.ts'
-import type { ProfileName } from '../../../src/sim/devices/profile.ts'
+import type { ListenMode } from '../../../src/devices/wire/device-frame.ts'
+import { FIRMWARE_PROFILES } from '../../../src/sim/devices/firmware-profile.ts'
+import type { FirmwareProfileName } from '../../../src/sim/devices/firmware-profile.ts'
 import { openHouse } from './house.ts'
 import type { House } from './house.ts'
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => house.stop())
 
-const NAMES = Object.keys(PROFILES) as readonly ProfileName[]
+const NAMES = Object.keys(FIRMWARE_PROFILES) as readonly FirmwareProfileName[]
 const MODES: readonly ListenMode[] = ['auto', 'manual', 'realtime']
 const CASES = NAMES.flatMap((profile) =>
   (['websocket', 'mqtt'] as const).flatMap((transport) => MODES.map((mode) => [profile, transport, mode] as const)),

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../local-port.ts'
-import { examineOta } from '../../../src/devices/enrol/doctor-client.ts'
-import type { OtaFinding } from '../../../src/devices/enrol/diagnosis.ts'
+import { examineOta } from '../../../src/devices/enrol/ota-doctor-client.ts'
+import type { OtaFinding } from '../../../src/devices/enrol/ota-diagnosis.ts'
 import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
-import { numberedIdentity } from '../../../src/sim/devices/identity.ts'
+import { createNumberedIdentity } from '../../../src/sim/devices/identity.ts'
 import type { House } from './house.ts'
 import { openHouse, QUICK } from './house.ts'
 
@@ -57,7 +57,7 @@ describe('the OTA endpoint', () => {
     ['a quote', Buffer.from('{"board":{"type":"esp-box","ssid":"Bob"s Wi-Fi"}}')],
     ['GBK', Buffer.from('{"board":{"type":"esp-box","ssid":"\xBC\xD2"}}', 'latin1')],
   ])('shows a code on a Wi-Fi with %s in its name', async (_what, body) => {
-    const { deviceId, clientId } = numberedIdentity(4_000)
+    const { deviceId, clientId } = createNumberedIdentity(4_000)
     const headers = { 'Device-Id': deviceId, 'Client-Id': clientId, 'User-Agent': 'esp-box/2.4.2' }
     const response = await fetch(url('/xiaozhi/ota/'), { method: 'POST', headers, body })
     expect(await response.json()).toMatchObject({ activation: { code: expect.stringMatching(/^\d{6}$/) } })
@@ -69,7 +69,7 @@ describe('the OTA endpoint', () => {
     const device = await startDeviceSimulator({
       profile: 'fw-2.4',
       kind: 'speaker',
-      identity: { ...numberedIdentity(8_001), serialNumber: '0'.repeat(32) },
+      identity: { ...createNumberedIdentity(8_001), serialNumber: '0'.repeat(32) },
       ota: house.ota,
       timing: QUICK,
       onCode: (code) => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ProfileName } from '../../../src/sim/devices/profile.ts'
+import type { FirmwareProfileName } from '../../../src/sim/devices/firmware-profile.ts'
 import type { House } from './house.ts'
 import { openHouse } from './house.ts'
 
-const VERSIONS: Readonly<Record<ProfileName, string>> = {
+const VERSIONS: Readonly<Record<FirmwareProfileName, string>> = {
   'fw-1.9': '1.9.4',
   'fw-2.4': '2.4.2',
   'fw-next': '2.5.0',

@@ -4,9 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../../src/core/json.ts'
-import type { RpcAnswer } from '../../../src/devices/voice/voice-relay-client.ts'
-import { PROFILES } from '../../../src/sim/devices/profile.ts'
-import type { ProfileName } from '../../../src/sim/devices/profile.ts'
+import type { VoiceRpcAnswer } from '../../../src/devices/voice/voice-relay-client.ts'
+import { FIRMWARE_PROFILES } from '../../../src/sim/devices/firmware-profile.ts'
+import type { FirmwareProfileName } from '../../../src/sim/devices/firmware-profile.ts'
 import type { SimulatedDevice } from '../../../src/sim/devices/simulated-device.ts'
 import { startRelayBackend } from '../../relay-backend.ts'
 import type { BackendConversation, RelayBackend } from '../../relay-backend.ts'
@@ -15,7 +15,7 @@ import type { House } from './house.ts'
 
 const STATUS = 'self.get_device_status'
 const VOLUME = 'self.audio_speaker.set_volume'
-const NAMES = Object.keys(PROFILES) as readonly ProfileName[]
+const NAMES = Object.keys(FIRMWARE_PROFILES) as readonly FirmwareProfileName[]
 /** Half a minute of packets of 60 ms, of every length that the firmware's encoder was seen to make, one byte included. */
 const HALF_A_MINUTE = Array.from({ length: 500 }, (_, index) =>
   Uint8Array.from({ length: 1 + ((index * 37) % 190) }, (__, at) => (index * 31 + at * 7) % 256),
@@ -82,7 +82,10 @@ describe.each(LEGS)('a device over %s with a backend over %s', (transport, way) 
       conversation.ask('a-text', 'tools/call', { name: STATUS, arguments: {} }),
       house.fleet.call(device.identity.deviceId, STATUS, {}),
     ])
-    expect(initialized).toMatchObject({ id: 1, result: { serverInfo: { version: PROFILES[profile].firmware } } })
+    expect(initialized).toMatchObject({
+      id: 1,
+      result: { serverInfo: { version: FIRMWARE_PROFILES[profile].firmware } },
+    })
     expect(status).toMatchObject({ id: 'a-text', result: { content: [{ type: 'text' }] } })
     expect(ours.ok).toBe(true)
     const listed = await conversation.ask(2, 'tools/list')
@@ -205,7 +208,7 @@ describe('a backend that wants a tool', () => {
   it('goes through the gate, user-only tools included', async () => {
     const backend = await startRelayBackend()
     const asked: string[] = []
-    const callTool = async (_: string, name: string): Promise<RpcAnswer> => {
+    const callTool = async (_: string, name: string): Promise<VoiceRpcAnswer> => {
       asked.push(name)
       return {
         result: { content: [{ type: 'text', text: 'I have asked you to confirm this first.' }], isError: false },
@@ -252,6 +255,29 @@ describe('a picture that the backend asked for', () => {
   })
 })
 
+describe('a backend that calls without end', () => {
+  it('has sixteen calls under way for a device, and hears at once that it is busy about the others', async () => {
+    const backend = await startRelayBackend()
+    const under: (() => void)[] = []
+    const callTool = () =>
+      new Promise<{ result: JsonObject }>((resolve) => {
+        under.push(() => resolve({ result: { content: [] } }))
+      })
+    const house = await openHouse({ voice: { backend: { address: () => addressOf(backend, 'websocket') }, callTool } })
+    const { conversation } = await talkingDevice(house, backend, { transport: 'websocket', isQuiet: true })
+    const answers = Array.from({ length: 40 }, (_, index) =>
+      conversation.ask(1_000 + index, 'tools/call', { name: 'self.get_device_status', arguments: {} }),
+    )
+    const busy = await Promise.all(answers.slice(16))
+    expect(busy.every(({ error }) => (error as JsonObject)['message'] === 'The device is busy.')).toBe(true)
+    expect(under).toHaveLength(16)
+    for (const end of under) end()
+    expect((await Promise.all(answers.slice(0, 16))).every(({ result }) => result !== undefined)).toBe(true)
+    await house.stop()
+    await backend.stop()
+  })
+})
+
 function addressOf({ url, mqttEndpoint }: RelayBackend, way: Leg) {
   if (way === 'websocket') return { kind: 'websocket', websocket: { url, token: '' } } as const
   const account = { clientId: 'GID_test@@@02_00@@@uuid', username: 'u', password: 'p', publishTopic: 'device-server' }
@@ -260,7 +286,7 @@ function addressOf({ url, mqttEndpoint }: RelayBackend, way: Leg) {
 
 interface Talk {
   readonly transport: Leg
-  readonly profile?: ProfileName
+  readonly profile?: FirmwareProfileName
   /** Nothing but what the test says leaves its microphone. */
   readonly isQuiet?: boolean
 }

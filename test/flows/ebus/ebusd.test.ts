@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../local-port.ts'
 import { fromHex } from '../../../src/core/bytes.ts'
-import type { EbusConnection } from '../../../src/ebus/adapter/bus.ts'
+import type { EbusConnection } from '../../../src/ebus/adapter/ebus-connection.ts'
 import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
 import { hasSignal } from '../../contracts/ebus-bus.ts'
 

@@ -7,9 +7,9 @@ import { describe, expect, it } from 'vitest'
 import { listenLocally } from '../../local-port.ts'
 import { concatBytes, fromHex } from '../../../src/core/bytes.ts'
 import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
-import type { AdapterEndpoint } from '../../../src/ebus/adapter/endpoint.ts'
-import { encodeAdapterMessage } from '../../../src/ebus/wire/enhanced.ts'
-import { encodeExchange } from '../../../src/ebus/wire/exchange.ts'
+import type { AdapterEndpoint } from '../../../src/ebus/adapter/adapter-endpoint.ts'
+import { encodeAdapterMessage } from '../../../src/ebus/wire/enhanced-protocol.ts'
+import { encodeExchange } from '../../../src/ebus/wire/telegram-exchange.ts'
 import { seedRandom } from '../../../src/sim/ebus/random-state.ts'
 
 const GOOD = encodeExchange(

@@ -3,8 +3,8 @@ import { afterEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/core/clock.ts'
 import { silentLogger } from '../../../src/core/logger.ts'
 import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
-import { HeatingBus } from '../../../src/ebus/heating-bus-client.ts'
-import { DEFAULT_WARM_UP_THRESHOLDS } from '../../../src/ebus/observe/warm-up.ts'
+import { HeatingBusClient } from '../../../src/ebus/heating-bus-client.ts'
+import { DEFAULT_WARM_UP_THRESHOLDS } from '../../../src/ebus/observe/passive-warm-up.ts'
 import { startEbusSimulator } from '../../../src/sim/ebus/simulator-server.ts'
 import { ALL_ALLOWED } from '../../listening-installation.ts'
 import { freePort } from '../../local-port.ts'
@@ -22,7 +22,7 @@ it('is said to be away once, and back once', async () => {
     (level: string) =>
     (_: object, message: string): void =>
       void said.push(`${level}: ${message}`)
-  const heating = new HeatingBus({
+  const heating = new HeatingBusClient({
     id: 'main',
     adapter: `enh:127.0.0.1:${first.port}`,
     readOnly: true,

@@ -1,0 +1,102 @@
+import { getEventListeners } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { answering, echo, ME, node, offered } from '../../test/bus-village.ts'
+import { manualClock } from '../../test/manual-clock.ts'
+import type { ContentBlock } from './call.ts'
+import { CapabilityEntry } from './capability-entry.ts'
+import { ProviderHealth } from './health.ts'
+import { checkReplySchema } from './schema.ts'
+import { StickySessions } from './sticky-sessions.ts'
+
+describe('what a call leaves behind', () => {
+  it('is no listener on the signal of its caller', async () => {
+    const bus = node('a')
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    const { signal } = new AbortController()
+    for (let count = 0; count < 3; count++) await bus.call('x.y', [1, 0], {}, { ...ME, signal })
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  it('is a trace id of the moment when it began', async () => {
+    const clock = manualClock()
+    const bus = node('a', { clock })
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    await bus.call('x.y', [1, 0], {}, ME)
+    clock.advance(32_768)
+    await bus.call('x.y', [1, 0], {}, ME)
+    const [later = '', earlier = ''] = bus.recentTraces().map(({ traceId }) => traceId)
+    // ULID: the first ten digits count milliseconds in base 32, so the fourth from the right counts 32 × 32 × 32.
+    const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+    const timeOf = (id: string): number =>
+      id
+        .slice(0, 10)
+        .split('')
+        .reduce((sum, digit) => sum * 32 + digits.indexOf(digit), 0)
+    expect([timeOf(earlier), timeOf(later)]).toEqual([clock.now() - 32_768, clock.now()])
+  })
+
+  it('is one sample of a provider that was probed and is back', () => {
+    const health = new ProviderHealth()
+    for (let count = 0; count < 5; count++)
+      health.record({ success: false, latencyMs: 1, nowMs: 0, isProbe: false, mayEject: true })
+    health.startProbe()
+    health.record({ success: true, latencyMs: 20, nowMs: 60_000, isProbe: true, mayEject: true })
+    expect([health.samples, health.p50Ms]).toEqual([1, 20])
+  })
+
+  it('is a binding that a sweep soon after does not end, on a node that has run for months', () => {
+    const sticky = new StickySessions()
+    const identity = { nodeId: 'b', instanceId: 'default', isLocal: false, owner: 'b' }
+    const entry = new CapabilityEntry({ ...identity, offer: offered({ name: 'llm.chat' }), lastSeenMs: 0 })
+    const monthsMs = 10_000_000_000
+    sticky.bind('s', entry, monthsMs)
+    sticky.sweep(monthsMs + 1)
+    expect(sticky.bound('s', 'llm.chat', monthsMs + 1)).toBe(entry)
+  })
+})
+
+describe('a handler', () => {
+  it('is told that nothing is rehearsed, where nobody said so', async () => {
+    const bus = node('a')
+    const seen: unknown[] = []
+    bus.registerCapability(
+      answering({ name: 'x.y' }, (call) => {
+        seen.push(call.rehearsal)
+        return echo(call)
+      }),
+    )
+    await bus.call('x.y', [1, 0], {}, ME)
+    expect(seen).toEqual([false])
+  })
+
+  it('is timed by itself, whatever the clock says', async () => {
+    const clock = manualClock()
+    clock.advance(5_000)
+    const bus = node('a', { clock })
+    bus.registerCapability(
+      answering({ name: 'x.y' }, (call) => {
+        clock.advance(7)
+        return echo(call)
+      }),
+    )
+    await bus.call('x.y', [1, 0], {}, ME)
+    expect(bus.recentTraces(1)[0]?.stages['provider']).toBe(7)
+  })
+
+  it('answers content blocks only', async () => {
+    const bus = node('a')
+    const content = [{ type: 'text', text: 'x' }, 5] as unknown as readonly ContentBlock[]
+    bus.registerCapability(answering({ name: 'x.y' }, async () => ({ ok: true, value: { data: {}, content } })))
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ ok: false, fault: { kind: 'internal' } })
+  })
+})
+
+describe('an answer of another node', () => {
+  it('that contradicts its contract is called so, and one that cannot be checked otherwise', () => {
+    const offer = { ...offered({ name: 'x.y', responseSchema: { type: 'string' } }), isFromPeer: true as const }
+    expect(checkReplySchema(offer, { data: 5 })?.message).toMatch(/does not allow/)
+    const costly = { ...offer, responseSchema: { uniqueItems: true } }
+    const data = Array.from({ length: 60_000 }, (_, index) => [index, index + 1])
+    expect(checkReplySchema(costly, { data })?.message).toMatch(/cannot be checked/)
+  })
+})

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import type { FaultKind } from '../core/fault.ts'
+import { toErrorCode, encodeErrorBody, isErrorCode, toFaultKind, HTTP_STATUS_BY_ERROR_CODE } from './error-code.ts'
+import type { ErrorCode } from './error-code.ts'
+import { busFamily } from './bus-family.ts'
+import { offered } from '../../test/bus-village.ts'
+
+const CODES = Object.keys(HTTP_STATUS_BY_ERROR_CODE).filter(isErrorCode)
+
+describe('codes between nodes', () => {
+  // Spec 2 § 6 and CONTRACT § 9.
+  it.each<[ErrorCode, number]>([
+    ['schema_mismatch', 400],
+    ['unauthorized', 401],
+    ['revoked', 403],
+    ['not_found', 404],
+    ['timeout', 408],
+    ['expired', 410],
+    ['capacity_exceeded', 429],
+    ['rate_limited', 429],
+    ['internal_error', 500],
+    ['not_implemented', 501],
+    ['partition', 503],
+  ])('%s is %d', (code, status) => {
+    expect(HTTP_STATUS_BY_ERROR_CODE[code]).toBe(status)
+  })
+
+  it('name a quarantine as a partition, and a code of a family by its kind', () => {
+    expect(toErrorCode({ kind: 'offline', code: 'quarantined', message: '' })).toBe('partition')
+    expect(toErrorCode({ kind: 'not-found', code: 'ERR_NO_SUCH_DEVICE', message: '' })).toBe('not_found')
+    expect(toErrorCode({ kind: 'busy', code: 'rate_limited', message: '' })).toBe('rate_limited')
+  })
+
+  it('come back as a kind that comes back as the same code', () => {
+    for (const code of CODES) expect(toErrorCode({ kind: toFaultKind(code), code, message: '' })).toBe(code)
+  })
+
+  it('keep what makes a second try safe or unsafe, when only the code travels', () => {
+    const safe: ReadonlySet<FaultKind> = new Set(['busy', 'offline'])
+    const kinds: readonly FaultKind[] = ['busy', 'offline', 'timed-out', 'failed', 'internal', 'unknown-outcome']
+    for (const kind of kinds) {
+      const back = toFaultKind(toErrorCode({ kind, message: '' }))
+      expect(safe.has(back)).toBe(safe.has(kind))
+    }
+  })
+
+  it('carry what the contract names beside the message', () => {
+    const fault = {
+      kind: 'busy',
+      code: 'capacity_exceeded',
+      message: 'later',
+      retryAfterMs: 250,
+      details: { alt_nodes: ['b'] },
+    } as const
+    const body = { error: 'capacity_exceeded', message: 'later', retry_after_ms: 250, alt_nodes: ['b'] }
+    expect(encodeErrorBody(fault)).toEqual(body)
+    expect(busFamily.failure(fault, offered({ name: 'x' }))).toEqual({
+      structured: { ok: false, error: body },
+      isError: true,
+    })
+  })
+
+  it('are a closed set', () => {
+    expect([isErrorCode('toString'), isErrorCode('schema_invalid')]).toEqual([false, false])
+  })
+})

@@ -1,0 +1,300 @@
+/**
+ * Deciding: commands with which the owner approves, denies, hands out tokens and pulls the emergency stop. They show
+ * the owner's credential; an agent's token is refused here.
+ *
+ * Pure: the asking is `ask`'s.
+ */
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { PRINCIPAL_ROLES } from '../bus/call.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { fail } from '../core/result.ts'
+import { OWNER_PRINCIPAL } from '../guard/authenticator.ts'
+import { explainProfileFlaw } from '../guard/access-token.ts'
+import type { AccessTokenRecord } from '../guard/access-token.ts'
+import { listProfileNames } from '../mcp/profile.ts'
+import { toNewToken, tokenRequestSchema } from '../web/api-requests.ts'
+import { formatTokenRestrictions } from '../web/token-restrictions.ts'
+import type { GrantView } from '../web/views.ts'
+import { askGateway, readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
+import { findRunningGateway } from './gateway-client.ts'
+import type { ApiRequest } from './gateway-client.ts'
+import { EXIT_CODES, stripControls, formatTable } from './command-output.ts'
+import { formatApprovals, formatJsonAnswer } from './gateway-text.ts'
+import { parseWholeNumber } from './whole-number.ts'
+
+interface TokenOptions {
+  readonly role: string
+  readonly days?: number
+  readonly effects?: string
+  readonly profiles?: string
+  readonly devices?: string
+}
+
+interface GrantOptions {
+  readonly uses?: number
+  readonly minutes?: number
+  readonly anyDevice?: boolean
+  readonly wholeNode?: boolean
+  readonly bounds?: string
+}
+
+export function addApprovalCommands(program: Command): void {
+  addApprovals(program)
+  addGrants(program)
+  addTokens(program)
+  program
+    .command('stop <reason...>')
+    .description('emergency stop: every change is refused until `resume`')
+    .action((reason: string[], _, command: Command) =>
+      askGateway(command, asOwner({ method: 'POST', path: '/api/stop', body: { reason: reason.join(' ') } }), (value) =>
+        formatJsonAnswer(value, 'Stopped. Every change is refused until `hearthbus resume`.'),
+      ),
+    )
+  program
+    .command('resume')
+    .description('release the emergency stop')
+    .action((_, command: Command) =>
+      askGateway(command, asOwner({ method: 'DELETE', path: '/api/stop' }), (value) =>
+        formatJsonAnswer(value, 'Changes are possible again.'),
+      ),
+    )
+}
+
+function addApprovals(program: Command): void {
+  const approvals = program.command('approvals').description('what waits for a person’s yes or no')
+  approvals
+    .command('list', { isDefault: true })
+    .description('open requests; --all shows decided ones too')
+    .option('--all', 'also those that are decided')
+    .action((options: { all?: boolean }, command: Command) =>
+      askGateway(
+        command,
+        asOwner({ path: `/api/approvals${options.all === true ? '' : '?state=requested'}` }),
+        (value) => formatApprovals(value as JsonObject[], Date.now()),
+      ),
+    )
+  approvals
+    .command('show <id>')
+    .description('one request, decided or not')
+    .action((id: string, _, command: Command) =>
+      askGateway(command, asOwner({ path: `/api/approvals/${encodeURIComponent(id)}` }), (value) => ({
+        ...formatApprovals([value as JsonObject], Date.now()),
+        json: value,
+      })),
+    )
+  approvals
+    .command('approve <id>')
+    .description('let that exact call happen once; with --uses and --minutes, also calls like it')
+    .option('--uses <n>', 'so many more calls like it', parseWholeNumber(1, 1_000))
+    .option('--minutes <n>', 'for so long', parseWholeNumber(1, 43_200))
+    .option('--any-device', 'on every device that the tool reaches')
+    .option('--whole-node', 'for everybody for whom the node that asked may call')
+    .option('--bounds <json>', 'arguments that may vary, e.g. {"value":{"min":18,"max":22}}')
+    .action((id: string, options: GrantOptions, command: Command) =>
+      askGateway(
+        command,
+        asVoter({
+          method: 'POST',
+          path: `/api/approvals/${encodeURIComponent(id)}/approve`,
+          body: grantOf(options, command),
+        }),
+        (value) => formatJsonAnswer(value, approvedSentence(options)),
+      ),
+    )
+  approvals
+    .command('deny <id> <reason...>')
+    .description('refuse it, or take a yes back whose call was not made yet, and say why')
+    .action((id: string, reason: string[], _, command: Command) =>
+      askGateway(
+        command,
+        asVoter({
+          method: 'POST',
+          path: `/api/approvals/${encodeURIComponent(id)}/deny`,
+          body: { reason: reason.join(' ') },
+        }),
+        (value) => formatJsonAnswer(value, 'Denied.'),
+      ),
+    )
+}
+
+function addGrants(program: Command): void {
+  const grants = program.command('grants').description('bounded yeses for calls to come')
+  grants
+    .command('list', { isDefault: true })
+    .description('those in force; --all shows ended ones too')
+    .option('--all', 'also those that ended')
+    .action((options: { all?: boolean }, command: Command) =>
+      askGateway(command, asOwner({ path: `/api/grants${options.all === true ? '?all' : ''}` }), (value) => ({
+        json: value,
+        text: grantTable(value as unknown as readonly GrantView[]),
+      })),
+    )
+  grants
+    .command('end <id>')
+    .description('take it back')
+    .action((id: string, _, command: Command) =>
+      askGateway(command, asOwner({ method: 'DELETE', path: `/api/grants/${encodeURIComponent(id)}` }), (value) =>
+        formatJsonAnswer(value, 'It covers nothing from now on.'),
+      ),
+    )
+}
+
+function addTokens(program: Command): void {
+  const token = program.command('token').description('credentials for agents and people')
+  token
+    .command('create <name>')
+    .description('make a token; it is shown once')
+    .addOption(new Option('--role <role>', 'what it may do').choices(PRINCIPAL_ROLES).makeOptionMandatory())
+    .option('--days <n>', 'expires after so many days', parseWholeNumber(1, 3_650))
+    .option('--effects <list>', 'narrow what it may call, see and decide about to effects, e.g. reads,records')
+    .option(
+      '--profiles <list>',
+      'narrow what it may call and see to profiles (hearthbus profiles); it then decides about nothing',
+    )
+    .option('--devices <list>', 'narrow what it may call, see and decide about to devices: ids as approvals show them')
+    .action((name: string, options: TokenOptions, command: Command) => {
+      const body = {
+        name,
+        role: options.role,
+        ...(options.days === undefined ? {} : { expiresInDays: options.days }),
+        ...listOption('effects', options.effects),
+        ...listOption('profiles', options.profiles),
+        ...listOption('devices', options.devices),
+      }
+      // The first token comes before the first start where others can reach the node.
+      if (!findRunningGateway(readGlobalOptions(command).data).ok) return createTokenOffline(command, body)
+      return askGateway(command, asOwner({ method: 'POST', path: '/api/tokens', body }), (value) =>
+        formatJsonAnswer(value, tokenSentence(value)),
+      )
+    })
+  token
+    .command('list')
+    .description('names, roles and last use')
+    .action((_, command: Command) =>
+      askGateway(command, asOwner({ path: '/api/tokens' }), (value) => ({
+        json: value,
+        text: tokenTable(value as unknown as readonly AccessTokenRecord[]),
+      })),
+    )
+  token
+    .command('revoke <name>')
+    .description('refuse it from now on')
+    .action((name: string, _, command: Command) =>
+      askGateway(command, asOwner({ method: 'DELETE', path: `/api/tokens/${encodeURIComponent(name)}` }), (value) =>
+        formatJsonAnswer(value, `${name} is refused from now on.`),
+      ),
+    )
+}
+
+async function createTokenOffline(command: Command, body: JsonObject): Promise<void> {
+  const config = readCommandConfig(command)
+  if (config === undefined) return
+  const wish = tokenRequestSchema.safeParse(body)
+  if (!wish.success)
+    command.error(wish.error.issues.map((issue) => issue.message).join('; '), { exitCode: EXIT_CODES.usage })
+  const { withTemporaryGateway } = await import('./temporary-gateway-server.ts')
+  const { explainFailedGatewayStart } = await import('./gateway-start-server.ts')
+  const { familyEnvelopes } = await import('../main/families.ts')
+  const token = toNewToken(wish.data)
+  const made = await withTemporaryGateway(config, readDataRoot(command), async ({ guard, families }) => {
+    // The quiet gateway starts no family, and what they are called is known all the same.
+    const known = listProfileNames(config.profiles, [...familyEnvelopes.map(({ name }) => name), ...families])
+    const flaw = explainProfileFlaw(token, known)
+    return flaw === undefined
+      ? guard.tokens.create(OWNER_PRINCIPAL, token)
+      : fail({ kind: 'invalid-arguments', message: flaw })
+  })
+  if (!made.ok)
+    printAnswer(command, {
+      json: { ...made.fault },
+      text: made.fault.message,
+      exit: explainFailedGatewayStart(made.fault),
+    })
+  else if (!made.value.ok)
+    printAnswer(command, {
+      json: { ...made.value.fault } as unknown as Json,
+      text: made.value.fault.message,
+      exit: EXIT_CODES.failed,
+    })
+  else {
+    const value = { token: made.value.value.token }
+    printAnswer(command, formatJsonAnswer(value, tokenSentence(value)))
+  }
+}
+
+/** A person who votes in a round does so with a credential of their own. */
+function asVoter(question: ApiRequest): ApiRequest {
+  return { ...question, asOwner: true, asVoter: true }
+}
+
+function asOwner(question: ApiRequest): ApiRequest {
+  return { ...question, asOwner: true }
+}
+
+function grantOf({ uses, minutes, anyDevice, wholeNode, bounds }: GrantOptions, command: Command): JsonObject {
+  if ([uses, minutes, anyDevice, wholeNode, bounds].every((option) => option === undefined)) return {}
+  // Also for --any-device and the like alone: whoever writes them means more than this one call.
+  if (uses === undefined || minutes === undefined)
+    return command.error('A grant has both: --uses and --minutes.', { exitCode: EXIT_CODES.usage })
+  try {
+    return {
+      grant: {
+        target: anyDevice === true ? 'any' : 'same',
+        caller: wholeNode === true ? 'node' : 'same',
+        maxUses: uses,
+        durationMs: minutes * 60_000,
+        ...(bounds === undefined ? {} : { bounds: JSON.parse(bounds) as JsonObject }),
+      },
+    }
+  } catch {
+    return command.error(`The bounds are not JSON: ${bounds}`, { exitCode: EXIT_CODES.usage })
+  }
+}
+
+function approvedSentence({ uses, minutes }: GrantOptions): string {
+  const once = 'Approved. The same call by the same caller will now run, once.'
+  if (uses === undefined || minutes === undefined) return once
+  return `${once} Up to ${uses} more like it will in the next ${minutes} minutes: hearthbus grants.`
+}
+
+function grantTable(grants: readonly GrantView[]): string {
+  const rows = grants.map((grant) => [
+    grant.id,
+    grant.principal,
+    grant.tool,
+    grant.target ?? 'any device',
+    `${grant.uses}/${grant.maxUses}`,
+    new Date(grant.expiresAtMs).toISOString(),
+  ])
+  if (rows.length === 0) return 'No grant is in force.'
+  return formatTable(
+    ['id', 'for', 'tool', 'device', 'used', 'until'],
+    rows.map((row) => row.map(stripControls)),
+  )
+}
+
+function listOption(name: string, text: string | undefined): JsonObject {
+  return text === undefined ? {} : { [name]: text.split(',').map((part) => part.trim()) }
+}
+
+function tokenSentence(value: Json): string {
+  const token = isJsonObject(value) && typeof value['token'] === 'string' ? value['token'] : ''
+  return `${token}\n\nKeep it now; it is not shown again. Clients send it as: Authorization: Bearer ${token}`
+}
+
+function tokenTable(tokens: readonly AccessTokenRecord[]): string {
+  const when = (ms: number | undefined): string => (ms === undefined ? '–' : new Date(ms).toISOString())
+  const rows = tokens.map((token) => [
+    token.name,
+    token.role,
+    formatTokenRestrictions(token.restrictions) ?? '–',
+    when(token.lastUsedAtMs),
+    when(token.expiresAtMs),
+    when(token.revokedAtMs),
+  ])
+  return rows.length === 0
+    ? 'There are no tokens.'
+    : formatTable(['name', 'role', 'narrowed to', 'last used', 'expires', 'revoked'], rows)
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { explainDataDirectoryTrouble } from './data-directory-trouble.ts'
+
+function errorWith(facts: object): Error {
+  return Object.assign(new Error('the system says so'), facts)
+}
+
+describe('data trouble', () => {
+  it('is a sentence about the directory, about what is in it and about what it is in', () => {
+    for (const path of ['/data/home', '/data/home/keys', '/data'])
+      expect(explainDataDirectoryTrouble(errorWith({ code: 'EROFS', path }), '/data/home')).toContain(
+        'mounted read-only',
+      )
+    expect(
+      explainDataDirectoryTrouble(errorWith({ code: 'ENOTDIR', path: '/data/home/keys' }), '/data/home'),
+    ).toContain('a file in its place')
+  })
+
+  it('says that a file is no database, whatever extended code SQLite gives', () => {
+    for (const errcode of [26, 11, 11 | (3 << 8)])
+      expect(explainDataDirectoryTrouble(errorWith({ code: 'ERR_SQLITE_ERROR', errcode }), '/data/home')).toContain(
+        'from a backup',
+      )
+    expect(explainDataDirectoryTrouble(errorWith({ code: 'ERR_SQLITE_ERROR', errcode: 14 }), '/data/home')).toContain(
+      'cannot be used',
+    )
+  })
+
+  it('leaves mistakes of ours and troubles elsewhere alone', () => {
+    expect(explainDataDirectoryTrouble(new TypeError('x is undefined'), '/data/home')).toBeUndefined()
+    expect(
+      explainDataDirectoryTrouble(errorWith({ code: 'EACCES', path: '/data/homestead' }), '/data/home'),
+    ).toBeUndefined()
+    expect(explainDataDirectoryTrouble(errorWith({ code: 'EADDRINUSE' }), '/data/home')).toBeUndefined()
+  })
+})

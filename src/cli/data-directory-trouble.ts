@@ -1,0 +1,53 @@
+/**
+ * Data trouble: what the system or SQLite says about a data directory, for a person.
+ */
+import { sep } from 'node:path'
+import { DatabaseTooNewError } from '../core/database-store.ts'
+import { ProcessLockUnusableError } from '../core/process-lock-store.ts'
+
+/** Node's code for whatever SQLite says; the lower eight bits of `errcode` are SQLite's primary result code. */
+const SQLITE_ERROR = 'ERR_SQLITE_ERROR'
+const SQLITE_NOTADB = 26
+const SQLITE_CORRUPT = 11
+
+/** `undefined`: this is not about the data directory, but a mistake of ours. */
+export function explainDataDirectoryTrouble(error: unknown, root: string): string | undefined {
+  if (error instanceof ProcessLockUnusableError || error instanceof DatabaseTooNewError) return error.message
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  if (error.code === SQLITE_ERROR) return databaseSentence(error, root)
+  return 'path' in error && concerns(error.path, root) ? fileSentence(error, root) : undefined
+}
+
+/** The directory, what is in it, or what it is in. */
+function concerns(path: unknown, root: string): boolean {
+  if (typeof path !== 'string') return false
+  return path === root || path.startsWith(`${root}${sep}`) || root.startsWith(`${path}${sep}`)
+}
+
+/** Codes of the system that a person can do something about; others are not ours to explain. */
+function fileSentence(error: Error & { readonly code: unknown }, root: string): string | undefined {
+  switch (error.code) {
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return `${root} cannot be the data directory: there is a file in its place, or on the way to it.`
+    case 'EACCES':
+    case 'EPERM':
+      return `${root} may not be used by this user (${error.message}). Run this as the user who owns it.`
+    case 'EROFS':
+      return `${root} is on a file system that is mounted read-only. A gateway has to write there.`
+    case 'ENOENT':
+      return `${root} is not there and cannot be made (${error.message}).`
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `The disk that holds ${root} is full. Make room and start again.`
+    default:
+      return undefined
+  }
+}
+
+function databaseSentence(error: Error, root: string): string {
+  const code = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined
+  if (code === SQLITE_NOTADB || code === SQLITE_CORRUPT)
+    return `A database in ${root} is damaged or is none (${error.message}). Put the directory back from a backup.`
+  return `The database in ${root} cannot be used (${error.message}). Is the disk full or read-only, or the file another user's?`
+}

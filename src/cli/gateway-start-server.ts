@@ -1,0 +1,30 @@
+/**
+ * Start: the gateway as a command starts it. What the machine refuses (a folder that is none, a disk that is full or
+ * read-only, a file that is no database) is a sentence here; everything else that is thrown is a mistake of ours.
+ */
+import { fail } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { OwnerTokenUnusableError } from '../guard/owner-token-store.ts'
+import { startGateway } from '../main.ts'
+import type { Gateway, GatewayOptions } from '../main.ts'
+import type { StartFault } from '../main/start-fault.ts'
+import { explainDataDirectoryTrouble } from './data-directory-trouble.ts'
+import { EXIT_CODES } from './command-output.ts'
+import type { ExitCode } from './command-output.ts'
+
+export async function startGatewayOrExplain(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
+  try {
+    return await startGateway(options)
+  } catch (error) {
+    const message =
+      error instanceof OwnerTokenUnusableError ? error.message : explainDataDirectoryTrouble(error, options.dataRoot)
+    if (message === undefined) throw error
+    return fail({ kind: 'refused', message })
+  }
+}
+
+export function explainFailedGatewayStart({ kind }: StartFault): ExitCode {
+  // Not a wrong setting: whoever runs has what was asked for.
+  if (kind === 'running-already') return EXIT_CODES.unreachable
+  return kind === 'misconfigured' ? EXIT_CODES.usage : EXIT_CODES.integrity
+}

@@ -1,0 +1,81 @@
+/**
+ * Ledger sample: the command that looks at some entries that nobody chose. A gateway that runs does it and records it;
+ * where none runs it is done here, and only told.
+ */
+import type { Command } from 'commander'
+import { resolveDataDirectory } from '../config/data-directory.ts'
+import { isJsonObject } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { createDrawKey, DRAW_KEY_PURPOSE } from '../ledger/draw.ts'
+import { deriveNodeSecret, formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
+import { sampleLedger } from '../ledger/sample.ts'
+import { createNodeIdentity } from '../mesh/identity/node-key.ts'
+import type { CallView } from '../web/api-requests.ts'
+import { fetchFromGateway, printAnswer, readCommandConfig, readDataRoot, readGlobalOptions } from './command-client.ts'
+import { findRunningGateway } from './gateway-client.ts'
+import { withOfflineLedger } from './ledger-files-client.ts'
+import { EXIT_CODES, stripControls } from './command-output.ts'
+import { formatCall } from './gateway-text.ts'
+
+export async function verifySample(command: Command): Promise<void> {
+  const data = findRunningGateway(readGlobalOptions(command).data).ok
+    ? await sampleByGateway(command)
+    : await sampleHere(command)
+  if (data === undefined) return
+  const { size, findings, draw } = data
+  const sentences = Array.isArray(findings) ? findings.map(String) : []
+  const entries = isJsonObject(draw) && Array.isArray(draw['entries']) ? draw['entries'] : []
+  const isSound = sentences.length === 0
+  const said = `${entries.length} of ${Number(size)} entries, drawn by nobody: ${entries.join(', ')}`
+  const check = ['Check the draw with vrf_verify, or an export with examples/auditor.py --draws:', ...drawLines(draw)]
+  const lines = isSound
+    ? [`${said}. All as they were signed.`, ...check]
+    : [...sentences, `${said}. Not sound.`, ...check]
+  printAnswer(command, {
+    json: { ok: isSound, size: size ?? 0, findings: sentences, draw: draw ?? null },
+    text: stripControls(lines.join('\n')),
+    exit: isSound ? EXIT_CODES.ok : EXIT_CODES.integrity,
+  })
+}
+
+function drawLines(draw: Json | undefined): readonly string[] {
+  const facts = isJsonObject(draw) ? Object.entries(draw) : []
+  return facts.flatMap(([name, value]) => (typeof value === 'string' ? [`  ${name} ${value}`] : []))
+}
+
+async function sampleByGateway(command: Command): Promise<JsonObject | undefined> {
+  const body = { tool: 'ledger_verify', arguments: { sample: true } }
+  const value: Json | undefined = await fetchFromGateway(command, {
+    method: 'POST',
+    path: '/api/call',
+    body,
+    asOwner: true,
+  })
+  if (value === undefined) return undefined
+  const view = value as unknown as CallView
+  const { data } = isJsonObject(view.structured) ? view.structured : {}
+  if (view.outcome === 'ok' && isJsonObject(data)) return data
+  printAnswer(command, formatCall(view))
+  return undefined
+}
+
+async function sampleHere(command: Command): Promise<JsonObject | undefined> {
+  const config = readCommandConfig(command)
+  if (config === undefined) return undefined
+  const dataRoot = readDataRoot(command)
+  const failed = (text: string): undefined => {
+    printAnswer(command, { json: { ok: false, message: text }, text, exit: EXIT_CODES.integrity })
+  }
+  const key = await loadExistingNodeKey(resolveDataDirectory(dataRoot).nodeKey)
+  if (!key.ok) return failed(formatKeyFault(key.fault))
+  const { id } = createNodeIdentity(key.value.privateKey)
+  const draws = createDrawKey(id, deriveNodeSecret(key.value, DRAW_KEY_PURPOSE))
+  const done = await withOfflineLedger({ dataRoot, config, state: 'sound', rooms: 'all' }, (ledger) =>
+    sampleLedger(ledger, draws),
+  )
+  if (!done.ok) return failed(done.fault)
+  if (done.value === undefined) return failed('Nothing is signed yet.')
+  const { size, findings, alpha, publicKey, proof, output, entries } = done.value
+  const draw = { alpha_hex: alpha, public_key_hex: publicKey, proof_hex: proof, output_hex: output }
+  return { size, findings: [...findings], draw: { ...draw, entries: [...entries] } }
+}

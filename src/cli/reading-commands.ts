@@ -1,0 +1,99 @@
+/**
+ * Asking: commands that look at the running gateway, or call a tool through it like any agent would.
+ *
+ * Pure: the asking is `ask`'s, the words are `remote`'s.
+ */
+import type { Command } from 'commander'
+import type { TopologySnapshot } from '../bus/topology.ts'
+import { isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { CallView, StatusView, ToolView } from '../web/api-requests.ts'
+import type { MeasurementSeriesView, SettingsView, TraceView } from '../web/views.ts'
+import { askGateway } from './command-client.ts'
+import { EXIT_CODES } from './command-output.ts'
+import { formatCall, formatJsonAnswer, formatStatus, formatTools, formatTraces } from './gateway-text.ts'
+import { formatHistory, formatProfiles, formatToolDetails, formatTopology } from './views-text.ts'
+import { parseWholeNumber } from './whole-number.ts'
+
+export function addReadingCommands(program: Command): void {
+  program
+    .command('status')
+    .description('how the gateway is')
+    .action((_, command: Command) =>
+      askGateway(command, { path: '/api/status' }, (value) => formatStatus(value as unknown as StatusView, Date.now())),
+    )
+  program
+    .command('tools [name]')
+    .description('what can be called; with a name, what that tool does and which arguments it takes')
+    .option('--profile <name>', 'only those of a profile', 'all')
+    .action((name: string | undefined, options: { profile: string }, command: Command) =>
+      askGateway(command, { path: `/api/tools?profile=${encodeURIComponent(options.profile)}` }, (value) => {
+        const tools = value as unknown as ToolView[]
+        return name === undefined ? formatTools(tools) : formatToolDetails(tools, name)
+      }),
+    )
+  program
+    .command('call <tool> [arguments]')
+    .description('call a tool; the arguments are a JSON object')
+    .option('--node <id>', 'on this node, by id or name')
+    .option('--timeout <ms>', 'give up after so many milliseconds', parseWholeNumber(1, 600_000))
+    .addHelpText('after', `\nExample: hearthbus call hs4.devices.get '{"refs":[101]}'`)
+    .action(
+      (tool: string, text: string | undefined, options: { node?: string; timeout?: number }, command: Command) => {
+        const body = argumentsOf(text, command)
+        const question = {
+          tool,
+          arguments: body,
+          ...(options.node && { node: options.node }),
+          ...(options.timeout && { timeoutMs: options.timeout }),
+        }
+        return askGateway(command, { method: 'POST', path: '/api/call', body: question, mayTakeLong: true }, (value) =>
+          formatCall(value as unknown as CallView),
+        )
+      },
+    )
+  program
+    .command('traces')
+    .description('the latest calls, newest first')
+    .option('--limit <n>', 'how many', parseWholeNumber(1, 10_000), 20)
+    .action((options: { limit: number }, command: Command) =>
+      askGateway(command, { path: `/api/traces?limit=${options.limit}`, asWatcher: true }, (value) =>
+        formatTraces(value as unknown as TraceView[]),
+      ),
+    )
+  program
+    .command('trace <id>')
+    .description('everything on record about one call')
+    .action((id: string, _, command: Command) =>
+      askGateway(command, { path: `/api/calls/${encodeURIComponent(id)}`, asWatcher: true }, (value) =>
+        formatJsonAnswer(value),
+      ),
+    )
+  program
+    .command('history [series...]')
+    .description('what was measured in the last 24 hours')
+    .action((series: string[], _, command: Command) =>
+      // All of them: whoever asks for one that there is not is told what there is.
+      askGateway(command, { path: '/api/history' }, (value) =>
+        formatHistory(value as unknown as MeasurementSeriesView[], series, Date.now()),
+      ),
+    )
+  program
+    .command('profiles')
+    .description('named subsets of the tools, served at /mcp/<name>')
+    .action((_, command: Command) =>
+      askGateway(command, { path: '/api/settings' }, (value) => formatProfiles(value as unknown as SettingsView)),
+    )
+  program
+    .command('topology')
+    .description('nodes and capabilities on the bus')
+    .action((_, command: Command) =>
+      askGateway(command, { path: '/api/topology' }, (value) => formatTopology(value as unknown as TopologySnapshot)),
+    )
+}
+
+function argumentsOf(text: string | undefined, command: Command): JsonObject {
+  const value = text === undefined ? {} : parseJsonOrUndefined(text)
+  if (isJsonObject(value)) return value
+  return command.error(`The arguments are not a JSON object: ${text}`, { exitCode: EXIT_CODES.usage })
+}

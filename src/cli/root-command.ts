@@ -1,0 +1,68 @@
+/**
+ * Program: the list of commands. Those that are the gateway load it when they are called: asking one costs no more than
+ * asking takes.
+ *
+ * Pure: commander does the rest.
+ */
+import { Command, Option } from 'commander'
+import { addAgentsCommands } from './agents.ts'
+import { addReadingCommands } from './reading-commands.ts'
+import { addChangesCommand } from './changes.ts'
+import { addConsoleCommands } from './console.ts'
+import { addApprovalCommands } from './approval-commands.ts'
+import { addDevicesCommands } from './devices.ts'
+import { addEbusCommands } from './ebus.ts'
+import { addLaterCommands } from './later.ts'
+import { addLedgerCommands } from './ledger.ts'
+import { addMeshCommands } from './mesh.ts'
+import { addHomeseerCommands } from './homeseer-client.ts'
+import { addNotifyCommand } from './notify.ts'
+import { addStartCommands } from './start-commands.ts'
+import { addSetupCommands } from './setup-commands.ts'
+import { EXIT_CODES } from './command-output.ts'
+import { PACKAGE_VERSION } from './version-store.ts'
+import { addWatchCommands } from './watch-client.ts'
+
+const FIRST_STEPS = `
+To try it: hearthbus up --demo
+For your own house: hearthbus init, then hearthbus doctor, then hearthbus up`
+
+export const rootCommand = new Command('hearthbus')
+  .description('Safe hands for AI agents in a real home.')
+  .version(PACKAGE_VERSION)
+  .addOption(new Option('--data <folder>', 'data directory').env('HEARTHBUS_DATA'))
+  .addOption(new Option('--config <file>', 'configuration file').env('HEARTHBUS_CONFIG'))
+  .option('--json', 'answer in JSON')
+  .configureHelp({ showGlobalOptions: true })
+  .exitOverride((error) => {
+    // commander's own exit codes say 1 for a wrong command line; ours says 2.
+    process.exit(error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage)
+  })
+
+rootCommand.commandsGroup('Run:')
+addStartCommands(rootCommand)
+/** Its own commands are added by whoever wants them. */
+export const simCommand = rootCommand
+  .command('sim')
+  .description('parts of the virtual house, for any client to be tested against')
+rootCommand.commandsGroup('Set up:')
+addSetupCommands(rootCommand)
+addNotifyCommand(rootCommand)
+addEbusCommands(rootCommand)
+addHomeseerCommands(rootCommand)
+rootCommand.commandsGroup('Look and use:')
+addReadingCommands(rootCommand)
+addChangesCommand(rootCommand)
+addLaterCommands(rootCommand)
+addWatchCommands(rootCommand)
+rootCommand.commandsGroup('Decide:')
+addApprovalCommands(rootCommand)
+addAgentsCommands(rootCommand)
+addDevicesCommands(rootCommand)
+addConsoleCommands(rootCommand)
+rootCommand.commandsGroup('Records and other nodes:')
+addLedgerCommands(rootCommand)
+addMeshCommands(rootCommand)
+// Last: commands that are made after it would inherit its heading.
+rootCommand.commandsGroup('Set up:').helpCommand('help [command]', 'display help for command')
+rootCommand.addHelpText('after', FIRST_STEPS)

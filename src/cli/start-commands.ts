@@ -1,0 +1,97 @@
+/**
+ * Running: commands that are the gateway.
+ *
+ * Pure: `up-server` and `stdio-server` do the work.
+ */
+import { join } from 'node:path'
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { resolveDemoDataRoot } from '../config/data-directory.ts'
+import { readCommandConfig, readDataRoot } from './command-client.ts'
+import { findRunningGateway } from './gateway-client.ts'
+import { EXIT_CODES } from './command-output.ts'
+import type { ExitCode } from './command-output.ts'
+import { shortenHearthbusCommand } from './hearthbus-command.ts'
+import { parseWholeNumber } from './whole-number.ts'
+import { PACKAGE_VERSION } from './version-store.ts'
+
+/** How long a gateway that has stopped waits for somebody to read its last words. */
+const LAST_WORDS_MS = 1_000
+
+export function addStartCommands(program: Command): void {
+  program
+    .command('up')
+    .description('run the gateway in the foreground')
+    .option('--demo', 'against a virtual house, with records of its own')
+    .action(async (options: { demo?: boolean }, command: Command) => {
+      const config = readCommandConfig(command)
+      if (config === undefined) return
+      const root = readDataRoot(command)
+      const neighbour = neighbourAt(config.listen.port, options.demo === true ? resolveDemoDataRoot(root) : root, root)
+      if (neighbour !== undefined) return command.error(neighbour, { exitCode: EXIT_CODES.usage })
+      // Loaded only by who runs it: `hearthbus status` should not pay for a gateway.
+      const { runUpCommand } = await import('./up-server.ts')
+      const shared = {
+        version: PACKAGE_VERSION,
+        command: shortenHearthbusCommand(process.argv[1] ?? '', process.cwd()),
+      }
+      if (options.demo !== true) {
+        endWith(await runUpCommand({ ...shared, config, dataRoot: root }))
+        return
+      }
+      const { startDemoHouse } = await import('./demo-server.ts')
+      const house = await startDemoHouse(config)
+      const code = await runUpCommand({
+        ...shared,
+        config: house.config,
+        dataRoot: resolveDemoDataRoot(root),
+        afterwards: house.wake,
+      })
+      await house.stop()
+      endWith(code)
+    })
+  program
+    .command('mcp')
+    .description('speak MCP over stdio')
+    .option('--profile <name>', 'show only the tools of a profile', 'all')
+    .addOption(new Option('--names <style>', 'how tools are named').choices(['dots', 'underscore']).default('dots'))
+    .option('--node <id>', 'only what this node offers, by id or name')
+    .action(async (options: { profile: string; names: 'dots' | 'underscore'; node?: string }, command: Command) => {
+      const config = readCommandConfig(command)
+      if (config === undefined) return
+      const { profile, names: style, node } = options
+      const { runStdioCommand } = await import('./stdio-server.ts')
+      const token = process.env['HEARTHBUS_TOKEN']
+      const dataRoot = readDataRoot(command)
+      endWith(await runStdioCommand({ profile, style, node, token, config, dataRoot, version: PACKAGE_VERSION }))
+    })
+  program
+    .command('witness')
+    .description('cosign the checkpoints of gateways elsewhere')
+    .option('--host <address>', 'listen on', '127.0.0.1')
+    // Beside 7420 (people and agents), 7421 (devices), 7423 (HomeSeer's web hook) and 7424 (MQTT).
+    .option('--port <n>', 'port; 0 takes a free one', parseWholeNumber(0, 65_535), 7422)
+    .option('--name <name>', 'what it signs as', 'hearthbus.local/witness')
+    .option('--log <vkey...>', 'public key of a log to watch over', [])
+    .action(async (options: { host: string; port: number; name: string; log: string[] }, command: Command) => {
+      const { runWitness } = await import('./witness-command-server.ts')
+      const { log: logs, ...rest } = options
+      process.exitCode = await runWitness({ ...rest, logs, folder: join(readDataRoot(command), 'witness') })
+    })
+}
+
+/** Ends when everything is written, and soon where nobody reads it: what waits in a pipe would keep the process. */
+function endWith(code: ExitCode): void {
+  process.exitCode = code
+  setTimeout(() => process.exit(), LAST_WORDS_MS).unref()
+}
+
+/** The demo and the real house want the same port; whoever forgot the one hears more than that a port is taken. */
+function neighbourAt(port: number, wanted: string, root: string): string | undefined {
+  const running = findRunningGateway(root)
+  if (!running.ok || running.value.dataRoot === wanted) return undefined
+  const { note, dataRoot } = running.value
+  if (Number(new URL(note.url).port) !== port) return undefined
+  const who = dataRoot === resolveDemoDataRoot(root) ? 'The demo' : 'The gateway of your own house'
+  return `${who} runs at ${note.url} already. Stop it first, or set listen.port in the configuration.`
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import type { AdvertisedAddresses } from './advertised-addresses.ts'
+import {
+  formatMqttEndpoint,
+  VISION_PATH,
+  formatVisionUrl,
+  WEBSOCKET_PATH,
+  formatWebSocketUrl,
+} from './advertised-addresses.ts'
+
+const BASE: AdvertisedAddresses = {
+  publicUrl: undefined,
+  httpPort: 7421,
+  mqttPort: 1883,
+  webSocketPath: WEBSOCKET_PATH,
+  visionPath: VISION_PATH,
+}
+
+describe('addresses', () => {
+  it('send a device to where it reached us', () => {
+    expect(formatWebSocketUrl(BASE, '::ffff:192.168.1.2')).toBe('ws://192.168.1.2:7421/xiaozhi/v1/')
+    expect(formatVisionUrl(BASE, '192.168.1.2')).toBe('http://192.168.1.2:7421/xiaozhi/vision/explain')
+    expect(formatMqttEndpoint(BASE, '192.168.1.2')).toBe('192.168.1.2:1883')
+  })
+
+  it('send nobody to an IPv6 address, which devices cannot read', () => {
+    expect(formatWebSocketUrl(BASE, 'fe80::1')).toBeUndefined()
+    expect(formatMqttEndpoint(BASE, undefined)).toBeUndefined()
+  })
+
+  it('say what the configuration says, always with a port', () => {
+    const configured = { ...BASE, publicUrl: 'https://hearth.example/devices/' }
+    expect(formatWebSocketUrl(configured, '10.0.0.1')).toBe('wss://hearth.example:443/devices/xiaozhi/v1/')
+    expect(formatMqttEndpoint(configured, '10.0.0.1')).toBe('hearth.example:1883')
+    expect(formatMqttEndpoint({ ...BASE, mqttPort: undefined }, '10.0.0.1')).toBeUndefined()
+  })
+})

@@ -1,0 +1,59 @@
+/**
+ * Addresses: where devices are told to go. By default the address at which they reached us, since that one works.
+ *
+ * The firmware's URL parser takes the first `:` for the port, so there is always one, and knows no IPv6.
+ */
+export interface AdvertisedAddresses {
+  /** `http://192.168.1.2:7421`, if devices must be told something else than what they asked; always with a port. */
+  readonly publicUrl: string | undefined
+  readonly httpPort: number
+  /** Our own broker; `undefined` when it is off. */
+  readonly mqttPort: number | undefined
+  readonly webSocketPath: string
+  readonly visionPath: string
+}
+
+export const WEBSOCKET_PATH = '/xiaozhi/v1/'
+export const OTA_PATH = '/xiaozhi/ota/'
+export const VISION_PATH = '/xiaozhi/vision/explain'
+
+/** `undefined` when nothing is configured and the device came over IPv6, which it cannot be told. */
+export function chooseHostForDevice(
+  addresses: AdvertisedAddresses,
+  localAddress: string | undefined,
+): string | undefined {
+  if (addresses.publicUrl !== undefined) return new URL(addresses.publicUrl).hostname
+  const local = localAddress?.replace(/^::ffff:/, '')
+  return local === undefined || local.includes(':') ? undefined : local
+}
+
+export function formatWebSocketUrl(
+  addresses: AdvertisedAddresses,
+  localAddress: string | undefined,
+): string | undefined {
+  const base = httpBase(addresses, localAddress)
+  return base === undefined ? undefined : `${base.replace(/^http/, 'ws')}${addresses.webSocketPath}`
+}
+
+export function formatVisionUrl(addresses: AdvertisedAddresses, localAddress: string | undefined): string | undefined {
+  const base = httpBase(addresses, localAddress)
+  return base === undefined ? undefined : `${base}${addresses.visionPath}`
+}
+
+export function formatMqttEndpoint(
+  addresses: AdvertisedAddresses,
+  localAddress: string | undefined,
+): string | undefined {
+  const host = chooseHostForDevice(addresses, localAddress)
+  return host === undefined || addresses.mqttPort === undefined ? undefined : `${host}:${addresses.mqttPort}`
+}
+
+function httpBase(addresses: AdvertisedAddresses, localAddress: string | undefined): string | undefined {
+  if (addresses.publicUrl !== undefined) {
+    const { protocol, hostname, port, pathname } = new URL(addresses.publicUrl)
+    const explicit = port === '' ? (protocol === 'https:' ? '443' : '80') : port
+    return `${protocol}//${hostname}:${explicit}${pathname.replace(/\/$/, '')}`
+  }
+  const host = chooseHostForDevice(addresses, localAddress)
+  return host === undefined ? undefined : `http://${host}:${addresses.httpPort}`
+}

@@ -1,0 +1,145 @@
+/**
+ * Doctor: plays a device's OTA request, and tries what the device would try with the answer.
+ *
+ *   GET ota ▸ POST ota as this device ▸ diagnose ▸ TCP
+ *     ▸ an upgrade or CONNECT without credentials, which must be refused
+ *
+ * At a Hearthbus the answer has its secrets blanked out and nobody is put on a waiting list; the two knocks are counted
+ * as what they are, somebody without credentials. At another server it is an ordinary request.
+ */
+import { connect } from 'node:net'
+import { toHex } from '../../core/bytes.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { DeviceIdentity } from '../session/fleet.ts'
+import { encodeMqttConnect } from '../wire/mqtt-packet.ts'
+import type { OtaFinding, DeviceConnectionTarget } from './ota-diagnosis.ts'
+import { diagnoseOtaAnswer } from './ota-diagnosis.ts'
+import { DOCTOR_REQUEST_HEADER } from './ota-endpoint.ts'
+
+export interface OtaExaminationOptions {
+  readonly otaUrl: string
+  readonly identity: DeviceIdentity
+  readonly timeoutMs?: number
+}
+
+export interface OtaReport {
+  readonly told: JsonObject | undefined
+  readonly findings: readonly OtaFinding[]
+  /** Whether nothing was found that keeps the device away. */
+  readonly healthy: boolean
+}
+
+const TIMEOUT_MS = 5_000
+
+export async function examineOta({
+  otaUrl,
+  identity,
+  timeoutMs = TIMEOUT_MS,
+}: OtaExaminationOptions): Promise<OtaReport> {
+  const asked = await askAsDevice(otaUrl, identity, timeoutMs)
+  if (typeof asked === 'string') return report(undefined, [{ level: 'problem', text: asked }])
+  const { target, findings } = diagnoseOtaAnswer(asked)
+  return report(asked, [...findings, ...(await reach(target, timeoutMs))])
+}
+
+function report(told: JsonObject | undefined, findings: readonly OtaFinding[]): OtaReport {
+  return { told, findings, healthy: !findings.some(({ level }) => level === 'problem') }
+}
+
+/** The answer, or a sentence about why there is none. */
+async function askAsDevice(otaUrl: string, identity: DeviceIdentity, timeoutMs: number): Promise<JsonObject | string> {
+  try {
+    const response = await fetch(otaUrl, {
+      method: 'POST',
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+      headers: {
+        'Activation-Version': '1',
+        'Device-Id': identity.deviceId,
+        'Client-Id': identity.clientId,
+        'User-Agent': 'hearthbus-doctor/1',
+        'Content-Type': 'application/json',
+        [DOCTOR_REQUEST_HEADER]: '1',
+      },
+      body: JSON.stringify({ version: 2, mac_address: identity.deviceId, uuid: identity.clientId }),
+    })
+    const body = await response.text()
+    if (response.status !== 200) return `${otaUrl} answered ${response.status}; a device takes nothing but 200.`
+    const value = JSON.parse(body) as Json
+    return isJsonObject(value) ? value : `${otaUrl} answered JSON that is not an object.`
+  } catch (error) {
+    if (error instanceof SyntaxError) return `${otaUrl} answered something that is not JSON.`
+    return `${otaUrl} did not answer: ${reason(error)}.`
+  }
+}
+
+async function reach(target: DeviceConnectionTarget, timeoutMs: number): Promise<readonly OtaFinding[]> {
+  if (target.kind === 'websocket') return tryWebSocket(target, timeoutMs)
+  if (target.kind === 'mqtt') return tryMqtt(target, timeoutMs)
+  return []
+}
+
+async function tryWebSocket(target: Extract<DeviceConnectionTarget, { kind: 'websocket' }>, timeoutMs: number) {
+  const path = target.url.replace(/^wss?:\/\/[^/]+/, '')
+  const upgrade = `GET ${path} HTTP/1.1\r\nHost: ${target.host}\r\nConnection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\nUpgrade: websocket\r\n\r\n`
+  const heard = await talk(target, Buffer.from(upgrade), { timeoutMs, enough: 'HTTP/1.1 401'.length })
+  if (!heard.ok) return [unreachable(target, heard.why)]
+  const status = /^HTTP\/1\.1 (\d{3})/.exec(heard.bytes.toString('latin1'))?.[1]
+  return [verdict(target, { refused: status === '401' || status === '403', welcome: status === '101' })]
+}
+
+async function tryMqtt(target: Extract<DeviceConnectionTarget, { kind: 'mqtt' }>, timeoutMs: number) {
+  const opening = encodeMqttConnect({ clientId: 'doctor', username: 'x', password: 'x', keepAliveSeconds: 60 })
+  const heard = await talk(target, opening, { timeoutMs, enough: 4 })
+  if (!heard.ok) return [unreachable(target, heard.why)]
+  const connack = toHex(heard.bytes.subarray(0, 4))
+  return [verdict(target, { refused: /^200200(?:04|05)$/.test(connack), welcome: connack === '20020000' })]
+}
+
+interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+function verdict({ host, port }: Address, { refused, welcome }: { refused: boolean; welcome: boolean }): OtaFinding {
+  if (refused) return { level: 'good', text: `${host}:${port} answers, and lets nobody in without credentials.` }
+  if (welcome) return { level: 'doubt', text: `${host}:${port} lets anybody in, without credentials.` }
+  return { level: 'problem', text: `${host}:${port} answers, but not as a backend for devices would.` }
+}
+
+function unreachable({ host, port }: Address, why: string): OtaFinding {
+  return { level: 'problem', text: `${host}:${port} cannot be reached from here: ${why}.` }
+}
+
+type Heard = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly why: string }
+
+interface Patience {
+  readonly timeoutMs: number
+  /** An answer may come in pieces. */
+  readonly enough: number
+}
+
+/** The first bytes that come back. */
+function talk({ host, port }: Address, opening: Uint8Array, { timeoutMs, enough }: Patience): Promise<Heard> {
+  return new Promise((resolve) => {
+    let bytes: Buffer = Buffer.alloc(0)
+    const socket = connect({ host, port }, () => socket.write(opening))
+    const end = (heard: Heard) => {
+      socket.destroy()
+      resolve(heard)
+    }
+    socket.setTimeout(timeoutMs, () => end({ ok: false, why: 'no answer' }))
+    socket.on('data', (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk])
+      if (bytes.length >= enough) end({ ok: true, bytes })
+    })
+    socket.once('error', (error) => end({ ok: false, why: reason(error) }))
+    socket.once('close', () => end(bytes.length > 0 ? { ok: true, bytes } : { ok: false, why: 'it hung up' }))
+  })
+}
+
+function reason(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  return cause instanceof Error ? cause.message : 'unknown'
+}

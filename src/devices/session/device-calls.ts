@@ -1,0 +1,133 @@
+/**
+ * Calls: the queue of one device, and what becomes of a call from its turn to its answer.
+ *
+ *   queued ──its turn──▶ tools/call ──▶ answer | deadline | disconnected
+ *
+ * Arguments are checked when the call is made, so that a mistake is heard at once, and again at its turn, because a
+ * device that slept may have come back with other tools.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import { checkDeviceToolArguments } from '../wire/tool-arguments.ts'
+import { decodeToolResult } from '../wire/tool-result.ts'
+import type { DeviceFault } from './device-fault.ts'
+import type { DeviceCallRequest, DeviceSession, WaitingDeviceCall } from './session.ts'
+import { isSessionOnline } from './session.ts'
+import type { SessionStepDraft } from './session-step-draft.ts'
+import {
+  answerDeviceCall,
+  sendRpcRequest,
+  addSessionEffect,
+  refuseDeviceCall,
+  updateDraftSession,
+} from './session-step-draft.ts'
+
+export function enqueueDeviceCall(turn: SessionStepDraft, request: DeviceCallRequest): void {
+  const { session } = turn
+  const { call } = request
+  if (session.phase === 'asleep' && !request.outlastsSleep) {
+    refuseDeviceCall(turn, call, createDeviceAsleepFault(session))
+    return
+  }
+  // While tools are being listed nobody can say yet whether the call is a good one.
+  if (session.phase === 'ready' || (session.phase === 'asleep' && session.tools.length > 0)) {
+    const checked = check(session, request)
+    if (!checked.ok) {
+      refuseDeviceCall(turn, call, checked.fault)
+      return
+    }
+  }
+  if (session.queue.length >= session.settings.queueLimit) {
+    refuseDeviceCall(turn, call, { kind: 'queue-full', limit: session.settings.queueLimit })
+    return
+  }
+  const { waitMs, ...rest } = request
+  const waiting: WaitingDeviceCall = { ...rest, sinceMs: turn.atMs, expiresAtMs: turn.atMs + waitMs }
+  updateDraftSession(turn, { queue: [...session.queue, waiting] })
+}
+
+/** Sends the next call that can be sent; calls that turn out to be wrong are answered on the way. */
+export function startNextDeviceCall(turn: SessionStepDraft): void {
+  for (;;) {
+    const [waiting, ...queue] = turn.session.queue
+    if (waiting === undefined) return
+    updateDraftSession(turn, { queue })
+    const checked = check(turn.session, waiting)
+    if (checked.ok) {
+      addSessionEffect(turn, { kind: 'sent', call: waiting.call })
+      sendRpcRequest(turn, {
+        method: 'tools/call',
+        params: { name: waiting.tool, arguments: checked.value },
+        purpose: { kind: 'call', waiting, abandoned: false },
+        timeoutMs: waiting.timeoutMs,
+      })
+      return
+    }
+    refuseDeviceCall(turn, waiting.call, checked.fault)
+  }
+}
+
+export function handleDeviceCallResult(turn: SessionStepDraft, waiting: WaitingDeviceCall, result: Json): void {
+  const decoded = decodeToolResult(result)
+  answerDeviceCall(turn, waiting.call, decoded.ok ? ok(decoded.value) : fail({ ...decoded.fault, kind: 'bad-answer' }))
+}
+
+/** The device cannot be told to stop, so a cancelled flight keeps its lane until the answer or the deadline. */
+export function cancelDeviceCall(turn: SessionStepDraft, call: number, late: boolean): void {
+  const { queue, flight } = turn.session
+  const queued = queue.find((waiting) => waiting.call === call)
+  if (queued !== undefined) {
+    updateDraftSession(turn, { queue: queue.filter((waiting) => waiting !== queued) })
+    refuseDeviceCall(turn, call, late ? waitedInVain(turn, queued) : { kind: 'cancelled', sent: false })
+    return
+  }
+  if (flight?.purpose.kind !== 'call') return
+  const { purpose } = flight
+  if (purpose.waiting.call !== call || purpose.abandoned) return
+  updateDraftSession(turn, { flight: { ...flight, purpose: { ...purpose, abandoned: true } } })
+  const { sentAtMs } = flight
+  refuseDeviceCall(
+    turn,
+    call,
+    late ? { kind: 'timed-out', afterMs: turn.atMs - sentAtMs } : { kind: 'cancelled', sent: true },
+  )
+}
+
+export function expireWaitingDeviceCalls(turn: SessionStepDraft): void {
+  const { queue } = turn.session
+  const expired = queue.filter((waiting) => waiting.expiresAtMs <= turn.atMs)
+  if (expired.length === 0) return
+  updateDraftSession(turn, { queue: queue.filter((waiting) => waiting.expiresAtMs > turn.atMs) })
+  for (const waiting of expired) refuseDeviceCall(turn, waiting.call, waitedInVain(turn, waiting))
+}
+
+function waitedInVain({ session, atMs }: SessionStepDraft, { sinceMs }: WaitingDeviceCall): DeviceFault {
+  return { kind: 'expired', afterMs: atMs - sinceMs, asleep: !isSessionOnline(session) }
+}
+
+/** The connection is gone: what was sent has an unknown outcome, what waits goes on waiting only if it may. */
+export function dropDeviceCalls(turn: SessionStepDraft): void {
+  const { queue, flight } = turn.session
+  const purpose = flight?.purpose
+  if (purpose?.kind === 'call' && !purpose.abandoned)
+    refuseDeviceCall(turn, purpose.waiting.call, { kind: 'disconnected', sent: true })
+  for (const { call } of queue.filter((waiting) => !waiting.outlastsSleep))
+    refuseDeviceCall(turn, call, { kind: 'disconnected', sent: false })
+  updateDraftSession(turn, { flight: undefined, queue: queue.filter((waiting) => waiting.outlastsSleep) })
+}
+
+/** A WebSocket device has no connection while idle; over MQTT only power or network can be missing. */
+export function createDeviceAsleepFault(session: DeviceSession): DeviceFault {
+  const wakesItself = session.transport !== undefined && session.transport !== 'websocket'
+  return { kind: 'asleep', device: session.device, wakesItself }
+}
+
+function check(
+  session: DeviceSession,
+  call: { readonly tool: string; readonly arguments: Json | undefined },
+): Result<JsonObject, DeviceFault> {
+  const tool = session.tools.find(({ name }) => name === call.tool)
+  if (tool !== undefined) return checkDeviceToolArguments(tool, call.arguments)
+  return fail({ kind: 'unknown-tool', tool: call.tool, listed: session.tools.length > 0 })
+}

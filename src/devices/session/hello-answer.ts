@@ -1,0 +1,86 @@
+/**
+ * Greeting: the answer to a device's hello. It must come before anything else and within ten seconds.
+ *
+ * Pure: ids and keys are derived from the link's seed and the number of the hello.
+ */
+import { createHmac } from 'node:crypto'
+import type { DeviceHello } from '../wire/hello.ts'
+import { encodeUdpHello, encodeWebSocketHello } from '../wire/hello.ts'
+import { parseJsonObject } from '../wire/json-text.ts'
+import type { UdpAudioKeys } from '../wire/udp-audio.ts'
+import { stopWatchingMicrophone } from './microphone.ts'
+import type { SessionLink } from './session.ts'
+import { EMPTY_TOOL_LISTING } from './session.ts'
+import type { SessionStepDraft } from './session-step-draft.ts'
+import { addSessionEffect, sendTextToDevice, updateDraftSession, updateDraftLink } from './session-step-draft.ts'
+
+/** Every hello starts discovery again: the device may have been flashed, or be another board behind the same id. */
+export function answerDeviceHello(
+  turn: SessionStepDraft,
+  link: SessionLink,
+  hello: DeviceHello,
+  backend?: string,
+): void {
+  const greetings = link.greetings + 1
+  const own = derive(link.seed, `session ${greetings}`, 16)
+  const answer = backend === undefined ? helloAnswer(link, greetings, own) : backendHello(link, greetings, backend)
+  const sessionId = backend === undefined ? own : sessionIn(backend)
+  stopWatchingMicrophone(turn, link)
+  updateDraftLink(turn, { greetings, hello: undefined })
+  // Before the answer leaves, so that no packet can be too early.
+  if (link.transport === 'mqtt' && link.udp !== undefined)
+    addSessionEffect(turn, { kind: 'audio-keys', keys: udpKeys(link, greetings) })
+  sendTextToDevice(turn, answer)
+  const { phase, round, flight } = turn.session
+  if (phase === 'greeting') addSessionEffect(turn, { kind: 'online' })
+  // Through somebody else's broker, a question from before the hello may never have reached it. A call keeps its time.
+  if (link.transport === 'mqtt-broker' && flight?.purpose.kind !== 'call')
+    updateDraftSession(turn, { flight: undefined })
+  updateDraftSession(turn, {
+    sessionId,
+    round: round + 1,
+    attempts: 0,
+    retryAtMs: undefined,
+    listing: EMPTY_TOOL_LISTING,
+  })
+  if (hello.mcp) {
+    updateDraftSession(turn, { phase: 'initialising' })
+    return
+  }
+  updateDraftSession(turn, { phase: 'ready', tools: [], warnings: ['the device does not announce MCP'] })
+  addSessionEffect(turn, { kind: 'tools', changed: true })
+}
+
+function helloAnswer(link: SessionLink, greetings: number, sessionId: string): string {
+  if (link.transport === 'websocket') return encodeWebSocketHello(sessionId)
+  // A device that gets no UDP endpoint shows an alert; with a broker of somebody else's we may have none to offer.
+  const { server, port } = link.udp ?? { server: '127.0.0.1', port: 9 }
+  return encodeUdpHello(sessionId, { server, port, ...udpKeys(link, greetings) })
+}
+
+/** The backend's own words; only the way the device reaches it by is ours. */
+function backendHello(link: SessionLink, greetings: number, text: string): string {
+  const message = parseJsonObject(text) ?? {}
+  if (link.transport === 'websocket') {
+    if (message['transport'] === 'websocket') return text
+    const { udp: _udp, ...rest } = message
+    return JSON.stringify({ ...rest, version: 1, transport: 'websocket' })
+  }
+  const { udp } = parseJsonObject(helloAnswer(link, greetings, '')) ?? {}
+  return JSON.stringify({ ...message, version: 3, transport: 'udp', udp })
+}
+
+function sessionIn(text: string): string {
+  const id = parseJsonObject(text)?.['session_id']
+  return typeof id === 'string' ? id : ''
+}
+
+function udpKeys({ seed }: SessionLink, greetings: number): UdpAudioKeys {
+  const keyHex = derive(seed, `key ${greetings}`, 16)
+  const ssrc = derive(seed, `ssrc ${greetings}`, 4)
+  return { keyHex, nonceHex: `01000000${ssrc}0000000000000000` }
+}
+
+function derive(seed: string, what: string, bytes: number): string {
+  return createHmac('sha256', seed).update(what).digest().toString('hex', 0, bytes)
+}

@@ -1,0 +1,274 @@
+/**
+ * Machine: `step(session, input)`, the whole conversation with one device as a function.
+ *
+ * After every input the machine sends the one next thing the device is ready for: `initialize`, a page of tools, a
+ * call. `nextSessionDeadline` (deadlines.ts) says when it wants to be woken by a tick, whatever else happens.
+ */
+import { decodeDeviceFrame, encodeAnnouncementMessage, encodeKeepAliveMessage } from '../wire/device-frame.ts'
+import type { RpcMessage } from '../wire/rpc.ts'
+import { decodeServerInfo } from '../wire/tool-list.ts'
+import { internServerInfo } from './interned-tools.ts'
+import { abortDeviceSpeech, stopMicrophoneListening, noteIncomingAudio, NO_VOICE_BACKEND_ALERT } from './microphone.ts'
+import {
+  cancelDeviceCall,
+  dropDeviceCalls,
+  enqueueDeviceCall,
+  startNextDeviceCall,
+  handleDeviceCallResult,
+} from './device-calls.ts'
+import { answerDeviceHello } from './hello-answer.ts'
+import { requestToolPage, finishToolListing, handleToolPage } from './tool-listing.ts'
+import type { SessionEffect, RpcRequestInFlight, SessionInput, SessionLink, DeviceSession } from './session.ts'
+import { EMPTY_TOOL_LISTING } from './session.ts'
+import {
+  dropVoiceRequests,
+  completeVoiceRequest,
+  forwardToVoiceBackend,
+  startVoiceRequest,
+  handleVoiceInput,
+} from './session-voice.ts'
+import { expireSessionDeadlines } from './deadlines.ts'
+import type { SessionStepDraft } from './session-step-draft.ts'
+import {
+  sendRpcRequest,
+  addSessionEffect,
+  refuseDeviceCall,
+  sendTextToDevice,
+  updateDraftSession,
+  updateDraftLink,
+} from './session-step-draft.ts'
+
+const KNOCK_MS = 4_000
+const NO_IDS: readonly number[] = []
+
+export interface SessionStep {
+  readonly session: DeviceSession
+  readonly effects: readonly SessionEffect[]
+}
+
+export function stepSession(session: DeviceSession, input: SessionInput): SessionStep {
+  const turn: SessionStepDraft = { session, effects: [], atMs: input.atMs }
+  take(turn, input)
+  advance(turn)
+  return { session: turn.session, effects: turn.effects }
+}
+
+function take(turn: SessionStepDraft, input: SessionInput): void {
+  switch (input.kind) {
+    case 'connected':
+      connect(turn, input)
+      return
+    case 'text':
+      updateDraftLink(turn, { lastHeardMs: turn.atMs, unanswered: 0 })
+      hear(turn, input.text)
+      return
+    case 'disconnected':
+      disconnect(turn, input.reason)
+      return
+    case 'call':
+      enqueueDeviceCall(turn, input.request)
+      return
+    case 'cancel':
+      cancelDeviceCall(turn, input.call, input.late ?? false)
+      return
+    case 'vision':
+      updateDraftLink(turn, { vision: input.vision, visionTold: false, visionStale: false })
+      return
+    case 'announce':
+      if (turn.session.link !== undefined)
+        sendTextToDevice(turn, encodeAnnouncementMessage(turn.session.sessionId, input.announcement))
+      return
+    case 'voice':
+      handleVoiceInput(turn, input.input)
+      return
+    case 'audio':
+      noteIncomingAudio(turn)
+      return
+    case 'relist':
+      if (turn.session.phase === 'ready')
+        updateDraftSession(turn, { phase: 'listing', listing: EMPTY_TOOL_LISTING, attempts: 0, retryAtMs: undefined })
+      return
+    case 'tick':
+      expireSessionDeadlines(turn)
+      return
+    default:
+      input satisfies never
+  }
+}
+
+function connect(turn: SessionStepDraft, input: Extract<SessionInput, { kind: 'connected' }>): void {
+  // The newest connection wins; whoever holds the links closes the old one.
+  if (turn.session.link !== undefined) disconnect(turn, 'replaced')
+  const { transport, seed, vision, udp, atMs } = input
+  updateDraftSession(turn, {
+    // Written out: V8 keeps the properties of a literal in the object itself, and those of a spread beside it.
+    link: {
+      transport,
+      openedAtMs: atMs,
+      seed,
+      vision,
+      visionTold: false,
+      visionStale: false,
+      overdue: NO_IDS,
+      udp,
+      greetings: 0,
+      lastSentMs: atMs,
+      lastHeardMs: atMs,
+      unanswered: 0,
+      closing: false,
+      hello: undefined,
+      microphone: undefined,
+    },
+    transport,
+    // A WebSocket device is deaf until it has been greeted; over MQTT it answers from the first moment. Behind somebody
+    // else's broker it may not be there at all, and counts only once it has said something.
+    phase: transport === 'mqtt' ? 'initialising' : 'greeting',
+    round: turn.session.round + 1,
+    attempts: 0,
+    listing: EMPTY_TOOL_LISTING,
+  })
+  if (transport === 'mqtt') addSessionEffect(turn, { kind: 'online' })
+}
+
+function disconnect(turn: SessionStepDraft, reason: string): void {
+  if (turn.session.link === undefined) return
+  const wasOnline = turn.session.phase !== 'greeting'
+  updateDraftSession(turn, {
+    link: undefined,
+    phase: 'asleep',
+    sessionId: '',
+    retryAtMs: undefined,
+    listing: EMPTY_TOOL_LISTING,
+  })
+  dropVoiceRequests(turn)
+  dropDeviceCalls(turn)
+  if (wasOnline) addSessionEffect(turn, { kind: 'offline', reason })
+}
+
+function hear(turn: SessionStepDraft, text: string): void {
+  const { link } = turn.session
+  if (link === undefined) return
+  if (turn.session.phase === 'greeting' && link.transport === 'mqtt-broker') {
+    updateDraftSession(turn, { phase: 'initialising' })
+    addSessionEffect(turn, { kind: 'online' })
+  }
+  const frame = decodeDeviceFrame(text)
+  if (!frame.ok) {
+    addSessionEffect(turn, { kind: 'ignored', what: frame.fault.kind })
+    return
+  }
+  if (frame.value.kind === 'hello') {
+    if (!turn.session.settings.hasVoice) answerDeviceHello(turn, link, frame.value.hello)
+    else {
+      // The hello that it hears is the backend's; ours only if there is none.
+      updateDraftLink(turn, { hello: frame.value.hello })
+      addSessionEffect(turn, { kind: 'voice', output: { kind: 'hello', text } })
+    }
+    return
+  }
+  if (turn.session.phase === 'greeting') {
+    addSessionEffect(turn, { kind: 'ignored', what: 'before-hello' })
+    return
+  }
+  if (frame.value.kind === 'mcp') hearRpc(turn, frame.value.message)
+  else if (frame.value.kind === 'ping') sendTextToDevice(turn, encodeKeepAliveMessage(turn.session.sessionId))
+  else if (turn.session.settings.hasVoice) forwardToVoiceBackend(turn, frame.value, text)
+  else if (frame.value.kind === 'goodbye') updateDraftSession(turn, { sessionId: '' })
+  else if (frame.value.kind === 'abort') abortDeviceSpeech(turn, frame.value)
+  else if (frame.value.kind !== 'listen') addSessionEffect(turn, { kind: 'ignored', what: frame.value.type })
+  else if (frame.value.state === 'start')
+    stopMicrophoneListening(turn, link, { mode: frame.value.mode, notice: NO_VOICE_BACKEND_ALERT })
+}
+
+function hearRpc(turn: SessionStepDraft, message: RpcMessage): void {
+  if (message.kind === 'notification') {
+    addSessionEffect(turn, { kind: 'notification', method: message.method, params: message.params })
+    if (turn.session.settings.hasVoice) {
+      const { method, params = {} } = message
+      addSessionEffect(turn, { kind: 'voice', output: { kind: 'notification', method, params } })
+    }
+    if (message.method === 'notifications/tools/list_changed') relistSoon(turn)
+    return
+  }
+  if (message.kind === 'request') {
+    addSessionEffect(turn, { kind: 'ignored', what: 'request-from-device' })
+    return
+  }
+  const { flight, link } = turn.session
+  if (flight?.id !== message.id) {
+    updateDraftLink(turn, { overdue: (link?.overdue ?? []).filter((id) => id !== message.id) })
+    addSessionEffect(turn, { kind: 'ignored', what: 'late-answer' })
+    return
+  }
+  updateDraftSession(turn, { flight: undefined })
+  land(turn, flight, message)
+}
+
+/** After a pause, and once for many: a device that said so after every listing would be asked without end. */
+function relistSoon(turn: SessionStepDraft): void {
+  const { phase, settings, retryAtMs = Number.POSITIVE_INFINITY } = turn.session
+  if (phase === 'ready') updateDraftSession(turn, { retryAtMs: Math.min(retryAtMs, turn.atMs + settings.retryMs) })
+}
+
+function land(
+  turn: SessionStepDraft,
+  flight: RpcRequestInFlight,
+  message: Extract<RpcMessage, { kind: 'result' | 'error' }>,
+): void {
+  const { purpose } = flight
+  if (purpose.kind === 'probe' || purpose.kind === 'vision') return
+  if (purpose.kind === 'call') {
+    if (purpose.abandoned) return
+    if (message.kind === 'result') handleDeviceCallResult(turn, purpose.waiting, message.result)
+    else refuseDeviceCall(turn, purpose.waiting.call, { kind: 'device-error', ...message.error })
+    return
+  }
+  if (purpose.kind === 'request') {
+    completeVoiceRequest(turn, purpose.key, message)
+    return
+  }
+  if (purpose.round !== turn.session.round) return
+  if (purpose.kind === 'initialise') {
+    if (message.kind === 'result')
+      updateDraftSession(turn, { info: internServerInfo(decodeServerInfo(message.result)) })
+    // A device that refuses to be initialised may still list: stock firmware does not insist on the order.
+    updateDraftSession(turn, { phase: 'listing', listing: EMPTY_TOOL_LISTING, attempts: 0 })
+  } else if (message.kind === 'result') handleToolPage(turn, message.result)
+  else finishToolListing(turn, message.error.message)
+}
+
+function advance(turn: SessionStepDraft): void {
+  const { link, flight, phase, retryAtMs, queue } = turn.session
+  if (link === undefined || link.closing || flight !== undefined) return
+  if (phase === 'ready') {
+    if (link.visionStale) return
+    // Any tool may turn out to take a picture, so no call goes out before the device knows a token it can use.
+    const [request] = turn.session.requests
+    const isDue = queue.length > 0 || request?.method === 'tools/call'
+    if (isDue && link.vision !== undefined && !link.visionTold) initialise(turn, link, 'vision')
+    // First come, first served, whoever asks.
+    else if (request !== undefined && request.sinceMs <= (queue[0]?.sinceMs ?? Number.POSITIVE_INFINITY)) {
+      startVoiceRequest(turn, request)
+      advance(turn)
+    } else startNextDeviceCall(turn)
+    return
+  }
+  if (retryAtMs !== undefined && retryAtMs > turn.atMs) return
+  if (phase === 'initialising' || (phase === 'greeting' && link.transport === 'mqtt-broker'))
+    initialise(turn, link, 'initialise')
+  else if (phase === 'listing') requestToolPage(turn)
+}
+
+/** Repeated whenever the picture token changes: firmware keeps the one it was told last. */
+function initialise(turn: SessionStepDraft, { vision }: SessionLink, kind: 'initialise' | 'vision'): void {
+  const { round, settings, phase } = turn.session
+  updateDraftLink(turn, { visionTold: true })
+  // Nobody knows yet whether anybody is there: rather ask again than wait.
+  const timeoutMs = phase === 'greeting' ? Math.min(settings.requestMs, KNOCK_MS) : settings.requestMs
+  sendRpcRequest(turn, {
+    method: 'initialize',
+    params: { capabilities: vision === undefined ? {} : { vision: { url: vision.url, token: vision.token } } },
+    purpose: { kind, round },
+    timeoutMs,
+  })
+}

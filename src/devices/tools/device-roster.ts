@@ -1,0 +1,306 @@
+/**
+ * Roster: who belongs to the house and what of it is on the bus right now.
+ *
+ *   enrolled? ▸ slug ▸ listing against pins ▸ available: offered · changed or new: withheld ▸ registered, deregistered
+ *
+ * A device is looked at again after everything that happens to it, one look at a time; what happens during a look makes
+ * for one more. Nothing is offered before its pin is on the disk.
+ *
+ * When the power comes back, or the access point does, all devices want to be looked at in the same moment. Each gets a
+ * turn of the event loop to itself, so that nobody else in the house waits for more than one of them. A call that is
+ * sooner finds the device as it is (device-call.ts).
+ *
+ * Pure, given its fleet, its store and its bus, apart from waiting its turn.
+ */
+import type { Capability, Effect } from '../../bus/capability.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { matchesAnyPattern } from '../../guard/name-pattern.ts'
+import type { EnrolledDevice, DeviceRegistrar } from '../enrol/enrolment.ts'
+import type { FleetDevice, Fleet } from '../session/fleet.ts'
+import { parseDeviceId } from '../wire/device-id.ts'
+import type { DeviceTool } from '../wire/tool-list.ts'
+import type { WithheldDeviceTool } from './tool-pins.ts'
+import { computeToolDefinitionHash, compareToolsWithPins, computeWithheldToolsDigest } from './tool-pins.ts'
+import { DeviceCapabilityCache } from './capability-cache.ts'
+import { createDeviceCapability } from './device-capability.ts'
+import type { DeviceToolCaller } from './device-call.ts'
+import type { ToolPinStore } from './tool-pin-store.ts'
+import { chooseSlugBase } from './device-slug.ts'
+import type { ToolEffectRules } from './tool-effect.ts'
+import { classifyToolEffect } from './tool-effect.ts'
+import { createToolRenamer } from './tool-description.ts'
+import { assignToolNames } from './tool-name.ts'
+import type { UrlRule } from './url-rule.ts'
+import { WithheldToolLog } from './withheld-tool-log.ts'
+
+export interface DeviceRosterRules {
+  readonly effects: ToolEffectRules
+  readonly urls: readonly UrlRule[]
+  /** User-only tools that agents may see and ask for, too. */
+  readonly userToolsForAgents: readonly string[]
+  readonly offlineTools: 'listed' | 'unlisted' | 'hidden'
+}
+
+export interface DeviceRosterBus {
+  readonly registerCapability: (
+    capability: Capability,
+    owner: { readonly name: string; readonly prefixes: readonly string[] },
+  ) => Result<void, Fault>
+  readonly deregister: (name: string, version: readonly [number, number]) => void
+}
+
+export interface DeviceRosterDependencies {
+  readonly fleet: Pick<Fleet, 'device'>
+  readonly registrar: Pick<DeviceRegistrar, 'device' | 'devices'>
+  readonly store: ToolPinStore
+  readonly calls: DeviceToolCaller
+  readonly bus: DeviceRosterBus
+  readonly rules: DeviceRosterRules
+  readonly monotonic: () => number
+  readonly report: (error: unknown, message: string) => void
+}
+
+export interface RosterTool {
+  readonly capability: string
+  readonly tool: DeviceTool
+  readonly effect: Effect
+  readonly forPeople: boolean
+}
+
+export interface RosterDevice {
+  readonly slug: string
+  readonly enrolled: EnrolledDevice
+  readonly tools: readonly RosterTool[]
+  readonly withheld: readonly WithheldDeviceTool[]
+  /** What of its listing cannot be offered to anybody. */
+  readonly problems: readonly string[]
+}
+
+interface Offered {
+  readonly definition: string
+  readonly online: boolean
+  readonly name: string
+}
+
+const OWNER = { name: 'devices', prefixes: ['device'], isPerItem: true }
+const VERSION = [1, 0] as const
+
+export class DeviceRoster {
+  readonly #parts: DeviceRosterDependencies
+  readonly #devices = new Map<string, RosterDevice>()
+  readonly #bySlug = new Map<string, string>()
+  /** Device → capability → what it was made from. */
+  readonly #offered = new Map<string, Map<string, Offered>>()
+  readonly #made = new DeviceCapabilityCache()
+  readonly #withheldLog = new WithheldToolLog()
+  readonly #looking = new Map<string, { again: boolean; done: Promise<void> }>()
+  #turn = Promise.resolve()
+
+  constructor(parts: DeviceRosterDependencies) {
+    this.#parts = parts
+  }
+
+  devices(): readonly RosterDevice[] {
+    return [...this.#devices.values()]
+  }
+
+  /** By slug, by MAC address, or by the name that people gave it, if only one has it. */
+  find(name: string): RosterDevice | undefined {
+    return this.#devices.get(this.#bySlug.get(name) ?? parseDeviceId(name) ?? '') ?? this.#named(name)
+  }
+
+  #named(name: string): RosterDevice | undefined {
+    const wanted = name.trim().toLowerCase()
+    const named = this.devices().filter(({ enrolled }) => enrolled.name.trim().toLowerCase() === wanted)
+    return named.length === 1 ? named[0] : undefined
+  }
+
+  async syncAll(): Promise<void> {
+    const ids = new Set([...this.#devices.keys(), ...this.#parts.registrar.devices().map(({ deviceId }) => deviceId)])
+    for (const id of ids) await this.sync(id)
+  }
+
+  /** Resolves when the bus shows what is true of this device now. */
+  sync(deviceId: string): Promise<void> {
+    const running = this.#looking.get(deviceId)
+    if (running !== undefined) {
+      running.again = true
+      return running.done
+    }
+    const look = { again: false, done: Promise.resolve() }
+    this.#looking.set(deviceId, look)
+    look.done = this.#lookUntilCalm(deviceId, look)
+    return look.done
+  }
+
+  /** Takes for approved what was looked at, and nothing that came after. */
+  async approve(device: RosterDevice, digest: string, by: string): Promise<Result<readonly string[], Fault>> {
+    const { slug, enrolled, withheld } = device
+    if (computeWithheldToolsDigest(withheld) !== digest) return fail(otherDigest(device))
+    await this.#parts.store.approve(enrolled, slug, { withheld, by })
+    this.#withheldLog.forget(enrolled.deviceId)
+    await this.sync(enrolled.deviceId)
+    return ok(withheld.map(({ tool }) => tool.name))
+  }
+
+  /** Takes everything off the bus. */
+  close(): void {
+    for (const deviceId of this.#devices.keys()) this.#remove(deviceId)
+  }
+
+  async #lookUntilCalm(deviceId: string, look: { again: boolean }): Promise<void> {
+    do {
+      // Whoever was turned away goes at once.
+      if (this.#parts.registrar.device(deviceId)?.state === 'approved') await this.#ownTurn()
+      look.again = false
+      try {
+        await this.#look(deviceId)
+      } catch (error) {
+        // What cannot be pinned is not offered; the next event of the device, also one that came meanwhile, tries
+        // again.
+        this.#withdraw(deviceId, new Map())
+        this.#parts.report(error, `the tools of ${deviceId} could not be recorded and are not offered`)
+      }
+    } while (look.again)
+    this.#looking.delete(deviceId)
+    this.#parts.calls.poke(deviceId)
+  }
+
+  #ownTurn(): Promise<void> {
+    const turn = this.#turn
+    this.#turn = turn.then(() => new Promise((resolve) => void setImmediate(resolve)))
+    return turn
+  }
+
+  async #look(deviceId: string): Promise<void> {
+    const { registrar, store, fleet } = this.#parts
+    const enrolled = registrar.device(deviceId)
+    if (enrolled?.state !== 'approved') {
+      this.#remove(deviceId)
+      this.#parts.calls.dismiss(deviceId)
+      return
+    }
+    const tools = fleet.device(deviceId)?.tools ?? []
+    let label = store.label(enrolled)
+    const slug = label?.slug ?? (await store.name(enrolled, chooseSlugBase([enrolled.name, enrolled.board])))
+    if (label?.pins === undefined && tools.length > 0) {
+      await store.pinAll(enrolled, slug, tools)
+      label = store.label(enrolled)
+    }
+    const { available, withheld } = compareToolsWithPins(tools, label?.pins ?? new Map())
+    if (tools.length > 0) await this.#note(enrolled, slug, { withheld, recorded: label?.withheld })
+    this.#show({ slug, enrolled, withheld }, available, fleet.device(deviceId))
+  }
+
+  /** What is withheld is so at once, whether or not there is a line about it yet. */
+  async #note(
+    enrolled: EnrolledDevice,
+    slug: string,
+    { withheld, recorded }: { readonly withheld: readonly WithheldDeviceTool[]; readonly recorded: string | undefined },
+  ): Promise<void> {
+    const { store, monotonic } = this.#parts
+    const { deviceId } = enrolled
+    const digest = computeWithheldToolsDigest(withheld)
+    this.#withheldLog.see(deviceId, digest, recorded)
+    if (digest === recorded) return
+    if (digest === undefined) {
+      await store.releaseAll(enrolled)
+      return
+    }
+    const changes = this.#withheldLog.due(deviceId, monotonic())
+    if (changes === undefined) return
+    await store.withhold(enrolled, slug, { withheld, digest, changes })
+    this.#withheldLog.wrote(deviceId, monotonic())
+  }
+
+  #show(
+    facts: Pick<RosterDevice, 'slug' | 'enrolled' | 'withheld'>,
+    available: readonly DeviceTool[],
+    view: FleetDevice | undefined,
+  ): void {
+    const { slug, enrolled } = facts
+    const { deviceId, name } = enrolled
+    const { rules, calls } = this.#parts
+    const { named, collided } = assignToolNames(slug, available)
+    const problems = collided.map((tool) => `${tool.name}: another tool of the device has this name on the bus`)
+    const rename = createToolRenamer(new Map(named.map(({ capability, tool }) => [tool.name, capability])))
+    const online = view?.online ?? false
+    const made = this.#made.of(deviceId, { name, online, named })
+    const offers = new Map<string, Offered & { readonly capability: Capability }>()
+    const tools: RosterTool[] = []
+    for (const { capability, tool } of named) {
+      const effect = classifyToolEffect(tool, rules.effects)
+      const forPeople = tool.userOnly && !matchesAnyPattern(rules.userToolsForAgents, tool.name)
+      const offered = made(capability, () =>
+        createDeviceCapability({
+          slug,
+          deviceId,
+          name,
+          capability,
+          tool,
+          effect,
+          forPeople,
+          rename,
+          online,
+          listed: online || rules.offlineTools === 'listed',
+          urls: rules.urls,
+          timeoutSeconds: calls.timeoutSeconds(tool.name),
+          unreachable: () => calls.unreachable(deviceId, slug),
+          call: (call) => calls.call(call, { deviceId, slug, tool, effect }),
+        }),
+      )
+      if (offered === undefined) problems.push(`${tool.name}: its arguments have names that cannot be shown`)
+      else {
+        tools.push({ capability, tool, effect, forPeople })
+        offers.set(capability, { definition: computeToolDefinitionHash(tool), online, name, capability: offered })
+      }
+    }
+    this.#devices.set(deviceId, { ...facts, tools, problems })
+    this.#bySlug.set(slug, deviceId)
+    const shown: typeof offers = online || rules.offlineTools !== 'hidden' ? offers : new Map()
+    this.#withdraw(deviceId, shown)
+    this.#register(deviceId, shown)
+  }
+
+  /** What is not there any more, or is something else under the same name. */
+  #withdraw(deviceId: string, kept: ReadonlyMap<string, Offered>): void {
+    const offered = this.#offered.get(deviceId)
+    for (const [name, { definition }] of offered ?? []) {
+      if (kept.get(name)?.definition === definition) continue
+      this.#parts.bus.deregister(name, VERSION)
+      offered?.delete(name)
+    }
+  }
+
+  #register(deviceId: string, offers: ReadonlyMap<string, Offered & { readonly capability: Capability }>): void {
+    const offered = this.#offered.get(deviceId) ?? new Map<string, Offered>()
+    this.#offered.set(deviceId, offered)
+    for (const [capabilityName, { definition, online, name, capability }] of offers) {
+      const before = offered.get(capabilityName)
+      if (before?.definition === definition && before.online === online && before.name === name) continue
+      const registered = this.#parts.bus.registerCapability(capability, OWNER)
+      if (registered.ok) offered.set(capabilityName, { definition, online, name })
+      else this.#parts.report(registered.fault, `${capabilityName} cannot be offered`)
+    }
+  }
+
+  #remove(deviceId: string): void {
+    this.#withdraw(deviceId, new Map())
+    this.#withheldLog.forget(deviceId)
+    this.#made.forget(deviceId)
+    this.#offered.delete(deviceId)
+    const known = this.#devices.get(deviceId)
+    if (known !== undefined) this.#bySlug.delete(known.slug)
+    this.#devices.delete(deviceId)
+  }
+}
+
+function otherDigest({ slug, withheld }: RosterDevice): Fault {
+  const message =
+    withheld.length === 0
+      ? `Nothing of ${slug} is withheld.`
+      : `What ${slug} lists is no longer what was looked at. Look again: hearthbus devices show ${slug}.`
+  return { kind: 'conflict', message }
+}

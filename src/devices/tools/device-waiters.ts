@@ -1,0 +1,90 @@
+/**
+ * Waiters: calls that wait for something to come true of a device, not too many, and not for ever.
+ *
+ * Nothing polls: whoever changes a device pokes those who wait for it.
+ *
+ * Pure, apart from waiting.
+ */
+export type DeviceWaitResult = 'ready' | 'expired' | 'gone' | 'full' | 'too-many-of-one'
+
+export interface DeviceWait {
+  readonly key: string
+  readonly caller: string
+  readonly waitMs: number
+  readonly signal: AbortSignal
+  readonly isThere: () => boolean
+}
+
+interface Waiting {
+  readonly look: () => void
+  readonly giveUp: () => void
+  readonly dismiss: () => void
+}
+
+export const MAX_WAITERS_PER_DEVICE = 32
+/**
+ * As many as `devices.call_many` asks at once, and half of what waits for a device: nobody keeps the others from
+ * waiting.
+ */
+export const MAX_WAITERS_PER_CALLER = 16
+const WAITERS_IN_ALL = 1_024
+
+export class DeviceWaiters {
+  readonly #waiting = new Map<string, Set<Waiting>>()
+  readonly #byCaller = new Map<string, number>()
+  #count = 0
+
+  wait({ key, caller, waitMs, signal, isThere }: DeviceWait): Promise<DeviceWaitResult> {
+    if (isThere()) return Promise.resolve('ready')
+    if (signal.aborted) return Promise.resolve('expired')
+    const others = this.#waiting.get(key) ?? new Set()
+    if (others.size >= MAX_WAITERS_PER_DEVICE || this.#count >= WAITERS_IN_ALL) return Promise.resolve('full')
+    const own = this.#byCaller.get(caller) ?? 0
+    if (own >= MAX_WAITERS_PER_CALLER) return Promise.resolve('too-many-of-one')
+    this.#waiting.set(key, others)
+    this.#byCaller.set(caller, own + 1)
+    this.#count++
+    return new Promise((resolve) => {
+      const end = (waited: DeviceWaitResult): void => {
+        if (!others.delete(waiting)) return
+        clearTimeout(timer)
+        signal.removeEventListener('abort', waiting.giveUp)
+        this.#count--
+        this.#leave(caller)
+        if (others.size === 0) this.#waiting.delete(key)
+        resolve(waited)
+      }
+      const waiting: Waiting = {
+        look: () => {
+          if (isThere()) end('ready')
+        },
+        giveUp: () => end('expired'),
+        dismiss: () => end('gone'),
+      }
+      const timer = setTimeout(waiting.giveUp, waitMs)
+      others.add(waiting)
+      signal.addEventListener('abort', waiting.giveUp)
+    })
+  }
+
+  /** Something happened to it. */
+  poke(key: string): void {
+    for (const { look } of this.#waiting.get(key) ?? []) look()
+  }
+
+  /** It will never come: it does not belong to the house any more. */
+  dismiss(key: string): void {
+    for (const { dismiss } of this.#waiting.get(key) ?? []) dismiss()
+  }
+
+  /** Nobody will come any more. */
+  close(): void {
+    for (const waiting of this.#waiting.values()) for (const { giveUp } of waiting) giveUp()
+  }
+
+  #leave(caller: string): void {
+    const left = (this.#byCaller.get(caller) ?? 0) - 1
+    if (left > 0) this.#byCaller.set(caller, left)
+    else this.#byCaller.delete(caller)
+  }
+}

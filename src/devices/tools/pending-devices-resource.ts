@@ -1,0 +1,67 @@
+/**
+ * Waiting resource: who stands at the door with a code, for those who decide about it. Announced whenever it changes.
+ *
+ *   devices://waiting   { waiting: [{ code, id, board, … }], ota }
+ *
+ * Only admins see that it is there and read it: whoever knows a code can talk a person into approving it, and what
+ * waits chose its own words. Everybody else may know how many there are, from the health of the family.
+ *
+ * Pure, given the house.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { ok } from '../../core/result.ts'
+import type { PendingDevice } from '../enrol/enrolment.ts'
+import type { DeviceToolDependencies } from './running-devices.ts'
+import { withRunningDevices } from './running-devices.ts'
+import { ADMIN_RESOURCE_OFFER_DEFAULTS } from './visibility.ts'
+import { sanitizeLine } from '../../core/untrusted-text.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+
+export const PENDING_DEVICES_URI = 'devices://waiting'
+
+export const pendingDeviceSchema = z.object({
+  code: z.string(),
+  id: z.string(),
+  client_id: z.string(),
+  board: z.string(),
+  firmware: z.string(),
+  address: z.string(),
+  since: z.string().nullable(),
+  expires: z.string().nullable(),
+  replaces: z.boolean().describe('A device of this address is enrolled already, with another UUID.'),
+})
+
+const waiting = defineTool({
+  ...ADMIN_RESOURCE_OFFER_DEFAULTS,
+  name: 'devices.resource.waiting',
+  title: 'Devices at the door',
+  description:
+    'Devices that ask to be let in, with the code that each shows. Subscribers hear when one comes, is let in or gives up.',
+  face: { kind: 'resource', uri: PENDING_DEVICES_URI, mimeType: 'application/json' },
+  output: z.object({ waiting: z.array(pendingDeviceSchema), ota: z.string().describe('What to type into a device.') }),
+})
+
+export function createPendingDevicesResource(parts: DeviceToolDependencies): Capability {
+  return waiting.handledBy(() =>
+    withRunningDevices(parts, ({ gateway, otaUrl }) =>
+      ok({ data: { waiting: gateway.registrar.pending().map(toPendingDeviceJson), ota: otaUrl } }),
+    ),
+  )
+}
+
+export function toPendingDeviceJson(device: PendingDevice): JsonObject {
+  return {
+    code: device.code,
+    id: device.deviceId,
+    client_id: device.clientId,
+    board: sanitizeLine(device.board, 64),
+    firmware: sanitizeLine(device.firmware, 64),
+    address: device.remoteAddress,
+    since: isoTimeOrNull(device.sinceMs),
+    expires: isoTimeOrNull(device.expiresAtMs),
+    replaces: device.replaces,
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Refused resource: who was turned away lately, for those who decide who belongs here. Announced when it changes.
+ *
+ *   devices://refused   { refused: [{ device, why, sentence, address, count, … }] }
+ *
+ * Admins only: it names devices and addresses, and what strangers claim is no business of a model's.
+ *
+ * Pure, given the house.
+ */
+import { z } from 'zod'
+import type { Capability } from '../../bus/capability.ts'
+import { defineTool } from '../../bus/capability-definition.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { ok } from '../../core/result.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import type { DeviceRefusalReason } from '../session/device-refusal.ts'
+import type { CountedDeviceRefusal } from './refusal-log.ts'
+import type { RunningDevices, DeviceToolDependencies } from './running-devices.ts'
+import { withRunningDevices } from './running-devices.ts'
+import { ADMIN_RESOURCE_OFFER_DEFAULTS } from './visibility.ts'
+
+export const REFUSED_DEVICES_URI = 'devices://refused'
+
+export const refusedDeviceSchema = z.object({
+  device: z.string().nullable().describe('The device of this house that they claimed to be; null for a stranger.'),
+  id: z.string().nullable(),
+  door: z.enum(['websocket', 'mqtt', 'http']),
+  why: z.string(),
+  sentence: z.string(),
+  address: z.string(),
+  count: z.int(),
+  first: z.string().nullable(),
+  last: z.string().nullable(),
+})
+
+const refused = defineTool({
+  ...ADMIN_RESOURCE_OFFER_DEFAULTS,
+  name: 'devices.resource.refused',
+  title: 'Turned away',
+  description:
+    'Who was not let in during the last day: with no or wrong credentials, a spent token, or from a web page elsewhere. Subscribers hear when somebody is turned away.',
+  face: { kind: 'resource', uri: REFUSED_DEVICES_URI, mimeType: 'application/json' },
+  output: z.object({ refused: z.array(refusedDeviceSchema) }),
+})
+
+export function createRefusedDevicesResource(parts: DeviceToolDependencies): Capability {
+  return refused.handledBy(() =>
+    withRunningDevices(parts, (house) => ok({ data: { refused: toRefusedDevicesJson(house) } })),
+  )
+}
+
+export function toRefusedDevicesJson(house: RunningDevices): readonly JsonObject[] {
+  return house.refused().map((visitor) => visitorJson(house, visitor))
+}
+
+function visitorJson({ gateway, store }: RunningDevices, visitor: CountedDeviceRefusal): JsonObject {
+  const { deviceId, door, why, remoteAddress, count, firstMs, lastMs } = visitor
+  const enrolled = deviceId === undefined ? undefined : gateway.registrar.device(deviceId)
+  const device = enrolled === undefined ? undefined : store.slug(enrolled.deviceId)
+  return {
+    device: device ?? null,
+    id: deviceId ?? null,
+    door,
+    why,
+    sentence:
+      enrolled?.state === 'revoked'
+        ? `${SENTENCE_BY_DEVICE_REFUSAL[why]} It was revoked.`
+        : SENTENCE_BY_DEVICE_REFUSAL[why],
+    address: remoteAddress,
+    count,
+    first: isoTimeOrNull(firstMs),
+    last: isoTimeOrNull(lastMs),
+  }
+}
+
+export const SENTENCE_BY_DEVICE_REFUSAL: Readonly<Record<DeviceRefusalReason, string>> = {
+  'foreign-origin': 'A web page from elsewhere tried to be a device.',
+  'no-identity': 'Somebody knocked without saying which device it is.',
+  'no-credentials': 'Somebody knocked without credentials.',
+  'wrong-credentials': 'Somebody knocked with credentials that are not, or no longer, the device’s.',
+  'no-activation': 'Somebody asked about an activation that is over or was never begun.',
+  'wrong-picture-token': 'Somebody posted a picture with a token that is spent or another device’s.',
+}

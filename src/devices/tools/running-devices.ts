@@ -1,0 +1,74 @@
+/**
+ * Open house: what the fleet's tools work with, once the doors are open.
+ */
+import type { Caller, Outcome } from '../../bus/call.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail } from '../../core/result.ts'
+import type { DeviceListeners } from '../enrol/gateway-server.ts'
+import type { DeviceToolCaller } from './device-call.ts'
+import type { CountedDeviceRefusal } from './refusal-log.ts'
+import type { DeviceEventLog } from './event-log.ts'
+import type { ToolPinStore } from './tool-pin-store.ts'
+import type { DeviceRoster, RosterDevice } from './device-roster.ts'
+import { toDeviceTarget } from './device-slug.ts'
+import { maySeeDevice } from './visibility.ts'
+
+export interface RunningDevices {
+  readonly gateway: Pick<DeviceListeners, 'fleet' | 'registrar' | 'httpPort' | 'mqttPort' | 'brokerConnected' | 'voice'>
+  readonly roster: DeviceRoster
+  readonly calls: DeviceToolCaller
+  readonly store: ToolPinStore
+  readonly events: DeviceEventLog
+  /** Who was turned away lately, newest first. */
+  readonly refused: () => readonly CountedDeviceRefusal[]
+  readonly otaUrl: string
+  /** Nothing but this machine can reach the listener. */
+  readonly localOnly: boolean
+  /** The address is the owner's, not one of this machine. */
+  readonly publicUrl: boolean
+}
+
+export interface DeviceToolDependencies {
+  /** `undefined` while the doors are closed. */
+  readonly house: () => RunningDevices | undefined
+}
+
+/** The work, while there is somebody to do it with. */
+export async function withRunningDevices(
+  { house }: Pick<DeviceToolDependencies, 'house'>,
+  work: (house: RunningDevices) => Outcome | Promise<Outcome>,
+): Promise<Outcome> {
+  const open = house()
+  return open === undefined ? fail(DEVICES_CLOSED_FAULT) : work(open)
+}
+
+export const DEVICES_CLOSED_FAULT: Fault = {
+  kind: 'offline',
+  code: 'devices_closed',
+  message: 'The listener for devices is not open. `hearthbus doctor` says why.',
+  retryAfterMs: 5_000,
+}
+
+/** Only devices that this caller may know of; the others are as unknown as those that do not exist. */
+export function findVisibleDevice({ roster }: RunningDevices, name: string, caller: Caller): RosterDevice | undefined {
+  const device = roster.find(name)
+  return device !== undefined && maySeeDevice(caller, toDeviceTarget(device.slug)) ? device : undefined
+}
+
+/** In the order asked. A device that is named twice, by short name and by address, is still one device. */
+export function listUniqueDevices(house: RunningDevices, names: readonly string[], caller: Caller): readonly string[] {
+  const first = new Map<string, string>()
+  for (const name of names) {
+    const who = findVisibleDevice(house, name, caller)?.slug ?? name
+    if (!first.has(who)) first.set(who, name)
+  }
+  return [...first.values()]
+}
+
+export function createUnknownDeviceFault(name: string): Fault {
+  return {
+    kind: 'not-found',
+    code: 'unknown_device',
+    message: `There is no device ${JSON.stringify(name.slice(0, 64))}. devices.list says which there are.`,
+  }
+}

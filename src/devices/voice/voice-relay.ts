@@ -1,0 +1,243 @@
+/**
+ * Relay: the voice of one device on its way to a backend and back, as a function of what happens.
+ *
+ *   idle ──device hello──▶ dialling ──backend hello──▶ open ──backend ends──▶ idle
+ *                             │ 8 s, refused             │ backend is lost
+ *                             └────────▶ absent ◀────────┘ ──listen start──▶ dialling again (4 s)
+ *
+ * Everything but `mcp` passes unchanged. The device hears one hello, which is the backend's, and so has the backend's
+ * session id; only where a conversation was taken up again in the middle are the two ids different, and exchanged.
+ */
+import { isJsonObject, parseStrictJsonText } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { ListenMode } from '../wire/device-frame.ts'
+import { parseJsonObject } from '../wire/json-text.ts'
+import type { VoiceInput } from '../session/session.ts'
+
+export interface VoiceRelay {
+  readonly phase: 'idle' | 'dialling' | 'open' | 'absent'
+  /** What the device said first, for a backend that comes back in the middle. */
+  readonly hello: string | undefined
+  readonly deviceSession: string
+  readonly backendSession: string
+  /** The device has been greeted already: the backend's hello is not for it. */
+  readonly isResuming: boolean
+  readonly deadlineMs: number | undefined
+  readonly failedAtMs: number
+  /** Texts that wait for the backend's hello. */
+  readonly held: readonly string[]
+  /** The owner has heard that the backend is away. */
+  readonly isReported: boolean
+  /** The person at the device has. */
+  readonly isAlerted: boolean
+}
+
+export type VoiceRelayInput = { readonly atMs: number } & (
+  | { readonly kind: 'device-hello' | 'device-text' | 'backend-text'; readonly text: string }
+  | { readonly kind: 'device-gone' | 'tick' }
+  | { readonly kind: 'backend-closed'; readonly isClean: boolean }
+)
+
+export type VoiceRelayEffect =
+  /** Connects, if there is no connection, and says this hello. */
+  | { readonly kind: 'dial'; readonly hello: string }
+  | { readonly kind: 'send'; readonly text: string }
+  | { readonly kind: 'close' }
+  /** The conversation is over: a WebSocket is closed, an MQTT connection stays. */
+  | { readonly kind: 'finish' }
+  | { readonly kind: 'device'; readonly input: VoiceInput }
+  /** A JSON-RPC message of the backend. */
+  | { readonly kind: 'mcp'; readonly payload: JsonObject }
+  /** Once for each time that the backend goes or comes back. */
+  | { readonly kind: 'presence'; readonly isThere: boolean }
+
+export interface VoiceRelayStep {
+  readonly relay: VoiceRelay
+  readonly effects: readonly VoiceRelayEffect[]
+}
+
+/** Firmware waits ten seconds for a hello. */
+const HELLO_MS = 8_000
+/** A device that listens already is to be shut within five. */
+const RESUME_MS = 4_000
+/** A backend that has just failed is not tried again for the same wake word. */
+const RETRY_MS = 3_000
+const MAX_HELD = 16
+
+export const IDLE_VOICE_RELAY: VoiceRelay = {
+  phase: 'idle',
+  hello: undefined,
+  deviceSession: '',
+  backendSession: '',
+  isResuming: false,
+  deadlineMs: undefined,
+  failedAtMs: Number.NEGATIVE_INFINITY,
+  held: [],
+  isReported: false,
+  isAlerted: false,
+}
+
+export function stepVoiceRelay(relay: VoiceRelay, input: VoiceRelayInput): VoiceRelayStep {
+  switch (input.kind) {
+    case 'device-hello':
+      return {
+        relay: {
+          ...relay,
+          phase: 'dialling',
+          hello: input.text,
+          isResuming: false,
+          deadlineMs: input.atMs + HELLO_MS,
+          held: [],
+        },
+        effects: [{ kind: 'dial', hello: input.text }],
+      }
+    case 'device-text':
+      return takeDeviceText(relay, input)
+    case 'backend-text':
+      return takeBackendText(relay, input.text)
+    case 'backend-closed':
+      if (relay.phase === 'dialling') return fail(relay, input.atMs, [])
+      if (relay.phase !== 'open') return { relay, effects: [] }
+      if (input.isClean) return { relay: rest(relay, 'idle'), effects: [toDevice({ kind: 'ended' })] }
+      return lose(relay, input.atMs)
+    case 'device-gone':
+      return { relay: rest({ ...relay, hello: undefined }, 'idle'), effects: [{ kind: 'close' }] }
+    case 'tick':
+      if (relay.deadlineMs === undefined || input.atMs < relay.deadlineMs) return { relay, effects: [] }
+      return fail(relay, input.atMs, [{ kind: 'close' }])
+    default:
+      return input satisfies never
+  }
+}
+
+function takeDeviceText(
+  relay: VoiceRelay,
+  { text, atMs }: { readonly text: string; readonly atMs: number },
+): VoiceRelayStep {
+  if (relay.phase === 'open' && parseJsonObject(text)?.['type'] === 'goodbye') {
+    const send: VoiceRelayEffect = { kind: 'send', text: withSession(text, relay.backendSession, relay) }
+    return { relay: rest(relay, 'idle'), effects: [send, { kind: 'finish' }] }
+  }
+  if (relay.phase === 'open')
+    return { relay, effects: [{ kind: 'send', text: withSession(text, relay.backendSession, relay) }] }
+  if (relay.phase === 'dialling')
+    return { relay: { ...relay, held: [...relay.held, text].slice(-MAX_HELD) }, effects: [] }
+  const mode = listenMode(text)
+  if (mode === undefined) return { relay, effects: [] }
+  if (relay.hello === undefined || atMs - relay.failedAtMs < RETRY_MS) return unheard(relay, mode)
+  const deviceSession = sessionIn(parseJsonObject(text)) ?? relay.deviceSession
+  return {
+    relay: { ...relay, phase: 'dialling', deviceSession, isResuming: true, deadlineMs: atMs + RESUME_MS, held: [text] },
+    effects: [{ kind: 'dial', hello: relay.hello }],
+  }
+}
+
+/**
+ * A device finds keys without regard to case and takes the first of two that are the same, where we would take the last:
+ * what the two could read differently would be a way around the guard, and is dropped. So is `system`, with which a
+ * server restarts a device without asking anybody.
+ */
+function takeBackendText(relay: VoiceRelay, text: string): VoiceRelayStep {
+  const message = unambiguous(text)
+  if (message === undefined || message['type'] === 'system') return { relay, effects: [] }
+  if (message['type'] === 'hello')
+    return relay.phase === 'dialling' ? open(relay, text, message) : { relay, effects: [] }
+  if (message['type'] === 'mcp') {
+    const { payload } = message
+    return { relay, effects: isJsonObject(payload) ? [{ kind: 'mcp', payload }] : [] }
+  }
+  if (relay.phase !== 'open') return { relay, effects: [] }
+  // Firmware heeds a goodbye of the conversation that it is in, and no other (measured).
+  if (message['type'] === 'goodbye')
+    return (sessionIn(message) ?? relay.backendSession) === relay.backendSession
+      ? { relay: rest(relay, 'idle'), effects: [toDevice({ kind: 'ended' })] }
+      : { relay, effects: [] }
+  return { relay, effects: [toDevice({ kind: 'text', text: withSession(text, relay.deviceSession, relay) })] }
+}
+
+function open(relay: VoiceRelay, text: string, message: JsonObject): VoiceRelayStep {
+  const backendSession = sessionIn(message) ?? ''
+  const deviceSession = relay.isResuming ? relay.deviceSession : backendSession
+  const opened: VoiceRelay = {
+    ...relay,
+    phase: 'open',
+    backendSession,
+    deviceSession,
+    deadlineMs: undefined,
+    held: [],
+    isReported: false,
+    isAlerted: false,
+  }
+  const held = relay.held.map((each): VoiceRelayEffect => ({
+    kind: 'send',
+    text: withSession(each, backendSession, opened),
+  }))
+  const greeting: VoiceRelayEffect = relay.isResuming
+    ? toDevice({ kind: 'resumed' })
+    : toDevice({ kind: 'hello', text })
+  const back: readonly VoiceRelayEffect[] = relay.isReported ? [{ kind: 'presence', isThere: true }] : []
+  return { relay: opened, effects: [greeting, ...held, ...back] }
+}
+
+/** The backend did not come. The device is greeted by us, or what it listens for is ended. */
+function fail(relay: VoiceRelay, atMs: number, before: readonly VoiceRelayEffect[]): VoiceRelayStep {
+  const mode = relay.held.map(listenMode).findLast((each) => each !== undefined)
+  const absent: VoiceRelay = { ...rest(relay, 'absent'), failedAtMs: atMs }
+  const told = absence(absent)
+  if (!relay.isResuming) return { relay: told.relay, effects: [...before, toDevice({ kind: 'away' }), ...told.effects] }
+  const ended = unheard(absent, mode ?? 'auto')
+  return { relay: ended.relay, effects: [...before, ...ended.effects] }
+}
+
+/** It has gone in the middle: whatever the device does now, nobody hears it. */
+function lose(relay: VoiceRelay, atMs: number): VoiceRelayStep {
+  return unheard({ ...rest(relay, 'absent'), failedAtMs: atMs }, 'auto')
+}
+
+/** The alert is shown once for an absence; listening is ended every time. */
+function unheard(relay: VoiceRelay, mode: ListenMode): VoiceRelayStep {
+  const told = absence(relay)
+  const input: VoiceInput = { kind: 'unheard', mode, isAlerted: relay.isAlerted }
+  return { relay: { ...told.relay, isAlerted: true }, effects: [toDevice(input), ...told.effects] }
+}
+
+function absence(relay: VoiceRelay): VoiceRelayStep {
+  if (relay.isReported || relay.phase !== 'absent') return { relay, effects: [] }
+  return { relay: { ...relay, isReported: true }, effects: [{ kind: 'presence', isThere: false }] }
+}
+
+function rest(relay: VoiceRelay, phase: 'idle' | 'absent'): VoiceRelay {
+  return { ...relay, phase, deadlineMs: undefined, held: [], isResuming: false }
+}
+
+function toDevice(input: VoiceInput): VoiceRelayEffect {
+  return { kind: 'device', input }
+}
+
+/** The very text, unless the two ends know the conversation by different ids. */
+function withSession(text: string, wanted: string, { deviceSession, backendSession }: VoiceRelay): string {
+  if (deviceSession === backendSession) return text
+  const message = parseJsonObject(text)
+  return message === undefined || sessionIn(message) === undefined
+    ? text
+    : JSON.stringify({ ...message, session_id: wanted })
+}
+
+function unambiguous(text: string): JsonObject | undefined {
+  const read = parseStrictJsonText(text)
+  if (!read.ok || !isJsonObject(read.value) || typeof read.value['type'] !== 'string') return undefined
+  const keys = Object.keys(read.value).map((key) => key.toLowerCase())
+  return new Set(keys).size === keys.length ? read.value : undefined
+}
+
+function sessionIn(message: JsonObject | undefined): string | undefined {
+  const id = message?.['session_id']
+  return typeof id === 'string' ? id : undefined
+}
+
+function listenMode(text: string): ListenMode | undefined {
+  const message = parseJsonObject(text)
+  if (message?.['type'] !== 'listen' || message['state'] !== 'start') return undefined
+  const { mode } = message
+  return mode === 'auto' || mode === 'manual' ? mode : mode === undefined ? 'auto' : 'realtime'
+}

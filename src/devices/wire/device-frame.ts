@@ -1,0 +1,131 @@
+/**
+ * Envelope: one text frame of a device, and the frames a backend sends.
+ *
+ *   {"session_id":"…","type":"mcp","payload":{ JSON-RPC 2.0 }}
+ *
+ * Everything a device may say is tolerated; what is not understood is named, never an error for the connection.
+ */
+import type { JsonObject } from '../../core/json.ts'
+import { isJsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { DeviceHello, HelloFault } from './hello.ts'
+import { decodeDeviceHello } from './hello.ts'
+import { parseJson } from './json-text.ts'
+import type { RpcFault, RpcMessage } from './rpc.ts'
+import { decodeRpc } from './rpc.ts'
+import { recoverTruncatedRpc } from './truncated-rpc.ts'
+
+export type DeviceFrame =
+  | { readonly kind: 'hello'; readonly hello: DeviceHello }
+  | { readonly kind: 'mcp'; readonly message: RpcMessage; readonly salvaged: boolean }
+  /** MQTT only: the device ends its audio session and stays connected. */
+  | { readonly kind: 'goodbye' }
+  /** `start`: the microphone is open from now on. `detect` only names the wake word. */
+  | { readonly kind: 'listen'; readonly state: 'detect' | 'start' | 'stop'; readonly mode: ListenMode }
+  /** A person interrupts speech, by wake word or by button. */
+  | { readonly kind: 'abort'; readonly byWakeWord: boolean }
+  /** Some forks and browser clients ask for a sign of life in text. */
+  | { readonly kind: 'ping' }
+  /** `iot` and whatever comes next: nothing for an MCP backend to do. */
+  | { readonly kind: 'other'; readonly type: string }
+
+/** `auto` shuts the microphone while the device speaks, `realtime` never does, `manual` is a button that is held. */
+export type ListenMode = 'auto' | 'manual' | 'realtime'
+
+export type DeviceFrameFault = { readonly kind: 'not-json' } | { readonly kind: 'no-type' } | HelloFault | RpcFault
+
+export function decodeDeviceFrame(text: string): Result<DeviceFrame, DeviceFrameFault> {
+  const message = parseJson(text)
+  if (message === undefined) {
+    const rescued = recoverTruncatedRpc(text)
+    return rescued === undefined ? fail({ kind: 'not-json' }) : ok({ kind: 'mcp', message: rescued, salvaged: true })
+  }
+  if (!isJsonObject(message) || typeof message['type'] !== 'string') return fail({ kind: 'no-type' })
+  return decodeTyped(message, message['type'])
+}
+
+function decodeTyped(message: JsonObject, type: string): Result<DeviceFrame, DeviceFrameFault> {
+  switch (type) {
+    case 'hello': {
+      const hello = decodeDeviceHello(message)
+      return hello.ok ? ok({ kind: 'hello', hello: hello.value }) : hello
+    }
+    case 'mcp': {
+      const rpc = decodeRpc(message['payload'])
+      return rpc.ok ? ok({ kind: 'mcp', message: rpc.value, salvaged: false }) : rpc
+    }
+    case 'goodbye':
+      return ok({ kind: 'goodbye' })
+    case 'ping':
+      return ok({ kind: 'ping' })
+    case 'listen':
+      return ok(decodeListen(message))
+    case 'abort':
+      return ok({ kind: 'abort', byWakeWord: message['reason'] === 'wake_word_detected' })
+    default:
+      return ok({ kind: 'other', type: type.slice(0, 32) })
+  }
+}
+
+/** A state that nobody knows may mean an open microphone, so it counts as `start`; likewise a mode as `realtime`. */
+function decodeListen({ state, mode }: JsonObject): DeviceFrame {
+  return {
+    kind: 'listen',
+    state: state === 'detect' || state === 'stop' ? state : 'start',
+    mode: mode === 'auto' || mode === 'manual' ? mode : mode === undefined ? 'auto' : 'realtime',
+  }
+}
+
+/** MQTT only: ends listening and the audio session; a device heeds it only with its own session id. */
+export function encodeGoodbyeMessage(sessionId: string): string {
+  return JSON.stringify({ session_id: sessionId, type: 'goodbye' })
+}
+
+/** Between the two a device speaks, and its microphone is shut unless it listens in mode `realtime`. */
+export function encodeSpeechMessage(sessionId: string, state: 'start' | 'stop'): string {
+  return JSON.stringify({ session_id: sessionId, type: 'tts', state })
+}
+
+/** Over MQTT a device is asked before its first hello, with an empty session id. */
+export function encodeMcpMessage(sessionId: string, payload: JsonObject): string {
+  return JSON.stringify({ session_id: sessionId, type: 'mcp', payload })
+}
+
+/**
+ * A text frame every device logs and ignores. It is what keeps a WebSocket channel usable: the firmware counts 120 s
+ * from the last data frame it received, and WebSocket pings are not data frames.
+ */
+export function encodeKeepAliveMessage(sessionId: string): string {
+  return JSON.stringify({ session_id: sessionId, type: 'pong' })
+}
+
+/** Shown on the screen with a sound, in every firmware that speaks MCP; all three texts are required by it. */
+interface Alert {
+  readonly kind: 'alert'
+  readonly status: string
+  readonly message: string
+  readonly emotion: string
+}
+
+/** Spoken from an Ogg Opus file; firmware after 2.4.2, and only while the device is idle. */
+interface Notify {
+  readonly kind: 'notify'
+  readonly audioUrl: string
+  readonly subtitles: readonly { readonly startMs: number; readonly text: string }[]
+}
+
+export type DeviceAnnouncement = Alert | Notify
+
+export function encodeAnnouncementMessage(sessionId: string, announcement: DeviceAnnouncement): string {
+  if (announcement.kind === 'alert') {
+    const { status, message, emotion } = announcement
+    return JSON.stringify({ session_id: sessionId, type: 'alert', status, message, emotion })
+  }
+  return JSON.stringify({
+    session_id: sessionId,
+    type: 'notify',
+    audio_url: announcement.audioUrl,
+    subtitles: announcement.subtitles.map(({ startMs, text }) => ({ start_ms: startMs, text })),
+  })
+}

@@ -1,0 +1,199 @@
+/**
+ * MQTT client packet: what a server of MQTT 3.1.1 (OASIS, 2014) reads from a device, and the few packets with which it
+ * answers. MQTT 3.1 differs in the name of the protocol only, as far as it is read here.
+ */
+import { decodeFixedHeader, decodePublish, encodeMqttPacket } from './mqtt-packet.ts'
+import type { MqttPacket } from './mqtt-packet.ts'
+
+export type MqttClientPacket =
+  | {
+      readonly kind: 'connect'
+      /** 4 is MQTT 3.1.1, 3 is MQTT 3.1. */
+      readonly level: number
+      readonly keepAliveSeconds: number
+      readonly clientId: string
+      readonly username: string | undefined
+      readonly password: string | undefined
+    }
+  | Extract<MqttPacket, { kind: 'publish' }>
+  | { readonly kind: 'subscribe'; readonly packetId: number; readonly filters: readonly TopicFilter[] }
+  | { readonly kind: 'unsubscribe'; readonly packetId: number }
+  | { readonly kind: 'pingreq' | 'disconnect' | 'puback' }
+
+export interface TopicFilter {
+  readonly topic: string
+  readonly qos: number
+}
+
+export const PINGRESP = Uint8Array.of(0xd0, 0)
+/** § 3.9.3: this filter was not taken. */
+export const SUBSCRIPTION_REFUSED = 0x80
+
+/** § 3.2.2.3. */
+export const CONNECT_RETURN_CODE = { accepted: 0, wrongLevel: 1, unavailable: 3, notAuthorized: 5 } as const
+
+export function encodeConnack(returnCode: number): Uint8Array {
+  return Uint8Array.of(0x20, 2, 0, returnCode)
+}
+
+export function encodePuback(packetId: number): Uint8Array {
+  return Uint8Array.of(0x40, 2, packetId >> 8, packetId & 0xff)
+}
+
+export function encodeSuback(packetId: number, returnCodes: readonly number[]): Uint8Array {
+  return encodeMqttPacket(0x90, Uint8Array.of(packetId >> 8, packetId & 0xff, ...returnCodes))
+}
+
+export function encodeUnsuback(packetId: number): Uint8Array {
+  return Uint8Array.of(0xb0, 2, packetId >> 8, packetId & 0xff)
+}
+
+/**
+ * The packets in a stream of bytes, whole. What has begun is kept in a buffer that grows with what has arrived, never
+ * with what was announced: a length that nobody means to fill costs its sender more than us.
+ */
+export class MqttPacketReader {
+  #bytes: Uint8Array | undefined
+  #isOwn = false
+  #start = 0
+  #end = 0
+
+  append(chunk: Uint8Array): void {
+    if (this.#bytes === undefined) {
+      this.#bytes = chunk
+      this.#isOwn = false
+      this.#start = 0
+      this.#end = chunk.length
+      return
+    }
+    const held = this.#end - this.#start
+    if (this.#end + chunk.length > this.#bytes.length) {
+      const grown = new Uint8Array(Math.max(2 * held, held + chunk.length))
+      grown.set(this.#bytes.subarray(this.#start, this.#end))
+      this.#bytes = grown
+      this.#isOwn = true
+      this.#start = 0
+      this.#end = held
+    }
+    this.#bytes.set(chunk, this.#end)
+    this.#end += chunk.length
+  }
+
+  /** `undefined` until the next packet is whole; `'malformed'` if it never can be, or is longer than `limit` bytes. */
+  next(limit: number): MqttClientPacket | 'malformed' | undefined {
+    if (this.#bytes === undefined) return undefined
+    const bytes = this.#bytes.subarray(this.#start, this.#end)
+    const head = decodeFixedHeader(bytes)
+    if (head === 'malformed' || (head !== undefined && head.remaining > limit)) return 'malformed'
+    const size = head === undefined ? Infinity : head.headerSize + head.remaining
+    if (head === undefined || bytes.length < size) {
+      this.#keep(bytes)
+      return undefined
+    }
+    const packet = decodeClientPacket(head.type, head.flags, bytes.subarray(head.headerSize, size)) ?? 'malformed'
+    this.#start += size
+    if (this.#start === this.#end) this.#bytes = undefined
+    return packet
+  }
+
+  /** A copy: what the network handed over may be a small piece of something large. */
+  #keep(bytes: Uint8Array): void {
+    if (this.#isOwn) return
+    this.#bytes = bytes.slice()
+    this.#isOwn = true
+    this.#start = 0
+    this.#end = bytes.length
+  }
+}
+
+function decodeClientPacket(type: number, flags: number, body: Uint8Array): MqttClientPacket | undefined {
+  if (type === 3) return decodePublish(flags, body)
+  // § 2.2.2: all other flags are reserved, and have one right value.
+  if (flags !== (type === 8 || type === 10 ? 2 : 0)) return undefined
+  switch (type) {
+    case 1:
+      return decodeConnect(body)
+    case 4:
+      return { kind: 'puback' }
+    case 8:
+      return decodeSubscribe(body)
+    case 10:
+      return body.length < 4 ? undefined : { kind: 'unsubscribe', packetId: uint16At(body, 0) }
+    case 12:
+      return body.length === 0 ? { kind: 'pingreq' } : undefined
+    case 14:
+      return { kind: 'disconnect' }
+    default:
+      return undefined
+  }
+}
+
+/** § 3.1. A will is read past: nobody is told when a device goes but us, and we see it. */
+function decodeConnect(body: Uint8Array): MqttClientPacket | undefined {
+  const fields = new FieldReader(body)
+  const protocol = fields.text()
+  const [level, flags] = [fields.byte(), fields.byte()]
+  const keepAliveSeconds = fields.uint16()
+  if (protocol !== 'MQTT' && protocol !== 'MQIsdp') return undefined
+  // What follows in another version of the protocol is unknown here; the server says so by its level.
+  if (level !== 3 && level !== 4)
+    return { kind: 'connect', level, keepAliveSeconds, clientId: '', username: undefined, password: undefined }
+  // § 3.1.2.3: the reserved bit must be zero; § 3.1.2.9: no password without a user name.
+  if ((flags & 1) !== 0 || (flags & 0xc0) === 0x40) return undefined
+  const clientId = fields.text()
+  if ((flags & 4) !== 0) {
+    fields.text()
+    fields.text()
+  }
+  const username = (flags & 0x80) === 0 ? undefined : fields.text()
+  const password = (flags & 0x40) === 0 ? undefined : fields.text()
+  return fields.isShort ? undefined : { kind: 'connect', level, keepAliveSeconds, clientId, username, password }
+}
+
+/** § 3.8: at least one filter. */
+function decodeSubscribe(body: Uint8Array): MqttClientPacket | undefined {
+  const fields = new FieldReader(body)
+  const packetId = fields.uint16()
+  const filters: TopicFilter[] = []
+  while (!fields.isAtEnd && !fields.isShort) filters.push({ topic: fields.text(), qos: fields.byte() })
+  if (fields.isShort || filters.length === 0 || filters.some(({ qos }) => qos > 2)) return undefined
+  return { kind: 'subscribe', packetId, filters }
+}
+
+function uint16At(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
+}
+
+/** Reads fields one after the other; beyond the end they are empty, and `isShort` says so. */
+class FieldReader {
+  readonly #bytes: Uint8Array
+  #at = 0
+  isShort = false
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at >= this.#bytes.length
+  }
+
+  byte(): number {
+    return this.#take(1)[0] ?? 0
+  }
+
+  uint16(): number {
+    return uint16At(this.#take(2), 0)
+  }
+
+  text(): string {
+    return Buffer.from(this.#take(this.uint16())).toString('utf8')
+  }
+
+  #take(count: number): Uint8Array {
+    if (this.#at + count > this.#bytes.length) this.isShort = true
+    const taken = this.#bytes.subarray(this.#at, this.#at + count)
+    this.#at += count
+    return taken
+  }
+}

@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../core/json.ts'
+import { decodeToolResult } from './tool-result.ts'
+
+const content = (...items: Json[]) => decodeToolResult({ content: items, isError: false })
+
+describe('content', () => {
+  it('keeps a text as it is', () => {
+    expect(content({ type: 'text', text: 'true' })).toEqual({
+      ok: true,
+      value: { content: [{ type: 'text', text: 'true' }], isError: false, structured: undefined },
+    })
+  })
+
+  it('offers a text that is a JSON object as one, too', () => {
+    expect(content({ type: 'text', text: '{"audio_speaker":{"volume":70}}' })).toMatchObject({
+      value: { structured: { audio_speaker: { volume: 70 } } },
+    })
+    expect(content({ type: 'text', text: '{broken' })).toMatchObject({ value: { structured: undefined } })
+  })
+
+  it('unwraps the picture that firmware wraps in a string', () => {
+    const wrapped = { type: 'image', image: '{"type":"image","mimeType":"image/jpeg","data":"/9j/2Q=="}' }
+    expect(content(wrapped)).toMatchObject({
+      value: { content: [{ type: 'image', data: '/9j/2Q==', mimeType: 'image/jpeg' }] },
+    })
+  })
+
+  it('keeps a standard picture and sound', () => {
+    const items = [
+      { type: 'image', data: '/9j/2Q==', mimeType: 'image/jpeg' },
+      { type: 'audio', data: 'T2dnUw==', mimeType: 'audio/ogg' },
+    ]
+    expect(content(...items)).toMatchObject({ value: { content: items } })
+  })
+
+  it('calls a picture what its bytes say it is', () => {
+    // One pixel.
+    const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
+    const png = { type: 'image', data, mimeType: 'text/html' }
+    expect(content(png)).toMatchObject({ value: { content: [{ ...png, mimeType: 'image/png' }] } })
+    // With a page behind it, of which nothing is passed on.
+    const page = Buffer.concat([Buffer.from(data, 'base64'), Buffer.from('<html>')]).toString('base64')
+    expect(content({ ...png, data: page })).toMatchObject({ value: { content: [{ data, mimeType: 'image/png' }] } })
+  })
+
+  it('shows as text what no client could show as a picture', () => {
+    const items: Json[] = [
+      { type: 'image', data: 'not base64!', mimeType: 'image/jpeg' },
+      // "<svg/>" and "<html>", whatever they call themselves.
+      { type: 'image', data: 'PHN2Zy8+', mimeType: 'image/svg+xml' },
+      { type: 'image', data: 'PGh0bWw+', mimeType: 'image/jpeg' },
+      // A sound that says it is a picture.
+      { type: 'image', data: 'T2dnUw==', mimeType: 'image/png' },
+      { type: 'image', data: `/9j/${'A'.repeat(6_000_000)}`, mimeType: 'image/jpeg' },
+      // The first eight bytes of a PNG: a client that passes it on is refused by its model.
+      { type: 'image', data: 'iVBORw0KGgo=', mimeType: 'image/png' },
+      { type: 'image', image: 'nonsense' },
+      { type: 'resource', uri: 'x' },
+      7,
+    ]
+    const told = content(...items)
+    expect(told.ok && told.value.content.map((item) => item.type)).toEqual(items.map(() => 'text'))
+    expect(JSON.stringify(told).length).toBeLessThan(2_000)
+  })
+
+  it('passes the error flag that some devices set', () => {
+    expect(decodeToolResult({ content: [], isError: true })).toMatchObject({ value: { isError: true } })
+  })
+
+  it('refuses an answer without content', () => {
+    for (const result of [null, 7, {}, { content: 'x' }, { content: Array.from({ length: 65 }, () => 1) }])
+      expect(decodeToolResult(result).ok).toBe(false)
+  })
+
+  it('never throws', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(decodeToolResult({ content: [value as Json] }).ok).toBe(true)
+      }),
+    )
+  })
+})

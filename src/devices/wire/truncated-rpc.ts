@@ -1,0 +1,63 @@
+/**
+ * Salvage: what can still be read from a frame that is not JSON because the firmware escapes nothing.
+ *
+ * All firmware versions paste error texts, and the name in `nextCursor`, between quotes as they are. One quote,
+ * backslash or line break inside and the whole frame no longer parses; the caller would wait for its timeout for
+ * nothing.
+ *
+ *   …"payload":{"jsonrpc":"2.0","id":7,"error":{"message":"Unknown tool: a"b"}}}
+ *   …"payload":{"jsonrpc":"2.0","id":8,"result":{"tools":[…],"nextCursor":"a"b"}}}
+ */
+import { parseJson } from './json-text.ts'
+import { MAX_RPC_ID } from './rpc.ts'
+import type { RpcMessage } from './rpc.ts'
+
+const MCP_MARK = /"type"\s*:\s*"mcp"/
+const ERROR_HEAD = /"id"\s*:\s*(\d{1,10})\s*,\s*"error"\s*:\s*\{/
+const LIST_HEAD = /"id"\s*:\s*(\d{1,10})\s*,\s*"result"\s*:\s*\{\s*"tools"\s*:\s*/
+const CODE = /^\s*"code"\s*:\s*(-?\d{1,9})\s*,/
+const MESSAGE = /^\s*"message"\s*:\s*"/
+const CURSOR = '],"nextCursor":"'
+/** The quote and braces that close message, error, payload and envelope; the last of them may be missing. */
+const TAIL = /"\s*\}{1,3}\s*$/
+
+const MAX_MESSAGE = 4_096
+
+/** Called with text that failed to parse; `undefined` when no answer can be recognised in it. */
+export function recoverTruncatedRpc(text: string): RpcMessage | undefined {
+  if (!MCP_MARK.test(text)) return undefined
+  return salvageError(text) ?? salvageList(text)
+}
+
+function salvageError(text: string): RpcMessage | undefined {
+  const head = ERROR_HEAD.exec(text)
+  const id = Number(head?.[1])
+  if (head === null || id > MAX_RPC_ID) return undefined
+  let body = text.slice(head.index + head[0].length)
+  const code = CODE.exec(body)
+  if (code !== null) body = body.slice(code[0].length)
+  const opening = MESSAGE.exec(body)
+  const message = opening === null ? body : body.slice(opening[0].length).replace(TAIL, '')
+  return {
+    kind: 'error',
+    id,
+    error: { code: code === null ? undefined : Number(code[1]), message: message.slice(0, MAX_MESSAGE).toWellFormed() },
+  }
+}
+
+function salvageList(text: string): RpcMessage | undefined {
+  const head = LIST_HEAD.exec(text)
+  const id = Number(head?.[1])
+  if (head === null || id > MAX_RPC_ID) return undefined
+  const start = head.index + head[0].length
+  // The last occurrence: the same characters inside a description are escaped and cannot match.
+  const end = text.lastIndexOf(CURSOR)
+  if (end < start) return undefined
+  const tools = parseJson(text.slice(start, end + 1))
+  if (tools === undefined) return undefined
+  const nextCursor = text
+    .slice(end + CURSOR.length)
+    .replace(TAIL, '')
+    .toWellFormed()
+  return { kind: 'result', id, result: { tools, nextCursor } }
+}

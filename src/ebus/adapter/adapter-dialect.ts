@@ -1,0 +1,49 @@
+/**
+ * Dialect: whether what an adapter says is in the protocol that it was expected to speak.
+ *
+ *   plain bytes read as enhanced     every SYN is the second half of a pair without a first
+ *   enhanced bytes read as plain     between any two SYN there is a C6, which is nobody's address
+ *
+ * A wrong word in front of the address is the commonest cause of a bus on which nothing works, and looks like many
+ * others.
+ *
+ * Pure, but for the dialect it is given.
+ */
+import type { EbusNotice } from './ebus-connection.ts'
+
+export interface DialectEvidence {
+  /** Since the connection was made. */
+  strange: number
+  understood: boolean
+}
+
+/** First half of the pair that carries a SYN. */
+const SYN_PAIR = 0xc6
+/** A second of an idle bus. Noise has this much of it, too, but then telegrams in between that are whole. */
+const STRANGE_ENOUGH = 25
+
+export function newDialectEvidence(): DialectEvidence {
+  return { strange: 0, understood: false }
+}
+
+export function recordDialectEvidence(dialect: DialectEvidence, happening: EbusNotice): void {
+  switch (happening.kind) {
+    case 'connected':
+      Object.assign(dialect, newDialectEvidence())
+      break
+    case 'exchange':
+      dialect.understood = true
+      break
+    case 'decode-fault':
+      dialect.strange++
+      break
+    case 'broken':
+      if (happening.reason === 'invalid-source' && happening.command[0] === SYN_PAIR) dialect.strange++
+      break
+    default:
+  }
+}
+
+export function isForeignDialect({ strange, understood }: DialectEvidence): boolean {
+  return strange >= STRANGE_ENOUGH && !understood
+}

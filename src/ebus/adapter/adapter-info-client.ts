@@ -1,0 +1,70 @@
+/**
+ * Info client: what an adapter says of itself. Asked when it is met and, of what changes, from time to time; whoever
+ * shares the port asks through the same desk.
+ */
+import type { Clock } from '../../core/clock.ts'
+import { requestInfo, resetInfoRequests, newInfoRequests, nextInfoRequest, handleInfoAnswer } from './info-requests.ts'
+import type { InfoRequestCallback, InfoRequests } from './info-requests.ts'
+import { IDENTITY_INFO_IDS, listTelemetryInfoIds } from './adapter-info.ts'
+import type { AdapterInfo, InfoId } from './adapter-info.ts'
+
+interface InfoOptions {
+  /** Between two looks at the adapter's temperature and voltages. */
+  readonly telemetryMs: number
+  readonly clock: Clock
+  readonly askInfo: (id: InfoId) => void
+}
+
+export class AdapterInfoClient {
+  readonly #options: InfoOptions
+  readonly #desk: InfoRequests = newInfoRequests()
+  #telemetryMs = 0
+
+  constructor(options: InfoOptions) {
+    this.#options = options
+  }
+
+  get info(): AdapterInfo {
+    return this.#desk.info
+  }
+
+  ask(id: InfoId, asker: InfoRequestCallback): void {
+    requestInfo(this.#desk, id, asker)
+    this.#pump()
+  }
+
+  onAnswer(id: InfoId, data: Uint8Array): void {
+    handleInfoAnswer(this.#desk, id, data, this.#options.clock.now())
+    this.#pump()
+  }
+
+  /** It may be another adapter than before, or have other firmware: everything is asked anew. */
+  meet(features: number | undefined): void {
+    resetInfoRequests(this.#desk, features)
+    for (const id of IDENTITY_INFO_IDS) requestInfo(this.#desk, id, () => undefined)
+    this.#telemetryMs = 0
+    this.#pump()
+  }
+
+  forget(): void {
+    resetInfoRequests(this.#desk, undefined)
+  }
+
+  tick(): void {
+    const nowMs = this.#options.clock.monotonic()
+    if (nowMs - this.#telemetryMs >= this.#options.telemetryMs) this.#askTelemetry(nowMs)
+    this.#pump()
+  }
+
+  #askTelemetry(nowMs: number): void {
+    // The version says what else there is to ask.
+    if (!this.#desk.cache.has(0)) return
+    this.#telemetryMs = nowMs
+    for (const id of listTelemetryInfoIds(this.#desk.info)) requestInfo(this.#desk, id, () => undefined)
+  }
+
+  #pump(): void {
+    const id = nextInfoRequest(this.#desk, this.#options.clock.monotonic())
+    if (id !== undefined) this.#options.askInfo(id)
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * Paced transport: what an adapter sends, in small slices and never faster than a limit, however much it sends at once.
+ *
+ *   received ──▶ slice ▸ (the others' turn) ▸ slice ▸ (a pause, above the rate) ▸ …
+ *
+ * What is not taken yet holds a stream's sender back; a flood then costs a share of one processor instead of all of it.
+ */
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import type { Clock } from '../../core/clock.ts'
+import type { TokenRate } from '../../toolbox/token-bucket.ts'
+import { createFullBucket, refillBucket } from '../../toolbox/token-bucket.ts'
+
+/** Two seconds of the busiest bus there is. */
+const SLICE_BYTES = 1_024
+/**
+ * A bus carries 240 symbols a second, which are 480 bytes: five hundred times as much is more than any simulator plays
+ * and more than ebusd's longest listing. The burst is what a network may hold up for minutes and then deliver.
+ */
+const RATE: TokenRate = { tokens: 256, perMs: 1, burst: 262_144 }
+
+export async function* paceBytes(
+  received: AsyncIterable<Uint8Array>,
+  { monotonic }: Pick<Clock, 'monotonic'>,
+): AsyncGenerator<Uint8Array, void> {
+  let bucket = createFullBucket(RATE, monotonic())
+  let sinceTurn = 0
+  for await (const bytes of received)
+    for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+      const slice = bytes.subarray(at, at + SLICE_BYTES)
+      yield slice
+      const { tokens, atMs } = refillBucket(bucket, RATE, monotonic())
+      bucket = { tokens: tokens - slice.length, atMs }
+      sinceTurn += slice.length
+      if (bucket.tokens < 0) await pause((-bucket.tokens * RATE.perMs) / RATE.tokens)
+      // Many small pieces that wait in a queue are a flood like a large one: they are counted, not looked at one by one.
+      else if (sinceTurn >= SLICE_BYTES) await nextTurn()
+      else continue
+      sinceTurn = 0
+    }
+}

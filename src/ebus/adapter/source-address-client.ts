@@ -1,0 +1,82 @@
+/**
+ * Address client: finds the bus an address of its own, keeps an eye on it, and asks the one question that takes.
+ *
+ * Does I/O: through the probe it is given.
+ */
+import type { Clock } from '../../core/clock.ts'
+import type { Result } from '../../core/result.ts'
+import type { Telegram } from '../wire/telegram.ts'
+import type { BusFault, BusReply, SourceAddressState } from './ebus-connection.ts'
+import type { SourceAddressSearch } from './source-selection.ts'
+import {
+  newSourceAddressSelection,
+  noteForeignTelegram,
+  handleProbeVerdict,
+  noteBusSignal,
+  noteBusSilence,
+  nextSourceProbe,
+  createProbeTelegram,
+  toProbeVerdict,
+} from './source-selection.ts'
+
+export interface SourceAddressClientOptions {
+  readonly source: number | 'auto'
+  readonly listenMs: number
+  readonly clock: Clock
+  readonly probe: (telegram: Telegram) => Promise<Result<BusReply, BusFault>>
+  /** Told whenever the state has changed. */
+  readonly onChange: (state: SourceAddressState, address: number | undefined) => void
+}
+
+export class SourceAddressClient {
+  readonly #options: SourceAddressClientOptions
+  readonly #selection: SourceAddressSearch
+
+  constructor(options: SourceAddressClientOptions) {
+    this.#options = options
+    this.#selection = newSourceAddressSelection(options.source, options.listenMs)
+  }
+
+  get state(): SourceAddressState {
+    return this.#selection.state
+  }
+
+  /** The address to speak with; `undefined` as long as none is admitted. */
+  get admitted(): number | undefined {
+    return this.#selection.state === 'admitted' ? this.#selection.address : undefined
+  }
+
+  onSignal(): void {
+    noteBusSignal(this.#selection, this.#options.clock.monotonic())
+  }
+
+  onSilence(): void {
+    this.#watched(() => noteBusSilence(this.#selection))
+  }
+
+  onForeign(telegram: Telegram): void {
+    this.#watched(() => noteForeignTelegram(this.#selection, telegram, this.#options.clock.monotonic()))
+  }
+
+  /** To be called now and then while the bus can be used. */
+  tick(): void {
+    const candidate = this.#watched(() => nextSourceProbe(this.#selection, this.#options.clock.monotonic()))
+    if (candidate !== undefined) void this.#probe(candidate)
+  }
+
+  async #probe(candidate: number): Promise<void> {
+    for (let next: number | undefined = candidate; next !== undefined;) {
+      const probed = await this.#options.probe(createProbeTelegram(next))
+      next = this.#watched(() =>
+        handleProbeVerdict(this.#selection, toProbeVerdict(probed), this.#options.clock.monotonic()),
+      )
+    }
+  }
+
+  #watched<Value>(change: () => Value): Value {
+    const before = this.#selection.state
+    const value = change()
+    if (this.#selection.state !== before) this.#options.onChange(this.#selection.state, this.admitted)
+    return value
+  }
+}

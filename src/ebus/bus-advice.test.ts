@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import type { BusStatus } from './adapter/ebus-connection.ts'
+import { adviseOnBusStatus } from './bus-advice.ts'
+
+const WELL: BusStatus = {
+  transport: 'enh',
+  connected: true,
+  signal: true,
+  source: 'admitted',
+  address: 0xff,
+  passive: 'symbols',
+  queued: 0,
+  symbols: 9,
+  reconnects: 0,
+  initiators: [],
+}
+
+const SPEAKING = { adapter: 'enh:a:1', readOnly: false, hasRegulator: true }
+
+describe('advice', () => {
+  it('is not given where nothing needs doing', () => {
+    expect(adviseOnBusStatus(WELL, SPEAKING)).toBeUndefined()
+  })
+
+  it.each<[Partial<BusStatus>, string]>([
+    [{ connected: false, signal: false }, 'The adapter at enh:a:1 is not connected.'],
+    [{ signal: false }, 'check the two bus wires'],
+    [{ signal: false, misread: true }, 'What enh:a:1 says is not the enhanced protocol.'],
+    [{ transport: 'tcp-plain', misread: true }, 'Write `enh:` in front of its address.'],
+    [{ source: 'none-free' }, 'Set `source` to one that is free.'],
+    [{ source: 'not-ours' }, 'Set another one, or `auto`.'],
+    [{ source: 'probing' }, 'this takes a few seconds'],
+    [{ source: 'forbidden' }, 'Start it with --enablehex'],
+  ])('for %j says: %s', (parts, sentence) => {
+    expect(adviseOnBusStatus({ ...WELL, ...parts }, SPEAKING)).toContain(sentence)
+  })
+
+  it.each(['listening', 'probing', 'none-free', 'not-ours'] as const)(
+    'is not given about an address (%s) that is never used',
+    (source) => {
+      expect(adviseOnBusStatus({ ...WELL, source }, { ...SPEAKING, readOnly: true })).toBeUndefined()
+    },
+  )
+
+  it('says that nobody has answered yet', () => {
+    expect(adviseOnBusStatus(WELL, { ...SPEAKING, hasRegulator: false })).toContain('No regulator has answered yet')
+  })
+})

@@ -1,0 +1,56 @@
+/**
+ * Advice: what a person can do about a bus that is not well, in one sentence.
+ */
+import type { BusStatus, SourceAddressState } from './adapter/ebus-connection.ts'
+
+export interface BusAdviceInput {
+  readonly adapter: string
+  /** Where nothing is ever sent, it does not matter who uses which address. */
+  readonly readOnly: boolean
+  readonly hasRegulator: boolean
+}
+
+/** `undefined`: nothing needs doing. */
+export function adviseOnBusStatus(
+  status: BusStatus,
+  { adapter, readOnly, hasRegulator }: BusAdviceInput,
+): string | undefined {
+  const unheard = adviseOnBusConnection(status, adapter)
+  if (unheard !== undefined) return unheard
+  const about = readOnly ? undefined : sourceAdvice(status.source)
+  if (about !== undefined) return about
+  return hasRegulator ? undefined : 'No regulator has answered yet. Values appear when one does.'
+}
+
+/** On what keeps everything from being heard; `undefined` where the bus is heard. */
+export function adviseOnBusConnection(status: BusStatus, adapter: string): string | undefined {
+  const { connected, signal, misread, unanswered, transport } = status
+  if (!connected)
+    return `The adapter at ${adapter} is not connected. Is it powered, on the network, and is the address right? Trying again by itself.`
+  if (misread === true)
+    return transport === 'enh' || transport === 'ens'
+      ? `What ${adapter} says is not the enhanced protocol. If it is a plain adapter, write \`tcp:\`, \`udp:\` or \`serial:\` in front of its address.`
+      : `What ${adapter} says looks like the enhanced protocol. Write \`enh:\` in front of its address.`
+  if (signal) return undefined
+  if (unanswered === true)
+    return transport === 'ebusd-tcp'
+      ? `What listens at ${adapter} does not answer like an ebusd. If it is an adapter, write \`enh:\` or \`tcp:\` in front of its address.`
+      : `What listens at ${adapter} does not answer like an enhanced adapter. If it is an ebusd, write \`ebusd:\` in front of its address; if it is a plain adapter, \`tcp:\`.`
+  return 'The adapter is connected, but the bus carries no signal: check the two bus wires, and whether the heating has power.'
+}
+
+function sourceAdvice(source: SourceAddressState): string | undefined {
+  switch (source) {
+    case 'none-free':
+      return 'Every address that this gateway could use on the bus is taken. Set `source` to one that is free.'
+    case 'not-ours':
+      return 'Somebody else uses the address that `source` gives to this gateway. Set another one, or `auto`.'
+    case 'forbidden':
+      return 'ebusd sends nothing for others, so that only what it hears is known. Start it with --enablehex.'
+    case 'listening':
+    case 'probing':
+      return 'Listening for a free address on the bus; this takes a few seconds.'
+    default:
+      return undefined
+  }
+}

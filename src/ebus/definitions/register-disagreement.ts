@@ -1,0 +1,169 @@
+/**
+ * Disagreement: where a definition and our own register map speak of the same bytes and do not say the same. The
+ * definition counts then, and the owner is told: one of the two is wrong.
+ *
+ *   register of the map ▸ its question ▸ definition of that question ▸ the same answers read by both
+ */
+import { toHex } from '../../core/bytes.ts'
+import type { BoilerRegister } from '../semantic/boiler-map.ts'
+import {
+  BOILER_CONFIG_REGISTERS,
+  BOILER_DIAGNOSTIC_REGISTERS,
+  BOILER_STATE_REGISTERS,
+  decodeBoilerValue,
+} from '../semantic/boiler-map.ts'
+import type { RegisterReadKey } from '../semantic/read-key.ts'
+import { toBoilerReadKey, toRegisterReadKey, encodeReadRequest } from '../semantic/read-key.ts'
+import type { RegulatorRegister, RegisterType, RegulatorValue } from '../semantic/register.ts'
+import { decodeRegisterValue } from '../semantic/register.ts'
+import { CIRCUIT_REGISTERS, HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from '../semantic/register-map.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
+import { decodeMessage } from './message-decoder.ts'
+import type { MessageDefinition } from './message-definition.ts'
+
+export interface RegisterDisagreement {
+  readonly key: RegisterReadKey
+  readonly message: MessageDefinition
+  /** The first answer that they read differently, and how. */
+  readonly sample: Uint8Array
+  readonly builtIn: RegulatorValue | undefined
+  readonly defined: RegulatorValue | undefined
+}
+
+/** Who is asked, by the tables that apply to it. */
+export interface CheckedBusAddresses {
+  readonly regulator: number | undefined
+  /** Only one whose registers our boiler map describes. */
+  readonly boiler: number | undefined
+}
+
+type FindDefinition = (exchange: TelegramExchange) => MessageDefinition | undefined
+
+/** Answers that every coding of the type reads as something: whole numbers, and 21.5 as a float. */
+const SAMPLES: Readonly<Partial<Record<RegisterType, readonly (readonly number[])[]>>> = {
+  u8: [[0x01], [0x02]],
+  flag: [[0x00], [0x01]],
+  u16: [
+    [0x01, 0x00],
+    [0x02, 0x00],
+  ],
+  u32: [[0x10, 0x27, 0x00, 0x00]],
+  f32: [
+    [0x00, 0x00, 0xac, 0x41],
+    [0x00, 0x00, 0x80, 0x40],
+  ],
+}
+/** 21.5 and 33.0 in sixteenths, one byte or two. */
+const BOILER_SAMPLES: Readonly<Record<number, readonly (readonly number[])[]>> = {
+  1: [[0x01]],
+  2: [
+    [0x58, 0x01],
+    [0x10, 0x02],
+  ],
+}
+const INSTANCES = 3
+
+export function findDisagreements(
+  find: FindDefinition,
+  { regulator, boiler }: CheckedBusAddresses,
+): readonly RegisterDisagreement[] {
+  const found: RegisterDisagreement[] = []
+  const check = (key: RegisterReadKey, ways: readonly SampleWay[]): void => {
+    const disagreement = compareReadings(find, key, ways)
+    if (disagreement !== undefined) found.push(disagreement)
+  }
+  if (regulator !== undefined)
+    for (const [registers, instances] of [
+      [SYSTEM_REGISTERS, 1],
+      [HOT_WATER_REGISTERS, 1],
+      [CIRCUIT_REGISTERS, INSTANCES],
+      [ZONE_REGISTERS, INSTANCES],
+    ] as const)
+      for (let instance = 0; instance < instances; instance++)
+        for (const register of Object.values<RegulatorRegister>(registers))
+          check(toRegisterReadKey(regulator, register, instance), registerWays(register))
+  if (boiler !== undefined)
+    for (const part of [BOILER_STATE_REGISTERS, BOILER_CONFIG_REGISTERS, BOILER_DIAGNOSTIC_REGISTERS])
+      for (const register of Object.values<BoilerRegister>(part))
+        check(toBoilerReadKey(boiler, register.number), boilerWays(register))
+  return found
+}
+
+/** One sentence for the owner. */
+export function formatDisagreement({ message, sample, builtIn, defined }: RegisterDisagreement): string {
+  const { source, line, circuit, name } = message
+  const shown = (value: RegulatorValue | undefined): string => (value === undefined ? 'nothing' : String(value))
+  return `${source}:${line}: ${circuit}.${name} reads ${toHex(sample)} as ${shown(defined)}, the built-in register map as ${shown(builtIn)}; the definition counts`
+}
+
+/** The same value in one of the layouts in which devices answer. */
+interface SampleWay {
+  readonly answers: readonly Uint8Array[]
+  readonly decode: (answer: Uint8Array) => RegulatorValue | undefined
+}
+
+function registerWays(register: RegulatorRegister): readonly SampleWay[] {
+  const header = [0x01, register.group, register.number & 0xff, register.number >> 8]
+  // A switch is answered with one byte or with two.
+  const tails = register.type === 'flag' ? [[], [0x00]] : [[]]
+  return (SAMPLES[register.type] ?? []).map((value) => ({
+    answers: tails.map((tail) => Uint8Array.from([...header, ...value, ...tail])),
+    decode: (answer) => decodeRegisterValue(register.type, answer.subarray(header.length)),
+  }))
+}
+
+/** Value alone, value and sensor, value with its mirror and sensor: the map reads all three where they are usual. */
+function boilerWays(register: BoilerRegister): readonly SampleWay[] {
+  return (BOILER_SAMPLES[register.coding.length] ?? []).map((value) => ({
+    answers: [
+      Uint8Array.from(value),
+      Uint8Array.from([...value, 0x00]),
+      Uint8Array.from([...value, ...value.map((byte) => byte ^ 0xff), 0x00]),
+    ],
+    decode: (answer) => decodeBoilerValue(register, answer),
+  }))
+}
+
+/** Both read every sample alike in at least one layout, or they disagree. */
+function compareReadings(
+  find: FindDefinition,
+  key: RegisterReadKey,
+  ways: readonly SampleWay[],
+): RegisterDisagreement | undefined {
+  const telegram = { ...encodeReadRequest(key, undefined), source: 0x00 }
+  const message = find({ telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 })
+  if (message === undefined || message.isWrite || message.chain.length > 0) return undefined
+  for (const { answers, decode } of ways) {
+    const readings = answers.map((sample) => ({
+      sample,
+      builtIn: decode(sample),
+      defined: decodeFirstNumericField(message, telegram.data, sample),
+    }))
+    const isAlike = readings.some(
+      ({ builtIn, defined }) => defined !== undefined && builtIn !== undefined && isNear(Number(builtIn), defined),
+    )
+    const worst = readings.find(({ defined }) => defined !== undefined) ?? readings[0]
+    if (!isAlike && worst !== undefined) return { key, message, ...worst }
+  }
+  return undefined
+}
+
+/** The first number that the definition reads; `undefined` when the answer does not fit it. */
+export function decodeFirstNumericField(
+  message: MessageDefinition,
+  command: Uint8Array,
+  response: Uint8Array,
+): number | undefined {
+  const decoded = decodeMessage(message, { command, response })
+  if (!decoded.ok) return undefined
+  for (const { reading } of decoded.value.fields) {
+    if (typeof reading.value === 'number') return reading.value
+    if (reading.raw !== undefined) return reading.raw
+  }
+  return undefined
+}
+
+/** Digits that one of them leaves out are no disagreement. */
+function isNear(left: number, right: number): boolean {
+  return Math.abs(left - right) <= 0.01 * Math.max(1, Math.abs(left))
+}

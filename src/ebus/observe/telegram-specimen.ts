@@ -1,0 +1,79 @@
+/**
+ * Specimen: a telegram of somebody else's that no table explains, kept with its bytes for whoever wants to find out.
+ *
+ * One per question: who asked whom what. Bounded by families and within each; the one that was not seen for longest
+ * makes room.
+ *
+ * Pure, but for the book it is given.
+ */
+import { toHex } from '../../core/bytes.ts'
+import type { Telegram } from '../wire/telegram.ts'
+import type { BusObservation } from './observation.ts'
+
+export interface TelegramSpecimen {
+  /** PB and SB in hex: `B512`. */
+  readonly family: string
+  readonly firstSeenMs: number
+  readonly times: number
+  readonly newest: BusObservation
+}
+
+interface KeptSpecimen extends TelegramSpecimen {
+  times: number
+  newest: BusObservation
+}
+
+export const SPECIMEN_COLLECTION_LIMITS = { families: 64, perFamily: 32 } as const
+
+export class SpecimenCollection {
+  readonly #families = new Map<number, Map<string, KeptSpecimen>>()
+  #others = 0
+
+  /** Families that found no room. */
+  get overflow(): number {
+    return this.#others
+  }
+
+  see(observation: BusObservation): void {
+    if (!('telegram' in observation.said)) return
+    const { telegram } = observation.said
+    const family = (telegram.primary << 8) | telegram.secondary
+    const known = this.#families.get(family)
+    if (known === undefined && this.#families.size >= SPECIMEN_COLLECTION_LIMITS.families) {
+      this.#others++
+      return
+    }
+    const specimens = known ?? new Map<string, KeptSpecimen>()
+    if (known === undefined) this.#families.set(family, specimens)
+    const key = questionKey(telegram)
+    const before = specimens.get(key)
+    specimens.delete(key)
+    if (before !== undefined) {
+      before.times++
+      before.newest = observation
+      specimens.set(key, before)
+      return
+    }
+    if (specimens.size >= SPECIMEN_COLLECTION_LIMITS.perFamily) specimens.delete(specimens.keys().next().value ?? '')
+    specimens.set(key, {
+      family: toHex(Uint8Array.of(telegram.primary, telegram.secondary)).toUpperCase(),
+      firstSeenMs: observation.atMs,
+      times: 1,
+      newest: observation,
+    })
+  }
+
+  /** Newest first. */
+  all(): readonly TelegramSpecimen[] {
+    return [...this.#families.values()]
+      .flatMap((specimens) => [...specimens.values()])
+      .toSorted((left, right) => right.newest.atMs - left.newest.atMs)
+  }
+}
+
+/** Who asked whom what, as characters: made for every telegram that nobody can read, where hex costs a fifth of all. */
+function questionKey({ source, target, data }: Telegram): string {
+  let key = String.fromCharCode(source, target)
+  for (const byte of data) key += String.fromCharCode(byte)
+  return key
+}

@@ -1,0 +1,70 @@
+/**
+ * FM5: whether a function module is there and whether what hangs on it can be made sense of.
+ *
+ *   ABSENT        no function module
+ *   INTERPRETED   a module whose configuration says which of its inputs is collector and which cylinder
+ *   GPIO_ONLY     a module in a configuration that leaves open what its inputs and outputs are
+ */
+import type { RegisterReadKey } from './read-key.ts'
+import { toRegisterReadKey } from './read-key.ts'
+import { decodeRegisterValue } from './register.ts'
+import type { RegulatorRegister } from './register.ts'
+import {
+  MAX_INSTANCE_NUMBER,
+  FUNCTION_MODULE_REGISTER_GROUP,
+  SYSTEM_REGISTERS,
+  createRemoteDeviceRegisters,
+} from './register-map.ts'
+import type { RegisterShadow } from './register-shadow.ts'
+import type { HeatingTopology } from './topology.ts'
+
+export const FM5_MODES = ['INTERPRETED', 'GPIO_ONLY', 'ABSENT'] as const
+export type Fm5Mode = (typeof FM5_MODES)[number]
+
+/** Configurations with solar heating; 3 is three mixers, 6 an allSTOR. */
+const SOLAR_CONFIGURATIONS: ReadonlySet<number> = new Set([1, 2])
+const MODULE_CLASS = 0x26
+const REGISTER_HEADER = 4
+
+/** `undefined` while the evidence is not there. */
+export function resolveFm5Mode(topology: HeatingTopology, shadow: RegisterShadow): Fm5Mode | undefined {
+  const { regulator } = topology
+  if (regulator === undefined) return undefined
+  const present = modulePresent(topology, shadow, regulator.address)
+  if (present !== true) return present === false ? 'ABSENT' : undefined
+  const configuration = numberAt(
+    shadow,
+    toRegisterReadKey(regulator.address, SYSTEM_REGISTERS.moduleConfiguration),
+    SYSTEM_REGISTERS.moduleConfiguration,
+  )
+  if (configuration === undefined) return undefined
+  return SOLAR_CONFIGURATIONS.has(configuration) ? 'INTERPRETED' : 'GPIO_ONLY'
+}
+
+export function isFm5Interpretable(topology: HeatingTopology, shadow: RegisterShadow): boolean {
+  return resolveFm5Mode(topology, shadow) === 'INTERPRETED'
+}
+
+/** What the regulator has in its slots, or what answers on the bus itself. */
+function modulePresent(topology: HeatingTopology, shadow: RegisterShadow, regulator: number): boolean | undefined {
+  if (topology.module !== undefined) return true
+  const { classAddress } = createRemoteDeviceRegisters(FUNCTION_MODULE_REGISTER_GROUP)
+  let looked = false
+  for (let instance = 0; instance < MAX_INSTANCE_NUMBER; instance++) {
+    const connected = topology.slotConnected(FUNCTION_MODULE_REGISTER_GROUP, instance)
+    looked ||= connected !== undefined
+    if (
+      connected === true &&
+      numberAt(shadow, toRegisterReadKey(regulator, classAddress, instance), classAddress) === MODULE_CLASS
+    )
+      return true
+  }
+  return looked ? false : undefined
+}
+
+function numberAt(shadow: RegisterShadow, key: RegisterReadKey, register: RegulatorRegister): number | undefined {
+  const entry = shadow.get(key)
+  if (entry === undefined || entry.state === 'tombstone') return undefined
+  const value = decodeRegisterValue(register.type, entry.payload.subarray(REGISTER_HEADER))
+  return typeof value === 'number' ? value : undefined
+}

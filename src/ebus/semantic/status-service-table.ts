@@ -1,0 +1,329 @@
+/**
+ * Service table: what telegrams of fixed shape say, byte by byte, by service and by the bytes that choose among its
+ * blocks.
+ *
+ *   10 08 B5 11 01 | 01  ▸  53 36 30 08 FF 5C 00 …      boiler_status: flow 41.5 °C, return 27 °C, outside 8.188 °C, …
+ *
+ * Field order and codings are those that a real ebusd reads on real buses; standard services are those of the eBUS
+ * application layer. What nobody has documented is not in here.
+ */
+import { fromHex } from '../../core/bytes.ts'
+import type { Datatype, FieldValue } from '../wire/datatype.ts'
+import { parseDatatype } from '../wire/datatype-parser.ts'
+import type { Telegram } from '../wire/telegram.ts'
+
+export interface StatusServiceField {
+  readonly name: string
+  readonly type: Datatype<FieldValue>
+  readonly unit: string | undefined
+  /** What its numbers stand for. */
+  readonly words: Words | undefined
+}
+
+export interface StatusServiceBlock {
+  readonly name: string
+  /** Where the fields are: behind the bytes that choose the block, or in the answer. */
+  readonly part: 'command' | 'response'
+  readonly writes: boolean
+  readonly fields: readonly StatusServiceField[]
+}
+
+type Words = Readonly<Record<number, string>>
+type FieldRow = readonly [name: string, type: string, unitOrWords?: string | Words]
+
+interface BlockRow {
+  /** PB SB and the first data bytes, in hex. */
+  readonly at: string
+  readonly name: string
+  readonly part: StatusServiceBlock['part']
+  readonly writes?: boolean
+  readonly fields: readonly FieldRow[]
+}
+
+const OFF_ON = { 0: 'off', 1: 'on' } as const
+const IDENTITY: readonly FieldRow[] = [
+  ['manufacturer', 'HEX:1'],
+  ['device_id', 'STR:5'],
+  ['software', 'HEX:2'],
+  ['hardware', 'HEX:2'],
+]
+/** Empty places read FFFF. */
+const FIVE_CODES: readonly FieldRow[] = [1, 2, 3, 4, 5].map((place) => [`code_${place}`, 'UIN'])
+const sensors = (count: number, first: number): readonly FieldRow[] =>
+  Array.from({ length: count }, (_, index) => [`sensor_${first + index}`, 'D2C', '°C'])
+
+const relays = (count: number): readonly FieldRow[] =>
+  Array.from({ length: count }, (_, index) => [`relay_${index + 1}`, 'UCH', { 0: 'off', 20: 'on' }])
+/** What a heat pump says it does, B511 07. */
+export const HEAT_PUMP_STATE_NAMES = { 1: 'ready', 9: 'heating', 11: 'error', 17: 'cooling', 129: 'hot water' } as const
+
+const ROWS: readonly BlockRow[] = [
+  {
+    at: '0503 01',
+    name: 'burner_operating_data',
+    part: 'command',
+    fields: [
+      ['status', 'UCH'],
+      ['power', 'UCH'],
+      ['reserved', 'IGN'],
+      ['boiler_temperature', 'D1C', '°C'],
+      ['return_temperature', 'UCH', '°C'],
+      ['dhw_temperature', 'UCH', '°C'],
+      ['outside_temperature', 'SCH', '°C'],
+    ],
+  },
+  {
+    at: '0700',
+    name: 'date_and_time',
+    part: 'command',
+    fields: [
+      ['outside_temperature', 'D2B', '°C'],
+      ['time', 'BTI'],
+      ['date', 'BDA'],
+    ],
+  },
+  { at: '0704', name: 'identification', part: 'response', fields: IDENTITY },
+  { at: '07fe', name: 'inquiry_of_existence', part: 'command', fields: [] },
+  { at: '07ff', name: 'sign_of_life', part: 'command', fields: [] },
+  {
+    at: '0800',
+    name: 'controller_setpoints',
+    part: 'command',
+    fields: [
+      ['flow_setpoint', 'D2B', '°C'],
+      ['outside_temperature', 'D2B', '°C'],
+      ['forced_power', 'SCH', '%'],
+      ['dhw_active', 'BI0'],
+      ['heating_active', 'BI1'],
+      ['dhw_setpoint', 'D2B', '°C'],
+    ],
+  },
+  {
+    at: '0801',
+    name: 'controller_values',
+    part: 'command',
+    fields: [
+      ['flow_temperature', 'D2B', '°C'],
+      ['dhw_temperature', 'D2B', '°C'],
+      ['emission_test', 'UCH'],
+      ['dhw_active', 'BI0'],
+      ['pump_active', 'BI1'],
+      ['buffer_1_active', 'BI2'],
+      ['buffer_2_active', 'BI3'],
+      ['loading_pump_active', 'BI4'],
+      ['dhw_loading_active', 'BI5'],
+      ['dhw_pump_active', 'BI6'],
+      ['return_temperature', 'D2B', '°C'],
+    ],
+  },
+  {
+    at: '0802',
+    name: 'control_command',
+    part: 'command',
+    fields: [
+      ['flow_setpoint', 'D2B', '°C'],
+      ['dhw_setpoint', 'D2B', '°C'],
+      ['expected_power', 'SCH', '%'],
+      ['device_with_error', 'UCH'],
+      ['error', 'UCH'],
+    ],
+  },
+  { at: 'b503 0001', name: 'current_errors', part: 'response', fields: FIVE_CODES },
+  { at: 'b503 0002', name: 'current_service_messages', part: 'response', fields: FIVE_CODES },
+  {
+    at: 'b504 00',
+    name: 'date_and_time',
+    part: 'response',
+    fields: [
+      ['radio_clock', 'UCH', { 0: 'no signal', 1: 'ok', 2: 'synchronising', 3: 'valid' }],
+      ['time', 'BTI'],
+      ['date', 'BDA'],
+      ['outside_temperature', 'D2B', '°C'],
+    ],
+  },
+  { at: 'b504 16', name: 'outside_temperature', part: 'response', fields: [['outside_temperature', 'D2C', '°C']] },
+  {
+    at: 'b505 06',
+    name: 'dhw_boost',
+    part: 'command',
+    writes: true,
+    fields: [['boost', 'UCH', OFF_ON]],
+  },
+  {
+    at: 'b505 27',
+    name: 'dhw_status',
+    part: 'command',
+    writes: true,
+    fields: [
+      ['active', 'UCH', OFF_ON],
+      ['flow_temperature', 'UCH', '°C'],
+      ['pump', 'UCH', OFF_ON],
+    ],
+  },
+  // 28 characters in pieces of 8, 9, 9 and 2; only the first has a status in front.
+  ...[8, 9, 9, 2].map((length, chunk): BlockRow => ({
+    at: `b509 2${4 + chunk}`,
+    name: `serial_number_part_${chunk + 1}`,
+    part: 'response',
+    fields: [...(chunk === 0 ? [['status', 'UCH'] as const] : []), ['text', `STR:${length}`]],
+  })),
+  {
+    at: 'b510 00',
+    name: 'boiler_set_mode',
+    part: 'command',
+    writes: true,
+    fields: [
+      ['mode', 'UCH', { 0: 'auto', 1: 'off', 2: 'heating', 3: 'hot water' }],
+      ['flow_setpoint', 'D1C', '°C'],
+      ['dhw_setpoint', 'D1C', '°C'],
+      ['dhw_flow_setpoint', 'UCH', '°C'],
+      ['reserved', 'IGN'],
+      ['heating_off', 'BI0'],
+      ['dhw_tapping_off', 'BI1'],
+      ['dhw_charging_off', 'BI2'],
+      ['reserved', 'IGN'],
+      ['heating_pump_remote', 'BI0'],
+      ['backup_released', 'BI1'],
+      ['cooling_released', 'BI2'],
+    ],
+  },
+  {
+    at: 'b511 01',
+    name: 'boiler_status',
+    part: 'response',
+    fields: [
+      ['flow_temperature', 'D1C', '°C'],
+      ['return_temperature', 'D1C', '°C'],
+      ['outside_temperature', 'D2B', '°C'],
+      ['dhw_temperature', 'D1C', '°C'],
+      ['storage_temperature', 'D1C', '°C'],
+      ['pump', 'UCH', { ...OFF_ON, 2: 'overrun', 4: 'hot water' }],
+    ],
+  },
+  {
+    at: 'b511 02',
+    name: 'boiler_limits',
+    part: 'response',
+    fields: [
+      ['dhw_mode', 'UCH', { 0: 'disabled', 1: 'on', 2: 'off', 3: 'auto' }],
+      ['flow_limit', 'UCH', '°C'],
+      ['flow_setpoint', 'D1C', '°C'],
+      ['dhw_limit', 'UCH', '°C'],
+      ['dhw_setpoint', 'D1C', '°C'],
+    ],
+  },
+  {
+    at: 'b511 03',
+    name: 'boiler_pressures',
+    part: 'response',
+    fields: [
+      ['temperature', 'D2C', '°C'],
+      ['pressure', 'FLT', 'bar'],
+      ['pressure_2', 'FLT', 'bar'],
+      ['mode', 'UCH', { 0: 'off', 1: 'cooling', 3: 'heating', 4: 'hot water' }],
+    ],
+  },
+  {
+    at: 'b511 07',
+    name: 'heat_pump_status',
+    part: 'response',
+    fields: [
+      ['energy', 'UCH'],
+      ['energy_2', 'UIN', 'kWh'],
+      ['active', 'UCH', OFF_ON],
+      ['state', 'UCH', HEAT_PUMP_STATE_NAMES],
+    ],
+  },
+  ...['heating', 'dhw'].map((use, index): BlockRow => ({
+    at: `b511 180${index + 1}`,
+    name: `compressor_${use}`,
+    part: 'response',
+    fields: [
+      ['reserved', 'IGN'],
+      ['running_time', 'ULG', 'min'],
+      ['starts', 'ULG'],
+    ],
+  })),
+  {
+    at: 'b512 00',
+    name: 'circulation_pump',
+    part: 'command',
+    writes: true,
+    fields: [['power', 'UCH', '%']],
+  },
+  {
+    at: 'b516 00',
+    name: 'date_and_time',
+    part: 'command',
+    fields: [
+      ['time', 'BTI'],
+      ['date', 'BDA'],
+    ],
+  },
+  { at: 'b516 01', name: 'outside_temperature', part: 'command', fields: [['outside_temperature', 'D2B', '°C']] },
+  {
+    at: 'b523 01',
+    name: 'module_relays',
+    part: 'command',
+    writes: true,
+    fields: relays(7),
+  },
+  { at: 'b523 03', name: 'module_sensors', part: 'response', fields: sensors(6, 1) },
+  ...[0, 1, 2].map((circuit): BlockRow => ({
+    at: `b523 020${circuit}`,
+    name: `mixer_${circuit + 1}`,
+    part: 'command',
+    writes: true,
+    fields: [
+      ['active', 'UCH', OFF_ON],
+      ['flow_setpoint', 'D1C', '°C'],
+    ],
+  })),
+  { at: 'b523 05', name: 'module_relays', part: 'command', writes: true, fields: relays(12) },
+  { at: 'b523 06', name: 'module_sensors', part: 'response', fields: sensors(7, 1) },
+  // The last two bytes but three are no sensor of the module's.
+  { at: 'b523 07', name: 'module_sensors', part: 'response', fields: sensors(5, 8) },
+  { at: 'fe01', name: 'error_text', part: 'command', fields: [['text', 'STR:10']] },
+]
+
+const LONGEST_CHOICE = 2
+
+const BLOCKS: ReadonlyMap<number, StatusServiceBlock> = new Map(
+  ROWS.map(({ at, name, part, writes = false, fields }) => {
+    const [primary = 0, secondary = 0, ...choice] = fromHex(at)
+    const place = placeOf(primary, secondary, { data: Uint8Array.from(choice), chosenBy: choice.length })
+    return [place, { name, part, writes, fields: fields.map(fieldOf) }]
+  }),
+)
+
+/** The block that the first two, one or no data bytes choose, and how many they were. */
+export function findStatusServiceBlock({
+  primary,
+  secondary,
+  data,
+}: Omit<Telegram, 'source' | 'target'>): { readonly block: StatusServiceBlock; readonly chosenBy: number } | undefined {
+  for (let chosenBy = Math.min(LONGEST_CHOICE, data.length); chosenBy >= 0; chosenBy--) {
+    const block = BLOCKS.get(placeOf(primary, secondary, { data, chosenBy }))
+    if (block !== undefined) return { block, chosenBy }
+  }
+  return undefined
+}
+
+/** A service and the bytes that choose within it, as one number. */
+function placeOf(
+  primary: number,
+  secondary: number,
+  { data, chosenBy }: { readonly data: Uint8Array; readonly chosenBy: number },
+): number {
+  const choice = (chosenBy > 0 ? (data[0] ?? 0) : 0) * 256 + (chosenBy > 1 ? (data[1] ?? 0) : 0)
+  return ((primary * 256 + secondary) * (LONGEST_CHOICE + 1) + chosenBy) * 65_536 + choice
+}
+
+/** Throws for a type that is none: it is written above. */
+function fieldOf([name, spec, unitOrWords]: FieldRow): StatusServiceField {
+  const type = parseDatatype(spec)
+  if (type === undefined) throw new RangeError(`${spec} is no type`)
+  return typeof unitOrWords === 'string'
+    ? { name, type, unit: unitOrWords, words: undefined }
+    : { name, type, unit: undefined, words: unitOrWords }
+}

@@ -1,0 +1,37 @@
+/**
+ * Old names: what clients of the older gateway call, each a longer way to the tool that it is called now.
+ *
+ *   ebus.invoke ──forward──▶ ebus.v1.rpc.invoke           ebus.devices ──forward──▶ ebus.v1.registry.devices.list
+ *
+ * Guard, approval, key, lock and record are those of the tool itself, so that what the owner says of it holds for both.
+ *
+ * Pure: the bus does the work.
+ */
+import type { Capability } from '../../bus/capability.ts'
+import { DELEGATING_STEPS, defineChange, defineTool } from '../../bus/capability-definition.ts'
+import { ebusFamily } from './ebus-envelope.ts'
+import { devicesListTool, devicesListDescription } from './registry-tools.ts'
+import { INVOKE_TOOL_NAME, legacyInvokeInputSchema, rpcOutputSchema } from './rpc-tools.ts'
+
+const legacyInvoke = defineChange({
+  family: ebusFamily,
+  name: 'ebus.invoke',
+  title: 'Call a method of a device (old name)',
+  description: `As ${INVOKE_TOOL_NAME}, with intent READ_ONLY unless told otherwise; what is allowed there is allowed here.`,
+  effect: 'writes',
+  idempotent: false,
+  input: legacyInvokeInputSchema,
+  output: rpcOutputSchema,
+  ...DELEGATING_STEPS,
+  act: (_plan, invocation, context) => context.call(INVOKE_TOOL_NAME, invocation, { isLocal: true }),
+})
+
+const legacyDevices = defineTool({
+  ...devicesListDescription,
+  family: ebusFamily,
+  name: 'ebus.devices',
+  title: 'List the devices (old name)',
+  effect: 'reads',
+}).handledBy((wanted, context) => context.call(devicesListTool.offer.name, wanted, { isLocal: true }))
+
+export const LEGACY_EBUS_TOOLS: readonly Capability[] = [legacyInvoke, legacyDevices]

@@ -1,0 +1,33 @@
+/**
+ * Exchange codec: a whole telegram with its acknowledges as a trace writes it down, the bytes between two SYN.
+ */
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { BrokenTelegramCause } from './bus-line.ts'
+import { newBusLine, stepBusLine } from './bus-line.ts'
+import { ACK, SYN } from './symbol.ts'
+import type { TelegramExchange, Telegram } from './telegram.ts'
+import { encodeTelegramCommand, encodeTelegramResponse, classifyTelegramForm } from './telegram.ts'
+
+export type ExchangeFault =
+  | { readonly kind: 'broken'; readonly reason: BrokenTelegramCause }
+  | { readonly kind: 'not-one' }
+
+/** As it sounds when everything goes well the first time. */
+export function encodeExchange(telegram: Telegram, response: Uint8Array | undefined): Uint8Array {
+  const form = classifyTelegramForm(telegram.target)
+  if ((form === 'initiator-target') !== (response !== undefined)) throw new RangeError(`${form} with a wrong response`)
+  const command = encodeTelegramCommand(telegram)
+  if (form === 'broadcast') return command
+  if (response === undefined) return Uint8Array.from([...command, ACK])
+  return Uint8Array.from([...command, ACK, ...encodeTelegramResponse(response), ACK])
+}
+
+/** Hears exactly one exchange in `wire`, repeats included. */
+export function decodeExchange(wire: Uint8Array): Result<TelegramExchange, ExchangeFault> {
+  const line = newBusLine()
+  const heard = [SYN, ...wire, SYN].map((symbol) => stepBusLine(line, symbol)).filter((event) => event !== undefined)
+  const [first] = heard
+  if (first === undefined || heard.length > 1 || line.noise > 0) return fail({ kind: 'not-one' })
+  return first.kind === 'exchange' ? ok(first.exchange) : fail({ kind: 'broken', reason: first.reason })
+}

@@ -1,0 +1,238 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { actuator, ADMIN, AGENT, APPROVER, callOf, offerOf, openHouse, around } from '../../test/guard-house.ts'
+import { openOwnerToken, readOwnerToken } from './owner-token-store.ts'
+import type { OwnerTokenRecord } from './owner-token-store.ts'
+import { isAccessToken, mintAccessToken } from './access-token.ts'
+import type { NewAccessToken } from './access-token.ts'
+
+describe('token store', () => {
+  it('shows a token once and keeps only its hash', async () => {
+    using house = openHouse({}, undefined, [])
+    const made = await house.guard.tokens.create(ADMIN, { name: 'claude', role: 'agent' })
+    if (!made.ok) throw new Error(made.fault.message)
+    expect(isAccessToken(made.value.token)).toBe(true)
+    expect(house.everything()).not.toContain(made.value.token)
+    expect(house.guard.tokens.find(made.value.token)).toMatchObject({ name: 'claude', role: 'agent' })
+    expect(house.events()).toMatchObject([{ kind: 'token.created', name: 'claude', role: 'agent', by: 'owner' }])
+  })
+
+  it('knows its tokens after a restart, and no others', async () => {
+    using house = openHouse({}, undefined, [])
+    const made = await house.guard.tokens.create(ADMIN, {
+      name: 'tv',
+      role: 'agent',
+      restrictions: { effects: ['reads', 'writes'], devices: ['lamp:*'] },
+    })
+    if (!made.ok) throw new Error(made.fault.message)
+    const { token } = made.value
+    const { tokens } = house.afterPowerCut().guard
+    expect(tokens.find(token)?.restrictions).toEqual({ effects: ['reads', 'writes'], devices: ['lamp:*'] })
+    const last = token.at(-1) === 'A' ? 'B' : 'A'
+    expect(tokens.find(token.slice(0, -1) + last)).toBeUndefined()
+  })
+
+  it('refuses a token from the moment that it is revoked or over', async () => {
+    using house = openHouse({}, undefined, [])
+    const { tokens } = house.guard
+    const short = await tokens.create(ADMIN, { name: 'guest', role: 'observer', ttlMs: 60_000 })
+    const long = await tokens.create(ADMIN, { name: 'claude', role: 'agent' })
+    if (!short.ok || !long.ok) throw new Error('no tokens')
+    house.clock.advance(59_999)
+    expect(tokens.find(short.value.token)?.name).toBe('guest')
+    house.clock.advance(1)
+    expect(tokens.find(short.value.token)).toBeUndefined()
+    expect(await tokens.revoke(ADMIN, 'claude')).toEqual({ ok: true, value: undefined })
+    expect(tokens.find(long.value.token)).toBeUndefined()
+    expect(await tokens.revoke(ADMIN, 'claude')).toMatchObject({ ok: false, fault: { kind: 'not-found' } })
+    expect(house.events('token.revoked')).toHaveLength(1)
+  })
+
+  it('gives the place of an expired token away when a thousand are kept, and of no other', async () => {
+    using house = openHouse({}, undefined, [])
+    const { tokens } = house.guard
+    const make = (name: string, ttlMs?: number) =>
+      tokens.create(ADMIN, { name, role: 'observer', ...(ttlMs !== undefined && { ttlMs }) })
+    await Promise.all(Array.from({ length: 998 }, (_, index) => make(`t${index}`)))
+    await make('guest', 60_000)
+    await make('plumber', 30_000)
+    expect(await make('new')).toMatchObject({ ok: false, fault: { kind: 'busy' } })
+    house.clock.advance(60_000)
+    expect(await make('new')).toMatchObject({ ok: true })
+    expect(house.events('token.revoked')).toMatchObject([{ name: 'plumber', by: 'owner' }])
+    expect(await make('newer')).toMatchObject({ ok: true })
+    expect(await make('newest')).toMatchObject({ ok: false, fault: { kind: 'busy' } })
+  })
+
+  it('tells once who was revoked, who expired and who was replaced, and not who was refused that', async () => {
+    using house = openHouse({}, undefined, [])
+    const { tokens } = house.guard
+    const ended: string[] = []
+    tokens.onEnd((name) => ended.push(name))
+    await tokens.create(ADMIN, { name: 'guest', role: 'observer', ttlMs: 60_000 })
+    await tokens.create(ADMIN, { name: 'claude', role: 'agent' })
+    await tokens.revoke(AGENT, 'claude')
+    await house.guard.sweep()
+    expect(ended).toEqual([])
+    await tokens.revoke(ADMIN, 'claude')
+    house.clock.advance(60_000)
+    await house.guard.sweep()
+    await house.guard.sweep()
+    expect(ended).toEqual(['claude', 'guest'])
+    await tokens.create(ADMIN, { name: 'guest', role: 'agent' })
+    expect(ended).toEqual(['claude', 'guest', 'guest'])
+  })
+
+  it('gives one name to one live token at a time', async () => {
+    using house = openHouse({}, undefined, [])
+    const { tokens } = house.guard
+    const first = await tokens.create(ADMIN, { name: 'claude', role: 'agent', ttlMs: 1_000 })
+    expect(await tokens.create(ADMIN, { name: 'claude', role: 'admin' })).toMatchObject({ fault: { kind: 'conflict' } })
+    house.clock.advance(1_000)
+    expect(await tokens.create(ADMIN, { name: 'claude', role: 'agent' })).toMatchObject({ ok: true })
+    expect(first.ok && tokens.find(first.value.token)).toBeUndefined()
+    expect(tokens.list().map(({ name, revokedAtMs }) => [name, revokedAtMs !== undefined])).toEqual([
+      ['claude', true],
+      ['claude', false],
+    ])
+  })
+
+  it('takes with it what its holder asked for, was granted and had prepared', async () => {
+    using house = openHouse()
+    const { tokens, approvals, grants, services } = house.guard
+    await tokens.create(ADMIN, { name: 'claude', role: 'agent' })
+    const offer = offerOf('sensitive')
+    const call = () => around(house.guard, callOf(offer, { celsius: 20 }), offer, actuator().proceed)
+    await call()
+    const grant = { target: 'any', bounds: {}, free: [], maxUses: 9, durationMs: 60_000 } as const
+    await approvals.approve(approvals.list()[0]?.id ?? '', APPROVER, { grant })
+    const ticket = await services.changes.prepare({
+      principal: 'claude',
+      tool: 't',
+      args: {},
+      summary: '',
+      ttlMs: 60_000,
+    })
+    await tokens.revoke(ADMIN, 'claude')
+    await tokens.create(ADMIN, { name: 'claude', role: 'agent' })
+    expect(approvals.list().map(({ state, reason }) => [state, reason])).toEqual([
+      ['expired', 'the credential is gone'],
+    ])
+    expect(grants.list()).toEqual([])
+    expect(ticket.ok && services.changes.peek(ticket.value.token, 'claude').ok).toBe(false)
+    expect(await call()).toMatchObject({ fault: { kind: 'approval-required' } })
+  })
+
+  it('lets nobody but an admin make or revoke one', async () => {
+    using house = openHouse({}, undefined, [])
+    for (const by of [
+      AGENT,
+      APPROVER,
+      { kind: 'service', id: 'x' } as const,
+      { kind: 'peer', id: 'p', level: 'anchor' } as const,
+    ]) {
+      expect(await house.guard.tokens.create(by, { name: 'x', role: 'admin' })).toMatchObject({
+        fault: { kind: 'not-permitted' },
+      })
+      expect(await house.guard.tokens.revoke(by, 'x')).toMatchObject({ fault: { kind: 'not-permitted' } })
+    }
+    expect(house.guard.tokens.list()).toEqual([])
+  })
+
+  it('refuses what is no token', async () => {
+    using house = openHouse({}, undefined, [])
+    const bad: NewAccessToken[] = [
+      { name: 'local', role: 'agent' },
+      { name: 'owner', role: 'admin' },
+      { name: 'console', role: 'agent' },
+      { name: 'console-observer', role: 'agent' },
+      { name: 'peer:attic', role: 'agent' },
+      { name: '', role: 'agent' },
+      { name: 'x'.repeat(65), role: 'agent' },
+      { name: 'x', role: 'root' as 'admin' },
+      { name: 'x', role: 'agent', ttlMs: 0 },
+      { name: 'x', role: 'agent', ttlMs: NaN },
+      { name: 'x', role: 'agent', restrictions: { effects: ['everything' as 'reads'] } },
+      { name: 'x', role: 'agent', restrictions: { devices: ['y'.repeat(201)] } },
+      { name: 'x', role: 'agent', restrictions: { devices: ['lamp:1', 'nonsense'] } },
+      { name: 'x', role: 'agent', restrictions: { devices: ['Hall Lamp (Hall', 'Ground)'] } },
+      { name: 'x', role: 'agent', restrictions: { devices: ['*:1'] } },
+    ]
+    for (const token of bad)
+      expect(await house.guard.tokens.create(ADMIN, token)).toMatchObject({ fault: { kind: 'invalid-arguments' } })
+  })
+
+  it('writes down when a token was last used, now and then', async () => {
+    using house = openHouse({}, undefined, [])
+    const made = await house.guard.tokens.create(ADMIN, { name: 'claude', role: 'agent' })
+    if (!made.ok) throw new Error(made.fault.message)
+    house.clock.advance(5_000)
+    house.guard.tokens.find(made.value.token)
+    const written = house.clock.now()
+    expect(house.guard.tokens.list()[0]?.lastUsedAtMs).toBe(written)
+    expect(house.afterPowerCut().guard.tokens.list()[0]?.lastUsedAtMs).toBeUndefined()
+    await house.guard.sweep()
+    house.clock.advance(59_999)
+    house.guard.tokens.find(made.value.token)
+    await house.guard.sweep()
+    expect(house.afterPowerCut().guard.tokens.list()[0]?.lastUsedAtMs).toBe(written)
+    house.clock.advance(1)
+    await house.guard.sweep()
+    expect(house.afterPowerCut().guard.tokens.list()[0]?.lastUsedAtMs).toBe(written + 59_999)
+  })
+})
+
+describe('owner token', () => {
+  it('is made once, for the owner’s eyes only, and on record before it is there', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'hearthbus-owner-'))
+    try {
+      const path = join(directory, 'keys', 'owner.token')
+      const record = ownerRecord(path)
+      const owner = await openOwnerToken(path, record)
+      expect(statSync(path).mode & 0o777).toBe(0o600)
+      const token = readOwnerToken(path)
+      expect(owner.matches(token)).toBe(true)
+      expect(owner.matches(`${token.slice(0, -1)}_`)).toBe(false)
+      await openOwnerToken(path, record)
+      expect(readFileSync(path, 'utf8')).toBe(`${token}\n`)
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
+  })
+
+  it('is not accepted from a file that others can read, or that holds something else', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'hearthbus-owner-'))
+    try {
+      const path = join(directory, 'owner.token')
+      const record = ownerRecord(path)
+      await openOwnerToken(path, record)
+      chmodSync(path, 0o644)
+      await expect(openOwnerToken(path, record)).rejects.toThrow(/chmod 600/)
+      chmodSync(path, 0o600)
+      writeFileSync(path, 'password\n')
+      await expect(openOwnerToken(path, record)).rejects.toThrow(/holds no token/)
+      // Another one of the right form, by who can write here.
+      writeFileSync(path, `${mintAccessToken()}\n`)
+      await expect(openOwnerToken(path, record)).rejects.toThrow(/not the token that this node made/)
+      rmSync(path)
+      const owner = await openOwnerToken(path, record)
+      expect(owner.matches(readOwnerToken(path))).toBe(true)
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
+  })
+})
+
+/** The file must not be there before the log knows of it. */
+function ownerRecord(path: string): OwnerTokenRecord {
+  let known: string | undefined
+  return {
+    known: () => known,
+    record: async (hash) => {
+      if (existsSync(path)) throw new Error('there before it was on record')
+      known = hash
+    },
+  }
+}

@@ -1,0 +1,292 @@
+/**
+ * Call decision: the guard's four steps for one call; the first two are in this file.
+ *
+ *   plan        the family says what the call would do; with that, the policy has all it needs
+ *   authorise   the policy decides about it, from memory
+ *                 ─▶ answered: refused, or the caller's own mistake
+ *                 ─▶ rehearsal: no key, approval or budget is touched
+ *                 ─▶ open: nothing forbids it, but it uses something up
+ *   reserve     what it uses up, on the disk                                                     call-reservation.ts
+ *   settle      what became of it closes what was reserved                                       call-reservation.ts
+ *
+ * Pure: families look where they have to, the stores do the work.
+ */
+import type { Call, Outcome } from '../bus/call.ts'
+import { toAccountKey } from '../bus/caller.ts'
+import type { CallAssessment, Effect, Offer, PlannedCall } from '../bus/capability.ts'
+import type { Fault } from '../core/fault.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { isToolInCallerProfiles } from './caller-rights.ts'
+import type { GuardConfig } from './config.ts'
+import type { LimitedAct, GuardLimits } from './limits.ts'
+import { findOwnerQuorum, findOwnerDecision, isApprovalNeeded, decidePolicy, resolveEffectiveEffect } from './policy.ts'
+import type { ApprovalStatus, PolicyDecision } from './policy.ts'
+import type { QuorumRequest } from './quorum-round-store.ts'
+import { completeCall, createDeniedFault, isMissingClaimsOnly, createCancelledCallFault } from './guard-faults.ts'
+import type { EmergencyStop } from './actuator-store.ts'
+import type { IdempotencyKeyUse } from './idempotency-key-store.ts'
+
+/** A call with its family's assessment. */
+export interface AssessedCall {
+  readonly call: Call
+  readonly offer: Offer
+  readonly assessment: CallAssessment
+  /** The mistake that the family found in the arguments: the answer to callers that may be told. */
+  readonly mistake: Fault | undefined
+  /** `undefined` when it is not known what the call would do. */
+  readonly effect: Effect | undefined
+  readonly act: LimitedAct
+}
+
+export interface CallPlanningDependencies {
+  readonly config: GuardConfig
+  readonly limits: GuardLimits
+  readonly stop: EmergencyStop
+  readonly monotonic: () => number
+  /** Reports internal errors to whoever runs the node; the caller is only told that there was one. */
+  readonly report: (error: unknown, message: string) => void
+}
+
+/** What is already on record about a call, as far as it was looked up. */
+export interface CallDecisionRecord {
+  readonly approval: ApprovalStatus
+  /** Its idempotency key was used before. */
+  readonly repeat: boolean
+  /** It is in an open voting round. */
+  readonly proposed?: boolean
+}
+
+/** As if the call had never been made: no person was asked about it, and its key is new. */
+export const EMPTY_CALL_DECISION_RECORD: CallDecisionRecord = { approval: { state: 'none' }, repeat: false }
+
+/** Counts the call. A caller that makes too many calls is refused before its call is planned. */
+export function planCall(
+  call: Call,
+  offer: Offer,
+  parts: CallPlanningDependencies,
+): Result<AssessedCall, Fault> | Promise<Result<AssessedCall, Fault>> {
+  const arrival = parts.limits.arrive(budgetOf(call))
+  if (!arrival.ok) return fail(createDeniedFault({ verdict: 'deny', ...arrival }))
+  return assessCall(call, offer, parts)
+}
+
+/** The same for a call that is only previewed. */
+export function assessCall(
+  call: Call,
+  offer: Offer,
+  parts: CallPlanningDependencies,
+): Result<AssessedCall, Fault> | Promise<Result<AssessedCall, Fault>> {
+  if (offer.plan === undefined) {
+    // A nested call must not use the plan of its parent call.
+    const unplanned = call.planned === undefined ? call : { ...call, planned: undefined }
+    return ok(assessedAs({ effect: offer.effect, reasons: [] }, unplanned, offer))
+  }
+  return planned(offer.plan, { call, offer }, parts)
+}
+
+async function planned(
+  plan: NonNullable<Offer['plan']>,
+  { call, offer }: { readonly call: Call; readonly offer: Offer },
+  parts: CallPlanningDependencies,
+): Promise<Result<AssessedCall, Fault>> {
+  try {
+    const made = await unlessAborted(plan(call), call.signal)
+    if (made === LEFT) return fail(createCancelledCallFault(call, parts.monotonic()))
+    if (!Array.isArray(made?.assessment?.reasons)) throw new TypeError('an assessment without reasons')
+    return ok(assessedAs(made.assessment, { ...call, planned: made }, offer))
+  } catch (error) {
+    // A call whose effect cannot be determined is not carried out.
+    parts.report(error, `planning ${offer.name} failed`)
+    return fail({ kind: 'internal', message: `What ${offer.name} would do could not be told. Nothing was tried.` })
+  }
+}
+
+function assessedAs(assessment: CallAssessment, call: Call, offer: Offer): AssessedCall {
+  const effect = resolveEffectiveEffect(offer.effect, assessment.effect)
+  const { target, label, actuator, touches } = assessment
+  const act: LimitedAct = { caller: budgetOf(call), effect: effect ?? offer.effect, target, actuator, touches, label }
+  return { call, offer, assessment, mistake: mistakeIn(call.planned), effect, act }
+}
+
+function mistakeIn(planned: PlannedCall | undefined): Fault | undefined {
+  return planned === undefined || planned.plan.ok ? undefined : planned.plan.fault
+}
+
+/** The policy's decision at this moment. */
+export function decideCallPolicy(
+  { call, offer, assessment, act }: AssessedCall,
+  { approval, repeat, proposed = false }: CallDecisionRecord,
+  { config, limits, stop }: CallPlanningDependencies,
+): PolicyDecision {
+  return decidePolicy({
+    offer,
+    assessment,
+    caller: call.caller,
+    mode: config.mode,
+    stopped: stop.state()?.reason,
+    rehearsal: call.rehearsal,
+    ownerRules: config.ownerRules,
+    inProfile: isToolInCallerProfiles(config, call.caller, offer),
+    limits: limits.peek(act),
+    approval,
+    repeat,
+    proposed,
+    isDistrusted: config.distrusts?.(call.caller) === true,
+    body: call.body,
+  })
+}
+
+/** Whether a person has to approve it. */
+export function needsPersonApproval(
+  { call, offer, assessment, effect }: AssessedCall,
+  { config }: CallPlanningDependencies,
+): boolean {
+  const { target, touches, mayTouch } = assessment
+  const word = findOwnerDecision(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
+  const isDistrusted = config.distrusts?.(call.caller) === true
+  return effect !== undefined && isApprovalNeeded(effect, word, isDistrusted)
+}
+
+/** The quorum that the owner's rules demand for it, if any. */
+export function findRequiredQuorum(
+  { call, offer, assessment }: AssessedCall,
+  { config }: Pick<CallPlanningDependencies, 'config'>,
+): QuorumRequest | undefined {
+  const { target, touches, mayTouch } = assessment
+  return findOwnerQuorum(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
+}
+
+/**
+ * Our own services have no budget, since no outside caller triggers them. A node has one budget for everybody it speaks
+ * for.
+ */
+function budgetOf({ caller }: Call): string | undefined {
+  return caller.kind === 'service' ? undefined : toAccountKey(caller)
+}
+
+const LEFT = Symbol('the caller left')
+
+/** Returns `LEFT` when the signal aborts first. */
+function unlessAborted<Value>(
+  value: Value | Promise<Value>,
+  signal: AbortSignal,
+): Value | Promise<Value | typeof LEFT> {
+  if (!(value instanceof Promise)) return value
+  return new Promise((resolve, reject) => {
+    const leave = (): void => resolve(LEFT)
+    if (signal.aborted) leave()
+    signal.addEventListener('abort', leave, { once: true })
+    void value.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
+  })
+}
+
+/** How far a call has come in the guard. */
+export type Authorization =
+  /** It ends here: refused, waiting for a person's approval, or answered as a repetition. */
+  | { readonly kind: 'answered'; readonly outcome: Outcome }
+  | { readonly kind: 'rehearsal' }
+  /** Nothing forbids it for good; what it needs has to be reserved. */
+  | { readonly kind: 'open'; readonly decision: PolicyDecision }
+  | {
+      readonly kind: 'granted'
+      readonly effect: Effect
+      readonly key: IdempotencyKeyUse | undefined
+      readonly yes: ApprovalInUse | undefined
+    }
+
+/** An earlier approval or grant, of which the act uses something up. */
+export type ApprovalInUse = Extract<ApprovalStatus, { readonly state: 'approved' | 'granted' }>
+
+const REHEARSAL: Authorization = { kind: 'rehearsal' }
+
+export function screenCallAgainstPolicy(assessed: AssessedCall, parts: CallPlanningDependencies): Authorization {
+  const decision = decideCallPolicy(assessed, EMPTY_CALL_DECISION_RECORD, parts)
+  // Checked first: a caller that may not make this call must not learn from its mistakes what is in the house.
+  if (isRefusal(decision)) return createPolicyRefusal(assessed, decision)
+  if (assessed.mistake !== undefined) return createRefusedAuthorization(assessed.mistake)
+  return decision.verdict === 'rehearse' ? REHEARSAL : { kind: 'open', decision }
+}
+
+export function hasIdempotencyKey({ assessment, effect }: AssessedCall): boolean {
+  return assessment.idempotencyKey !== undefined && effect !== 'reads'
+}
+
+/** A limit alone is not a refusal: it passes with time. */
+function isRefusal(decision: PolicyDecision): decision is PolicyDecision & { readonly verdict: 'deny' } {
+  return decision.verdict === 'deny' && decision.retryAfterMs === undefined
+}
+
+export function createRefusedAuthorization(fault: Fault): Authorization {
+  return { kind: 'answered', outcome: fail(fault) }
+}
+
+export function createPolicyRefusal(assessed: AssessedCall, decision: PolicyDecision): Authorization {
+  if (decision.verdict !== 'deny') throw new Error(`${decision.verdict} is no refusal`)
+  const fault = addFamilyDetailsToFault(createDeniedFault(decision), assessed)
+  return createRefusedAuthorization(isMissingClaimsOnly(fault) ? withCompletedCall(fault, assessed) : fault)
+}
+
+/** With the call that would be right, unless something else is wrong with it as well. */
+function withCompletedCall(fault: Fault, { call, offer, mistake }: AssessedCall): Fault {
+  const next = mistake === undefined ? completeCall(offer, call) : undefined
+  return next === undefined ? fault : { ...fault, details: { ...fault.details, next } }
+}
+
+/** Adds the family's details about the refused call to the fault. */
+export function addFamilyDetailsToFault(fault: Fault, { assessment: { refusal } }: AssessedCall): Fault {
+  return refusal === undefined ? fault : { ...fault, details: { ...refusal, ...fault.details } }
+}
+
+/** How one call was classified. An offer declares its strongest effect; the arguments decide about this call. */
+export interface CallClassification {
+  readonly effect: Effect
+  /** The target, and what a person would call it. */
+  readonly target: string | undefined
+  readonly label: string | undefined
+  /** Other actuators that it moves, and those that it might move. */
+  readonly touches: readonly string[]
+  readonly mayTouch: readonly string[]
+  /** Only a plan was requested. */
+  readonly dryRun: boolean
+  /** The approval request, or the grant, that the call depends on. */
+  readonly yes: { readonly approval: string } | { readonly grant: string } | undefined
+}
+
+/** For the record: the family's assessment of this call, and which person's answer it depends on. */
+export function classifyCall({ assessment, act }: AssessedCall, authorization: Authorization): CallClassification {
+  const { target, label, touches = [], mayTouch = [], dryRun } = assessment
+  const yes = yesTo(authorization)
+  return { effect: act.effect, target, label, touches, mayTouch, dryRun: dryRun === true, yes }
+}
+
+function yesTo(authorization: Authorization): CallClassification['yes'] {
+  if (authorization.kind === 'granted' && authorization.yes !== undefined) {
+    const { state, id } = authorization.yes
+    return state === 'approved' ? { approval: id } : { grant: id }
+  }
+  if (authorization.kind !== 'answered' || authorization.outcome.ok) return undefined
+  const asked = authorization.outcome.fault.details?.['approval_id']
+  return typeof asked === 'string' ? { approval: asked } : undefined
+}
+
+/** What would be decided about a call that is not made. */
+export interface DecisionPreview {
+  readonly decision: PolicyDecision
+  readonly assessment: CallAssessment
+  /** The mistake that the family found in its arguments. */
+  readonly mistake: Fault | undefined
+}
+
+export type DecisionPreviewer = (call: Call, offer: Offer) => Promise<Result<DecisionPreview, Fault>>
+
+export async function previewDecision(
+  call: Call,
+  offer: Offer,
+  parts: CallPlanningDependencies,
+): Promise<Result<DecisionPreview, Fault>> {
+  const assessed = await assessCall(call, offer, parts)
+  if (!assessed.ok) return assessed
+  const { assessment, mistake } = assessed.value
+  return ok({ decision: decideCallPolicy(assessed.value, EMPTY_CALL_DECISION_RECORD, parts), assessment, mistake })
+}

@@ -1,0 +1,450 @@
+/**
+ * What a change waits for before it acts. Times are those of the manual clock; a sleep moves it, so that nothing here
+ * depends on how fast the machine is.
+ */
+import { describe, expect, it } from 'vitest'
+import {
+  actuator,
+  AGENT,
+  APPROVER,
+  around,
+  assessedOffer,
+  callOf,
+  GUARD_CONFIG,
+  offerOf,
+  openHouse,
+} from '../../test/guard-house.ts'
+import type { GuardHouse } from '../../test/guard-house.ts'
+import type { ManualClock } from '../../test/manual-clock.ts'
+import { plainOffer } from '../../test/plain-offer.ts'
+import type { Call, Caller, Outcome } from '../bus/call.ts'
+import type { CallAssessment, Offer } from '../bus/capability.ts'
+import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import { classifyCall } from './call-decision.ts'
+import type { Authorization } from './call-decision.ts'
+
+const REST_MS = 250
+const limits = {
+  ...GUARD_CONFIG.limits,
+  actuator: { minIntervalMs: REST_MS, writesPerDay: 1_000 },
+  maxRestWaitMs: 5_000,
+}
+
+/** Sleeping takes exactly as long as was asked for, and says so. */
+function sleeping(): {
+  readonly naps: number[]
+  readonly sleep: (ms: number, clock: ManualClock) => Promise<void>
+} {
+  const naps: number[] = []
+  return {
+    naps,
+    sleep: async (ms, clock) => {
+      naps.push(ms)
+      clock.advance(ms)
+    },
+  }
+}
+
+const lamp = assessedOffer('writes', () => ({ target: 'lamp:1' }))
+const OTHER: Caller = { kind: 'principal', id: 'openhab', role: 'agent' }
+
+async function fate(house: GuardHouse, offer: Offer, more: Partial<Call> = {}): Promise<string> {
+  const outcome = await around(house.guard, callOf(offer, {}, more), offer, actuator().proceed)
+  return outcome.ok ? 'acts' : `${outcome.fault.kind} ${outcome.fault.reasons?.map(({ rule }) => rule).join() ?? ''}`
+}
+
+describe('a change of an actuator that rests', () => {
+  it('waits for the rest and acts', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    expect(await fate(house, lamp)).toBe('acts')
+    expect(await fate(house, lamp)).toBe('acts')
+    expect(naps).toEqual([REST_MS])
+  })
+
+  it('waits together with others, and every one of them acts, a rest apart', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const all = await Promise.all(Array.from({ length: 6 }, () => fate(house, lamp)))
+    expect(all).toEqual(Array.from({ length: 6 }, () => 'acts'))
+    expect(naps).toEqual(Array.from({ length: 5 }, () => REST_MS))
+    expect(house.clock.monotonic()).toBe(5 * REST_MS)
+  })
+
+  it('waits for the rest of what it sets in motion, and leaves that resting, too', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const chain = assessedOffer('writes', () => ({ target: 'switch:1', touches: ['lamp:1', 'lamp:2'] }))
+    expect(await fate(house, lamp)).toBe('acts')
+    expect(await fate(house, chain)).toBe('acts')
+    expect(await fate(house, lamp)).toBe('acts')
+    expect(naps).toEqual([REST_MS, REST_MS])
+    expect(house.events('actuator')).toMatchObject([
+      { target: 'lamp:1' },
+      { target: 'switch:1', also: ['lamp:1', 'lamp:2'] },
+      { target: 'lamp:1' },
+    ])
+  })
+
+  it('is refused where what it sets in motion was changed as often as a day allows, also after a restart', async () => {
+    using house = openHouse({ limits: { ...limits, actuator: { minIntervalMs: 0, writesPerDay: 2 } } })
+    const chain = assessedOffer('writes', () => ({ target: 'switch:1', touches: ['lamp:1'] }))
+    const other = assessedOffer('writes', () => ({ target: 'switch:2', touches: ['lamp:1'] }))
+    expect([await fate(house, chain), await fate(house, other)]).toEqual(['acts', 'acts'])
+    expect(await fate(house, lamp)).toBe('busy actuator-day')
+    const third = assessedOffer('writes', () => ({ target: 'switch:3', touches: ['lamp:1'] }))
+    expect(await fate(house.afterPowerCut(), third)).toBe('busy actuator-day')
+  })
+
+  it('takes turns with other callers', async () => {
+    const { sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const order: string[] = []
+    const call = async (caller: Caller & { readonly id: string }): Promise<void> => {
+      await around(house.guard, callOf(lamp, {}, { caller }), lamp, async () => {
+        order.push(caller.id)
+        return { ok: true, value: { data: 1 } }
+      })
+    }
+    const [loop, other] = [
+      { ...AGENT, id: 'loop' },
+      { ...AGENT, id: 'other' },
+    ] as const
+    await fate(house, lamp)
+    await Promise.all([...Array.from({ length: 5 }, () => call(loop)), call(other)])
+    // Behind the one that holds the turn, and one of the loop's that was first in its line.
+    expect(order.indexOf('other')).toBeLessThan(3)
+    expect(order).toHaveLength(6)
+  })
+
+  it('goes before a call that comes when its rest is over', async () => {
+    const order: string[] = []
+    let newcomer: Promise<unknown> = Promise.resolve()
+    const act = (house: GuardHouse, who: string): Promise<unknown> =>
+      around(house.guard, callOf(lamp), lamp, async () => {
+        order.push(who)
+        return { ok: true, value: { data: 1 } }
+      })
+    using house = openHouse({ limits }, async (ms, clock) => {
+      if (order.length > 1) return clock.advance(ms)
+      clock.advance(ms)
+      newcomer = act(house, 'newcomer')
+      // Time enough for everything but waiting.
+      for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+    })
+    await act(house, 'first')
+    await act(house, 'waiter')
+    await newcomer
+    expect(order).toEqual(['first', 'waiter', 'newcomer'])
+  })
+
+  it('is refused at once where the rest ends after the wait that the owner allows', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits: { ...limits, maxRestWaitMs: REST_MS } }, sleep)
+    await fate(house, lamp)
+    expect(await fate(house, lamp)).toBe('busy actuator-rest')
+    expect(naps).toEqual([])
+    using patient = openHouse({ limits: { ...limits, maxRestWaitMs: REST_MS + 1 } }, sleep)
+    await fate(patient, lamp)
+    expect(await fate(patient, lamp)).toBe('acts')
+  })
+
+  it('is refused at once where the rest ends after its deadline', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    await fate(house, lamp)
+    expect(await fate(house, lamp, { deadlineMs: REST_MS })).toBe('busy actuator-rest')
+    expect(await fate(house, lamp, { deadlineMs: REST_MS + 1 })).toBe('acts')
+    expect(naps).toEqual([REST_MS])
+  })
+
+  it('says how long the rest takes, when it is refused', async () => {
+    using house = openHouse({ limits: { ...limits, maxRestWaitMs: 0 } })
+    await fate(house, lamp)
+    house.clock.advance(100)
+    const outcome = await around(house.guard, callOf(lamp), lamp, actuator().proceed)
+    expect(outcome).toMatchObject({ fault: { kind: 'busy', retryAfterMs: 150 } })
+  })
+
+  it('does not act once its caller has left', async () => {
+    const leaving = new AbortController()
+    using house = openHouse({ limits }, async (ms, clock) => {
+      leaving.abort()
+      clock.advance(ms)
+    })
+    await fate(house, lamp)
+    expect(await fate(house, lamp, { signal: leaving.signal })).toBe('cancelled ')
+    // Nothing was charged for it: only the first change rests.
+    expect(house.events('actuator')).toHaveLength(1)
+  })
+
+  it('is refused at once where too many wait, and told for what: by its label, or else by the tool', async () => {
+    for (const [label, said] of [
+      ['Hall lamp', 'Hall lamp'],
+      [undefined, 'test.writes'],
+    ] as const) {
+      const leaving = new AbortController()
+      // Nobody wakes up before all have left.
+      const asleep = (_ms: number, _clock: ManualClock, signal: AbortSignal): Promise<void> =>
+        new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+      using house = openHouse({ limits }, asleep)
+      const offer = assessedOffer('writes', () => ({ target: 'lamp:1', ...(label === undefined ? {} : { label }) }))
+      expect(await fate(house, offer)).toBe('acts')
+      const outcomes: Outcome[] = []
+      const change = async (): Promise<void> => {
+        const call = callOf(offer, {}, { signal: leaving.signal })
+        outcomes.push(await around(house.guard, call, offer, actuator().proceed))
+      }
+      const waiting = Array.from({ length: 200 }, change)
+      await expect.poll(() => outcomes.length).toBeGreaterThan(0)
+      expect(outcomes[0]).toMatchObject({
+        fault: { kind: 'busy', message: `Too many changes wait for ${said}. Try again in a moment.` },
+      })
+      leaving.abort()
+      await Promise.all(waiting)
+      expect(outcomes.filter(({ ok: isDone }) => isDone)).toEqual([])
+    }
+  })
+
+  it('gives its turn back, whatever becomes of it', async () => {
+    const { sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    await fate(house, lamp)
+    await fate(house, lamp, { signal: AbortSignal.abort() })
+    await fate(house, lamp, { deadlineMs: 0 })
+    expect(await fate(house, lamp, { caller: OTHER })).toBe('acts')
+  })
+
+  it('does not wait for a budget: that would keep what others need', async () => {
+    const { naps, sleep } = sleeping()
+    const effects = { writes: { perMinute: 600, burst: 1 } }
+    using house = openHouse({ limits: { ...limits, effects } }, sleep)
+    await fate(house, lamp)
+    expect(await fate(house, lamp)).toBe('busy rate-writes,actuator-rest')
+    expect(naps).toEqual([])
+  })
+
+  it('does not wait for another day', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits: { ...limits, actuator: { minIntervalMs: 0, writesPerDay: 1 } } }, sleep)
+    await fate(house, lamp)
+    expect(await fate(house, lamp)).toBe('busy actuator-day')
+    expect(naps).toEqual([])
+  })
+})
+
+describe('a rest', () => {
+  it('is one of the actuator, not of the whole device', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const part = (name: string): Offer =>
+      assessedOffer('writes', () => ({ target: 'device:x', actuator: `device:x/${name}` }))
+    for (const name of ['volume', 'lamp', 'screen']) expect(await fate(house, part(name))).toBe('acts')
+    expect(naps).toEqual([])
+    expect(await fate(house, part('lamp'))).toBe('acts')
+    expect(naps).toEqual([REST_MS])
+  })
+
+  it('is as long as the owner says for the device that the actuator is a part of', async () => {
+    const eeprom = [{ target: 'device:eeprom*', minIntervalMs: 60_000, writesPerDay: 10 }]
+    using house = openHouse({ limits: { ...limits, actuators: eeprom } })
+    const part = assessedOffer('writes', () => ({ target: 'device:eeprom', actuator: 'eeprom-part' }))
+    expect([await fate(house, part), await fate(house, part)]).toEqual(['acts', 'busy actuator-rest'])
+  })
+
+  it('costs nothing that cannot act: mistakes, refusals, dry runs and questions', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const mistake: Fault = { kind: 'not-found', message: 'There is no lamp 9.' }
+    const mistaken = withMistake(lamp, mistake)
+    const refused = assessedOffer('writes', () => ({ target: 'lamp:1', reasons: [{ rule: 'confirm', message: 'x' }] }))
+    const dry = assessedOffer('writes', () => ({ target: 'lamp:1', dryRun: true }))
+    const asked = assessedOffer('sensitive', () => ({ target: 'lamp:1' }))
+    expect(await fate(house, mistaken)).toBe('not-found ')
+    expect(await fate(house, refused)).toBe('not-permitted confirm')
+    expect(await fate(house, dry)).toBe('acts')
+    expect(await fate(house, asked)).toBe('approval-required approval')
+    expect(house.events('actuator')).toEqual([])
+    expect(await fate(house, lamp)).toBe('acts')
+    expect(naps).toEqual([])
+    // While it rests, all of these are answered as before: none waits for what it does not use.
+    expect(await fate(house, mistaken)).toBe('not-found ')
+    expect(await fate(house, refused)).toBe('not-permitted confirm,actuator-rest')
+    expect(await fate(house, dry)).toBe('acts')
+    expect(naps).toEqual([])
+  })
+
+  it('is waited for by a call that a person approved, which keeps its yes meanwhile', async () => {
+    const { naps, sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const lock = assessedOffer('sensitive', () => ({ target: 'lock:1' }))
+    const sibling = assessedOffer('writes', () => ({ target: 'lock:1' }))
+    await fate(house, lock)
+    const [request] = house.guard.approvals.list()
+    await house.guard.approvals.approve(request?.id ?? '', APPROVER)
+    await fate(house, sibling)
+    expect(await fate(house, lock)).toBe('acts')
+    expect(naps).toEqual([REST_MS])
+    expect(await fate(house, lock)).toBe('approval-required approval,approval-used')
+  })
+})
+
+describe('an idempotency key', () => {
+  const keyed = (key: string, more: Partial<CallAssessment> = {}): Offer =>
+    assessedOffer('writes', () => ({ idempotencyKey: key, ...more }))
+  const keys = (house: GuardHouse): number => house.state.keys.size
+
+  it('has 1 to 512 characters', async () => {
+    using house = openHouse()
+    expect(await fate(house, keyed(''))).toBe('invalid-arguments ')
+    expect(await fate(house, keyed('k'.repeat(513)))).toBe('invalid-arguments ')
+    expect(await fate(house, keyed('k'.repeat(512)))).toBe('acts')
+  })
+
+  it('is not kept for a call that turns out to read', async () => {
+    using house = openHouse()
+    const offer = keyed('k', { effect: 'reads' })
+    const device = actuator()
+    for (let time = 0; time < 2; time++) await around(house.guard, callOf(offer), offer, device.proceed)
+    expect([device.calls.length, keys(house)]).toEqual([2, 0])
+  })
+
+  it('that was used for another call is said to be, also while the actuator rests', async () => {
+    using house = openHouse({ limits: { ...limits, maxRestWaitMs: 0 } })
+    const offer = keyed('k', { target: 'lamp:1' })
+    const call = (body: JsonObject) => around(house.guard, callOf(offer, body), offer, actuator().proceed)
+    expect(await call({ level: 1 })).toMatchObject({ ok: true })
+    expect(await call({ level: 2 })).toMatchObject({ fault: { kind: 'conflict', reasons: [{ rule: 'key-mismatch' }] } })
+  })
+})
+
+describe('a decision', () => {
+  it('asks a person about a device that the call only touches, where the owner wants that', async () => {
+    using house = openHouse({ ownerRules: [{ target: 'lamp:2', says: 'ask' }] })
+    const event = assessedOffer('writes', () => ({ target: 'event:1', touches: ['lamp:2'] }))
+    expect(await fate(house, event)).toBe('approval-required approval')
+  })
+
+  it('does not take a yes that was given under other rules, also before those are swept away', async () => {
+    using house = openHouse()
+    const door = assessedOffer('sensitive', () => ({ target: 'door:1' }))
+    await fate(house, door)
+    const [request] = house.guard.approvals.list()
+    await house.guard.approvals.approve(request?.id ?? '', APPROVER)
+    const stricter = house.afterPowerCut({ ownerRules: [{ target: 'lamp:9', says: 'forbid' }] })
+    const outcome = await around(stricter.guard, callOf(door), door, actuator().proceed)
+    expect(outcome).toMatchObject({
+      fault: {
+        kind: 'approval-required',
+        reasons: [{ rule: 'approval' }, { rule: 'approval-void', message: expect.stringContaining('the rules') }],
+      },
+    })
+  })
+
+  it('hands the very plan that was decided about to whoever carries it out', async () => {
+    using house = openHouse()
+    const plan = ok({ from: 1, to: 2 })
+    const offer: Offer = plainOffer({
+      name: 'test.dim',
+      effect: 'writes',
+      plan: () => ({ offer, assessment: { effect: 'writes', reasons: [] }, plan }),
+    })
+    const device = actuator()
+    await around(house.guard, callOf(offer), offer, device.proceed)
+    expect(device.calls[0]?.planned?.plan).toBe(plan)
+  })
+
+  it('counts no calls of our own services', async () => {
+    const calls = { perMinute: 1, burst: 1 }
+    using house = openHouse({ limits: { ...GUARD_CONFIG.limits, calls } })
+    const caller: Caller = { kind: 'service', id: 'sampler' }
+    for (let time = 0; time < 3; time++) expect(await fate(house, offerOf('reads'), { caller })).toBe('acts')
+  })
+
+  it('about a call that nobody planned takes nothing from the call that it is made for', async () => {
+    using house = openHouse()
+    const outer = withMistake(offerOf('writes'), { kind: 'not-found', message: 'x' })
+    const planned = await outer.plan?.(callOf(outer))
+    const reads = offerOf('reads')
+    const call = callOf(reads, {}, { planned })
+    expect(await house.guard.services.previewDecision(call, reads)).toMatchObject({ value: { mistake: undefined } })
+  })
+
+  it('says of a refusal what the family adds, and nothing of the family in place of what the guard says', async () => {
+    using house = openHouse()
+    const refusal = { envelope: 'x', approval_id: 'forged' }
+    const door = assessedOffer('sensitive', () => ({ target: 'door:1', refusal }))
+    const outcome = await around(house.guard, callOf(door), door, actuator().proceed)
+    const [request] = house.guard.approvals.list()
+    expect(outcome).toMatchObject({ fault: { details: { envelope: 'x', approval_id: request?.id } } })
+  })
+
+  it('is on record with the approval or the grant that it depends on', () => {
+    const offer = offerOf('sensitive')
+    const assessment: CallAssessment = {
+      effect: 'sensitive',
+      reasons: [],
+      target: 'door:1',
+      label: 'Door',
+      dryRun: false,
+    }
+    const act = { caller: 'claude', effect: 'sensitive', target: 'door:1' } as const
+    const assessed = { call: callOf(offer), offer, assessment, mistake: undefined, effect: 'sensitive', act } as const
+    const granted = { kind: 'granted', effect: 'sensitive', key: undefined } as const
+    const yesTo = (authorization: Authorization) => classifyCall(assessed, authorization).yes
+    expect(yesTo({ ...granted, yes: { state: 'approved', id: 'a' } })).toEqual({ approval: 'a' })
+    expect(yesTo({ ...granted, yes: { state: 'granted', id: 'g' } })).toEqual({ grant: 'g' })
+    expect(yesTo({ ...granted, yes: undefined })).toBeUndefined()
+    const asked = { kind: 'approval-required', message: '', details: { approval_id: 'q' } } as const
+    expect(yesTo({ kind: 'answered', outcome: fail(asked) })).toEqual({ approval: 'q' })
+    expect(yesTo({ kind: 'answered', outcome: fail({ kind: 'busy', message: '' }) })).toBeUndefined()
+    expect(classifyCall(assessed, { kind: 'rehearsal' })).toEqual({
+      effect: 'sensitive',
+      target: 'door:1',
+      label: 'Door',
+      touches: [],
+      mayTouch: [],
+      dryRun: false,
+      yes: undefined,
+    })
+  })
+})
+
+describe('a mistake that the plan found', () => {
+  const mistake: Fault = { kind: 'not-found', message: 'There is no lamp 9.' }
+
+  it('is the answer, and nothing is tried, recorded or asked', async () => {
+    using house = openHouse({ ownerRules: [{ tool: 'test.sensitive', says: 'ask' }] })
+    const device = actuator()
+    const offer = withMistake(offerOf('sensitive'), mistake)
+    expect(await around(house.guard, callOf(offer), offer, device.proceed)).toEqual(fail(mistake))
+    expect(device.calls).toEqual([])
+    expect(house.guard.approvals.list()).toEqual([])
+    expect(house.events()).toEqual([])
+  })
+
+  it('is not told to a caller that may not make the call', async () => {
+    using house = openHouse({ ownerRules: [{ tool: 'test.*', says: 'forbid' }] })
+    expect(await fate(house, withMistake(offerOf('writes'), mistake))).toBe('not-permitted owner')
+  })
+
+  it('is told also to a caller that would have to wait', async () => {
+    const effects = { admin: { perMinute: 1, burst: 1 } }
+    using house = openHouse({ limits: { ...GUARD_CONFIG.limits, effects } })
+    const [good, bad] = [offerOf('admin'), withMistake(offerOf('admin'), mistake)]
+    expect([await fate(house, good), await fate(house, good)]).toEqual(['acts', 'busy rate-admin'])
+    expect(await fate(house, bad)).toBe('not-found ')
+  })
+})
+
+/** The same offer, whose family finds a mistake in the arguments. */
+function withMistake({ name, effect }: Offer, fault: Fault): Offer {
+  const offer: Offer = plainOffer({
+    name,
+    effect,
+    plan: () => ({ offer, assessment: { effect: 'reads', reasons: [] }, plan: fail(fault) }),
+  })
+  return offer
+}

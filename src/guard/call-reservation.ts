@@ -1,0 +1,329 @@
+/**
+ * Call reservation: the one durable step between a decision and an act, and what the outcome means for it afterwards.
+ *
+ *   turn at the actuator ▸ its rest ▸ key reserved ▸ approval or grant used ▸ budget taken ▸ change of the day counted
+ *                                     └──────────────── one transaction: all of it, or nothing ────────────────────┘
+ *
+ * The decision is made again inside, from what the tables say at that moment: of a hundred concurrent calls with the
+ * same approval, one gets it. A crash afterwards leaves a used approval and an unknown key, never a second act. Silence
+ * after a change was sent is not a failure that may be repeated: it is not known whether it took effect, and the caller
+ * must be told so.
+ *
+ * Pure: the stores do the work.
+ */
+import { toAccountKey, toCallerKey } from '../bus/caller.ts'
+import type { Fault, FaultKind } from '../core/fault.ts'
+import type { KeyedLock } from '../core/fair-queue.ts'
+import { LedgerRefusalError, formatLedgerFaultBriefly } from '../ledger/ledger-fork.ts'
+import type { ActuatorStore } from './actuator-store.ts'
+import { createApprovalRequest, recordApprovalRequest } from './approval-request.ts'
+import type { ApprovalRequestDependencies } from './approval-request.ts'
+import {
+  createRefusedAuthorization,
+  needsPersonApproval,
+  screenCallAgainstPolicy,
+  decideCallPolicy,
+  hasIdempotencyKey,
+  planCall,
+  createPolicyRefusal,
+  addFamilyDetailsToFault,
+} from './call-decision.ts'
+import type { Authorization, ApprovalInUse, AssessedCall, CallPlanningDependencies } from './call-decision.ts'
+import { computeArgumentsHash, computeKeyedHash } from './call-binding.ts'
+import type { IdempotencyKeyStore, IdempotencyKeyUse } from './idempotency-key-store.ts'
+import { listDrivenActuators, isOnlyActuatorRestReason } from './limits.ts'
+import type { ApprovalStatus, PolicyDecision } from './policy.ts'
+import { createApprovalRequiredFault, createRepeatedKeyOutcome, createCancelledCallFault } from './guard-faults.ts'
+import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
+import type { Call, Outcome } from '../bus/call.ts'
+import type { Effect, Offer } from '../bus/capability.ts'
+import { isFaultBeforeAttempt } from '../core/fault.ts'
+import { fail } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import type { ApprovalStore } from './approvals-store.ts'
+import type { GrantStore } from './grants-store.ts'
+
+export interface CallReservationDependencies extends CallPlanningDependencies, ApprovalRequestDependencies {
+  readonly transact: GuardTransactionRunner
+  readonly nowMs: () => number
+  readonly actuators: ActuatorStore
+  readonly keys: IdempotencyKeyStore
+  /** Callers take turns at an actuator. */
+  readonly turns: KeyedLock
+  /** Ends early when the signal aborts. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
+}
+
+const MAX_KEY = 512
+const FRESH = { state: 'fresh' } as const
+const NOT_ASKED = { state: 'none' } as const
+
+/** The decision about one call, as the steps that dispatch takes before and after it runs the call. */
+export interface CallDecisionSteps {
+  readonly plan: (call: Call, offer: Offer) => Result<AssessedCall, Fault> | Promise<Result<AssessedCall, Fault>>
+  readonly authorise: (assessed: AssessedCall) => Authorization
+  readonly reserve: (assessed: AssessedCall, decision: PolicyDecision) => Authorization | Promise<Authorization>
+  readonly settle: (outcome: Outcome, reserved: ReservedCall) => Promise<Outcome>
+}
+
+export function createCallDecisionSteps(parts: CallReservationDependencies): CallDecisionSteps {
+  return {
+    plan: (call, offer) => planCall(call, offer, parts),
+    authorise: (assessed) => screenCallAgainstPolicy(assessed, parts),
+    reserve: (assessed, decision) => reserveCall(assessed, decision, parts),
+    settle: (outcome, reserved) => settleCall(outcome, reserved, parts),
+  }
+}
+
+/**
+ * Most calls reserve nothing durable: their budget is taken from memory, in the same turn of the event loop as the
+ * decision.
+ */
+export function reserveCall(
+  assessed: AssessedCall,
+  decision: PolicyDecision,
+  parts: CallReservationDependencies,
+): Authorization | Promise<Authorization> {
+  const { act } = assessed
+  const isProposed = parts.approvals.isProposed(toCallerKey(assessed.call.caller), assessed.offer.name)
+  const isRecorded =
+    isProposed ||
+    hasIdempotencyKey(assessed) ||
+    listDrivenActuators(act).length > 0 ||
+    decision.verdict === 'approval-required'
+  if (isRecorded) return reserveRecorded(assessed, parts)
+  if (decision.verdict !== 'allow') return createPolicyRefusal(assessed, decision)
+  parts.limits.take(act)
+  return { kind: 'granted', effect: decision.effect, key: undefined, yes: undefined }
+}
+
+async function reserveRecorded(assessed: AssessedCall, parts: CallReservationDependencies): Promise<Authorization> {
+  const { call, assessment } = assessed
+  const argsHash = computeArgumentsHash(parts.hashKey, call.body)
+  if (argsHash === undefined)
+    return createRefusedAuthorization(invalid('The arguments hold text that is not valid Unicode.'))
+  const key = assessment.idempotencyKey
+  if (key !== undefined && (key === '' || key.length > MAX_KEY))
+    return createRefusedAuthorization(invalid(`An idempotency key has 1 to ${MAX_KEY} characters.`))
+  // One lock is enough to order the callers: whether the other actuators rest is decided in the transaction.
+  const [driven] = listDrivenActuators(assessed.act)
+  const reservation = { assessed, argsHash }
+  if (driven === undefined) return transacted(reservation, parts)
+  // Mostly no other caller is waiting and the actuator has rested long enough.
+  const atOnce = parts.turns.isHeld(driven) ? undefined : await transacted(reservation, parts)
+  if (atOnce !== undefined && restOf(atOnce) === undefined) return atOnce
+  const turn = await parts.turns.acquire(driven, toAccountKey(call.caller), call.signal)
+  if (!turn.ok)
+    return createRefusedAuthorization(
+      turn.fault === 'aborted' ? createCancelledCallFault(call, parts.monotonic()) : crowded(assessed),
+    )
+  try {
+    return await afterItsRest(reservation, parts)
+  } finally {
+    turn.value()
+  }
+}
+
+interface Reservation {
+  readonly assessed: AssessedCall
+  readonly argsHash: string
+}
+
+/** The lock's holder waits for the actuator's rest, where that ends in time; the others wait for the lock. */
+async function afterItsRest(reservation: Reservation, parts: CallReservationDependencies): Promise<Authorization> {
+  const { call } = reservation.assessed
+  const untilMs = Math.min(call.deadlineMs, parts.monotonic() + parts.config.limits.maxRestWaitMs)
+  for (;;) {
+    const authorization = await transacted(reservation, parts)
+    const restMs = restOf(authorization)
+    if (restMs === undefined || parts.monotonic() + restMs >= untilMs) return authorization
+    await parts.sleep(restMs, call.signal)
+  }
+}
+
+/** `undefined` when something else than the actuator's rest decided. */
+function restOf(authorization: Authorization): number | undefined {
+  if (authorization.kind !== 'answered' || authorization.outcome.ok) return undefined
+  const { fault } = authorization.outcome
+  return isOnlyActuatorRestReason(fault.reasons) ? fault.retryAfterMs : undefined
+}
+
+async function transacted(reservation: Reservation, parts: CallReservationDependencies): Promise<Authorization> {
+  try {
+    return await parts.transact((transaction) => reserveIn(transaction, reservation, parts))
+  } catch (error) {
+    // A full disk, or a ledger that refuses entries: what cannot be recorded is not done.
+    parts.report(error, `${reservation.assessed.offer.name} could not be recorded beforehand`)
+    const cause =
+      error instanceof LedgerRefusalError
+        ? formatLedgerFaultBriefly(error.fault)
+        : 'This call cannot be recorded (is the disk full?).'
+    return createRefusedAuthorization({
+      kind: 'internal',
+      message: `${cause} Nothing was tried. \`hearthbus doctor\` says more.`,
+    })
+  }
+}
+
+/** Everything is looked up and decided first; only then is anything used up. */
+function reserveIn(
+  transaction: GuardTransaction,
+  { assessed, argsHash }: Reservation,
+  parts: CallReservationDependencies,
+): Authorization {
+  const { call, act } = assessed
+  const { keys, approvals, grants, limits, actuators } = parts
+  // The caller may have gone while the transaction waited: then nothing is used up.
+  if (call.signal.aborted) return createRefusedAuthorization(createCancelledCallFault(call, parts.monotonic()))
+
+  const key = hasIdempotencyKey(assessed) ? keyUse(assessed, argsHash, parts.hashKey) : undefined
+  const keyStanding = key === undefined ? FRESH : keys.standingIn(transaction, key)
+  const isAsked = needsPersonApproval(assessed, parts)
+  const isProposed = parts.approvals.isProposed(toCallerKey(call.caller), assessed.offer.name)
+  const asked = isAsked || isProposed ? createApprovalRequest(transaction, { assessed, argsHash }, parts) : undefined
+  if (asked?.ok === false) return createRefusedAuthorization(addFamilyDetailsToFault(asked.fault, assessed))
+  // Another call of the same tool is in a voting round, not this one.
+  const request = isAsked || (asked !== undefined && asked.value.standing.state !== 'none') ? asked?.value : undefined
+  const approval = request?.standing ?? NOT_ASKED
+  const proposed = !isAsked && request !== undefined
+  const decision = decideCallPolicy(assessed, { approval, proposed, repeat: keyStanding.state !== 'fresh' }, parts)
+  if (decision.verdict === 'approval-required' && request !== undefined) {
+    const filed = recordApprovalRequest(transaction, { assessed, request }, parts)
+    if (!filed.ok) return createRefusedAuthorization(filed.fault)
+    return createRefusedAuthorization(
+      addFamilyDetailsToFault(
+        createApprovalRequiredFault(filed.value, [...decision.reasons, ...request.notes]),
+        assessed,
+      ),
+    )
+  }
+  if (decision.verdict !== 'allow') return createPolicyRefusal(assessed, decision)
+  if (keyStanding.state !== 'fresh') return { kind: 'answered', outcome: createRepeatedKeyOutcome(keyStanding) }
+
+  if (key !== undefined) keys.reserveIn(transaction, key)
+  const yes = decision.needsApproval ? yesOf(approval) : undefined
+  if (yes !== undefined) (yes.state === 'approved' ? approvals : grants).useIn(transaction, yes.id, call)
+  limits.take(act)
+  actuators.countIn(transaction, listDrivenActuators(act))
+  return { kind: 'granted', effect: decision.effect, key, yes }
+}
+
+function yesOf(standing: ApprovalStatus): ApprovalInUse | undefined {
+  return standing.state === 'approved' || standing.state === 'granted' ? standing : undefined
+}
+
+function keyUse(
+  { call, offer, assessment }: AssessedCall,
+  argsHash: string,
+  hashKey: Uint8Array,
+): IdempotencyKeyUse | undefined {
+  const { idempotencyKey: key, keyedChange: change } = assessment
+  if (key === undefined) return undefined
+  return {
+    principal: toCallerKey(call.caller),
+    capability: offer.name,
+    key,
+    argsHash: change === undefined ? argsHash : computeKeyedHash(hashKey, change),
+  }
+}
+
+function invalid(message: string): Fault {
+  return { kind: 'invalid-arguments', message }
+}
+
+const CROWDED_RETRY_MS = 1_000
+
+function crowded({ act, offer }: AssessedCall): Fault {
+  return {
+    kind: 'busy',
+    message: `Too many changes wait for ${act.label ?? offer.name}. Try again in a moment.`,
+    retryAfterMs: CROWDED_RETRY_MS,
+  }
+}
+
+/** Fault kinds that leave open whether a change that had begun took effect. */
+const OPEN: ReadonlySet<FaultKind> = new Set<FaultKind>(['timed-out', 'cancelled', 'internal', 'unknown-outcome'])
+
+export interface CallSettlementDependencies {
+  readonly transact: GuardTransactionRunner
+  readonly nowMs: () => number
+  readonly keys: IdempotencyKeyStore
+  readonly approvals: ApprovalStore
+  readonly grants: GrantStore
+  readonly report: (error: unknown, message: string) => void
+}
+
+/** Closes the reservation according to the outcome. */
+export async function settleCall(
+  outcome: Outcome,
+  { call, key, yes, effect, isBegun }: ReservedCall,
+  parts: CallSettlementDependencies,
+): Promise<Outcome> {
+  const settled = isBegun ? toSettledOutcome(outcome, effect) : outcome
+  // Another node, or a nested call, asks a person itself and nothing was tried: this approval is kept until that one is
+  // given.
+  if (yes !== undefined && !settled.ok && settled.fault.kind === 'approval-required') await giveBack(yes, call, parts)
+  if (key !== undefined) await closeKey(key, isBegun ? settled : undefined, parts)
+  return settled
+}
+
+export interface ReservedCall {
+  readonly call: Call
+  readonly effect: Effect
+  readonly key: IdempotencyKeyUse | undefined
+  readonly yes: ApprovalInUse | undefined
+  /** False: the caller had gone, or the deadline had passed, before anything was tried. */
+  readonly isBegun: boolean
+}
+
+/** `undefined`: nothing was tried, so the key is free again. */
+async function closeKey(
+  key: IdempotencyKeyUse,
+  outcome: Outcome | undefined,
+  { keys, report }: CallSettlementDependencies,
+): Promise<void> {
+  try {
+    await (outcome === undefined ? keys.release(key) : keys.finish(key, outcome))
+  } catch (error) {
+    // The act is done and its answer stands; only a repetition is told "still under way", and "unknown" after a
+    // restart.
+    report(error, `the outcome of an idempotency key of ${key.capability} could not be kept`)
+  }
+}
+
+async function giveBack(yes: ApprovalInUse, call: Call, parts: CallSettlementDependencies): Promise<void> {
+  const store = yes.state === 'approved' ? parts.approvals : parts.grants
+  try {
+    await parts.transact((transaction) => store.giveBackIn(transaction, yes.id, call))
+  } catch (error) {
+    // At worst the person is asked once more.
+    parts.report(error, `a yes to ${call.capability} could not be given back`)
+  }
+}
+
+/**
+ * The outcome as the caller gets it, for a call that was allowed to act. Our own records are exempt: they are written
+ * whole or not at all, and reading them shows which.
+ */
+export function toSettledOutcome(outcome: Outcome, effect: Effect): Outcome {
+  if (outcome.ok || effect === 'reads' || effect === 'records' || !OPEN.has(outcome.fault.kind)) return outcome
+  return fail(unknownOutcome(outcome.fault))
+}
+
+export function decideIdempotencyKeyState(outcome: Outcome): 'done' | 'free' | 'unknown' {
+  if (outcome.ok) return 'done'
+  // The same key may be used again.
+  if (isFaultBeforeAttempt(outcome.fault)) return 'free'
+  return OPEN.has(outcome.fault.kind) ? 'unknown' : 'done'
+}
+
+function unknownOutcome(fault: Fault): Fault {
+  if (fault.kind === 'unknown-outcome') return fault
+  const { retryAfterMs: _, ...rest } = fault
+  return {
+    ...rest,
+    kind: 'unknown-outcome',
+    message: `The change was sent and no answer says whether it took effect. Look before trying again. (${fault.message})`,
+    details: { ...fault.details, cause: fault.kind },
+  }
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import type { Caller, CredentialRestrictions, PrincipalRole } from '../bus/call.ts'
+import {
+  explainAdministrationRefusal,
+  explainConsoleLinkRefusal,
+  mayViewStatus,
+  mayReadRecord,
+  mayAddRecords,
+  explainStopRefusal,
+  explainTokenAuthorityRefusal,
+} from './caller-authority.ts'
+
+function principal(role: PrincipalRole, restrictions?: CredentialRestrictions): Caller {
+  return { kind: 'principal', id: 'ada', role, ...(restrictions === undefined ? {} : { restrictions }) }
+}
+
+describe('authority', () => {
+  it.each<[string, Caller, boolean, boolean]>([
+    ['an admin', principal('admin'), true, true],
+    [
+      'an admin narrowed to effects with admin among them',
+      principal('admin', { effects: ['reads', 'admin'] }),
+      true,
+      false,
+    ],
+    ['an admin narrowed to reads', principal('admin', { effects: ['reads'] }), false, false],
+    ['an admin narrowed to a device', principal('admin', { devices: ['device:lamp'] }), false, false],
+    ['an admin narrowed to a profile', principal('admin', { profiles: ['ebus'] }), false, false],
+    ['an agent', principal('agent'), false, false],
+    ['a service', { kind: 'service', id: 'console' }, false, false],
+  ])('%s administers the house, or lets others in at the console, only un-narrowed', (_, by, administers, letsIn) => {
+    expect([explainAdministrationRefusal(by) === undefined, explainConsoleLinkRefusal(by) === undefined]).toEqual([
+      administers,
+      letsIn,
+    ])
+  })
+
+  it.each<[CredentialRestrictions | undefined, CredentialRestrictions | undefined, boolean]>([
+    [undefined, undefined, true],
+    [undefined, { effects: [] }, true],
+    [{ effects: ['admin', 'reads'] }, undefined, false],
+    [{ effects: ['admin', 'reads'] }, { effects: ['reads'] }, true],
+    [{ effects: ['admin', 'reads'] }, { effects: ['reads', 'writes'] }, false],
+    [{ effects: ['reads'] }, { effects: ['reads'] }, false],
+    [{ devices: ['device:lamp'] }, { effects: ['reads'] }, false],
+    [{ devices: ['device:lamp'] }, { devices: ['device:lamp'] }, true],
+    [{ devices: ['device:*'] }, { devices: ['device:lamp', 'device:tv*'] }, true],
+    [{ devices: ['device:lamp'] }, { devices: ['device:lamp*'] }, false],
+    [{ devices: ['device:lamp*'] }, { devices: ['*'] }, false],
+    [{ profiles: ['ebus'] }, { profiles: ['ebus', 'homeseer'] }, false],
+  ])('an admin narrowed to %j makes a token narrowed to %j: %s', (own, token, may) => {
+    expect(explainTokenAuthorityRefusal(principal('admin', own), token) === undefined).toBe(may)
+  })
+
+  it.each<[string, Caller, boolean]>([
+    ['an agent', principal('agent'), true],
+    ['an approver', principal('approver'), true],
+    ['an observer', principal('observer'), false],
+    ['an agent narrowed to nothing', principal('agent', { effects: [] }), false],
+    ['an agent narrowed to reads and records', principal('agent', { effects: ['reads', 'records'] }), false],
+    ['an agent narrowed to writes', principal('agent', { effects: ['writes'] }), true],
+    ['an agent narrowed to a lamp', principal('agent', { devices: ['device:lamp'] }), false],
+    ['another node', { kind: 'peer', id: 'n', level: 'anchor' }, false],
+    ['a service', { kind: 'service', id: 's' }, true],
+  ])('%s stops the house or does not', (_, by, may) => {
+    expect(explainStopRefusal(by) === undefined).toBe(may)
+  })
+
+  it('lets nobody look, or have anything signed, whose credential does not cover it', () => {
+    expect([mayViewStatus(principal('admin', { effects: [] })), mayViewStatus(principal('observer'))]).toEqual([
+      false,
+      true,
+    ])
+    const signers = (['observer', 'approver', 'agent', 'admin'] as const).map((role) => mayAddRecords(principal(role)))
+    expect(signers).toEqual([false, false, true, true])
+    expect(mayAddRecords(principal('agent', { effects: ['reads'] }))).toBe(false)
+    expect(mayAddRecords({ kind: 'peer', id: 'n', level: 'anchor' })).toBe(false)
+  })
+
+  const reading = { principal: 'bob', effect: 'reads', target: undefined, inProfile: true } as const
+  const unlocking = { principal: 'bob', effect: 'sensitive', target: 'device:lock', inProfile: true } as const
+  it.each<[string, Caller, boolean, boolean]>([
+    ['an agent', principal('agent'), false, true],
+    ['an observer', principal('observer'), true, true],
+    ['an approver', principal('approver'), true, true],
+    ['an admin', principal('admin'), true, true],
+    ['an admin narrowed to nothing', principal('admin', { effects: [] }), false, false],
+    ['an agent of that device', principal('agent', { devices: ['device:lo*'] }), false, true],
+    ['an agent of another device', principal('agent', { devices: ['device:lamp'] }), false, false],
+    ['an admin of another device', principal('admin', { devices: ['device:lamp'] }), false, false],
+  ])('%s reads what another caller asked, and what it did', (_, by, asked, did) => {
+    expect([mayReadRecord(by, reading), mayReadRecord(by, unlocking)]).toEqual([asked, did])
+    expect(mayReadRecord(by, { ...reading, principal: 'ada' })).toBe(true)
+  })
+
+  it('hides what is in none of the profiles of the reader', () => {
+    expect(mayReadRecord(principal('admin', { profiles: ['ebus'] }), { ...unlocking, inProfile: false })).toBe(false)
+  })
+})

@@ -1,0 +1,128 @@
+/**
+ * Caller authority: what a credential may do beside calling tools: administer, stop the house, approve, and read
+ * records.
+ *
+ * Restrictions compose: whatever is created, approved, stopped or read through a credential is at most what that
+ * credential may do itself. A credential that is restricted to devices or profiles does not administer the house.
+ */
+import type { Caller, CredentialRestrictions } from '../bus/call.ts'
+import { toCallerKey } from '../bus/caller.ts'
+import type { Effect } from '../bus/capability.ts'
+import type { Fault } from '../core/fault.ts'
+import { matchesAnyPattern } from './name-pattern.ts'
+
+type Principal = Caller & { readonly kind: 'principal' }
+
+export function hasRestrictedCredential(caller: Caller): boolean {
+  return caller.kind === 'principal' && caller.restrictions !== undefined
+}
+
+/** Whether the credential's restrictions allow an effect. */
+function coversEffect({ restrictions }: Principal, effect: Effect): boolean {
+  return restrictions?.effects === undefined || restrictions.effects.includes(effect)
+}
+
+/** Why this caller may not administer the house as a whole, or `undefined`. */
+export function explainAdministrationRefusal(by: Caller): Fault | undefined {
+  const role = adminFlaw(by)
+  if (role !== undefined) return role
+  const { devices, profiles } = by.kind === 'principal' ? (by.restrictions ?? {}) : {}
+  if (devices === undefined && profiles === undefined) return undefined
+  return refusal('token-narrowed', 'This credential is narrowed to parts of the house, and this concerns all of it.')
+}
+
+/** Why this caller may not create a console link, whose session would have no restrictions; or `undefined`. */
+export function explainConsoleLinkRefusal(by: Caller): Fault | undefined {
+  const flaw = explainAdministrationRefusal(by)
+  if (flaw !== undefined || by.kind !== 'principal' || by.restrictions?.effects === undefined) return flaw
+  return refusal('token-narrowed', 'This credential is narrowed, and a sign-in at the console would not be.')
+}
+
+/** Why this caller may not create, replace or revoke a token with these restrictions, or `undefined`. */
+export function explainTokenAuthorityRefusal(by: Caller, token: CredentialRestrictions | undefined): Fault | undefined {
+  const role = adminFlaw(by)
+  if (role !== undefined || by.kind !== 'principal') return role
+  const own = by.restrictions ?? {}
+  const exceeds =
+    isBeyond(token?.effects, own.effects, (effect, effects) => effects.includes(effect)) ||
+    isBeyond(token?.profiles, own.profiles, (profile, profiles) => profiles.includes(profile)) ||
+    isBeyond(token?.devices, own.devices, isDeviceWithin)
+  if (!exceeds) return undefined
+  return refusal('token-narrowed', 'This credential is narrowed: a token of its making is narrowed at least as much.')
+}
+
+/** Why this caller may not stop everything, or `undefined`. Stopping is for those who act, approve or administer. */
+export function explainStopRefusal(by: Caller): Fault | undefined {
+  if (by.kind === 'service') return undefined
+  if (by.kind === 'peer' || by.role === 'observer')
+    return refusal('role', 'A caller that may neither act nor approve does not stop others.')
+  const { effects, devices } = by.restrictions ?? {}
+  const acts = effects?.some((effect) => effect !== 'reads' && effect !== 'records') ?? true
+  if (acts && devices === undefined) return undefined
+  return refusal('token-narrowed', 'This credential is narrowed to less than the house that a stop would stop.')
+}
+
+/** Whether a caller may read the status of the house and the node. */
+export function mayViewStatus(caller: Caller): boolean {
+  return caller.kind !== 'principal' || coversEffect(caller, 'reads')
+}
+
+/** Whether a caller may add to the node's own records, such as having a checkpoint signed. */
+export function mayAddRecords(caller: Caller): boolean {
+  if (caller.kind !== 'principal') return caller.kind === 'service'
+  return (caller.role === 'agent' || caller.role === 'admin') && coversEffect(caller, 'records')
+}
+
+/** The facts about a call, an approval or a change that decide who may read it. */
+export interface RecordAccessFacts {
+  /** The key of the caller that made it. */
+  readonly principal: string
+  readonly effect: Effect | undefined
+  readonly target: string | undefined
+  /**
+   * Whether the tool is in one of the profiles that the reader's credential is restricted to; true without such a
+   * restriction.
+   */
+  readonly inProfile: boolean
+}
+
+/**
+ * Whether a caller may read a record: its own always; others' as far as its credential covers them. An agent reads what
+ * was done or tried in the house, but not what other callers read and recorded.
+ */
+export function mayReadRecord(caller: Caller, { principal, effect, target, inProfile }: RecordAccessFacts): boolean {
+  if (caller.kind !== 'principal' || toCallerKey(caller) === principal) return true
+  if (!mayViewStatus(caller) || !inProfile) return false
+  const devices = caller.restrictions?.devices
+  if (devices !== undefined && (target === undefined || !matchesAnyPattern(devices, target))) return false
+  const isPrivate = target === undefined && (effect === undefined || effect === 'reads' || effect === 'records')
+  return caller.role !== 'agent' || !isPrivate
+}
+
+function adminFlaw(by: Caller): Fault | undefined {
+  if (by.kind !== 'principal' || by.role !== 'admin') return refusal('role', 'The role admin is needed.')
+  return coversEffect(by, 'admin')
+    ? undefined
+    : refusal('token-effects', `This credential is narrowed to what ${by.restrictions?.effects?.join(', ')}.`)
+}
+
+/** Absent means everything, so only something at least as restricted lies within. */
+function isBeyond<Name>(
+  wanted: readonly Name[] | undefined,
+  own: readonly Name[] | undefined,
+  isWithin: (name: Name, own: readonly Name[]) => boolean,
+): boolean {
+  if (own === undefined) return false
+  return wanted === undefined || wanted.some((name) => !isWithin(name, own))
+}
+
+/** A pattern is within another when everything that it matches is. */
+function isDeviceWithin(device: string, own: readonly string[]): boolean {
+  const prefix = device.endsWith('*') ? device.slice(0, -1) : undefined
+  if (prefix === undefined) return matchesAnyPattern(own, device)
+  return own.some((pattern) => pattern.endsWith('*') && prefix.startsWith(pattern.slice(0, -1)))
+}
+
+function refusal(rule: string, message: string): Fault {
+  return { kind: 'not-permitted', message, reasons: [{ rule, message }] }
+}

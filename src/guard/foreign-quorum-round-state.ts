@@ -1,0 +1,80 @@
+/**
+ * Foreign round state: rounds of other nodes in which this node votes, its votes, and contradictory votes that it saw.
+ *
+ *   consensus.heard ─▶ consensus.voted-elsewhere, once        consensus.conflict: two statements that cannot both hold
+ *
+ * Pure, but for the state that it is given.
+ */
+import type { LedgerEntry } from '../ledger/entry.ts'
+import { readEntryNumber, readEntryText, readEntryTime, readEntryTimeField } from '../ledger/entry.ts'
+import type { EntryHandler } from '../ledger/projection.ts'
+import type { GuardState } from './guard-state.ts'
+import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex } from './quorum-round-state.ts'
+import type { ForeignQuorumRound } from './quorum-round-store.ts'
+import { isVoteSignatureValid, parseVote, computeVoteHash } from './vote.ts'
+import type { SignedVote, VoteDecision } from './vote.ts'
+
+export interface ForeignQuorumRoundRecord extends ForeignQuorumRound {
+  readonly need: number
+  /** The entry whose body describes the call. */
+  readonly heardSeq: number
+  readonly vote: (SignedVote & { readonly decision: VoteDecision }) | undefined
+}
+
+/** Lapsed ones are dropped first. */
+const MAX_FOREIGN = 1_000
+
+export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
+  'consensus.heard': (state, entry) => {
+    const [id, digest, house] = [
+      readEntryText(entry, 'round'),
+      readEntryText(entry, 'digest'),
+      readEntryText(entry, 'house'),
+    ]
+    const [expiresAtMs, epoch, need] = [
+      readEntryTimeField(entry, 'expires_at'),
+      readEntryNumber(entry, 'epoch'),
+      readEntryNumber(entry, 'need'),
+    ]
+    if (id === undefined || digest === undefined || house === undefined) return INCOMPLETE
+    if (expiresAtMs === undefined || epoch === undefined || need === undefined) return INCOMPLETE
+    if (state.foreignRounds.has(id)) return 'that round was heard of before'
+    const atMs = Date.parse(entry.at)
+    state.foreignRounds.dropOldest(MAX_FOREIGN, (round) => round.expiresAtMs < atMs)
+    state.foreignRounds.set(id, { id, digest, house, epoch, expiresAtMs, need, heardSeq: entry.seq, vote: undefined })
+    return undefined
+  },
+
+  'consensus.voted-elsewhere': (state, entry) => {
+    const round = state.foreignRounds.get(readEntryText(entry, 'round') ?? '')
+    const [vote, voter] = [voteIn(entry), readEntryText(entry, 'voter')]
+    if (round === undefined || vote === undefined || voter === undefined) return INCOMPLETE
+    const body = parseVote(vote)
+    const key = voter.startsWith(NODE_VOTER_PREFIX)
+      ? decodeNodePublicKeyHex(voter.slice(NODE_VOTER_PREFIX.length))
+      : undefined
+    if (body === undefined || key === undefined || !isVoteSignatureValid(vote, key)) return 'the node did not sign it'
+    if (body.approval !== round.id || body.call !== round.digest || body.house !== round.house)
+      return 'the vote is for another round'
+    if (round.vote !== undefined) return 'this node voted before'
+    state.foreignRounds.set(round.id, { ...round, vote: { ...vote, decision: body.decision } })
+    const head = state.voteHeads.get(key)
+    if (head === undefined || body.seq > head.seq)
+      state.voteHeads.set(key, { seq: body.seq, hash: computeVoteHash(vote) })
+    return undefined
+  },
+
+  'consensus.conflict': (state, entry) => {
+    const about = readEntryText(entry, 'about')
+    if (about === undefined) return INCOMPLETE
+    state.conflicts.set(about, readEntryTime(entry))
+    return undefined
+  },
+}
+
+function voteIn(entry: LedgerEntry): SignedVote | undefined {
+  const [body, signature] = [readEntryText(entry, 'vote'), readEntryText(entry, 'signature')]
+  return body === undefined || signature === undefined ? undefined : { body, signature }
+}
+
+const INCOMPLETE = 'it lacks what such an entry says'

@@ -1,0 +1,115 @@
+/** Guard faults: decisions as faults for the caller. Families format them in their own envelopes. */
+import type { Call, Outcome } from '../bus/call.ts'
+import type { Offer } from '../bus/capability.ts'
+import type { Fault, PolicyReason } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Approval } from './approval.ts'
+import type { IdempotencyKeyStatus } from './idempotency-key-store.ts'
+import type { PolicyDecision } from './policy.ts'
+
+export function createDeniedFault({ reasons, retryAfterMs }: PolicyDecision & { readonly verdict: 'deny' }): Fault {
+  const message = reasons.map((reason) => reason.message).join(' ')
+  if (retryAfterMs !== undefined) return { kind: 'busy', message, reasons, retryAfterMs }
+  const issues = reasons.flatMap(({ argument, message: text }) =>
+    argument === undefined ? [] : [{ path: [argument], message: text, code: 'missing' }],
+  )
+  if (issues.length === 0) return { kind: 'not-permitted', message, reasons }
+  // What the caller forgot is its mistake. Beside a ban it is told as well, so that nothing comes out bit by bit.
+  const kind = issues.length === reasons.length ? 'invalid-arguments' : 'not-permitted'
+  return { kind, message, reasons, details: { issues } }
+}
+
+/** Whether a call was refused for nothing but claims that its caller left out. */
+export function isMissingClaimsOnly({ kind, reasons = [] }: Fault): boolean {
+  return kind === 'invalid-arguments' && reasons.length > 0 && reasons.every(({ argument }) => argument !== undefined)
+}
+
+/** The call as it can be made, where it lacks nothing but claims (see `ClaimCompleter`). */
+export function completeCall(
+  { name, accept, completeClaims }: Offer,
+  { body, traceId }: Pick<Call, 'body' | 'traceId'>,
+): { readonly tool: string; readonly arguments: JsonObject } | undefined {
+  if (completeClaims === undefined || accept === undefined) return undefined
+  // A null is no more than silence.
+  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
+  const claims = completeClaims(given, { traceId })
+  const completed = { ...given, ...claims }
+  return Object.keys(claims).length > 0 && accept(completed).ok ? { tool: name, arguments: completed } : undefined
+}
+
+export function createApprovalRequiredFault(approval: Approval, reasons: readonly PolicyReason[]): Fault {
+  const { id, binding, shown, expiresAtMs } = approval
+  const expiresAt = new Date(expiresAtMs).toISOString()
+  const why = reasons.map((reason) => reason.message).join(' ')
+  return {
+    kind: 'approval-required',
+    message: `${why} They can do so until ${expiresAt}; then make the very same call again, with the same arguments.`,
+    reasons,
+    details: {
+      approval_id: id,
+      approval: { id, state: 'requested', expires_at: expiresAt, resource: formatApprovalUri(id) },
+      expires_at: expiresAt,
+      how: `hearthbus approvals approve ${id}`,
+      tool: binding.tool,
+      target: binding.target ?? null,
+      label: shown.label ?? null,
+    },
+  }
+}
+
+/** Where clients can watch a request. */
+export function formatApprovalUri(id: string): string {
+  return `hearthbus://approvals/${id}`
+}
+
+/** For a call whose caller had gone, or whose deadline had passed, before anything was tried. */
+export function createCancelledCallFault({ deadlineMs }: Pick<Call, 'deadlineMs'>, nowMs: number): Fault {
+  return nowMs >= deadlineMs
+    ? { kind: 'timed-out', message: 'The time was over before anything was tried.' }
+    : { kind: 'cancelled', message: 'The call was withdrawn before anything was tried.' }
+}
+
+/** The outcome of a repeated key, instead of acting a second time. */
+export function createRepeatedKeyOutcome(
+  standing: Exclude<IdempotencyKeyStatus, { readonly state: 'fresh' }>,
+): Outcome {
+  switch (standing.state) {
+    case 'replay':
+      return standing.outcome === undefined ? fail(answerNotKept()) : asReplay(standing.outcome)
+    case 'in-flight':
+      return fail(keyFault('busy', 'key-in-flight', 'The call with this idempotency key is still under way.'))
+    case 'mismatch':
+      return fail(
+        keyFault(
+          'conflict',
+          'key-mismatch',
+          'This idempotency key was used for another call. Take a new key; nothing was done.',
+        ),
+      )
+    case 'full':
+      return fail(keyFault('busy', 'key-store', 'No more idempotency keys can be kept now.'))
+    default:
+      return fail(
+        keyFault(
+          'unknown-outcome',
+          'key-unknown',
+          'The call with this idempotency key was begun, and nobody knows whether it took effect. Look before using another key.',
+        ),
+      )
+  }
+}
+
+/** A caller that asked twice must not take one act for two. */
+function asReplay(outcome: Outcome): Outcome {
+  return outcome.ok ? ok({ ...outcome.value, replayed: true }) : fail({ ...outcome.fault, replayed: true })
+}
+
+function answerNotKept(): Fault {
+  return keyFault('conflict', 'key-done', 'This call was carried out before; its answer was too long to keep.')
+}
+
+function keyFault(kind: Fault['kind'], rule: string, message: string): Fault {
+  const fault: Fault = { kind, message, reasons: [{ rule, message }] }
+  return kind === 'busy' ? { ...fault, retryAfterMs: 1_000 } : fault
+}

@@ -1,0 +1,360 @@
+/**
+ * Quorum round store: proposes rounds, casts votes and settles rounds, inside the transactions of their approvals.
+ *
+ *   vote ─▶ recorded ─▶ enough yeses: the approval is given      a no too many: denied      a yes no longer counts: lapsed
+ */
+import type { Caller } from '../bus/call.ts'
+import { toAccountKeyFromCallerKey, toCallerKey } from '../bus/caller.ts'
+import type { Fault, FaultKind } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { drawOrder } from '../ledger/draw.ts'
+import type { DrawKey } from '../ledger/draw.ts'
+import type { GuardState } from './guard-state.ts'
+import { findRoleOfPrincipalAt } from './principal-state.ts'
+import { computeDefaultQuorum } from './quorum-round.ts'
+import type { QuorumRoundRecord, QuorumRoundTerms, QuorumRoundVoter } from './quorum-round.ts'
+import {
+  explainVoteConflictFlaw,
+  countYesVotes,
+  findVoterCredential,
+  NODE_VOTER_PREFIX,
+  decodeNodePublicKeyHex,
+  explainRoundDenial,
+  explainVoteFlaw,
+  MAX_WITNESSES,
+} from './quorum-round-state.ts'
+import { redactText } from './secret-detection.ts'
+import type { GuardTransaction } from './guard-transaction-store.ts'
+import { FIRST_VOTE_PREVIOUS_HASH, parseVote, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
+import type { SignedVote, VoteDecision } from './vote.ts'
+
+/** This node's identity as a voter, and the keys that it stores for voters. */
+export interface NodeVoterKeys {
+  /** The log in which votes count: this node's id. */
+  readonly house: string
+  /** How many membership records there are. */
+  readonly epoch: () => number
+  /** The seed of the key that belongs to a person's credential. */
+  readonly personSeed: (credential: string) => Uint8Array
+  readonly nodeSeed: Uint8Array
+  /** The id of a member, given its id or name. */
+  readonly member: (which: string) => string | undefined
+  /** Keys of those who can cosign this node's checkpoints now (C2SP vkeys). */
+  readonly witnesses: () => readonly string[]
+  /** Draws which of them has to. */
+  readonly draws: DrawKey
+}
+
+/** Who has to agree, as a rule or a proposer names them. */
+export interface QuorumRequest {
+  readonly need?: number | undefined
+  /** Names of people, and `node:` with the name or id of a node. Absent: every person who may decide. */
+  readonly voters?: readonly string[] | undefined
+  readonly veto?: boolean | undefined
+}
+
+/** Error codes of the contract (spec 5 § 6.3), which are part of the message. */
+const CODES = {
+  ROUND_NOT_FOUND: 'not-found',
+  ALREADY_VOTED: 'conflict',
+  INVALID_KEY: 'not-permitted',
+  ROUND_CLOSED: 'conflict',
+  NOT_A_VOTER: 'not-permitted',
+  EQUIVOCATION: 'conflict',
+} as const satisfies Record<string, FaultKind>
+
+export type VoteErrorCode = keyof typeof CODES
+
+const MAX_REASON = 1_000
+
+export function createVoteFault(code: VoteErrorCode, message: string): Fault {
+  return { kind: CODES[code], code, message }
+}
+
+export interface QuorumRoundStore {
+  /** The voters and the required number, or why there can be none. `isRule`: the owner's rule chose them. */
+  readonly terms: (
+    request: QuorumRequest,
+    about: { readonly principal: string; readonly isRule: boolean; readonly nowMs: number },
+  ) => Result<Pick<QuorumRoundTerms, 'need' | 'voters' | 'veto' | 'house' | 'epoch' | 'witnesses'>, Fault>
+  /** Casts the caller's vote, signed here. */
+  readonly castIn: (
+    transaction: GuardTransaction,
+    id: string,
+    vote: { readonly by: Caller; readonly decision: VoteDecision; readonly reason: string; readonly digest?: string },
+  ) => Result<SignedVote, Fault>
+  /** Accepts a vote that another node signed. */
+  readonly takeIn: (
+    transaction: GuardTransaction,
+    id: string,
+    vote: { readonly voter: string; readonly vote: SignedVote },
+  ) => Result<SignedVote, Fault>
+  /** Signs this node's vote in another node's round, which is not in this log. */
+  readonly signElsewhere: (
+    terms: ForeignQuorumRound,
+    vote: { readonly decision: VoteDecision; readonly seq: number; readonly prev: string; readonly nowMs: number },
+  ) => SignedVote
+  /** Draws the witness of a round whose quorum is reached. */
+  readonly drawIn: (transaction: GuardTransaction, round: QuorumRoundRecord) => void
+  /** What has to follow from the votes now. */
+  readonly outcome: (round: QuorumRoundRecord, nowMs: number) => QuorumRoundOutcome
+  readonly self: QuorumRoundVoter
+}
+
+export interface ForeignQuorumRound {
+  readonly id: string
+  readonly digest: string
+  readonly house: string
+  readonly epoch: number
+  readonly expiresAtMs: number
+}
+
+export type QuorumRoundOutcome =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'quorum'; readonly yeses: readonly SignedVote[] }
+  | { readonly kind: 'denied'; readonly why: string }
+  /** The quorum was reached and is lost again. */
+  | { readonly kind: 'lost' }
+
+export function createQuorumRoundStore({
+  state,
+  voting,
+}: {
+  readonly state: GuardState
+  readonly voting: NodeVoterKeys
+}): QuorumRoundStore {
+  const self: QuorumRoundVoter = { voter: NODE_VOTER_PREFIX + voting.house, key: deriveVoterPublicKey(voting.nodeSeed) }
+
+  function resolveVoter(name: string): QuorumRoundVoter | undefined {
+    if (name.startsWith(NODE_VOTER_PREFIX)) {
+      const nodeId = voting.member(name.slice(NODE_VOTER_PREFIX.length))
+      const key = nodeId === undefined ? undefined : decodeNodePublicKeyHex(nodeId)
+      return nodeId === undefined || key === undefined ? undefined : { voter: NODE_VOTER_PREFIX + nodeId, key }
+    }
+    const credential = findVoterCredential(state, name)
+    return credential === undefined
+      ? undefined
+      : { voter: name, key: deriveVoterPublicKey(voting.personSeed(credential)) }
+  }
+
+  /** Everybody with an unrestricted credential of their own; the owner where there is nobody else. */
+  function everybody(principal: string, nowMs: number): readonly string[] {
+    const people = [...state.tokens.values()]
+      .filter(({ name, restrictions }) => restrictions === undefined && name !== principal)
+      .map(({ name }) => name)
+      .filter((name) => ['approver', 'admin'].includes(findRoleOfPrincipalAt(state, name, nowMs) ?? ''))
+    return people.length > 0 ? [...new Set(people)] : ['owner']
+  }
+
+  /** Which voter of the round the caller is, and with which key. */
+  function speaker(
+    round: QuorumRoundRecord,
+    by: Caller,
+  ): { readonly voter: string; readonly seed: Uint8Array } | undefined {
+    if (by.kind !== 'principal' || (by.role !== 'approver' && by.role !== 'admin')) return undefined
+    const credential = findVoterCredential(state, by.id)
+    const isPerson = round.voters.some(({ voter }) => voter === by.id)
+    if (isPerson && credential !== undefined) return { voter: by.id, seed: voting.personSeed(credential) }
+    // A node votes through its admin.
+    const isNode = by.role === 'admin' && round.voters.some(({ voter }) => voter === self.voter)
+    return isNode ? { voter: self.voter, seed: voting.nodeSeed } : undefined
+  }
+
+  function recordIn(
+    transaction: GuardTransaction,
+    round: QuorumRoundRecord,
+    { voter, vote, reason }: { readonly voter: string; readonly vote: SignedVote; readonly reason?: string },
+  ): void {
+    const kept = reason === undefined ? '' : redactText(reason.slice(0, MAX_REASON)).toWellFormed()
+    transaction.record(
+      {
+        kind: 'consensus.voted',
+        approval: round.id,
+        voter,
+        vote: vote.body,
+        signature: vote.signature,
+        decision: parseVote(vote)?.decision,
+      },
+      kept === '' ? undefined : { reason: kept },
+    )
+  }
+
+  function conflictIn(
+    transaction: GuardTransaction,
+    round: QuorumRoundRecord,
+    voter: string,
+    votes: readonly SignedVote[],
+  ): void {
+    if (explainVoteConflictFlaw(round, voter, votes) !== undefined) return
+    transaction.record({
+      kind: 'consensus.equivocated',
+      approval: round.id,
+      voter,
+      votes: votes.map(({ body, signature }): JsonObject => ({ vote: body, signature })),
+    })
+  }
+
+  return {
+    self,
+
+    terms: (request, { principal, isRule, nowMs }) => {
+      const names = request.voters ?? everybody(principal, nowMs)
+      const voters: QuorumRoundVoter[] = []
+      for (const name of names) {
+        // Nobody votes on their own call.
+        const isOwn =
+          name === principal || toAccountKeyFromCallerKey(principal) === `peer:${name.slice(NODE_VOTER_PREFIX.length)}`
+        if (isOwn && isRule) continue
+        const voter = isOwn ? undefined : resolveVoter(name)
+        const role =
+          voter === undefined || name.startsWith(NODE_VOTER_PREFIX)
+            ? 'approver'
+            : findRoleOfPrincipalAt(state, name, nowMs)
+        if (voter === undefined || (role !== 'approver' && role !== 'admin')) {
+          // A rule names the voters; one whose credential ended is left out, and the required number stays.
+          if (isRule && !isOwn) continue
+          return fail(
+            createVoteFault(
+              'NOT_A_VOTER',
+              isOwn ? `${name} asked for it.` : `${name} is nobody who may vote.${explainMissingVoters([name], [])}`,
+            ),
+          )
+        }
+        if (voters.some((known) => known.voter === voter.voter))
+          return fail(createVoteFault('NOT_A_VOTER', `${name} is named twice.`))
+        voters.push(voter)
+      }
+      const need = request.need ?? computeDefaultQuorum(names.length)
+      const nodes = voters.filter(({ voter }) => voter.startsWith(NODE_VOTER_PREFIX)).length
+      if (need > voters.length || need < 1)
+        return fail({
+          kind: 'conflict',
+          message: `It takes ${need} voters, and ${voters.length} can be asked.${explainMissingVoters(names, voters)}`,
+        })
+      // Other houses alone decide here only where the owner's rule says so.
+      if (!isRule && need <= nodes)
+        return fail({
+          kind: 'not-permitted',
+          message: `With ${nodes} nodes among the voters it takes more than ${nodes} yeses, so that a person is among them.`,
+        })
+      return ok({
+        need,
+        voters,
+        veto: request.veto ?? false,
+        house: voting.house,
+        epoch: voting.epoch(),
+        witnesses: voting.witnesses().slice(0, MAX_WITNESSES),
+      })
+    },
+
+    castIn: (transaction, id, { by, decision, reason, digest }) => {
+      const round = state.rounds.get(id)
+      const approval = state.approvals.get(id)
+      if (round === undefined || approval === undefined)
+        return fail(createVoteFault('ROUND_NOT_FOUND', `There is no round ${id}.`))
+      const speaking = speaker(round, by)
+      if (speaking === undefined)
+        return fail(createVoteFault('NOT_A_VOTER', `${toCallerKey(by)} is no voter of this round; agents never are.`))
+      if (digest !== undefined && digest !== round.digest)
+        return fail({ kind: 'invalid-arguments', message: 'digest: it is not that of this round' })
+      const { voter, seed } = speaking
+      const key = round.voters.find((each) => each.voter === voter)?.key ?? ''
+      if (deriveVoterPublicKey(seed) !== key)
+        return fail(createVoteFault('INVALID_KEY', `${voter} has another credential than when the round began.`))
+      const head = state.voteHeads.get(key)
+      const vote = signVote(
+        {
+          ...voteFrame(round, key),
+          decision,
+          issued: Math.floor(transaction.nowMs / 1_000),
+          seq: (head?.seq ?? 0) + 1,
+          prev: head?.hash ?? FIRST_VOTE_PREVIOUS_HASH,
+        },
+        seed,
+      )
+      const before = round.votes.find((cast) => cast.voter === voter)
+      if (before?.decision === decision)
+        return fail(
+          createVoteFault('ALREADY_VOTED', `${voter} has said ${decision === 'allow' ? 'yes' : 'no'} before.`),
+        )
+      if (before !== undefined) {
+        conflictIn(transaction, round, voter, [before, vote])
+        return fail(createVoteFault('EQUIVOCATION', `${voter} has said both; both votes are kept, and neither counts.`))
+      }
+      if (approval.state !== 'requested' && approval.state !== 'approved')
+        return fail(createVoteFault('ROUND_CLOSED', `The round is ${approval.state}.`))
+      const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: transaction.nowMs })
+      if (flaw !== undefined) return fail(createVoteFault(closingCode(round, transaction.nowMs), `${flaw}.`))
+      recordIn(transaction, round, { voter, vote, reason })
+      return ok(vote)
+    },
+
+    takeIn: (transaction, id, { voter, vote }) => {
+      const round = state.rounds.get(id)
+      if (round === undefined) return fail(createVoteFault('ROUND_NOT_FOUND', `There is no round ${id}.`))
+      const before = round.votes.find((cast) => cast.voter === voter)
+      if (before !== undefined && before.body === vote.body)
+        return fail(createVoteFault('ALREADY_VOTED', `${voter} has voted before.`))
+      if (before !== undefined && explainVoteConflictFlaw(round, voter, [before, vote]) === undefined) {
+        conflictIn(transaction, round, voter, [before, vote])
+        return fail(createVoteFault('EQUIVOCATION', `${voter} has said both; both votes are kept, and neither counts.`))
+      }
+      const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: transaction.nowMs })
+      if (flaw !== undefined) return fail(createVoteFault(closingCode(round, transaction.nowMs), `${flaw}.`))
+      recordIn(transaction, round, { voter, vote })
+      return ok(vote)
+    },
+
+    signElsewhere: (round, { decision, seq, prev, nowMs }) =>
+      signVote(
+        { ...voteFrame(round, self.key), decision, issued: Math.floor(nowMs / 1_000), seq, prev },
+        voting.nodeSeed,
+      ),
+
+    drawIn: (transaction, { id, epoch, witnesses }) => {
+      const number = state.approvals.get(id)?.askedSeq ?? 0
+      const { proof, beta } = voting.draws.prove({ epoch, purpose: 'witness', number })
+      transaction.record({
+        kind: 'consensus.drawn',
+        approval: id,
+        number,
+        epoch,
+        proof,
+        witness: drawOrder(beta, witnesses)[0],
+      })
+    },
+
+    outcome: (round, nowMs) => {
+      const approval = state.approvals.get(round.id)
+      const isOpen = approval?.state === 'requested' || approval?.state === 'approved'
+      if (!isOpen) return { kind: 'open' }
+      const why = explainRoundDenial(state, round, nowMs)
+      if (why !== undefined) return { kind: 'denied', why }
+      const yeses = countYesVotes(state, round, nowMs)
+      if (yeses.length >= round.need)
+        return approval.state === 'approved' ? { kind: 'open' } : { kind: 'quorum', yeses }
+      return approval.state === 'approved' ? { kind: 'lost' } : { kind: 'open' }
+    },
+  }
+}
+
+/** Which of the named people have no credential of their own, and what to do about it. */
+function explainMissingVoters(names: readonly string[], voters: readonly QuorumRoundVoter[]): string {
+  const isPerson = (name: string): boolean => /^[a-z0-9][a-z0-9._-]*$/.test(name)
+  const missing = names.filter((name) => isPerson(name) && !voters.some(({ voter }) => voter === name)).slice(0, 3)
+  return missing.map((name) => ` ${name} needs a token: hearthbus token create ${name} --role approver.`).join('')
+}
+
+function closingCode({ expiresAtMs }: QuorumRoundRecord, nowMs: number): VoteErrorCode {
+  return nowMs >= expiresAtMs ? 'ROUND_CLOSED' : 'NOT_A_VOTER'
+}
+
+function voteFrame(
+  { id, digest, house, epoch, expiresAtMs }: ForeignQuorumRound,
+  key: string,
+): { approval: string; call: string; house: string; epoch: number; expires: number; voter: string } {
+  const expires = Math.floor(expiresAtMs / 1_000)
+  return { approval: id, call: digest, house, epoch, expires, voter: computeVoterKeyId(key) }
+}

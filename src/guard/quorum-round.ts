@@ -1,0 +1,93 @@
+/**
+ * Quorum round: an approval that several voters have to give: who votes, how many must agree, and how final the
+ * decision is.
+ *
+ *   PENDING ─first vote─▶ SOFT ─enough yeses─▶ QUORUM ─drawn witness cosigns─▶ HARD ─dispute window over─▶ ABSOLUTE
+ *
+ * The round is an approval request with voting terms; QUORUM is the approval, which the guard consumes once.
+ */
+import type { Effect } from '../bus/capability.ts'
+import { computeJsonSha256 } from './call-binding.ts'
+import type { CallBinding } from './call-binding.ts'
+import { computeVoteHash } from './vote.ts'
+import type { SignedVote, VoteDecision } from './vote.ts'
+
+export const FINALITY_LEVELS = ['PENDING', 'SOFT', 'QUORUM', 'HARD', 'ABSOLUTE'] as const
+export type FinalityLevel = (typeof FINALITY_LEVELS)[number]
+
+export interface QuorumRoundVoter {
+  /** A person by the name of the credential, or `node:` and a node's id. */
+  readonly voter: string
+  /** Hexadecimal Ed25519 key. */
+  readonly key: string
+}
+
+export interface QuorumRoundTerms {
+  /** How many yes votes are required. */
+  readonly need: number
+  readonly voters: readonly QuorumRoundVoter[]
+  /** One no is decisive. */
+  readonly veto: boolean
+  readonly digest: string
+  /** The node whose log decides. */
+  readonly house: string
+  /** How many membership records there were. */
+  readonly epoch: number
+  readonly effect: Effect
+  /** Keys of those who could cosign when the round began (C2SP vkeys); which of them has to is drawn. */
+  readonly witnesses: readonly string[]
+}
+
+export interface CastVote extends SignedVote {
+  readonly voter: string
+  readonly decision: VoteDecision
+  readonly atMs: number
+  /** The ledger entry that has it. */
+  readonly seq: number
+}
+
+/** Two votes of one voter that cannot both be honest. */
+export interface VoteConflict {
+  readonly voter: string
+  readonly votes: readonly SignedVote[]
+  readonly atMs: number
+}
+
+export interface QuorumRoundRecord extends QuorumRoundTerms {
+  readonly id: string
+  /** When the request lapses. */
+  readonly expiresAtMs: number
+  readonly votes: readonly CastVote[]
+  readonly conflicts: readonly VoteConflict[]
+  readonly level: FinalityLevel
+  /** The entry in which the quorum became an approval. */
+  readonly quorumSeq: number | undefined
+  readonly quorumAtMs: number | undefined
+  /** The witnesses in the order that was drawn. */
+  readonly draw: { readonly proof: string; readonly order: readonly string[]; readonly seq: number } | undefined
+  readonly hardAtMs: number | undefined
+  readonly hardWitness: string | undefined
+}
+
+/** Facts 3.3: ⌊2n/3⌋ + 1. */
+export function computeDefaultQuorum(voters: number): number {
+  return Math.floor((2 * voters) / 3) + 1
+}
+
+/** What votes are about: everything that an approval is bound to. */
+export function computeRoundDigest(binding: CallBinding): string {
+  return computeJsonSha256({ type: 'hearthbus/consensus/v1', ...binding, target: binding.target ?? null })
+}
+
+/** Over the votes that made the quorum, in whatever order they came. */
+export function computeCertificateHash(votes: readonly SignedVote[]): string {
+  return computeJsonSha256(votes.map((vote) => `${computeVoteHash(vote)} ${vote.signature}`).toSorted())
+}
+
+export function raiseFinalityLevel(level: FinalityLevel, to: FinalityLevel): FinalityLevel {
+  return FINALITY_LEVELS.indexOf(to) > FINALITY_LEVELS.indexOf(level) ? to : level
+}
+
+export function hasVotedTwice({ conflicts }: Pick<QuorumRoundRecord, 'conflicts'>, voter: string): boolean {
+  return conflicts.some((conflict) => conflict.voter === voter)
+}

@@ -1,0 +1,205 @@
+/**
+ * Set many things: resolves "everything off except the hall lamp" and sets each thing through its family's own tool.
+ * Dangerous things, and those that must keep running, are never included.
+ *
+ * Reads and writes through the families' own tools.
+ */
+import type { Outcome } from '../bus/call.ts'
+import type { HandlerContext } from '../bus/call-options.ts'
+import type { JsonObject } from '../core/json.ts'
+import { previewCall, createPreviewAnswer } from './call-preview.ts'
+import { createSentenceAnswer } from './home-dependencies.ts'
+import type { HomeDependencies } from './home-dependencies.ts'
+import { findThingByText, isThingOnFloor, findRoomsByName } from './thing-search.ts'
+import { findThingKind, splitMeaningfulWords } from './home-words.ts'
+import { listThingNames, toThingJson } from './home-lookup-tools.ts'
+import type { HomeSnapshot } from './home-snapshot.ts'
+import { quoteForSentence, formatCount, formatList } from './sentence-text.ts'
+import { isChangeReadBack, addConfirmIntentAndReason } from './set-outcome.ts'
+import { maySetTogether } from './thing.ts'
+import type { Thing, ThingCall } from './thing.ts'
+import { chooseThingControl } from './thing-control-choice.ts'
+
+export const KINDS_SETTABLE_TOGETHER = ['light', 'switch', 'blind', 'fan', 'speaker', 'screen'] as const
+const MAX_MANY = 120
+const MAX_NAMED = 8
+const AT_ONCE = 8
+/** Things that "everything off" does not include. */
+const RUNS_ON =
+  /fridge|refrigerator|freezer|kuehl|gefrier|server|router|modem|network|netzwerk|nas\b|switch port|aquarium|terrarium|pump|medical|cpap|alarm|heiz|boiler|sump|ups\b/
+
+interface ManyWish {
+  readonly room?: string
+  readonly kind?: (typeof KINDS_SETTABLE_TOGETHER)[number]
+  readonly to: string | number | boolean
+  readonly except: readonly string[]
+  readonly why: string
+  readonly preview: boolean
+}
+
+interface ManySetting {
+  readonly wish: ManyWish
+  readonly context: HandlerContext
+  readonly picture: HomeSnapshot
+}
+
+interface AbleThing {
+  readonly one: Thing
+  readonly call: ThingCall
+}
+
+export async function setManyThings(
+  parts: HomeDependencies,
+  { wish, context, picture }: ManySetting,
+): Promise<Outcome> {
+  const meant = thingsMeant(wish, picture)
+  if ('answer' in meant) return meant.answer
+  const able = meant.things.flatMap((one): readonly AbleThing[] => {
+    const control = chooseThingControl(one, wish.to)
+    return control.ok ? [{ one, call: addConfirmIntentAndReason(control.value.call, wish) }] : []
+  })
+  const noun = wish.kind ?? 'thing'
+  const to = quoteForSentence(String(wish.to))
+  if (able.length === 0) return createSentenceAnswer(`No ${noun} there can be set to ${to}. Nothing was done.`)
+  if (able.length > MAX_MANY)
+    return createSentenceAnswer(
+      `That is ${formatCount(able.length, noun)}: more than ${MAX_MANY} at once. Name a room. Nothing was done.`,
+    )
+  if (wish.preview) return previewMany(parts, able, { context, what: `${formatCount(able.length, noun)} to ${to}` })
+  return carryOutAll(able, { context, wish, noun })
+}
+
+async function previewMany(
+  parts: HomeDependencies,
+  able: readonly AbleThing[],
+  { context, what }: { readonly context: HandlerContext; readonly what: string },
+): Promise<Outcome> {
+  const names = able.slice(0, MAX_NAMED).map(({ one }) => quoteForSentence(one.name))
+  const previews = await Promise.all(able.map(({ call }) => previewCall(parts, call, context)))
+  const asksPerson = previews.some((preview) => preview.ok && preview.value.asksPerson)
+  const refused = previews.filter((preview) => !preview.ok).length
+  const more = able.length > names.length ? [`${able.length - names.length} more`] : []
+  return createPreviewAnswer(
+    `This would set ${what}: ${formatList([...names, ...more])}.${refused === 0 ? '' : ` ${refused} would be refused.`}`,
+    { asksPerson },
+    { count: able.length - refused },
+  )
+}
+
+async function carryOutAll(
+  able: readonly AbleThing[],
+  { context, wish, noun }: { readonly context: HandlerContext; readonly wish: ManyWish; readonly noun: string },
+): Promise<Outcome> {
+  const set: { readonly one: Thing; readonly isVerified: boolean }[] = []
+  const [failed, waiting]: [JsonObject[], JsonObject[]] = [[], []]
+  const queue = [...able]
+  const work = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined && !context.signal.aborted; next = queue.shift()) {
+      const { one, call } = next
+      const outcome = await context.call(call.tool, call.arguments)
+      if (outcome.ok) set.push({ one, isVerified: isChangeReadBack(outcome.value.data) })
+      else if (outcome.fault.kind === 'approval-required')
+        waiting.push({ name: quoteForSentence(one.name), approval: outcome.fault.details?.['approval_id'] ?? '' })
+      else failed.push({ name: quoteForSentence(one.name), quoted: quoteForSentence(outcome.fault.message) })
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, able.length) }, work))
+  const verified = set.filter(({ isVerified }) => isVerified).length
+  const to = quoteForSentence(String(wish.to))
+  const sentences = [
+    `Set ${set.length} of ${formatCount(able.length, noun)} to ${to}; ${verified} read back so.`,
+    ...(waiting.length === 0 ? [] : [`${formatCount(waiting.length, 'waits', 'wait')} for a person.`]),
+    ...(failed.length === 0 ? [] : [`${failed.length} failed.`]),
+    ...(queue.length === 0 ? [] : [`${queue.length} were not tried: the time was over.`]),
+  ]
+  return createSentenceAnswer(sentences.join(' '), {
+    ...(failed.length === 0 ? {} : { failed: failed.slice(0, MAX_NAMED) }),
+    ...(waiting.length === 0 ? {} : { waiting: waiting.slice(0, MAX_NAMED) }),
+    id: context.traceId,
+  })
+}
+
+/** The selected things, or an answer that says why none could be selected. */
+export type ThingSelection = { readonly things: readonly Thing[] } | { readonly answer: Outcome }
+
+/** Returns an answer where it is not clear which are meant. */
+function thingsMeant({ room, kind, except }: ManyWish, picture: HomeSnapshot): ThingSelection {
+  const safe = picture.things.filter(
+    (one) =>
+      maySetTogether(one) &&
+      (kind === undefined
+        ? KINDS_SETTABLE_TOGETHER.some((each) => each === one.kind) && !runsOn(one)
+        : one.kind === kind),
+  )
+  const left = leftOut(except, picture)
+  if ('answer' in left) return left
+  const many = safe.filter((one) => !left.things.includes(one))
+  if (room === undefined) return { things: many }
+  const places = room.split(/,|&|\band\b|\bund\b/i).filter((place) => place.trim() !== '')
+  const found = places.map((place) => ({ place, things: inPlace(place, many, picture) }))
+  const several = places.find((place) => findRoomsByName(place, picture.rooms.all()).length > 1)
+  if (several !== undefined) return { answer: askWhichRoom(several, picture) }
+  const unknown = found.find(({ things }) => things === undefined)
+  if (unknown !== undefined || found.length === 0)
+    return {
+      answer: createSentenceAnswer(
+        `There is no room or floor ${quoteForSentence((unknown?.place ?? room).trim())}. Nothing was done.`,
+        {
+          ask: 'Which room?',
+          rooms: picture.rooms
+            .all()
+            .slice(0, 30)
+            .map(({ name }) => quoteForSentence(name)),
+        },
+      ),
+    }
+  return { things: [...new Set(found.flatMap(({ things }) => things ?? []))] }
+}
+
+/** A word that may mean two rooms is not taken for both. */
+function askWhichRoom(place: string, picture: HomeSnapshot): Outcome {
+  const rooms = findRoomsByName(place, picture.rooms.all()).map(({ name }) => quoteForSentence(name))
+  return createSentenceAnswer(`${quoteForSentence(place.trim())} may be ${formatList(rooms)}. Nothing was done.`, {
+    ask: 'Which room?',
+    rooms,
+  })
+}
+
+function runsOn({ name, kind }: Thing): boolean {
+  return kind === 'switch' && RUNS_ON.test(splitMeaningfulWords(name).join(' '))
+}
+
+/** `undefined` when there is no such place. */
+function inPlace(place: string, things: readonly Thing[], picture: HomeSnapshot): readonly Thing[] | undefined {
+  const rooms = findRoomsByName(place, picture.rooms.all())
+  if (rooms.length > 0) return things.filter((one) => rooms.some(({ key }) => key === one.room))
+  return picture.things.some((one) => isThingOnFloor(place, one))
+    ? things.filter((one) => isThingOnFloor(place, one))
+    : undefined
+}
+
+function leftOut(except: readonly string[], picture: HomeSnapshot): ThingSelection {
+  const things: Thing[] = []
+  for (const text of except) {
+    const found = findThingByText(text, listThingNames(picture))
+    const place = inPlace(text, picture.things, picture)
+    const [word, ...others] = splitMeaningfulWords(text)
+    const kind = others.length === 0 && word !== undefined ? findThingKind(word) : undefined
+    if (found.kind === 'one') things.push(found.thing)
+    else if (place !== undefined) things.push(...place)
+    else if (kind !== undefined) things.push(...picture.things.filter((one) => one.kind === kind))
+    // Several exact matches are all excluded: excluding one too many does no harm.
+    else if (found.kind === 'question' && found.whole.length > 0) things.push(...found.whole)
+    else
+      return {
+        answer: createSentenceAnswer(
+          `It is not clear what ${quoteForSentence(text)} is, which is to be left out. Nothing was done.`,
+          {
+            ask: 'What is to be left out?',
+            ...(found.kind === 'question' ? { things: found.candidates.map((one) => toThingJson(one, picture)) } : {}),
+          },
+        ),
+      }
+  }
+  return { things }
+}

@@ -1,0 +1,310 @@
+/**
+ * Thing search: which things somebody may mean. The text is split into places, kinds and words of names; a thing has to
+ * match every part. A thing that does not match a part is at best a candidate, and never the answer.
+ *
+ *   "the reading lamp in the guest room"  ─▶  [reading] [lamp] [guest room]
+ */
+import {
+  EVERYDAY_WORDS,
+  normaliseText,
+  isEverythingText,
+  isMainRoomName,
+  isExclusionText,
+  findThingKind,
+  findRoomName,
+  splitMeaningfulWords,
+  SINGLE_ROOM_WORDS,
+} from './home-words.ts'
+import type { ThingKind } from './home-words.ts'
+import type { Room } from './room.ts'
+import { correctMisspelledWord } from './spelling-correction.ts'
+import { hasSynonyms, isSynonym, WORDS_WITH_SYNONYMS } from './synonyms.ts'
+import type { Thing } from './thing.ts'
+
+export interface ThingMatch {
+  readonly thing: Thing
+  /** Every part was matched. */
+  readonly isWhole: boolean
+  /** How many parts were matched. */
+  readonly parts: number
+  /** Words of its own name that were not said and do not follow from its room or kind. */
+  readonly unsaid: number
+  /** Only its place was said. */
+  readonly isPlaceOnly: boolean
+}
+
+export type ThingSearchResult =
+  | { readonly kind: 'one'; readonly thing: Thing }
+  /**
+   * Several match equally, or none matches completely: best first, for a question. `whole` are the complete matches.
+   */
+  | { readonly kind: 'question'; readonly candidates: readonly Thing[]; readonly whole: readonly Thing[] }
+  | { readonly kind: 'none' }
+
+export interface ThingDirectory {
+  readonly things: readonly Thing[]
+  readonly room: (key: string) => Room | undefined
+  /** Every room, for matching places. */
+  readonly rooms?: readonly Room[]
+}
+
+interface FindOptions {
+  readonly kind?: ThingKind | undefined
+  /** Whether the requested change is possible; if this leaves one thing, that one is meant. */
+  readonly isAble?: (thing: Thing) => boolean
+}
+
+const MAX_CANDIDATES = 6
+const MAX_PLACE_WORDS = 4
+/** A candidate that matches a smaller share is not offered. */
+const WORTH_ASKING = 0.34
+
+export function findThingByText(
+  text: string,
+  directory: ThingDirectory,
+  { kind, isAble }: FindOptions = {},
+): ThingSearchResult {
+  const said = text.trim()
+  const byHandle = directory.things.find(({ handle }) => handle === said)
+  if (byHandle !== undefined) return { kind: 'one', thing: byHandle }
+  const { matches, isCorrected } = match(said, directory, kind)
+  if (matches.length === 0) return { kind: 'none' }
+  if (isEverythingText(said))
+    return { kind: 'question', candidates: matches.slice(0, MAX_CANDIDATES).map(({ thing }) => thing), whole: [] }
+  // Saying what is excluded does not say what is meant.
+  const whole = isExclusionText(said) ? [] : matches.filter(({ isWhole }) => isWhole)
+  const only =
+    unmistakable(said, whole) ??
+    unmistakable(
+      said,
+      whole.filter(({ thing }) => isAble?.(thing) ?? true),
+    )
+  // A corrected misspelling must not open a door.
+  if (only !== undefined && !(isCorrected && only.isSensitive)) return { kind: 'one', thing: only }
+  return {
+    kind: 'question',
+    candidates: (whole.length > 0 ? whole : matches).slice(0, MAX_CANDIDATES).map(({ thing }) => thing),
+    whole: whole.map(({ thing }) => thing),
+  }
+}
+
+/** Best first; controllable things before those that can only be read. */
+export function matchThings(text: string, directory: ThingDirectory, kind?: ThingKind): readonly ThingMatch[] {
+  return match(text, directory, kind).matches
+}
+
+function unmistakable(text: string, whole: readonly ThingMatch[]): Thing | undefined {
+  const named = whole.filter(({ thing: { name, aliases = [] } }) =>
+    [name, ...aliases].some((each) => normaliseText(each) === normaliseText(text)),
+  )
+  if (named.length === 1) return named[0]?.thing
+  const meant = whole.filter(({ isPlaceOnly }) => !isPlaceOnly)
+  // A place alone does not say which of its things is meant, even if there is only one.
+  if (meant.length < whole.length && named.length === 0 && meant.length === 0) return undefined
+  const full = meant.filter(({ unsaid }) => unsaid === 0)
+  const [only] = full.length === 1 ? full : meant.length === 1 ? meant : []
+  return only?.thing
+}
+
+function match(
+  text: string,
+  directory: ThingDirectory,
+  kind: ThingKind | undefined,
+): { readonly matches: readonly ThingMatch[]; readonly isCorrected: boolean } {
+  const rooms = directory.rooms ?? roomsOf(directory)
+  const said = splitMeaningfulWords(text)
+  if (said.length === 0) return { matches: [], isCorrected: false }
+  const names = new Map(directory.things.map((thing) => [thing, namesOf(thing)]))
+  const words = corrected(said, rooms, names)
+  const parts = partsOf(words, rooms)
+  const matches = directory.things
+    .filter((thing) => kind === undefined || thing.kind === kind)
+    .map((thing) =>
+      bestMatch(thing, names.get(thing) ?? [], {
+        parts,
+        room: thing.room === undefined ? undefined : directory.room(thing.room),
+      }),
+    )
+    .filter(({ parts: count }) => count / parts.length >= WORTH_ASKING)
+    .toSorted(byMerit)
+  return { matches, isCorrected: words.some((word, index) => word !== said[index]) }
+}
+
+function byMerit(left: ThingMatch, right: ThingMatch): number {
+  return (
+    Number(right.isWhole) - Number(left.isWhole) ||
+    right.parts - left.parts ||
+    left.unsaid - right.unsaid ||
+    right.thing.controls.length - left.thing.controls.length
+  )
+}
+
+function roomsOf({ things, room }: ThingDirectory): readonly Room[] {
+  const keys = new Set(things.flatMap(({ room: key }) => key ?? []))
+  return [...keys].flatMap((key) => room(key) ?? [])
+}
+
+/** The words of each of its names: its own, and learned aliases. */
+function namesOf({ name, aliases }: Thing): readonly (readonly string[])[] {
+  return [name, ...(aliases ?? [])].map((each) => splitMeaningfulWords(each))
+}
+
+/** Only unknown words are corrected. */
+function corrected(
+  said: readonly string[],
+  rooms: readonly Room[],
+  names: ReadonlyMap<Thing, readonly (readonly string[])[]>,
+): readonly string[] {
+  const isKnown = (word: string): boolean =>
+    findThingKind(word) !== undefined || findRoomName(word) !== undefined || hasSynonyms(word)
+  if (said.every(isKnown)) return said
+  const ours = new Set([
+    ...[...names.values()].flat(2),
+    ...[...names.keys()].flatMap(({ floor }) => splitMeaningfulWords(floor ?? '')),
+    ...rooms.flatMap(({ aliases }) => aliases.flatMap(splitMeaningfulWords)),
+  ])
+  return said.map((word) => {
+    if (isKnown(word) || ours.has(word) || EVERYDAY_WORDS.has(word)) return word
+    return (
+      correctMisspelledWord(word, ours) ??
+      correctMisspelledWord(word, SINGLE_ROOM_WORDS) ??
+      correctMisspelledWord(word, WORDS_WITH_SYNONYMS) ??
+      word
+    )
+  })
+}
+
+interface SaidPart {
+  readonly words: readonly string[]
+  /** Rooms of this home that it may mean; absent for what is not a place. */
+  readonly rooms: ReadonlySet<string> | undefined
+  /** The room or floor that this word means, whether or not this home has it. */
+  readonly place: string | undefined
+}
+
+/** Longest places first: `guest room` is neither a guest nor a room. */
+function partsOf(words: readonly string[], rooms: readonly Room[]): readonly SaidPart[] {
+  const parts: SaidPart[] = []
+  for (let from = 0; from < words.length;) {
+    const part = placeAt(words.slice(from, from + MAX_PLACE_WORDS), rooms) ?? {
+      words: words.slice(from, from + 1),
+      rooms: undefined,
+      place: undefined,
+    }
+    parts.push(part)
+    from += part.words.length
+  }
+  return parts
+}
+
+function placeAt(ahead: readonly string[], rooms: readonly Room[]): SaidPart | undefined {
+  for (let length = ahead.length; length > 0; length--) {
+    const words = ahead.slice(0, length)
+    const place = findRoomName(words.join(' '))
+    const keys = roomsNamed(rooms, words).map(({ key }) => key)
+    if (keys.length > 0 || place !== undefined) return { words, rooms: new Set(keys), place }
+  }
+  return undefined
+}
+
+/** Also for tools with a room argument. */
+export function findRoomsByName(text: string, rooms: readonly Room[]): readonly Room[] {
+  const words = splitMeaningfulWords(text)
+  const known = words.length === 0 ? [] : roomsNamed(rooms, words)
+  if (known.length > 0 || words.length === 0) return known
+  const ours = new Set(rooms.flatMap(({ aliases }) => aliases.flatMap(splitMeaningfulWords)))
+  const fixed = words.map((word) =>
+    ours.has(word) || EVERYDAY_WORDS.has(word)
+      ? word
+      : (correctMisspelledWord(word, ours) ?? correctMisspelledWord(word, SINGLE_ROOM_WORDS) ?? word),
+  )
+  return roomsNamed(rooms, fixed)
+}
+
+/** Those that are called so; else those of which it is the translation; else those that the tables have a word for. */
+function roomsNamed(rooms: readonly Room[], words: readonly string[]): readonly Room[] {
+  const said = words.join(' ')
+  const called = rooms.filter(({ aliases }) => aliases.some((alias) => splitMeaningfulWords(alias).join(' ') === said))
+  if (called.length > 0) return called
+  const named = rooms.filter((room) => isRoomNamed(room, words, findRoomName(said)))
+  const translated = isMainRoomName(said) ? named.filter(({ aliases }) => aliases.some(isMainRoomName)) : []
+  return translated.length > 0 ? translated : named
+}
+
+function isRoomNamed({ key, aliases }: Room, words: readonly string[], place: string | undefined): boolean {
+  if (place !== undefined && (key === place || aliases.some((alias) => findRoomName(alias) === place))) return true
+  const said = withoutGeneric(words)
+  return aliases.some((alias) => {
+    const own = withoutGeneric(splitMeaningfulWords(alias))
+    return own.length === said.length && own.every((word, index) => isSameWord(word, said[index] ?? ''))
+  })
+}
+
+/** In `Anna's room` the word `room` is generic; in `room 2` it is not. */
+function withoutGeneric(words: readonly string[]): readonly string[] {
+  const left = words.filter((word) => !isSynonym(word, 'room'))
+  return left.some((word) => /\p{L}/u.test(word)) ? left : words
+}
+
+interface SaidAbout {
+  readonly parts: readonly SaidPart[]
+  readonly room: Room | undefined
+}
+
+function bestMatch(thing: Thing, names: readonly (readonly string[])[], about: SaidAbout): ThingMatch {
+  const [best] = names.map((name) => matchOf(thing, name, about)).toSorted(byMerit)
+  return best ?? matchOf(thing, [], about)
+}
+
+function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbout): ThingMatch {
+  const hit = new Set<string>()
+  let [count, places] = [0, 0]
+  let kindSaid = false
+  for (const { words, rooms, place } of parts) {
+    const named = words.map((word) => name.find((own) => isSameWord(own, word)))
+    const isNamed = named.every((own) => own !== undefined)
+    const isHere = (thing.room !== undefined && rooms?.has(thing.room) === true) || isOnFloor(words, place, thing)
+    const isKind = words.length === 1 && findThingKind(words[0] ?? '') === thing.kind
+    if (isNamed) for (const own of named) hit.add(own ?? '')
+    if (isKind) kindSaid = true
+    if (isNamed || isHere || isKind || (place !== undefined && isNamedPlace(name, place))) count++
+    if (isHere && !isKind) places++
+  }
+  const roomWords = new Set((room?.aliases ?? []).flatMap(splitMeaningfulWords))
+  const unsaid = name.filter(
+    (word) => !hit.has(word) && !roomWords.has(word) && !(kindSaid && findThingKind(word) === thing.kind),
+  )
+  return {
+    thing,
+    isWhole: count === parts.length,
+    parts: count,
+    unsaid: unsaid.length,
+    isPlaceOnly: places === parts.length,
+  }
+}
+
+/** `Kitchen speaker` is in the kitchen by its name. */
+function isNamedPlace(name: readonly string[], place: string): boolean {
+  return name.some((word) => findRoomName(word) === place)
+}
+
+/** For tools with a floor argument. */
+export function isThingOnFloor(text: string, thing: Thing): boolean {
+  const words = splitMeaningfulWords(text)
+  return isOnFloor(words, findRoomName(words.join(' ')) ?? findRoomName(text), thing)
+}
+
+function isOnFloor(words: readonly string[], place: string | undefined, { floor }: Thing): boolean {
+  if (floor === undefined) return false
+  if (place !== undefined && findRoomName(floor) === place) return true
+  const own = splitMeaningfulWords(floor)
+  return (
+    own.length > 0 && words.length === own.length && own.every((word, index) => isSameWord(word, words[index] ?? ''))
+  )
+}
+
+function isSameWord(left: string, right: string): boolean {
+  if (left === right || isSynonym(left, right)) return true
+  const kind = findThingKind(left)
+  return kind !== undefined && kind === findThingKind(right)
+}

@@ -1,0 +1,67 @@
+/**
+ * Observe: what HomeSeer shows of the thing that a direct act of administration is about, so that `applied` rests on
+ * something other than HomeSeer's ok.
+ *
+ * Does I/O (through the link).
+ */
+import type { JsonObject } from '../../core/json.ts'
+import type { HomeseerToolContext } from '../tools/homeseer-tools.ts'
+import { toTextOrEmpty } from '../tools/json-text.ts'
+import { formatPropertyValue } from './direct-admin-route.ts'
+
+/** `undefined` where nothing of it can be seen without running code on HomeSeer. */
+export async function readAdminOperationTarget(
+  homeseer: HomeseerToolContext,
+  op: string,
+  args: JsonObject,
+): Promise<JsonObject | undefined> {
+  if (op === 'config.device_metadata.set') return observeDevice(homeseer, Number(args['ref']))
+  if (!op.startsWith('plugins.')) return undefined
+  // The catalog keeps what it read, and this is about what is there at this moment.
+  homeseer.catalog.forget()
+  const plugins = await homeseer.catalog.plugins()
+  if (!plugins.ok) return undefined
+  const id = toTextOrEmpty(args['pluginId']).toLowerCase()
+  const instances = plugins.value.filter((one) => one.id.toLowerCase() === id)
+  return {
+    instances: instances.map(({ id: pluginId, name, version, updateAvailable, instance }) => ({
+      id: pluginId,
+      name,
+      version,
+      updateAvailable,
+      instance,
+    })),
+  }
+}
+
+async function observeDevice({ link }: HomeseerToolContext, ref: number): Promise<JsonObject | undefined> {
+  const read = await link.mirror.read([ref])
+  const record = read.ok ? read.value.get(ref)?.record : undefined
+  if (record === undefined) return undefined
+  const { name, location, location2, userNote } = record
+  return { ref, name, location, location2, userNote }
+}
+
+/** HomeSeer's property names, in lower case, and the members of a device that show them. Others cannot be seen. */
+const SHOWN: Readonly<Record<string, string>> = {
+  name: 'name',
+  location: 'location',
+  location2: 'location2',
+  usernote: 'userNote',
+}
+
+/** False only where the thing can be seen and does not show the change. */
+export function isAdminChangeVisible(op: string, args: JsonObject, after: JsonObject | undefined): boolean {
+  if (after === undefined) return true
+  if (op === 'config.device_metadata.set') {
+    const name = SHOWN[toTextOrEmpty(args['property']).toLowerCase()]
+    return name === undefined || after[name] === formatPropertyValue(args['value'])
+  }
+  const instances = Array.isArray(after['instances']) ? (after['instances'] as readonly JsonObject[]) : []
+  // Updating to "the newest" and restarting leave nothing that must look different.
+  if (op === 'plugins.install') return instances.length > 0
+  if (op === 'plugins.remove') return instances.length === 0
+  if (op === 'plugins.update' && args['targetVersion'] !== undefined)
+    return instances.every(({ version }) => version === args['targetVersion'])
+  return true
+}

@@ -1,0 +1,108 @@
+/**
+ * Direct route: the acts of administration that HomeSeer's own requests and pages can do. Everything else needs the
+ * adapter: request names that nobody has documented are not tried out on somebody's house.
+ */
+import type { Json, JsonObject } from '../../core/json.ts'
+import { ok } from '../../core/result.ts'
+import type { HomeseerHttpExchange } from '../wire/http-exchange.ts'
+import { runScript, startHomeseerBackup } from '../wire/script-page.ts'
+import { createPluginFunctionRequest, createDevicePropertyRequest } from '../wire/json-requests.ts'
+import { toTextOrEmpty } from '../tools/json-text.ts'
+
+export interface DirectAdminRoute {
+  /** How, for the record. */
+  readonly transport: string
+  readonly exchange: HomeseerHttpExchange<Json>
+  /** The script that would run, for the owner's list. */
+  readonly scriptId?: string
+}
+
+/** `undefined` where HomeSeer cannot, or not with these arguments. */
+export function findDirectAdminRoute(op: string, args: JsonObject, scriptPage: string): DirectAdminRoute | undefined {
+  switch (op) {
+    // Documented by HomeSeer: a JSON request that sets one property of one device.
+    case 'config.device_metadata.set': {
+      const exchange = createDevicePropertyRequest(
+        Number(args['ref']),
+        toTextOrEmpty(args['property']),
+        formatPropertyValue(args['value']),
+      )
+      return { transport: 'json:setdeviceproperty', exchange: acknowledged(exchange) }
+    }
+    case 'system.backup.start':
+      // The page takes neither a label nor a choice of what to keep.
+      if (args['label'] !== undefined || args['includeMedia'] === false) return undefined
+      return { transport: 'page:backup', exchange: acknowledged(startHomeseerBackup()) }
+    // Script statements of HomeSeer's scripting interface; the owner's list of scripts may forbid them.
+    case 'system.service.restart':
+      return script(`hs.RestartService("${toTextOrEmpty(args['service'])}")`, scriptPage)
+    case 'system.shutdown':
+      return script(`hs.Shutdown(${Number(args['graceSeconds'])})`, scriptPage)
+    default:
+      return updaterRoute(op, args)
+  }
+}
+
+/** HomeSeer's updater is a plug-in; where it is not there, HomeSeer says so. */
+function updaterRoute(op: string, args: JsonObject): DirectAdminRoute | undefined {
+  const id = toTextOrEmpty(args['pluginId'])
+  const call = (functionName: string, ...more: readonly (string | boolean)[]): DirectAdminRoute => ({
+    transport: `pluginfunction:updater.${functionName}`,
+    exchange: createPluginFunctionRequest({ plugin: 'updater', functionName, parameters: [id, ...more] }),
+  })
+  const version = (name: string): readonly string[] => (args[name] === undefined ? [] : [toTextOrEmpty(args[name])])
+  switch (op) {
+    case 'plugins.install':
+      // The updater installs from its own catalogue only.
+      return args['source'] === undefined ? call('InstallPlugin', ...version('version')) : undefined
+    case 'plugins.update':
+      return call('UpdatePlugin', ...version('targetVersion'))
+    case 'plugins.remove':
+      return call('RemovePlugin')
+    case 'plugins.set_enabled':
+      return call('SetPluginEnabled', args['enabled'] === true)
+    case 'plugins.restart':
+      // It restarts all instances of a plug-in, never one.
+      return args['instance'] === undefined ? call('RestartPlugin') : undefined
+    default:
+      return undefined
+  }
+}
+
+/** The words in the statement are numbers and names that the schema has bounded: nothing can end the string early. */
+function script(command: string, scriptPage: string): DirectAdminRoute {
+  const { decode, ...exchange } = runScript(command, scriptPage)
+  return {
+    transport: 'script',
+    // The words before the bracket.
+    scriptId: command.split('(')[0] ?? command,
+    exchange: {
+      ...exchange,
+      decode: (reply) => {
+        const said = decode(reply)
+        if (!said.ok) return said
+        // The script page answers with status 200 whatever happened; only the text tells.
+        const complaint = said.value.commands.find(({ value }) => /^error\b/i.test(value.trim()))
+        if (complaint === undefined) return ok([...said.value.responseArray])
+        const words = complaint.value.slice(0, 200).toWellFormed()
+        return { ok: false, fault: { kind: 'refused', reason: 'unsupported', text: words } }
+      },
+    },
+  }
+}
+
+/** HomeSeer's `ok` as a value, so that all routes answer with JSON. */
+function acknowledged(exchange: HomeseerHttpExchange<void>): HomeseerHttpExchange<Json> {
+  return {
+    ...exchange,
+    decode: (reply) => {
+      const done = exchange.decode(reply)
+      return done.ok ? ok('ok') : done
+    },
+  }
+}
+
+/** How a property's value is spelt on the wire, and read back. */
+export function formatPropertyValue(value: Json | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? '')
+}

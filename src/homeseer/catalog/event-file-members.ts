@@ -1,0 +1,38 @@
+/**
+ * Event member: whether all of a record in HomeSeer's event file is understood. HomeSeer documents none of it, and newer
+ * versions add to it; a member that we do not know may hold one more action.
+ *
+ * A member says nothing where it is empty: null, false, zero, an empty text or list.
+ */
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+
+/** .NET's own marks in what it writes. */
+const MARKS: ReadonlySet<string> = new Set(['$type', '$id', '$values'])
+
+/** Names of members that hold something and are not known here. */
+export function listUnknownMembers(record: JsonObject, known: ReadonlySet<string>): readonly string[] {
+  return Object.entries(record)
+    .filter(([name, value]) => !known.has(name) && !MARKS.has(name) && !isEmpty(value))
+    .map(([name]) => name)
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  if (value === undefined || value === null || value === false || value === 0 || value === '') return true
+  if (Array.isArray(value)) return value.every(isEmpty)
+  if (!isJsonObject(value)) return false
+  return Object.entries(value).every(([name, member]) => name === '$type' || name === '$id' || isEmpty(member))
+}
+
+/** Whole numbers anywhere inside that could be the ref of a device or the id of an event. */
+export function collectPossibleIds(value: Json | undefined, found: Set<number> = new Set()): ReadonlySet<number> {
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) found.add(value)
+  if (typeof value === 'string') for (const [digits] of value.matchAll(/\d{1,12}/g)) found.add(Number(digits))
+  if (Array.isArray(value)) for (const item of value as readonly Json[]) collectPossibleIds(item, found)
+  if (isJsonObject(value))
+    for (const [name, member] of Object.entries(value)) {
+      const key = /^K(\d{1,12})$/.exec(name)?.[1]
+      if (key !== undefined) found.add(Number(key))
+      if (name !== '$type') collectPossibleIds(member, found)
+    }
+  return found
+}

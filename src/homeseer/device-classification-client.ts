@@ -1,0 +1,60 @@
+/**
+ * HomeSeer's classes: what every device is taken for and why, asked of HomeSeer itself while no gateway has to run.
+ *
+ * It reads and changes nothing.
+ */
+import type { HomeseerConfig } from '../config/homeseer.ts'
+import { fail, ok, type Result } from '../core/result.ts'
+import type { DeviceKind } from './catalog/device-classification.ts'
+import { buildHomeseerCatalog } from './catalog/homeseer-catalog.ts'
+import { adviseOnHomeseerLink } from './tools/link-health.ts'
+import { JsonClient } from './wire/json-client.ts'
+import { createControlsRequest, createStatusRequest } from './wire/json-requests.ts'
+
+export interface ClassifiedDevice {
+  readonly ref: number
+  readonly name: string
+  readonly kind: DeviceKind
+  readonly asks: boolean
+  readonly because: string
+}
+
+const MAX_REPLY_BYTES = 64 * 1_024 * 1_024
+
+export async function classifyAllHomeseerDevices(
+  config: HomeseerConfig & { readonly url: string },
+): Promise<Result<readonly ClassifiedDevice[], string>> {
+  const { url, authentication, timeoutMs, user, password = '' } = config
+  const json = new JsonClient({
+    baseUrl: url,
+    credentials: user === undefined ? undefined : { user, password },
+    authentication,
+    timeoutMs,
+    readRetries: 1,
+    readRetryBackoffMs: 200,
+    allTriesMs: timeoutMs * 2,
+    restMs: 0,
+    maxReplyBytes: MAX_REPLY_BYTES,
+  })
+  try {
+    const status = await json.call(createStatusRequest({ compress: true, excludeEvents: true }))
+    const controls = status.ok ? await json.call(createControlsRequest()) : status
+    if (!status.ok || !controls.ok) {
+      const outcome = status.ok ? (controls.ok ? 'ok' : controls.fault.kind) : status.fault.kind
+      return fail(adviseOnHomeseerLink(url, { outcome }) ?? `HomeSeer at ${url} refuses to be read.`)
+    }
+    const kinds = new Map(Object.entries(config.classes).map(([ref, kind]) => [Number(ref), kind]))
+    const { devices } = buildHomeseerCatalog(status.value.devices, controls.value, kinds)
+    return ok(
+      devices.map(({ ref, name, kind, sensitivity, evidence }) => ({
+        ref,
+        name,
+        kind,
+        asks: sensitivity.length > 0,
+        because: evidence.join('; '),
+      })),
+    )
+  } finally {
+    json.close()
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * Filler: words people put around a name that are not part of it: `turn on the kitchen lamp please`. Words that change
+ * what is meant (not, all, except, and) are none.
+ */
+const FILLER = new Set(
+  [
+    'a an the my our this that',
+    'please can could would you i want need like hey ok just now',
+    'turn switch set put make get bring dim brighten raise lower adjust change start stop run activate trigger',
+    'open close shut unlock is are what which how whats show tell me status state',
+    'on off up down to in at of for from into',
+    'bitte schalte schalt schalten mach mache machen stelle stell setze zeige zeig den die das der dem ein aus an auf zu im in mal mir dimme dimm offne offnen schliesse schliessen schließe schließen öffne öffnen fahre fahr hoch runter starte aktiviere ist sind wie was welche',
+  ].flatMap((line) => line.split(' ')),
+)
+
+/** The words without some of the filler before and behind them, the longest first: part of it may belong to a name. */
+export function stripOuterFillerWords(words: string): readonly string[] {
+  const all = words.split(' ')
+  const leading = all.findIndex((word) => !FILLER.has(word))
+  const trailing = all.length - 1 - all.findLastIndex((word) => !FILLER.has(word))
+  if (leading < 0) return []
+  const cuts = Array.from({ length: leading + 1 }, (_, front) =>
+    Array.from({ length: trailing + 1 }, (_, back) => all.slice(front, all.length - back)),
+  )
+  return cuts
+    .flat()
+    .sort((left, right) => right.length - left.length)
+    .slice(1)
+    .map((kept) => kept.join(' '))
+}
+
+/** What is left without filler; `undefined` when nothing is, or when there was none. */
+export function stripFillerWords(words: string): string | undefined {
+  const all = words.split(' ')
+  const kept = all.filter((word) => !FILLER.has(word))
+  return kept.length === 0 || kept.length === all.length ? undefined : kept.join(' ')
+}

@@ -1,0 +1,285 @@
+/**
+ * Resolve: from what somebody said to the thing that was meant, with the evidence, and whether one may act on it.
+ *
+ *   act   one thing is called exactly that, and nothing else could be meant
+ *   ask   several are, or none is exactly, or a wrapper is, or a look-alike of the name is in the house
+ *
+ * Devices whose scores lie close together are ordered by how well they can be acted upon: an endpoint before the root
+ * or master that wraps it, unless the words ask for the wrapper.
+ */
+import type { HomeseerDevice } from '../catalog/device.ts'
+import { findRootRef, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import type { ReceivedCamera } from '../wire/camera.ts'
+import type { ReceivedEvent } from '../wire/event.ts'
+import { listCameraAliases, listDeviceAliases, listEventAliases, type Alias } from './alias.ts'
+import { findConceptsInText, DEVICE_KINDS_BY_CONCEPT } from './name-concepts.ts'
+import { buildNameIndex, type NameIndex } from './name-index.ts'
+import { searchNames, type NameSearchHit } from './name-search.ts'
+import { normaliseName, splitNameTokens } from './name-normalisation.ts'
+import { toMatchConfidence, type MatchConfidence } from './name-score.ts'
+
+export interface NameResolver {
+  readonly house: HomeseerCatalog
+  readonly events: ReadonlyMap<number, ReceivedEvent>
+  readonly cameras: ReadonlyMap<number, ReceivedCamera>
+  readonly deviceNames: NameIndex
+  readonly eventNames: NameIndex
+  readonly cameraNames: NameIndex
+}
+
+export interface ResolverInput {
+  readonly house: HomeseerCatalog
+  readonly events: readonly ReceivedEvent[]
+  readonly cameras: readonly ReceivedCamera[]
+  /** From the configuration, and confirmed by people; those of things that no longer exist are ignored. */
+  readonly aliases: readonly Alias[]
+}
+
+export type ResolutionVerdict =
+  | { readonly kind: 'act' }
+  | { readonly kind: 'ask'; readonly reason: 'fuzzy' | 'several-exact' | 'wrapper' | 'look-alike' }
+  | { readonly kind: 'none' }
+
+export interface ResolutionCandidate<Target> {
+  readonly target: Target
+  readonly score: number
+  readonly confidence: MatchConfidence
+  readonly match: 'exact' | 'fuzzy'
+  readonly evidence: {
+    readonly matchedAlias: string
+    readonly normalizedAlias: string
+    readonly origin: Alias['origin']
+    readonly lookAlike: boolean
+  }
+}
+
+export interface DeviceCandidate extends ResolutionCandidate<HomeseerDevice> {
+  readonly actionability: {
+    readonly rank: number
+    readonly role: 'endpoint' | 'wrapper_or_master'
+    readonly relationship: number
+    readonly parentRef: number | undefined
+    readonly controlPairCount: number
+  }
+}
+
+/** Best first; `verdict` is about the first one. */
+export interface Resolution<One> {
+  /** The best of them; nobody asks for more than the contract lets them. */
+  readonly candidates: readonly One[]
+  /** How many there are in all. */
+  readonly total: number
+  readonly verdict: ResolutionVerdict
+}
+
+const MAX_CANDIDATES = 100
+
+export function buildNameResolver({ house, events, cameras, aliases }: ResolverInput): NameResolver {
+  const numbered = events.flatMap((event) => (event.id === undefined ? [] : [[event.id, event] as const]))
+  const eventsById = new Map(numbered)
+  const camerasById = new Map(cameras.map((camera) => [camera.camId, camera]))
+  const given = (kind: Alias['kind'], exists: (id: number) => boolean) =>
+    aliases.filter((alias) => alias.kind === kind && exists(alias.id))
+  return {
+    house,
+    events: eventsById,
+    cameras: camerasById,
+    deviceNames: buildNameIndex([
+      ...house.devices.flatMap(listDeviceAliases),
+      ...given('device', (id) => house.byRef.has(id)),
+    ]),
+    eventNames: buildNameIndex([...events.flatMap(listEventAliases), ...given('event', (id) => eventsById.has(id))]),
+    cameraNames: buildNameIndex([
+      ...cameras.flatMap(listCameraAliases),
+      ...given('camera', (id) => camerasById.has(id)),
+    ]),
+  }
+}
+
+export function resolveDevices(resolver: NameResolver, query: string): Resolution<DeviceCandidate> {
+  const wantsWrapper = splitNameTokens(normaliseName(query)).some((word) => WRAPPER_WORDS.has(word))
+  const found: RankedDevice[] = []
+  const kinds = kindsIn(query)
+  for (const hit of searchNames(resolver.deviceNames, query)) {
+    const device = resolver.house.byRef.get(hit.id)
+    if (device !== undefined && isOfKind(device, hit, kinds))
+      found.push({ device, hit, rank: rankOf(device, wantsWrapper) })
+  }
+  const ranked = rankDevices(found, wantsWrapper)
+  return {
+    candidates: ranked.slice(0, MAX_CANDIDATES).map(deviceCandidate),
+    total: ranked.length,
+    verdict: judgeDevices(ranked, wantsWrapper),
+  }
+}
+
+/** `groupHint` keeps the events whose group contains it, as scored without it. */
+export function resolveEvents(
+  resolver: NameResolver,
+  query: string,
+  groupHint = '',
+): Resolution<ResolutionCandidate<ReceivedEvent>> {
+  const hint = normaliseName(groupHint)
+  const hits = searchNames(resolver.eventNames, query).filter(({ id }) =>
+    normaliseName(resolver.events.get(id)?.group ?? '').includes(hint),
+  )
+  return resolutionOf(hits, (id) => resolver.events.get(id))
+}
+
+export function resolveCameras(resolver: NameResolver, query: string): Resolution<ResolutionCandidate<ReceivedCamera>> {
+  return resolutionOf(searchNames(resolver.cameraNames, query), (id) => resolver.cameras.get(id))
+}
+
+function resolutionOf<Target>(
+  hits: readonly NameSearchHit[],
+  find: (id: number) => Target | undefined,
+): Resolution<ResolutionCandidate<Target>> {
+  const candidates = hits.slice(0, MAX_CANDIDATES).flatMap((hit) => candidateOf(find(hit.id), hit))
+  return { candidates, total: hits.length, verdict: judge(hits) }
+}
+
+export interface ParentDeviceWarning {
+  readonly code: 'PARENT_OR_WRAPPER_TARGET'
+  readonly message: string
+  readonly resolvedRef: number
+  readonly suggestedRef: number
+}
+
+/** When a wrapper was chosen although a better endpoint is among the candidates. */
+export function warnAboutParentDevice(
+  chosen: DeviceCandidate,
+  candidates: readonly DeviceCandidate[],
+): ParentDeviceWarning | undefined {
+  if (chosen.actionability.role !== 'wrapper_or_master') return undefined
+  const better = candidates.find(
+    ({ actionability }) => actionability.role === 'endpoint' && actionability.rank > chosen.actionability.rank,
+  )
+  if (better === undefined) return undefined
+  const { ref: resolvedRef, name } = chosen.target
+  const { ref: suggestedRef } = better.target
+  return {
+    code: 'PARENT_OR_WRAPPER_TARGET',
+    message: `${name} (${resolvedRef}) stands for other devices; ${better.target.name} (${suggestedRef}) is one that acts`,
+    resolvedRef,
+    suggestedRef,
+  }
+}
+
+/** Which kinds of things the words speak of; empty where they say nothing of it. */
+function kindsIn(query: string): readonly string[] {
+  return findConceptsInText(query).filter((concept) => Object.hasOwn(DEVICE_KINDS_BY_CONCEPT, concept))
+}
+
+/** Whoever says lamp does not mean the thermostat in the same room. A name that is exact is what it is. */
+function isOfKind(
+  { kind }: HomeseerDevice,
+  { match, alias, lookAlike }: NameSearchHit,
+  concepts: readonly string[],
+): boolean {
+  if (concepts.length === 0 || match === 'exact' || lookAlike) return true
+  if (concepts.some((concept) => DEVICE_KINDS_BY_CONCEPT[concept]?.includes(kind) === true)) return true
+  const called = findConceptsInText(alias.text)
+  return concepts.some((concept) => called.includes(concept))
+}
+
+const WRAPPER_WORDS = new Set(['master', 'scene', 'parent', 'root'])
+/** Scores this close say nothing about which of two devices was meant. */
+const CLOSE = 0.12
+
+/** What the order and the verdict need of a device; a candidate is made only of those that are shown. */
+interface RankedDevice {
+  readonly device: HomeseerDevice
+  readonly hit: NameSearchHit
+  readonly rank: number
+}
+
+function rankOf(
+  { relationship, parentRef, controls, capabilities, wrapper }: HomeseerDevice,
+  wantsWrapper: boolean,
+): number {
+  const isPart = relationship === 4 || parentRef !== undefined
+  const switches = capabilities.includes('on_off') || capabilities.includes('dimmer')
+  return (isPart ? 3 : 0) + (controls.length > 0 ? 3 : 0) + (switches ? 2 : 0) - (wrapper && !wantsWrapper ? 4 : 0)
+}
+
+function deviceCandidate({ device, hit, rank }: RankedDevice): DeviceCandidate {
+  const { relationship, parentRef, controls, wrapper } = device
+  return {
+    ...candidate(device, hit),
+    actionability: {
+      rank,
+      role: wrapper ? 'wrapper_or_master' : 'endpoint',
+      relationship,
+      parentRef,
+      controlPairCount: controls.length,
+    },
+  }
+}
+
+/**
+ * An exact name that is no unwanted wrapper comes first whatever it can do. Of the others, each band of close scores,
+ * counted from its best, is ordered by rank: closeness alone is not transitive, and an order must be.
+ */
+function rankDevices(found: readonly RankedDevice[], wantsWrapper: boolean): readonly RankedDevice[] {
+  const isNamed = ({ hit, device }: RankedDevice) => hit.match === 'exact' && (wantsWrapper || !device.wrapper)
+  const ranked = found.filter(isNamed).sort(byRank)
+  const rest = found.filter((one) => !isNamed(one))
+  for (let from = 0; from < rest.length;) {
+    const top = rest[from]?.hit.score ?? 0
+    let to = from
+    while (to < rest.length && top - (rest[to]?.hit.score ?? 0) <= CLOSE) to++
+    for (const one of rest.slice(from, to).sort(byRank)) ranked.push(one)
+    from = to
+  }
+  return ranked
+}
+
+function byRank(left: RankedDevice, right: RankedDevice): number {
+  return (
+    right.rank - left.rank ||
+    right.hit.score - left.hit.score ||
+    Number(right.hit.alias.origin === 'configuration') - Number(left.hit.alias.origin === 'configuration') ||
+    left.device.ref - right.device.ref
+  )
+}
+
+/** The root of the chosen feature, and wrappers beside it, are not other things that could be meant. */
+function judgeDevices(ranked: readonly RankedDevice[], wantsWrapper: boolean): ResolutionVerdict {
+  const [first, ...others] = ranked
+  if (first === undefined) return { kind: 'none' }
+  if (first.hit.match === 'exact' && !wantsWrapper && first.device.wrapper) return { kind: 'ask', reason: 'wrapper' }
+  const root = findRootRef(first.device)
+  const apart = others.filter(({ device }) => wantsWrapper || !(device.wrapper || device.ref === root))
+  return judge([first.hit, ...apart.map(({ hit }) => hit)])
+}
+
+function judge(hits: readonly NameSearchHit[]): ResolutionVerdict {
+  const [first] = hits
+  if (first === undefined) return { kind: 'none' }
+  if (first.match !== 'exact') return { kind: 'ask', reason: first.lookAlike ? 'look-alike' : 'fuzzy' }
+  const isOther = (hit: NameSearchHit): boolean => hit !== first
+  if (hits.some((hit) => isOther(hit) && hit.match === 'exact')) return { kind: 'ask', reason: 'several-exact' }
+  // A second thing whose name only looks the same is there to be taken for the first.
+  if (hits.some((hit) => isOther(hit) && hit.lookAlike && hit.score >= first.score - CLOSE))
+    return { kind: 'ask', reason: 'look-alike' }
+  return { kind: 'act' }
+}
+
+function candidateOf<Target>(target: Target | undefined, hit: NameSearchHit): readonly ResolutionCandidate<Target>[] {
+  return target === undefined ? [] : [candidate(target, hit)]
+}
+
+function candidate<Target>(target: Target, hit: NameSearchHit): ResolutionCandidate<Target> {
+  return {
+    target,
+    score: hit.score,
+    confidence: toMatchConfidence(hit.score),
+    match: hit.match,
+    evidence: {
+      matchedAlias: hit.alias.text,
+      normalizedAlias: hit.normalizedAlias,
+      origin: hit.alias.origin,
+      lookAlike: hit.lookAlike,
+    },
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Staging: what the intents share. They resolve a name, prepare the change, and commit it if they were told to and the
+ * name left no doubt; preparing and committing are the same calls that anybody can make.
+ *
+ * Pure: the bus does the work.
+ */
+import { z } from 'zod'
+import type { HandlerContext } from '../../bus/call-options.ts'
+import { isJsonObject, type JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import type { Fault } from '../../core/fault.ts'
+import { isMissingClaimsOnly } from '../../guard/guard-faults.ts'
+import type { HomeseerToolContext } from './homeseer-tools.ts'
+import { SUGGESTED_CALLS_FIELD, toSuggestedCallsJson } from './faults.ts'
+import { BASE_GUARD_ARGUMENT_SCHEMAS, MAX_CLAIM_LENGTH } from './homeseer-change.ts'
+import { truncateText } from './json-text.ts'
+import { isDryRunCall, type CallerClaims } from './owner-rules.ts'
+
+export const INTENT_GUARD_ARGUMENT_SCHEMAS = {
+  execute: z.boolean().default(false).describe('true: commit at once, if the name left no doubt.'),
+  ...BASE_GUARD_ARGUMENT_SCHEMAS,
+}
+
+/** `execute` is whether it was done, not whether it was asked for. */
+export interface StagedHomeseerChange {
+  readonly execute: boolean
+  readonly prepared: JsonObject
+  readonly committed?: JsonObject
+}
+
+export interface HomeseerChangeToStage {
+  readonly toolName: string
+  readonly args: JsonObject
+  readonly claims: CallerClaims & { readonly execute: boolean }
+  /** The name as it was said. */
+  readonly query: string
+  readonly summary: string
+}
+
+/** Prepared in any case, so that a caller who only looked holds a token; committed only if all of it was asked for. */
+export async function stageHomeseerChange(
+  homeseer: HomeseerToolContext,
+  context: HandlerContext,
+  wanted: HomeseerChangeToStage,
+): Promise<Result<StagedHomeseerChange, Fault>> {
+  const { toolName, summary } = wanted
+  const claims = withWords(wanted)
+  const args = { ...wanted.args, ...claimsJson(claims) }
+  const prepared = await ask(context, 'hs4.change.prepare', { toolName, args, summary: { text: summary } })
+  if (!prepared.ok) return prepared
+  const { token } = prepared.value
+  if (!claims.execute || isDryRunCall(homeseer.rules, claims) || typeof token !== 'string')
+    return ok({ execute: false, prepared: prepared.value })
+  const committed = await ask(context, 'hs4.change.commit', { token })
+  if (!committed.ok) return fail(withDirectCall(committed.fault, wanted))
+  return ok({ execute: committed.value['committed'] === true, prepared: prepared.value, committed: committed.value })
+}
+
+/** What is to be done and why follows from what was asked for, unless the caller says it in words of its own. */
+function withWords({
+  claims,
+  summary,
+  query,
+}: Pick<HomeseerChangeToStage, 'claims' | 'summary' | 'query'>): HomeseerChangeToStage['claims'] {
+  const { intent = summary, reason = `Asked for: ${query}` } = claims
+  return { ...claims, intent: truncateText(intent, MAX_CLAIM_LENGTH), reason: truncateText(reason, MAX_CLAIM_LENGTH) }
+}
+
+/** The call as it can be made: with the claims that the caller made; as a plan where none of them confirms it. */
+export function toRunnableArguments(
+  args: JsonObject,
+  wanted: Pick<HomeseerChangeToStage, 'claims' | 'summary' | 'query'>,
+): JsonObject {
+  const { confirm, intent, reason } = withWords(wanted)
+  const words = { ...(intent === undefined ? {} : { intent }), ...(reason === undefined ? {} : { reason }) }
+  return confirm === true ? { ...args, confirm, ...words } : { ...args, dryRun: true }
+}
+
+async function ask(context: HandlerContext, name: string, body: JsonObject): Promise<Result<JsonObject, Fault>> {
+  const outcome = await context.call(name, body, { isLocal: true })
+  if (!outcome.ok) return outcome
+  const { data } = outcome.value
+  // Our own tools: an answer of another form is our bug.
+  if (!isJsonObject(data)) throw new TypeError(`${name} answered no object`)
+  return ok(data)
+}
+
+/** A token keeps the claims it was prepared with, so committing it again is refused again: the call itself is named. */
+function withDirectCall(fault: Fault, { toolName, args, claims, summary, query }: HomeseerChangeToStage): Fault {
+  if (!isMissingClaimsOnly(fault)) return fault
+  const { intent = summary, reason = query } = withWords({ claims, summary, query })
+  const claimed = { confirm: true, intent, reason }
+  return {
+    ...fault,
+    details: {
+      ...fault.details,
+      [SUGGESTED_CALLS_FIELD]: [toSuggestedCallsJson({ name: toolName, args: { ...args, ...claimed } })],
+    },
+  }
+}
+
+function claimsJson({ confirm, intent, reason, dryRun }: CallerClaims): JsonObject {
+  return {
+    ...(confirm === undefined ? {} : { confirm }),
+    ...(intent === undefined ? {} : { intent }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(dryRun === undefined ? {} : { dryRun }),
+  }
+}

@@ -1,0 +1,301 @@
+/**
+ * Verify: looks whether a device ended up where it was told to go.
+ *
+ *   send ─▶ [push or pause ▸ fresh read] × attempts ─▶ there? ─▶ settle ▸ read again ─▶ still there ─▶ matched
+ *
+ * What counts is the device's own report, read afresh. That HomeSeer pushed the change and that its time of last change
+ * moved is told beside it, as evidence that the report is not an old one. One that jumps back is found by looking twice.
+ * A device that is on its way gets more time, and one that came to rest at a number that no button has, with a push or a
+ * newer time to prove that it moved, has arrived: it shows another number than it was told.
+ *
+ *   reached       it is there
+ *   still_moving  it moved, and is not there yet
+ *   unreported    nothing was heard yet of a device that takes its time
+ *   elsewhere     it is where it was, or somewhere else
+ *
+ * Does I/O (through the mirror).
+ */
+import type { LateOutcome } from '../../bus/call.ts'
+import type { Clock } from '../../core/clock.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { JsonObject } from '../../core/json.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import type { HomeseerLinkFault } from '../wire/link-fault.ts'
+import {
+  isUnknownValue,
+  compareWithExpectation,
+  type ControlExpectation,
+  type DeviceObservation,
+} from '../catalog/device-control.ts'
+import type { DeviceMirrorClient } from '../wire/device-mirror-client.ts'
+import type { MirroredValue, DeviceMirrorEntry } from '../wire/device-mirror.ts'
+
+/** From the configuration (`homeseer.verifyAttempts`, `verifyIntervalMs`) and the kind of device. */
+interface VerifyRules {
+  readonly attempts: number
+  readonly intervalMs: number
+  /** It may report nothing until it has arrived. */
+  readonly slow: boolean
+  /** Whether rest at an unknown number can be an arrival; a bolt that rests between its ends is stuck. */
+  readonly mayShowOther: boolean
+}
+
+export type ChangeVerificationOutcome = 'reached' | 'still_moving' | 'unreported' | 'elsewhere'
+
+export interface DeviceChangeWatch {
+  /** Whether a push said so since the watch began. */
+  readonly pushHeard: () => boolean
+  readonly end: () => void
+}
+
+export interface DeviceChangeVerification {
+  readonly matched: boolean
+  readonly outcome: ChangeVerificationOutcome
+  readonly attempts: number
+  readonly observed: MirroredValue | undefined
+  readonly lastChangeMoved: boolean
+  readonly pushHeard: boolean
+  /** Why the last look failed, if it did. */
+  readonly fault: HomeseerLinkFault | undefined
+}
+
+/** A device on its way gets as many more looks. */
+const MOVING_FACTOR = 3
+/** So many looks at the same number are rest. */
+const REST_LOOKS = 3
+/** A relay that falls back does so within this; a person does not notice it. */
+const SETTLE_MS = 200
+
+/** Only pushes count as evidence: a read that shows the value may be an echo of our own write. */
+export function watchDeviceChange(mirror: DeviceMirrorClient, ref: number): DeviceChangeWatch {
+  let heard = false
+  const end = mirror.subscribe((changes) => {
+    heard ||= changes.some((one) => one.ref === ref && (one.live.source === 'ascii' || one.live.source === 'webhook'))
+  })
+  return { pushHeard: () => heard, end }
+}
+
+export interface ChangeVerificationTask {
+  readonly mirror: DeviceMirrorClient
+  readonly ref: number
+  readonly expected: ControlExpectation
+  readonly before: MirroredValue
+  readonly rules: VerifyRules
+  readonly watch: DeviceChangeWatch
+  readonly signal: AbortSignal
+}
+
+export async function verifyDeviceChange(task: ChangeVerificationTask): Promise<DeviceChangeVerification> {
+  const { mirror, ref, expected, before, rules, signal } = task
+  const start = observationOf(before)
+  // Told what it does already: there is no moment of arrival to wait for, and nothing to fall back from.
+  const wasThere = compareWithExpectation(expected, start, start) === 'reached'
+  let observed: MirroredValue | undefined
+  let fault: HomeseerLinkFault | undefined
+  let attempts = 0
+  let last: 'reached' | 'moving' | 'elsewhere' = 'elsewhere'
+  let looksAtRest = 0
+  for (let left = rules.attempts; left > 0 && !signal.aborted; left--) {
+    // A push ends the wait early; without push this is the pause between two looks.
+    await mirror.waitFor(
+      ref,
+      ({ live }) => compareWithExpectation(expected, start, observationOf(live)) === 'reached',
+      {
+        timeoutMs: rules.intervalMs,
+        signal,
+      },
+    )
+    attempts++
+    const look = await lookAt(task)
+    looksAtRest = look.live !== undefined && look.live.value === observed?.value ? looksAtRest + 1 : 1
+    observed = look.live ?? observed
+    fault = look.fault
+    last = look.outcome
+    const isResting = look.outcome === 'moving' && looksAtRest >= REST_LOOKS && rules.mayShowOther
+    if (isResting && isUnknownValue(expected, observed?.value) && hasMoved(task, observed))
+      return said(task, { outcome: 'reached', attempts, observed, fault })
+    // Moving looks do not count, up to the factor: a garage door needs longer than a lamp, and a stuck one must end.
+    if (look.outcome === 'moving' && !rules.slow && attempts < rules.attempts * MOVING_FACTOR) left++
+    if (look.outcome !== 'reached') continue
+    if (wasThere) return said(task, { outcome: 'reached', attempts, observed, fault })
+    await wait(SETTLE_MS, undefined, { signal }).catch(() => undefined)
+    const second = await lookAt(task)
+    observed = second.live ?? observed
+    fault = second.fault
+    last = second.outcome
+    if (second.outcome === 'reached') return said(task, { outcome: 'reached', attempts: attempts + 1, observed, fault })
+  }
+  const isUnmoved = observed !== undefined && observed.value === before.value
+  const unreported = rules.slow && isUnmoved && !hasMoved(task, observed) ? 'unreported' : 'elsewhere'
+  return said(task, { outcome: last === 'moving' ? 'still_moving' : unreported, attempts, observed, fault })
+}
+
+export interface LateArrivalTask extends Pick<ChangeVerificationTask, 'mirror' | 'ref' | 'expected' | 'before'> {
+  readonly arrivals: LateDeviceChanges
+  readonly clock: Pick<Clock, 'now'>
+  /** As the caller wished it. */
+  readonly wanted: string
+  readonly windowMs: number
+}
+
+/**
+ * After its caller was answered: whether the device still gets there within its time. A newer command to the device
+ * ends the wait, because from then on the device is to show something else.
+ */
+export async function followLateArrival(task: LateArrivalTask): Promise<LateOutcome> {
+  const { mirror, ref, expected, before, arrivals, clock, wanted, windowMs } = task
+  const command = { wanted, atMs: clock.now(), outcome: 'pending' } as const
+  arrivals.note(ref, command)
+  const start = observationOf(before)
+  const isThere = ({ live }: { readonly live: MirroredValue }): boolean =>
+    compareWithExpectation(expected, start, observationOf(live)) === 'reached'
+  const isSuperseded = (): boolean => arrivals.last(ref) !== command
+  const entry = await mirror.waitFor(ref, (seen) => isSuperseded() || isThere(seen), { timeoutMs: windowMs })
+  const live = mirror.entries.get(ref)?.live
+  const observed = { value: live?.value ?? null, status: live?.status ?? null }
+  if (isSuperseded())
+    return {
+      outcome: 'not-reached',
+      source: 'read',
+      observed,
+      message: `A newer command came before ${wanted} was seen.`,
+    }
+  const arrived = entry !== undefined && isThere(entry)
+  const afterMs = clock.now() - command.atMs
+  arrivals.note(ref, { ...command, outcome: arrived ? 'arrived' : 'not-arrived', afterMs })
+  const seconds = Math.round(afterMs / 1_000)
+  return {
+    outcome: arrived ? 'reached' : 'not-reached',
+    source: !arrived ? 'timeout' : live?.source === 'ascii' || live?.source === 'webhook' ? 'push' : 'read',
+    observed,
+    message: arrived ? `It shows ${wanted} ${seconds} s later.` : `It does not show ${wanted} ${seconds} s later.`,
+  }
+}
+
+async function lookAt({ mirror, ref, expected, before, signal }: ChangeVerificationTask): Promise<{
+  readonly outcome: 'reached' | 'moving' | 'elsewhere'
+  readonly live: MirroredValue | undefined
+  readonly fault: HomeseerLinkFault | undefined
+}> {
+  const read = await mirror.read([ref], signal)
+  // Always what HomeSeer answered, never the mirror's memory: that might hold what we hoped for.
+  const entry = read.ok ? read.value.get(ref) : undefined
+  const live = entry === undefined ? undefined : readLastPolledValue(entry)
+  const fault = read.ok ? undefined : read.fault
+  if (live === undefined) return { outcome: 'elsewhere', live, fault }
+  return { outcome: compareWithExpectation(expected, observationOf(before), observationOf(live)), live, fault }
+}
+
+function said(
+  task: ChangeVerificationTask,
+  found: Pick<DeviceChangeVerification, 'outcome' | 'attempts' | 'observed' | 'fault'>,
+): DeviceChangeVerification {
+  return {
+    ...found,
+    matched: found.outcome === 'reached',
+    lastChangeMoved: isNewer(task, found.observed),
+    pushHeard: task.watch.pushHeard(),
+  }
+}
+
+function hasMoved(task: ChangeVerificationTask, observed: MirroredValue | undefined): boolean {
+  return task.watch.pushHeard() || isNewer(task, observed)
+}
+
+function isNewer({ before }: ChangeVerificationTask, observed: MirroredValue | undefined): boolean {
+  return observed?.lastChangeMs !== undefined && observed.lastChangeMs !== before.lastChangeMs
+}
+
+/** What HomeSeer answered when it was asked last, whatever was pushed since: a push is somebody's word. */
+export function readLastPolledValue({ record, live }: DeviceMirrorEntry): MirroredValue {
+  const { value, status, lastChangeMs } = record
+  return { value, status, lastChangeMs, source: 'read', observedMs: live.observedMs }
+}
+
+function observationOf({ value, status }: MirroredValue): DeviceObservation {
+  return { value, status: status ?? '' }
+}
+
+/** A text box changes its text and keeps its number; a text that is not known yet tells nothing. */
+function isOther(before: MirroredValue, now: MirroredValue): boolean {
+  return before.value !== now.value || (before.status ?? now.status) !== (now.status ?? before.status)
+}
+
+/** Spec 4's `verification`; `checks` beside the verdict say what it rests on. */
+export function toVerificationJson(
+  { matched, outcome, attempts, observed, lastChangeMoved, pushHeard, fault }: DeviceChangeVerification,
+  { wanted, before }: { readonly wanted: JsonObject; readonly before: MirroredValue },
+): JsonObject {
+  return {
+    performed: true,
+    matched,
+    outcome,
+    attempts,
+    expected: wanted,
+    before: { value: before.value ?? null, status: before.status ?? null },
+    observed:
+      observed === undefined
+        ? null
+        : {
+            value: observed.value ?? null,
+            status: observed.status ?? null,
+            lastChange: isoTimeOrNull(observed.lastChangeMs),
+            source: observed.source,
+          },
+    checks: {
+      deviceFound: observed !== undefined,
+      valueMatch: matched && observed?.value === wanted['value'],
+      changed: observed !== undefined && isOther(before, observed),
+      lastChangeMoved,
+      pushHeard,
+    },
+    ...(fault === undefined ? {} : { lastReadFailed: fault.kind }),
+  }
+}
+
+// Arrivals: what became of the last command to each device after its caller had been answered, and which number a device
+// shows when it was told another.
+//
+//   told ─▶ pending ─▶ arrived (how late) | not-arrived
+
+export interface LastDeviceCommand {
+  /** As the caller wished it. */
+  readonly wanted: string
+  readonly atMs: number
+  readonly outcome: 'pending' | 'arrived' | 'not-arrived'
+  readonly afterMs?: number
+}
+
+const MAX_DEVICES = 1_000
+
+export class LateDeviceChanges {
+  readonly #last = new Map<number, LastDeviceCommand>()
+  readonly #shown = new Map<number, Map<number, number>>()
+
+  last(ref: number): LastDeviceCommand | undefined {
+    return this.#last.get(ref)
+  }
+
+  note(ref: number, command: LastDeviceCommand): void {
+    keep(this.#last, ref, command)
+  }
+
+  /** Which value the device showed when it had been told this one before. */
+  shownFor(ref: number, told: number): number | undefined {
+    return this.#shown.get(ref)?.get(told)
+  }
+
+  learnShown(ref: number, told: number, shown: number): void {
+    const known = this.#shown.get(ref) ?? new Map<number, number>()
+    known.set(told, shown)
+    keep(this.#shown, ref, known)
+  }
+}
+
+/** The one that was used longest ago makes room. */
+function keep<Value>(entries: Map<number, Value>, ref: number, value: Value): void {
+  entries.delete(ref)
+  const [oldest] = entries.keys()
+  if (entries.size >= MAX_DEVICES && oldest !== undefined) entries.delete(oldest)
+  entries.set(ref, value)
+}

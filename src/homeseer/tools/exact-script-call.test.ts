@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import {
+  toScriptCallTarget,
+  isScriptCallListed,
+  createNormalisedScriptCall,
+  parseScriptCall,
+} from './exact-script-call.ts'
+
+describe('exact call', () => {
+  it.each([
+    ['evening.vb', 'evening.vb'],
+    [' Evening.VB ', 'evening.vb'],
+    ['"evening.vb"', 'evening.vb'],
+    ['evening.vb()', 'evening.vb'],
+    ['evening.vb("Main", 1)', 'evening.vb("Main",1)'],
+    ['evening.vb("a, b",-2.5,true)', 'evening.vb("a, b",-2.5,true)'],
+  ])('takes %s for the script %s', (command, whole) => {
+    expect(parseScriptCall(command)?.whole).toBe(whole)
+  })
+
+  it.each([
+    'evening.vb(1);&hs.SetDeviceValueByRef(141,0,true)',
+    'evening.vb(1):hs.SetDeviceValueByRef(141,0,true)',
+    'evening.vb & hs.Shutdown(0)',
+    'evening.vb(hs.SetDeviceValueByRef(141,0,true))',
+    'evening.vb("a" & hs.Shutdown(0))',
+    'evening.vb("a\\"",hs.Shutdown(0),"")',
+    'evening.vb("a""" & hs.Shutdown(0) & "")',
+    'evening.vb(1,)',
+    'evening.vb(1)\nhs.Shutdown(0)',
+    'evening.vb\nhs.Shutdown(0)',
+    'evening.vb(1) evening.vb(2)',
+    '&hs.WriteLog("evening.vb","x")',
+    "hs.Shutdown(0) ' evening.vb",
+    '../other/evening.vb',
+    '',
+  ])('takes %j for code', (command) => {
+    expect(parseScriptCall(command)).toBeUndefined()
+  })
+
+  it('is another call with other arguments, whoever lists it', () => {
+    const call = parseScriptCall('evening.vb("Main",1)')
+    if (call === undefined) throw new Error('no call')
+    expect(isScriptCallListed(call, ['evening.vb'])).toBe(false)
+    expect(isScriptCallListed(call, ['Evening.vb("Main", 1)'])).toBe(true)
+    expect(isScriptCallListed(call, ['evening.vb("Main",2)'])).toBe(false)
+    expect(isScriptCallListed(createNormalisedScriptCall('hue:refresh', []), ['Hue:Refresh'])).toBe(true)
+    expect(isScriptCallListed(createNormalisedScriptCall('hue:scene', ['a', 1]), ['hue:scene("a",1)'])).toBe(true)
+  })
+
+  it('keeps arguments out of its target unless the owner wrote them down', () => {
+    const call = parseScriptCall('door.vb("open",4711)')
+    if (call === undefined) throw new Error('no call')
+    expect(toScriptCallTarget(call, undefined)).toBe('door.vb(…)')
+    expect(toScriptCallTarget(call, ['door.vb("open",4711)'])).toBe('door.vb("open",4711)')
+  })
+})

@@ -1,0 +1,65 @@
+/**
+ * Audit store: reads the ledger for the contract's audit tool and resources. It only reads.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import type { BodyState, Ledger, RecordedCall } from '../../ledger/ledger.ts'
+import { toTextOrEmpty } from './json-text.ts'
+import {
+  createAuditEntry,
+  readAuditSubject,
+  passesAuditFilter,
+  type HomeseerAuditFilter,
+  type HomeseerAuditTrail,
+} from './homeseer-audit.ts'
+
+export interface HomeseerAuditSource {
+  /** Calls and what was decided about them, before an entry, newest first. */
+  readonly listed: Ledger['listed']
+  /** What is kept beside an entry. */
+  readonly body: (seq: number) => BodyState
+}
+
+/** Rows per look, and the most that one question looks at: a filter that fits nothing must not read a year. */
+const STRIDE = 500
+const MAX_LOOKED_AT = 20_000
+
+/** Tools (`hs4.…`), prompts (`hs4_…`) and resources (`hs4://…`) of this family; others' calls are not its to show. */
+const OURS = /^hs4[._:]/
+
+export function createHomeseerAuditTrail({ listed, body }: HomeseerAuditSource): HomeseerAuditTrail {
+  const kept = (seq: number | undefined, member: string): Json | undefined => {
+    const state = seq === undefined ? undefined : body(seq)
+    return state?.kind === 'kept' && isJsonObject(state.body) ? state.body[member] : undefined
+  }
+  const shownOf = ({ seq, end, late }: RecordedCall, entry: JsonObject): JsonObject =>
+    createAuditEntry({ entry, end, late, args: kept(seq, 'args'), result: kept(end?.seq, 'result') })
+  return {
+    query: async (filter, mayRead) => {
+      const entries: JsonObject[] = []
+      let next = filter.before ?? Number.MAX_SAFE_INTEGER
+      for (let looked = 0; looked < MAX_LOOKED_AT; looked += STRIDE) {
+        const rows = listed(next, STRIDE, filter.traceId)
+        for (const row of rows) {
+          if (entries.length >= filter.limit) return { entries, next }
+          next = row.seq
+          const { entry } = row
+          if (entry === undefined || !OURS.test(toTextOrEmpty(entry['tool']))) continue
+          // Newest first, so all that follow are older still.
+          if (isTooOld(entry, filter)) return { entries, next: undefined }
+          if (!mayRead(readAuditSubject(entry, row.end))) continue
+          const shown = shownOf(row, entry)
+          if (passesAuditFilter(shown, filter)) entries.push(shown)
+        }
+        if (rows.length < STRIDE) return { entries, next: undefined }
+        // Others have a turn before the next look.
+        await setImmediate()
+      }
+      return { entries, next }
+    },
+  }
+}
+
+function isTooOld(entry: JsonObject, { since }: HomeseerAuditFilter): boolean {
+  return since !== undefined && Date.parse(toTextOrEmpty(entry['at'])) < Date.parse(since)
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest'
+import { createAuditEntry, passesAuditFilter } from './homeseer-audit.ts'
+
+const entry = {
+  kind: 'call.enter',
+  seq: 7,
+  at: '2026-01-01T00:00:00.000Z',
+  tool: 'hs4.devices.set',
+  principal: 'claude',
+  trace_id: 'T',
+}
+const exit = (more: object) => ({ kind: 'call.exit', at: '2026-01-01T00:00:00.250Z', ...more })
+
+describe('audit entry', () => {
+  it.each([
+    [undefined, undefined, 'allowed'],
+    [exit({ outcome: 'ok' }), undefined, 'success'],
+    [exit({ outcome: 'ok' }), { dryRun: true }, 'dry_run'],
+    [exit({ outcome: 'ok' }), { result: 'planned' }, 'dry_run'],
+    [exit({ outcome: 'denied', error_code: 'not-permitted' }), undefined, 'blocked'],
+    [exit({ outcome: 'error' }), undefined, 'error'],
+    [{ kind: 'call.aborted', at: entry.at }, undefined, 'error'],
+  ])('%j with %j is %s', (end, result, expected) => {
+    expect(createAuditEntry({ entry, end, args: undefined, result }).result).toBe(expected)
+  })
+
+  it.each([
+    ['approval.requested', 'allowed'],
+    ['approval.approved', 'allowed'],
+    ['approval.denied', 'blocked'],
+    ['approval.expired', 'blocked'],
+    ['change.committed', 'allowed'],
+    ['change.failed', 'error'],
+    ['change.unknown', 'error'],
+  ])('%s is %s', (kind, expected) => {
+    const shown = createAuditEntry({ entry: { ...entry, kind }, end: undefined, args: undefined, result: undefined })
+    expect(shown).toMatchObject({ action: kind, result: expected })
+  })
+
+  it('tells who decided from who asked', () => {
+    const denied = { ...entry, kind: 'approval.denied', by: 'owner' }
+    expect(createAuditEntry({ entry: denied, end: undefined, args: undefined, result: undefined })).toMatchObject({
+      principal: 'claude',
+      decidedBy: 'owner',
+    })
+  })
+
+  it('says where it stands in the ledger, how long it took and what was refused', () => {
+    const end = exit({ outcome: 'denied', error_code: 'not-permitted', reasons: ['confirm'] })
+    expect(createAuditEntry({ entry, end, args: { ref: 1 }, result: undefined })).toEqual({
+      id: 'ledger:7',
+      timestamp: '2026-01-01T00:00:00.000Z',
+      tool: 'hs4.devices.set',
+      action: 'devices.set',
+      result: 'blocked',
+      dryRun: false,
+      principal: 'claude',
+      auditRef: 'trace:T',
+      durationMs: 250,
+      errorCode: 'not-permitted',
+      reasons: ['confirm'],
+      target: { ref: 1 },
+    })
+  })
+
+  it('passes filters that it fits', () => {
+    const shown = createAuditEntry({ entry, end: exit({ outcome: 'ok' }), args: undefined, result: undefined })
+    expect(passesAuditFilter(shown, { limit: 1, tool: 'hs4.devices.set', result: 'success', traceId: 'T' })).toBe(true)
+    // As clients know it that refuse dots.
+    expect(passesAuditFilter(shown, { limit: 1, tool: 'hs4_devices_set' })).toBe(true)
+    expect(passesAuditFilter(shown, { limit: 1, result: 'error' })).toBe(false)
+    expect(passesAuditFilter(shown, { limit: 1, since: '2026-01-01T00:00:00.001Z' })).toBe(false)
+    expect(passesAuditFilter(shown, { limit: 1, action: 'change.prepared' })).toBe(false)
+  })
+})

@@ -1,0 +1,106 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { homeseerConfigSchema } from '../../config/homeseer.ts'
+import {
+  ADMIN_DOMAINS,
+  isDryRunCall,
+  listOwnerRuleRefusals,
+  readHomeseerOwnerRules,
+  type CallerClaims,
+} from './owner-rules.ts'
+
+const CLAIMED: CallerClaims = { confirm: true, intent: 'light', reason: 'dark' }
+const OPEN = { enabled: true, ...Object.fromEntries(ADMIN_DOMAINS.map((domain) => [domain, true])) }
+
+function rules(section: object = {}) {
+  return readHomeseerOwnerRules(homeseerConfigSchema.parse(section))
+}
+
+function reasons(
+  section: object,
+  claims: CallerClaims,
+  touched: Parameters<typeof listOwnerRuleRefusals>[2] = {},
+): readonly string[] {
+  return listOwnerRuleRefusals(rules(section), claims, touched).map(({ rule }) => rule)
+}
+
+describe('rules', () => {
+  it('collect every reason, in the order of the contract', () => {
+    const strict = {
+      safeMode: 'read_only',
+      allow: { devices: [1], events: [], cameras: [1], scripts: ['a'], pluginFunctions: ['a:b'] },
+      admin: { allowedUserIds: ['x'] },
+    }
+    const touched = {
+      refs: [2],
+      eventIds: [undefined],
+      cameraIds: [2],
+      scriptId: 'b',
+      pluginFunction: 'a:c',
+      userIds: ['y'],
+      domain: 'users',
+    } as const
+    expect(reasons(strict, {}, touched)).toEqual([
+      'safe-mode',
+      'confirm',
+      'intent',
+      'reason',
+      'device-list',
+      'event-list',
+      'camera-list',
+      'script-list',
+      'plugin-function-list',
+      'user-list',
+      'admin-enabled',
+      'admin-domain',
+      'maintenance-window',
+      'change-ticket',
+    ])
+  })
+
+  it('ask nothing of a dry run but that its target is allowed and administration is open', () => {
+    const strict = { safeMode: 'read_only', allow: { devices: [1] } }
+    expect(reasons(strict, { dryRun: true }, { refs: [1] })).toEqual([])
+    expect(reasons(strict, { dryRun: true }, { refs: [2] })).toEqual(['device-list'])
+    expect(reasons({}, { dryRun: true }, { domain: 'users' })).toEqual([
+      'admin-enabled',
+      'admin-domain',
+      'maintenance-window',
+      'change-ticket',
+    ])
+  })
+
+  it('make every call dry by default, and none wet by an argument', () => {
+    expect(isDryRunCall(rules({ defaultDryRun: true }), { dryRun: false })).toBe(true)
+    expect(isDryRunCall(rules(), { dryRun: true })).toBe(true)
+    expect(isDryRunCall(rules(), {})).toBe(false)
+  })
+
+  it('hold a maintenance window to the letter', () => {
+    const admin = { ...OPEN, maintenanceWindowId: 'Sunday', allowedMaintenanceWindowIds: ['Sunday', 'Monday'] }
+    const asked = (maintenanceWindowId: string) =>
+      reasons({ admin }, { ...CLAIMED, changeTicket: 'CHG-1', maintenanceWindowId }, { domain: 'config' })
+    expect(asked('Sunday')).toEqual([])
+    expect(asked('sunday')).toEqual(['maintenance-window', 'maintenance-window-list'])
+    expect(asked('Monday')).toEqual(['maintenance-window'])
+    expect(asked(' ')).toEqual(['maintenance-window'])
+  })
+
+  it('open one domain and no other', () => {
+    const claims = { ...CLAIMED, maintenanceWindowId: 'w', changeTicket: 't' }
+    for (const open of ADMIN_DOMAINS)
+      for (const asked of ADMIN_DOMAINS)
+        expect(reasons({ admin: { enabled: true, [open]: true } }, claims, { domain: asked })).toEqual(
+          open === asked ? [] : ['admin-domain'],
+        )
+  })
+
+  it('take no text without a letter or a digit for a reason', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        const refused = reasons({}, { ...CLAIMED, reason: text }).includes('reason')
+        expect(refused).toBe(!/[\p{L}\p{N}]/u.test(text))
+      }),
+    )
+  })
+})

@@ -1,0 +1,225 @@
+/**
+ * Rules: what the owner's configuration says about changing HomeSeer, and every reason why one change is refused.
+ *
+ *   1 dry run, asked for or by default ▸ 2 mode, confirm, intent, reason (not when dry)
+ *   ▸ 3 device, event and camera lists ▸ 4 scripts ▸ 5 plug-in functions
+ *   ▸ 6 users, plug-ins, interfaces, categories ▸ 7 the gates of administration
+ *
+ * All reasons are collected, in this order, so that a caller can put all of it right at once. Whether a call is one of
+ * administration follows from the tool; no argument can say so, or deny it.
+ */
+import type { HomeseerConfig } from '../../config/homeseer.ts'
+import type { ClaimCompleter } from '../../bus/capability.ts'
+import type { PolicyReason } from '../../core/fault.ts'
+import { createExactAllowList, createNameAllowList, createNumberAllowList, type AllowList } from './allow-list.ts'
+import { parseNameInListEntry } from './exact-script-call.ts'
+
+/** Spec 4, Admin Guard: the second word of `hs4.admin.<domain>.*`. */
+export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const
+export type AdminDomain = (typeof ADMIN_DOMAINS)[number]
+
+/** The configuration with its lists made ready to ask; `undefined` is a list that the owner did not write. */
+export interface HomeseerOwnerRules {
+  readonly readOnly: boolean
+  readonly requireConfirm: boolean
+  readonly defaultDryRun: boolean
+  readonly devices: AllowList<number> | undefined
+  readonly events: AllowList<number> | undefined
+  readonly cameras: AllowList<number> | undefined
+  readonly scripts: AllowList<string> | undefined
+  readonly pluginFunctions: AllowList<string> | undefined
+  readonly admin: AdminRules
+}
+
+interface AdminRules {
+  readonly enabled: boolean
+  readonly domains: ReadonlySet<AdminDomain>
+  readonly window: string | undefined
+  readonly windows: AllowList<string> | undefined
+  readonly requireTicket: boolean
+  readonly users: AllowList<string> | undefined
+  readonly plugins: AllowList<string> | undefined
+  readonly interfaces: AllowList<string> | undefined
+  readonly categories: AllowList<string> | undefined
+}
+
+/** The contract's least length of `intent` and `reason`. */
+export const MIN_CLAIM_LENGTH = 3
+
+/** What a caller claims about its own call. */
+export interface CallerClaims {
+  readonly confirm?: boolean
+  readonly intent?: string
+  readonly reason?: string
+  readonly dryRun?: boolean
+  readonly maintenanceWindowId?: string
+  readonly changeTicket?: string
+}
+
+/** What a call would touch, resolved: names have become ids by now, because lists hold ids. */
+export interface TouchedTargets {
+  readonly refs?: readonly number[]
+  /** `undefined` stands for an event that has no id and therefore is on no list. */
+  readonly eventIds?: readonly (number | undefined)[]
+  /** What it sets in motion is not known to the end: it might change any device. */
+  readonly mayTouchAnything?: boolean
+  readonly cameraIds?: readonly number[]
+  readonly scriptId?: string
+  readonly pluginFunction?: string
+  readonly userIds?: readonly string[]
+  readonly pluginIds?: readonly string[]
+  readonly interfaceIds?: readonly string[]
+  readonly categoryIds?: readonly string[]
+  /** Set for `hs4.admin.*`, and for nothing else. */
+  readonly domain?: AdminDomain
+}
+
+export function readHomeseerOwnerRules(config: HomeseerConfig): HomeseerOwnerRules {
+  const { allow, admin } = config
+  return {
+    readOnly: config.safeMode === 'read_only',
+    requireConfirm: config.requireConfirm,
+    defaultDryRun: config.defaultDryRun,
+    devices: createNumberAllowList(allow.devices),
+    events: createNumberAllowList(allow.events),
+    cameras: createNumberAllowList(allow.cameras),
+    scripts: createNameAllowList(allow.scripts?.map(parseNameInListEntry)),
+    pluginFunctions: createNameAllowList(allow.pluginFunctions?.map(parseNameInListEntry)),
+    admin: {
+      enabled: admin.enabled,
+      domains: new Set(ADMIN_DOMAINS.filter((domain) => admin[domain])),
+      window: admin.maintenanceWindowId,
+      windows: createExactAllowList(admin.allowedMaintenanceWindowIds),
+      requireTicket: admin.requireChangeTicket,
+      users: createNameAllowList(admin.allowedUserIds),
+      plugins: createNameAllowList(admin.allowedPluginIds),
+      interfaces: createNameAllowList(admin.allowedInterfaceIds),
+      categories: createNameAllowList(admin.allowedCategoryIds),
+    },
+  }
+}
+
+/** The owner's default cannot be switched off by an argument: `dryRun: false` is no more than silence. */
+export function isDryRunCall(rules: HomeseerOwnerRules, claims: CallerClaims): boolean {
+  return rules.defaultDryRun || claims.dryRun === true
+}
+
+/** No reasons, no refusal by the owner's rules; the guard has its own beside them. */
+export function listOwnerRuleRefusals(
+  rules: HomeseerOwnerRules,
+  claims: CallerClaims,
+  touched: TouchedTargets,
+): readonly PolicyReason[] {
+  return [
+    ...(isDryRunCall(rules, claims) ? [] : claimReasons(rules, claims)),
+    ...listReasons(rules, touched),
+    ...(touched.domain === undefined ? [] : adminReasons(rules.admin, claims, touched.domain)),
+  ]
+}
+
+/** `read_only` first: nothing that follows could be put right by the caller then. */
+function claimReasons(rules: HomeseerOwnerRules, { confirm, intent, reason }: CallerClaims): readonly PolicyReason[] {
+  const reasons: PolicyReason[] = []
+  if (rules.readOnly) reasons.push({ rule: 'safe-mode', message: 'HomeSeer is set to read_only here.' })
+  if (rules.requireConfirm && confirm !== true)
+    reasons.push({
+      rule: 'confirm',
+      message: 'confirm must be true for a change.',
+      // A caller that says false has not forgotten anything.
+      ...(confirm === undefined ? { argument: 'confirm' } : {}),
+    })
+  if (!saysSomething(intent))
+    reasons.push({ rule: 'intent', message: 'intent must say what is to be done.', argument: 'intent' })
+  if (!saysSomething(reason)) reasons.push({ rule: 'reason', message: 'reason must say why.', argument: 'reason' })
+  return reasons
+}
+
+/** Of the base guard what a call lacks. The words are true of a caller that gave none of its own. */
+export function completeHomeseerClaims(title: string): ClaimCompleter {
+  return ({ confirm, intent, reason, dryRun }) => ({
+    ...(confirm !== undefined || dryRun === true ? {} : { confirm: true }),
+    ...(isClaim(intent) || (intent === undefined && dryRun === true) ? {} : { intent: title }),
+    ...(isClaim(reason) || (reason === undefined && dryRun === true) ? {} : { reason: NO_REASON }),
+  })
+}
+
+const NO_REASON = 'The caller gave no reason.'
+
+function isClaim(text: unknown): boolean {
+  return typeof text === 'string' && text.length >= MIN_CLAIM_LENGTH && saysSomething(text)
+}
+
+/** Blanks of any script, and characters that nobody sees, say nothing. */
+function saysSomething(text: string | undefined): boolean {
+  return /[\p{L}\p{N}]/u.test(text ?? '')
+}
+
+function listReasons(rules: HomeseerOwnerRules, touched: TouchedTargets): readonly PolicyReason[] {
+  const { admin } = rules
+  return [
+    ...outside(rules.devices, touched.refs, 'device-list', 'device'),
+    ...unsure(rules, touched),
+    ...outside(rules.events, touched.eventIds, 'event-list', 'event'),
+    ...outside(rules.cameras, touched.cameraIds, 'camera-list', 'camera'),
+    ...outside(rules.scripts, one(touched.scriptId), 'script-list', 'script'),
+    ...outside(rules.pluginFunctions, one(touched.pluginFunction), 'plugin-function-list', 'plug-in function'),
+    ...outside(admin.users, touched.userIds, 'user-list', 'user'),
+    ...outside(admin.plugins, touched.pluginIds, 'plugin-list', 'plug-in'),
+    ...outside(admin.interfaces, touched.interfaceIds, 'interface-list', 'interface'),
+    ...outside(admin.categories, touched.categoryIds, 'category-list', 'category'),
+  ]
+}
+
+/** A list of devices would be no list if something could pass it by not saying what it does. */
+function unsure(
+  { devices }: HomeseerOwnerRules,
+  { mayTouchAnything = false }: TouchedTargets,
+): readonly PolicyReason[] {
+  if (devices === undefined || !mayTouchAnything) return []
+  const message = "Nobody can say that this changes no device that is not on the owner's list."
+  return [{ rule: 'device-list', message }]
+}
+
+/** What has no id cannot be on a list, and is refused wherever there is one. */
+function outside<Item extends string | number>(
+  allows: AllowList<Item> | undefined,
+  items: readonly (Item | undefined)[] | undefined,
+  rule: string,
+  noun: string,
+): readonly PolicyReason[] {
+  if (allows === undefined || items === undefined) return []
+  return items
+    .filter((item) => item === undefined || !allows(item))
+    .map((item) => ({ rule, message: `The ${noun} ${item ?? 'without an id'} is not on the owner's list.` }))
+}
+
+function one(item: string | undefined): readonly string[] | undefined {
+  return item === undefined ? undefined : [item]
+}
+
+function adminReasons(admin: AdminRules, claims: CallerClaims, domain: AdminDomain): readonly PolicyReason[] {
+  const { maintenanceWindowId: window = '', changeTicket = '' } = claims
+  const reasons: PolicyReason[] = []
+  if (!admin.enabled)
+    reasons.push({
+      rule: 'admin-enabled',
+      message: 'Administration is switched off (homeseer.admin.enabled, or HS4_ADMIN_ENABLED).',
+    })
+  if (!admin.domains.has(domain))
+    reasons.push({
+      rule: 'admin-domain',
+      message: `Administration of ${domain} is switched off (homeseer.admin.${domain}, or HS4_ADMIN_${domain.toUpperCase()}_ENABLED).`,
+    })
+  // Also for a dry run: a plan is made for a window (spec 4, Admin Guard).
+  if (!saysSomething(window))
+    reasons.push({ rule: 'maintenance-window', message: 'maintenanceWindowId must name a maintenance window.' })
+  else {
+    if (admin.window !== undefined && window !== admin.window)
+      reasons.push({ rule: 'maintenance-window', message: 'This maintenance window is not the one that is open.' })
+    if (admin.windows?.(window) === false)
+      reasons.push({ rule: 'maintenance-window-list', message: "This maintenance window is not on the owner's list." })
+  }
+  if (admin.requireTicket && !saysSomething(changeTicket))
+    reasons.push({ rule: 'change-ticket', message: 'changeTicket must name a ticket.' })
+  return reasons
+}

@@ -1,0 +1,72 @@
+/**
+ * Link: everything that connects us to one HomeSeer, wired together: questions, push, web hooks and the mirror they
+ * feed.
+ *
+ *   JSON client ◀─ ask ─ mirror ◀─ changes ─ ASCII client
+ *                          ▲
+ *                          └─ changes ─ web hook receiver
+ */
+import type { Clock } from '../../core/clock.ts'
+import { AsciiClient, type AsciiConnectionState } from './ascii-client.ts'
+import { JsonClient, type JsonClientOptions } from './json-client.ts'
+import { DeviceMirrorClient } from './device-mirror-client.ts'
+import type { DeviceMirrorRules } from './device-mirror.ts'
+import { createWebhookHandler, type WebhookHandler } from './webhook-server.ts'
+
+export interface HomeseerLinkOptions {
+  readonly json: JsonClientOptions
+  /** `undefined` where the ASCII port is not open; everything is then polled. */
+  readonly ascii:
+    | { readonly host: string; readonly port: number; readonly pingMs: number; readonly patienceMs: number }
+    | undefined
+  /** `undefined` where no web hook is configured. */
+  readonly webhookKey: string | undefined
+  readonly mirror: DeviceMirrorRules
+  readonly clock: Clock
+}
+
+export interface HomeseerLink {
+  readonly json: JsonClient
+  readonly mirror: DeviceMirrorClient
+  /** How the push connection fares; `undefined` where there is none. */
+  readonly pushState: () => AsciiConnectionState | undefined
+  /** To be mounted on the listener that HomeSeer can reach. */
+  readonly webhook: WebhookHandler | undefined
+  readonly close: () => void
+}
+
+/** Returns at once; whether HomeSeer is there shows in the answers. */
+export function openHomeseerLink(options: HomeseerLinkOptions): HomeseerLink {
+  const json = new JsonClient(options.json)
+  const mirror = new DeviceMirrorClient({ json, rules: options.mirror, clock: options.clock })
+  let pushState: AsciiConnectionState | undefined
+  const ascii =
+    options.ascii &&
+    new AsciiClient({
+      ...options.ascii,
+      credentials: options.json.credentials,
+      onChanges: mirror.pushed.bind(mirror, 'ascii'),
+      onState: (state) => {
+        pushState = state
+        mirror.pushState(state.up)
+      },
+    })
+  const { webhookKey: key } = options
+  const webhook =
+    key === undefined
+      ? undefined
+      : createWebhookHandler({ key, onChange: (change) => mirror.pushed('webhook', [change]) })
+  mirror.start()
+  ascii?.start()
+  return {
+    json,
+    mirror,
+    pushState: () => pushState,
+    webhook,
+    close: () => {
+      ascii?.stop()
+      mirror.stop()
+      json.close()
+    },
+  }
+}

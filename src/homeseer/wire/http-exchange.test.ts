@@ -1,0 +1,175 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { encodeHttpParameters, type HomeseerHttpExchange, decodeHomeseerReply } from './http-exchange.ts'
+import {
+  createCameraSnapshotRequest,
+  createControlsRequest,
+  createLocationsRequest,
+  createStatusRequest,
+  createVersionRequest,
+  createPluginFunctionRequest,
+  createControlByIndexRequest,
+  createControlByLabelRequest,
+  createControlByUseRequest,
+  createControlByValueRequest,
+  createCameraPanRequest,
+  createEventRunByIdRequest,
+  createEventRunByNameRequest,
+  createDevicePropertyRequest,
+  createStoredStatusRequest,
+} from './json-requests.ts'
+import { toUtf8 } from '../../core/bytes.ts'
+import { runScript, startHomeseerBackup } from './script-page.ts'
+
+const query = (exchange: HomeseerHttpExchange<unknown>) => encodeHttpParameters(exchange.http.query)
+
+function answer<Value>(exchange: HomeseerHttpExchange<Value>, text: string) {
+  const reply = decodeHomeseerReply(toUtf8(text))
+  return reply.ok ? exchange.decode(reply.value) : reply
+}
+
+describe('read request', () => {
+  it('leaves out what is not asked for', () => {
+    expect(query(createStatusRequest())).toBe('request=getstatus')
+    expect(query(createStatusRequest({ refs: [412, 413], everything: true, compress: false }))).toBe(
+      'request=getstatus&ref=412%2C413&compress=false&everything=true',
+    )
+    expect(query(createControlsRequest([412]))).toBe('request=getcontrol&ref=412')
+    expect(query(createCameraSnapshotRequest(2))).toBe('request=getcamerasnapshot&camid=2')
+  })
+
+  it('does not turn a question about nothing into a question about everything', () => {
+    expect(() => createStatusRequest({ refs: [] })).toThrow(RangeError)
+  })
+
+  it('reads version and locations', () => {
+    expect(answer(createVersionRequest(), '{"Response":"4.2.22.4"}\r\n')).toEqual({ ok: true, value: '4.2.22.4' })
+    expect(answer(createVersionRequest(), 'ok')).toMatchObject({ ok: false, fault: { kind: 'malformed' } })
+    expect(answer(createLocationsRequest(), '{"location1":["All","Hall"],"location2":["Ground"]}')).toEqual({
+      ok: true,
+      value: { location1: ['Hall'], location2: ['Ground'] },
+    })
+  })
+
+  it('reads a snapshot as bytes and as base64', () => {
+    const picture = { mimeType: 'image/jpeg', bytes: new Uint8Array([0xff, 0xd8, 0xff, 0xd9]) }
+    expect(createCameraSnapshotRequest(1).decode({ kind: 'image', ...picture })).toEqual({ ok: true, value: picture })
+    const encoded = answer(createCameraSnapshotRequest(1), '{"Image":"data:image/jpeg;base64,/9j/2Q=="}')
+    expect(encoded).toEqual({ ok: true, value: picture })
+    expect(answer(createCameraSnapshotRequest(1), '{"Image":"AAAA"}')).toMatchObject({ ok: false })
+  })
+})
+
+describe('write request', () => {
+  it('controls by value, label, index and use', () => {
+    expect(query(createControlByValueRequest(412, 21.5))).toBe('request=controldevicebyvalue&ref=412&value=21.5')
+    expect(query(createControlByLabelRequest(412, 'On Last Level'))).toBe(
+      'request=controldevicebylabel&ref=412&label=On%20Last%20Level',
+    )
+    expect(query(createControlByIndexRequest(9, 0, '#ff8800'))).toBe(
+      'request=controldevicebyindex&ref=9&value=0&string=%23ff8800',
+    )
+    expect(query(createControlByUseRequest([410], 'Dim', { value: 30 }))).toBe(
+      'request=controldevicebycontroluse&ref=410&controluse=3&value=30',
+    )
+  })
+
+  it('has a form that keeps the values out of the address', () => {
+    const { http } = createControlByValueRequest(412, 99, { via: 'post' })
+    expect(http).toEqual({
+      method: 'POST',
+      path: '/JSON',
+      query: [],
+      body: { contentType: 'application/json', text: '{"action":"controlbyvalue","deviceref":412,"value":99}' },
+    })
+    expect(createControlByLabelRequest(1, 'On', { via: 'post' }).http.body?.text).toBe(
+      '{"action":"controlbylabel","deviceref":1,"label":"On"}',
+    )
+    expect(createEventRunByNameRequest('Evening', 'Dim', { via: 'post' }).http.body?.text).toBe(
+      '{"action":"runevent","group":"Evening","name":"Dim"}',
+    )
+  })
+
+  it('writes the other requests', () => {
+    expect(query(createStoredStatusRequest({ ref: 5, value: 1, source: 'x' }))).toBe(
+      'request=setdevicestatus&ref=5&value=1&source=x',
+    )
+    expect(query(createDevicePropertyRequest(5, 'UserNote', ''))).toBe(
+      'request=setdeviceproperty&ref=5&property=UserNote&value=',
+    )
+    expect(query(createEventRunByIdRequest(31))).toBe('request=runevent&id=31')
+    expect(query(createCameraPanRequest(1, 'leftstart'))).toBe('request=pancamera&camid=1&direction=leftstart')
+    expect(query(createPluginFunctionRequest({ plugin: 'updater', functionName: 'Go', parameters: ['a b', 2] }))).toBe(
+      'request=pluginfunction&plugin=updater&function=Go&P1=a%20b&P2=2',
+    )
+    expect(runScript('hs.Log("a & b")').http.body?.text).toBe(
+      'action=run_script_command&scriptcommand=hs.Log(%22a%20%26%20b%22)',
+    )
+    expect(startHomeseerBackup().http).toMatchObject({
+      method: 'POST',
+      path: '/backup.html',
+      body: { text: 'action=backup' },
+    })
+  })
+
+  it('marks every one of them as not to be sent twice', () => {
+    const writes = [
+      createControlByValueRequest(1, 1),
+      createStoredStatusRequest({ ref: 1 }),
+      createEventRunByIdRequest(1),
+      runScript('x'),
+      startHomeseerBackup(),
+    ]
+    expect(writes.map((exchange) => exchange.effect)).toEqual(writes.map(() => 'writes'))
+  })
+
+  it('takes a status reply or ok for a command that was taken', () => {
+    expect(answer(createControlByValueRequest(412, 99), '{"Devices":[{"ref":412,"value":35}]}')).toMatchObject({
+      ok: true,
+      value: { shown: { ref: 412, value: 35 } },
+    })
+    expect(answer(createControlByValueRequest(412, 99), '{"Response":"ok"}')).toEqual({
+      ok: true,
+      value: { shown: undefined },
+    })
+  })
+
+  it('takes error, and an empty list of devices, for a refusal', () => {
+    expect(answer(createControlByValueRequest(412, 100), 'error\r\n')).toMatchObject({
+      fault: { kind: 'refused', reason: 'error' },
+    })
+    expect(answer(createControlByValueRequest(999, 1), '{"Devices":[]}')).toMatchObject({ fault: { kind: 'refused' } })
+  })
+
+  it('reads script replies in pairs, odd ones too', () => {
+    expect(answer(runScript('x'), '["response","done","log"]')).toEqual({
+      ok: true,
+      value: {
+        responseArray: ['response', 'done', 'log'],
+        commands: [
+          { key: 'response', value: 'done' },
+          { key: 'log', value: '' },
+        ],
+      },
+    })
+  })
+
+  it('hands a plug-in function its answer, whatever it is', () => {
+    const call = createPluginFunctionRequest({ plugin: 'p', functionName: 'f', parameters: [] })
+    expect(answer(call, 'forty two')).toEqual({ ok: true, value: 'forty two' })
+    expect(answer(call, '{"a":1}')).toEqual({ ok: true, value: { a: 1 } })
+  })
+})
+
+describe('parameters', () => {
+  it('are read back by the decoder of the platform, a plus as a plus', () => {
+    const parameters = fc.uniqueArray(fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), fc.string({ unit: 'grapheme' })), {
+      selector: ([name]) => name,
+    })
+    fc.assert(
+      fc.property(parameters, (pairs) => {
+        expect([...new URLSearchParams(encodeHttpParameters(pairs))]).toEqual(pairs)
+      }),
+    )
+  })
+})

@@ -1,0 +1,305 @@
+/**
+ * Request: the questions that change nothing in the house, what changes it, and what only looks as if it did.
+ */
+import { isJsonObject, type Json } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import { decodeCameras, decodeSnapshot, type ReceivedCamera, type CameraSnapshot } from './camera.ts'
+import { decodeControls, type ControlPair, decodeStatus, type StatusReply, type ReceivedDevice } from './device.ts'
+import { decodeEvents, type ReceivedEvent } from './event.ts'
+import {
+  createJsonQueryForm,
+  type HomeseerHttpExchange,
+  type HttpParameterValue,
+  decodeJsonReply,
+  createMalformedReply,
+  type MalformedReply,
+  type HomeseerReply,
+  type HomeseerReplyFault,
+  createJsonActionForm,
+  createGenericHomeseerRequest,
+  type HomeseerHttpForm,
+  decodeAcknowledgement,
+} from './http-exchange.ts'
+import { readRecordNumber, readRecordObject, readRecordText, readRecordTexts } from './record-field.ts'
+import { decodePlugins, type ReceivedPlugin } from './plugin.ts'
+import type { PanDirection } from './camera.ts'
+import { encodeControlUse, type ControlUse } from './control-use.ts'
+
+// Read requests: the questions that change nothing in the house.
+
+export interface StatusQuery {
+  readonly refs?: readonly number[] | undefined
+  /** Ignored by HomeSeer together with `everything`. */
+  readonly location1?: string | undefined
+  readonly location2?: string | undefined
+  /** Leaves out members that are not set. */
+  readonly compress?: boolean | undefined
+  /** Adds control pairs, and events unless these are excluded. */
+  readonly everything?: boolean | undefined
+  readonly voiceOnly?: boolean | undefined
+  readonly excludeEvents?: boolean | undefined
+}
+
+export function createStatusRequest(question: StatusQuery = {}): HomeseerHttpExchange<StatusReply> {
+  return reading('getstatus', decodeStatus, {
+    ref: listOrAll(question.refs),
+    location1: question.location1,
+    location2: question.location2,
+    compress: question.compress,
+    everything: question.everything,
+    voiceonly: question.voiceOnly,
+    excludeevents: question.excludeEvents,
+  })
+}
+
+/** Control pairs by ref; a list of one gets the short shape of reply, anything else the long one. */
+export function createControlsRequest(
+  refs?: readonly number[],
+): HomeseerHttpExchange<ReadonlyMap<number, readonly ControlPair[]>> {
+  return reading('getcontrol', decodeControls, { ref: listOrAll(refs) })
+}
+
+export function createVersionRequest(): HomeseerHttpExchange<string> {
+  return { name: 'hsversion', effect: 'reads', http: createJsonQueryForm('hsversion'), decode: decodeVersion }
+}
+
+export function createEventsRequest(): HomeseerHttpExchange<readonly ReceivedEvent[]> {
+  return reading('getevents', decodeEvents)
+}
+
+export function createCamerasRequest(): HomeseerHttpExchange<readonly ReceivedCamera[]> {
+  return reading('getcameras', decodeCameras)
+}
+
+export function createCameraSnapshotRequest(camId: number): HomeseerHttpExchange<CameraSnapshot> {
+  const http = createJsonQueryForm('getcamerasnapshot', { camid: camId })
+  return { name: 'getcamerasnapshot', effect: 'reads', http, decode: decodeSnapshot }
+}
+
+export function createPluginsRequest(): HomeseerHttpExchange<readonly ReceivedPlugin[]> {
+  return reading('pluginlist', decodePlugins)
+}
+
+export interface HomeseerLocations {
+  readonly location1: readonly string[]
+  readonly location2: readonly string[]
+}
+
+export function createLocationsRequest(): HomeseerHttpExchange<HomeseerLocations> {
+  return reading('getlocations', decodeLocations)
+}
+
+export interface HomeseerSessionConfig {
+  readonly version: string
+  readonly user: string
+  /** Bit mask: guest 1, admin 2, local 4, normal 8. */
+  readonly permissions: number | undefined
+}
+
+export function createSessionConfigRequest(): HomeseerHttpExchange<HomeseerSessionConfig> {
+  return reading('getsessionconfig', decodeSessionConfig)
+}
+
+function reading<Value>(
+  request: string,
+  decode: (value: Json) => Result<Value, MalformedReply>,
+  parameters: Readonly<Record<string, HttpParameterValue>> = {},
+): HomeseerHttpExchange<Value> {
+  return {
+    name: request,
+    effect: 'reads',
+    http: createJsonQueryForm(request, parameters),
+    decode: (reply) => {
+      const json = decodeJsonReply(reply)
+      return json.ok ? decode(json.value) : json
+    },
+  }
+}
+
+/** An empty list would read as all on the far side, so asking for nothing is our mistake. */
+function listOrAll(refs: readonly number[] | undefined): readonly number[] | undefined {
+  if (refs?.length === 0) throw new RangeError('no refs to ask for')
+  return refs
+}
+
+function decodeVersion(reply: HomeseerReply): Result<string, HomeseerReplyFault> {
+  if (reply.kind === 'response') return ok(reply.text.trim())
+  return fail(createMalformedReply(reply, 'a version'))
+}
+
+function decodeLocations(value: Json): Result<HomeseerLocations, MalformedReply> {
+  if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'locations are not an object' })
+  // The first element can be a choice of HomeSeer's own page, not a place.
+  const places = (name: string) => readRecordTexts(value, name).filter((place) => place !== 'All')
+  return ok({ location1: places('location1'), location2: places('location2') })
+}
+
+function decodeSessionConfig(value: Json): Result<HomeseerSessionConfig, MalformedReply> {
+  if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'a session is not an object' })
+  return ok({
+    version: readRecordText(value, 'hsVersion') ?? '',
+    user: readRecordText(value, 'username') ?? '',
+    permissions: readRecordNumber(readRecordObject(value, 'userPermissions') ?? {}, 'user_permissions'),
+  })
+}
+
+// Write requests: what changes the house, and what only looks as if it did.
+//
+//   controldevice…      tells the hardware; the reply may still show the old state
+//   setdevicestatus     rewrites what HomeSeer remembers and moves nothing
+//   setdevicevaluebyref the same
+//
+// The names keep the two apart, because a remembered value read back after a remembered value was written proves
+// nothing.
+
+/** HomeSeer took the command. `shown` is what it displayed at that moment, which is not yet evidence of the outcome. */
+export interface ControlRequestReply {
+  readonly shown: ReceivedDevice | undefined
+}
+
+export interface ControlRequestOptions {
+  /** `post` keeps the values out of access logs; `get` is the documented default. */
+  readonly via: 'get' | 'post'
+}
+
+export function createControlByValueRequest(
+  ref: number,
+  value: number,
+  form?: ControlRequestOptions,
+): HomeseerHttpExchange<ControlRequestReply> {
+  return controlling(
+    'controldevicebyvalue',
+    pick(form, {
+      get: createJsonQueryForm('controldevicebyvalue', { ref, value }),
+      post: createJsonActionForm('controlbyvalue', { deviceref: ref, value }),
+    }),
+  )
+}
+
+export function createControlByLabelRequest(
+  ref: number,
+  label: string,
+  form?: ControlRequestOptions,
+): HomeseerHttpExchange<ControlRequestReply> {
+  return controlling(
+    'controldevicebylabel',
+    pick(form, {
+      get: createJsonQueryForm('controldevicebylabel', { ref, label }),
+      post: createJsonActionForm('controlbylabel', { deviceref: ref, label }),
+    }),
+  )
+}
+
+/** By position of the pair; the only way to hand a text box or colour picker its text. */
+export function createControlByIndexRequest(
+  ref: number,
+  index: number,
+  text?: string,
+): HomeseerHttpExchange<ControlRequestReply> {
+  return controlling(
+    'controldevicebyindex',
+    createJsonQueryForm('controldevicebyindex', { ref, value: index, string: text }),
+  )
+}
+
+/** `rootRefs` are roots: HomeSeer looks through their features for a pair of that use. */
+export function createControlByUseRequest(
+  rootRefs: readonly number[],
+  use: ControlUse,
+  given: { readonly value?: number; readonly text?: string } = {},
+): HomeseerHttpExchange<ControlRequestReply> {
+  const controluse = encodeControlUse(use)
+  const parameters = { ref: rootRefs, controluse, value: given.value, string: given.text }
+  return controlling('controldevicebycontroluse', createJsonQueryForm('controldevicebycontroluse', parameters))
+}
+
+export interface StoredStatusChange {
+  readonly ref: number
+  readonly value?: number | undefined
+  readonly text?: string | undefined
+  /** Goes to HomeSeer's log. */
+  readonly source?: string | undefined
+}
+
+/** Rewrites the remembered value or text. Moves no hardware. */
+export function createStoredStatusRequest(status: StoredStatusChange): HomeseerHttpExchange<void> {
+  const { ref, value, text, source } = status
+  return acknowledged('setdevicestatus', createJsonQueryForm('setdevicestatus', { ref, value, string: text, source }))
+}
+
+export function createDevicePropertyRequest(ref: number, property: string, value: string): HomeseerHttpExchange<void> {
+  return acknowledged('setdeviceproperty', createJsonQueryForm('setdeviceproperty', { ref, property, value }))
+}
+
+export function createEventRunByIdRequest(id: number): HomeseerHttpExchange<void> {
+  return acknowledged('runevent', createJsonQueryForm('runevent', { id }))
+}
+
+/** For HomeSeers that give events no id. */
+export function createEventRunByNameRequest(
+  group: string,
+  name: string,
+  form?: ControlRequestOptions,
+): HomeseerHttpExchange<void> {
+  return acknowledged(
+    'runevent',
+    pick(form, {
+      get: createJsonQueryForm('runevent', { group, name }),
+      post: createJsonActionForm('runevent', { group, name }),
+    }),
+  )
+}
+
+export function createCameraPanRequest(camId: number, direction: PanDirection): HomeseerHttpExchange<void> {
+  return acknowledged('pancamera', createJsonQueryForm('pancamera', { camid: camId, direction }))
+}
+
+export function createSpeakRequest(phrase: string, host?: string): HomeseerHttpExchange<void> {
+  return acknowledged('speak', createJsonQueryForm('speak', { phrase, host }))
+}
+
+export interface PluginFunctionCall {
+  readonly plugin: string
+  readonly functionName: string
+  readonly instance?: string | undefined
+  readonly parameters: readonly (string | number | boolean)[]
+}
+
+/** Answers whatever the plug-in returns. */
+export function createPluginFunctionRequest(call: PluginFunctionCall): HomeseerHttpExchange<Json> {
+  const numbered = Object.fromEntries(call.parameters.map((value, index) => [`P${index + 1}`, value]))
+  const { plugin, functionName, instance } = call
+  return createGenericHomeseerRequest(
+    'pluginfunction',
+    { plugin, function: functionName, instance, ...numbered },
+    'writes',
+  )
+}
+
+function controlling(name: string, http: HomeseerHttpForm): HomeseerHttpExchange<ControlRequestReply> {
+  return { name, effect: 'writes', http, decode: decodeControl }
+}
+
+function acknowledged(name: string, http: HomeseerHttpForm): HomeseerHttpExchange<void> {
+  return { name, effect: 'writes', http, decode: decodeAcknowledgement }
+}
+
+function pick(
+  form: ControlRequestOptions | undefined,
+  forms: Record<ControlRequestOptions['via'], HomeseerHttpForm>,
+): HomeseerHttpForm {
+  return forms[form?.via ?? 'get']
+}
+
+/** A status reply or an acknowledgement; both mean that the command was taken. */
+function decodeControl(reply: HomeseerReply): Result<ControlRequestReply, HomeseerReplyFault> {
+  if (reply.kind !== 'json') {
+    const taken = decodeAcknowledgement(reply)
+    return taken.ok ? ok({ shown: undefined }) : taken
+  }
+  const status = decodeStatus(reply.value)
+  if (!status.ok) return status
+  // HomeSeer answers an unknown ref with an empty list: nobody took that command.
+  const shown = status.value.devices[0]
+  return shown === undefined ? fail({ kind: 'refused', reason: 'error', text: 'no such device' }) : ok({ shown })
+}

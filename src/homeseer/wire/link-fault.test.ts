@@ -1,0 +1,13 @@
+import { describe, expect, it } from 'vitest'
+import { mayHomeseerHaveActed } from './link-fault.ts'
+
+describe('link fault', () => {
+  it('knows which failures leave open whether something was done', () => {
+    expect(mayHomeseerHaveActed({ kind: 'unreachable', code: 'ECONNREFUSED', reached: false })).toBe(false)
+    expect(mayHomeseerHaveActed({ kind: 'unreachable', code: 'ECONNRESET', reached: true })).toBe(true)
+    expect(mayHomeseerHaveActed({ kind: 'malformed', detail: '' })).toBe(true)
+    expect(mayHomeseerHaveActed({ kind: 'refused', reason: 'error', text: 'error' })).toBe(false)
+    expect(mayHomeseerHaveActed({ kind: 'http-status', status: 502 })).toBe(true)
+    expect(mayHomeseerHaveActed({ kind: 'http-status', status: 404 })).toBe(false)
+  })
+})

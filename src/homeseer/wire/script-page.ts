@@ -1,0 +1,61 @@
+/**
+ * Script pages: the two web pages HomeSeer offers where its JSON interface has no request.
+ *
+ *   POST /runscript.html  action=run_script_command&scriptcommand=…   ▸  ["response","…"]  key, value, key, value
+ *   POST /backup.html     action=backup                              ▸  ok
+ */
+import type { Json } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import {
+  createWebPageForm,
+  type HomeseerHttpExchange,
+  decodeJsonReply,
+  type HomeseerReply,
+  type HomeseerReplyFault,
+} from './http-exchange.ts'
+
+export interface ScriptReply {
+  readonly responseArray: readonly Json[]
+  /** The array as pairs; a last key without value gets an empty one. */
+  readonly commands: readonly { readonly key: string; readonly value: string }[]
+}
+
+export const SCRIPT_PAGE_PATH = '/runscript.html'
+export const BACKUP_PAGE_PATH = '/backup.html'
+
+/** Longer than any reply a person would read, short enough not to fill memory with. */
+const MAX_ITEMS = 2_000
+
+export function runScript(command: string, page: string = SCRIPT_PAGE_PATH): HomeseerHttpExchange<ScriptReply> {
+  const http = createWebPageForm(page, [
+    ['action', 'run_script_command'],
+    ['scriptcommand', command],
+  ])
+  return { name: 'runscript', effect: 'writes', http, decode: decodeScriptReply }
+}
+
+/** What the page answers is not documented: a login page or an error is told apart before, anything else is a yes. */
+export function startHomeseerBackup(): HomeseerHttpExchange<void> {
+  return {
+    name: 'backup',
+    effect: 'writes',
+    http: createWebPageForm(BACKUP_PAGE_PATH, [['action', 'backup']]),
+    decode: () => ok(undefined),
+  }
+}
+
+export function decodeScriptReply(reply: HomeseerReply): Result<ScriptReply, HomeseerReplyFault> {
+  const json = decodeJsonReply(reply)
+  if (!json.ok) return json
+  if (!Array.isArray(json.value)) return fail({ kind: 'malformed', detail: 'a script reply that is not a list' })
+  const responseArray = (json.value as readonly Json[]).slice(0, MAX_ITEMS)
+  const commands = []
+  for (let index = 0; index < responseArray.length; index += 2)
+    commands.push({ key: scriptText(responseArray[index]), value: scriptText(responseArray[index + 1]) })
+  return ok({ responseArray, commands })
+}
+
+function scriptText(item: Json | undefined): string {
+  if (typeof item === 'string') return item
+  return item === undefined || item === null ? '' : JSON.stringify(item)
+}

@@ -1,0 +1,42 @@
+/**
+ * Body opening: the body that an entry's `body_hash` commits to, for callers that may read it. A proof carries it in
+ * its `extra` line.
+ *
+ *   {"body":"{\"args\":{…}}","salt":"5f3a…"}      canonical JSON; `body` is text, because its very bytes were hashed
+ *
+ *   hex SHA-256(salt ‖ UTF-8 of body) = body_hash of the entry
+ */
+import { fromHex, fromUtf8, toHex, toUtf8 } from '../core/bytes.ts'
+import { canonicalJson, isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { decodeEntryBody, isCommittedBody } from './entry-group.ts'
+import type { SaltedBody } from './entry-group.ts'
+
+export type BodyOpeningFault = 'no-opening' | 'not-committed'
+
+export interface BodyOpening {
+  readonly salt: string
+  readonly body: string
+}
+
+export function createBodyOpening({ salt, body }: SaltedBody): BodyOpening {
+  return { salt: toHex(salt), body: fromUtf8(body) ?? '' }
+}
+
+export function encodeBodyOpening(stored: SaltedBody): Uint8Array {
+  return toUtf8(canonicalJson(createBodyOpening(stored)))
+}
+
+/** Returns the body once it is verified to be the one that the entry commits to. */
+export function verifyBodyOpening(opening: Uint8Array, entry: Uint8Array): Result<Json, BodyOpeningFault> {
+  const value = parseJsonOrUndefined(fromUtf8(opening))
+  if (!isJsonObject(value)) return fail('no-opening')
+  const { salt, body } = value
+  if (typeof salt !== 'string' || typeof body !== 'string' || !/^(?:[0-9a-f]{2})+$/.test(salt))
+    return fail('no-opening')
+  const stored = { salt: fromHex(salt), body: toUtf8(body) }
+  const content = decodeEntryBody(stored.body)
+  return content !== undefined && isCommittedBody(entry, stored) ? ok(content) : fail('not-committed')
+}

@@ -1,0 +1,259 @@
+/**
+ * Checkpoint signer: the checkpoints this node gives out, and the promise never to sign two trees that contradict each
+ * other.
+ *
+ * The order of writes, each durable before the next:
+ *
+ *   1. entries, in the log's tail, which their callers wait for
+ *   2. the tiles of the tree, the partial ones among them
+ *   3. the new checkpoint in the file beside the log (last signed)
+ *   4. the new checkpoint beside the tiles, and in the database
+ *   5. only now does anybody see it
+ *
+ * and what therefore holds whenever the process stops:
+ *
+ *   a. A checkpoint that was given out is in the file, or a newer one is. (3 before 5)
+ *   b. The tree that the file speaks of is in the log. (1 before 3)
+ *   c. So a log that does not extend the file's checkpoint is not the one this node last wrote: it was restored
+ *      from a copy, cut off or changed. It is noticed at start; the file is read again before each signature, because
+ *      another process may have signed meanwhile.
+ *   d. A stop between 3 and 4 leaves a checkpoint in the file that the database lacks. It is as good as any.
+ *   e. Whoever reads the tiles finds everything that the checkpoint beside them promises. (2 before 4)
+ *
+ * The file can be restored together with the log; then only somebody outside can notice, which is what witnesses
+ * are for. What a witness shows then takes the file's place.
+ *
+ * Reads and writes through its stores.
+ */
+import type { Database } from '../core/database-store.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
+import { readFileIfPresent, writeFileAtomically } from './atomic-file-store.ts'
+import { formatCheckpointFault, formatSignedCheckpoint, formatCheckpoint, openCheckpoint } from './checkpoint.ts'
+import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
+import { CheckpointStore } from './checkpoint-store.ts'
+import type { StoredCheckpointRow } from './checkpoint-store.ts'
+import { findLedgerFork } from './ledger-fork.ts'
+import type { LedgerFault, SigningFault } from './ledger-fork.ts'
+import { signNote, verifyNote, addSignaturesToNote } from './signed-note.ts'
+import type { VerifiedSignature } from './signed-note.ts'
+import { formatVerifierKey } from './note-key.ts'
+import type { NoteSigner, VerifierKey } from './note-key.ts'
+import type { StoredTree } from './stored-tree.ts'
+
+export interface CheckpointSigningOptions {
+  readonly database: Database
+  readonly tree: StoredTree
+  readonly signer: NoteSigner
+  readonly lastSignedPath: string
+  /** Makes the tiles of a tree durable, partial ones included. */
+  readonly prepare: (size: number) => Promise<void>
+  /** Writes the checkpoint beside its tiles. */
+  readonly publish: (signed: SignedCheckpoint) => Promise<void>
+}
+
+/** More than any policy requires. A community may have more nodes than a note may have signatures. */
+const MAX_COSIGNATURES = 64
+
+export class CheckpointSigner {
+  readonly #options: CheckpointSigningOptions
+  readonly #store: CheckpointStore
+  #latest: SignedCheckpoint | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(options: CheckpointSigningOptions) {
+    this.#options = options
+    this.#store = new CheckpointStore(options.database.sql)
+  }
+
+  latest(): SignedCheckpoint | undefined {
+    return this.#latest
+  }
+
+  /** How many entries the newest checkpoint with a witness's cosignature covers. */
+  cosignedSize(): number | undefined {
+    return this.#store.cosignedCovering(-1)?.size
+  }
+
+  /** The newest checkpoint that covers an entry and that this witness has cosigned. */
+  cosignedBy(witness: VerifierKey, seq: number): SignedCheckpoint | undefined {
+    for (const row of this.#store.newestCosigned(seq)) {
+      const signed = this.#open(row)
+      if (signed !== undefined && verifyNote(signed.note, [witness]).ok) return signed
+    }
+    return undefined
+  }
+
+  /** The strongest stored statement about an entry: the newest cosigned checkpoint, else the newest. */
+  covering(seq: number): SignedCheckpoint | undefined {
+    const cosigned = this.#open(this.#store.cosignedCovering(seq))
+    if (cosigned !== undefined) return cosigned
+    return this.#latest !== undefined && this.#latest.checkpoint.size > seq ? this.#latest : undefined
+  }
+
+  /** Whether the tree extends everything that this node is known to have signed; `undefined` when it does. */
+  async judge(): Promise<LedgerFault | undefined> {
+    const { lastSignedPath: path } = this.#options
+    try {
+      const text = await readFileIfPresent(path)
+      return readingTree(() => this.#judgeFile(text) ?? this.#judgeRows())
+    } catch (error) {
+      return { kind: 'last-signed-invalid', path, reason: readErrorMessage(error) }
+    }
+  }
+
+  /** The same for the checkpoints in the database alone. */
+  judgeDatabase(): LedgerFault | undefined {
+    return readingTree(() => this.#judgeRows())
+  }
+
+  /** Whether the tree extends a checkpoint of this node that somebody else has saved. */
+  confront(kept: SignedCheckpoint): LedgerFault | undefined {
+    return readingTree(() => findLedgerFork(this.#options.tree, kept.checkpoint, 'witness'))
+  }
+
+  /**
+   * Stores the checkpoint that proved the tree to be outdated in the file: it has this node's signature, and the next
+   * start detects the problem by itself.
+   */
+  keepEvidence(kept: SignedCheckpoint): Promise<void> {
+    // If it cannot be written, the next start has to be shown it again.
+    return this.#inTurn(() =>
+      writeFileAtomically(this.#options.lastSignedPath, formatSignedCheckpoint(kept)).catch(() => undefined),
+    )
+  }
+
+  /**
+   * Signs the present tree, or returns the last checkpoint when nothing was appended since. One at a time, in order.
+   */
+  sign(): Promise<Result<SignedCheckpoint, SigningFault>> {
+    return this.#inTurn(async () => {
+      if (this.#latest?.checkpoint.size === this.#options.tree.size) return ok(this.#latest)
+      const fault = await this.#judgeMeanwhile()
+      return fault === undefined ? this.#signNow() : fail(fault)
+    })
+  }
+
+  /** Signs regardless of the file, once the database's own checkpoints agree: for a person who knows why. */
+  signAnew(): Promise<Result<SignedCheckpoint, SigningFault>> {
+    return this.#inTurn(async () => {
+      const fault = this.judgeDatabase()
+      return fault === undefined ? this.#signNow() : fail(fault)
+    })
+  }
+
+  /** Stores witnesses' cosignatures of one of our checkpoints. Only signatures that verify are stored. */
+  async addCosignatures(
+    signed: SignedCheckpoint,
+    cosignatures: readonly VerifiedSignature[],
+  ): Promise<SignedCheckpoint> {
+    for (const { key, signature } of cosignatures)
+      if (!verifyNote({ text: signed.note.text, signatures: [signature] }, [key]).ok)
+        throw new TypeError(`${key.name} did not cosign this checkpoint`)
+    const more = cosignatures.map(({ signature }) => signature)
+    const merged = await this.#options.database.commit(() => {
+      const { checkpoint, note } = this.#open(this.#store.at(signed.checkpoint.size)) ?? signed
+      const { text, signatures } = addSignaturesToNote(note, more)
+      const cosigned = { checkpoint, note: { text, signatures: signatures.slice(0, 1 + MAX_COSIGNATURES) } }
+      for (const { key } of cosignatures) this.#store.addWitness(formatVerifierKey(key))
+      this.#store.put(rowOf(cosigned))
+      return cosigned
+    })
+    if (this.#latest?.checkpoint.size === merged.checkpoint.size) this.#latest = merged
+    return merged
+  }
+
+  /**
+   * The same as `judge`, for a process that knows what it signed last: a file that is missing since then, perhaps with
+   * its whole folder, is written again, and one that cannot be read now is no reason to refuse entries for good.
+   */
+  async #judgeMeanwhile(): Promise<SigningFault | undefined> {
+    const { lastSignedPath: path, tree } = this.#options
+    const known = this.#latest
+    let text: Uint8Array | undefined
+    try {
+      text = await readFileIfPresent(path)
+    } catch (error) {
+      return { kind: 'last-signed-unwritable', path, reason: readErrorMessage(error) }
+    }
+    if (text === undefined && known !== undefined)
+      return readingTree(() => findLedgerFork(tree, known.checkpoint, 'database') ?? this.#judgeRows())
+    return readingTree(() => this.#judgeFile(text) ?? this.#judgeRows())
+  }
+
+  async #signNow(): Promise<Result<SignedCheckpoint, SigningFault>> {
+    const { database, tree, signer, lastSignedPath, prepare, publish } = this.#options
+    // A commit of its own: when it resolves, everything in this tree is on the disk.
+    const { size, root } = await database.commit(() => ({ size: tree.size, root: tree.root() }), { tables: false })
+    const checkpoint: Checkpoint = { origin: signer.key.name, size, root, extensions: [] }
+    const signed: SignedCheckpoint = { checkpoint, note: signNote(formatCheckpoint(checkpoint), [signer]) }
+    try {
+      await prepare(size)
+      await writeFileAtomically(lastSignedPath, formatSignedCheckpoint(signed))
+      await publish(signed)
+    } catch (error) {
+      return fail({ kind: 'last-signed-unwritable', path: lastSignedPath, reason: readErrorMessage(error) })
+    }
+    await database.commit(() => this.#store.put(rowOf(signed)))
+    this.#latest = signed
+    return ok(signed)
+  }
+
+  #judgeFile(text: Uint8Array | undefined): LedgerFault | undefined {
+    const { lastSignedPath: path, signer } = this.#options
+    const row = this.#store.latest()
+    if (text === undefined) return row && { kind: 'last-signed-missing', path, signedSize: row.size }
+    const inFile = openCheckpoint(text, signer.key)
+    if (!inFile.ok) return { kind: 'last-signed-invalid', path, reason: formatCheckpointFault(inFile.fault) }
+    return this.#extends(inFile.value, 'file')
+  }
+
+  #judgeRows(): LedgerFault | undefined {
+    const row = this.#store.latest()
+    if (row === undefined) {
+      // Nothing was signed yet, but a tree that cannot be read must not be appended to either.
+      this.#options.tree.root()
+      return undefined
+    }
+    const stored = this.#open(row)
+    if (stored === undefined)
+      return { kind: 'damaged', reason: `the stored checkpoint of size ${row.size} is not this node's` }
+    return this.#extends(stored, 'database')
+  }
+
+  #extends(signed: SignedCheckpoint, source: 'file' | 'database'): LedgerFault | undefined {
+    const fault = findLedgerFork(this.#options.tree, signed.checkpoint, source)
+    const newest = signed.checkpoint.size >= (this.#latest?.checkpoint.size ?? 0)
+    if (fault === undefined && newest) this.#latest = signed
+    return fault
+  }
+
+  #open(row: StoredCheckpointRow | undefined): SignedCheckpoint | undefined {
+    const opened = row && openCheckpoint(row.note, this.#options.signer.key)
+    return opened?.ok === true && opened.value.checkpoint.size === row?.size ? opened.value : undefined
+  }
+
+  #inTurn<Value>(job: () => Promise<Value>): Promise<Value> {
+    const result = this.#turn.then(job)
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+}
+
+/** An error while reading the tree or the database means damage, not a bug. */
+function readingTree(judge: () => LedgerFault | undefined): LedgerFault | undefined {
+  try {
+    return judge()
+  } catch (error) {
+    return { kind: 'damaged', reason: readErrorMessage(error) }
+  }
+}
+
+function rowOf({ checkpoint, note }: SignedCheckpoint): StoredCheckpointRow {
+  return {
+    size: checkpoint.size,
+    cosignatures: note.signatures.length - 1,
+    note: formatSignedCheckpoint({ checkpoint, note }),
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Draw state: the key that a log draws with, and whether every draw in it holds.
+ *
+ *   node.start with `vrf_key` ─▶ consensus.drawn · ledger.sampled     each with the proof of that key, and of no other
+ *
+ * The first key is valid for ever: with another key for each draw, a node could choose what is drawn.
+ *
+ * Pure, but for the state that it is given.
+ */
+import { fromHex, toHex } from '../core/bytes.ts'
+import { drawIndices, encodeDrawAlpha } from './draw.ts'
+import type { RandomDrawSubject } from './draw.ts'
+import { verifyVrfProof } from './ecvrf.ts'
+import type { LedgerEntry } from './entry.ts'
+import { readEntryNumber, readEntryText } from './entry.ts'
+import type { EntryHandler, Projection } from './projection.ts'
+import { StateTable } from './projection.ts'
+
+/** How many entries one sample checks. */
+export const SAMPLE_ENTRIES = 16
+
+interface DrawState {
+  /** The only key, and its node. */
+  readonly keys: StateTable<{ readonly house: string; readonly key: string }>
+}
+
+const KEY = 'vrf_key'
+const HEX_KEY = /^[0-9a-f]{64}$/
+const HEX_PROOF = /^[0-9a-f]{160}$/
+
+const sampled: EntryHandler<DrawState> = (state, entry) => {
+  const size = readEntryNumber(entry, 'size')
+  if (size === undefined || size > entry.seq) return 'it is about entries that were not there'
+  const beta = outputOf(state, entry, { epoch: 0, purpose: 'sample', number: size })
+  if (typeof beta === 'string') return beta
+  if (readEntryText(entry, 'output') !== toHex(beta)) return 'it names another output than its proof proves'
+  const drawn = drawIndices(beta, size, SAMPLE_ENTRIES)
+  const { entries } = entry
+  const isDrawn =
+    Array.isArray(entries) && entries.length === drawn.length && drawn.every((each, at) => entries[at] === each)
+  return isDrawn ? undefined : 'it looked at other entries than were drawn'
+}
+
+const drawn: EntryHandler<DrawState> = (state, entry) => {
+  const [epoch, number] = [readEntryNumber(entry, 'epoch'), readEntryNumber(entry, 'number')]
+  if (epoch === undefined || number === undefined) return 'it lacks what such an entry says'
+  const beta = outputOf(state, entry, { epoch, purpose: 'witness', number })
+  return typeof beta === 'string' ? beta : undefined
+}
+
+export const drawProjection: Projection<DrawState> = {
+  name: 'draws',
+  initial: (journal) => ({ keys: new StateTable(journal) }),
+  apply: {
+    'node.start': ({ keys }, entry) => {
+      const [key, house] = [readEntryText(entry, KEY), readEntryText(entry, 'node')]
+      if (key === undefined || house === undefined) return undefined
+      const before = keys.get(KEY)
+      if (!HEX_KEY.test(key)) return 'its key for draws is none'
+      if (before !== undefined && (before.key !== key || before.house !== house))
+        return 'the node drew with another key before'
+      keys.set(KEY, { key, house })
+      return undefined
+    },
+  },
+  check: { 'consensus.drawn': drawn, 'ledger.sampled': sampled },
+}
+
+/** The output that the proof of an entry proves, or why the proof is invalid. */
+function outputOf(
+  { keys }: DrawState,
+  entry: LedgerEntry,
+  subject: Omit<RandomDrawSubject, 'house'>,
+): Uint8Array | string {
+  const [known, proof] = [keys.get(KEY), readEntryText(entry, 'proof')]
+  if (known === undefined) return 'no key for draws was known before it'
+  if (proof === undefined || !HEX_PROOF.test(proof)) return 'its proof cannot be read'
+  const alpha = encodeDrawAlpha({ ...subject, house: known.house })
+  return verifyVrfProof(fromHex(known.key), alpha, fromHex(proof)) ?? 'its proof does not hold'
+}

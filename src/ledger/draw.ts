@@ -1,0 +1,74 @@
+/**
+ * Draw: an order of several, or some of many, from a verifiable random output, so that nobody chooses and all can
+ * verify.
+ *
+ *   alpha = RFC 8785 of { draw: "hearthbus/vrf/v1", house, epoch, purpose, number }      fixed before it is drawn
+ *   order of members   by SHA-256(beta ‖ member), the smallest first
+ *   some of size       SHA-256(beta ‖ counter) as a number, those below the largest multiple of size, modulo size
+ *
+ * No floating point, and no member has an advantage by its place in a list.
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { concatBytes, toHex, toUtf8 } from '../core/bytes.ts'
+import { canonicalJson } from '../core/json.ts'
+import { computeVrfOutput, createVrfProof, deriveVrfPublicKey } from './ecvrf.ts'
+
+export interface RandomDrawSubject {
+  /** Whose key draws. */
+  readonly house: string
+  readonly epoch: number
+  readonly purpose: DrawPurpose
+  readonly number: number
+}
+
+/** Who cosigns a decision, and which entries are looked at. */
+export type DrawPurpose = 'witness' | 'sample'
+
+/** A node's key for draws, which nobody else can compute with. */
+export interface DrawKey {
+  /** The node's id. */
+  readonly house: string
+  /** Hexadecimal. */
+  readonly publicKey: string
+  readonly prove: (subject: Omit<RandomDrawSubject, 'house'>) => { readonly proof: string; readonly beta: Uint8Array }
+}
+
+export const DRAW_KEY_PURPOSE = 'hearthbus/vrf/v1'
+
+export function createDrawKey(house: string, secret: Uint8Array): DrawKey {
+  return {
+    house,
+    publicKey: toHex(deriveVrfPublicKey(secret)),
+    prove: (subject) => {
+      const proof = createVrfProof(secret, encodeDrawAlpha({ ...subject, house }))
+      return { proof: toHex(proof), beta: computeVrfOutput(proof) }
+    },
+  }
+}
+
+export function encodeDrawAlpha({ house, epoch, purpose, number }: RandomDrawSubject): Uint8Array {
+  return toUtf8(canonicalJson({ draw: DRAW_KEY_PURPOSE, house, epoch, purpose, number }))
+}
+
+/** Every member once, in the drawn order. */
+export function drawOrder(beta: Uint8Array, members: readonly string[]): readonly string[] {
+  return [...new Set(members)]
+    .map((member) => ({ member, rank: toHex(sha256(concatBytes(beta, toUtf8(member)))) }))
+    .toSorted((left, right) => (left.rank < right.rank ? -1 : 1))
+    .map(({ member }) => member)
+}
+
+/** Distinct numbers from 0 to below `size`, smallest first; all of them where there are at most `count`. */
+export function drawIndices(beta: Uint8Array, size: number, count: number): readonly number[] {
+  if (size <= count) return Array.from({ length: Math.max(0, size) }, (_, index) => index)
+  const range = 2n ** 64n
+  const limit = range - (range % BigInt(size))
+  const drawn = new Set<number>()
+  for (let counter = 0; drawn.size < count; counter++) {
+    const bytes = sha256(concatBytes(beta, toUtf8(String(counter))))
+    const value = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0)
+    // Above the limit some numbers would be more frequent than others.
+    if (value < limit) drawn.add(Number(value % BigInt(size)))
+  }
+  return [...drawn].toSorted((left, right) => left - right)
+}

@@ -1,0 +1,94 @@
+/**
+ * Erasure: erases the body of one entry for good, with the rows that show it.
+ *
+ *   transaction { refused? ▸ entry says so ▸ rows that are made from it say so } ▸ body overwritten
+ *     ▸ the write-ahead log emptied ▸ where else the same texts are (in pieces)
+ *
+ * The entry that says so is durable before the body is overwritten; a start finishes what a crash interrupted there.
+ *
+ * The entry itself stays, with the hash of what is gone: proofs stay valid.
+ *
+ * Reads and writes through the stores.
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { Database } from '../core/database-store.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { BODY_ERASED_KIND } from './entry-group.ts'
+import type { DamagedRow } from './ledger-finding.ts'
+import { decodeEntry, isSequenceNumber } from './entry.ts'
+import type { AppendReceipt, LedgerEvent, StoredEntry } from './entry.ts'
+import { flushWriteAheadLog, findTablesWithText } from './ledger-store.ts'
+import type { LogStore } from './log-store.ts'
+import type { EraseFault } from './ledger-refusal.ts'
+import { findWordsInLedger, createWordFinder, listWordsInBody } from './word-search.ts'
+
+/** What the entry of an erasure says beside which body was erased. It stays for good. */
+export interface ErasureStatement {
+  readonly reason?: string
+  readonly by?: string
+}
+
+export interface ErasureResult extends AppendReceipt {
+  /** Rows that showed the text, and no longer do. */
+  readonly blanked: readonly DamagedRow[]
+  /** Entries whose bodies still contain one of the texts. */
+  readonly also: readonly number[]
+  /** Entries that contain one themselves, where it stays for good. */
+  readonly stays: readonly number[]
+  /** Tables beside the log that contain one. */
+  readonly tables: readonly string[]
+}
+
+export interface ErasureDependencies {
+  readonly database: Database
+  readonly log: LogStore
+  readonly showing: readonly DamagedRow[]
+  /** Why the body cannot be erased now, as a sentence. */
+  readonly holds: () => string | undefined
+  /** Call inside the transaction. */
+  readonly appendIn: (event: LedgerEvent) => AppendReceipt
+}
+
+export async function eraseEntryBody(
+  { entry }: StoredEntry,
+  told: ErasureStatement,
+  { database, log, showing, holds, appendIn }: ErasureDependencies,
+): Promise<Result<ErasureResult, EraseFault>> {
+  const { seq } = entry
+  const words = listWordsInBody(log.body(seq)?.body ?? new Uint8Array(0))
+  const erased = await database.commit((): Result<Omit<ErasureResult, 'also' | 'stays' | 'tables'>, EraseFault> => {
+    const refusal = holds()
+    if (refusal !== undefined) return fail({ kind: 'words-in-use', reason: refusal })
+    if (log.body(seq) === undefined) return fail({ kind: 'nothing-to-erase', seq, erased: isBodyMissing(log, seq) })
+    return ok({ ...appendIn({ kind: BODY_ERASED_KIND, entry: seq, ...told }), blanked: showing })
+  })
+  if (!erased.ok) return erased
+  log.wipeBody(seq)
+  await database.view(flushWriteAheadLog)
+  const tables = words.length === 0 ? [] : findTablesWithText(database.sql, createWordFinder(words))
+  const search = findWordsInLedger(log, words)
+  for (let step = search.next(); ; step = search.next()) {
+    if (step.done === true) return ok({ ...erased.value, also: step.value.bodies, stays: step.value.entries, tables })
+    await setImmediate()
+  }
+}
+
+/** Overwrites bodies whose erasure is recorded in the tail, where a crash came in between. */
+export function finishInterruptedErasures(log: LogStore): void {
+  for (const { bytes } of log.entries(log.tailFirst, log.size - log.tailFirst)) {
+    if (!Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(ERASURE)) continue
+    const decoded = decodeEntry(bytes)
+    const entry = decoded.ok && decoded.value.kind === BODY_ERASED_KIND ? decoded.value['entry'] : undefined
+    if (isSequenceNumber(entry) && log.body(entry) !== undefined) log.wipeBody(entry)
+  }
+}
+
+const ERASURE = `"kind":"${BODY_ERASED_KIND}"`
+
+/** Whether the entry commits to a body that is no longer stored. */
+export function isBodyMissing(log: Pick<LogStore, 'entry' | 'body'>, seq: number): boolean {
+  const entry = log.entry(seq)
+  const decoded = entry && decodeEntry(entry.bytes)
+  return decoded?.ok === true && decoded.value['body_hash'] !== undefined && log.body(seq) === undefined
+}

@@ -1,0 +1,14 @@
+/** Ledger's own projection: the ledger's own rules about which entry may follow which. */
+import type { Projection } from './projection.ts'
+
+/**
+ * Another program wrote into the database while the node ran: this stays on record, whatever became of what it wrote.
+ */
+export const FOREIGN_DATABASE_WRITE_KIND = 'database.written'
+
+export const ledgerOwnProjection: Projection<undefined> = {
+  name: 'ledger',
+  initial: () => undefined,
+  apply: {},
+  check: { [FOREIGN_DATABASE_WRITE_KIND]: () => 'another program wrote into the database while the node ran' },
+}

@@ -1,0 +1,126 @@
+/**
+ * Log verification: compares the stored ledger with itself and with what was signed. Everything is derived again from
+ * the entries' bytes; no tile, table or checkpoint is trusted because it exists.
+ *
+ *   entries ▸ canonical, in place, calls paired ▸ leaf hashes ▸ tiles ▸ roots ▸ every checkpoint, here and in the file
+ *        ├──▸ bodies against their commitments
+ *        ├──▸ which entry may follow which (projection.ts)
+ *        └──▸ tables that repeat what entries say (lookups, entry-cache-store.ts), once all entries were read
+ *
+ * The same function verifies a running node's log, a copy of a data directory and an export alone: what is not there
+ * (tail, bodies, database) is not compared, and what is there gives the same findings.
+ *
+ * From an earlier checkpoint (`since`) it does the same for what came after. Of what came before it relies on full
+ * tiles, whose root that signature covers, and does not read the entries again; nor are succession and
+ * tables looked at then, since both follow from all entries.
+ *
+ * It yields between bundles, so that a node can verify itself while it works, and ends at the entry that is last then.
+ *
+ * Reads through the stores it is given.
+ */
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { readErrorMessage } from '../core/thrown-error.ts'
+import type { SignedCheckpoint } from './checkpoint.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
+import type { EntryCacheAudit } from './entry-cache-store.ts'
+import { LedgerFindings } from './ledger-finding.ts'
+import type { LedgerFinding } from './ledger-finding.ts'
+import type { LogStore } from './log-store.ts'
+import type { LookupStore } from './lookup-store.ts'
+import type { VerifierKey } from './note-key.ts'
+import type { UntypedProjection, StoredContentAudit } from './projection.ts'
+import type { TailContents } from './tail-reader-store.ts'
+import { LedgerVerification } from './ledger-verification.ts'
+
+export interface LogVerificationOptions {
+  /** Verify only what came after this checkpoint, which must be one this log signed. */
+  readonly since?: SignedCheckpoint | undefined
+  /** Checkpoints that were saved elsewhere: the log must extend them. */
+  readonly kept?: readonly SignedCheckpoint[] | undefined
+  /** The share of one processor that it may use; absent: all of it. */
+  readonly share?: number | undefined
+  readonly onProgress?: ((checked: number, size: number) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A log, and what is beside it where there is more than an export. */
+export interface LogToVerify {
+  readonly log: LogStore
+  readonly key: VerifierKey
+  /** The tail as it is on the disk now. */
+  readonly tail?: () => TailContents
+  readonly checkpoints?: CheckpointStore
+  /** The size of the newest one among them, read before the file was. */
+  readonly newestRow?: number
+  /** The file beside the log. */
+  readonly lastSigned?: { readonly path: string; readonly text: Uint8Array | undefined }
+  /** Audits of the tables of the same database that copy what entries say. */
+  readonly cacheAudits?: () => readonly EntryCacheAudit[]
+  /** Their rules say which entry may follow which. */
+  readonly projections?: readonly UntypedProjection[]
+  /** Audits of what is stored beside the log under hashes that the log has. */
+  readonly contents?: readonly StoredContentAudit[]
+  /** Names of parts of the database's schema that differ from what the program creates. */
+  readonly schema?: () => readonly string[]
+  readonly lookup?: Pick<LookupStore, 'reach' | 'rows'>
+  /** One view of log and tables, whoever else writes meanwhile. */
+  readonly view?: <Value>(read: () => Value) => Promise<Value>
+}
+
+export interface LogVerificationReport {
+  /** The first entry that was read; above 0 only for an incremental run. */
+  readonly from: number
+  readonly size: number
+  /** `undefined` when entries are missing, so that the tree cannot be known. */
+  readonly root: Uint8Array | undefined
+  /** The checkpoint beside the tiles, with whatever cosignatures it carries. */
+  readonly signed: SignedCheckpoint | undefined
+  /** Empty when there is no defect. */
+  readonly findings: readonly LedgerFinding[]
+  /** Findings beyond those listed. */
+  readonly more: number
+  /** Bodies that are missing because an entry that was read says that they were erased. */
+  readonly erased: number
+  /** Whether the tables that copy the log were compared: only where every entry was read. */
+  readonly compared: boolean
+}
+
+/** Rejects only when `signal` aborts; every other error is a finding. */
+export async function verifyStoredLog(
+  stored: LogToVerify,
+  options: LogVerificationOptions = {},
+): Promise<LogVerificationReport> {
+  const findings = new LedgerFindings()
+  const view = stored.view ?? (async <Value>(read: () => Value): Promise<Value> => read())
+  let run: LedgerVerification | undefined
+  try {
+    const verification = await view(() => new LedgerVerification(stored, findings, options))
+    run = verification
+    await view(() => verification.begin())
+    for (let goesOn = true; goesOn;) {
+      const beganMs = performance.now()
+      goesOn = await view(() => verification.turn())
+      options.onProgress?.(verification.next, stored.log.size)
+      if (options.share === undefined) await setImmediate()
+      else await setTimeout((performance.now() - beganMs) * (1 / options.share - 1), undefined, { ref: false })
+      options.signal?.throwIfAborted()
+    }
+  } catch (error) {
+    if (options.signal?.aborted === true) throw error
+    // Somebody may have written what cannot be read.
+    findings.add({ kind: 'unreadable', reason: readErrorMessage(error) })
+  } finally {
+    run?.close()
+  }
+  const { list, more } = findings
+  return {
+    from: run?.from ?? 0,
+    size: run?.next ?? 0,
+    root: run?.root(),
+    signed: run?.published,
+    findings: list,
+    more,
+    erased: run?.erased() ?? 0,
+    compared: run?.compared ?? false,
+  }
+}

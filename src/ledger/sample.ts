@@ -1,0 +1,82 @@
+/**
+ * Sample: a look at some entries that were drawn, each proven from its own bytes to be in the ledger as it was signed.
+ *
+ *   checkpoint ─▶ its size is what is drawn for ─▶ entries ─▶ leaf, path, signed root, and the body where there is one
+ *
+ * It takes milliseconds where verifying takes seconds, and it finds what a stranger with the same draw would find. It
+ * does not find what it does not look at: a whole verification does.
+ *
+ * Reads through the ledger it is given.
+ */
+import { toHex } from '../core/bytes.ts'
+import { drawIndices, encodeDrawAlpha } from './draw.ts'
+import type { DrawKey } from './draw.ts'
+import { SAMPLE_ENTRIES } from './draw-state.ts'
+import { decodeEntry } from './entry.ts'
+import type { Ledger } from './ledger.ts'
+import { verifyBodyOpening } from './body-opening.ts'
+import { createLogOnlyPolicy } from './tlog-policy.ts'
+import { parseTlogProof, verifyTlogProof } from './tlog-proof.ts'
+
+const MAX_RECORDED_FINDINGS = 5
+
+export interface SampleReport {
+  /** Of the checkpoint that was drawn for. */
+  readonly size: number
+  /** Hexadecimal: what is drawn for, the key, the proof, and the output that it proves. */
+  readonly alpha: string
+  readonly publicKey: string
+  readonly proof: string
+  readonly output: string
+  readonly entries: readonly number[]
+  /** Sentences; empty when all is well. */
+  readonly findings: readonly string[]
+}
+
+/** `undefined` while nothing is signed. */
+export async function sampleLedger(ledger: Ledger, draws: DrawKey): Promise<SampleReport | undefined> {
+  const size = ledger.latestCheckpoint()?.checkpoint.size
+  if (size === undefined) return undefined
+  const subject = { epoch: 0, purpose: 'sample', number: size } as const
+  const { proof, beta } = draws.prove(subject)
+  const entries = drawIndices(beta, size, SAMPLE_ENTRIES)
+  const findings: string[] = []
+  for (const seq of entries) {
+    const finding = await findEntryFlaw(ledger, seq)
+    if (finding !== undefined) findings.push(`Entry ${seq}: ${finding}.`)
+  }
+  const { house, publicKey } = draws
+  return {
+    size,
+    alpha: toHex(encodeDrawAlpha({ ...subject, house })),
+    publicKey,
+    proof,
+    output: toHex(beta),
+    entries,
+    findings,
+  }
+}
+
+/** What was drawn and found, on record. The sentences may have names in them, which can be erased. */
+export async function recordSample(ledger: Ledger, report: SampleReport): Promise<void> {
+  const { size, proof, output, entries, findings } = report
+  const body = findings.length === 0 ? undefined : { findings: findings.slice(0, MAX_RECORDED_FINDINGS) }
+  const facts = { size, proof, output, entries: [...entries], findings: findings.length }
+  await ledger.append({ kind: 'ledger.sampled', ...facts }, body)
+}
+
+async function findEntryFlaw(ledger: Ledger, seq: number): Promise<string | undefined> {
+  const stored = ledger.entry(seq)
+  if (stored === undefined) return 'it cannot be read'
+  const decoded = decodeEntry(stored.bytes)
+  if (!decoded.ok || decoded.value.seq !== seq) return 'it is not an entry in its place'
+  const text = await ledger.proofText(seq, { withBody: true })
+  if (!text.ok) return 'it cannot be proven from what is stored'
+  if (!verifyTlogProof(text.value, stored.bytes, createLogOnlyPolicy(ledger.verifierKey)).ok)
+    return 'its bytes are not those that were signed'
+  if (decoded.value['body_hash'] === undefined || ledger.body(seq).kind === 'erased') return undefined
+  const parsed = parseTlogProof(text.value)
+  const opening = parsed.ok ? parsed.value.extra : undefined
+  if (opening === undefined) return 'its content is gone, and no erasure accounts for it'
+  return verifyBodyOpening(opening, stored.bytes).ok ? undefined : 'its content is not what it commits to'
+}

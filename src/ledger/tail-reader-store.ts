@@ -1,0 +1,215 @@
+/**
+ * Tail reader: what the segments of the tail hold, as far as it can be believed.
+ *
+ *   "HBT1" ‖ first (64) ‖ tables (64) ‖ mac of the group before ‖ mac of all this ‖ groups … ‖ zeros
+ *
+ * `tables` is one past the last entry, before this segment, whose group changed rows: a database that has not followed
+ * so far is an older copy.
+ *
+ * A crash can leave a torn group at the very end, which nobody heard of: it does not count, like zeros that no group has
+ * come to. Anything else that is not as it was written is damage.
+ */
+import { createHmac } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { areBytesEqual } from '../core/bytes.ts'
+import { readSystemErrorCode } from '../core/thrown-error.ts'
+import {
+  decodeEntryGroup,
+  GROUP_MAGIC_BYTES,
+  hasCommittedBodies,
+  isCompleteGroup,
+  GROUP_MAC_BYTES,
+} from './entry-group.ts'
+import type { EntryGroup } from './entry-group.ts'
+
+const MAGIC = Buffer.from('HBT1')
+export const SEGMENT_HEAD_BYTES = 20 + 2 * GROUP_MAC_BYTES
+const HEAD_CONTENT_BYTES = SEGMENT_HEAD_BYTES - GROUP_MAC_BYTES
+const MAC_AT = 20
+const NAME = /^\d{16}$/
+/** What a disk writes as a unit. */
+const SECTOR_BYTES = 512
+
+export interface TailSegment {
+  readonly path: string
+  readonly first: number
+  readonly bytes: Buffer
+  readonly groups: readonly EntryGroup[]
+  /** What follows this position is torn. */
+  readonly whole: number
+  readonly headBytes: number
+  /** See above. */
+  readonly tables: number
+}
+
+export interface TailContents {
+  readonly segments: readonly TailSegment[]
+  /** Bytes at the end that are not a complete group, without the zeros after them. */
+  readonly torn: number
+  /** Why the groups cannot be trusted, as a sentence without its full stop. */
+  readonly damage: string | undefined
+}
+
+/**
+ * Trusts nothing. Without the key, MACs are not checked. What was signed was complete: only after the first `signed`
+ * entries can a group be torn.
+ */
+export function readTail(directory: string, key: KeyObject | undefined, signed = 0): TailContents {
+  const names = listSegmentNames(directory)
+  const segments: TailSegment[] = []
+  let [mac, torn]: [Uint8Array | undefined, number] = [undefined, 0]
+  for (const [place, name] of names.entries()) {
+    const path = join(directory, name)
+    const bytes = readFileSync(path)
+    const isLast = place === names.length - 1
+    const first = Number(name)
+    // A crash while the segment was being created.
+    if (bytes.length < SEGMENT_HEAD_BYTES && isLast && (place > 0 || first === 0))
+      return { segments, torn: bytes.length, damage: undefined }
+    const begins =
+      bytes.length >= SEGMENT_HEAD_BYTES &&
+      areBytesEqual(bytes.subarray(0, 4), MAGIC) &&
+      bytes.readBigUInt64BE(4) === BigInt(first) &&
+      (key === undefined ||
+        areBytesEqual(bytes.subarray(HEAD_CONTENT_BYTES, SEGMENT_HEAD_BYTES), headMac(key, bytes))) &&
+      (mac === undefined || (areBytesEqual(macBeforeSegment(bytes), mac) && first === endOf(segments.at(-1))))
+    if (!begins) return { segments, torn, damage: `${path} does not follow what was written before it` }
+    const written = countWrittenBytes(bytes)
+    const { groups, whole, forged } = readGroups(bytes, { first, key, signed, mayBeTorn: isLast, written })
+    segments.push({
+      path,
+      first,
+      bytes,
+      groups,
+      whole,
+      headBytes: SEGMENT_HEAD_BYTES,
+      tables: Number(bytes.readBigUInt64BE(12)),
+    })
+    if (forged)
+      return {
+        segments,
+        torn,
+        damage: `${path} holds a group, from entry ${endOf(segments.at(-1))} on, that this node did not write`,
+      }
+    const isSigned = endOf(segments.at(-1)) < signed
+    if (whole < written && (!isLast || isSigned || hasLaterGroup(bytes, whole)))
+      return { segments, torn, damage: `${path} is not whole: something before its end was changed` }
+    torn = Math.max(0, written - whole)
+    mac = groups.at(-1)?.mac ?? macBeforeSegment(bytes)
+  }
+  return { segments, torn, damage: undefined }
+}
+
+interface SegmentReading {
+  readonly first: number
+  readonly key: KeyObject | undefined
+  readonly signed: number
+  readonly mayBeTorn: boolean
+  readonly written: number
+}
+
+function readGroups(
+  bytes: Buffer,
+  { first, key, signed, mayBeTorn, written }: SegmentReading,
+): { readonly groups: EntryGroup[]; readonly whole: number; readonly forged: boolean } {
+  const groups: EntryGroup[] = []
+  let [at, next, previousMac]: [number, number, Uint8Array] = [SEGMENT_HEAD_BYTES, first, macBeforeSegment(bytes)]
+  while (at < bytes.length) {
+    const group = decodeEntryGroup(bytes, { at, first: next, previousMac, key })
+    if (!group.ok) {
+      const isTorn = group.fault.kind === 'torn' || (mayBeTorn && isLastWrite(bytes, at, written))
+      return { groups, whole: at, forged: !isTorn }
+    }
+    const isLast = mayBeTorn && group.value.end >= written && next + group.value.entries.length > signed
+    // Only the last write can be incomplete. None of its bodies was erased yet: an erasure is recorded in a later
+    // group.
+    if (isLast && !hasCommittedBodies(bytes, group.value)) return { groups, whole: at, forged: false }
+    groups.push(group.value)
+    next += group.value.entries.length
+    previousMac = group.value.mac
+    at = group.value.end
+  }
+  return { groups, whole: at, forged: false }
+}
+
+export function macBeforeSegment(bytes: Buffer): Uint8Array {
+  return bytes.subarray(MAC_AT, MAC_AT + GROUP_MAC_BYTES)
+}
+
+function headMac(key: KeyObject, head: Buffer): Uint8Array {
+  return createHmac('sha256', key).update(head.subarray(0, HEAD_CONTENT_BYTES)).digest()
+}
+
+/**
+ * Whether nothing follows the group, and a sector of it never reached the disk: the checksum may have, and the MAC not.
+ */
+function isLastWrite(bytes: Buffer, at: number, written: number): boolean {
+  const end = at + bytes.readUInt32BE(at + 4)
+  if (end < written) return false
+  for (let from = at; from < end; from += SECTOR_BYTES - (from % SECTOR_BYTES)) {
+    const to = Math.min(end, from + SECTOR_BYTES - (from % SECTOR_BYTES))
+    if (bytes.subarray(from, to).every((byte) => byte === 0)) return true
+  }
+  return false
+}
+
+/** One past the last byte that is not zero. */
+function countWrittenBytes(bytes: Buffer): number {
+  let written = bytes.length
+  while (written > 0 && bytes[written - 1] === 0) written -= 1
+  return written
+}
+
+/** Each group is written after the one before it was synced, so nothing complete can follow a torn one. */
+function hasLaterGroup(bytes: Buffer, after: number): boolean {
+  for (let at = bytes.indexOf(GROUP_MAGIC_BYTES, after + 1); at >= 0; at = bytes.indexOf(GROUP_MAGIC_BYTES, at + 1))
+    if (isCompleteGroup(bytes, at)) return true
+  return false
+}
+
+export function listSegmentNames(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory)
+      .filter((name) => NAME.test(name))
+      .toSorted()
+  } catch (error) {
+    if (readSystemErrorCode(error) === 'ENOENT') return []
+    throw error
+  }
+}
+
+function endOf(segment: TailSegment | undefined): number {
+  const group = segment?.groups.at(-1)
+  return group === undefined ? (segment?.first ?? 0) : group.first + group.entries.length
+}
+
+/** One past the last entry whose group changed rows. */
+export function countCommittedTableEntries({ segments }: TailContents): number {
+  return segments.reduce(
+    (known, { tables, groups }) =>
+      groups.reduce(
+        (end, { changedRows, first, entries }) => (changedRows ? first + entries.length : end),
+        Math.max(known, tables),
+      ),
+    0,
+  )
+}
+
+export interface SegmentHead {
+  readonly first: number
+  readonly tables: number
+  /** The MAC of the group before. */
+  readonly mac: Uint8Array
+}
+
+export function encodeSegmentHead({ first, tables, mac }: SegmentHead, key: KeyObject): Buffer {
+  const head = Buffer.alloc(SEGMENT_HEAD_BYTES)
+  head.set(MAGIC, 0)
+  head.writeBigUInt64BE(BigInt(first), 4)
+  head.writeBigUInt64BE(BigInt(tables), 12)
+  head.set(mac, MAC_AT)
+  head.set(headMac(key, head), HEAD_CONTENT_BYTES)
+  return head
+}

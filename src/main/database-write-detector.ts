@@ -1,0 +1,31 @@
+/**
+ * Database write detector: detects that another program writes into the database while this one runs. Nothing is
+ * decided from what it wrote; the fact is recorded and stays a finding.
+ *
+ * Reads through the database that it is given.
+ */
+import { findAlteredSchema } from '../core/database-schema-store.ts'
+import type { Database, ModuleMigrations } from '../core/database-store.ts'
+import type { Logger } from '../core/logger.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { FOREIGN_DATABASE_WRITE_KIND } from '../ledger/ledger-own-projection.ts'
+
+/** Returns a function to be called periodically. */
+export function createDatabaseWriteDetector(options: {
+  readonly database: Database
+  readonly migrations: readonly ModuleMigrations[]
+  readonly ledger: Ledger
+  readonly logger: Logger
+}): () => Promise<void> {
+  const { database, migrations, ledger, logger } = options
+  let seen = database.foreignWrites()
+  return async () => {
+    const now = database.foreignWrites()
+    if (now === seen) return
+    seen = now
+    const schema = findAlteredSchema(database.sql, migrations)
+    logger.error({ schema }, 'another program wrote into the database; nothing that it wrote is believed')
+    await ledger.append({ kind: FOREIGN_DATABASE_WRITE_KIND, schema })
+    await ledger.verify()
+  }
+}

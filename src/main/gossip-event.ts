@@ -1,0 +1,37 @@
+/**
+ * Gossip event: what nodes of a community tell each other of rounds, votes and checkpoints, as it travels.
+ */
+import { z } from 'zod'
+
+/** In one exchange. */
+export const MAX_GOSSIP_EVENTS = 256
+
+const gossipEvent = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('round'),
+    round: z.string().min(1).max(64),
+    digest: z.string().regex(/^[0-9a-f]{64}$/),
+    need: z.int().min(1).max(64),
+    epoch: z.int().min(0),
+    expires_at: z.string().max(32),
+    voters: z.array(z.string().max(128)).max(64),
+    shown: z.json(),
+  }),
+  z.object({
+    kind: z.literal('vote'),
+    house: z.string().max(64),
+    round: z.string().min(1).max(64),
+    voter: z.string().max(128),
+    key: z.string().regex(/^[0-9a-f]{64}$/),
+    vote: z.string().max(2_048),
+    signature: z.string().max(128),
+  }),
+  z.object({ kind: z.literal('checkpoint'), node: z.string().max(64), note: z.string().max(16_384) }),
+])
+
+export const gossipBody = z.object({ events: z.array(gossipEvent).max(MAX_GOSSIP_EVENTS) })
+
+export type GossipEvent = z.output<typeof gossipEvent>
+export type RoundEvent = GossipEvent & { readonly kind: 'round' }
+export type VoteEvent = GossipEvent & { readonly kind: 'vote' }
+export type CheckpointEvent = GossipEvent & { readonly kind: 'checkpoint' }

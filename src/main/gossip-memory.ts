@@ -1,0 +1,77 @@
+/**
+ * Gossip memory: signed statements of others, so that whoever says two things is found out, and so that what one node
+ * saw reaches all.
+ *
+ *   statement about something ─▶ first: remembered      the same: nothing new      another: both contradict each other
+ *
+ * Bounded: the oldest statement goes first, so a flood of new ones does not wipe out everything at once.
+ *
+ * Holds memory; otherwise pure.
+ */
+import type { CheckpointEvent, GossipEvent, VoteEvent } from './gossip-event.ts'
+
+export interface SeenStatement<Event extends GossipEvent> {
+  /** What can be said only once: a voter's vote in a round, a node's tree of a size. */
+  readonly about: string
+  readonly says: string
+  readonly event: Event
+}
+
+export interface GossipMemory {
+  /** The earlier statement that this one contradicts. */
+  readonly remember: <Event extends VoteEvent | CheckpointEvent>(seen: SeenStatement<Event>) => Event | undefined
+  /** What a node was heard to have signed of itself: the last few, so that one that was put back is shown what it was. */
+  readonly rememberCheckpoint: (event: CheckpointEvent) => void
+  /** What others should hear of: contradictions, the last checkpoints of each node, then the newest votes. */
+  readonly told: () => readonly GossipEvent[]
+}
+
+const MAX_SEEN = 4_096
+const MAX_CONTRADICTIONS = 16
+const MAX_NODES = 16
+const CHECKPOINTS_PER_NODE = 4
+const MAX_VOTES_TOLD = 64
+
+export function createGossipMemory(): GossipMemory {
+  const seen = new Map<string, SeenStatement<GossipEvent>>()
+  const contradictions = new Map<string, readonly GossipEvent[]>()
+  const checkpoints = new Map<string, readonly CheckpointEvent[]>()
+  return {
+    remember: (statement) => {
+      const { about, says, event } = statement
+      const before = seen.get(about) as typeof statement | undefined
+      if (before === undefined) {
+        keepNewest(seen, MAX_SEEN)
+        seen.set(about, statement)
+        return undefined
+      }
+      if (before.says === says) return undefined
+      keepNewest(contradictions, MAX_CONTRADICTIONS)
+      contradictions.set(about, [before.event, event])
+      return before.event
+    },
+    rememberCheckpoint: (event) => {
+      const known = checkpoints.get(event.node) ?? []
+      if (known.some(({ note }) => note === event.note)) return
+      checkpoints.delete(event.node)
+      keepNewest(checkpoints, MAX_NODES)
+      checkpoints.set(event.node, [...known, event].slice(-CHECKPOINTS_PER_NODE))
+    },
+    told: () => [
+      ...[...contradictions.values()].flat(),
+      ...[...checkpoints.values()].flat(),
+      ...[...seen.values()]
+        .map(({ event }) => event)
+        .filter(({ kind }) => kind === 'vote')
+        .slice(-MAX_VOTES_TOLD)
+        .toReversed(),
+    ],
+  }
+}
+
+function keepNewest(map: Map<string, unknown>, limit: number): void {
+  for (const id of map.keys()) {
+    if (map.size < limit) return
+    map.delete(id)
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Key files: whether the files in `keys/` are for their owner's eyes only, and nobody else can put others in their place.
+ * What they hold is checked by whoever uses them; a link may lead to them, as containers have it.
+ *
+ * Does I/O.
+ */
+import { statSync } from 'node:fs'
+import type { DataDirectory } from '../config/data-directory.ts'
+import type { LedgerFinding } from '../ledger/ledger-finding.ts'
+
+const OTHERS = 0o077
+const OTHERS_WRITE = 0o022
+const ROOT = 0
+
+export function findExposedKeyFiles({
+  keys,
+  nodeKey,
+  ownerToken,
+  consoleLink,
+}: DataDirectory): readonly LedgerFinding[] {
+  const folder = statSync(keys, { throwIfNoEntry: false })
+  if (folder === undefined) return []
+  const isOpen = (folder.mode & OTHERS_WRITE) !== 0
+  const files = [nodeKey, ownerToken, consoleLink].flatMap((path) => {
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats === undefined) return []
+    if (stats.uid !== folder.uid && stats.uid !== ROOT) return [exposed(path, 'it belongs to another user')]
+    return (stats.mode & OTHERS) === 0
+      ? []
+      : [exposed(path, `others on this machine may use it (mode ${modeOf(stats)})`)]
+  })
+  return isOpen ? [exposed(keys, `others on this machine may write into it (mode ${modeOf(folder)})`), ...files] : files
+}
+
+function exposed(path: string, reason: string): LedgerFinding {
+  return { kind: 'file-exposed', path, reason }
+}
+
+function modeOf({ mode }: { readonly mode: number }): string {
+  return (mode & 0o777).toString(8)
+}

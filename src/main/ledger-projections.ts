@@ -1,0 +1,52 @@
+/**
+ * Ledger projections: the states that decide and the tables that are copies of the log, of every module that has some.
+ * Whoever opens the ledger, gateway or command, opens these. Delete a family's folder and its line here, and the rest
+ * still builds.
+ *
+ * Reads through the stores.
+ */
+import type { DataDirectory } from '../config/data-directory.ts'
+import type { Database } from '../core/database-store.ts'
+import { auditToolPins } from '../devices/tools/tool-pin-store.ts'
+import { auditGuardSecret } from '../guard/guard-schema-store.ts'
+import { auditOwnerToken } from '../guard/owner-token-store.ts'
+import { auditAdminRollbacks } from '../homeseer/admin/rollback-store.ts'
+import { deviceProjection } from '../devices/enrol/device-state.ts'
+import { guardProjection } from '../guard/guard-state.ts'
+import { laterCallsProjection } from '../home/later-state.ts'
+import { homeseerProjection } from '../homeseer/homeseer-state.ts'
+import type { EntryCache } from '../ledger/entry-cache-store.ts'
+import { drawProjection } from '../ledger/draw-state.ts'
+import { ledgerOwnProjection } from '../ledger/ledger-own-projection.ts'
+import type { UntypedProjection, StoredContentAudit } from '../ledger/projection.ts'
+import { findExposedKeyFiles } from './key-files-store.ts'
+import { membershipProjection } from './membership-log.ts'
+import { runtimeEntryCache } from '../runtime/runtime-cache-store.ts'
+import { runtimeProjection } from '../runtime/runtime-state.ts'
+
+export const ledgerProjections: readonly UntypedProjection[] = [
+  ledgerOwnProjection,
+  drawProjection,
+  guardProjection,
+  runtimeProjection,
+  deviceProjection,
+  homeseerProjection,
+  laterCallsProjection,
+  membershipProjection,
+]
+
+export const ledgerEntryCaches: readonly EntryCache[] = [runtimeEntryCache]
+
+/** What a database, and the folder of keys, hold beside the log. */
+export function listStoredContentAudits(
+  { sql }: Pick<Database, 'sql'>,
+  data: DataDirectory,
+): readonly StoredContentAudit[] {
+  return [
+    auditGuardSecret(sql),
+    auditToolPins(sql),
+    auditAdminRollbacks(sql),
+    auditOwnerToken(data.ownerToken),
+    () => findExposedKeyFiles(data),
+  ]
+}

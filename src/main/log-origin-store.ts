@@ -1,0 +1,37 @@
+/**
+ * Log origin: the name of a data directory's log, under which all of its checkpoints are signed.
+ *
+ * It is derived from the node's name once, and then stays what was signed: it does not change when the node is renamed,
+ * or when the log was continued under another name. It is read from a file, or from the database where the file is
+ * lost, and nobody has checked either yet, which is safe: the ledger opens only if this node's key signed that file,
+ * and the newest checkpoint in the database, under this very name.
+ */
+import type { DataDirectory } from '../config/data-directory.ts'
+import type { Config } from '../config/schema.ts'
+import { readFileIfPresent } from '../ledger/atomic-file-store.ts'
+import { parseCheckpoint } from '../ledger/checkpoint.ts'
+import { parseNote } from '../ledger/signed-note.ts'
+
+/**
+ * The configured origin, else the one that was signed last, else one derived from the node's name. `newestNote` reads
+ * the newest checkpoint in the database; it is called only where the file has none.
+ */
+export async function resolveLogOrigin(
+  { ledger, node }: Config,
+  { lastSigned }: DataDirectory,
+  newestNote: () => string | undefined,
+): Promise<string> {
+  if (ledger.origin !== undefined) return ledger.origin
+  const inFile = await readFileIfPresent(lastSigned).catch(() => undefined)
+  return signedOrigin(inFile) ?? signedOrigin(newestNote()) ?? `hearthbus.local/${node.name}`
+}
+
+/** `undefined` where there is none, and where it cannot be read: the ledger reports what is wrong then. */
+function signedOrigin(text: string | Uint8Array | undefined): string | undefined {
+  const note = text === undefined ? undefined : parseNote(text)
+  if (note?.ok !== true) return undefined
+  const checkpoint = parseCheckpoint(note.value.text)
+  if (!checkpoint.ok) return undefined
+  const { origin } = checkpoint.value
+  return note.value.signatures.some(({ name }) => name === origin) ? origin : undefined
+}

@@ -1,0 +1,63 @@
+/**
+ * Node voter: this node's identity as a voter, the keys of its people, and who can witness their decisions.
+ *
+ * A person's key is derived from the node's own and from the hash of the credential: it belongs to that credential and
+ * to no other under the same name, and is nowhere on the disk (ADR 231).
+ *
+ * Pure, given the node's key.
+ */
+import { createHmac } from 'node:crypto'
+import type { NodeVoterKeys } from '../guard/quorum-round-store.ts'
+import type { DrawKey } from '../ledger/draw.ts'
+import { deriveNodeSecret } from '../ledger/key-store.ts'
+import type { NodeKey } from '../ledger/key-store.ts'
+import { COSIGNATURE_NOTE_SIGNATURE_TYPE, formatVerifierKey, createVerifierKey } from '../ledger/note-key.ts'
+import type { Community } from '../mesh/identity/community.ts'
+import { decodeNodeId, createNodeIdentity, stripNodeIdPrefix } from '../mesh/identity/node-key.ts'
+
+export interface VoterContext {
+  readonly name: string
+  readonly community: () => Community | undefined
+  /** Keys of the configured witnesses, beside the nodes of the community. */
+  readonly witnesses: readonly string[]
+  readonly draws: DrawKey
+}
+
+export function createNodeVoter(
+  { privateKey }: Pick<NodeKey, 'privateKey'>,
+  { name, community, witnesses, draws }: VoterContext,
+): NodeVoterKeys {
+  const { id } = createNodeIdentity(privateKey)
+  const secret = deriveNodeSecret({ privateKey }, 'hearthbus/voter/v1')
+  const { d = '' } = privateKey.export({ format: 'jwk' })
+  return {
+    house: id,
+    draws,
+    epoch: () => community()?.revision ?? 0,
+    personSeed: (credential) => new Uint8Array(createHmac('sha256', secret).update(credential).digest()),
+    nodeSeed: new Uint8Array(Buffer.from(d, 'base64url')),
+    member: (which) => {
+      if (which === id || which === name) return id
+      const members = [...(community()?.members.values() ?? [])]
+      const [found, ...others] = members.filter((member) => member.nodeId === which || member.name === which)
+      return others.length === 0 ? found?.nodeId : undefined
+    },
+    witnesses: () => {
+      const members = [...(community()?.members.keys() ?? [])].filter((member) => member !== id)
+      return [...witnesses, ...members.flatMap((member) => nodeWitnessKey(member) ?? [])].toSorted()
+    },
+  }
+}
+
+/** The name of a node as a witness of others. */
+export function nodeWitnessName(nodeId: string): string {
+  return `hearthbus.local/witness/${stripNodeIdPrefix(nodeId)}`
+}
+
+function nodeWitnessKey(nodeId: string): string | undefined {
+  const publicKey = decodeNodeId(nodeId)
+  return (
+    publicKey &&
+    formatVerifierKey(createVerifierKey(nodeWitnessName(nodeId), COSIGNATURE_NOTE_SIGNATURE_TYPE, publicKey))
+  )
+}

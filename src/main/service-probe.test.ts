@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import type { ServiceHealth } from '../bus/capability.ts'
+import { manualClock } from '../../test/manual-clock.ts'
+import { createServiceProbe } from './service-probe.ts'
+
+const health = (status: ServiceHealth['status']): ServiceHealth => ({ status, details: {} })
+
+describe('service probe', () => {
+  it('names who fails and who cannot even look, and asks nobody else', async () => {
+    const failing = createServiceProbe(
+      [
+        { name: 'sound', probe: async () => health('ok') },
+        { name: 'worn', probe: async () => health('degraded') },
+        { name: 'broken', probe: async () => health('failing') },
+        { name: 'confused', probe: () => Promise.reject(new Error('a bug')) },
+        { name: 'simple' },
+      ],
+      manualClock(),
+    )
+    expect(await failing()).toEqual(['broken', 'confused'])
+  })
+
+  it('looks once for all who ask within a few seconds', async () => {
+    const clock = manualClock()
+    let looks = 0
+    let status: ServiceHealth['status'] = 'ok'
+    const look = async (): Promise<ServiceHealth> => {
+      looks += 1
+      return health(status)
+    }
+    const failing = createServiceProbe([{ name: 'records', probe: look }], clock)
+    expect(await Promise.all([failing(), failing()])).toEqual([[], []])
+    status = 'failing'
+    clock.advance(4_999)
+    expect([await failing(), looks]).toEqual([[], 1])
+    clock.advance(1)
+    expect([await failing(), looks]).toEqual([['records'], 2])
+  })
+})

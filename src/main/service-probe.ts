@@ -1,0 +1,49 @@
+/**
+ * Service probe: which services find by a test that they cannot work. A test costs a write, and anybody who can reach
+ * the listener may request it: it runs every few seconds at most, once for all concurrent requests.
+ *
+ * Holds memory; otherwise pure.
+ */
+import { setTimeout as rest } from 'node:timers/promises'
+import type { Service } from '../bus/capability.ts'
+import type { Clock } from '../core/clock.ts'
+
+/** A full disk is noticed within this time. */
+const GOOD_FOR_MS = 5_000
+/** A disk that takes longer does not work. */
+const PATIENCE_MS = 5_000
+
+export function createServiceProbe(
+  services: readonly Pick<Service, 'name' | 'probe'>[],
+  { monotonic }: Pick<Clock, 'monotonic'>,
+): () => Promise<readonly string[]> {
+  // Concurrent requests wait for the same test.
+  let underWay: Promise<readonly string[]> | undefined
+  let last: { readonly atMs: number; readonly failing: readonly string[] } | undefined
+  const look = async (): Promise<readonly string[]> => {
+    const fails = await Promise.all(services.map(isFailing))
+    const failing = services.filter((_, index) => fails[index] === true).map(({ name }) => name)
+    last = { atMs: monotonic(), failing }
+    underWay = undefined
+    return failing
+  }
+  return async () => {
+    if (last !== undefined && monotonic() - last.atMs < GOOD_FOR_MS) return last.failing
+    underWay ??= look()
+    return underWay
+  }
+}
+
+async function isFailing({ probe }: Pick<Service, 'probe'>): Promise<boolean> {
+  if (probe === undefined) return false
+  const impatience = new AbortController()
+  const late = rest(PATIENCE_MS, 'failing' as const, { signal: impatience.signal, ref: false }).catch(() => undefined)
+  try {
+    // A service whose test throws, fails or takes too long cannot work.
+    return (await Promise.race([probe().then(({ status }) => status), late])) === 'failing'
+  } catch {
+    return true
+  } finally {
+    impatience.abort()
+  }
+}

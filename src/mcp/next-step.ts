@@ -1,0 +1,65 @@
+/**
+ * Next step: what the reader of a refusal does next, in the words of the list that this reader has. A model cannot run
+ * our CLI, and a tool that its list does not have is no step either.
+ */
+import type { Offer } from '../bus/capability.ts'
+import { omitTerminalCommands } from '../core/fault.ts'
+import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
+import { isJsonObject } from '../core/json.ts'
+
+export interface ToolReader {
+  /** A tool's name as the reader's list spells it. */
+  readonly listed: (tool: string) => string
+  readonly hasTool: (tool: string) => boolean
+  /** The arguments of the call that is answered. */
+  readonly body?: JsonObject
+}
+
+/** Whoever has every tool under its own name. */
+export const READER_WITH_EVERY_TOOL: ToolReader = { listed: (tool) => tool, hasTool: () => true }
+
+const APPROVAL_TOOL = 'approval'
+const WAIT_SECONDS = 60
+/** Of arguments that are repeated: a file that was sent along is not sent back. */
+const MAX_REPEATED = 4_000
+
+export function addNextStepForReader(given: Fault, offer: Offer, reader: ToolReader): Fault {
+  const fault = withoutTerminal(given)
+  const { kind, details } = fault
+  if (details === undefined) return fault
+  if (kind === 'approval-required') return { ...fault, details: withApprovalStep(details, offer, reader) }
+  const { next } = details
+  if (!isJsonObject(next) || typeof next['tool'] !== 'string') return fault
+  return { ...fault, details: { ...details, next: { ...next, tool: reader.listed(next['tool']) } } }
+}
+
+function withoutTerminal({ message, reasons, ...fault }: Fault): Fault {
+  return {
+    ...fault,
+    message: omitTerminalCommands(message),
+    ...(reasons === undefined
+      ? {}
+      : { reasons: reasons.map((reason) => ({ ...reason, message: omitTerminalCommands(reason.message) })) }),
+  }
+}
+
+/** `how` is for people at a terminal. */
+function withApprovalStep(given: JsonObject, offer: Offer, reader: ToolReader): JsonObject {
+  const { how: _, ...details } = given
+  const { approval } = details
+  if (!isJsonObject(approval) || typeof approval['id'] !== 'string') return details
+  // What waits on another node is not known here: there is only the call itself.
+  const isHere = details['node'] === undefined
+  const next =
+    isHere && reader.hasTool(APPROVAL_TOOL)
+      ? { tool: reader.listed(APPROVAL_TOOL), arguments: { id: approval['id'], wait_seconds: WAIT_SECONDS } }
+      : repeatedCall(offer, reader)
+  return { ...details, approval: { ...approval, next } }
+}
+
+function repeatedCall({ name }: Offer, { listed, body }: ToolReader): JsonObject {
+  const tool = listed(name)
+  const isShort = body !== undefined && JSON.stringify(body).length <= MAX_REPEATED
+  return { tool, ...(isShort ? { arguments: body } : {}), after: 'a person agreed' }
+}

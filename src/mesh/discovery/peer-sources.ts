@@ -1,0 +1,28 @@
+/**
+ * Sources: all ways in which this node hears of others, as its configuration has them.
+ *
+ * Pure: the sources do the I/O.
+ */
+import type { MeshOptions } from '../mesh-options.ts'
+import { createMdnsPeerSource } from './mdns-client.ts'
+import type { PeerSource } from './peer-source.ts'
+import { createStaticPeerSource } from './peer-source.ts'
+
+export interface PeerSourceOptions {
+  /** Of the broker, where there is one. */
+  readonly registry: PeerSource | undefined
+  /** The one that this node listens at. */
+  readonly port: () => number
+}
+
+export function createPeerSources(
+  { config, identity, name, store, logger }: MeshOptions,
+  { registry, port }: PeerSourceOptions,
+): readonly PeerSource[] {
+  const communityId = (): string | undefined => store.community()?.id
+  return [
+    ...(config.peers.length > 0 ? [createStaticPeerSource(config.peers)] : []),
+    ...(registry === undefined ? [] : [registry]),
+    ...(config.mdns ? [createMdnsPeerSource({ nodeId: identity.id, name, communityId, port, logger })] : []),
+  ]
+}

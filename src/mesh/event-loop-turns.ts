@@ -1,0 +1,19 @@
+/**
+ * Event loop turns: one after the other for whoever has much to do. What large answers of other nodes take is done in
+ * steps, one step in a turn of the event loop, so that whatever else has come in is served in between: also when many
+ * such answers come at the same moment.
+ *
+ * Waits for turns of the event loop.
+ */
+import { setImmediate } from 'node:timers/promises'
+
+export class EventLoopTurns {
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** Resolves in a later turn, which nobody else gets from here. */
+  next(): Promise<unknown> {
+    // Immediates that are made together run together: the next one is made once the one before has run.
+    this.#last = this.#last.then(() => setImmediate())
+    return this.#last
+  }
+}

@@ -1,0 +1,285 @@
+/**
+ * Inbound: this node as a provider. Whatever a transport brings in goes through the gate, then to the desk (questions
+ * between nodes) or to the bus, where the chain locks, validates, guards and records it like any other call.
+ *
+ *   bytes ─▶ envelope ─▶ gate ─▶ mesh.* ─▶ desk
+ *                          └───▶ anything else ─▶ bus.handleCall, here only unless the envelope leaves hops
+ *
+ * Pure: the transports do the I/O.
+ */
+import type { CapabilityBus, InboundPeerCall } from '../bus/bus.ts'
+import type { Call, CallerInteraction, Outcome } from '../bus/call.ts'
+import type { StreamFrameEmitter } from '../bus/peer.ts'
+import { satisfiesVersion } from '../bus/provider-eligibility.ts'
+import { computeSchemaHash } from '../bus/schema-hash.ts'
+import type { Fault } from '../core/fault.ts'
+import { newUlid } from '../core/ids.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { encodeOutcome } from './mesh-answer.ts'
+import type { WireAnswer } from './mesh-answer.ts'
+import { parseMeshBody } from './message-body.ts'
+import { formatSignedAnswer, computeBodyHash, StreamFramesHash, readEnvelope } from './mesh-envelope.ts'
+import type { MeshEnvelope } from './mesh-envelope.ts'
+import { admitMessage } from './message-gate.ts'
+import type { AdmittedMessage, MessageGateDependencies } from './message-gate.ts'
+import type { NodeIdentity } from './identity/node-key.ts'
+import { decodeBodyWithInteraction } from './body-interaction.ts'
+import { createMacProof, createSignatureProof } from './message-proof.ts'
+import { createMeshRefusal } from './mesh-refusal.ts'
+import { parseTraceparent } from '../toolbox/traceparent.ts'
+import type { DeliveredMessage } from './transport.ts'
+
+/**
+ * Questions between nodes that are no calls: nothing of them is in the ledger, and they change nothing in the house.
+ */
+export type ControlHandler = (
+  question: string,
+  body: JsonObject,
+  asker: AdmittedMessage['caller'],
+) => Promise<Result<Json, Fault>> | undefined
+
+export interface InboundCallDependencies {
+  readonly identity: NodeIdentity
+  readonly gate: MessageGateDependencies
+  readonly bus: () => CapabilityBus | undefined
+  readonly desk: ControlHandler
+  /** A mistake of ours, for the log. */
+  readonly report: (error: unknown) => void
+}
+
+export interface ReceivedMeshMessage {
+  readonly field: (name: string) => string | undefined
+  readonly proof: string
+  /** `undefined` when it was larger than anybody may send. */
+  readonly body: Uint8Array | undefined
+}
+
+/** Of an envelope, what the bus needs. */
+export interface RequestForBus extends Pick<
+  MeshEnvelope,
+  'capability' | 'version' | 'schemaHash' | 'session' | 'deadlineMs' | 'hops' | 'actor'
+> {
+  readonly traceId: string
+  readonly parentSpan?: string | undefined
+  readonly body: JsonObject
+  readonly interaction?: CallerInteraction | undefined
+}
+
+export interface InboundServeOptions {
+  readonly signal: AbortSignal
+  /** Where frames of a streamed answer go. Not called for a message that asks for no stream. */
+  readonly emit: StreamFrameEmitter
+}
+
+export class InboundCalls {
+  readonly #parts: InboundCallDependencies
+  #stopping = false
+
+  constructor(parts: InboundCallDependencies) {
+    this.#parts = parts
+  }
+
+  /** Whether this very process has given that session key. */
+  knowsSession(keyId: string): boolean {
+    return this.#parts.gate.sessions.find(keyId) !== undefined
+  }
+
+  /** From now on everything is refused, honestly: nothing of it was tried. */
+  stop(): void {
+    this.#stopping = true
+  }
+
+  /** Never rejects. Always proven, refusals included: "nothing was tried" is worth lying about. */
+  async receive(arrived: ReceivedMeshMessage, options: InboundServeOptions): Promise<DeliveredMessage> {
+    const envelope = readEnvelope(arrived.field)
+    if (!envelope.ok) return this.#answer(arrived.field('request_id') ?? '', fail(envelope.fault), undefined)
+    const { requestId } = envelope.value
+    if (arrived.body === undefined) {
+      const fault = createMeshRefusal('bad_request', 'too-large', 'The body is larger than this node takes.')
+      return this.#answer(requestId, fail(fault), undefined)
+    }
+    const sealed = { envelope: envelope.value, proof: arrived.proof, bodyHash: computeBodyHash(arrived.body) }
+    const admitted = admitMessage(sealed, this.#parts.gate)
+    if (!admitted.ok) return this.#answer(requestId, admitted, undefined)
+    const body = parseMeshBody(arrived.body)
+    const frames = new StreamFramesHash()
+    const emit: StreamFrameEmitter = (frame) => {
+      frames.add(frame)
+      return options.emit(frame)
+    }
+    const outcome = body.ok
+      ? await this.#serve(envelope.value, admitted.value, body.value, { ...options, emit }).catch((error: unknown) =>
+          this.mistake(error),
+        )
+      : body
+    return this.#answer(requestId, outcome, admitted.value, frames.digest())
+  }
+
+  async #serve(
+    envelope: MeshEnvelope,
+    admitted: AdmittedMessage,
+    body: JsonObject,
+    options: InboundServeOptions,
+  ): Promise<Outcome> {
+    if (this.#stopping) return fail(createMeshRefusal('partition', 'stopping', 'This node is stopping.'))
+    const answered = this.#parts.desk(envelope.capability, body, admitted.caller)
+    if (answered !== undefined) {
+      const answer = await answered
+      return answer.ok ? ok({ data: answer.value }) : answer
+    }
+    const { signal } = options
+    const asked = envelope.input === true ? decodeBodyWithInteraction(body) : ok({ body, interaction: undefined })
+    if (!asked.ok) return asked
+    const request = {
+      ...envelope,
+      ...(parseTraceparent(envelope.traceparent) ?? { traceId: newUlid() }),
+      ...asked.value,
+    }
+    return this.#serveCall(request, admitted, envelope.stream ? { signal, emit: options.emit } : { signal })
+  }
+
+  /**
+   * A call out of a packet that has come through its gate: one that only reads, under a session key. May throw: a
+   * mistake of ours.
+   */
+  servePacketCall(
+    request: RequestForBus,
+    caller: AdmittedMessage['caller'],
+    nowMs: number,
+  ): Result<InboundPeerCall, Fault> {
+    const bus = this.#servingBus()
+    if (!bus.ok) return bus
+    const refused = checkContract(bus.value, request, false)
+    const call = callOf(request, caller, { stream: false, refusal: refused, nowMs })
+    return ok(bus.value.serve(call))
+  }
+
+  #serveCall(
+    request: RequestForBus,
+    { caller, isSigned }: AdmittedMessage,
+    { signal, emit }: { readonly signal: AbortSignal; readonly emit?: StreamFrameEmitter },
+  ): Promise<Outcome> {
+    const bus = this.#servingBus()
+    if (!bus.ok) return Promise.resolve(bus)
+    // A member's call that is refused is a call all the same: the chain records it, and nobody tries it.
+    const refused = checkContract(bus.value, request, isSigned)
+    const nowMs = this.#parts.gate.clock.monotonic()
+    const call = callOf(request, caller, { stream: emit !== undefined, refusal: refused, nowMs })
+    return bus.value.handleCall({ ...call, signal }, emit)
+  }
+
+  #servingBus(): Result<CapabilityBus, Fault> {
+    const bus = this.#parts.bus()
+    return bus === undefined || this.#stopping
+      ? fail(createMeshRefusal('partition', 'stopping', 'This node is starting or stopping.'))
+      : ok(bus)
+  }
+
+  mistake(error: unknown): Extract<Outcome, { ok: false }> {
+    this.#parts.report(error)
+    return fail({
+      kind: 'internal',
+      code: 'internal_error',
+      message: 'Something went wrong inside. The log says what.',
+    })
+  }
+
+  /** A handler may answer what no text can say (a cycle, a depth without end): that is its mistake, and an answer. */
+  encoded(outcome: Outcome): WireAnswer {
+    try {
+      return encodeOutcome(outcome)
+    } catch (error) {
+      return encodeOutcome(this.mistake(error))
+    }
+  }
+
+  #answer(
+    requestId: string,
+    outcome: Outcome,
+    admitted: AdmittedMessage | undefined,
+    framesHash?: string,
+  ): DeliveredMessage {
+    const { identity } = this.#parts
+    const { status, text } = this.encoded(outcome)
+    const covered = formatSignedAnswer({
+      requestId,
+      from: identity.id,
+      status,
+      bodyHash: computeBodyHash(text),
+      framesHash,
+    })
+    const session = admitted?.isSigned === false ? admitted.session : undefined
+    return {
+      status,
+      text,
+      proof: session === undefined ? createSignatureProof(covered, identity) : createMacProof(covered, session),
+    }
+  }
+}
+
+const NO_LOCKS: readonly string[] = []
+
+function callOf(
+  request: RequestForBus,
+  caller: AdmittedMessage['caller'],
+  {
+    stream,
+    refusal: refused,
+    nowMs,
+  }: { readonly stream: boolean; readonly refusal: Fault | undefined; readonly nowMs: number },
+): Omit<Call, 'signal'> {
+  const { session, actor } = request
+  const who = actor === undefined ? caller.id : `${caller.id}/${actor}`
+  return {
+    capability: request.capability,
+    versionReq: request.version,
+    body: request.body,
+    caller: actor === undefined ? caller : { ...caller, actor },
+    channel: 'mesh',
+    traceId: request.traceId,
+    parentSpan: request.parentSpan,
+    // Sessions of two peers are two sessions, whatever they call them, and so are those of two for whom one calls.
+    sessionId: session === undefined ? undefined : `${who} ${session}`,
+    deadlineMs: nowMs + request.deadlineMs,
+    isStream: stream,
+    hopBudget: request.hops,
+    rehearsal: false,
+    heldLocks: NO_LOCKS,
+    interaction: request.interaction,
+    refusal: refused,
+    schemaHash: request.schemaHash,
+  }
+}
+
+/** What was signed for has to be what is offered; what changes something has to be signed for. */
+function checkContract(
+  bus: CapabilityBus,
+  { capability, version, schemaHash: asked }: RequestForBus,
+  isSigned: boolean,
+): Fault | undefined {
+  let expected: string | undefined
+  let isKnown = asked === undefined
+  for (const { offer, isLocal } of bus.registry.named(capability)) {
+    if (!isLocal || !satisfiesVersion(offer.version, version)) continue
+    if (!isSigned && offer.effect !== 'reads')
+      return createMeshRefusal(
+        'invalid_signature',
+        'needs-signature',
+        `${capability} changes something: sign the call with the node's key.`,
+      )
+    const hash = computeSchemaHash(offer)
+    expected ??= hash
+    isKnown ||= hash === asked
+  }
+  if (isKnown || expected === undefined) return undefined
+  return createMeshRefusal(
+    'schema_mismatch',
+    'schema-hash',
+    `${capability} has another contract here than the caller's.`,
+    {
+      details: { schema_hash_expected: expected },
+    },
+  )
+}

@@ -1,0 +1,168 @@
+/**
+ * Gate: whether a message from another node comes in at all, cheapest question first.
+ *
+ *   of our community? ▸ for us? ▸ of about now? ▸ from a member? ▸ under a living session key? ▸ proven?
+ *     ▸ not too many? ▸ new?
+ *
+ * What comes through is known to be a member's own words, meant for this node, sent just now and not seen before. What
+ * the member may do is for trust levels and the guard to say.
+ *
+ * Pure: time comes from outside.
+ */
+import type { Caller } from '../bus/call.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/fault.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { formatSignedCall, toEnvelopeFields } from './mesh-envelope.ts'
+import type { MeshEnvelope } from './mesh-envelope.ts'
+import { findMemberStanding } from './identity/community.ts'
+import type { Community } from './identity/community.ts'
+import { parseMeshTime, MAX_CLOCK_SKEW_MS } from './identity/mesh-time.ts'
+import { isMessageProofValid, isSignatureProof } from './message-proof.ts'
+import type { PeerRateLimiter } from './peer-rate-limiter.ts'
+import { readMeshRefusalReason, createMeshRefusal } from './mesh-refusal.ts'
+import type { MeshRefusalReason } from './mesh-refusal.ts'
+import type { ReplayCache } from './replay-cache.ts'
+import type { ProviderSessions, MeshSession } from './sessions.ts'
+
+export interface MessageGateDependencies {
+  readonly self: string
+  readonly community: () => Community | undefined
+  readonly sessions: ProviderSessions
+  readonly replay: ReplayCache
+  /** Of those who are no members. Anybody can be any number of them, so they share what they may fill and use up. */
+  readonly strangersReplay: ReplayCache
+  readonly rate: PeerRateLimiter
+  readonly clock: Clock
+}
+
+export interface MessageWithProof {
+  readonly envelope: MeshEnvelope
+  readonly proof: string
+  readonly bodyHash: string
+}
+
+export interface AdmittedMessage {
+  readonly caller: Caller & { readonly kind: 'peer' }
+  /** Answers go back under the same key, or signed where the message was. */
+  readonly session: MeshSession | undefined
+  readonly isSigned: boolean
+}
+
+/** Needs no session key, because it makes one; needs a member. */
+export const SESSION_REQUEST_NAME = 'mesh.session'
+/** Needs neither session key nor membership: the invitation decides. */
+export const JOIN_REQUEST_NAME = 'mesh.join'
+/**
+ * Needs neither: a node that this one does not know shows records of this community in which it is a member. One that
+ * was put back to an older copy learns so whom it has forgotten.
+ */
+export const MERGE_REQUEST_NAME = 'mesh.merge'
+const OPEN_QUESTIONS: ReadonlySet<string> = new Set([JOIN_REQUEST_NAME, MERGE_REQUEST_NAME])
+/** Whose budget it is: no node's id. */
+const STRANGERS = 'whoever is no member'
+
+export function admitMessage(sealed: MessageWithProof, parts: MessageGateDependencies): Result<AdmittedMessage, Fault> {
+  const { envelope, proof } = sealed
+  const { from, capability } = envelope
+  const community = parts.community()
+  if (community === undefined)
+    return fail(createMeshRefusal('unauthorized', 'no-community', 'This node belongs to no community yet.'))
+  const addressed = checkAddress(envelope, community.id, parts)
+  if (addressed !== undefined) return fail(addressed)
+  const isOpen = OPEN_QUESTIONS.has(capability)
+  const standing = findMemberStanding(community, from)
+  if (standing.kind === 'revoked')
+    return fail(createMeshRefusal('revoked', 'revoked', `${from} was revoked from ${community.name}.`))
+  if (standing.kind === 'stranger' && !isOpen)
+    return fail(createMeshRefusal('unauthorized', 'stranger', `${from} is no member of ${community.name}.`))
+  const session = envelope.keyId === undefined ? undefined : parts.sessions.find(envelope.keyId)
+  if (session === undefined && !isOpen && capability !== SESSION_REQUEST_NAME)
+    // A signed message without a living session could be an old one, replayed to a node that has restarted.
+    return fail(
+      createMeshRefusal('invalid_signature', 'unknown-session', 'This session key is not, or no longer, known here.'),
+    )
+  if (!isMessageProofValid(formatSignedCall(toEnvelopeFields(envelope), sealed.bodyHash), proof, { from, session }))
+    return fail(
+      createMeshRefusal('invalid_signature', 'proof', 'The signature does not belong to this message and sender.'),
+    )
+  const isMember = standing.kind === 'member'
+  const late = checkNew(envelope, isMember, parts)
+  if (late !== undefined) return fail(late)
+  const level = isMember ? standing.level : 'unknown'
+  return ok({ caller: { kind: 'peer', id: from, level }, session, isSigned: isSignatureProof(proof) })
+}
+
+function checkAddress(
+  { community, to, timestamp }: MeshEnvelope,
+  ours: string,
+  { self, clock }: MessageGateDependencies,
+): Fault | undefined {
+  if (community !== ours)
+    return createMeshRefusal(
+      'unauthorized',
+      'foreign-community',
+      `This node belongs to another community than ${community}.`,
+    )
+  if (to !== self) return createMeshRefusal('invalid_signature', 'wrong-recipient', `This message is for ${to}.`)
+  const skewMs = Math.abs(clock.now() - (parseMeshTime(timestamp) ?? 0))
+  if (skewMs <= MAX_CLOCK_SKEW_MS) return undefined
+  const seconds = Math.round(skewMs / 1_000)
+  return createMeshRefusal(
+    'expired',
+    'skew',
+    `The message is dated ${seconds} s from now; clocks may differ by ${MAX_CLOCK_SKEW_MS / 1_000} s.`,
+  )
+}
+
+/** After the proof: a stranger must neither use up a member's budget nor make its ids look used. */
+function checkNew(
+  { from, requestId, capability }: MeshEnvelope,
+  isMember: boolean,
+  parts: MessageGateDependencies,
+): Fault | undefined {
+  const nowMs = parts.clock.monotonic()
+  const tooOften = checkPeerRateLimit({ from: isMember ? from : STRANGERS, capability }, nowMs, parts)
+  if (tooOften !== undefined) return tooOften
+  const seen = (isMember ? parts.replay : parts.strangersReplay).see(from, requestId, nowMs)
+  if (seen === 'new') return undefined
+  return seen === 'full'
+    ? createMeshRefusal('rate_limited', 'rate', 'Too many messages at once.', { retryAfterMs: 1_000 })
+    : createMeshRefusal(
+        'expired',
+        'replayed',
+        `The request ${requestId} was here before. Send it anew, under a new id.`,
+      )
+}
+
+/** One more call of `capability` by `from`, if it may. */
+export function checkPeerRateLimit(
+  { from, capability }: Pick<MeshEnvelope, 'from' | 'capability'>,
+  nowMs: number,
+  { rate }: Pick<MessageGateDependencies, 'rate'>,
+): Fault | undefined {
+  const waitMs = rate.take(from, capability, nowMs)
+  return waitMs > 0
+    ? createMeshRefusal('rate_limited', 'rate', `${from} calls ${capability} too often.`, { retryAfterMs: waitMs })
+    : undefined
+}
+
+/** What `admit` refuses before it has looked whether a message was here, or because it was. */
+const NOT_NEW: ReadonlySet<string> = new Set<MeshRefusalReason>([
+  'no-community',
+  'foreign-community',
+  'wrong-recipient',
+  'skew',
+  'revoked',
+  'stranger',
+  'unknown-session',
+  'proof',
+  'rate',
+  'replayed',
+])
+
+/** Of a message that was sent twice: whether this refusal of the second leaves open what became of the first. */
+export function isFirstSendOutcomeUnknown(fault: Fault): boolean {
+  return NOT_NEW.has(readMeshRefusalReason(fault) ?? '')
+}

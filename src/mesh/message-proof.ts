@@ -1,0 +1,34 @@
+/**
+ * Proof: that a message is its sender's own words. A signature for what changes something, a session's MAC for the
+ * rest.
+ *
+ *   ed25519:…        the node's signature        hmac-sha256:…        the MAC of the session key that the message names
+ */
+import { isTextMacValid, computeTextMac } from './identity/session-key.ts'
+import { signText, verifyText } from './identity/node-key.ts'
+import type { NodeIdentity } from './identity/node-key.ts'
+import type { MeshSession } from './sessions.ts'
+
+const MAC = 'hmac-sha256:'
+
+export function createSignatureProof(text: string, identity: NodeIdentity): string {
+  return signText(identity, text)
+}
+
+export function createMacProof(text: string, { key }: MeshSession): string {
+  return `${MAC}${computeTextMac(key, text)}`
+}
+
+export function isSignatureProof(proof: string): boolean {
+  return !proof.startsWith(MAC)
+}
+
+/** `session` is the one that the message names, if it names one and it is known. */
+export function isMessageProofValid(
+  text: string,
+  proof: string,
+  { from, session }: { readonly from: string; readonly session: MeshSession | undefined },
+): boolean {
+  if (isSignatureProof(proof)) return verifyText(from, text, proof)
+  return session !== undefined && session.peer === from && isTextMacValid(session.key, text, proof.slice(MAC.length))
+}

@@ -1,0 +1,218 @@
+/**
+ * NATS server side: calls from other nodes, through one subscription.
+ *
+ *   call ─▶ inbound ─▶ frames, as far as the reader's credit goes ─▶ reply, kept for a minute in case it got lost
+ *
+ * Does I/O, through the link.
+ */
+import type { Msg } from '@nats-io/transport-node'
+import type { StreamFrame } from '../../bus/call.ts'
+import { fromUtf8 } from '../../core/bytes.ts'
+import type { Clock } from '../../core/clock.ts'
+import { fail } from '../../core/result.ts'
+import { encodeOutcome } from '../mesh-answer.ts'
+import { formatSignedAnswer, computeBodyHash } from '../mesh-envelope.ts'
+import { signText } from '../identity/node-key.ts'
+import type { NodeIdentity } from '../identity/node-key.ts'
+import type { InboundCalls } from '../inbound-calls.ts'
+import { isPacket } from '../packets/packet.ts'
+import type { PacketProvider } from '../packets/packet-provider.ts'
+import { createMeshRefusal } from '../mesh-refusal.ts'
+import type { DeliveredMessage } from '../transport.ts'
+import { STREAM_ACK_TIMEOUT_MS, StreamFrameCredit, STREAM_WINDOW_FRAMES } from './stream-credit.ts'
+import type { NatsLink } from './nats-link-client.ts'
+import { decodeNatsMessageToNode, encodeNatsMessage, formatUnknownCallText } from './nats-message.ts'
+import type { NatsMessageToNode } from './nats-message.ts'
+import { formatCallSubject } from './subject.ts'
+
+export interface NatsCallServerOptions {
+  readonly link: NatsLink
+  readonly identity: NodeIdentity
+  readonly inbound: InboundCalls
+  readonly packets: PacketProvider
+  readonly maxBodyBytes: number
+  readonly clock: Clock
+  /** Whether a session key is one that this very process has given. */
+  readonly knowsSession: (keyId: string) => boolean
+}
+
+interface Served {
+  readonly controller: AbortController
+  readonly credit: StreamFrameCredit
+  heardMs: number
+}
+
+const KEEP_REPLIES_MS = 60_000
+const MAX_KEPT_REPLIES = 1_024
+const MAX_KEPT_BYTES = 65_536
+const TICK_MS = 1_000
+
+export class NatsCallServer {
+  readonly #options: NatsCallServerOptions
+  readonly #running = new Map<string, Served>()
+  readonly #kept = new Map<string, { readonly payload: Uint8Array; readonly untilMs: number }>()
+  readonly #timer: NodeJS.Timeout
+  #subscribed: string | undefined
+  /** Until then there were replies that are not kept any more. */
+  #forgetfulUntilMs = 0
+  /** For `$SRV.STATS`. */
+  readonly stats = { requests: 0, errors: 0, busyMs: 0, lastError: '' }
+
+  constructor(options: NatsCallServerOptions) {
+    this.#options = options
+    this.#timer = setInterval(() => this.#tick(), TICK_MS)
+    this.#timer.unref()
+  }
+
+  subscribe(communityId: string): void {
+    const subject = formatCallSubject(communityId, this.#options.identity.id)
+    if (this.#subscribed === subject) return
+    this.#subscribed = subject
+    this.#options.link.subscribe(subject, (message) => this.#hear(message))
+  }
+
+  get subject(): string | undefined {
+    return this.#subscribed
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    for (const served of this.#running.values()) withdraw(served, 'the node stops')
+    this.#options.packets.close()
+  }
+
+  #hear(message: Msg): void {
+    if (isPacket(message.data)) {
+      this.#packet(message)
+      return
+    }
+    const decoded = decodeNatsMessageToNode(message.data)
+    if (!decoded.ok) return
+    const { head, body } = decoded.value
+    if (head.t === 'call') {
+      if (message.reply !== undefined && !this.#running.has(message.reply)) void this.#serve(message.reply, head, body)
+      return
+    }
+    const served = this.#running.get(head.r)
+    if (head.t === 'cancel') withdraw(served, 'the caller withdrew')
+    else if (head.t === 'again') this.#again(head, served)
+    else if (served !== undefined) {
+      served.heardMs = this.#options.clock.monotonic()
+      served.credit.take(head.n)
+    }
+  }
+
+  #packet({ data, reply }: Msg): void {
+    if (reply === undefined || reply === '') return
+    const { packets, link } = this.#options
+    packets.receive(fromUtf8(data) ?? '', {
+      shownBy: undefined,
+      mayLose: true,
+      maxBytes: link.connection?.info?.max_payload ?? 1_048_576,
+      running: 0,
+      answer: (packet) => this.#publish(reply, packet),
+      served: (status, ms) => this.#count(status, ms),
+    })
+  }
+
+  #count(status: number, ms: number): void {
+    this.stats.requests++
+    this.stats.busyMs += ms
+    if (status < 500) return
+    this.stats.errors++
+    this.stats.lastError = `${status}`
+  }
+
+  async #serve(reply: string, head: Extract<NatsMessageToNode, { t: 'call' }>, body: Uint8Array): Promise<void> {
+    const { inbound, maxBodyBytes, clock } = this.#options
+    const startedMs = clock.monotonic()
+    const served = {
+      controller: new AbortController(),
+      credit: new StreamFrameCredit(head.w ?? STREAM_WINDOW_FRAMES),
+      heardMs: startedMs,
+    }
+    this.#running.set(reply, served)
+    const delivered = await inbound.receive(
+      {
+        field: (name) => (Object.hasOwn(head.f, name) ? head.f[name] : undefined),
+        proof: head.p,
+        body: body.length > maxBodyBytes ? undefined : body,
+      },
+      { signal: served.controller.signal, emit: (frame) => this.#frame(reply, served, frame) },
+    )
+    this.#running.delete(reply)
+    this.#count(delivered.status, clock.monotonic() - startedMs)
+    this.#answer(reply, delivered, head.f['request_id'] ?? '')
+  }
+
+  #answer(reply: string, delivered: DeliveredMessage, requestId: string): void {
+    const { link, clock } = this.#options
+    let payload = encodeNatsMessage({ t: 'reply', s: delivered.status, p: delivered.proof }, delivered.text)
+    const limit = link.connection?.info?.max_payload ?? 1_048_576
+    if (payload.length > limit) payload = this.#tooLarge(requestId, limit)
+    const untilMs = clock.monotonic() + KEEP_REPLIES_MS
+    const isFull = this.#kept.size >= MAX_KEPT_REPLIES
+    if (isFull || payload.length > MAX_KEPT_BYTES) this.#forgetfulUntilMs = untilMs
+    if (isFull) this.#kept.delete(this.#kept.keys().next().value ?? '')
+    if (payload.length <= MAX_KEPT_BYTES) this.#kept.set(reply, { payload, untilMs })
+    this.#publish(reply, payload)
+  }
+
+  #tooLarge(requestId: string, limit: number): Uint8Array {
+    const { identity } = this.#options
+    const sentence = `The answer is larger than the ${limit} bytes that the NATS server takes. What was done, was done.`
+    const { status, text } = encodeOutcome(fail(createMeshRefusal('internal_error', 'too-large', sentence)))
+    const covered = formatSignedAnswer({ requestId, from: identity.id, status, bodyHash: computeBodyHash(text) })
+    return encodeNatsMessage({ t: 'reply', s: status, p: signText(identity, covered) }, text)
+  }
+
+  async #frame(reply: string, { controller, credit }: Served, { event, data }: StreamFrame): Promise<void> {
+    await credit.ready()
+    if (controller.signal.aborted) throw new Error('the caller went away')
+    this.#publish(reply, encodeNatsMessage({ t: 'frame', n: credit.next(), e: event }, JSON.stringify(data)))
+  }
+
+  /** The caller lost its connection and asks what became of a call. */
+  #again(
+    { r: reply, c: challenge, k: keyId }: Extract<NatsMessageToNode, { t: 'again' }>,
+    served: Served | undefined,
+  ): void {
+    if (served !== undefined) return
+    const kept = this.#kept.get(reply)
+    if (kept !== undefined) {
+      this.#publish(reply, kept.payload)
+      return
+    }
+    // A process that has restarted knows nothing of what the one before it did, and must not say that it was nothing;
+    // nor must one whose replies were too large or too many to keep.
+    const isForgetful = this.#options.clock.monotonic() < this.#forgetfulUntilMs
+    if (keyId === undefined || isForgetful || !this.#options.knowsSession(keyId)) {
+      this.#publish(reply, encodeNatsMessage({ t: 'forgotten' }))
+      return
+    }
+    const proof = signText(this.#options.identity, formatUnknownCallText(reply, challenge))
+    this.#publish(reply, encodeNatsMessage({ t: 'unknown', p: proof }))
+  }
+
+  /** While we are down the client keeps it and sends it when we are up again. */
+  #publish(subject: string, payload: Uint8Array | string): void {
+    this.#options.link.publish(subject, payload)
+  }
+
+  #tick(): void {
+    const nowMs = this.#options.clock.monotonic()
+    for (const served of this.#running.values())
+      if (served.credit.isWaiting && nowMs - served.heardMs > STREAM_ACK_TIMEOUT_MS)
+        withdraw(served, 'nobody takes the frames')
+    for (const [reply, { untilMs }] of this.#kept) {
+      if (untilMs > nowMs) break
+      this.#kept.delete(reply)
+    }
+  }
+}
+
+/** Also wakes a handler that waits for its reader. */
+function withdraw(served: Served | undefined, why: string): void {
+  served?.controller.abort(new DOMException(why, 'AbortError'))
+  served?.credit.close(new Error(why))
+}

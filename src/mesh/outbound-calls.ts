@@ -1,0 +1,286 @@
+/**
+ * Outbound: this node as a caller. What only reads goes in packets, where it can; everything else in messages of its
+ * own, sealed one by one.
+ *
+ *   packet    session key ▸ wire ▸ small enough? ▸ sent with whatever else goes there ─▶ outcome
+ *                │ no wire, too large, or not taken: nothing was tried
+ *                ▼
+ *   message   session key ▸ seal ▸ way after way, while nothing was sent ▸ answer proven? ─▶ outcome
+ *                ▲                  │ the peer has forgotten the key (it restarted): nothing was tried
+ *                └──────────────────┘ once
+ *
+ * Pure: the transports do the I/O.
+ */
+import { createInterruptedCallFault } from '../bus/provider-attempt.ts'
+import type { Call, Outcome } from '../bus/call.ts'
+import type { CapabilityEntry } from '../bus/capability-entry.ts'
+import type { StreamFrameEmitter, RemoteProvider } from '../bus/peer.ts'
+import { computeSchemaHash } from '../bus/schema-hash.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/fault.ts'
+import { isJsonObject, isNestedWithin } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { formatActorName } from './actor-name.ts'
+import { createMalformedMeshReplyFault } from './mesh-answer.ts'
+import { CallerSessions } from './caller-sessions.ts'
+import { createControlDraft } from './request-draft.ts'
+import type { RequestDraft } from './request-draft.ts'
+import { StreamFramesHash, MAX_SESSION_NAME_LENGTH } from './mesh-envelope.ts'
+import { MAX_MESH_BODY_DEPTH } from './message-body.ts'
+import { SESSION_REQUEST_NAME } from './message-gate.ts'
+import type { NodeIdentity } from './identity/node-key.ts'
+import { encodeBodyWithInteraction } from './body-interaction.ts'
+import { EventLoopTurns } from './event-loop-turns.ts'
+import { MAX_CALL_BYTES } from './packets/packet.ts'
+import { encodePacketCall, countPacketCallBytes } from './packets/packet-call.ts'
+import { PacketCaller } from './packets/packet-caller.ts'
+import { readMeshRefusalReason } from './mesh-refusal.ts'
+import { verifySignedAnswer, signRequestDraft } from './request-signing.ts'
+import type { MeshSession, SessionSignatureMode } from './sessions.ts'
+import { encodeTraceparent } from '../toolbox/traceparent.ts'
+import { sanitizeFrame, sanitizeOutcome } from './outcome-sanitizer.ts'
+import { readAbortCause, createDisconnectedFault } from './transport.ts'
+import type { PacketConnection, PeerAddress } from './transport.ts'
+import { PeerRouting } from './peer-routing.ts'
+import type { MeshTransports } from './peer-routing.ts'
+
+export interface OutboundCallDependencies {
+  readonly identity: NodeIdentity
+  readonly communityId: () => string | undefined
+  readonly transports: MeshTransports
+  readonly clock: Clock
+  /** What this node asks for when it makes a session. */
+  readonly signatures?: SessionSignatureMode
+  /** Told when a peer could not be reached at all. */
+  readonly onUnreachable?: (nodeId: string) => void
+}
+
+export class OutboundCalls implements RemoteProvider {
+  readonly #parts: OutboundCallDependencies
+  readonly #sessions: CallerSessions
+  readonly #packets: PacketCaller
+  readonly #ways: PeerRouting
+  readonly #turns = new EventLoopTurns()
+  readonly #sanitize = (outcome: Outcome): Outcome | Promise<Outcome> => sanitizeOutcome(outcome, this.#turns)
+
+  constructor(parts: OutboundCallDependencies) {
+    const { identity, clock, signatures, transports } = parts
+    this.#parts = parts
+    this.#sessions = new CallerSessions({
+      self: identity.id,
+      clock,
+      signatures,
+      ask: (peer, body, signal) => this.#askForSession(peer, body, signal),
+    })
+    this.#packets = new PacketCaller(clock)
+    this.#ways = new PeerRouting(transports, clock)
+    this.#ways.onPackets(this.#packets)
+  }
+
+  call(entry: CapabilityEntry, call: Call): Promise<Outcome> {
+    return (isPackable(entry, call) ? this.#inPacket(entry, call) : this.#inMessage(entry, call)).then(this.#sanitize)
+  }
+
+  stream(entry: CapabilityEntry, call: Call, emit: StreamFrameEmitter): Promise<Outcome> {
+    const emitSanitized: StreamFrameEmitter = (frame) => {
+      const sanitized = sanitizeFrame(frame, this.#turns)
+      return sanitized instanceof Promise ? sanitized.then(emit) : emit(sanitized)
+    }
+    return this.#inMessage(entry, call, emitSanitized).then(this.#sanitize)
+  }
+
+  /** A question between nodes, outside the bus and outside the ledger: manifests, schemas, checkpoints. */
+  async ask(peer: PeerAddress, name: string, body: Json, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
+    return dataOf(await this.#deliver(peer, createControlDraft(name, body), { signal }))
+  }
+
+  /** Before there is a community of ours. */
+  askToJoin(
+    peer: PeerAddress,
+    body: JsonObject,
+    asking: { name: string; communityId: string; signal: AbortSignal },
+  ): Promise<Result<JsonObject, Fault>> {
+    return this.#askSigned(peer, createControlDraft(asking.name, body), asking)
+  }
+
+  forget(nodeId: string): void {
+    this.#sessions.forget(nodeId)
+  }
+
+  async #askForSession(peer: PeerAddress, body: JsonObject, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
+    const communityId = this.#parts.communityId()
+    if (communityId === undefined) return fail(homeless(peer.nodeId))
+    return this.#askSigned(peer, createControlDraft(SESSION_REQUEST_NAME, body), { signal, communityId })
+  }
+
+  /** What comes before there is a session key: the signature alone says whose words these are. */
+  async #askSigned(
+    peer: PeerAddress,
+    asked: RequestDraft,
+    { signal, communityId }: { readonly signal: AbortSignal; readonly communityId: string },
+  ): Promise<Result<JsonObject, Fault>> {
+    const draft = { ...asked, isSigned: true }
+    return dataOf(await this.#attempt(peer, draft, { signal, communityId, session: undefined }))
+  }
+
+  #inPacket(entry: CapabilityEntry, call: Call): Promise<Outcome> {
+    const peer = peerOf(entry)
+    const session = this.#sessions.live(peer.nodeId)
+    if (session === undefined) return this.#inFirstPacket(entry, call)
+    // Nearly always the wire is there as well, and nothing has to be waited for: no promise is made.
+    const wire = session.takesPackets ? this.#ways.wire(peer) : undefined
+    if (wire instanceof Promise) return wire.then((open) => this.#alongWire(open, session, { entry, call }))
+    return this.#alongWire(wire, session, { entry, call })
+  }
+
+  async #inFirstPacket(entry: CapabilityEntry, call: Call): Promise<Outcome> {
+    const peer = peerOf(entry)
+    const session = await this.#sessions.open(peer)
+    if (!session.ok) return session
+    const wire = session.value.takesPackets ? await this.#ways.wire(peer) : undefined
+    return this.#alongWire(wire, session.value, { entry, call })
+  }
+
+  /** With whatever else goes there in this moment, if there is a wire for it and it is small. */
+  #alongWire(
+    wire: PacketConnection | undefined,
+    session: MeshSession,
+    { entry, call }: { readonly entry: CapabilityEntry; readonly call: Call },
+  ): Promise<Outcome> {
+    if (wire === undefined) return this.#inMessage(entry, call)
+    const { offer } = entry
+    // Rounded up: the far end shall not give up before we do.
+    const deadlineMs = Math.max(0, Math.ceil(call.deadlineMs - this.#parts.clock.monotonic()))
+    const actor = session.takesActors ? formatActorName(call.caller) : undefined
+    const text = encodePacketCall(offer, hashOf(entry), { call, deadlineMs, actor })
+    if (countPacketCallBytes(text) > MAX_CALL_BYTES) return this.#inMessage(entry, call)
+    return this.#packets.call(wire, session, {
+      text,
+      idempotent: offer.idempotent,
+      call,
+      otherwise: (why) => {
+        if (why === 'stale') this.#sessions.forget(session.peer, session)
+        return this.#inMessage(entry, call)
+      },
+    })
+  }
+
+  async #inMessage(entry: CapabilityEntry, call: Call, emit?: StreamFrameEmitter): Promise<Outcome> {
+    const { offer } = entry
+    const told = encodeBodyWithInteraction(call.body, call.interaction)
+    const body = JSON.stringify(told ?? call.body)
+    const draft: RequestDraft = {
+      capability: offer.name,
+      version: offer.version,
+      body,
+      input: told !== undefined,
+      deadlineMs: Math.max(0, Math.floor(call.deadlineMs - this.#parts.clock.monotonic())),
+      session: call.sessionId?.slice(0, MAX_SESSION_NAME_LENGTH),
+      hops: Math.max(0, call.hopBudget),
+      stream: emit !== undefined,
+      schemaHash: hashOf(entry),
+      traceparent: encodeTraceparent(call.traceId),
+      actor: formatActorName(call.caller),
+      isSigned: offer.effect !== 'reads',
+      idempotent: offer.idempotent,
+    }
+    const delivered = await this.#deliver(peerOf(entry), draft, {
+      signal: call.signal,
+      emit,
+      count: (received) => call.ticket?.bytes(received, body.length),
+    })
+    // Nobody waited for the answer: whether it happened is what the bus says of any provider that was cut off.
+    const isCutOff = call.signal.aborted && !delivered.ok && delivered.fault.kind === 'cancelled'
+    return isCutOff
+      ? fail(createInterruptedCallFault(call, offer.effect, readAbortCause(call.signal)))
+      : askedBy(entry.nodeId, delivered)
+  }
+
+  async #deliver(peer: PeerAddress, draft: RequestDraft, options: DeliveryOptions): Promise<Outcome> {
+    const communityId = this.#parts.communityId()
+    if (communityId === undefined) return fail(homeless(peer.nodeId))
+    for (let again = false; ; again = true) {
+      const session = await this.#sessions.open(peer)
+      if (!session.ok) return session
+      const outcome = await this.#attempt(peer, draft, { ...options, session: session.value, communityId })
+      if (again || outcome.ok || readMeshRefusalReason(outcome.fault) !== 'unknown-session') return outcome
+      // It has restarted: the key went with it, and nothing was tried.
+      this.#sessions.forget(peer.nodeId, session.value)
+    }
+  }
+
+  async #attempt(peer: PeerAddress, draft: RequestDraft, options: AttemptOptions): Promise<Outcome> {
+    const { identity, clock, onUnreachable } = this.#parts
+    const { signal, session, communityId } = options
+    const { nodeId } = peer
+    const message = signRequestDraft(draft, { identity, clock, to: nodeId, communityId, session })
+    const frames = new StreamFramesHash()
+    const emit = options.emit && counted(options.emit, frames)
+    const delivered = await this.#ways.send(peer, { message, signal, emit })
+    if (delivered.ok) {
+      options.count?.(delivered.value.text.length)
+      return verifySignedAnswer(message, delivered.value, { from: nodeId, session, framesHash: frames.digest() })
+    }
+    if (delivered.fault.kind === 'offline') onUnreachable?.(nodeId)
+    return delivered
+  }
+}
+
+interface DeliveryOptions {
+  readonly signal: AbortSignal
+  readonly emit?: StreamFrameEmitter | undefined
+  readonly count?: (received: number) => void
+}
+
+interface AttemptOptions extends DeliveryOptions {
+  readonly session: MeshSession | undefined
+  readonly communityId: string
+}
+
+/** Packets hold arguments and nothing else: neither what a caller can be asked nor what it answered. */
+function isPackable({ offer }: CapabilityEntry, { body, interaction }: Call): boolean {
+  return (
+    offer.effect === 'reads' &&
+    (interaction === undefined || encodeBodyWithInteraction(body, interaction) === undefined)
+  )
+}
+
+/** What the peer book gave the bus to keep. */
+function peerOf({ endpoint }: CapabilityEntry): PeerAddress {
+  return endpoint as PeerAddress
+}
+
+/** Of the contract as the peer announced it: if it has another one by now, it refuses and nothing is guessed. */
+function hashOf({ offer, announced }: CapabilityEntry): string {
+  return announced?.schemaHash ?? computeSchemaHash(offer)
+}
+
+/** Who asks back is the one to hear the answer. */
+function askedBy(node: string, outcome: Outcome): Outcome {
+  const wanted = outcome.ok ? outcome.value.inputRequired : undefined
+  return outcome.ok && wanted !== undefined ? ok({ ...outcome.value, inputRequired: { ...wanted, node } }) : outcome
+}
+
+function homeless(nodeId: string): Fault {
+  return createDisconnectedFault(nodeId, 'this node belongs to no community')
+}
+
+/** What the end of the stream has to prove is what was handed on, frame by frame. */
+function counted(emit: StreamFrameEmitter, frames: StreamFramesHash): StreamFrameEmitter {
+  return (frame) => {
+    frames.add(frame)
+    return emit(frame)
+  }
+}
+
+function dataOf(outcome: Outcome): Result<JsonObject, Fault> {
+  if (!isNestedWithin(outcome.ok ? outcome.value : outcome.fault, MAX_MESH_BODY_DEPTH))
+    return fail(createMalformedMeshReplyFault(`The peer’s answer is nested deeper than ${MAX_MESH_BODY_DEPTH} levels.`))
+  if (!outcome.ok) return outcome
+  const { data } = outcome.value
+  return isJsonObject(data)
+    ? ok(data)
+    : fail(createMalformedMeshReplyFault('The peer answered something that is no object.'))
+}

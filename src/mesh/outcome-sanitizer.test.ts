@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import type { Outcome, StreamFrame } from '../bus/call.ts'
+import type { Json } from '../core/json.ts'
+import { ok } from '../core/result.ts'
+import { EventLoopTurns } from './event-loop-turns.ts'
+import { sanitizeFrame, sanitizeOutcome } from './outcome-sanitizer.ts'
+
+/** U+200B, which nobody can see. */
+const HIDDEN = '\u200b'
+const many = (text: string): Json => Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`n${at}`, text]))
+const nested = (levels: number, end: Json): Json => (levels === 0 ? end : { x: nested(levels - 1, end) })
+
+describe('an answer of another node', () => {
+  it('is cleaned at once where it is small: nobody waits for a turn', () => {
+    expect(sanitizeOutcome(ok({ data: { name: `a${HIDDEN}b` } }), new EventLoopTurns())).toEqual(
+      ok({ data: { name: 'ab' } }),
+    )
+    const frame: StreamFrame = { event: 'token', data: { text: `a${HIDDEN}b` } }
+    expect(sanitizeFrame(frame, new EventLoopTurns())).toEqual({ event: 'token', data: { text: 'ab' } })
+  })
+
+  it('is cleaned just the same where it is large, in turns of the event loop that no other answer gets', async () => {
+    let turn = 0
+    let isOver = false
+    const count = (): void => {
+      turn++
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    const turns = new EventLoopTurns()
+    const ends: number[] = []
+    const clean = async (): Promise<Outcome> => {
+      const outcome = await sanitizeOutcome(ok({ data: many(`a${HIDDEN}b`) }), turns)
+      ends.push(turn)
+      return outcome
+    }
+    const outcomes = await Promise.all([clean(), clean(), clean()])
+    isOver = true
+    expect(outcomes).toEqual([1, 2, 3].map(() => ok({ data: many('ab') })))
+    // Three answers of two steps each, and no two steps in one turn.
+    expect(new Set(ends).size).toBe(3)
+    expect(ends.at(-1)).toBeGreaterThanOrEqual(5)
+    expect(await sanitizeFrame({ event: 'token', data: many(`a${HIDDEN}b`) }, turns)).toEqual({
+      event: 'token',
+      data: many('ab'),
+    })
+  })
+
+  it('is refused where it is nested deeper than 64 levels, however large', () => {
+    const deep = { ok: true, value: { data: [nested(70, 1), many('ab')] } } as const
+    expect(sanitizeOutcome(deep, new EventLoopTurns())).toMatchObject({
+      fault: { kind: 'failed', message: 'The peer answered something that is nested deeper than 64 levels.' },
+    })
+    const frame: StreamFrame = { event: 'token', data: nested(70, 1) }
+    expect(sanitizeFrame(frame, new EventLoopTurns())).toBe(frame)
+  })
+})

@@ -1,0 +1,51 @@
+/**
+ * Visible outcome: what another node answered, without what nobody can see and not nested deeper than anything here is
+ * made for. It reaches models, people's screens and logs.
+ *
+ *   turn of the event loop     it came: proof ▸ parsed ▸ counted      next: cleaned      next: checked by its schema
+ *
+ * A small answer takes all of it in one turn.
+ */
+import type { StreamFrame, Outcome } from '../bus/call.ts'
+import { countMembersWithin, MAX_UNTRUSTED_JSON_DEPTH } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
+import { fail } from '../core/result.ts'
+import { sanitizeJson } from '../core/untrusted-text.ts'
+import type { EventLoopTurns } from './event-loop-turns.ts'
+import { createMalformedMeshReplyFault } from './mesh-answer.ts'
+
+/** What has more members and items than this is cleaned in a turn of its own. Less takes about a millisecond. */
+const MAX_MEMBERS_AT_ONCE = 2_000
+
+export function sanitizeOutcome(outcome: Outcome, turns: EventLoopTurns): Outcome | Promise<Outcome> {
+  const members = countMembersWithin(outcome, MAX_UNTRUSTED_JSON_DEPTH)
+  if (members === undefined)
+    return fail(
+      createMalformedMeshReplyFault(
+        `The peer answered something that is nested deeper than ${MAX_UNTRUSTED_JSON_DEPTH} levels.`,
+      ),
+    )
+  return members > MAX_MEMBERS_AT_ONCE ? cleanInTurns(outcome, turns) : cleanAtOnce(outcome)
+}
+
+/** A frame that is nested too deep stays what it is: the check against its schema refuses it. */
+export function sanitizeFrame(frame: StreamFrame, turns: EventLoopTurns): StreamFrame | Promise<StreamFrame> {
+  const members = countMembersWithin(frame, MAX_UNTRUSTED_JSON_DEPTH)
+  if (members === undefined) return frame
+  return members > MAX_MEMBERS_AT_ONCE ? cleanInTurns(frame, turns) : cleanAtOnce(frame)
+}
+
+async function cleanInTurns<Answer extends Outcome | StreamFrame>(
+  answer: Answer,
+  turns: EventLoopTurns,
+): Promise<Answer> {
+  await turns.next()
+  const clean = cleanAtOnce(answer)
+  await turns.next()
+  return clean
+}
+
+/** All of it came as JSON; functions and the like are not among what a peer can send. */
+function cleanAtOnce<Answer extends Outcome | StreamFrame>(answer: Answer): Answer {
+  return sanitizeJson(answer as unknown as Json) as unknown as Answer
+}

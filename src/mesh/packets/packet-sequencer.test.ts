@@ -1,0 +1,62 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { PacketSequencer } from './packet-sequencer.ts'
+
+let seen: string[]
+let inTurn: PacketSequencer<string>
+
+beforeEach(() => {
+  seen = []
+  inTurn = new PacketSequencer((name) => {
+    seen.push(name)
+    void promises(name)
+  })
+})
+
+describe('what comes in together', () => {
+  it('is taken one after the other, each when everything that follows from the one before is done', async () => {
+    for (const name of ['a', 'b', 'c']) inTurn.add(name)
+    expect(seen).toEqual(['a'])
+    await turn()
+    expect(seen).toEqual(['a', 'a 1', 'a 2', 'a 3', 'b', 'b 1', 'b 2', 'b 3', 'c', 'c 1', 'c 2', 'c 3'])
+  })
+
+  it('is all taken before the loop turns', async () => {
+    const turned = turn().then(() => seen.push('turn'))
+    for (const name of ['a', 'b']) inTurn.add(name)
+    await turned
+    expect(seen.at(-1)).toBe('turn')
+    expect(seen).toContain('b 3')
+  })
+
+  it('is taken at once again when nothing is left', async () => {
+    inTurn.add('a')
+    inTurn.add('b')
+    await turn()
+    seen = []
+    inTurn.add('c')
+    expect(seen).toEqual(['c'])
+  })
+
+  it('waits for what came before it, also when it comes while that is taken', async () => {
+    const nested: PacketSequencer<string> = new PacketSequencer((name) => {
+      seen.push(name)
+      if (name === 'a') nested.add('c')
+    })
+    nested.add('a')
+    nested.add('b')
+    expect(seen).toEqual(['a'])
+    await turn()
+    expect(seen).toEqual(['a', 'c', 'b'])
+  })
+})
+
+async function promises(name: string): Promise<void> {
+  for (const step of [1, 2, 3]) {
+    await Promise.resolve()
+    seen.push(`${name} ${step}`)
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

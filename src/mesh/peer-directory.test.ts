@@ -1,0 +1,223 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { node, offered } from '../../test/bus-village.ts'
+import { identityOf, NEW_YEAR_MS } from '../../test/mesh-keys.ts'
+import type { CapabilityBus } from '../bus/bus.ts'
+import { describeOwnCapability } from '../bus/peer.ts'
+import type { PeerCapability } from '../bus/peer.ts'
+import { createAnnouncementTxtRecord, parseAnnouncementTxtRecord } from './discovery/announcement.ts'
+import { formatPeerAddress, parsePeerAddress } from './discovery/peer-source.ts'
+import { createCommunity, admitMember, revokeMember } from './identity/community.ts'
+import type { Community } from './identity/community.ts'
+import { issueManifest, withoutCapabilities } from './identity/node-manifest.ts'
+import type { ManifestInput } from './identity/node-manifest.ts'
+import { PeerDirectory } from './peer-directory.ts'
+import type { PeerEvent, KnownPeer } from './peer-directory.ts'
+
+const [us, root, peer, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
+const context = { authority: { self: us, root }, nowMs: NEW_YEAR_MS }
+const echoing = describeOwnCapability(offered({ name: 'test.echo' }))
+
+let bus: CapabilityBus
+let book: PeerDirectory
+let community: Community
+
+beforeEach(() => {
+  bus = node(us.id)
+  book = new PeerDirectory(us.id, bus)
+  const founded = createCommunity({ name: 'v', root, founder: { nodeId: us.id, name: 'us' }, nowMs: NEW_YEAR_MS })
+  const grown = admitMember(founded, { nodeId: peer.id, name: 'peer', level: 'member' }, context)
+  if (!grown.ok) throw new Error(grown.fault.kind)
+  community = grown.value
+})
+
+describe('peer book', () => {
+  it('puts a proven member on the bus, with contracts it has heard of', () => {
+    book.schemas.keep(echoing, echoing.schemas ?? { request: {} })
+    const heard = hear(full({ sequence: 1 }))
+    book.publish(peerIn(heard))
+    expect(bus.offer('test.echo')?.requestSchema).toEqual({ type: 'object' })
+    expect(bus.stats().peers).toBe(1)
+  })
+
+  it('asks for capabilities of a hash that it does not know, and only then', () => {
+    expect(hear(withoutCapabilities(full({ sequence: 1 })))).toMatchObject({ kind: 'heard', wantsCapabilities: true })
+    expect(hear(full({ sequence: 1 }))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
+    expect(hear(withoutCapabilities(full({ sequence: 2 })))).toMatchObject({ kind: 'heard', wantsCapabilities: false })
+  })
+
+  it('asks for no more contracts of a peer that has told of more than anybody needs', () => {
+    const filler = 'x'.repeat(250_000)
+    const wordy = Array.from({ length: 40 }, (_, index) =>
+      describeOwnCapability(offered({ name: `test.wordy${index}`, requestSchema: { $comment: filler } })),
+    )
+    const heard = peerIn(hear(full({ sequence: 1, capabilities: wordy })))
+    expect(book.missingSchemas(heard)).toHaveLength(40)
+    for (const capability of wordy.slice(0, 33)) book.schemas.keep(capability, capability.schemas ?? { request: {} })
+    expect(book.missingSchemas(heard)).toHaveLength(7)
+    for (const capability of wordy.slice(33, 34)) book.schemas.keep(capability, capability.schemas ?? { request: {} })
+    expect(book.missingSchemas(heard)).toEqual([])
+  })
+
+  it('keeps no contract that is longer than any, nor more than there is room for', () => {
+    const of = (name: string, length: number): PeerCapability =>
+      describeOwnCapability(offered({ name, requestSchema: { $comment: 'x'.repeat(length) } }))
+    const keep = (capability: PeerCapability): boolean =>
+      book.schemas.keep(capability, capability.schemas ?? { request: {} })
+    expect(keep(of('test.endless', 600_000))).toBe(false)
+    const many = Array.from({ length: 80 }, (_, index) => of(`test.many${index}`, 250_000))
+    for (const capability of many) expect(keep(capability)).toBe(true)
+    expect(many.filter(({ schemaHash }) => book.schemas.find(schemaHash) !== undefined)).toEqual(many.slice(-67))
+  })
+
+  it('calls a member what it calls itself, unless that is no name or the community gave it to another', () => {
+    const called = (displayName: string, sequence: number): string | undefined => {
+      book.publish(peerIn(hear(full({ displayName, sequence }))))
+      return bus.nodeName(peer.id)
+    }
+    expect(called('peer', 1)).toBe('peer')
+    expect(called('barn', 2)).toBe('barn')
+    expect(called('us', 3)).toBe('peer')
+    expect(called('\u001b[31mred', 4)).toBe('peer')
+  })
+
+  it('does not go back to an older manifest', () => {
+    hear(full({ sequence: 5 }))
+    expect(hear(full({ sequence: 4, capabilities: [] })).kind).toBe('old')
+    expect(hear(withoutCapabilities(full({ sequence: 5 }))).kind).toBe('old')
+  })
+
+  it('believes a node that was put back to an older copy, by its own answer of just now', () => {
+    hear(full({ sequence: 5_000_000_007 }))
+    const back = full({ sequence: 5_000_000_001, capabilities: [], nowMs: NEW_YEAR_MS + 2_000 })
+    expect(hear(back).kind).toBe('old')
+    const answered = (manifest: unknown): PeerEvent =>
+      book.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', isLive: true })
+    // Of the same process, and overtaken on its way.
+    expect(answered(full({ sequence: 5_000_000_006, capabilities: [] })).kind).toBe('old')
+    expect(answered(back)).toMatchObject({ kind: 'heard', peer: { capabilities: [] } })
+    expect(hear(withoutCapabilities(full({ sequence: 5_000_000_002 })))).toMatchObject({
+      kind: 'heard',
+      wantsCapabilities: true,
+    })
+  })
+
+  it('looks for a node that has moved where it says that it is, and no more where it was reached', () => {
+    const at = (host: string): Pick<ManifestInput, 'endpoints'> => ({
+      endpoints: [{ transport: 'http', host, port: 7080 }],
+    })
+    const heard = peerIn(hear(full({ sequence: 1 }), '192.0.2.9'))
+    hear(full({ sequence: 2, ...at('192.0.2.77') }))
+    expect(book.placesOf(heard)).toEqual(['192.0.2.77:7080'])
+    // An address that it never announced, such as the owner's own name for it, is as good as before.
+    hear(full({ sequence: 3, ...at('192.0.2.77') }), 'attic.example')
+    hear(full({ sequence: 4, ...at('192.0.2.88') }))
+    expect(book.placesOf(heard)).toEqual(['attic.example:7080', '192.0.2.88:7080'])
+  })
+
+  it('refuses strangers, the revoked, other communities and itself', () => {
+    const why = (heard: PeerEvent): unknown => (heard.kind === 'refused' ? heard.why.kind : heard.kind)
+    expect(why(hear(full({}, stranger)))).toBe('stranger')
+    expect(why(hear(full({}, us)))).toBe('ourselves')
+    expect(why(hear(full({ communityId: stranger.id })))).toBe('foreign')
+    const revoked = revokeMember(community, peer.id, context)
+    if (revoked.ok) community = revoked.value
+    expect(why(hear(full({ sequence: 9 })))).toBe('revoked')
+  })
+
+  it('keeps health and calls in flight across a refresh', () => {
+    const heard = peerIn(hear(full({ sequence: 1 })))
+    book.publish(heard)
+    const [entry] = bus.registry.named('test.echo')
+    if (entry === undefined) throw new Error('not on the bus')
+    entry.inFlight = 3
+    hear(withoutCapabilities(full({ sequence: 2 })))
+    book.publish(heard)
+    expect(bus.registry.named('test.echo')).toEqual([entry])
+    expect(entry.inFlight).toBe(3)
+  })
+
+  it('forgets who is silent for 90 s, who says goodbye, and who does not answer three times', () => {
+    book.publish(peerIn(hear(full({ sequence: 1 }))))
+    expect(book.sweep(community, 90_000)).toEqual([])
+    expect(book.sweep(community, 90_001)).toEqual([peer.id])
+    book.publish(peerIn(hear(full({ sequence: 2 }))))
+    expect(hear(full({ sequence: 3, lifeMs: 0 }))).toEqual({ kind: 'left', nodeId: peer.id })
+    book.publish(peerIn(hear(full({ sequence: 4 }))))
+    expect([book.fail(peer.id), book.fail(peer.id), book.fail(peer.id)]).toEqual([false, false, true])
+    expect(bus.stats().peers).toBe(0)
+    expect(book.departed(peer.id)?.ways).toEqual([{ transport: 'http', host: '192.0.2.9', port: 7080 }])
+  })
+
+  it('does not keep a contract under a hash that is not its own', () => {
+    expect(book.schemas.keep(echoing, { request: { type: 'string' } })).toBe(false)
+    expect(book.missingSchemas(peerIn(hear(full({}))))).toHaveLength(1)
+  })
+
+  it('holds two hundred nodes', () => {
+    let grown = community
+    const others = Array.from({ length: 200 }, (_, index) => identityOf(index + 20))
+    for (const other of others) {
+      const next = admitMember(
+        grown,
+        { nodeId: other.id, name: `n${other.id.slice(8, 20).toLowerCase()}`, level: 'member' },
+        context,
+      )
+      if (next.ok) grown = next.value
+    }
+    community = grown
+    for (const other of others) book.publish(peerIn(hear(full({}, other))))
+    expect(bus.registry.named('test.echo')).toHaveLength(200)
+  })
+})
+
+describe('announcement', () => {
+  it('is understood by nodes of the same community only', () => {
+    const text = createAnnouncementTxtRecord(peer.id, root.id)
+    expect(text).toMatchObject({ v: '1', contract: '1.0' })
+    expect(JSON.stringify(text)).not.toContain(root.id.slice(8))
+    expect(parseAnnouncementTxtRecord(text, root.id)).toBe(peer.id)
+    expect(parseAnnouncementTxtRecord(text, us.id)).toBeUndefined()
+    expect([null, 'x', {}, { ...text, id: 'x' }].map((odd) => parseAnnouncementTxtRecord(odd, root.id))).toEqual(
+      Array(4),
+    )
+  })
+})
+
+describe('address', () => {
+  it('is a host and a port, in brackets where the host has colons', () => {
+    const texts = ['192.0.2.1:7080', 'cellar.local:1', '[2001:db8::1]:7080', '[fe80::1%eth0]:7080']
+    const parsed = texts.map(parsePeerAddress)
+    expect(parsed.map((address) => address && formatPeerAddress(address.host, address.port))).toEqual(texts)
+    expect(['', 'x', 'x:0', 'x:65536', '2001:db8::1:7080', 'http://x:1', '[x]:1'].map(parsePeerAddress)).toEqual(
+      Array(7),
+    )
+  })
+})
+
+function hear(manifest: unknown, host?: string): PeerEvent {
+  const reached = host === undefined ? undefined : ({ transport: 'http', host, port: 7080 } as const)
+  return book.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', reached })
+}
+
+function full(change: Partial<ManifestInput>, identity = peer): ReturnType<typeof issueManifest> {
+  const { schemas: _, ...capability } = echoing
+  return issueManifest(
+    {
+      displayName: 'peer',
+      communityId: root.id,
+      endpoints: [{ transport: 'http', host: '192.0.2.9', port: 7080 }],
+      capabilities: [capability],
+      inFlight: 0,
+      uptimeSeconds: 0,
+      sequence: 1,
+      nowMs: NEW_YEAR_MS,
+      ...change,
+    },
+    identity,
+  )
+}
+
+function peerIn(heard: PeerEvent): KnownPeer {
+  if (heard.kind !== 'heard' && heard.kind !== 'old') throw new Error(JSON.stringify(heard))
+  return heard.peer
+}

@@ -1,0 +1,100 @@
+/**
+ * Definitions: `llm.chat@1.0` and `embed.text@1.0` as the contract has them: a request of params and input, an answer
+ * of output and meta.
+ *
+ * One instance per model. Which one a caller wants is in `params.model`; without it the router chooses. The matcher is
+ * data and travels, so another node's model is found by its name as well.
+ */
+import { z } from 'zod'
+import { busFamily } from '../bus/bus-family.ts'
+import { defineTool } from '../bus/capability-definition.ts'
+
+/** One model of one server: what the bus lists, counts and quarantines by itself. */
+export interface ModelInstance {
+  readonly model: string
+  readonly backend: string
+  readonly maxConcurrent: number
+  readonly timeoutSeconds: number
+}
+
+/** Bounds of what a peer may make us hold: a long evening of talk, a book of a message. */
+const MAX_MESSAGES = 512
+const MAX_TEXT = 262_144
+
+const message = z.strictObject({
+  role: z.enum(['system', 'user', 'assistant']),
+  content: z.string().max(MAX_TEXT),
+})
+
+const meta = z.object({ ms: z.number(), model: z.string(), tokens_in: z.number(), tokens_out: z.number().optional() })
+
+// oxlint-disable-next-line typescript/explicit-function-return-type -- the type is the schemas', which follow
+export const createChatTool = ({ model, backend, maxConcurrent, timeoutSeconds }: ModelInstance) =>
+  defineTool({
+    name: 'llm.chat',
+    title: 'Chat with a language model',
+    description:
+      'Continues a conversation with a language model of this community. Between nodes its words are streamed as they come; over MCP they come together, when all are there. Changes nothing in the house. Name a model in params.model, or leave it out and take whichever is free.',
+    input: z.strictObject({
+      params: z
+        .strictObject({
+          model: z.string().max(128).exactOptional().describe('Which model; any if absent.'),
+          temperature: z.number().min(0).max(2).exactOptional().describe('0 is always the same, 2 is wild.'),
+          max_tokens: z.int().min(1).max(131_072).exactOptional().describe('At most so long an answer.'),
+        })
+        .default({}),
+      input: z.strictObject({
+        messages: z.array(message).min(1).max(MAX_MESSAGES).describe('The conversation so far, oldest first.'),
+      }),
+    }),
+    output: z.object({
+      output: z.object({
+        message: z.object({ role: z.literal('assistant'), content: z.string() }),
+        finish_reason: z.enum(['stop', 'length']),
+      }),
+      meta,
+    }),
+    frames: z.object({ event: z.literal('token'), data: z.object({ text: z.string() }) }),
+    effect: 'reads',
+    idempotent: false,
+    family: busFamily,
+    // Spec 2's levels: any node of the community may ask, no stranger.
+    trustRequired: 'member',
+    params: { model, backend },
+    // Spec 2 § 5.5 as data: `params.model` of a request against that of the instance; absent fits all.
+    matches: { model: 'equals' },
+    anywhere: true,
+    maxConcurrent,
+    timeoutSeconds,
+  })
+
+// oxlint-disable-next-line typescript/explicit-function-return-type -- the type is the schemas', which follow
+export const createEmbedTool = ({ model, backend, maxConcurrent, timeoutSeconds }: ModelInstance) =>
+  defineTool({
+    name: 'embed.text',
+    title: 'Turn texts into vectors',
+    description:
+      'Gives one vector per text, from a model of this community; texts that mean similar things point in similar directions. Vectors of different models do not compare: name the model in params.model.',
+    input: z.strictObject({
+      params: z
+        .strictObject({ model: z.string().max(128).exactOptional().describe('Which model; any if absent.') })
+        .default({}),
+      input: z.strictObject({
+        // What common embedding models take at once; longer texts belong in pieces.
+        texts: z.array(z.string().max(8_192)).min(1).max(256).describe('1 to 256 texts of at most 8192 characters.'),
+      }),
+    }),
+    output: z.object({
+      output: z.object({ embeddings: z.array(z.array(z.number())) }),
+      meta: meta.extend({ dimensions: z.number() }),
+    }),
+    effect: 'reads',
+    idempotent: true,
+    family: busFamily,
+    trustRequired: 'member',
+    params: { model, backend },
+    matches: { model: 'equals' },
+    anywhere: true,
+    maxConcurrent,
+    timeoutSeconds,
+  })

@@ -1,0 +1,152 @@
+/**
+ * Models service: language models behind the bus, one instance per model and server.
+ *
+ * Pure joining: the backends do the work.
+ */
+import type { Capability, Service } from '../bus/capability.ts'
+import type { ModelsConfig } from '../config/models.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Logger } from '../core/logger.ts'
+import { ok } from '../core/result.ts'
+import type { ModelBackend } from './model-backend.ts'
+import { BUILTIN_MODEL_NAME, builtinBackend } from './builtin-backend.ts'
+import { createChatTool, createEmbedTool } from './model-tools.ts'
+import type { ModelInstance } from './model-tools.ts'
+import { createOpenAiBackend } from './openai-client.ts'
+import { monitorBackend } from './server-health.ts'
+import type { MonitoredBackend } from './server-health.ts'
+
+export interface ModelsDependencies {
+  readonly config: ModelsConfig
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** A server that is away is looked for so often. */
+const LOOK_MS = 30_000
+
+/** It answers in microseconds; the bounds only have to be there. */
+const BUILTIN_CONCURRENT = 16
+const BUILTIN_SECONDS = 30
+
+export function createModelsService({ config, environment, clock, logger }: ModelsDependencies): Service {
+  const servers: MonitoredBackend[] = []
+  const keyless = config.endpoints.flatMap(({ keyVariable: name }) =>
+    name === undefined || (environment[name] ?? '') !== '' ? [] : [name],
+  )
+  const stopping = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const look = (which: readonly MonitoredBackend[]): void => {
+    for (const server of which)
+      server
+        .look(stopping.signal)
+        .catch((error: unknown) => logger.error({ err: error }, 'a model server was not looked for'))
+  }
+  const capabilities = [
+    ...(config.builtin ? builtin(clock) : []),
+    ...config.endpoints.flatMap(({ url, keyVariable, chat, embed, maxConcurrent, timeoutSeconds }) => {
+      // By name: a key in the configuration file would be in every backup of it.
+      const key = keyVariable === undefined ? undefined : environment[keyVariable]
+      const backend = monitorBackend(createOpenAiBackend({ url, key: key === '' ? undefined : key }), {
+        trouble: (message) => logger.warn({ url }, message),
+        well: () => logger.info({ url }, 'the model server answers again'),
+      })
+      servers.push(backend)
+      const of = (model: string): ModelInstance => ({ model, backend: backend.name, maxConcurrent, timeoutSeconds })
+      return [
+        ...chat.map((model) => chatWith(backend, of(model), clock)),
+        ...embed.map((model) => embedWith(backend, of(model), clock)),
+      ]
+    }),
+  ]
+  return {
+    name: 'models',
+    prefixes: ['llm', 'embed'],
+    capabilities: () => capabilities,
+    start: async () => {
+      for (const name of keyless) logger.warn({}, keyAdvice(name))
+      look(servers)
+      timer = setInterval(() => look(servers.filter((server) => server.trouble()?.kind === 'offline')), LOOK_MS).unref()
+    },
+    stop: async () => {
+      clearInterval(timer)
+      stopping.abort()
+    },
+    health: () => {
+      const troubles = servers.flatMap((server) => server.trouble() ?? [])
+      const advice = [...keyless.map(keyAdvice), ...troubles.map(({ message }) => message)].join(' ')
+      if (advice === '') return { status: 'ok', details: { instances: capabilities.length } }
+      // A model that one server lacks is a word in a list; a server that is away, or lets nobody in, is all of its
+      // models.
+      const isAway = troubles.some(({ kind }) => kind !== 'not-found')
+      return {
+        status: 'degraded',
+        details: { advice, instances: capabilities.length, ...(isAway ? { away: true } : {}) },
+      }
+    },
+  }
+}
+
+function keyAdvice(variable: string): string {
+  return `models: the environment variable ${variable}, which should hold a key, is not set.`
+}
+
+function builtin(clock: Clock): readonly Capability[] {
+  const instance = {
+    model: BUILTIN_MODEL_NAME,
+    backend: builtinBackend.name,
+    maxConcurrent: BUILTIN_CONCURRENT,
+    timeoutSeconds: BUILTIN_SECONDS,
+  }
+  return [chatWith(builtinBackend, instance, clock), embedWith(builtinBackend, instance, clock)]
+}
+
+function chatWith(backend: ModelBackend, instance: ModelInstance, clock: Clock): Capability {
+  const { model } = instance
+  return createChatTool(instance).streamedBy(async function* ({ params, input }, { signal }) {
+    const startedMs = clock.monotonic()
+    const request = { model, messages: input.messages, temperature: params.temperature, maxTokens: params.max_tokens }
+    const pieces = backend.chat(request, signal)
+    let content = ''
+    // By hand rather than with for-await, which would throw away how it ended.
+    for (let step = await pieces.next(); ; step = await pieces.next()) {
+      if (step.done === true) {
+        if (!step.value.ok) return step.value
+        const { finishReason, tokensIn, tokensOut } = step.value.value
+        return ok({
+          data: {
+            // The halves of a character may come in two pieces, and the last one never.
+            output: { message: { role: 'assistant', content: content.toWellFormed() }, finish_reason: finishReason },
+            meta: { ms: clock.monotonic() - startedMs, model, tokens_in: tokensIn, tokens_out: tokensOut },
+          },
+          usage: { tokensIn, tokensOut },
+        })
+      }
+      content += step.value
+      yield { event: 'token', data: { text: step.value } }
+    }
+  })
+}
+
+function embedWith(backend: ModelBackend, instance: ModelInstance, clock: Clock): Capability {
+  const { model } = instance
+  return createEmbedTool(instance).handledBy(async ({ input }, { signal }) => {
+    const startedMs = clock.monotonic()
+    const made = await backend.embed({ model, texts: input.texts }, signal)
+    if (!made.ok) return made
+    const { vectors, tokensIn } = made.value
+    return ok({
+      data: {
+        output: { embeddings: vectors },
+        meta: {
+          ms: clock.monotonic() - startedMs,
+          model,
+          tokens_in: tokensIn,
+          dimensions: vectors[0]?.length ?? 0,
+        },
+      },
+      usage: { tokensIn },
+    })
+  })
+}

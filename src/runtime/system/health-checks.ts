@@ -1,0 +1,114 @@
+/**
+ * Health: what the checks say, and what that makes of the whole. The worst check decides.
+ */
+import { z } from 'zod'
+import type { JsonObject } from '../../core/json.ts'
+
+export type HealthStatus = 'ok' | 'degraded' | 'failing'
+
+/** `skipped` is not a verdict: there was nothing to check, and `message` says why. */
+type CheckStatus = HealthStatus | 'skipped'
+
+export interface HealthCheck {
+  readonly status: CheckStatus
+  /** What is wrong and what to do, when something is. */
+  readonly message?: string
+  readonly figures: JsonObject
+}
+
+export const healthCheckOutputSchema = z.object({
+  status: z.enum(['ok', 'degraded', 'failing', 'skipped']),
+  message: z.string().exactOptional(),
+  figures: z.record(z.string(), z.unknown()),
+})
+
+/** From best to worst; the index compares. */
+const SEVERITY: readonly CheckStatus[] = ['skipped', 'ok', 'degraded', 'failing']
+
+export function findWorstStatus(checks: readonly HealthCheck[]): HealthStatus {
+  // At least 1: where everything was skipped, nothing is wrong.
+  const worst = Math.max(1, ...checks.map(({ status }) => SEVERITY.indexOf(status)))
+  return SEVERITY[worst] as HealthStatus
+}
+
+/** As JSON: the same, without the types. */
+export function toSnakeCase(checks: Readonly<Record<string, HealthCheck>>): JsonObject {
+  return Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, { ...check }]))
+}
+
+const MEBIBYTE = 1_048_576
+/** A day of audit on a busy node; below the second, SQLite may not be able to finish what it began. */
+const LOW_DISK_BYTES = 512 * MEBIBYTE
+const FULL_DISK_BYTES = 64 * MEBIBYTE
+
+export function checkDisk(freeBytes: number): HealthCheck {
+  const figures = { free_bytes: freeBytes }
+  if (freeBytes < FULL_DISK_BYTES)
+    return { status: 'failing', message: 'The disk is almost full; soon nothing can be recorded.', figures }
+  if (freeBytes < LOW_DISK_BYTES) return { status: 'degraded', message: 'The disk is filling up.', figures }
+  return { status: 'ok', figures }
+}
+
+export interface LockQueueFacts {
+  /** Calls that wait for their turn, for whatever thing. */
+  readonly waiting: number
+  /** How many may wait for one thing before others are turned away. */
+  readonly limit: number
+}
+
+/** Never failing: whether anybody is turned away depends on what they wait for, and a full queue empties. */
+export function checkLockQueue({ waiting, limit }: LockQueueFacts): HealthCheck {
+  const figures = { waiting, limit }
+  // Half of one thing's queue, even if they wait for several: early is better than exact.
+  if (waiting * 2 < limit) return { status: 'ok', figures }
+  return { status: 'degraded', message: 'Many calls wait for their turn; some may be turned away.', figures }
+}
+
+export interface LedgerFacts {
+  readonly size: number
+  /** What is wrong with it, as far as it knows itself, or `undefined`. */
+  readonly unsound: string | undefined
+  /** Whether it takes and signs nothing for that. */
+  readonly refuses: boolean
+  /** Whether the tree still has the root that was signed last; `undefined` before the first signature. */
+  readonly extendsSigned: boolean | undefined
+  readonly signedSize: number | undefined
+  readonly cosignatures: number
+  /** Since the oldest entry that no checkpoint covers; 0 when all are covered. */
+  readonly oldestUnsignedMs: number
+  /** Since the last entry that the newest checkpoint covers. */
+  readonly checkpointAgeMs: number | undefined
+  /** The same of the newest one that a witness has signed as well. */
+  readonly cosignedAgeMs: number | undefined
+  readonly checkpointSeconds: number
+  /** Since everything was verified last, by this process. */
+  readonly verifiedAgeMs: number | undefined
+  readonly verifiedSize: number | undefined
+}
+
+/** Missing a few turns is a busy minute; missing more means that nobody signs. */
+const LATE_TURNS = 5
+
+export function checkLedger(facts: LedgerFacts): HealthCheck {
+  const figures = {
+    size: facts.size,
+    forked: facts.refuses || facts.extendsSigned === false,
+    signed_size: facts.signedSize ?? null,
+    unsigned_entries: facts.size - (facts.signedSize ?? 0),
+    last_checkpoint_age_ms: facts.checkpointAgeMs ?? null,
+    cosignatures: facts.cosignatures,
+    last_cosigned_age_ms: facts.cosignedAgeMs ?? null,
+    last_verified_age_ms: facts.verifiedAgeMs ?? null,
+    last_verified_size: facts.verifiedSize ?? null,
+  }
+  if (facts.unsound !== undefined) return { status: 'failing', message: facts.unsound, figures }
+  if (facts.extendsSigned === false)
+    return {
+      status: 'failing',
+      message: 'The tree does not have the root that was signed; run ledger_verify.',
+      figures,
+    }
+  if (facts.oldestUnsignedMs > facts.checkpointSeconds * 1_000 * LATE_TURNS)
+    return { status: 'degraded', message: 'No checkpoint has been signed for a while.', figures }
+  return { status: 'ok', figures }
+}

@@ -1,0 +1,27 @@
+/**
+ * Text: what a caller may write into a record. Bounded, and text in the sense of Unicode.
+ */
+import { z } from 'zod'
+
+/** UUIDs, session ids, names of agents and projects: things that are compared, not read. */
+const MAX_ID_LENGTH = 128
+/** The first two are promised by the catalogue that spec 5 § 1 points to. In UTF-16 units, as Zod and JSON count. */
+export const MAX_TITLE_LENGTH = 256
+export const MAX_DESCRIPTION_LENGTH = 8_000
+export const MAX_REASON_LENGTH = 2_000
+/** A thought is a page, not a file: what is larger belongs where the thought can point to it. */
+export const MAX_THOUGHT_LENGTH = 32_000
+
+/**
+ * A lone surrogate has no UTF-8 form and so no canonical JSON: it could be neither stored nor hashed as it was given.
+ * NUL ends a string for half of the programs that might read the database.
+ */
+export function createTextArgument(maxLength: number, empty = 'must not be empty'): z.ZodString {
+  return z
+    .string()
+    .min(1, empty)
+    .max(maxLength)
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be Unicode text without NUL')
+}
+
+export const idArgument = (): z.ZodString => createTextArgument(MAX_ID_LENGTH)

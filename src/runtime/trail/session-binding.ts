@@ -1,0 +1,51 @@
+/**
+ * Binding: the session that a record belongs to. A record never ends up outside its session unnoticed.
+ */
+import type { Fault } from '../../core/fault.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { createRuntimeFault } from '../faults.ts'
+import type { RuntimeState } from '../runtime-state.ts'
+
+/** More are as ambiguous as these. */
+const MAX_NAMED = 10
+
+/** The session given, if it is open; else the task's one open session; `null` when it has none. */
+export function resolveAuditSession(
+  state: Pick<RuntimeState, 'sessions' | 'openSessions'>,
+  taskId: string,
+  given: string | undefined,
+): Result<string | null, Fault> {
+  if (given !== undefined) return givenSession(state, given)
+  // Left unbound it would be outside the seal of the session that it was meant for.
+  const open = state.openSessions.get(taskId) ?? []
+  if (open.length > 1)
+    return fail(
+      createRuntimeFault(
+        'ERR_SESSION_AMBIGUOUS',
+        `Task ${taskId} has several open sessions; say which with \`session_id\`.`,
+        {
+          session_ids: open.slice(0, MAX_NAMED),
+        },
+      ),
+    )
+  return ok(open[0] ?? null)
+}
+
+function givenSession({ sessions }: Pick<RuntimeState, 'sessions'>, sessionId: string): Result<string, Fault> {
+  const session = sessions.get(sessionId)
+  if (session === undefined)
+    return fail(
+      createRuntimeFault('ERR_SESSION_NOT_FOUND', `There is no session ${sessionId}; audit_session_start begins one.`, {
+        session_id: sessionId,
+      }),
+    )
+  if (session.finalizedAt !== null)
+    return fail(
+      createRuntimeFault('ERR_SESSION_CLOSED', `Session ${sessionId} was finalized and takes no more records.`, {
+        session_id: sessionId,
+        finalized_at: session.finalizedAt,
+      }),
+    )
+  return ok(sessionId)
+}

@@ -1,0 +1,114 @@
+/**
+ * Recording: one thought on its way into the trail, checked first and written last, so that other tools can record one
+ * in the transaction of their own change.
+ *
+ * Reads and writes through its stores.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Call } from '../../bus/call.ts'
+import { toHex } from '../../core/bytes.ts'
+import type { Fault } from '../../core/fault.ts'
+import { fail } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import { isoTime } from '../../toolbox/iso-time.ts'
+import { readCallOrigin } from '../runtime-dependencies.ts'
+import type { RuntimeStores } from '../runtime-dependencies.ts'
+import { createRuntimeFault } from '../faults.ts'
+import type { SessionStore } from '../proofs/session-store.ts'
+import type { RuntimeState } from '../runtime-state.ts'
+import { explainAuthorRefusal } from './thought-authorship.ts'
+import { resolveAuditSession } from './session-binding.ts'
+import { createThoughtEvent } from './thought-leaf.ts'
+import type { NewThought } from './thought-leaf.ts'
+import { THOUGHT_CHAIN_GENESIS_HASH, computeThoughtHash } from './thought.ts'
+import type { ThoughtSignature, ThoughtStatement, Thought } from './thought.ts'
+import type { ThoughtRow, ThoughtStore } from './thought-store.ts'
+import type { LedgerLeafReader } from './trail-verification.ts'
+
+export interface ThoughtTrailStores {
+  readonly state: RuntimeState
+  readonly thoughts: ThoughtStore
+  readonly sessions: SessionStore
+  readonly leaves: LedgerLeafReader
+}
+
+export interface ThoughtToRecord extends ThoughtStatement {
+  readonly session_id?: string
+  readonly signature?: ThoughtSignature
+  readonly call: Call
+}
+
+/** The session that the thought belongs to, `null` for none; or why it is refused. */
+export function checkThoughtToRecord(
+  { state }: ThoughtTrailStores,
+  recording: ThoughtToRecord,
+): Result<string | null, Fault> {
+  const { task_id: taskId, session_id: sessionId, signature } = recording
+  if (!state.tasks.has(taskId)) return fail(createUnknownTaskFault(taskId))
+  const session = resolveAuditSession(state, taskId, sessionId)
+  if (!session.ok) return session
+  const refused = explainAuthorRefusal(state, recording, signature)
+  return refused === undefined ? session : fail(refused)
+}
+
+/** In the transaction in which it was checked. */
+export function appendThought(
+  records: RuntimeStores,
+  { state }: ThoughtTrailStores,
+  { type, task_id, agent_id, content, signature, call }: ThoughtToRecord,
+  sessionId: string | null,
+): Thought {
+  const before = state.chains.get(task_id)
+  const now = isoTime(records.clock.now())
+  const chained = {
+    id: randomUUID(),
+    type,
+    task_id,
+    content,
+    // The sequence is what orders records; a clock that went back must not seem to contradict it.
+    timestamp: before !== undefined && before.timestamp > now ? before.timestamp : now,
+    prev_hash: before?.hash ?? THOUGHT_CHAIN_GENESIS_HASH,
+  }
+  const { content: _, ...visible } = chained
+  const { principal, client = null, trace_id: traceId } = readCallOrigin(call)
+  const thought: NewThought = {
+    ...visible,
+    agent_id,
+    session_id: sessionId,
+    hash: computeThoughtHash(chained),
+    principal,
+    client,
+    public_key: signature?.public_key ?? null,
+    signature: signature?.value ?? null,
+  }
+  const { seq, leafHash } = records.ledger.appendIn(createThoughtEvent(thought, traceId), { content })
+  return toThought({ ...thought, log_index: seq, leaf_hash: toHex(leafHash) }, content)
+}
+
+/** `content` is `undefined` once it was erased. */
+export function toThought(row: Omit<ThoughtRow, 'seq'>, content: string | undefined): Thought {
+  const { id, type, task_id, agent_id, timestamp, prev_hash, hash, session_id, log_index, leaf_hash } = row
+  return {
+    id,
+    type,
+    task_id,
+    agent_id,
+    content: content ?? null,
+    timestamp,
+    prev_hash,
+    hash,
+    session_id,
+    recorded_by: row.principal,
+    client: row.client,
+    signed: row.signature !== null,
+    log_index,
+    leaf_hash,
+  }
+}
+
+/** What nobody created cannot be worked on, whatever other system may know it. */
+export function createUnknownTaskFault(taskId: string): Fault {
+  return createRuntimeFault('ERR_NOT_FOUND', `There is no task ${taskId}; task_create puts one on record.`, {
+    task_id: taskId,
+  })
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+
+import { createSimulatedHouse } from '../house-start.ts'
+import { runEbusSimulatorCommand } from './simulator-commands.ts'
+
+/** Writes down what it is told to do. */
+function recorder() {
+  const told: string[] = []
+  const note =
+    (name: string) =>
+    (...numbers: (number | undefined)[]): void =>
+      void told.push([name, ...numbers.filter((each) => each !== undefined)].join(' '))
+  const faults = {
+    corruptCrc: note('corrupt'),
+    dropByte: note('drop'),
+    stickBus: note('stick'),
+    slowResponse: note('slow'),
+    arbitrationStorm: note('storm'),
+    tcpDrop: note('tcp'),
+    adapterReset: note('reset'),
+  }
+  return { told, simulator: { faults, house: () => createSimulatedHouse(1, 0), symbols: () => 7 } }
+}
+
+describe('control', () => {
+  it('does what it is told', () => {
+    const { told, simulator } = recorder()
+    const lines = ['corrupt-crc 3', 'drop-byte', 'stick-bus 2000', 'slow-response 60 2', 'arbitration-storm 20']
+    for (const line of [...lines, 'TCP-DROP 500', ' adapter-reset '])
+      expect(runEbusSimulatorCommand(simulator, line)).toBe('done')
+    expect(told).toEqual(['corrupt 3', 'drop', 'stick 2000', 'slow 60 2', 'storm 20', 'tcp 500', 'reset'])
+  })
+
+  it('shows the house', () => {
+    expect(JSON.parse(runEbusSimulatorCommand(recorder().simulator, 'house'))).toMatchObject({
+      symbols: 7,
+      zones: [{ name: 'Living' }, {}],
+    })
+  })
+
+  it.each([
+    ['stick-bus', 'usage: stick-bus <ms>'],
+    ['stick-bus soon', 'usage: stick-bus <ms>'],
+    ['stick-bus -1', 'usage: stick-bus <ms>'],
+    ['drop-byte 1 2', 'usage: drop-byte [symbols]'],
+  ])('says how %j would be right', (line, answer) => {
+    expect(runEbusSimulatorCommand(recorder().simulator, line)).toBe(answer)
+  })
+
+  it.each(['', 'help', 'constructor', 'what?'])('lists what it knows when it hears %j', (line) => {
+    expect(runEbusSimulatorCommand(recorder().simulator, line)).toMatch(/^commands: corrupt-crc/)
+  })
+})

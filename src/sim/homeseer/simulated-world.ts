@@ -1,0 +1,29 @@
+/**
+ * World: what the parts of the simulated HomeSeer share.
+ *
+ * Pure: a shape.
+ */
+import type { AdminAdapterReply } from '../../homeseer/wire/admin-adapter.ts'
+import type { SimulatedHomeseerFaults } from './simulated-faults.ts'
+import type { SimulatedDevices } from './simulated-devices.ts'
+import type { SimulatedUser, SimulatedSystem } from './simulated-system.ts'
+
+export interface SimulatedWorld {
+  readonly house: SimulatedDevices
+  readonly system: SimulatedSystem
+  readonly faults: SimulatedHomeseerFaults
+  /** Refs that changed since a caller asked last, by the id the caller chose. */
+  readonly changedSince: Map<string, Set<number>>
+  /** What the admin adapter answered, by id: an id is performed once. */
+  readonly performed: Map<string, AdminAdapterReply>
+  /** Login on the ASCII port is per address, not per connection. */
+  readonly asciiUsers: Map<string, SimulatedUser>
+}
+
+export function createSimulatedWorld(
+  house: SimulatedDevices,
+  system: SimulatedSystem,
+  faults: SimulatedHomeseerFaults,
+): SimulatedWorld {
+  return { house, system, faults, changedSince: new Map(), performed: new Map(), asciiUsers: new Map() }
+}

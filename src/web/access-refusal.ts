@@ -1,0 +1,43 @@
+/**
+ * Access refusal: records who tried to grant or use administrative rights and was refused. A refusal that leaves no
+ * trace invites a second attempt.
+ *
+ * Pure: the ledger does the work.
+ */
+import { toCallerKey } from '../bus/caller.ts'
+import type { Caller } from '../bus/call.ts'
+import type { ApiOptions } from './api-context.ts'
+
+/**
+ * Everything that hands out power, ends somebody's, or makes the node sign, publish or forget. A call is on record as
+ * one, and `/session` is how a credential is shown. The path of an entry is one of these: what a request names stays out
+ * of the log.
+ */
+const WATCHED = [
+  '/tokens',
+  '/console/link',
+  '/sessions',
+  '/stop',
+  '/approvals',
+  '/grants',
+  '/ledger/erase',
+  '/ledger/export',
+  '/ledger/checkpoint',
+  '/ledger/verify',
+] as const
+/** Callers without a credential share one budget of entries. */
+const NOBODY = 'unauthenticated'
+
+/** Called after the answer to a request. Resolves when the refusal is recorded, if it has to be. */
+export async function recordAccessRefusal(
+  { ledger, tooMany }: Pick<ApiOptions, 'ledger' | 'tooMany'>,
+  request: { readonly method: string; readonly path: string; readonly caller: Caller | undefined },
+  status: number,
+): Promise<void> {
+  const { method, path, caller } = request
+  if (method === 'GET' || method === 'HEAD' || (status !== 401 && status !== 403)) return
+  const watched = WATCHED.find((each) => path === `/api${each}` || path.startsWith(`/api${each}/`))
+  if (watched === undefined || (caller === undefined && tooMany(NOBODY) !== undefined)) return
+  const by = caller === undefined ? NOBODY : toCallerKey(caller)
+  await ledger.append({ kind: 'access.refused', method, path: `/api${watched}`, by, status })
+}

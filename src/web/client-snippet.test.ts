@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { resolveHearthbusSettings, createClientSnippet } from './client-snippet.ts'
+import type { ClientSnippetInput } from './client-snippet.ts'
+
+const FACTS: ClientSnippetInput = {
+  url: 'http://127.0.0.1:7420',
+  command: 'hearthbus',
+  settings: [],
+  profile: 'all',
+  listen: { host: '127.0.0.1', anonymous: 'agent' },
+}
+const OPEN: ClientSnippetInput = { ...FACTS, listen: { host: '0.0.0.0', anonymous: 'agent' } }
+
+describe('what a client is told', () => {
+  it('has no token where programs on this machine need none', () => {
+    expect(createClientSnippet('other', FACTS)).toMatchObject({
+      what: 'http://127.0.0.1:7420/mcp\nhearthbus mcp --names underscore',
+      hasToken: false,
+    })
+  })
+
+  it('has a token, and says whose address, where other machines come in', () => {
+    expect(createClientSnippet('claude-code', OPEN)).toEqual({
+      where:
+        "On another machine this one's address goes where 127.0.0.1 is, and the token can be left out on this one. In a terminal:",
+      what: 'claude mcp add --transport http hearthbus "http://127.0.0.1:7420/mcp?names=underscore" --header "Authorization: Bearer hb_…"',
+      hasToken: true,
+    })
+    // Started on this machine, it comes from this machine.
+    expect(createClientSnippet('claude-desktop', OPEN).hasToken).toBe(false)
+    const there = { ...OPEN, url: 'http://192.0.2.7:7420', listen: { ...OPEN.listen, host: '192.0.2.7' } }
+    expect(createClientSnippet('claude-code', there).where).toBe('In a terminal:')
+    expect(createClientSnippet('claude-desktop', there).what).toContain('HEARTHBUS_TOKEN')
+  })
+
+  it('has no style of names where no name has a dot', () => {
+    expect(createClientSnippet('other', { ...FACTS, profile: 'home' }).what).toBe(
+      'http://127.0.0.1:7420/mcp/home\nhearthbus mcp --profile home',
+    )
+  })
+
+  it('names the house it is to serve', () => {
+    const settings = resolveHearthbusSettings(
+      ['connect', 'other', '--data', 'house'],
+      { HEARTHBUS_CONFIG: '/etc/h.yaml' },
+      '/home/eve',
+    )
+    expect(createClientSnippet('other', { ...FACTS, settings }).what).toContain(
+      '\nhearthbus --data /home/eve/house --config /etc/h.yaml mcp --names underscore',
+    )
+    expect(
+      resolveHearthbusSettings(['--config=a', 'up', '--demo'], { HEARTHBUS_DATA: '', HEARTHBUS_CONFIG: 'b' }, '/'),
+    ).toEqual(['--config', '/a'])
+  })
+})

@@ -1,0 +1,34 @@
+/**
+ * Ledger erasure: erases the bodies of several entries, one after the other, up to the first that cannot be erased.
+ *
+ * Pure: the ledger does the work.
+ */
+import type { ErasureStatement } from '../ledger/erasure.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { toLedgerRefusalFault } from '../ledger/ledger-refusal.ts'
+import type { ErasureView } from './api-requests.ts'
+
+export async function eraseLedgerEntries(
+  ledger: Pick<Ledger, 'eraseBody'>,
+  entries: readonly number[],
+  note: Required<ErasureStatement>,
+): Promise<ErasureView> {
+  const erased: ErasureView['erased'][number][] = []
+  const [also, stays, tables] = [new Set<number>(), new Set<number>(), new Set<string>()]
+  let refused: string | null = null
+  for (const entry of new Set(entries)) {
+    const done = await ledger.eraseBody(entry, note)
+    if (!done.ok) {
+      refused = toLedgerRefusalFault(done.fault)
+      break
+    }
+    erased.push({ entry, recorded: done.value.seq, blanked: done.value.blanked })
+    for (const other of done.value.also) also.add(other)
+    for (const other of done.value.stays) stays.add(other)
+    for (const table of done.value.tables) tables.add(table)
+  }
+  // What was still there after the first erasure may be gone after the second.
+  for (const { entry } of erased) also.delete(entry)
+  const inOrder = (seqs: ReadonlySet<number>): number[] => [...seqs].toSorted((a, b) => a - b)
+  return { erased, also: inOrder(also), stays: inOrder(stays), tables: [...tables].toSorted(), refused }
+}

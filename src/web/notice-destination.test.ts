@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
+
+const DESTINATION = { url: 'https://ntfy.example/k3x9', format: 'ntfy', names: false } as const
+
+describe('a place', () => {
+  it('has the token that the variable holds, and none where none is named', () => {
+    const wanted = { ...DESTINATION, tokenVariable: 'NTFY_TOKEN' }
+    expect(resolveNoticeDestination(wanted, { NTFY_TOKEN: 'tk_1' })).toEqual({
+      ok: true,
+      value: { ...DESTINATION, host: 'ntfy.example', link: undefined, token: 'tk_1' },
+    })
+    expect(resolveNoticeDestination(DESTINATION, { NTFY_TOKEN: 'tk_1' })).toMatchObject({
+      ok: true,
+      value: { token: undefined },
+    })
+  })
+
+  it('is not used without its token', () => {
+    const wanted = { ...DESTINATION, tokenVariable: 'NTFY_TOKEN' }
+    const unset = 'the environment variable NTFY_TOKEN, which should hold its token, is not set'
+    for (const environment of [{}, { NTFY_TOKEN: '' }])
+      expect(resolveNoticeDestination(wanted, environment)).toEqual({
+        ok: false,
+        fault: { host: 'ntfy.example', trouble: unset },
+      })
+    expect(resolveNoticeDestination(wanted, { NTFY_TOKEN: 'tk_1\nX-Other: 1' })).toEqual({
+      ok: false,
+      fault: { host: 'ntfy.example', trouble: 'the environment variable NTFY_TOKEN holds what cannot be a token' },
+    })
+  })
+
+  it('has a link that fits into a header', () => {
+    expect(resolveNoticeDestination({ ...DESTINATION, link: 'https://häuschen.example/küche' }, {})).toMatchObject({
+      value: { link: 'https://xn--huschen-5wa.example/k%C3%BCche' },
+    })
+  })
+
+  it('is named by its host when people are not told there', () => {
+    expect(explainUndeliveredNotices([{ host: 'ntfy.example', trouble: 'it answered 403' }])).toBe(
+      'People are not told at ntfy.example that calls wait for them: it answered 403.',
+    )
+  })
+})

@@ -1,0 +1,40 @@
+/** Notice destination: where people are notified, with everything that is needed to post there. */
+import type { NotifyDestination } from '../config/notify.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+
+export interface NoticeDestination extends Pick<NotifyDestination, 'url' | 'format' | 'names'> {
+  /** The part of its address that may be shown: the rest may be its only protection. */
+  readonly host: string
+  readonly token: string | undefined
+  readonly link: string | undefined
+}
+
+/** A destination that cannot be used, and why, as the end of a sentence. */
+export interface UnusableNoticeDestination {
+  readonly host: string
+  readonly trouble: string
+}
+
+/** If the configured token is missing, nothing is sent at all. */
+export function resolveNoticeDestination(
+  { url, format, names, link, tokenVariable }: NotifyDestination,
+  environment: Readonly<Record<string, string | undefined>>,
+): Result<NoticeDestination, UnusableNoticeDestination> {
+  const { host } = new URL(url)
+  // As ASCII, because it is sent in a header.
+  const place = { url, host, format, names, link: link === undefined ? undefined : new URL(link).href }
+  if (tokenVariable === undefined) return ok({ ...place, token: undefined })
+  const token = environment[tokenVariable] ?? ''
+  const variable = `the environment variable ${tokenVariable}`
+  if (token === '') return fail({ host, trouble: `${variable}, which should hold its token, is not set` })
+  // Checked here: the error for such a header would contain the token.
+  if (!/^[\x21-\x7E]+$/.test(token)) return fail({ host, trouble: `${variable} holds what cannot be a token` })
+  return ok({ ...place, token })
+}
+
+export function explainUndeliveredNotices(failing: readonly UnusableNoticeDestination[]): string {
+  return failing
+    .map(({ host, trouble }) => `People are not told at ${host} that calls wait for them: ${trouble}.`)
+    .join(' ')
+}

@@ -63,6 +63,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   const house = self.voter.slice(NODE_VOTER_PREFIX.length)
   const memory = createGossipMemory()
   let ticks = 0
+  let lastReceived: Promise<unknown> = Promise.resolve()
 
   /**
    * Newest first; what a call is about is for those to know who vote about it. Votes are told with a checkpoint that
@@ -198,7 +199,14 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     return conflict(`checkpoint ${house} ${origin} ${size}`, { what: 'checkpoint', node: house, notes })
   }
 
-  async function receive(peer: string, events: readonly GossipEvent[]): Promise<number> {
+  /** Batches are taken one after another: two at once would both find a contradiction new, and record it twice. */
+  function receive(peer: string, events: readonly GossipEvent[]): Promise<number> {
+    const received = lastReceived.then(() => receiveBatch(peer, events))
+    lastReceived = received.catch(() => undefined)
+    return received
+  }
+
+  async function receiveBatch(peer: string, events: readonly GossipEvent[]): Promise<number> {
     let conflicts = 0
     // First: a node that learns that it was put back takes no votes for what it had decided.
     for (const event of events) if (event.kind === 'checkpoint') conflicts += await receiveCheckpoint(event)

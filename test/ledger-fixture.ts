@@ -21,6 +21,7 @@ import type { SignedCheckpoint } from '../src/ledger/checkpoint.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { createNoteSigner } from '../src/ledger/note-key.ts'
 import type { LogSigner } from '../src/ledger/note-key.ts'
+import type { UntypedProjection } from '../src/ledger/projection.ts'
 
 export const ORIGIN = 'hearthbus.test/ledger'
 
@@ -33,6 +34,8 @@ export class LedgerFixture {
   readonly signer: LogSigner
   /** Fewer than usual where a test wants the tail to let go of entries. */
   segmentEntries: number | undefined
+  /** States that are computed from the log when it is opened. */
+  projections: readonly UntypedProjection[] = []
   database!: Database
   ledger!: Ledger
 
@@ -57,8 +60,9 @@ export class LedgerFixture {
       migrations: [ledgerMigrations, { room: 'test', steps: ['CREATE TABLE domain (name TEXT UNIQUE) STRICT'] }],
     })
     const { database, signer, lastSignedPath, clock } = this
-    const { segmentEntries } = this
-    this.ledger = await Ledger.open({ database, origin: ORIGIN, signer, lastSignedPath, clock, segmentEntries })
+    const { segmentEntries, projections } = this
+    const files = { database, lastSignedPath, segmentEntries }
+    this.ledger = await Ledger.open({ ...files, origin: ORIGIN, signer, clock, projections })
     return this.ledger
   }
 

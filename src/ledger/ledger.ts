@@ -32,6 +32,7 @@ import {
   isLateOutcome,
   isLateOutcomeKind,
 } from './call-audit.ts'
+import { deriveBundleKey, isBundleInTree } from './bundle-authenticator.ts'
 import {
   BODY_ERASED_KIND,
   computeCommitmentHash,
@@ -194,6 +195,7 @@ export class Ledger {
     this.#log = new LogStore({
       directory,
       key: this.#tailKey,
+      bundleKey: deriveBundleKey(signer),
       tables: { size: readCommittedTablesSize(database.sql), signed },
       segmentEntries: options.segmentEntries,
     })
@@ -207,6 +209,9 @@ export class Ledger {
       prepare: (size) => this.#prepare(size),
       publish: (signed) => writeFileAtomically(join(directory, 'checkpoint'), formatSignedCheckpoint(signed)),
     })
+    this.#log.checkBundlesWith((index, entries) =>
+      isBundleInTree(index, entries, this.#signing.latest()?.checkpoint, (seq, size) => this.inclusion(seq, size)),
+    )
     this.projections = new ProjectionSet((kinds) => readEntriesOfKinds(this.#log, kinds))
     database.useJournal(this.#journal)
     database.follow(this.projections.follower)
@@ -215,8 +220,9 @@ export class Ledger {
   /** Always opens; `state()` says whether the stored tree may still be appended to and signed. */
   static async open(options: LedgerOptions): Promise<Ledger> {
     const ledger = new Ledger(options, await knownSigned(options))
-    const fault = await ledger.#judge()
+    const judged = await ledger.#judge()
     ledger.projections.openAll(options.projections ?? [])
+    const fault = judged ?? ledger.#findUnauthenticBundle()
     const unlawful = ledger.projections.unlawful.length
     if (fault !== undefined) ledger.#state = { kind: 'refusing', fault }
     else if (unlawful > 0) ledger.#state = { kind: 'damaged', findings: unlawful }
@@ -626,6 +632,13 @@ export class Ledger {
     const applied = readCommittedTablesSize(this.#options.database.sql)
     if (applied > size) return { kind: 'truncated', size, signedSize: applied, source: 'tables' }
     return applied < tablesNeed ? { kind: 'tables-behind', size: applied, needed: tablesNeed } : undefined
+  }
+
+  /** Among the bundles that were read so far: all of them, where there are projections. */
+  #findUnauthenticBundle(): LedgerFault | undefined {
+    const [index] = this.#log.unauthentic
+    if (index === undefined) return undefined
+    return { kind: 'damaged', reason: `entry bundle ${index} does not hold the entries that were signed` }
   }
 
   /** Updates what follows the log, and finishes what a crash interrupted. */

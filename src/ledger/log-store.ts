@@ -13,6 +13,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { areBytesEqual } from '../core/bytes.ts'
 import type { JournalSync } from '../core/database-store.ts'
+import { computeBundleMac } from './bundle-authenticator.ts'
 import { sliceSaltedBody } from './entry-group.ts'
 import type { BodyRecord, SaltedBody, AppendedEntry } from './entry-group.ts'
 import { LruCache } from './lru-cache.ts'
@@ -31,6 +32,8 @@ export interface LogStoreOptions {
   readonly directory: string
   /** The key of the tail; without it the log can be read, but its tail is not authenticated. */
   readonly key: KeyObject | undefined
+  /** The key of the bundles; without it they are read as they are, for whoever verifies them. */
+  readonly bundleKey?: KeyObject | undefined
   readonly readOnly?: boolean
   /** How far the tables have committed: a later group that changed rows was not confirmed to any caller. */
   readonly tables?: CommittedTablesState | undefined
@@ -48,6 +51,9 @@ interface EncodedBundle {
   readonly content: Uint8Array
   readonly bodies: readonly (SaltedBody & { readonly index: number })[]
 }
+
+/** Whether the signed tree has these entries as this bundle. */
+export type SignedBundleCheck = (index: number, entries: readonly Uint8Array[]) => boolean
 
 /** A few milliseconds' work before others have their turn. */
 const BUNDLES_AT_ONCE = 16
@@ -71,6 +77,12 @@ export class LogStore {
   /** Up to where full tiles of all levels were durable when it was opened: what follows was in the tail. */
   readonly tiledTo: number
   readonly #readCheckpoint: () => Buffer | undefined
+  readonly #bundleKey: KeyObject | undefined
+  #isSignedBundle: SignedBundleCheck = () => false
+  /** Of bundles that no checkpoint covers yet: only one content of a bundle is ever signed, and that one has its MAC stored. */
+  readonly #unsignedMacs = new Map<number, Uint8Array>()
+  /** Full bundles that are missing, or that this node did not write. None of their entries is read. */
+  readonly unauthentic = new Set<number>()
   #base: number
   #size: number
   #recent: Uint8Array[] = []
@@ -82,7 +94,8 @@ export class LogStore {
   readonly #bodies = new LruCache<number, StoredBodies>(BODIES_KEPT)
 
   /** Throws file system errors; defects of the content are in `damage`. */
-  constructor({ directory, key, readOnly = false, tables, segmentEntries }: LogStoreOptions) {
+  constructor({ directory, key, bundleKey, readOnly = false, tables, segmentEntries }: LogStoreOptions) {
+    this.#bundleKey = bundleKey
     this.tiles = new TileStore(directory, !readOnly)
     // Read before the entries are: the process that writes this log may sign a larger tree meanwhile.
     const before = readOnly ? this.tiles.read('checkpoint') : undefined
@@ -130,6 +143,11 @@ export class LogStore {
   /** Including what running works have appended. */
   get pendingSize(): number {
     return this.#size + this.#pending.length
+  }
+
+  /** What decides about a full bundle that has no authenticator. */
+  checkBundlesWith(isSigned: SignedBundleCheck): void {
+    this.#isSignedBundle = isSigned
   }
 
   append(entry: AppendedEntry): void {
@@ -212,6 +230,11 @@ export class LogStore {
   /** Tiles are durable and a checkpoint of `signed` entries is, too: what the tail repeats of them can go. */
   async release(signed: number): Promise<void> {
     if (this.#tail === undefined) return
+    for (const [index, mac] of this.#unsignedMacs) {
+      if ((index + 1) * TILE_WIDTH > signed) break
+      this.tiles.bundleMacs.write(index, mac)
+      this.#unsignedMacs.delete(index)
+    }
     await this.#tail.removeBefore(Math.min(Math.floor(signed / TILE_WIDTH) * TILE_WIDTH, this.#base))
     for (const seq of this.#places.keys()) {
       if (seq >= this.#tail.first) break
@@ -231,11 +254,26 @@ export class LogStore {
   }
 
   #bundleOf(index: number): readonly Uint8Array[] | undefined {
+    if (this.unauthentic.has(index)) return undefined
     return this.#bundles.get(index, () => {
       const bytes = this.tiles.tile({ level: 'entries', index, width: TILE_WIDTH })
       const decoded = bytes && decodeEntryBundle(bytes, TILE_WIDTH)
-      return decoded?.ok === true ? decoded.value : undefined
+      const entries = decoded?.ok === true ? decoded.value : undefined
+      if (this.#bundleKey === undefined) return entries
+      if (bytes !== undefined && entries !== undefined && this.#isAuthentic(index, bytes, entries)) return entries
+      this.unauthentic.add(index)
+      return undefined
     })
+  }
+
+  #isAuthentic(index: number, bundle: Uint8Array, entries: readonly Uint8Array[]): boolean {
+    if (this.#bundleKey === undefined) return true
+    const mac = computeBundleMac(this.#bundleKey, index, bundle)
+    const stored = this.#unsignedMacs.get(index) ?? this.tiles.bundleMacs.read(index)
+    if (stored !== undefined && areBytesEqual(stored, mac)) return true
+    if (!this.#isSignedBundle(index, entries)) return false
+    this.tiles.bundleMacs.write(index, mac)
+    return true
   }
 
   #bodiesOf(index: number): StoredBodies | undefined {
@@ -282,7 +320,9 @@ export class LogStore {
   #passBundles(bundles: readonly EncodedBundle[]): void {
     this.#recent.splice(0, bundles.length * TILE_WIDTH)
     this.#base += bundles.length * TILE_WIDTH
-    for (const { name, entries } of bundles) {
+    for (const { name, entries, content } of bundles) {
+      if (this.#bundleKey !== undefined)
+        this.#unsignedMacs.set(name.index, computeBundleMac(this.#bundleKey, name.index, content))
       this.#bodies.delete(name.index)
       this.#bundles.get(name.index, () => entries)
     }

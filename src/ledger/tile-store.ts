@@ -5,6 +5,7 @@
  *   bodies/…                                               content that may be erased, by bundle, with its salts
  *   nodes                                                  full tiles with the nodes above them, so that a proof
  *                                                          hashes little; made anew when it is lost or wrong
+ *   bundle-macs                                            one authenticator per full bundle; likewise
  *
  * They are durable after `sync`, and no checkpoint speaks of them before. Until then the tail holds the same entries, and
  * a start writes them anew.
@@ -17,7 +18,6 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  readSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -28,6 +28,7 @@ import { readSystemErrorCode } from '../core/thrown-error.ts'
 import { syncDirectory, writeFileWithoutDirectorySync } from './atomic-file-store.ts'
 import { BODY_SALT_BYTES, encodeBodyRecords, readBodyRecords } from './entry-group.ts'
 import type { BodyRecord, SaltedBody } from './entry-group.ts'
+import { RecordFileStore } from './record-file-store.ts'
 import { formatBodiesPath, EXPANDED_TILE_BYTES, TILE_WIDTH, formatTilePath } from './tile.ts'
 import type { TileCoordinates } from './tile.ts'
 
@@ -39,6 +40,8 @@ export interface StoredBodies {
 /** Two at a time: they share syncs of the file system's own journal, and leave threads for the tail's. */
 const WRITERS = 2
 
+const MAC_BYTES = 32
+
 export class TileStore {
   readonly #directory: string
   readonly #folders = new Set<string>()
@@ -47,13 +50,14 @@ export class TileStore {
   #unsyncedFolders = new Set<string>()
   /** Folders of partial tiles whose full one was written since the last sync. */
   #outgrown: string[] = []
-  #nodes: number | undefined
-
-  readonly #isWritable: boolean
+  readonly #nodes: RecordFileStore
+  /** The authenticators of full bundles, by the bundle's index. */
+  readonly bundleMacs: RecordFileStore
 
   constructor(directory: string, isWritable: boolean) {
     this.#directory = directory
-    this.#isWritable = isWritable
+    this.#nodes = new RecordFileStore({ path: join(directory, 'nodes'), recordBytes: EXPANDED_TILE_BYTES, isWritable })
+    this.bundleMacs = new RecordFileStore({ path: join(directory, 'bundle-macs'), recordBytes: MAC_BYTES, isWritable })
   }
 
   /** `undefined` when there is no such file. */
@@ -133,18 +137,13 @@ export class TileStore {
 
   /** `undefined` where nothing is stored. A proof made of it is verified before it is given out. */
   nodes(index: number): Uint8Array | undefined {
-    const nodes = new Uint8Array(EXPANDED_TILE_BYTES)
-    try {
-      const read = readSync(this.#nodesFile(), nodes, 0, EXPANDED_TILE_BYTES, index * EXPANDED_TILE_BYTES)
-      // A hole in the file reads as zeros, which is never a hash.
-      return read === EXPANDED_TILE_BYTES && nodes.subarray(-32).some((byte) => byte !== 0) ? nodes : undefined
-    } catch {
-      return undefined
-    }
+    const nodes = this.#nodes.read(index)
+    // A hole in the file reads as zeros, which is never a hash.
+    return nodes?.subarray(-32).some((byte) => byte !== 0) === true ? nodes : undefined
   }
 
   keepNodes(index: number, nodes: Uint8Array): void {
-    writeSync(this.#nodesFile(), nodes, 0, EXPANDED_TILE_BYTES, index * EXPANDED_TILE_BYTES)
+    this.#nodes.write(index, nodes)
   }
 
   /** When this resolves, everything that was written before is durable. */
@@ -163,23 +162,8 @@ export class TileStore {
   }
 
   close(): void {
-    if (this.#nodes !== undefined) closeSync(this.#nodes)
-    this.#nodes = undefined
-  }
-
-  #nodesFile(): number {
-    return (this.#nodes ??= this.#openNodes())
-  }
-
-  #openNodes(): number {
-    const path = join(this.#directory, 'nodes')
-    if (!this.#isWritable) return openSync(path, 'r')
-    try {
-      return openSync(path, 'r+')
-    } catch (error) {
-      if (readSystemErrorCode(error) !== 'ENOENT') throw error
-      return openSync(path, 'w+', 0o600)
-    }
+    this.#nodes.close()
+    this.bundleMacs.close()
   }
 
   #write(name: string, content: Uint8Array): void {

@@ -1,0 +1,60 @@
+/**
+ * Bundle authenticator: whether a full entry bundle is the one that this node wrote. What decides is computed from
+ * bundles at every start, long before anything has verified the whole log, so a bundle is not believed because it has
+ * the right name.
+ *
+ *   bundle ▸ its MAC is stored ──────────────────────────────▶ authentic
+ *          ▸ no MAC, or another ▸ it is in the signed tree ──▶ authentic; its MAC is stored
+ *                               ▸ it is not ─────────────────▶ no entry of it is read
+ *
+ * The MAC is for speed: comparing a bundle with the signed tree takes 512 hashes, a MAC takes one. Only the node's key
+ * makes one, so a stored MAC can be removed but not forged.
+ *
+ * Reads and writes through the store it is given.
+ */
+import { createHmac, createSecretKey } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { areBytesEqual } from '../core/bytes.ts'
+import type { Result } from '../core/result.ts'
+import type { Checkpoint } from './checkpoint.ts'
+import type { LogSigner } from './note-key.ts'
+import type { InclusionProof } from './proof.ts'
+import { expandTile, readTileNode, TILE_HEIGHT, TILE_WIDTH } from './tile.ts'
+import { computeLeafHash } from './tree.ts'
+
+/** The origin is in it: a log that goes on under another name has other bundles. */
+const BUNDLE_KEY_PURPOSE = 'hearthbus ledger bundles v1\n'
+
+export function deriveBundleKey(signer: Pick<LogSigner, 'deriveSecret' | 'key'>): KeyObject {
+  return createSecretKey(signer.deriveSecret(`${BUNDLE_KEY_PURPOSE}${signer.key.name}`))
+}
+
+/** HMAC-SHA-256(key, index (64) ‖ bundle). */
+export function computeBundleMac(key: KeyObject, index: number, bundle: Uint8Array): Uint8Array {
+  const number = Buffer.alloc(8)
+  number.writeBigUInt64BE(BigInt(index))
+  return createHmac('sha256', key).update(number).update(bundle).digest()
+}
+
+/**
+ * Whether these 256 entries are in the signed tree. The proof of the first one begins with the eight nodes beside its
+ * way up through the bundle, which commit to all the others.
+ */
+export function isBundleInTree(
+  index: number,
+  entries: readonly Uint8Array[],
+  signed: Checkpoint | undefined,
+  prove: (seq: number, size: number) => Result<InclusionProof, unknown>,
+): boolean {
+  const first = index * TILE_WIDTH
+  if (signed === undefined || first + TILE_WIDTH > signed.size || entries.length !== TILE_WIDTH) return false
+  const proof = prove(first, signed.size)
+  if (!proof.ok || !areBytesEqual(proof.value.root, signed.root)) return false
+  const nodes = expandTile(Buffer.concat(entries.map(computeLeafHash)))
+  const { leaf, path } = proof.value
+  const siblings = Array.from({ length: TILE_HEIGHT }, (_, height) => readTileNode(nodes, height, 1))
+  return (
+    areBytesEqual(leaf, readTileNode(nodes, 0, 0)) &&
+    siblings.every((sibling, height) => areBytesEqual(sibling, path[height] ?? new Uint8Array(0)))
+  )
+}

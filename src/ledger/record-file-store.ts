@@ -1,0 +1,57 @@
+/**
+ * Record file: records of one length, each at the place of its number, in a file that is made anew when it is lost. It
+ * is never synced: after a power cut a record may be missing or wrong, so nothing is believed because it is in there.
+ */
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { readSystemErrorCode } from '../core/thrown-error.ts'
+
+export interface RecordFileOptions {
+  readonly path: string
+  readonly recordBytes: number
+  readonly isWritable: boolean
+}
+
+export class RecordFileStore {
+  readonly #options: RecordFileOptions
+  #file: number | undefined
+
+  constructor(options: RecordFileOptions) {
+    this.#options = options
+  }
+
+  /** `undefined` where nothing is stored. */
+  read(index: number): Uint8Array | undefined {
+    const { recordBytes } = this.#options
+    const record = new Uint8Array(recordBytes)
+    try {
+      return readSync(this.#open(), record, 0, recordBytes, index * recordBytes) === recordBytes ? record : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  write(index: number, record: Uint8Array): void {
+    const { recordBytes } = this.#options
+    writeSync(this.#open(), record, 0, recordBytes, index * recordBytes)
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
+  }
+
+  #open(): number {
+    return (this.#file ??= this.#openOrCreate())
+  }
+
+  #openOrCreate(): number {
+    const { path, isWritable } = this.#options
+    if (!isWritable) return openSync(path, 'r')
+    try {
+      return openSync(path, 'r+')
+    } catch (error) {
+      if (readSystemErrorCode(error) !== 'ENOENT') throw error
+      return openSync(path, 'w+', 0o600)
+    }
+  }
+}

@@ -542,22 +542,28 @@ class Voters:
 
     def read(self, entry):
         if entry["kind"] == "token.created":
-            self.tokens[entry["name"]] = {"role": entry["role"], "until": entry.get("expires_at")}
+            self.tokens[entry["name"]] = {"role": entry["role"], "until": entry.get("expires_at"), "hash": entry["token_hash"]}
         elif entry["kind"] == "token.revoked":
             self.tokens.pop(entry["name"], None)
         elif entry["kind"] == "community.changed":
             self.revoked.update(entry.get("revoked", []))
 
-    def may(self, voter, at):
+    def credential(self, voter):
+        return self.tokens.get(voter, {}).get("hash")
+
+    def may(self, voter, at, round_):
         if voter.startswith("node:"):
             return voter[5:] not in self.revoked
         token = self.tokens.get(voter)
         if voter == "owner":
             return True
+        # A later credential under the same name is another voter.
+        if self.credential(voter) != round_["credentials"].get(voter):
+            return False
         return token is not None and token["role"] in ("approver", "admin") and (token["until"] or "9") > at
 
 
-def round_of(entry):
+def round_of(entry, voters):
     terms = entry["quorum"]
     names = ("principal", "tool", "target")
     binding = {name: entry.get(name) for name in names}
@@ -569,11 +575,12 @@ def round_of(entry):
     keys = {each["voter"]: each["key"] for each in terms["voters"]}
     if len(set(keys.values())) != len(terms["voters"]) or not 1 <= terms["need"] <= len(keys) or entry["principal"] in keys:
         found(f"the voters of round {entry['approval']} are not {len(terms['voters'])} different ones")
-    return {**terms, "id": entry["approval"], "keys": keys, "votes": {}, "double": set(), "used": 0, "quorum": False, "until": entry["expires_at"]}
+    credentials = {voter: voters.credential(voter) for voter in keys}
+    return {**terms, "id": entry["approval"], "keys": keys, "credentials": credentials, "votes": {}, "double": set(), "used": 0, "quorum": False, "until": entry["expires_at"]}
 
 
 def yeses(round_, voters, at):
-    return [v for name, v in round_["votes"].items() if v["decision"] == "allow" and name not in round_["double"] and voters.may(name, at)]
+    return [v for name, v in round_["votes"].items() if v["decision"] == "allow" and name not in round_["double"] and voters.may(name, at, round_)]
 
 
 def check_rounds(entries):
@@ -584,14 +591,14 @@ def check_rounds(entries):
         round_ = rounds.get(entry.get("approval"))
         kind, at = entry["kind"], entry["at"]
         if kind == "approval.requested" and "quorum" in entry:
-            rounds[entry["approval"]] = round_of(entry)
+            rounds[entry["approval"]] = round_of(entry, voters)
         elif round_ is None:
             continue
         elif kind == "consensus.voted":
             voter = entry["voter"]
             if voter not in round_["keys"] or voter in round_["votes"] or not is_vote(entry, round_["keys"][voter], round_):
                 found(f"entry {seq} is no vote of {voter}")
-            elif not voters.may(voter, at) or at >= round_["until"]:
+            elif not voters.may(voter, at, round_) or at >= round_["until"]:
                 found(f"{voter} voted in entry {seq} without the right to, or too late")
             else:
                 round_["votes"][voter] = {**entry, "decision": json.loads(entry["vote"])["decision"]}

@@ -60,7 +60,8 @@ export const roundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
       votes: [...round.votes, cast],
       level: raiseFinalityLevel(round.level, 'SOFT'),
     })
-    state.voteHeads.set(keyOf(round, voter), { seq: body.seq, hash: computeVoteHash(vote) })
+    const [key, head] = [keyOf(round, voter), { seq: body.seq, hash: computeVoteHash(vote) }]
+    if (head.seq > (state.voteHeads.get(key)?.seq ?? 0)) state.voteHeads.set(key, head)
     return undefined
   },
 
@@ -191,13 +192,17 @@ export function explainVoteFlaw(
   if (issuedMs > atMs + APPROVAL_CLOCK_SLACK_MS || issuedMs < approval.requestedAtMs - APPROVAL_CLOCK_SLACK_MS)
     return 'the vote is not of the time of the round'
   if (!isVoteSignatureValid(vote, named.key)) return 'the voter did not sign it'
-  const head = state.voteHeads.get(named.key)
-  // A node votes in other logs as well, so its chain has gaps here. A person's votes are all in this log.
-  const isNode = voter.startsWith(NODE_VOTER_PREFIX)
-  if (head !== undefined && body.seq <= head.seq) return 'the voter used that number before'
-  if (!isNode && (body.seq !== (head?.seq ?? 0) + 1 || body.prev !== (head?.hash ?? FIRST_VOTE_PREVIOUS_HASH)))
-    return 'it does not follow the vote before'
-  return voterFlawIn(state, round, voter, atMs)
+  return chainFlaw(state, named, body) ?? voterFlawIn(state, round, voter, atMs)
+}
+
+/**
+ * A person's votes are all in this log, one after the other. A node votes in other logs as well, its votes arrive late
+ * and in any order, and one that was put back counts from an older number.
+ */
+function chainFlaw(state: GuardState, { voter, key }: QuorumRoundVoter, { seq, prev }: VoteBody): string | undefined {
+  if (voter.startsWith(NODE_VOTER_PREFIX)) return undefined
+  const head = state.voteHeads.get(key) ?? { seq: 0, hash: FIRST_VOTE_PREVIOUS_HASH }
+  return seq === head.seq + 1 && prev === head.hash ? undefined : 'it does not follow the vote before'
 }
 
 /** Whether two signed votes prove that their voter contradicted itself. */
@@ -228,6 +233,10 @@ interface Judged extends Pick<QuorumRoundTerms, 'effect'> {
 function voterFlawIn(state: GuardState, round: QuorumRoundRecord, voter: string, atMs: number): string | undefined {
   const [approval, named] = [state.approvals.get(round.id), round.voters.find((each) => each.voter === voter)]
   if (approval === undefined || named === undefined) return `${voter} is no voter of this round`
+  const credential = voter.startsWith(NODE_VOTER_PREFIX) ? undefined : findVoterCredential(state, voter)
+  // A vote ends with its credential, and a later credential of that name does not bring it back.
+  if (credential !== undefined && state.voterKeys.get(credential) !== named.key)
+    return `${voter} has another credential than when the round began`
   return voterFlaw(state, { effect: round.effect, approval }, named, atMs)
 }
 

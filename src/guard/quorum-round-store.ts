@@ -4,7 +4,7 @@
  *   vote ─▶ recorded ─▶ enough yeses: the approval is given      a no too many: denied      a yes no longer counts: lapsed
  */
 import type { Caller } from '../bus/call.ts'
-import { toAccountKeyFromCallerKey, toCallerKey } from '../bus/caller.ts'
+import { parsePeerCallerKey, toCallerKey } from '../bus/caller.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
@@ -201,13 +201,15 @@ export function createQuorumRoundStore({
 
     terms: (request, { principal, isRule, nowMs }) => {
       const names = request.voters ?? everybody(principal, nowMs)
+      const { node } = parsePeerCallerKey(principal) ?? {}
+      const asking = node === undefined ? undefined : NODE_VOTER_PREFIX + node
       const voters: QuorumRoundVoter[] = []
       for (const name of names) {
+        const resolved = resolveVoter(name)
         // Nobody votes on their own call.
-        const isOwn =
-          name === principal || toAccountKeyFromCallerKey(principal) === `peer:${name.slice(NODE_VOTER_PREFIX.length)}`
+        const isOwn = name === principal || resolved?.voter === asking
         if (isOwn && isRule) continue
-        const voter = isOwn ? undefined : resolveVoter(name)
+        const voter = isOwn ? undefined : resolved
         const role =
           voter === undefined || name.startsWith(NODE_VOTER_PREFIX)
             ? 'approver'
@@ -279,12 +281,12 @@ export function createQuorumRoundStore({
         return fail(
           createVoteFault('ALREADY_VOTED', `${voter} has said ${decision === 'allow' ? 'yes' : 'no'} before.`),
         )
+      if (approval.state !== 'requested' && approval.state !== 'approved')
+        return fail(createVoteFault('ROUND_CLOSED', `The round is ${approval.state}.`))
       if (before !== undefined) {
         conflictIn(transaction, round, voter, [before, vote])
         return fail(createVoteFault('EQUIVOCATION', `${voter} has said both; both votes are kept, and neither counts.`))
       }
-      if (approval.state !== 'requested' && approval.state !== 'approved')
-        return fail(createVoteFault('ROUND_CLOSED', `The round is ${approval.state}.`))
       const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: transaction.nowMs })
       if (flaw !== undefined) return fail(createVoteFault(closingCode(round, transaction.nowMs), `${flaw}.`))
       recordIn(transaction, round, { voter, vote, reason })

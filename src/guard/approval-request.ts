@@ -64,7 +64,8 @@ export function createApprovalRequest(
   const binding = createCallBinding(assessed, argsHash, parts)
   const leaves = hashArgumentLeaves(parts.hashKey, body)
   const quorum = findRequiredQuorum(assessed, parts)
-  const terms = quorum && parts.rounds.terms(quorum, { ...binding, isRule: true, nowMs: transaction.nowMs })
+  const effect = assessed.effect ?? assessed.offer.effect
+  const terms = quorum && parts.rounds.terms(quorum, { ...binding, effect, isRule: true, nowMs: transaction.nowMs })
   if (terms?.ok === false) return terms
   const { standing, notes } = parts.approvals.standingIn(transaction, binding, leaves, terms?.value)
   // A grant replaces a person's answer only where nobody has answered this very call; it never overrides an answer.

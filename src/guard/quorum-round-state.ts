@@ -19,6 +19,7 @@ import { readEntryTime, readEntryText } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import { explainApproverRefusal, APPROVAL_CLOCK_SLACK_MS } from './approval.ts'
 import type { ApprovalRecord } from './approval-state.ts'
+import type { CallBinding } from './call-binding.ts'
 import type { GuardState } from './guard-state.ts'
 import { findRoleOfPrincipalAt, findTokenByName } from './principal-state.ts'
 import { computeCertificateHash, hasVotedTwice, raiseFinalityLevel, computeRoundDigest } from './quorum-round.ts'
@@ -92,13 +93,13 @@ export function openQuorumRound(state: GuardState, approval: ApprovalRecord, ent
   if (entry['quorum'] === undefined) return undefined
   const terms = termsIn(entry['quorum'])
   if (terms === undefined) return 'its terms cannot be read'
-  const { need, voters, digest } = terms
+  const { need, voters, digest, effect } = terms
   if (need < 1 || need > voters.length) return `${need} of ${voters.length} voters can never agree`
   if (new Set(voters.map(({ voter }) => voter)).size < voters.length) return 'it names a voter twice'
   if (new Set(voters.map(({ key }) => computeVoterKeyId(key))).size < voters.length) return 'two voters have one key'
   if (digest !== computeRoundDigest(approval.binding)) return 'its digest is not that of the call'
   for (const each of voters) {
-    const flaw = voterFlaw(state, { ...terms, approval }, each, approval.requestedAtMs)
+    const flaw = explainVoterFlaw(state, { effect, ...approval.binding }, each, approval.requestedAtMs)
     if (flaw !== undefined) return flaw
   }
   for (const { voter, key } of voters) {
@@ -226,9 +227,8 @@ export function explainVoteConflictFlaw(
   return votes.every((vote) => isVoteSignatureValid(vote, key)) ? undefined : 'the voter did not sign them'
 }
 
-interface Judged extends Pick<QuorumRoundTerms, 'effect'> {
-  readonly approval: Pick<ApprovalRecord, 'binding'>
-}
+/** What decides whether somebody may vote on a call. */
+export interface VotedCall extends Pick<QuorumRoundTerms, 'effect'>, Pick<CallBinding, 'principal' | 'target'> {}
 
 function voterFlawIn(state: GuardState, round: QuorumRoundRecord, voter: string, atMs: number): string | undefined {
   const [approval, named] = [state.approvals.get(round.id), round.voters.find((each) => each.voter === voter)]
@@ -237,17 +237,16 @@ function voterFlawIn(state: GuardState, round: QuorumRoundRecord, voter: string,
   // A vote ends with its credential, and a later credential of that name does not bring it back.
   if (credential !== undefined && state.voterKeys.get(credential) !== named.key)
     return `${voter} has another credential than when the round began`
-  return voterFlaw(state, { effect: round.effect, approval }, named, atMs)
+  return explainVoterFlaw(state, { effect: round.effect, ...approval.binding }, named, atMs)
 }
 
 /** Why this voter may not vote on this call at that time. */
-function voterFlaw(
+export function explainVoterFlaw(
   state: GuardState,
-  { effect, approval }: Judged,
+  { effect, principal, target }: VotedCall,
   { voter, key }: QuorumRoundVoter,
   atMs: number,
 ): string | undefined {
-  const { principal, target } = approval.binding
   if (!isVoterKey(key)) return `the key of ${voter} is none`
   if (voter.startsWith(NODE_VOTER_PREFIX)) {
     const nodeId = voter.slice(NODE_VOTER_PREFIX.length)

@@ -23,8 +23,10 @@ import {
   decodeNodePublicKeyHex,
   explainRoundDenial,
   explainVoteFlaw,
+  explainVoterFlaw,
   MAX_WITNESSES,
 } from './quorum-round-state.ts'
+import type { VotedCall } from './quorum-round-state.ts'
 import { redactText } from './secret-detection.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
 import { FIRST_VOTE_PREVIOUS_HASH, parseVote, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
@@ -77,7 +79,7 @@ export interface QuorumRoundStore {
   /** The voters and the required number, or why there can be none. `isRule`: the owner's rule chose them. */
   readonly terms: (
     request: QuorumRequest,
-    about: { readonly principal: string; readonly isRule: boolean; readonly nowMs: number },
+    about: VotedCall & { readonly isRule: boolean; readonly nowMs: number },
   ) => Result<Pick<QuorumRoundTerms, 'need' | 'voters' | 'veto' | 'house' | 'epoch' | 'witnesses'>, Fault>
   /** Casts the caller's vote, signed here. */
   readonly castIn: (
@@ -148,6 +150,22 @@ export function createQuorumRoundStore({
     return people.length > 0 ? [...new Set(people)] : ['owner']
   }
 
+  /** Why somebody who is named as a voter cannot be one, and what to do about it. */
+  function explainCandidate(
+    name: string,
+    voter: QuorumRoundVoter | undefined,
+    about: VotedCall & { readonly nowMs: number },
+  ): string | undefined {
+    const isNode = name.startsWith(NODE_VOTER_PREFIX)
+    if (isNode && voter === undefined) return `${name} is no node of the community.`
+    if (!isNode && findRoleOfPrincipalAt(state, name, about.nowMs) === undefined) {
+      const isName = /^[a-z0-9][a-z0-9._-]*$/.test(name)
+      return `${name} is nobody who may vote.${isName ? ` ${name} needs a token: hearthbus token create ${name} --role approver.` : ''}`
+    }
+    const flaw = voter && explainVoterFlaw(state, about, voter, about.nowMs)
+    return flaw === undefined ? undefined : `${name} is no voter here: ${flaw.replace(/\.$/, '')}.`
+  }
+
   /** Which voter of the round the caller is, and with which key. */
   function speaker(
     round: QuorumRoundRecord,
@@ -199,30 +217,21 @@ export function createQuorumRoundStore({
   return {
     self,
 
-    terms: (request, { principal, isRule, nowMs }) => {
+    terms: (request, about) => {
+      const { principal, isRule, nowMs } = about
       const names = request.voters ?? everybody(principal, nowMs)
       const { node } = parsePeerCallerKey(principal) ?? {}
-      const asking = node === undefined ? undefined : NODE_VOTER_PREFIX + node
+      const asking = node === undefined ? principal : NODE_VOTER_PREFIX + node
       const voters: QuorumRoundVoter[] = []
+      const leftOut: string[] = []
       for (const name of names) {
-        const resolved = resolveVoter(name)
-        // Nobody votes on their own call.
-        const isOwn = name === principal || resolved?.voter === asking
-        if (isOwn && isRule) continue
-        const voter = isOwn ? undefined : resolved
-        const role =
-          voter === undefined || name.startsWith(NODE_VOTER_PREFIX)
-            ? 'approver'
-            : findRoleOfPrincipalAt(state, name, nowMs)
-        if (voter === undefined || (role !== 'approver' && role !== 'admin')) {
-          // A rule names the voters; one whose credential ended is left out, and the required number stays.
-          if (isRule && !isOwn) continue
-          return fail(
-            createVoteFault(
-              'NOT_A_VOTER',
-              isOwn ? `${name} asked for it.` : `${name} is nobody who may vote.${explainMissingVoters([name], [])}`,
-            ),
-          )
+        const voter = resolveVoter(name)
+        const flaw = voter?.voter === asking ? `${name} asked for it.` : explainCandidate(name, voter, about)
+        if (voter === undefined || flaw !== undefined) {
+          if (!isRule) return fail(createVoteFault('NOT_A_VOTER', flaw ?? ''))
+          // A rule names the voters; one who may not vote on this call is left out, and the required number stays.
+          leftOut.push(` ${flaw}`)
+          continue
         }
         if (voters.some((known) => known.voter === voter.voter))
           return fail(createVoteFault('NOT_A_VOTER', `${name} is named twice.`))
@@ -233,7 +242,7 @@ export function createQuorumRoundStore({
       if (need > voters.length || need < 1)
         return fail({
           kind: 'conflict',
-          message: `It takes ${need} voters, and ${voters.length} can be asked.${explainMissingVoters(names, voters)}`,
+          message: `It takes ${need} voters, and ${voters.length} can be asked.${leftOut.slice(0, 3).join('')}`,
         })
       // Other houses alone decide here only where the owner's rule says so.
       if (!isRule && need <= nodes)
@@ -340,13 +349,6 @@ export function createQuorumRoundStore({
       return approval.state === 'approved' ? { kind: 'lost' } : { kind: 'open' }
     },
   }
-}
-
-/** Which of the named people have no credential of their own, and what to do about it. */
-function explainMissingVoters(names: readonly string[], voters: readonly QuorumRoundVoter[]): string {
-  const isPerson = (name: string): boolean => /^[a-z0-9][a-z0-9._-]*$/.test(name)
-  const missing = names.filter((name) => isPerson(name) && !voters.some(({ voter }) => voter === name)).slice(0, 3)
-  return missing.map((name) => ` ${name} needs a token: hearthbus token create ${name} --role approver.`).join('')
 }
 
 function closingCode({ expiresAtMs }: QuorumRoundRecord, nowMs: number): VoteErrorCode {

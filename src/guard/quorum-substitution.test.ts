@@ -84,7 +84,8 @@ const OTHER_CALLS: Readonly<Record<string, (at: GuardHouse) => Promise<number>>>
   'text with half a character': (at) => moves(at, { ...VOTED, name: '\ud800' }),
   'no arguments': (at) => moves(at, {}),
   'another agent': (at) => moves(at, VOTED, { caller: { kind: 'principal', id: 'gemini', role: 'agent' } }),
-  'an agent with a similar name': (at) => moves(at, VOTED, { caller: { kind: 'principal', id: 'Claude', role: 'agent' } }),
+  'an agent with a similar name': (at) =>
+    moves(at, VOTED, { caller: { kind: 'principal', id: 'Claude', role: 'agent' } }),
   'a voter': (at) => moves(at, VOTED, { caller: person('anna') }),
   'the owner': (at) => moves(at, VOTED, { caller: ADMIN }),
   'a service of the same name': (at) => moves(at, VOTED, { caller: { kind: 'service', id: 'claude' } }),
@@ -92,7 +93,8 @@ const OTHER_CALLS: Readonly<Record<string, (at: GuardHouse) => Promise<number>>>
     moves(at, VOTED, { caller: { kind: 'peer', id: nodeIdOf(MEMBER_SEED), level: 'anchor', actor: 'claude' } }),
   'a tool of a similar name': (at) => moves(at, VOTED, {}, renamed('test.lock2')),
   'a definition that changed since': (at) => moves(at, VOTED, {}, { ...offer, description: 'Unlocks all doors.' }),
-  'a schema that changed since': (at) => moves(at, VOTED, {}, { ...offer, requestSchema: { type: 'object', properties: { to: {} } } }),
+  'a schema that changed since': (at) =>
+    moves(at, VOTED, {}, { ...offer, requestSchema: { type: 'object', properties: { to: {} } } }),
   'another version': (at) => moves(at, VOTED, {}, { ...offer, version: [1, 1] }),
   'another device': (at) => {
     const other = { ...assessedOffer('sensitive', () => ({ target: 'lock:2' })), name: 'test.lock' }
@@ -161,6 +163,23 @@ describe('a vote', () => {
       expect(await say(at, round, person('cara'))).toBe('signed')
       expect(await moves(at)).toBe(1)
     }
+  })
+
+  it('is not asked of a person whose credential does not cover the device, and the others are enough or are too few', async () => {
+    using at = openHouse({ ownerRules: [{ ...rule, voters: ['anna', 'ben', 'nora'] }] }, undefined, PEOPLE)
+    await at.guard.tokens.create(ADMIN, { name: 'nora', role: 'approver', restrictions: { devices: ['lamp:1'] } })
+    const round = await ask(at)
+    expect(round.voters.map(({ voter }) => voter)).toEqual(['anna', 'ben'])
+    const own = await at.guard.quorums.propose(callOf(offer, { x: 1 }), offer, { voters: ['anna', 'nora'], need: 2 })
+    expect(own.ok ? '' : own.fault.message).toBe(
+      'A rule of the owner says who votes about this, and how many it takes.',
+    )
+    using few = openHouse({ ownerRules: [{ ...rule, voters: ['anna', 'nora'] }] }, undefined, PEOPLE)
+    await few.guard.tokens.create(ADMIN, { name: 'nora', role: 'approver', restrictions: { devices: ['lamp:1'] } })
+    const refused = await around(few.guard, callOf(offer, VOTED), offer, actuator().proceed)
+    expect(refused.ok ? '' : refused.fault.message).toBe(
+      'It takes 2 voters, and 1 can be asked. nora is no voter here: This credential does not cover the device in question.',
+    )
   })
 
   it('is none of a person with the name of a node, nor of a node with the name of a person', async () => {

@@ -91,7 +91,8 @@ export function createQuorumRounds(
         message: 'A rule of the owner says who votes about this, and how many it takes.',
       })
     const terms = rounds.terms(rule ?? proposal, {
-      principal: binding.principal,
+      ...binding,
+      effect: assessed.effect ?? assessed.offer.effect,
       isRule: rule !== undefined,
       nowMs: transaction.nowMs,
     })

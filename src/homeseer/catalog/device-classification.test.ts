@@ -89,6 +89,103 @@ describe('class of a device', () => {
     expect(classOf({ name, ControlPairs: pairs(...labels) }).reasons).not.toEqual([])
   })
 
+  // As openHAB translates its equipment tags FrontDoor, Gate, Lock, AlarmSystem and Siren
+  // (openhab-core, org.openhab.core.semantics, tags_*.properties); singular, or plural where that is built otherwise.
+  it.each([
+    ['Catalan', 'Porta principal, Tanca, Pany, Sirenes'],
+    ['Czech', 'Přední dveře, Brána, Zámek, Poplašný systém, Sirény'],
+    ['Danish', 'Hoveddøre, Port, Lås, Alarmsystem, Sirener'],
+    ['German', 'Vordertüren, Garagentor, Schlösser, Alarmanlage, Sirenen'],
+    ['Greek', 'Εξώπορτα, Γκαραζόπορτες, Πύλη, Κλειδαριά, Σύστημα Συναγερμού, Σειρήνα'],
+    ['Spanish', 'Puerta delantera, Cerraduras, Sistema de alarma, Sirena'],
+    ['Finnish', 'Etuovet, Portit, Lukot, Hälytysjärjestelmä, Sireeni'],
+    ['French', 'Porte de garage, Portail, Verrous, Système d’Alarme, Sirène'],
+    ['Hebrew', 'דלת כניסה, שער, מנעול, מערכת אזעקה, צופר'],
+    ['Hungarian', 'Bejárati ajtó, Kapu, Zár, Riasztórendszer, Kürt'],
+    ['Italian', 'Porta Ingresso, Cancello, Serrature, Sistema Di Allarme, Sirena'],
+    ['Japanese', '玄関のドア, 門, 鍵, 警報システム, サイレン'],
+    ['Dutch', 'Voordeur, Poort, Sloten, Alarmsysteem, Sirenes'],
+    ['Norwegian', 'Inngangsdører, Porter, Låser, Alarmsystem, Sirene'],
+    ['Polish', 'Drzwiom wejściowym, Brama, Zamków, System alarmowy, Syrenę'],
+    ['Portuguese', 'Porta da frente, Portão, Fechaduras, Sistema de alarme, Sirene'],
+    ['Russian', 'Входная дверь, Ворота, Замок, Сигнализация, Сирена'],
+    ['Slovenian', 'vhodna vrata, ključavnice, alarmni sistem, sirena'],
+    ['Ukrainian', 'Вхідні двері, Ворота, Замок, Сигналізація, Сирена'],
+    ['Chinese', '前门, 车库门, 锁, 报警系统, 警报'],
+  ])('doors, gates, locks and alarms are sensitive in %s, whatever is on their buttons', (_, names) => {
+    const unrecognised = names
+      .split(', ')
+      .filter((name) => classOf({ name, ControlPairs: SWITCH }).reasons.length === 0)
+    expect(unrecognised).toEqual([])
+  })
+
+  it.each([
+    ['Russian', 'Открыть, Закрыть'],
+    ['Russian', 'Поставить на охрану, Снять с охраны'],
+    ['Greek', 'Ξεκλείδωμα, Κλείδωμα'],
+    ['Japanese', '解錠, 施錠'],
+    ['Chinese', '布防, 撤防'],
+    ['Norwegian', 'Tilkobl, Frakobl'],
+    ['Italian', 'Inserisci, Disinserisci'],
+    ['French', 'Ouverture, Fermeture'],
+    ['Hungarian', 'Nyit, Zár'],
+    ['English', 'Latch, Unlatch'],
+    ['a language that no table has', 'Ireki, Itxi'],
+    ['letters that no table has', 'เปิด, ปิด'],
+  ])('buttons in %s are sensitive: %s', (_, labels) => {
+    expect(classOf({ name: 'X1', ControlPairs: pairs(...labels.split(', ')) }).reasons).not.toEqual([])
+  })
+
+  it.each<[what: string, record: JsonObject]>([
+    ['a gate that HomeSeer marks as a light, as it does any switch', { name: 'Gate', misc: 0x20_00 }],
+    ['a compound', { name: 'Frontdoor' }],
+    ['a window', { name: 'Dachfenster Bad' }],
+    ['a shutter in the garage', { name: 'Shutter', location: 'Garage' }],
+    ['a relay at the gate', { name: 'Relay 1', location: 'Gate' }],
+    ['a plug-in that says what it is for', { name: 'Out', interface_name: 'SwitchBot Lock' }],
+    ['a plug-in whose name is one word', { name: 'Out', interface_name: 'UltraM1G3' }],
+    ['a type in another language', { name: 'Out', device_type_string: 'Portail' }],
+    ['a text that says closed', { name: 'Out', status: 'Closed' }],
+    ['a picture of a door', { name: 'Out', status_image: '/images/HomeSeer/contemporary/door-closed.png' }],
+    ['letters that nobody here reads', { name: 'ประตู' }],
+  ])('%s is sensitive', (_, record) => {
+    expect(classOf({ ControlPairs: SWITCH, ...record }).reasons).not.toEqual([])
+  })
+
+  // The same source: Lightbulb, Blinds, Fan, RadiatorControl, PowerOutlet and Doorbell; and what people have at home.
+  it.each([
+    ['Danish', 'Pære, Gardiner, Blæser, Radiatorstyring, Stikkontakt, Dørklokke'],
+    [
+      'German',
+      'Glühbirne, Rollläden, Deckenventilator, Heizungssteuerung, Steckdose, Türklingeln, Gästezimmer, Türkis',
+    ],
+    ['Greek', 'Λάμπα, Περσίδα, Ανεμιστήρας, Καλοριφέρ, Πρίζα, Κουδούνι'],
+    ['Finnish', 'Valaisin, Sälekaihdin, Kattotuuletin, Patteri, Pistorasia, Ovikello'],
+    ['Italian', 'Luce, Tapparella, Ventilatore, Termosifone, Presa, Campanello'],
+    ['Japanese', '照明, カーテン, 扇風機, コンセント'],
+    ['Norwegian', 'Lys, Persienne, Vifte, Radiator, Stikkontakt, Kontor, Hjemmekontor'],
+    ['Russian', 'Лампа, Жалюзи, Вентилятор, Розетка, Дверные звонки, Кофеварка'],
+    ['Chinese', '灯, 窗帘, 风扇, 插座'],
+    [
+      'English',
+      'Outdoor Lights, Indoor Fountain, Alarm Clock, Block Heater, Gateway, Projector, Motor, Monitor, Support',
+    ],
+  ])('what only lights, shades or warms is ordinary in %s', (_, names) => {
+    const asked = names.split(', ').filter((name) => classOf({ name, ControlPairs: SWITCH }).reasons.length > 0)
+    expect(asked).toEqual([])
+  })
+
+  it.each<[what: string, record: JsonObject]>([
+    ['a lamp in Chinese', { name: '客厅灯', ControlPairs: pairs('开', '关') }],
+    ['a curtain in Russian', { name: 'Шторы', ControlPairs: pairs('Открыть', 'Закрыть') }],
+    ['a scene', { name: 'Scene', ControlPairs: pairs('Movie', 'Party') }],
+    ['a player', { name: 'TV', ControlPairs: pairs('BBC One', 'Arte') }],
+    ['speeds', { name: 'Air', ControlPairs: pairs('Low', 'Medium', 'High') }],
+    ['a robot', { name: 'Vacuum', ControlPairs: pairs('Start', 'Dock') }],
+  ])('%s is ordinary, whatever is on its buttons', (_, record) => {
+    expect(classOf(record).reasons).toEqual([])
+  })
+
   it.each<[name: string, kind: DeviceKind, record: JsonObject]>([
     ['Kitchen Lamp', 'light', { ControlPairs: SWITCH }],
     ['Küchenlampe', 'light', { ControlPairs: SWITCH }],

@@ -4,8 +4,10 @@
  *
  *   lamp      the word itself, accents or not
  *   *deur     a word that ends so: languages that write compounds as one word (Voordeur)
- *   alarm*    a word that begins so
+ *   alarm*    a word that begins so: languages that inflect
+ *   *門*      a word that has it anywhere: languages that write no spaces
  *   =lås      with its accents: without them it is another word in another language (las luces)
+ *   !outdoor  not this one, although an entry above would fit it
  */
 export interface PlainAndAccentedWords {
   /** Without accents. */
@@ -39,39 +41,65 @@ export function foldAccents(text: string): string {
 }
 
 export interface WordTable {
+  readonly plain: WordMatcher
+  /** Compared with its accents. */
+  readonly marked: WordMatcher
+}
+
+interface WordMatcher {
   readonly exact: ReadonlySet<string>
-  readonly marked: ReadonlySet<string>
-  readonly endings: readonly string[]
-  readonly markedEndings: readonly string[]
-  readonly beginnings: readonly string[]
+  readonly pattern: RegExp | undefined
+  readonly except: RegExp | undefined
 }
 
 /** One line of words per language. */
 export function createWordTable(...lines: readonly string[]): WordTable {
-  const words = lines.flatMap((line) => line.split(' ')).filter((word) => word !== '')
-  const withMark = (mark: string) =>
-    words.filter((word) => word.startsWith(mark)).map((word) => word.slice(mark.length))
+  const entries = lines.flatMap((line) => line.split(' ')).filter((entry) => entry !== '')
+  const isMarked = (entry: string): boolean => entry.includes('=')
   return {
-    exact: new Set(words.filter((word) => /^[\p{L}\p{M}\p{N}]+$/u.test(word)).map(foldAccents)),
-    marked: new Set(withMark('=').map((word) => word.normalize('NFC'))),
-    endings: words.filter((word) => /^\*[^=]/.test(word)).map((word) => foldAccents(word.slice(1))),
-    markedEndings: withMark('*=').map((word) => word.normalize('NFC')),
-    beginnings: words.filter((word) => word.endsWith('*')).map((word) => foldAccents(word.slice(0, -1))),
+    plain: createMatcher(entries.filter((entry) => !isMarked(entry)).map(foldAccents)),
+    marked: createMatcher(
+      entries.filter(isMarked).map((entry) => entry.replace('=', '').toLowerCase().normalize('NFC')),
+    ),
   }
+}
+
+function createMatcher(entries: readonly string[]): WordMatcher {
+  const wanted = entries.filter((entry) => !entry.startsWith('!'))
+  return {
+    exact: new Set(wanted.filter((entry) => !entry.includes('*'))),
+    pattern: createPattern(wanted.filter((entry) => entry.includes('*'))),
+    except: createPattern(entries.filter((entry) => entry.startsWith('!')).map((entry) => entry.slice(1))),
+  }
+}
+
+/** All entries at once: a house of thousands of devices is compared with every table. */
+function createPattern(entries: readonly string[]): RegExp | undefined {
+  if (entries.length === 0) return undefined
+  const parts = entries.map((entry) => {
+    const from = entry.startsWith('*') ? '' : '^'
+    const to = entry.endsWith('*') ? '' : '$'
+    return `${from}${entry.replaceAll('*', '')}${to}`
+  })
+  return new RegExp(parts.join('|'), 'u')
 }
 
 /** The word that is in the table, as a person would find it in the name. */
 export function findWordInTable({ plain, marked }: PlainAndAccentedWords, table: WordTable): string | undefined {
-  for (const word of plain)
-    if (
-      table.exact.has(word) ||
-      table.endings.some((ending) => word.endsWith(ending)) ||
-      table.beginnings.some((beginning) => word.startsWith(beginning))
-    )
-      return word
-  for (const word of marked)
-    if (table.marked.has(word) || table.markedEndings.some((ending) => word.endsWith(ending))) return word
+  return findMatch(plain, table.plain) ?? findMatch(marked, table.marked)
+}
+
+function findMatch(words: Iterable<string>, { exact, pattern, except }: WordMatcher): string | undefined {
+  for (const word of words)
+    if ((exact.has(word) || pattern?.test(word) === true) && except?.test(word) !== true) return word
   return undefined
+}
+
+export function listWordsInTable({ plain, marked }: PlainAndAccentedWords, table: WordTable): readonly string[] {
+  return [
+    ...[...plain].filter((word) => findMatch([word], table.plain) !== undefined),
+    ...[...marked].filter((word) => findMatch([word], table.marked) !== undefined),
+  ]
 }
 
 export function hasWordInTable(words: PlainAndAccentedWords, table: WordTable): boolean {

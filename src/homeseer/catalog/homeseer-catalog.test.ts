@@ -104,7 +104,7 @@ describe('sensitivity', () => {
     expect(reasons({ name: 'Lock1', ControlPairs: SWITCH })).toEqual(['lock'])
     expect(reasons({ name: '2ndDoor', ControlPairs: SWITCH })).toEqual(['door-or-gate'])
     expect(reasons({ name: 'Lamp', misc: 0x400 })).toEqual(['voice-confirm'])
-    expect(reasons({ name: 'Run', ControlPairs: [{ Label: 'Go', ControlType: 12 }] })).toEqual(['runs-script'])
+    expect(reasons({ name: 'Run', ControlPairs: [{ Label: 'Start', ControlType: 12 }] })).toEqual(['runs-script'])
   })
 
   it('is not seen in lamps, clocks and sensors near them', () => {

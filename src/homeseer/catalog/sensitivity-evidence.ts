@@ -1,0 +1,171 @@
+/**
+ * Sensitivity evidence: what of a device says that it locks, opens, guards or feeds the house, in words for the owner
+ * (`label Unlock`, `name portail`).
+ *
+ *   type strings and numbers ▸ ControlUse ▸ labels of the buttons ▸ plug-in ▸ name ▸ place ▸ status and picture
+ *
+ * A door must not open because a table was too narrow: what opens and closes and is not known to be a blind or a valve
+ * counts as a door.
+ */
+import {
+  ALARM_ARMING_CONTROL_LABELS,
+  OCCUPANCY_MODE_CONTROL_LABELS,
+  OPEN_CLOSE_CONTROL_LABELS,
+  UNLOCK_CONTROL_LABELS,
+} from './control-label-tables.ts'
+import {
+  ALARM_CLOCK_WORDS,
+  ALARM_WORDS,
+  BARRIER_DEVICE_TYPE_WORDS,
+  DOOR_WORDS,
+  GARAGE_WORDS,
+  GAS_WORDS,
+  GATE_WORDS,
+  HARMLESS_DEVICE_WORDS,
+  HOUSE_MODE_WORDS,
+  LOCK_WORDS,
+  MAIN_SUPPLY_WORDS,
+  MODE_WORDS,
+  RELAY_WORDS,
+  SECURITY_PLUGIN_WORDS,
+  SECURITY_WORDS,
+  SIREN_DEVICE_TYPE_WORDS,
+  SIREN_WORDS,
+  SUPPLY_WORDS,
+  WINDOW_WORDS,
+} from './device-name-tables.ts'
+import { findWordInTable, hasWordInTable, listWordsInTable, type PlainAndAccentedWords } from './device-name-words.ts'
+import { isLampByNameOrDimmer, isBlind, isValve, isClimate, isCommandClass, type DeviceSigns } from './device-signs.ts'
+
+/** Device_SubType of a Z-Wave feature is its command class: lock, door lock, its log and its codes. */
+const LOCK_CLASSES: ReadonlySet<number> = new Set([0x62, 0x76, 0x4c, 0x63])
+const BARRIER_CLASS = 0x66
+const SOUND_CLASS = 0x79
+/** HS3's number for the security API; HS4's device types for a door and a lock. */
+const SECURITY_API = 8
+const HS4_DEVICE_API = 512
+const HS4_DOOR_TYPE = 1
+const HS4_LOCK_TYPE = 4
+
+export function findLockEvidence(signs: DeviceSigns): string | undefined {
+  const { record, controls, capabilities, name, type, labels, status, image } = signs
+  const { api, type: number } = record.deviceType
+  if (hasWordInTable(type, LOCK_WORDS)) return `type ${record.typeString}`
+  if (isCommandClass(signs, LOCK_CLASSES) || (api === HS4_DEVICE_API && number === HS4_LOCK_TYPE))
+    return 'HomeSeer’s type is a lock'
+  if (capabilities.includes('lock')) return 'a control that locks'
+  const named =
+    describeEvidence('label', findWordInTable(labels, UNLOCK_CONTROL_LABELS)) ??
+    describeEvidence('name', findWordInTable(name, LOCK_WORDS))
+  if (named !== undefined || controls.length === 0) return named
+  return (
+    describeEvidence('status', findWordInTable(status, UNLOCK_CONTROL_LABELS)) ??
+    describeEvidence('picture', findWordInTable(image, UNLOCK_CONTROL_LABELS) ?? findWordInTable(image, LOCK_WORDS))
+  )
+}
+
+export function findDoorEvidence(signs: DeviceSigns): string | undefined {
+  const { record, controls, plugIn } = signs
+  const { api, type: number } = record.deviceType
+  if (controls.length === 0) return undefined
+  const type = findWordInTable(signs.type, BARRIER_DEVICE_TYPE_WORDS) ?? findWayInWord(signs.type)
+  if (type !== undefined) return `type ${record.typeString}`
+  if (isCommandClass(signs, new Set([BARRIER_CLASS])) || (api === HS4_DEVICE_API && number === HS4_DOOR_TYPE))
+    return 'HomeSeer’s type is a door'
+  return (
+    describeEvidence('plug-in', findWordInTable(plugIn, SECURITY_PLUGIN_WORDS)) ??
+    findDoorNameEvidence(signs) ??
+    findDoorPlaceEvidence(signs) ??
+    findOpeningEvidence(signs)
+  )
+}
+
+function findWayInWord(words: PlainAndAccentedWords): string | undefined {
+  return (
+    findWordInTable(words, GATE_WORDS) ?? findWordInTable(words, DOOR_WORDS) ?? findWordInTable(words, GARAGE_WORDS)
+  )
+}
+
+function findDoorNameEvidence(signs: DeviceSigns): string | undefined {
+  const { name, image } = signs
+  // HomeSeer marks any switch as a light; only a name or a dimmer makes it one beside a door.
+  const isLamp = isLampByNameOrDimmer(signs)
+  const gate = isLamp ? undefined : findWordInTable(name, GATE_WORDS)
+  if (gate !== undefined) return `name ${gate}`
+  if (isLamp || hasWordInTable(name, HARMLESS_DEVICE_WORDS)) return undefined
+  const window = isBlind(signs) ? undefined : findWordInTable(name, WINDOW_WORDS)
+  const garage = isClimate(signs) ? undefined : findWordInTable(name, GARAGE_WORDS)
+  return (
+    describeEvidence('name', findWordInTable(name, DOOR_WORDS) ?? window ?? garage) ??
+    describeEvidence('picture', findWayInWord(image))
+  )
+}
+
+/** What stands in a garage or at a door and does what moves a door. */
+function findDoorPlaceEvidence(signs: DeviceSigns): string | undefined {
+  const { name, place, labels } = signs
+  const garage = findWordInTable(name, GARAGE_WORDS) ?? findWordInTable(place, GARAGE_WORDS)
+  const opens = findWordInTable(labels, OPEN_CLOSE_CONTROL_LABELS)
+  if (garage !== undefined && opens !== undefined) return `label ${opens}, ${garage}`
+  if (garage !== undefined && isBlind(signs)) return `a shutter, ${garage}`
+  const wayIn = findWayInWord(place)
+  return wayIn !== undefined && hasWordInTable(name, RELAY_WORDS) ? `a relay, ${wayIn}` : undefined
+}
+
+/** Nothing says what it is that opens: it may be the way in. */
+function findOpeningEvidence(signs: DeviceSigns): string | undefined {
+  const { capabilities, labels, status } = signs
+  if (isBlind(signs) || isValve(signs)) return undefined
+  const opens = describeEvidence('label', findWordInTable(labels, OPEN_CLOSE_CONTROL_LABELS))
+  if (opens !== undefined || capabilities.includes('text') || isLampByNameOrDimmer(signs)) return opens
+  return describeEvidence('status', findWordInTable(status, OPEN_CLOSE_CONTROL_LABELS))
+}
+
+export function findAlarmEvidence(signs: DeviceSigns): string | undefined {
+  const { record, controls, name, type, labels, status } = signs
+  if (
+    controls.length > 0 &&
+    (hasWordInTable(type, SIREN_DEVICE_TYPE_WORDS) || isCommandClass(signs, new Set([SOUND_CLASS])))
+  )
+    return `type ${record.typeString}`
+  if (record.deviceType.api === SECURITY_API) return 'HomeSeer’s type is a security device'
+  const isHarmless = hasWordInTable(name, HARMLESS_DEVICE_WORDS)
+  const named = hasWordInTable(name, ALARM_CLOCK_WORDS) ? undefined : findAlarmWord(name)
+  const guards = isHarmless ? undefined : findWordInTable(name, SECURITY_WORDS)
+  const found =
+    describeEvidence('label', findWordInTable(labels, ALARM_ARMING_CONTROL_LABELS) ?? findAlarmWord(labels)) ??
+    describeEvidence('name', named ?? guards)
+  if (found !== undefined || controls.length === 0) return found
+  return (
+    describeEvidence('type', findAlarmWord(type) ?? findWordInTable(type, SECURITY_WORDS)) ??
+    describeEvidence('status', findWordInTable(status, ALARM_ARMING_CONTROL_LABELS))
+  )
+}
+
+function findAlarmWord(words: PlainAndAccentedWords): string | undefined {
+  return findWordInTable(words, ALARM_WORDS) ?? findWordInTable(words, SIREN_WORDS)
+}
+
+/** Virtual devices that alarms follow. */
+export function findHouseModeEvidence(signs: DeviceSigns): string | undefined {
+  const { controls, name, labels } = signs
+  if (controls.length === 0 || isClimate(signs)) return undefined
+  const modes = listWordsInTable(labels, OCCUPANCY_MODE_CONTROL_LABELS)
+  if (modes.length >= 2) return `labels ${modes.slice(0, 3).join(', ')}`
+  const mode = findWordInTable(name, MODE_WORDS)
+  return mode !== undefined && hasWordInTable(name, HOUSE_MODE_WORDS) ? `name ${mode}` : undefined
+}
+
+export function findMainValveEvidence(signs: DeviceSigns): string | undefined {
+  const { controls, name, type } = signs
+  if (controls.length === 0) return undefined
+  const gas = findWordInTable(name, GAS_WORDS) ?? findWordInTable(type, GAS_WORDS)
+  if (gas !== undefined) return describeEvidence('name', gas)
+  const main = findWordInTable(name, MAIN_SUPPLY_WORDS) ?? findWordInTable(type, MAIN_SUPPLY_WORDS)
+  const shuts = isValve(signs) || hasWordInTable(name, SUPPLY_WORDS) || hasWordInTable(type, SUPPLY_WORDS)
+  return shuts ? describeEvidence('name', main) : undefined
+}
+
+function describeEvidence(where: string, word: string | undefined): string | undefined {
+  return word === undefined ? undefined : `${where} ${word}`
+}

@@ -131,6 +131,29 @@ describe('a guarded device', () => {
     }
   })
 
+  it('is not reached by an event that sets off another one, of which the files do not tell', async () => {
+    const path = world.simulator.eventFiles?.events ?? ''
+    const kept = readFileSync(path, 'utf8')
+    const events = JSON.parse(kept) as (JsonObject & { evRef: number })[]
+    const run = { id: 32, ...CLAIMS }
+    try {
+      await using house = await openHouse(world)
+      for (const files of [
+        events.filter(({ evRef }) => evRef !== 35),
+        events.map((event) => (event.evRef === 35 ? { Name: event['Name'] ?? null } : event)),
+        [...events, events.find(({ evRef }) => evRef === 35)],
+        { Events: events, Archived: events },
+        // Edited since the copy was made.
+        events.map((event) => (event.evRef === 32 ? { ...event, Name: 'Another Name' } : event)),
+      ]) {
+        writeFileSync(path, JSON.stringify(files))
+        expect(await house.call('hs4.events.run', run)).toMatchObject(ASKS)
+      }
+    } finally {
+      writeFileSync(path, kept)
+    }
+  })
+
   it('keeps the event that guards it', async () => {
     await using house = await openHouse(world, { homeseer: { admin: { ...ADMIN_OPEN } } })
     const off = { eventId: 35, definition: { enabled: false }, ...ADMIN_CLAIMS }

@@ -36,7 +36,7 @@ interface Asked {
 }
 
 function follow(events: readonly Json[], asked: Asked): EventConsequences {
-  const decoded = decodeEventDefinitions(events, asked.groups ?? [], asked.members)
+  const decoded = decodeEventDefinitions(events, asked.groups ?? [{ Group: 'Night', Ref: 1 }], asked.members)
   if (!decoded.ok) throw new Error(decoded.fault.detail)
   const { definitions } = decoded.value
   const started = definitions.find(({ id }) => id === asked.eventId)
@@ -64,8 +64,18 @@ describe('consequences', () => {
     ['a plug-in’s trigger', { $type: 'Scheduler.Classes.EvTrig_PLUGIN, Scheduler', DataIn: 'AAEAAAD' }],
     ['a condition on another device', on(199, { Condition: true })],
     ['a list of devices in a member that nobody knows', on(7, { mvarOthers: [3, 199] })],
+    ['any device, said by a number', on(7, { AnyDevice: 1 })],
+    ['any device, said by a word', on(7, { AnyDevice: 'yes' })],
+    ['a clock that watches a device', { $type: 'Scheduler.Classes.EvTrig_RECURRING, Scheduler', WhileDevice: 199 }],
   ])('take a trigger by %s for one that is met', (_, trigger) => {
     expect(follow([event(60, [trigger], { K0: sets(141) })], { refs: [199] }).refs).toEqual([141])
+  })
+
+  it.each<[where: string, more: JsonObject]>([
+    ['in another member', { Triggers: { TrigGroups: {} }, mvarOthers: [{ ev_trig_dvRef: 199 }] }],
+    ['in a list as the plug-in SDK names it', { Triggers: null, Trigger_Groups: [{ Triggers: 'AAEAAAD' }] }],
+  ])('look for a trigger %s, too', (_, more) => {
+    expect(follow([event(60, [], { K0: sets(141) }, more)], { refs: [199] }).refs).toEqual([141])
   })
 
   it('count conditions and switched off events as if they were not there', () => {
@@ -98,6 +108,11 @@ describe('consequences', () => {
     ['one more member of a device', event(60, [on(199)], { K0: { $type: 'x', devices: { K1: { Then: 141 } } } })],
     ['devices under another key', event(60, [on(199)], { K0: { $type: 'x', devices: { a: { dvRef: 141 } } } })],
     ['actions as a list', event(60, [on(199)], { $values: [sets(141)] })],
+    ['a list beside its devices', event(60, [on(199)], { K0: { ...sets(1), $values: [{ dvRef: 141 }] } })],
+    ['a key for another device', event(60, [on(199)], { K0: { $type: 'x', devices: { K141: { dvRef: 1 } } } })],
+    ['actions under the name of a flag', event(60, [on(199)], { K0: sets(1) }, { Flag_Else: { K0: sets(141) } })],
+    ['the number of an event under that of a flag', event(60, [on(199)], { K0: sets(1) }, { Flag_RunsNext: 61 })],
+    ['a group that the file lacks', event(60, [on(199)], { K0: sets(1) }, { mvarGroupRef: 9 })],
     ['no list of actions', { evRef: 60, Triggers: { TrigGroups: { K0: { $values: [on(199)] } } } }],
   ])('leave doubts with %s', (_, broken) => {
     expect(follow([broken], { refs: [199] }).doubts).toEqual(['unknown-action'])
@@ -109,6 +124,9 @@ describe('consequences', () => {
     expect(follow([plain], { refs: [199], groups }).doubts).toEqual(['unknown-action'])
     const script = event(60, [on(199)], { K0: { $type: 'EvACT_SCRIPT', mvarScript: 'open.vb' } })
     expect(follow([script], { refs: [199] }).doubts).toEqual(['runs-script'])
+    const condition = { $type: 'Scheduler.Classes.EvCond_SCRIPT, Scheduler', mvarScript: 'open.vb' }
+    const blocks = { ConditionalActions: [{ mvarConditions: [condition], mvarActions: { K0: sets(1) } }] }
+    expect(follow([event(60, [on(199)], {}, blocks)], { refs: [199] }).doubts).toEqual(['runs-script'])
   })
 
   it('name the events that an action of another kind may run', () => {

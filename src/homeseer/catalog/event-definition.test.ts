@@ -83,6 +83,14 @@ describe('event definition', () => {
       value: { definitions: [], unread: 2 },
     })
   })
+
+  it.each<[what: string, events: Json, groups: Json]>([
+    ['two events of one number', [...EVENTS, ...EVENTS], GROUPS],
+    ['a second list beside the first', { Events: EVENTS, items: [...EVENTS] }, GROUPS],
+    ['a group without a number', EVENTS, [...GROUPS, { Group: 'Night', Global_Actions: [{ K0: {} }] }]],
+  ])('counts %s as not read', (_, events, groups) => {
+    expect(decodeEventDefinitions(events, groups)).toMatchObject({ ok: true, value: { unread: 1 } })
+  })
 })
 
 describe('event files', () => {

@@ -17,7 +17,7 @@ import {
   readRecordText,
 } from '../wire/record-field.ts'
 import { listNumberedMembers, parseMemberNumber, readDeviceRefField } from './event-file-keys.ts'
-import { collectPossibleIds, listUnknownMembers } from './event-file-members.ts'
+import { collectPossibleIds, isFlagMember, listUnknownMembers } from './event-file-members.ts'
 import { decodeTriggerGroups, readTriggerDevices, type EventTrigger, type TriggerDevices } from './event-trigger.ts'
 
 export interface DeviceAction {
@@ -83,7 +83,7 @@ const DEVICE_MEMBERS = ['dvRef ControlLabel ControlValue']
 
 export interface DecodedEventDefinitions {
   readonly definitions: readonly EventDefinition[]
-  /** Records that are no event, or have no number: nobody can say what they do, or when. */
+  /** Records that are no event, have no number or that of another: nobody can say what they do, or when. */
   readonly unread: number
 }
 
@@ -94,11 +94,14 @@ export function decodeEventDefinitions(
 ): Result<DecodedEventDefinitions, EventDefinitionFault> {
   const records = recordsOf(events)
   if (records === undefined) return fail({ kind: 'not-events', detail: 'events.json holds no list of events' })
-  const parts = { groups: decodeGroups(groups, ownerMembers), members: knownMembers(ownerMembers) }
+  const { found, unread: unreadGroups } = decodeGroups(groups, ownerMembers)
+  const parts = { groups: found, members: knownMembers(ownerMembers) }
   const definitions = records
     .map((record) => (isJsonObject(record) ? decodeDefinition(record, parts) : undefined))
     .filter((one) => one !== undefined)
-  return ok({ definitions, unread: records.length - definitions.length })
+  const numbers = new Set(definitions.map(({ id }) => id))
+  const unreadEvents = records.length - numbers.size + listMembersBesideRecords(events).length
+  return ok({ definitions, unread: unreadEvents + unreadGroups })
 }
 
 interface EventGroup {
@@ -110,16 +113,32 @@ interface EventGroup {
 const GROUP_MEMBERS =
   'Group Name Ref ref GroupID GroupName Global_Conditions Global_Conditions_Count mvarGlobalConditions'
 
-function decodeGroups(groups: Json, ownerMembers: readonly string[]): ReadonlyMap<number, EventGroup> {
+interface DecodedEventGroups {
+  readonly found: ReadonlyMap<number, EventGroup>
+  /** Records without a number: whose actions they hold, nobody can say. */
+  readonly unread: number
+}
+
+function decodeGroups(groups: Json, ownerMembers: readonly string[]): DecodedEventGroups {
   const known = new Set([...GROUP_MEMBERS.split(' '), ...ownerMembers])
   const found = new Map<number, EventGroup>()
+  let unread = 0
   for (const group of recordsOf(groups) ?? []) {
     const ref = isJsonObject(group) ? readRecordNumber(group, 'Ref', 'ref', 'GroupID') : undefined
-    if (ref === undefined || !isJsonObject(group)) continue
+    if (ref === undefined || !isJsonObject(group)) {
+      unread++
+      continue
+    }
     const name = readRecordText(group, 'Group', 'GroupName', 'Name') ?? ''
-    found.set(ref, { name, unknown: listUnknownMembers(group, known) })
+    found.set(ref, { name, unknown: [...(found.get(ref)?.unknown ?? []), ...listUnknownMembers(group, known)] })
   }
-  return found
+  return { found, unread }
+}
+
+/** What a group that the file does not tell of does with its events, nobody can say. */
+function listUnknownGroupMembers(group: EventGroup | undefined, ref: number | undefined): readonly string[] {
+  if (group !== undefined) return group.unknown
+  return ref === undefined || ref === 0 ? [] : ['mvarGroupRef']
 }
 
 interface KnownMembers {
@@ -148,6 +167,7 @@ function decodeDefinition(
   const groupRef = readRecordNumber(record, 'mvarGroupRef')
   const group = groupRef === undefined ? undefined : groups.get(groupRef)
   const triggerGroups = decodeTriggerGroups(record)
+  const unknownMembers = listUnknownMembers(record, members.record).filter((name) => !isFlagMember(name, record[name]))
   const blocks = (readRecordObjects(record, 'ConditionalActions') ?? []).map(decodeBlock)
   const actions = blocks.flatMap((block) => block.actions)
   return {
@@ -161,11 +181,20 @@ function decodeDefinition(
     triggerGroups,
     blocks,
     triggerRefs: distinct(triggerGroups.flat().map((trigger) => trigger.deviceRef)),
-    triggerReach: readTriggerDevices(record),
+    triggerReach: readTriggerDevices(record, unknownMembers),
     actionRefs: distinct(actions.flatMap((action) => action.deviceActions.map((one) => one.ref))),
     mayRun: mayRun(record, members),
-    unknown: [...unknownIn(record, members), ...(group?.unknown ?? [])],
-    runsScript: actions.some((action) => action.script !== undefined || /script/i.test(action.type)),
+    unknown: [
+      ...new Set([
+        ...unknownMembers,
+        ...listUnknownActions(record, members),
+        ...listUnknownGroupMembers(group, groupRef),
+      ]),
+    ],
+    runsScript:
+      actions.some((action) => action.script !== undefined || /script/i.test(action.type)) ||
+      // A condition that is code runs it, whatever comes of it.
+      blocks.some(({ conditions }) => /script/i.test(JSON.stringify(conditions))),
     security: readRecordBoolean(record, 'Flag_Security') ?? false,
     enabled: readRecordBoolean(record, 'Flag_Enabled') ?? true,
     raw: record,
@@ -173,17 +202,15 @@ function decodeDefinition(
 }
 
 /**
- * Everything in the record that may be one more action. Also a device without a number, and an action that neither sets
- * a device nor runs a script: no actions at all is something else than none that we can find.
+ * Everything in the record's blocks that may be one more action. Also a device without a number, and an action that
+ * neither sets a device nor runs a script: no actions at all is something else than none that we can find.
  */
-function unknownIn(record: JsonObject, members: KnownMembers): readonly string[] {
+function listUnknownActions(record: JsonObject, members: KnownMembers): readonly string[] {
   const blocks = readRecordField(record, 'ConditionalActions')
   if (!Array.isArray(blocks)) return ['ConditionalActions']
-  const unknown = listUnknownMembers(record, members.record).filter((name) => !/^flag_?/i.test(name))
-  const inBlocks = (blocks as readonly Json[]).flatMap((block) =>
+  return (blocks as readonly Json[]).flatMap((block) =>
     isJsonObject(block) ? unknownInBlock(block, members) : ['ConditionalActions'],
   )
-  return [...new Set([...unknown, ...inBlocks])]
 }
 
 function unknownInBlock(block: JsonObject, members: KnownMembers): readonly string[] {
@@ -210,8 +237,18 @@ function unknownInAction(action: JsonObject, members: KnownMembers): readonly st
     ...(isStrange ? [type === '' ? 'action' : shortType(type)] : []),
     ...listUnknownMembers(action, members.action),
     ...strangeKeys,
-    ...sets.flatMap(([, device]) => listUnknownMembers(device, members.device)),
+    ...sets.flatMap(([key, device]) => [
+      ...(isKeyOf(key, device) ? [] : [key]),
+      ...listUnknownMembers(device, members.device),
+    ]),
   ]
+}
+
+/** A device is named twice, by the key and inside; where they differ, nobody knows which one HomeSeer means. */
+function isKeyOf(key: string, device: JsonObject): boolean {
+  return (
+    readRecordField(device, 'dvRef') === undefined || readDeviceRefField(device, 'dvRef') === parseMemberNumber(key)
+  )
 }
 
 /** `Scheduler.Classes.EvACT_EVENT, Scheduler` is EvACT_EVENT to whoever reads of it. */
@@ -264,6 +301,13 @@ function recordsOf(value: Json): readonly Json[] | undefined {
     ? readRecordField(value, 'Events', 'events', 'items', 'Groups', '$values')
     : undefined
   return Array.isArray(inside) ? (inside as readonly Json[]) : undefined
+}
+
+/** A file that is an object around the list can hold further lists. */
+function listMembersBesideRecords(value: Json): readonly string[] {
+  const records = recordsOf(value)
+  if (!isJsonObject(value)) return []
+  return listUnknownMembers(value, new Set(['Name', 'Version', 'Count'])).filter((name) => value[name] !== records)
 }
 
 function distinct(refs: readonly (number | undefined)[]): readonly number[] {

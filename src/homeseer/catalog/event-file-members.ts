@@ -7,13 +7,18 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 
 /** .NET's own marks in what it writes. */
-const MARKS: ReadonlySet<string> = new Set(['$type', '$id', '$values'])
+const MARKS: ReadonlySet<string> = new Set(['$type', '$id'])
 
 /** Names of members that hold something and are not known here. */
 export function listUnknownMembers(record: JsonObject, known: ReadonlySet<string>): readonly string[] {
   return Object.entries(record)
     .filter(([name, value]) => !known.has(name) && !MARKS.has(name) && !isEmpty(value))
     .map(([name]) => name)
+}
+
+/** A flag says yes or no. What bears the name of one and holds more than that may be an action. */
+export function isFlagMember(name: string, value: Json | undefined): boolean {
+  return /^flag_?/i.test(name) && (value === true || value === 1 || /^(true|false)$/i.test(String(value)))
 }
 
 function isEmpty(value: Json | undefined): boolean {

@@ -56,7 +56,16 @@ export function decodeTriggerGroups(event: JsonObject): readonly (readonly Event
   return groupsIn(event).map(([, group]) => (readRecordObjects(group, '$values') ?? []).map(decodeTrigger))
 }
 
-export function readTriggerDevices(event: JsonObject): TriggerDevices {
+/** `unknown` are members of the record that nobody here knows: they may hold further triggers. */
+export function readTriggerDevices(event: JsonObject, unknown: readonly string[]): TriggerDevices {
+  const { anyDevice, refs } = readKnownTriggerDevices(event)
+  return {
+    anyDevice: anyDevice || unknown.some((name) => /trig/i.test(name)),
+    refs: [...new Set([...refs, ...collectIds(event, unknown)])].sort((left, right) => left - right),
+  }
+}
+
+function readKnownTriggerDevices(event: JsonObject): TriggerDevices {
   const triggers = readRecordField(event, 'Triggers')
   // An event without triggers is run by hand; triggers that we cannot find may be any.
   if (triggers === undefined || triggers === null) return { anyDevice: false, refs: [] }
@@ -70,7 +79,7 @@ export function readTriggerDevices(event: JsonObject): TriggerDevices {
   const reaches = groups.flatMap(([, group]) => (readRecordObjects(group, '$values') ?? []).map(reachOf))
   return {
     anyDevice: !isFound || reaches.some(({ anyDevice }) => anyDevice),
-    refs: [...new Set(reaches.flatMap(({ refs }) => refs))].sort((left, right) => left - right),
+    refs: reaches.flatMap(({ refs }) => refs),
   }
 }
 
@@ -84,17 +93,36 @@ function isGroup(group: JsonObject): boolean {
   return (
     Array.isArray(values) &&
     (values as readonly Json[]).every(isJsonObject) &&
-    listUnknownMembers(group, new Set()).length === 0
+    listUnknownMembers(group, new Set(['$values'])).length === 0
   )
 }
 
 function reachOf(trigger: JsonObject): TriggerDevices {
   const ref = readDeviceRefField(trigger, 'ev_trig_dvRef')
-  if (readRecordBoolean(trigger, 'AnyDevice') === true) return { anyDevice: true, refs: [] }
-  if (ref === undefined) return { anyDevice: !CLOCK.test(readRecordText(trigger, '$type') ?? ''), refs: [] }
+  const more = listUnknownMembers(trigger, KNOWN)
+  if (isAnyDevice(readRecordField(trigger, 'AnyDevice'))) return { anyDevice: true, refs: [] }
+  if (ref === undefined) {
+    if (!CLOCK.test(readRecordText(trigger, '$type') ?? '')) return { anyDevice: true, refs: [] }
+    // Hours and days are numbers, too: of a clock's members only those count that are named for a device.
+    return {
+      anyDevice: false,
+      refs: collectIds(
+        trigger,
+        more.filter((name) => /dev|dv|ref|feat/i.test(name)),
+      ),
+    }
+  }
   // What else it holds may name further devices.
-  const more = listUnknownMembers(trigger, KNOWN).flatMap((name) => [...collectPossibleIds(trigger[name])])
-  return { anyDevice: false, refs: [ref, ...more] }
+  return { anyDevice: false, refs: [ref, ...collectIds(trigger, more)] }
+}
+
+/** However yes is written. */
+function isAnyDevice(value: Json | undefined): boolean {
+  return value !== undefined && value !== null && !/^(false|no|0|)$/i.test(JSON.stringify(value).replaceAll('"', ''))
+}
+
+function collectIds(record: JsonObject, members: readonly string[]): readonly number[] {
+  return members.flatMap((name) => [...collectPossibleIds(record[name])])
 }
 
 function decodeTrigger(trigger: JsonObject, index: number): EventTrigger {

@@ -72,7 +72,7 @@ export async function assessEventRunConsequences(
   homeseer: HomeseerToolContext,
   event: ReceivedEvent,
 ): Promise<Result<AssessedConsequences, Fault>> {
-  const { files } = await knownEvents(homeseer)
+  const { files, isWhole } = await knownEvents(homeseer)
   const house = await homeseer.catalog.house()
   if (!house.ok) return fail(createHomeseerReadFault(house.fault, 'reading the devices'))
   const definition = files?.definitions.find(({ id }) => id === event.id)
@@ -81,8 +81,14 @@ export async function assessEventRunConsequences(
   if (definition === undefined)
     return ok({ consequences: NO_EVENT_CONSEQUENCES, reasons: ['unknown-event'], house: house.value })
   const followed = traceEventConsequences(graphOf(files), { event: definition }, relativesIn(house.value))
-  const assessed = await reasoned(homeseer, followed)
+  // What it sets may set off an event that the definitions lack; and one that was renamed was edited since.
+  const isKnown = isWhole && isSameName(definition.name, event.name)
+  const assessed = await reasoned(homeseer, isKnown ? followed : doubted(followed, 'unknown-event'))
   return assessed.ok ? ok({ ...assessed.value, definition }) : assessed
+}
+
+function isSameName(left: string, right: string): boolean {
+  return left.trim().toLowerCase() === right.trim().toLowerCase()
 }
 
 interface KnownEvents {

@@ -18,7 +18,10 @@ export function listUnknownMembers(record: JsonObject, known: ReadonlySet<string
 
 /** A flag says yes or no. What bears the name of one and holds more than that may be an action. */
 export function isFlagMember(name: string, value: Json | undefined): boolean {
-  return /^flag_?/i.test(name) && (value === true || value === 1 || /^(true|false)$/i.test(String(value)))
+  return (
+    /^flag_?/i.test(name) &&
+    (value === true || value === 1 || (typeof value === 'string' && /^(true|false)$/i.test(value)))
+  )
 }
 
 function isEmpty(value: Json | undefined): boolean {

@@ -8,6 +8,8 @@ const POWER_CUTS = 'test/flows/crash.test.ts'
 const EDGES = ['src/**/*-{client,server,transport,store}.test.ts', 'test/*.test.ts', 'test/contracts/**/*.test.ts']
 /** They read the tree, and belong to every check. */
 const RULES = ['test/architecture.test.ts', 'test/documents.test.ts']
+/** Builds what flows start hundreds of times in processes of its own. */
+const BUILT_PROCESSES = './tools/build-test-processes.mjs'
 
 export default defineConfig({
   test: {
@@ -57,9 +59,18 @@ export default defineConfig({
           exclude: [POWER_CUTS],
           maxWorkers: 3 * availableParallelism(),
           sequence: { groupOrder: 3 },
+          globalSetup: BUILT_PROCESSES,
         },
       },
-      { extends: true, test: { name: 'power cuts', include: [POWER_CUTS], sequence: { groupOrder: 4 } } },
+      {
+        extends: true,
+        test: {
+          name: 'power cuts',
+          include: [POWER_CUTS],
+          sequence: { groupOrder: 4 },
+          globalSetup: BUILT_PROCESSES,
+        },
+      },
     ],
   },
 })

@@ -13,9 +13,12 @@ process.umask(0o077)
 // The reader of our output may close the pipe: a gateway continues, and every other command ends by itself.
 process.stdout.on('error', () => undefined)
 process.stderr.on('error', () => undefined)
-// Before any of our modules is loaded: the second start then takes half the time of the first.
+// Before any of our modules is loaded: the second start then takes half the time of the first. In the user's own folder:
+// compiled code is run as it is, and by default it would be read from a shared temporary folder, where any user of the
+// machine could have put it.
+const home = process.env['HOME'] ?? process.env['USERPROFILE']
 const { enableCompileCache } = await import('node:module')
-enableCompileCache()
+if (home !== undefined) enableCompileCache(`${home}/.cache/hearthbus`)
 const { rootCommand, simCommand } = await import('./cli/root-command.ts')
 // The simulators are large, and a command such as `status` should not have to load them.
 if (process.argv.includes('sim')) (await import('./cli/sim.ts')).addSimCommands(simCommand)

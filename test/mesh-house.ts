@@ -19,7 +19,9 @@ import { CLI, createHome, inTime, running } from './gateway-process.ts'
 import type { Home } from './gateway-process.ts'
 import type { Network } from './mesh-network.ts'
 
-const NODE = fileURLToPath(new URL('./mesh-node.ts', import.meta.url))
+/** `mesh-node.ts`, built. */
+const NODE = fileURLToPath(new URL('../.built/mesh-node.js', import.meta.url))
+const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/hearthbus', import.meta.url))
 
 export interface MeshNode {
   readonly name: string
@@ -89,7 +91,10 @@ export async function startNode(name: string, home: Home, { namespace }: NodeSet
     namespace === undefined ? [process.execPath, []] : ['ip', ['netns', 'exec', namespace, process.execPath]]
   // What listens on the loopback of another namespace is reached through a socket in the file system, which all share.
   const door = namespace === undefined ? [] : [join(home.data, 'door.sock')]
-  const child = spawn(command, [...prefix, NODE, home.data, home.config, ...door], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(command, [...prefix, NODE, home.data, home.config, ...door], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env },
+  })
   let log = ''
   child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()))
   const said = { name, log: () => log }

@@ -45,7 +45,7 @@ let leaptMs = 0
 const trueNow = performance.now.bind(performance)
 performance.now = () => trueNow() + leaptMs
 let skewedMs = 0
-Object.assign(systemClock, { now: () => Date.now() + skewedMs })
+Object.assign(systemClock, { now: () => Date.now() + skewedMs, monotonic: () => performance.now() })
 
 /**
  * The longest that the event loop was busy in one go, in time of the processor: how busy the machine is otherwise does

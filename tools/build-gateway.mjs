@@ -3,52 +3,25 @@
  *
  *   dist/cli.js           the command
  *   dist/hearthbus.js     what a program imports
- *   dist/rooms/*.js       the code of both, in a few dozen files instead of hundreds: finding and opening files is most
- *                         of a start. Families are loaded when they are configured, so they have files of their own.
+ *   dist/modules/*.js     the code of both. Families are loaded when they are configured, so they have files of their
+ *                         own.
  *   dist/types/*.d.ts     for the importing program's compiler
  *   dist/licences.txt     of the packages that are joined with ours
- *
- * Other packages stay outside, at the versions that package.json pins. Files find their neighbours by `../../`, so the
- * rooms are as deep below the root as `src/<room>/` is.
  */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'vite'
+import { join } from 'node:path'
+import { bundle, JOINED_PACKAGES, root } from './bundle.mjs'
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const outDir = process.argv[2] ?? join(root, 'dist')
 
-/** Loaded at every start, from two hundred files of their own. */
-const JOINED = [
-  '@hono/node-server',
-  '@modelcontextprotocol/core',
-  '@modelcontextprotocol/server',
-  'commander',
-  'hono',
-  'yaml',
-  'zod',
-]
-
 rmSync(outDir, { recursive: true, force: true })
-await build({
-  root,
-  configFile: false,
-  logLevel: 'warn',
-  ssr: { noExternal: JOINED },
-  build: {
-    ssr: true,
-    target: 'node24',
-    outDir,
-    sourcemap: true,
-    rolldownOptions: {
-      input: { cli: join(root, 'src/cli.ts'), hearthbus: join(root, 'src/hearthbus.ts') },
-      output: { chunkFileNames: 'rooms/[name]-[hash].js' },
-    },
-  },
+await bundle({
+  input: { cli: 'src/cli.ts', hearthbus: 'src/hearthbus.ts' },
+  outDir,
+  sourcemap: true,
 })
-writeFileSync(join(outDir, 'licences.txt'), JOINED.map(licenceOf).join('\n\n'))
+writeFileSync(join(outDir, 'licences.txt'), JOINED_PACKAGES.map(licenceOf).join('\n\n'))
 const tsc = spawnSync(
   join(root, 'node_modules/.bin/tsc'),
   ['-p', 'tsconfig.build.json', '--outDir', join(outDir, 'types')],

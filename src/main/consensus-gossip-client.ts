@@ -62,6 +62,8 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   const self = quorums.self
   const house = self.voter.slice(NODE_VOTER_PREFIX.length)
   const memory = createGossipMemory()
+  /** Findings and rounds that are being appended. Until they are, a second peer that brings the same one adds nothing. */
+  const appending = new Set<string>()
   let ticks = 0
   let lastReceived: Promise<unknown> = Promise.resolve()
 
@@ -134,9 +136,22 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     ].slice(0, MAX_GOSSIP_EVENTS)
   }
 
+  /** Whether `append` ran: it does not while an earlier one with the same key is under way. */
+  async function appendOnce(key: string, append: () => Promise<unknown>): Promise<boolean> {
+    if (appending.has(key)) return false
+    appending.add(key)
+    try {
+      await append()
+      return true
+    } finally {
+      appending.delete(key)
+    }
+  }
+
   async function conflict(about: string, facts: JsonObject): Promise<number> {
     if (state.conflicts.has(about)) return 0
-    await ledger.append({ kind: 'consensus.conflict', about, ...facts })
+    const isNew = await appendOnce(about, () => ledger.append({ kind: 'consensus.conflict', about, ...facts }))
+    if (!isNew) return 0
     logger.error({ about }, 'two signed statements contradict each other')
     return 1
   }
@@ -147,7 +162,8 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     const expiresAtMs = Date.parse(event.expires_at)
     if (!isMine || state.foreignRounds.has(event.round) || !(expiresAtMs > clock.now())) return 0
     const { round, digest, need, epoch, expires_at, shown } = event
-    await ledger.append({ kind: 'consensus.heard', house: peer, round, digest, need, epoch, expires_at }, { shown })
+    const heard = { kind: 'consensus.heard', house: peer, round, digest, need, epoch, expires_at }
+    await appendOnce(`round ${round}`, () => ledger.append(heard, { shown }))
     return 0
   }
 

@@ -98,10 +98,12 @@ describe('a member that says two things', () => {
     expect((await finality(at(0), round)).votes).toHaveLength(1)
     await gossipAs(shed, at(1), [voteEvent(round, no)])
     await until('the attic has both', async () => {
-      await call(at(1), 'consensus_gossip', {})
-      return entriesOfKind(at(1), 'consensus.conflict').length === 1
+      // It hears the same from several at once, and finds it once.
+      await Promise.all([1, 2, 3, 4].map(() => call(at(1), 'consensus_gossip', {})))
+      return entriesOfKind(at(1), 'consensus.conflict').length > 0
     })
-    const [found] = entriesOfKind(at(1), 'consensus.conflict')
+    const [found, ...again] = entriesOfKind(at(1), 'consensus.conflict')
+    expect(again).toEqual([])
     expect(found).toMatchObject({ what: 'vote', house: at(0).nodeId, round: round.round_id })
     expect(((found?.['votes'] ?? []) as { vote: string }[]).map(({ vote }) => vote).toSorted()).toEqual(
       [yes.vote, no.vote].toSorted(),

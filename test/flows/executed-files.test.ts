@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Client } from '@modelcontextprotocol/client'
 import { filesInAll, Inspector } from '../executed-files.ts'
-import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
+import { connectHttp, SOURCE_CLI, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'
 import { CLAIMS, homeseerHome, openWorld } from '../homeseer-rig.ts'
 import type { World } from '../homeseer-rig.ts'
@@ -23,7 +23,7 @@ beforeAll(async () => {
   world = await openWorld()
   home = homeseerHome(world, {}, { guard: { actuatorIntervalMs: 0 } })
   process.env['NODE_OPTIONS'] = '--inspect=127.0.0.1:0'
-  gateway = await startGatewayProcess(home).finally(() => delete process.env['NODE_OPTIONS'])
+  gateway = await startGatewayProcess(home, [], SOURCE_CLI).finally(() => delete process.env['NODE_OPTIONS'])
   inspector = await Inspector.attach(gateway.log())
   client = await connectHttp(gateway.url, 'modern')
 })

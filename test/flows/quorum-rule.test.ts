@@ -113,7 +113,7 @@ function unlock(more: object = {}, who = 'claude'): Promise<Answer> {
 
 /** Locks the door again, which no rule keeps from anybody but a person has to approve. */
 async function lockAgain(): Promise<void> {
-  world.simulator.house.move(LOCK, LOCKED, Date.now())
+  world.simulator.move(LOCK, LOCKED)
   await expect.poll(bolt).toBe(LOCKED)
 }
 

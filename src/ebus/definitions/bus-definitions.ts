@@ -74,8 +74,6 @@ export class BusDefinitions {
   readonly #last = new Map<MessageDefinition, LastMessageData>()
   /** What was heard of a chain so far. */
   readonly #parts = new Map<MessageDefinition, (LastMessageData | undefined)[]>()
-  /** Messages without target, as one device is asked for them by a condition. */
-  readonly #targeted = new Map<string, MessageDefinition>()
   /** What conditions look at, and which do. */
   readonly #watched = new Map<MessageDefinition, Set<MessageCondition>>()
   readonly #byName = new Map<string, MessageDefinition[]>()
@@ -275,7 +273,7 @@ export class BusDefinitions {
   }
 
   #matchesMessage(condition: MessageCondition): boolean | undefined {
-    const message = this.#conditionMessage(condition)
+    const message = this.#set.conditionMessage(condition)
     if (message === undefined) return false
     const data = this.#last.get(message)
     if (data === undefined) return this.#unanswered.has(message) || message.isPassive ? false : undefined
@@ -293,30 +291,17 @@ export class BusDefinitions {
     return isConditionMet(values, { raw: undefined, text: reading?.ok === true ? reading.value.text : undefined })
   }
 
-  /** One without target is asked of the device that the condition is about. */
-  #conditionMessage(condition: MessageCondition): MessageDefinition | undefined {
-    const message = this.#set.conditionMessage(condition)
-    if (message === undefined || message.zz !== undefined) return message
-    const { target } = condition
-    if (target === undefined || message.isPassive) return undefined
-    const circuit = `${message.circuit}.${target.toString(16).padStart(2, '0')}`
-    const key = `${circuit}\n${message.name}`
-    let targeted = this.#targeted.get(key)
-    if (targeted === undefined) {
-      targeted = { ...message, circuit, zz: target }
-      this.#targeted.set(key, targeted)
-      this.#set.messages.push(targeted)
-    }
-    return targeted
-  }
-
-  /** Parts of a chain belong together when all have come; each new one replaces the older. */
+  /** Parts of a chain belong together when all came within the time that ebusd allows; a new one replaces the older. */
   #joinParts(message: MessageDefinition, data: LastMessageData): LastMessageData | undefined {
     const at = message.chain.findIndex(({ id }) => id.every((byte, index) => data.command[index] === byte))
+    if (at < 0) return undefined
     const parts = this.#parts.get(message) ?? message.chain.map(() => undefined)
     parts[at] = data
     this.#parts.set(message, parts)
-    const complete = parts.filter((part) => part !== undefined)
+    const maxAgeMs = parts.length * CHAIN_PART_MS
+    const complete = parts
+      .filter((part) => part !== undefined)
+      .filter(({ atMs }) => Math.abs(data.atMs - atMs) <= maxAgeMs)
     const [first] = complete
     if (first === undefined || complete.length < parts.length) return undefined
     const idLength = message.chain[0]?.id.length ?? 0
@@ -336,7 +321,7 @@ export class BusDefinitions {
       before = this.#set.messages.length
       this.#set.advance()
       for (const condition of this.#set.conditions()) {
-        const message = condition.message === '' ? undefined : this.#conditionMessage(condition)
+        const message = condition.message === '' ? undefined : this.#set.conditionMessage(condition)
         if (message === undefined) continue
         const watching = this.#watched.get(message)
         if (watching === undefined) this.#watched.set(message, new Set([condition]))
@@ -473,6 +458,8 @@ export class BusDefinitions {
 
 const NOTHING = new Uint8Array()
 const READ_ATTEMPTS = 4
+/** ebusd joins parts that came within so long for each of them. */
+const CHAIN_PART_MS = 15_000
 const CONDITION_PRIORITY = 5
 /** What planes are made of is asked as often as what conditions depend on. */
 const MAPPED_PRIORITY = 5

@@ -6,7 +6,7 @@
  * A folder may hold several such trees beside each other, as the languages are; the root of a tree is its first folder
  * with a CSV file. Nothing outside the folder is read, whatever an include says.
  */
-import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import type { DefinitionFileFault } from './definition-error.ts'
 import type { DefinitionSource } from './definition-set.ts'
@@ -35,7 +35,8 @@ export class DefinitionFolder implements DefinitionSource {
     if (normal.startsWith('../') || posix.isAbsolute(normal)) return undefined
     const file = join(this.folder, normal)
     try {
-      return statSync(file).size > MAX_FILE_BYTES ? undefined : readFileSync(file, 'utf8')
+      const stats = statSync(file)
+      return stats.isFile() && stats.size <= MAX_FILE_BYTES ? readFileSync(file, 'utf8') : undefined
     } catch {
       return undefined
     }
@@ -47,9 +48,12 @@ export class DefinitionFolder implements DefinitionSource {
   }
 
   /** Every definition file below the folder, folder by folder, without templates. */
-  files(folder = '.'): readonly string[] {
+  files(folder = '.', parents: readonly string[] = []): readonly string[] {
+    const path = resolveLinks(join(this.folder, folder))
+    // A link to a folder around it would never end.
+    if (path === undefined || parents.includes(path)) return []
     const { files, folders } = this.list(folder)
-    return [...files, ...folders.flatMap((child) => this.files(child))]
+    return [...files, ...folders.flatMap((child) => this.files(child, [...parents, path]))]
   }
 
   /** Definition files and folders in one folder, sorted. Empty for one that is not there. */
@@ -58,9 +62,9 @@ export class DefinitionFolder implements DefinitionSource {
     const folders: string[] = []
     for (const name of names(join(this.folder, folder))) {
       const path = posix.join(folder, name)
-      const isFile = name.endsWith('.csv')
-      if (isFile && name !== TEMPLATES) files.push(path)
-      else if (!isFile && isFolder(join(this.folder, path))) folders.push(path)
+      const kind = statSync(join(this.folder, path), { throwIfNoEntry: false })
+      if (kind?.isDirectory() === true) folders.push(path)
+      else if (kind?.isFile() === true && name.endsWith('.csv') && name !== TEMPLATES) files.push(path)
     }
     return { files, folders }
   }
@@ -103,6 +107,10 @@ function names(folder: string): readonly string[] {
   }
 }
 
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+function resolveLinks(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
 }

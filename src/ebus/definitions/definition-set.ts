@@ -6,6 +6,7 @@
  *
  * Pure: the texts come through a function.
  */
+import type { DefinedField } from './field.ts'
 import type { MessageCondition } from './message-condition.ts'
 import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
 import type { FileLoadInstruction } from './definition-reader.ts'
@@ -32,6 +33,8 @@ export interface DefinitionSetOptions {
 }
 
 const MAX_ROUNDS = 3
+/** Files that include themselves and each other end somewhere. */
+const MAX_LOADED_FILES = 1_000
 const CONDITION_PRIORITY = 5
 
 export class DefinitionSet {
@@ -61,7 +64,7 @@ export class DefinitionSet {
     const defaults = parseDefinitionFileName(path.slice(path.lastIndexOf('/') + 1)) ?? inherited
     // A file that several others include says the same each time.
     const key = `${path}\n${defaults.zz}\n${defaults.circuit}\n${defaults.suffix}`
-    if (mode !== 'daemon' && this.#loads.has(key)) return undefined
+    if ((mode !== 'daemon' && this.#loads.has(key)) || this.loadedFiles.length >= MAX_LOADED_FILES) return undefined
     this.#loads.add(key)
     const text = source.readText(path)
     if (text === undefined) {
@@ -193,7 +196,12 @@ export class DefinitionSet {
   }
 
   /** The message that a condition looks at; `undefined` for the identification of a device and for none. */
-  conditionMessage({ circuit, message, level }: MessageCondition): MessageDefinition | undefined {
+  conditionMessage(condition: MessageCondition): MessageDefinition | undefined {
+    const message = this.#findConditionMessage(condition)
+    return message === undefined || message.zz !== undefined ? message : this.#addressMessage(message, condition.target)
+  }
+
+  #findConditionMessage({ circuit, message, level }: MessageCondition): MessageDefinition | undefined {
     if (message === '') return undefined
     for (const type of ['R', 'P']) {
       const candidates = this.#names.get(`${circuit.toLowerCase()},${message.toLowerCase()}${type}`) ?? []
@@ -204,12 +212,23 @@ export class DefinitionSet {
     return undefined
   }
 
+  /** A message without target is asked of the device that a condition is about, under a circuit with its address. */
+  #addressMessage(message: MessageDefinition, target: number | undefined): MessageDefinition | undefined {
+    if (message.isPassive || target === undefined) return undefined
+    const circuit = `${message.circuit}.${target.toString(16).padStart(2, '0')}`
+    const addressed: MessageDefinition = { ...message, circuit, zz: target }
+    const known = this.#services.get(keyOfService(addressed))
+    if (known !== undefined) return known.find((other) => hasSameId(other, message) && this.#isAvailable(other))
+    this.#add(addressed)
+    return addressed
+  }
+
   /** What a condition depends on is polled, or it would never hold. */
   #pollConditions(): void {
     for (const condition of this.#conditions) {
       const message = this.conditionMessage(condition)
-      if (message === undefined || message.isPassive || message.zz === undefined) continue
-      if (message.circuit.toLowerCase() === 'scan') continue
+      if (message === undefined || message.isPassive || !hasConditionField(message, condition)) continue
+      if (/^scan(?:\.[\da-f]{2})?$/i.test(message.circuit)) continue
       if (message.pollPriority === 0 || message.pollPriority > CONDITION_PRIORITY)
         message.pollPriority = CONDITION_PRIORITY
     }
@@ -230,6 +249,15 @@ function keyOfName(circuit: string, message: MessageDefinition): string {
 function keyOfService(message: MessageDefinition): string {
   const type = message.isPassive ? (message.qq ?? 'P') : message.isWrite ? 'W' : 'R'
   return [type, message.zz, message.pb, message.sb, Buffer.from(message.id).toString('hex')].join()
+}
+
+/** Of several fields ebusd wants only that one of them is not the one that the condition names. */
+function hasConditionField({ fields }: MessageDefinition, { field: name, values }: MessageCondition): boolean {
+  if (values.kind === 'seen') return true
+  const isWanted = (field: DefinedField): boolean =>
+    (field.type.kind === 'number') === (values.kind === 'numbers') && (name === '' || field.name === name)
+  const [only] = fields
+  return fields.length === 1 && only !== undefined ? isWanted(only) : fields.some((field) => !isWanted(field))
 }
 
 /** A chain is the same as another one when they share a part. */

@@ -50,7 +50,7 @@ interface RowContext extends FieldContext {
 /** What the cells of one row say before its types are looked at. */
 interface RowScale {
   divisor: number
-  readonly values: ReadonlyMap<number, string>
+  values: ReadonlyMap<number, string>
   readonly constant: DefinedField['constant']
   readonly range: string
 }
@@ -177,8 +177,9 @@ function baseField(
   type: DataType,
   length: number,
   target: FieldTarget,
-  { divisor, values, constant }: RowScale,
+  scale: RowScale,
 ): Result<DefinedField, DefinitionErrorCode> {
+  const { divisor, constant } = scale
   let bits = type.bits
   let bytes = Math.ceil(bits / 8)
   if (isLengthAdjustable(type)) {
@@ -194,11 +195,13 @@ function baseField(
   const field = { name: target.name, part: target.part, length: bytes, attributes: attributesOf(target.row) }
   if (constant !== undefined) return ok({ ...field, type, constant, values: undefined })
   if (type.kind !== 'number')
-    return divisor !== 0 || values.size > 0
+    return divisor !== 0 || scale.values.size > 0
       ? fail('invalid-argument')
       : ok({ ...field, type, constant: undefined, values: undefined })
-  const listed =
-    values.size === 0 && type.isWeekday ? new Map(WEEKDAYS.map((day, index) => [type.min + index, day])) : values
+  // To ebusd the names of weekdays hold for the types that follow in the same cell, too.
+  if (scale.values.size === 0 && type.isWeekday)
+    scale.values = new Map(WEEKDAYS.map((day, index) => [type.min + index, day]))
+  const listed = scale.values
   const scaled = deriveScaledNumberType(type, divisor, bits)
   if (!scaled.ok) return scaled
   for (const key of listed.keys()) {

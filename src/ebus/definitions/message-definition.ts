@@ -108,26 +108,29 @@ export function createMessages(
   const { targets, qq } = addresses.value
   const attributes = filledCells(row)
   return ok(
-    targets.map((zz, index) => ({
-      source: context.source,
-      line: context.line,
-      circuit: targets.length > 1 ? `${names.value.circuit}.${index}` : names.value.circuit,
-      name: names.value.name,
-      level: names.value.level,
-      isWrite: type.isWrite,
-      isPassive: type.isPassive,
-      // The scan of devices has a rhythm of its own.
-      pollPriority: names.value.circuit.toLowerCase() === 'scan' ? 0 : type.pollPriority,
-      qq,
-      zz,
-      pb,
-      sb,
-      id,
-      chain,
-      conditions: context.conditions,
-      attributes,
-      fields: fields.value,
-    })),
+    targets.map((zz, index) => {
+      const circuit = targets.length > 1 ? `${names.value.circuit}.${index}` : names.value.circuit
+      return {
+        source: context.source,
+        line: context.line,
+        circuit,
+        name: names.value.name,
+        level: names.value.level,
+        isWrite: type.isWrite,
+        isPassive: type.isPassive,
+        // The scan of devices has a rhythm of its own.
+        pollPriority: circuit.toLowerCase() === 'scan' ? 0 : type.pollPriority,
+        qq,
+        zz,
+        pb,
+        sb,
+        id,
+        chain,
+        conditions: context.conditions,
+        attributes,
+        fields: fields.value,
+      }
+    }),
   )
 }
 

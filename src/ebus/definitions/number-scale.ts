@@ -76,7 +76,9 @@ export function deriveLimitedNumberType(type: NumberType, range: string): ScaleR
   )
   if (!hasValues || type.bits < 8 || scaleRawNumber(type, from) > scaleRawNumber(type, to)) return fail('out-of-range')
   if (from === type.min && to === type.max && (step === 0 || step === type.step)) return ok(type)
-  return ok(shared(type, `range ${from} ${to} ${step}`, () => ({ ...type, min: from, max: to, step })))
+  // A TEM parameter with limits is a plain number to ebusd.
+  const limits = { min: from, max: to, step, isTemParameter: false }
+  return ok(shared(type, `range ${from} ${to} ${step}`, () => ({ ...type, ...limits })))
 }
 
 function splitOnce(text: string, separator: string): readonly [string, string?] {

@@ -20,7 +20,7 @@ import { encodeCommands } from './message-encoder.ts'
 import { DefinitionIndex } from './definition-index.ts'
 import type { MessageDefinition } from './message-definition.ts'
 
-/** Sent as by ebusd's own default address. */
+/** ebusd sends from its own address, whatever QQ a definition names; this is its default. */
 const DEFAULT_SOURCE = 0x31
 
 const RESULT_KEYS = new Set('decoded decoded_raw text text_numeric error empty lookup invalid_json quirk'.split(' '))
@@ -52,14 +52,16 @@ export class TelegramRowTranslator {
 
   /** The answer to a line, as a line. `kind` counts for a row that does not say its own. */
   answer(line: string, kind: 'decode' | 'encode'): string {
-    const row = parseRow(line)
+    // A text that a Windows editor saved begins with a byte order mark.
+    const row = parseRow(line.startsWith('\ufeff') ? line.slice(1) : line)
     if (row === undefined) return JSON.stringify({ error: 'not a JSON object' })
     return (row['kind'] ?? kind) === 'encode' ? this.#encode(row) : this.#decode(row)
   }
 
   #decode(row: Row): string {
     const telegrams = readTelegrams(row)
-    if (telegrams === undefined) return withResult(row, { error: 'master_hex must be QQ ZZ PB SB NN data in hex' })
+    if (telegrams === undefined)
+      return withResult(row, { error: 'master_hex must be QQ ZZ PB SB NN data, slave_hex NN data, both in hex' })
     const named = this.#named(row)
     if (named !== undefined && !named.ok) return withResult(row, { error: named.fault })
     const [first] = telegrams
@@ -91,13 +93,17 @@ export class TelegramRowTranslator {
     const named = this.#named(row)
     if (named === undefined) return withResult(row, { error: 'circuit, name and type must name a definition' })
     if (!named.ok) return withResult(row, { error: named.fault })
-    const { values, dst } = row
-    const target = typeof dst === 'string' && /^[\da-f]{2}$/i.test(dst) ? Number.parseInt(dst, 16) : undefined
+    const { values = '', dst } = row
+    if (typeof values !== 'string' && typeof values !== 'number')
+      return withResult(row, { error: 'values must be a text, with ; between several' })
+    if (dst !== undefined && !(typeof dst === 'string' && /^[\da-f]{2}$/i.test(dst)))
+      return withResult(row, { error: 'dst must be an address of two hexadecimal digits' })
+    const target = dst === undefined ? undefined : Number.parseInt(dst, 16)
     const { message } = named.value
-    const commands = encodeCommands(message, typeof values === 'string' ? values : '', target)
+    const commands = encodeCommands(message, String(values), target)
     if (!commands.ok) return withResult(row, { error: formatDefinitionError(commands.fault) })
     const telegrams = commands.value.map(({ target: zz, data }) =>
-      toHex(Uint8Array.from([message.qq ?? DEFAULT_SOURCE, zz, message.pb, message.sb, data.length, ...data])),
+      toHex(Uint8Array.from([DEFAULT_SOURCE, zz, message.pb, message.sb, data.length, ...data])),
     )
     return withResult(row, { master_hex: telegrams.length === 1 ? telegrams[0] : telegrams })
   }
@@ -207,6 +213,7 @@ interface ReadTelegram extends TelegramData {
 function readTelegrams(row: Row): readonly [ReadTelegram, ...ReadTelegram[]] | undefined {
   const masters = hexTexts(row['master_hex'])
   const slaves = hexTexts(row['slave_hex'] ?? '')
+  if (masters === undefined || slaves === undefined) return undefined
   const telegrams: ReadTelegram[] = []
   for (const [index, master] of masters.entries()) {
     const bytes = hexBytes(master)
@@ -226,9 +233,12 @@ function readTelegrams(row: Row): readonly [ReadTelegram, ...ReadTelegram[]] | u
   return first === undefined ? undefined : [first, ...rest]
 }
 
-function hexTexts(value: unknown): readonly string[] {
-  if (typeof value === 'string') return [value]
-  return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : []
+/** `undefined` for anything that is not whole bytes in hex. */
+function hexTexts(value: unknown): readonly string[] | undefined {
+  const texts: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return texts.every((text) => typeof text === 'string' && /^(?:[\da-f]{2})*$/i.test(text))
+    ? (texts as readonly string[])
+    : undefined
 }
 
 function hexBytes(text: string): Uint8Array {
@@ -263,6 +273,11 @@ function withResult(row: Row, result: Row, decoded?: string): string {
   const kept: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(row))
     if (!RESULT_KEYS.has(key) && (isDecode || key !== 'master_hex')) kept[key] = value
-  const text = JSON.stringify({ ...kept, ...result })
-  return decoded === undefined ? text : `${text.slice(0, -1)},"decoded":${decoded}}`
+  try {
+    const text = JSON.stringify({ ...kept, ...result })
+    return decoded === undefined ? text : `${text.slice(0, -1)},"decoded":${decoded}}`
+  } catch {
+    // What can be parsed may still nest too deeply to be written.
+    return JSON.stringify({ error: 'the row nests too deeply' })
+  }
 }

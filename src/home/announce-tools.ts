@@ -10,7 +10,7 @@ import { fail } from '../core/result.ts'
 import { previewCall, createPreviewAnswer } from './call-preview.ts'
 import { HOME_TOOL_DEFAULTS, createPictureAnswer, createSentenceAnswer, previewArgument } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
-import { normaliseText } from './home-words.ts'
+import { isNamedByText } from './thing-search.ts'
 import { readNumberAt, readObjectsAt, readTextAt } from './json-path.ts'
 import { quoteForSentence, formatCount, formatList } from './sentence-text.ts'
 
@@ -22,6 +22,8 @@ const look = defineTool({
   input: z.strictObject({ camera: z.string().min(1).max(120) }),
   effect: 'reads',
 })
+
+const MAX_NAMED = 12
 
 export function createHomeAnnounceTools(parts: HomeDependencies): readonly Capability[] {
   const { bus } = parts
@@ -44,8 +46,16 @@ export function createHomeAnnounceTools(parts: HomeDependencies): readonly Capab
           return createSentenceAnswer('There is no device here that could announce anything.')
         const listed = await context.call('devices.list', {})
         if (!listed.ok) return fail(listed.fault)
-        const awake = readObjectsAt(listed.value.data, 'devices').filter((device) => device['online'] === true)
-        const meant = awake.filter((device) => where.length === 0 || where.some((name) => isNamed(device, name)))
+        const all = readObjectsAt(listed.value.data, 'devices')
+        const unknown = where.find((name) => !all.some((device) => isNamed(device, name)))
+        if (unknown !== undefined)
+          return createSentenceAnswer(`No device is called ${quoteForSentence(unknown)}. Nothing was announced.`, {
+            ask: 'Which devices?',
+            devices: all.slice(0, MAX_NAMED).map((device) => quoteForSentence(readTextAt(device, 'name') ?? '')),
+          })
+        const meant = all
+          .filter((device) => device['online'] === true)
+          .filter((device) => where.length === 0 || where.some((name) => isNamed(device, name)))
         if (meant.length === 0) return createSentenceAnswer('None of these devices is awake. Nothing was announced.')
         const devices = meant.map((device) => readTextAt(device, 'device') ?? '')
         const call = { tool: 'devices.announce', arguments: { devices, message: text } }
@@ -69,9 +79,7 @@ export function createHomeAnnounceTools(parts: HomeDependencies): readonly Capab
       const listed = await context.call('hs4.cameras.list', {})
       if (!listed.ok) return fail(listed.fault)
       const cameras = readObjectsAt(listed.value.data, 'cameras')
-      const named = cameras.filter((each) =>
-        normaliseText(readTextAt(each, 'name') ?? '').includes(normaliseText(camera)),
-      )
+      const named = cameras.filter((each) => isNamedByText(camera, readTextAt(each, 'name') ?? ''))
       const [only] = named
       if (named.length !== 1 || only === undefined)
         return createSentenceAnswer(`It is not clear which camera ${quoteForSentence(camera)} is.`, {
@@ -88,7 +96,6 @@ export function createHomeAnnounceTools(parts: HomeDependencies): readonly Capab
 }
 
 function isNamed(device: Parameters<typeof readTextAt>[0], name: string): boolean {
-  return [readTextAt(device, 'name'), readTextAt(device, 'device')].some(
-    (own) => own !== undefined && normaliseText(own).includes(normaliseText(name)),
-  )
+  const [own, id] = [readTextAt(device, 'name') ?? '', readTextAt(device, 'device')]
+  return id === name || isNamedByText(name, own)
 }

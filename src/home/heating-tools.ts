@@ -21,7 +21,7 @@ import {
 import type { HomeDependencies } from './home-dependencies.ts'
 import type { HomeZone } from './home-heating.ts'
 import { findRoomsByName } from './thing-search.ts'
-import { normaliseText } from './home-words.ts'
+import { normaliseText } from './normalised-text.ts'
 import { readJsonValueAt } from './json-path.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
@@ -67,6 +67,8 @@ export function createHeatingTools(parts: HomeDependencies): readonly Capability
         preview: previewArgument,
       }),
       act: async (_, wish, context) => {
+        const contrary = findContraryArguments(wish)
+        if (contrary !== undefined) return createSentenceAnswer(contrary)
         const picture = await readHomeSnapshot(parts, context)
         const thermostat = chooseThermostat(picture, wish.zone)
         if (thermostat !== undefined) return setThermostat(parts, thermostat, { wish, context })
@@ -149,6 +151,12 @@ export function createHeatingTools(parts: HomeDependencies): readonly Capability
         const { from, to, temperature, cancel } = wish
         if (!cancel && (from === undefined || to === undefined))
           return createSentenceAnswer('Say `from` and `to` as dates, or `cancel`. Nothing was done.')
+        if (cancel && (from ?? to ?? temperature) !== undefined)
+          return createSentenceAnswer('Say either `cancel` or a new holiday. Nothing was done.')
+        if (to !== undefined && to < formatLocalDate(parts.clock.now()))
+          return createSentenceAnswer(`That holiday would be over already on ${to}. Nothing was done.`, {
+            ask: 'From when to when?',
+          })
         const value = cancel
           ? 'none'
           : { from: from ?? '', to: to ?? '', ...(temperature === undefined ? {} : { temperature_c: temperature }) }
@@ -170,6 +178,8 @@ export function createHeatingTools(parts: HomeDependencies): readonly Capability
       act: async (_, wish, context) => {
         if (!wish.now && wish.target === undefined)
           return createSentenceAnswer('Say `now`, or a `target` in °C. Nothing was done.')
+        if (wish.now && wish.target !== undefined)
+          return createSentenceAnswer('Say `now` and `target` in two calls. Nothing was done.')
         const body: JsonObject = wish.now
           ? { setting: 'hot_water', value: 'now' }
           : { setting: 'hot_water_temperature', value: wish.target ?? 0 }
@@ -178,6 +188,32 @@ export function createHeatingTools(parts: HomeDependencies): readonly Capability
       },
     }),
   ]
+}
+
+/** Of two that exclude each other neither is left out silently. */
+function findContraryArguments({
+  to,
+  by,
+  hours,
+  until,
+  mode,
+}: Pick<ThermostatChange['wish'], 'to' | 'by' | 'hours' | 'until' | 'mode'>): string | undefined {
+  const both = [
+    ['`to` and `by`', to, by],
+    ['`hours` and `until`', hours, until],
+    ['`mode` and `to`', mode, to],
+    ['`mode` and `by`', mode, by],
+    ['`mode` and `hours`', mode, hours],
+    ['`mode` and `until`', mode, until],
+  ].find(([, one, other]) => one !== undefined && other !== undefined)
+  return both === undefined ? undefined : `Say only one of ${String(both[0])} in one call. Nothing was done.`
+}
+
+/** A day in the time zone of the house, as in a date argument. */
+function formatLocalDate(timeMs: number): string {
+  const date = new Date(timeMs)
+  const two = (value: number): string => String(value).padStart(2, '0')
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
 function chooseZone(

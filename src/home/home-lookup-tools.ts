@@ -10,9 +10,10 @@ import { defineTool } from '../bus/capability-definition.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { HOME_TOOL_DEFAULTS, createSentenceAnswer, thingArgument } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
-import { findThingByText, matchThings } from './thing-search.ts'
+import { findRoomsByName, findThingByText, isThingOnFloor, matchThings } from './thing-search.ts'
 import { formatZoneSentence } from './home-heating.ts'
-import { THING_KINDS } from './home-words.ts'
+import { isEverythingText, splitMeaningfulWords, THING_KINDS } from './home-words.ts'
+import { findMainSynonym } from './synonyms.ts'
 import { summarizeLaterCalls } from './later-tools.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
@@ -30,6 +31,10 @@ import { describeThingControl } from './thing-control-choice.ts'
 const MAX_NAMED = 6
 const MAX_ROOMS = 40
 const MAX_FOUND = 12
+const MAX_SENSORS = 5
+/** Of more places than these, less is said of each. */
+const MANY_PLACES = 4
+const MAX_UNCLEAR_CANDIDATES = 12
 
 const homeOverview = defineTool({
   ...HOME_TOOL_DEFAULTS,
@@ -53,7 +58,7 @@ const homeState = defineTool({
   ...HOME_TOOL_DEFAULTS,
   name: 'home_state',
   title: 'How things are',
-  description: 'The state of things, with its age; with `detail` also what each can be told.',
+  description: 'The state of things or rooms, with its age; with `detail` also what each can be told.',
   input: z.strictObject({ of: z.array(thingArgument).min(1).max(20), detail: z.boolean().default(false) }),
   effect: 'reads',
 })
@@ -92,18 +97,23 @@ export function createHomeLookupTools(parts: HomeDependencies): readonly Capabil
       const picture = await readHomeSnapshot(parts, context)
       const found = of.map((text) => {
         const one = findThingByText(text, listThingNames(picture))
-        return { text, found: one, told: toldBy(one) }
+        const things = toldBy(one)
+        return { text, found: one, things, places: one.kind === 'one' ? [] : findPlaces(text, picture) }
       })
-      const sentences = found.flatMap(({ text, told }) =>
-        told.length === 0
-          ? [`${quoteForSentence(text)} is not clear`]
-          : told.map((thing) => formatThingState(thing, picture)),
+      const places = [...new Set(found.flatMap(({ places: keys }) => keys))].slice(0, MAX_ROOMS)
+      const sensors = places.length > MANY_PLACES ? 1 : MAX_SENSORS
+      const sentences = found.flatMap(({ text, things, places: keys }) =>
+        keys.length > 0
+          ? keys.slice(0, MAX_ROOMS).map((key) => formatPlaceState(key, picture, sensors))
+          : things.length === 0
+            ? [`${quoteForSentence(text)} is not clear`]
+            : things.map((thing) => formatThingState(thing, picture)),
       )
-      const things = [...new Set(found.flatMap(({ told }) => told))]
+      const things = [...new Set(found.flatMap((each) => (each.places.length > 0 ? [] : each.things)))]
       return createSentenceAnswer(`${sentences.join('. ')}.`, {
         things: things.map((thing) => ({ ...toThingJson(thing, picture), ...(detail ? detailJson(thing) : {}) })),
         ...askAbout(
-          found.filter(({ told }) => told.length === 0),
+          found.filter((each) => each.things.length === 0 && each.places.length === 0),
           picture,
         ),
       })
@@ -111,7 +121,69 @@ export function createHomeLookupTools(parts: HomeDependencies): readonly Capabil
   ]
 }
 
-/** Looking does no harm: where a few things fit, such as those of a place, all of them are told. */
+/** The keys of the rooms that are meant, where nothing but a room, a floor or the whole home is named. */
+function findPlaces(text: string, picture: HomeSnapshot): readonly string[] {
+  const all = picture.rooms.all()
+  if (isEverythingText(text)) return all.map(({ key }) => key)
+  const rooms = findRoomsByName(text, all).map(({ key }) => key)
+  const onFloor = picture.things.filter((one) => isThingOnFloor(text, one)).flatMap(({ room }) => room ?? [])
+  return [...new Set([...rooms, ...onFloor])]
+}
+
+/** `“Kitchen”: it is 20 °C, 21 °C is wanted; on: “Lamp”; “Humidity” shows “45”`. */
+function formatPlaceState(key: string, picture: HomeSnapshot, maxSensors: number): string {
+  const here = picture.things.filter(({ room }) => room === key)
+  const zone = picture.heating?.zones.find(({ room }) => room === key)
+  const listed = (label: string, of: readonly Thing[]): readonly string[] =>
+    of.length === 0 ? [] : [`${label}: ${names(of)}`]
+  const sensors = here
+    .filter(({ kind, state }) => (kind === 'sensor' || kind === 'thermostat') && state !== undefined)
+    .toSorted((left, right) => Number(isAboutClimate(right)) - Number(isAboutClimate(left)))
+    .slice(0, maxSensors)
+    .map((one) => `${quoteForSentence(one.name)} shows ${quoteForSentence(one.state ?? '')}`)
+  const about = [
+    ...(zone === undefined ? [] : [formatZoneSentence(zone)]),
+    ...formatWhatIsOn(here),
+    ...listed(
+      'open',
+      here.filter(({ isOpen }) => isOpen === true),
+    ),
+    ...listed(
+      'closed',
+      here.filter(({ isOpen, kind }) => isOpen === false && kind !== 'blind'),
+    ),
+    ...listed(
+      'unlocked',
+      here.filter(({ isLocked }) => isLocked === false),
+    ),
+    ...listed(
+      'locked',
+      here.filter(({ isLocked }) => isLocked === true),
+    ),
+    ...sensors,
+  ]
+  const name = quoteForSentence(picture.rooms.get(key)?.name ?? key)
+  return `${name}: ${about.length === 0 ? 'nothing is known of it' : about.join('; ')}`
+}
+
+/** That nothing is on is only said where everything that can be on is known to be off. */
+function formatWhatIsOn(here: readonly Thing[]): readonly string[] {
+  const on = here.filter(({ isOn }) => isOn === true)
+  if (on.length > 0) return [`on: ${names(on)}`]
+  const switchable = here.filter(({ kind }) => SWITCHABLE.has(kind))
+  return switchable.length > 0 && switchable.every(({ isOn }) => isOn === false) ? ['nothing is on'] : []
+}
+
+const SWITCHABLE: ReadonlySet<string> = new Set(['light', 'switch', 'fan', 'heater', 'speaker', 'screen'])
+
+function isAboutClimate({ name, kind }: Thing): boolean {
+  return (
+    kind === 'sensor' &&
+    splitMeaningfulWords(name).some((word) => ['temperature', 'humidity'].includes(findMainSynonym(word)))
+  )
+}
+
+/** Looking does no harm: where a few things fit, all of them are told. */
 function toldBy(found: ReturnType<typeof findThingByText>): readonly Thing[] {
   if (found.kind === 'one') return [found.thing]
   return found.kind === 'question' && found.whole.length <= MAX_NAMED ? found.whole : []
@@ -125,9 +197,15 @@ function askAbout(
   found: readonly { readonly text: string; readonly found: ReturnType<typeof findThingByText> }[],
   picture: HomeSnapshot,
 ): JsonObject {
+  const share = Math.max(1, Math.floor(MAX_UNCLEAR_CANDIDATES / Math.max(1, found.length)))
   const open = found.flatMap(({ text, found: one }) =>
     one.kind === 'question'
-      ? [{ text: quoteForSentence(text), candidates: one.candidates.map((each) => toThingJson(each, picture)) }]
+      ? [
+          {
+            text: quoteForSentence(text),
+            candidates: one.candidates.slice(0, share).map((each) => toThingJson(each, picture)),
+          },
+        ]
       : [],
   )
   return open.length === 0 ? {} : { ask: 'Which ones?', unclear: open }

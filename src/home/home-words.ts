@@ -1,9 +1,13 @@
 /**
- * Home words: what people call rooms, kinds of things and what they want of them, in English and German.
+ * Home words: what people call kinds of things and what they want of them, in English and German.
  *
- * Words are compared in a folded form: lower case, umlauts written out, no accents, plurals cut. A German compound is
- * taken apart where it ends in a word of these tables: `Küchenlampe` is the lamp of the kitchen.
+ * Words are compared in normalised form, in the singular. A compound is taken apart into the words of the tables:
+ * `Küchenlampe` is the lamp of the kitchen, `Kaffeemaschine` the coffee machine.
  */
+import { normaliseText } from './normalised-text.ts'
+import { isRoomWord } from './room-words.ts'
+import { hasSynonyms } from './synonyms.ts'
+
 export const THING_KINDS = [
   'light',
   'switch',
@@ -59,11 +63,11 @@ const KIND_WORDS: Readonly<Record<ThingKind, readonly string[]>> = {
     'raffstore',
     'rollo',
   ],
-  door: ['door', 'gate', 'garage door', 'tuer', 'tor', 'pforte', 'garagentor', 'haustuer'],
-  lock: ['lock', 'deadbolt', 'schloss', 'tuerschloss'],
+  door: ['door', 'gate', 'tuer', 'tor', 'pforte'],
+  lock: ['lock', 'deadbolt', 'schloss'],
   window: ['window', 'fenster'],
   valve: ['valve', 'sprinkler', 'irrigation', 'ventil', 'bewaesserung'],
-  heater: ['heater', 'radiator', 'boiler relay', 'heizluefter', 'heizkoerper', 'heizstab'],
+  heater: ['heater', 'radiator', 'heizluefter', 'heizkoerper', 'heizstab'],
   thermostat: [
     'thermostat',
     'setpoint',
@@ -79,115 +83,9 @@ const KIND_WORDS: Readonly<Record<ThingKind, readonly string[]>> = {
   camera: ['camera', 'cam', 'kamera'],
   speaker: ['speaker', 'volume', 'lautsprecher', 'lautstaerke'],
   screen: ['screen', 'display', 'bildschirm', 'anzeige'],
-  sensor: ['sensor', 'motion', 'humidity', 'battery', 'fuehler', 'melder', 'batterie', 'feuchte'],
+  // What is measured is not a kind: the humidity of a room is not its battery.
+  sensor: ['sensor', 'detector', 'fuehler', 'melder'],
   other: [],
-}
-
-/** Words for rooms in both languages: all words of a group mean the same room. */
-const ROOM_WORDS: Readonly<Record<string, readonly string[]>> = {
-  'living room': [
-    'living room',
-    'living',
-    'livingroom',
-    'family room',
-    'familyroom',
-    'lounge',
-    'sitting room',
-    'wohnzimmer',
-    'stube',
-    'wohnbereich',
-  ],
-  kitchen: ['kitchen', 'kitchenette', 'kueche', 'kochnische'],
-  bedroom: ['bedroom', 'bed room', 'master bedroom', 'schlafzimmer', 'schlafraum'],
-  bathroom: ['bathroom', 'bath', 'bath room', 'bad', 'badezimmer', 'shower room', 'duschbad'],
-  hall: [
-    'hall',
-    'hallway',
-    'corridor',
-    'entrance hall',
-    'entry',
-    'entryway',
-    'foyer',
-    'flur',
-    'diele',
-    'korridor',
-    'eingangsbereich',
-  ],
-  office: ['office', 'study', 'home office', 'homeoffice', 'workroom', 'buero', 'arbeitszimmer'],
-  'dining room': ['dining room', 'dining', 'diningroom', 'esszimmer', 'essbereich'],
-  nursery: ['nursery', 'kids room', 'kid room', 'children room', 'childrens room', 'child room', 'kinderzimmer'],
-  'guest room': ['guest room', 'guestroom', 'guest bedroom', 'spare room', 'gaestezimmer', 'gastzimmer'],
-  cellar: ['cellar', 'basement', 'keller', 'untergeschoss', 'ug'],
-  attic: ['attic', 'loft', 'dachboden', 'dachgeschoss', 'speicher', 'estrich'],
-  garage: ['garage', 'carport'],
-  garden: ['garden', 'yard', 'garten'],
-  terrace: ['terrace', 'patio', 'terrasse'],
-  balcony: ['balcony', 'balkon'],
-  'laundry room': ['laundry', 'laundry room', 'utility room', 'waschkueche', 'hauswirtschaftsraum'],
-  toilet: ['toilet', 'wc', 'guest toilet', 'gaeste wc'],
-  'ground floor': ['ground', 'ground floor', 'downstairs', 'main floor', 'erdgeschoss', 'eg', 'unten', 'parterre'],
-  'first floor': [
-    'first',
-    'first floor',
-    '1st floor',
-    'upstairs',
-    'upper floor',
-    'obergeschoss',
-    'og',
-    '1 og',
-    'oben',
-    'erster stock',
-    'ersten stock',
-    '1 stock',
-  ],
-  workshop: ['workshop', 'werkstatt', 'hobby room', 'hobbyraum', 'bastelraum'],
-  pantry: [
-    'pantry',
-    'larder',
-    'speisekammer',
-    'vorratsraum',
-    'vorratskammer',
-    'abstellraum',
-    'storage room',
-    'storeroom',
-  ],
-  playroom: ['playroom', 'spielzimmer'],
-  'boiler room': ['boiler room', 'heizungskeller', 'heizungsraum', 'technikraum', 'plant room'],
-  staircase: ['staircase', 'stairwell', 'stairs', 'treppenhaus', 'treppe'],
-  conservatory: ['conservatory', 'winter garden', 'sunroom', 'wintergarten'],
-  library: ['library', 'bibliothek'],
-  'dressing room': [
-    'dressing room',
-    'walk in closet',
-    'closet',
-    'ankleide',
-    'ankleidezimmer',
-    'garderobe',
-    'cloakroom',
-  ],
-  gym: ['gym', 'fitness room', 'fitnessraum'],
-  shed: ['shed', 'garden shed', 'schuppen', 'gartenhaus', 'geraeteschuppen'],
-  porch: ['porch', 'veranda', 'vordach'],
-  driveway: ['driveway', 'einfahrt', 'auffahrt', 'zufahrt', 'hof', 'courtyard'],
-  outside: ['outside', 'outdoors', 'draussen', 'aussen'],
-}
-
-const GERMAN_ROOM_WORDS = new Set(
-  'wohnzimmer stube wohnbereich kueche kochnische schlafzimmer schlafraum bad badezimmer duschbad flur diele korridor eingangsbereich buero arbeitszimmer esszimmer essbereich kinderzimmer gaestezimmer gastzimmer keller untergeschoss dachboden dachgeschoss speicher estrich garten terrasse balkon waschkueche hauswirtschaftsraum erdgeschoss parterre obergeschoss werkstatt hobbyraum bastelraum speisekammer vorratsraum vorratskammer abstellraum spielzimmer heizungskeller heizungsraum technikraum treppenhaus treppe wintergarten bibliothek ankleide ankleidezimmer garderobe fitnessraum schuppen gartenhaus geraeteschuppen veranda vordach einfahrt auffahrt zufahrt hof draussen aussen'.split(
-    ' ',
-  ),
-)
-
-/** The first word for a room in each language: these two are each other's translation, the others only near it. */
-const MAIN_ROOM_WORDS: ReadonlySet<string> = new Set(
-  Object.values(ROOM_WORDS).flatMap((words) => [
-    ...words.slice(0, 1),
-    ...words.filter((word) => GERMAN_ROOM_WORDS.has(word)).slice(0, 1),
-  ]),
-)
-
-export function isMainRoomName(name: string): boolean {
-  return MAIN_ROOM_WORDS.has(normaliseText(name))
 }
 
 const STOP_WORDS = new Set(
@@ -245,33 +143,20 @@ export function parseThingCommand(text: string): ThingCommand | undefined {
   return entriesOf(WISH_WORDS).find(([, words]) => words.includes(folded))?.[0]
 }
 
-/** Single words for rooms, for spelling correction. */
-export const SINGLE_ROOM_WORDS: readonly string[] = Object.values(ROOM_WORDS)
-  .flat()
-  .filter((word) => !word.includes(' '))
-
-/** Lower case, umlauts written out, without accents and punctuation. */
-export function normaliseText(text: string): string {
-  return text
-    .toLowerCase()
-    .replaceAll(/['’]s\b/g, ' ')
-    .replaceAll('ä', 'ae')
-    .replaceAll('ö', 'oe')
-    .replaceAll('ü', 'ue')
-    .replaceAll('ß', 'ss')
-    .normalize('NFKD')
-    .replaceAll(/\p{M}+/gu, '')
-    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim()
-}
-
 /** The meaningful words, in the singular, compounds split. */
 export function splitMeaningfulWords(text: string): readonly string[] {
   return normaliseText(text)
     .split(' ')
     .filter((word) => word !== '' && !STOP_WORDS.has(word))
-    .flatMap(parts)
+    .flatMap((word) => NUMERALS.get(word) ?? splitCompound(word))
 }
+
+/** `bedroom two` is `Bedroom 2`. One is left out: `the one in the hall`. */
+const NUMERALS: ReadonlyMap<string, string> = new Map(
+  ['two zwei zwo', 'three drei', 'four vier', 'five fuenf', 'six sechs'].flatMap((words, index) =>
+    words.split(' ').map((word) => [word, String(index + 2)] as const),
+  ),
+)
 
 /** Whether several are meant: `lights`, `alle Lampen`, `every lamp`. */
 export function isPluralText(text: string): boolean {
@@ -315,49 +200,58 @@ export const EVERYDAY_WORDS: ReadonlySet<string> = new Set(
 
 const ALL_WORDS = new Set('all every each both alle alles jede jeder jedes beide saemtliche'.split(' '))
 
-/** The room that these consecutive words mean; `undefined` for one that is not in the tables. */
-export function findRoomName(name: string): string | undefined {
-  const folded = normaliseText(name)
-  return Object.entries(ROOM_WORDS).find(([, words]) => words.includes(folded))?.[0]
-}
+const KIND_BY_WORD: ReadonlyMap<string, ThingKind> = new Map(
+  entriesOf(KIND_WORDS).flatMap(([kind, words]) => words.map((word) => [word, kind] as const)),
+)
 
 export function findThingKind(word: string): ThingKind | undefined {
-  return entriesOf(KIND_WORDS).find(([, words]) => words.includes(word))?.[0]
+  return KIND_BY_WORD.get(word)
 }
 
-const KIND_ENDINGS = entriesOf(KIND_WORDS)
-  .flatMap(([, words]) => words)
-  .filter((word) => word.length >= 4 && !word.includes(' '))
+const KIND_ENDINGS = [...KIND_BY_WORD.keys()]
+  .filter((word) => word.length >= 4)
   .toSorted((left, right) => right.length - left.length)
 
-/** `kuechenlampe` ▸ `kueche` `lampe`; `lamps` ▸ `lamp`. */
-function parts(word: string): readonly string[] {
+const MIN_COMPOUND_PART = 3
+
+/** `kuechenlampe` ▸ `kueche` `lampe`; `kaffeemaschine` ▸ `kaffee` `maschine`; `lamps` ▸ `lamp`. */
+function splitCompound(word: string): readonly string[] {
   const single = singular(word)
-  if (findThingKind(single) !== undefined || findRoomName(single) !== undefined) return [single]
-  for (const form of [single, ...plurals(single)]) {
+  if (isKnownWord(single)) return [single]
+  const forms = [single, ...plurals(single)]
+  for (const form of forms)
+    for (let at = MIN_COMPOUND_PART; at <= form.length - MIN_COMPOUND_PART; at++) {
+      const head = findCompoundHead(form.slice(0, at))
+      if (head !== undefined && isKnownWord(form.slice(at))) return [head, form.slice(at)]
+    }
+  for (const form of forms) {
     const ending = KIND_ENDINGS.find((kind) => form.length > kind.length + 2 && form.endsWith(kind))
-    if (ending === undefined) continue
-    const first = form.slice(0, -ending.length)
-    // The letters that German puts between the halves of a compound.
-    const head = [first, first.replace(/n$/, ''), first.replace(/s$/, '')].find(
-      (each) => findRoomName(each) !== undefined,
-    )
-    return [head ?? first, ending]
+    if (ending !== undefined) return [...splitCompound(form.slice(0, -ending.length)), ending]
   }
   return [single]
 }
 
+/** Without the letters that German puts between the halves of a compound. */
+function findCompoundHead(first: string): string | undefined {
+  return [first, first.replace(/n$/, ''), first.replace(/s$/, '')].find(isKnownWord)
+}
+
+function isKnownWord(word: string): boolean {
+  return KIND_BY_WORD.has(word) || isRoomWord(word) || hasSynonyms(word)
+}
+
 function singular(word: string): string {
-  for (const form of [word, ...plurals(word)])
-    if (findThingKind(form) !== undefined || findRoomName(form) !== undefined) return form
-  return word
+  return [word, ...plurals(word)].find(isKnownWord) ?? word
 }
 
 /** Possible singular forms. */
 function plurals(word: string): readonly string[] {
-  const forms = [/s$/, /es$/, /n$/, /en$/, /er$/, /e$/]
-    .filter((ending) => ending.test(word))
-    .map((ending) => word.replace(ending, ''))
+  const forms = [
+    ...(word.endsWith('ies') ? [word.replace(/ies$/, 'y')] : []),
+    ...[/s$/, /es$/, /n$/, /en$/, /er$/, /e$/]
+      .filter((ending) => ending.test(word))
+      .map((ending) => word.replace(ending, '')),
+  ]
   return [...forms, ...forms.map((form) => form.replaceAll('ae', 'a').replaceAll('oe', 'o').replaceAll('ue', 'u'))]
 }
 

@@ -3,7 +3,9 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { isMainRoomName, normaliseText, parseThingCommand } from './home-words.ts'
+import { parseThingCommand } from './home-words.ts'
+import { normaliseText } from './normalised-text.ts'
+import { isMainRoomName } from './room-words.ts'
 import type { ThingKind, ThingCommand } from './home-words.ts'
 import { readArrayAt, readNumberAt, readObjectsAt, readTextAt, readTextsAt } from './json-path.ts'
 import type { Rooms } from './room.ts'
@@ -78,7 +80,7 @@ function thingOf(device: JsonObject, all: ReadonlyMap<number | undefined, JsonOb
       kind === 'lock' ? (LOCKED_WORDS.has(words) ? true : UNLOCKED_WORDS.has(words) ? false : undefined) : undefined,
     ageSeconds: ageMs === undefined ? undefined : ageMs / 1_000,
     isSensitive: readArrayAt(device, 'sensitive').length > 0,
-    controls: pairs.flatMap((pair) => controlOf(ref, pair, opens)),
+    controls: pairs.flatMap((pair) => controlOf(ref, pair, { opens, isText: isTextDevice(device) })),
   }
 }
 
@@ -130,7 +132,16 @@ const BY_USE: Readonly<Record<string, ThingCommand | 'level' | 'temperature' | '
   DoorUnLock: 'unlock',
 }
 
-function controlOf(ref: number, pair: JsonObject, opens: boolean): readonly ThingControl[] {
+/** Its one control is a box for text. */
+function isTextDevice(device: JsonObject): boolean {
+  return readTextsAt(device, 'capabilities').join(' ') === 'text'
+}
+
+function controlOf(
+  ref: number,
+  pair: JsonObject,
+  { opens, isText }: { readonly opens: boolean; readonly isText: boolean },
+): readonly ThingControl[] {
   const label = readTextAt(pair, 'label') ?? ''
   const value = readNumberAt(pair, 'value')
   const range = isJsonObject(pair['range']) ? pair['range'] : undefined
@@ -150,7 +161,7 @@ function controlOf(ref: number, pair: JsonObject, opens: boolean): readonly Thin
   if (wish === 'colour')
     return [{ wish, callFor: (colour) => setCall(ref, { text: (colour ?? 0).toString(16).padStart(6, '0') }) }]
   // A text box takes free text from a person; it is not offered here.
-  if (value === undefined) return []
+  if (value === undefined || (wish === 'label' && isText)) return []
   return [
     {
       wish: wish === 'level' || wish === 'temperature' ? 'label' : wish,

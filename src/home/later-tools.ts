@@ -136,6 +136,9 @@ function plannedCall(
   const offer = tools.find((each) => each.name === name)
   if (offer === undefined) return `There is no tool ${quoteForSentence(given)}.`
   if (offer.name === 'later') return 'A planned call cannot plan another.'
+  if (offer.name === 'tools_call') return 'Name the tool itself.'
+  if (offer.name === 'undo' && ((body as JsonObject | undefined)?.['id'] ?? 'last') === 'last')
+    return 'Name the change by its `id`: the last one may be another by then.'
   if (offer.effect === 'reads') return `${offer.name} only reads: call it when you want to know.`
   const args = isJsonObject(body ?? {}) ? ((body ?? {}) as JsonObject) : {}
   if (canonicalJson(redactArguments(args, offer)) !== canonicalJson(args))

@@ -2,7 +2,7 @@
  * Number words: numbers as people say them, in English and German: `fifty`, `twenty-one`, `einundzwanzig`, `21,5`,
  * `twenty one point five`, `halb`.
  */
-import { normaliseText } from './home-words.ts'
+import { normaliseText } from './normalised-text.ts'
 
 const SMALL: Readonly<Record<string, number>> = {
   zero: 0,
@@ -70,6 +70,7 @@ const TENS: Readonly<Record<string, number>> = {
   neunzig: 90,
 }
 const WHOLE: Readonly<Record<string, number>> = { hundred: 100, hundert: 100, einhundert: 100, 'one hundred': 100 }
+/** Parts of the whole, in percent. */
 const FRACTIONS: Readonly<Record<string, number>> = {
   half: 50,
   halb: 50,
@@ -82,21 +83,64 @@ const FRACTIONS: Readonly<Record<string, number>> = {
   minimum: 0,
   quarter: 25,
   viertel: 25,
+  third: 33,
+  drittel: 33,
+  'two thirds': 67,
+  'zwei drittel': 67,
+  'three quarters': 75,
+  'three quarter': 75,
+  'drei viertel': 75,
+  dreiviertel: 75,
 }
+const PERCENT = /%|\b(?:percent|prozent|pct)\b/g
+const DEGREES = /°\s*c?\b|°|℃|\b(?:degrees?|grad|celsius)\b|(?<=\d)\s*c\b/g
+const OPEN_SIDE = /\b(?:open|opened|offen|geoeffnet)$|(?<=.)\b(?:up|hoch|rauf|auf)$/
+const CLOSED_SIDE = /\b(?:closed|shut|geschlossen)$|(?<=.)\b(?:down|runter|herunter|zu)$/
 /** Words around a number that do not change it. */
-const AROUND =
-  /\b(?:to|at|auf|um|dim|dimmed|dimmen|gedimmt|set|brightness|helligkeit|level|position|percent|prozent|pct|degrees?|grad|celsius|c|open|closed|the|a|ganz)\b/g
+const AROUND = /\b(?:to|auf|dim|dimmed|dimmen|gedimmt|set|brightness|helligkeit|level|position|the|ganz)\b/g
+/** `at 7` and `on at 7` may be a time of day; `at 7 %` is none. */
+const AROUND_WITH_UNIT = /\bat\b|^(?:on|an|ein)\s+(?=\S)/g
 const DIGITS = /^(-?\d+(?:[.,]\d+)?)$/
 
+export interface Quantity {
+  readonly value: number
+  readonly unit?: 'percent' | 'degrees'
+  /** What is measured of a thing that opens: `30 % closed` is 70 % open. */
+  readonly side?: 'open' | 'closed'
+  /** Said as a part of the whole: `half`. */
+  readonly isFraction: boolean
+}
+
 /** `undefined` for what is not a number, or has a word that would change its meaning. */
-export function parseNumberWords(text: string): number | undefined {
-  const plain = text
-    .trim()
-    .toLowerCase()
-    .replaceAll(/[%°℃]/g, ' ')
+export function parseQuantity(text: string): Quantity | undefined {
+  const said = replaceUmlauts(text.trim().toLowerCase())
+  const unit = said.search(PERCENT) >= 0 ? 'percent' : said.search(DEGREES) >= 0 ? 'degrees' : undefined
+  const bare = said.replaceAll(PERCENT, ' ').replaceAll(DEGREES, ' ').trim()
+  const side = CLOSED_SIDE.test(bare) ? 'closed' : OPEN_SIDE.test(bare) ? 'open' : undefined
+  const plain = (unit === undefined ? bare : bare.replaceAll(AROUND_WITH_UNIT, ' '))
+    .replace(side === 'closed' ? CLOSED_SIDE : OPEN_SIDE, ' ')
     .replaceAll(AROUND, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim()
+  const fraction = FRACTIONS[normaliseText(plain).replace(/^(?:an?|one|eine?[nr]?) /, '')]
+  const value = fraction ?? parseNumberWords(plain)
+  if (value === undefined || (fraction !== undefined && unit === 'degrees')) return undefined
+  const given = fraction === undefined ? unit : 'percent'
+  return {
+    value,
+    isFraction: fraction !== undefined,
+    ...(given === undefined ? {} : { unit: given }),
+    ...(side === undefined ? {} : { side }),
+  }
+}
+
+function replaceUmlauts(text: string): string {
+  return text.replaceAll('ä', 'ae').replaceAll('ö', 'oe').replaceAll('ü', 'ue')
+}
+
+/** A number in digits or words, with nothing around it. */
+export function parseNumberWords(text: string): number | undefined {
+  const plain = text.trim().toLowerCase()
   const digits = DIGITS.exec(plain)?.[1]
   if (digits !== undefined) return Number(digits.replace(',', '.'))
   const words = normaliseText(plain)
@@ -110,7 +154,7 @@ export function parseNumberWords(text: string): number | undefined {
     const whole = wholeNumber(half)
     return whole === undefined ? undefined : whole + 0.5
   }
-  return FRACTIONS[words.replace(/^(?:an?|one|eine?[nr]?) /, '')] ?? wholeNumber(words)
+  return words === 'anderthalb' ? 1.5 : wholeNumber(words)
 }
 
 function wholeNumber(words: string): number | undefined {

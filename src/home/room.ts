@@ -6,7 +6,8 @@
  * joined: `Bedroom 2` is not the bedroom. Of two names that one family has, only translations of each other are one room:
  * who has a `Lounge` and a `Living Room` has two.
  */
-import { findRoomName, isMainRoomName, normaliseText } from './home-words.ts'
+import { normaliseText } from './normalised-text.ts'
+import { findRoomName, isMainRoomName } from './room-words.ts'
 
 /** From the owner's configuration: the name of a room, and its other names. */
 export type RoomsByName = Readonly<Record<string, readonly string[]>>

@@ -18,7 +18,8 @@ import {
   reasonForChangeArgument,
 } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
-import { normaliseText, splitMeaningfulWords } from './home-words.ts'
+import { splitMeaningfulWords } from './home-words.ts'
+import { normaliseText } from './normalised-text.ts'
 import { readNumberAt, readObjectsAt, readTextAt } from './json-path.ts'
 import { quoteForSentence, formatCount, formatList } from './sentence-text.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'

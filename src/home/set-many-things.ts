@@ -11,7 +11,8 @@ import { previewCall, createPreviewAnswer } from './call-preview.ts'
 import { createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import { findThingByText, isThingOnFloor, findRoomsByName } from './thing-search.ts'
-import { findThingKind, splitMeaningfulWords } from './home-words.ts'
+import { findThingKind, isEverythingText, parseThingCommand, splitMeaningfulWords } from './home-words.ts'
+import { normaliseText } from './normalised-text.ts'
 import { listThingNames, toThingJson } from './home-lookup-tools.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { quoteForSentence, formatCount, formatList } from './sentence-text.ts'
@@ -24,9 +25,9 @@ export const KINDS_SETTABLE_TOGETHER = ['light', 'switch', 'blind', 'fan', 'spea
 const MAX_MANY = 120
 const MAX_NAMED = 8
 const AT_ONCE = 8
-/** Things that "everything off" does not include. */
+/** Things that must keep running: "everything off" does not include them. */
 const RUNS_ON =
-  /fridge|refrigerator|freezer|kuehl|gefrier|server|router|modem|network|netzwerk|nas\b|switch port|aquarium|terrarium|pump|medical|cpap|alarm|heiz|boiler|sump|ups\b/
+  /fridge|refrigerator|freezer|kuehl|gefrier|server|router|modem|network|netzwerk|nas\b|switch port|aquarium|terrarium|pump|medical|cpap|alarm|heiz|boiler|sump|\bups\b/
 
 interface ManyWish {
   readonly room?: string
@@ -54,19 +55,46 @@ export async function setManyThings(
 ): Promise<Outcome> {
   const meant = thingsMeant(wish, picture)
   if ('answer' in meant) return meant.answer
+  const running = meant.things.filter(mustKeepRunning)
   const able = meant.things.flatMap((one): readonly AbleThing[] => {
-    const control = chooseThingControl(one, wish.to)
-    return control.ok ? [{ one, call: addConfirmIntentAndReason(control.value.call, wish) }] : []
+    const control = isSetTogether(one, wish.to) ? chooseThingControl(one, wish.to) : undefined
+    return control?.ok === true ? [{ one, call: addConfirmIntentAndReason(control.value.call, wish) }] : []
   })
   const noun = wish.kind ?? 'thing'
   const to = quoteForSentence(String(wish.to))
   if (able.length === 0) return createSentenceAnswer(`No ${noun} there can be set to ${to}. Nothing was done.`)
+  const kinds = [...new Set(able.map(({ one }) => one.kind))]
+  // `50` is a brightness, a position or a volume: one of them is meant.
+  if (kinds.length > 1 && parseThingCommand(String(wish.to)) === undefined)
+    return createSentenceAnswer(
+      `${to} fits ${formatList(kinds.map((kind) => PLURALS[kind] ?? kind))}. Nothing was done.`,
+      { ask: 'Which kind?', kinds },
+    )
   if (able.length > MAX_MANY)
     return createSentenceAnswer(
-      `That is ${formatCount(able.length, noun)}: more than ${MAX_MANY} at once. Name a room. Nothing was done.`,
+      `That is ${countNoun(able.length, noun)}: more than ${MAX_MANY} at once. Name a room. Nothing was done.`,
     )
-  if (wish.preview) return previewMany(parts, able, { context, what: `${formatCount(able.length, noun)} to ${to}` })
-  return carryOutAll(able, { context, wish, noun })
+  if (wish.preview) return previewMany(parts, able, { context, what: `${countNoun(able.length, noun)} to ${to}` })
+  return carryOutAll(able, { context, wish, noun, running })
+}
+
+const PLURALS: Readonly<Record<string, string>> = {
+  light: 'lights',
+  switch: 'switches',
+  blind: 'blinds',
+  fan: 'fans',
+  speaker: 'speakers',
+  screen: 'screens',
+}
+
+function countNoun(number: number, noun: string): string {
+  return formatCount(number, noun, PLURALS[noun])
+}
+
+/** A blind is neither on nor off, and what must keep running is only switched by its name. */
+function isSetTogether(one: Thing, to: ManyWish['to']): boolean {
+  const command = parseThingCommand(String(to))
+  return !mustKeepRunning(one) && !(one.kind === 'blind' && (command === 'on' || command === 'off'))
 }
 
 async function previewMany(
@@ -74,13 +102,11 @@ async function previewMany(
   able: readonly AbleThing[],
   { context, what }: { readonly context: HandlerContext; readonly what: string },
 ): Promise<Outcome> {
-  const names = able.slice(0, MAX_NAMED).map(({ one }) => quoteForSentence(one.name))
   const previews = await Promise.all(able.map(({ call }) => previewCall(parts, call, context)))
   const asksPerson = previews.some((preview) => preview.ok && preview.value.asksPerson)
   const refused = previews.filter((preview) => !preview.ok).length
-  const more = able.length > names.length ? [`${able.length - names.length} more`] : []
   return createPreviewAnswer(
-    `This would set ${what}: ${formatList([...names, ...more])}.${refused === 0 ? '' : ` ${refused} would be refused.`}`,
+    `This would set ${what}: ${formatList(namesShown(able.map(({ one }) => one)))}.${refused === 0 ? '' : ` ${refused} would be refused.`}`,
     { asksPerson },
     { count: able.length - refused },
   )
@@ -88,7 +114,17 @@ async function previewMany(
 
 async function carryOutAll(
   able: readonly AbleThing[],
-  { context, wish, noun }: { readonly context: HandlerContext; readonly wish: ManyWish; readonly noun: string },
+  {
+    context,
+    wish,
+    noun,
+    running,
+  }: {
+    readonly context: HandlerContext
+    readonly wish: ManyWish
+    readonly noun: string
+    readonly running: readonly Thing[]
+  },
 ): Promise<Outcome> {
   const set: { readonly one: Thing; readonly isVerified: boolean }[] = []
   const [failed, waiting]: [JsonObject[], JsonObject[]] = [[], []]
@@ -107,16 +143,22 @@ async function carryOutAll(
   const verified = set.filter(({ isVerified }) => isVerified).length
   const to = quoteForSentence(String(wish.to))
   const sentences = [
-    `Set ${set.length} of ${formatCount(able.length, noun)} to ${to}; ${verified} read back so.`,
+    `Set ${set.length} of ${countNoun(able.length, noun)} to ${to}; ${verified} read back so.`,
     ...(waiting.length === 0 ? [] : [`${formatCount(waiting.length, 'waits', 'wait')} for a person.`]),
     ...(failed.length === 0 ? [] : [`${failed.length} failed.`]),
     ...(queue.length === 0 ? [] : [`${queue.length} were not tried: the time was over.`]),
+    ...(running.length === 0 ? [] : [`Left as they are: ${formatList(namesShown(running))}.`]),
   ]
   return createSentenceAnswer(sentences.join(' '), {
     ...(failed.length === 0 ? {} : { failed: failed.slice(0, MAX_NAMED) }),
     ...(waiting.length === 0 ? {} : { waiting: waiting.slice(0, MAX_NAMED) }),
     id: context.traceId,
   })
+}
+
+function namesShown(things: readonly Thing[]): readonly string[] {
+  const names = things.slice(0, MAX_NAMED).map(({ name }) => quoteForSentence(name))
+  return things.length <= MAX_NAMED ? names : [...names, `${things.length - MAX_NAMED} more`]
 }
 
 /** The selected things, or an answer that says why none could be selected. */
@@ -127,14 +169,12 @@ function thingsMeant({ room, kind, except }: ManyWish, picture: HomeSnapshot): T
   const safe = picture.things.filter(
     (one) =>
       maySetTogether(one) &&
-      (kind === undefined
-        ? KINDS_SETTABLE_TOGETHER.some((each) => each === one.kind) && !runsOn(one)
-        : one.kind === kind),
+      (kind === undefined ? KINDS_SETTABLE_TOGETHER.some((each) => each === one.kind) : one.kind === kind),
   )
   const left = leftOut(except, picture)
   if ('answer' in left) return left
   const many = safe.filter((one) => !left.things.includes(one))
-  if (room === undefined) return { things: many }
+  if (room === undefined || isEverythingText(room)) return { things: many }
   const places = room.split(/,|&|\band\b|\bund\b/i).filter((place) => place.trim() !== '')
   const found = places.map((place) => ({ place, things: inPlace(place, many, picture) }))
   const several = places.find((place) => findRoomsByName(place, picture.rooms.all()).length > 1)
@@ -165,17 +205,15 @@ function askWhichRoom(place: string, picture: HomeSnapshot): Outcome {
   })
 }
 
-function runsOn({ name, kind }: Thing): boolean {
-  return kind === 'switch' && RUNS_ON.test(splitMeaningfulWords(name).join(' '))
+function mustKeepRunning({ name, kind }: Thing): boolean {
+  return kind === 'switch' && RUNS_ON.test(normaliseText(name))
 }
 
-/** `undefined` when there is no such place. */
+/** `undefined` when there is no such place. What one family calls a room may be a floor to another. */
 function inPlace(place: string, things: readonly Thing[], picture: HomeSnapshot): readonly Thing[] | undefined {
   const rooms = findRoomsByName(place, picture.rooms.all())
-  if (rooms.length > 0) return things.filter((one) => rooms.some(({ key }) => key === one.room))
-  return picture.things.some((one) => isThingOnFloor(place, one))
-    ? things.filter((one) => isThingOnFloor(place, one))
-    : undefined
+  const isHere = (one: Thing): boolean => rooms.some(({ key }) => key === one.room) || isThingOnFloor(place, one)
+  return rooms.length > 0 || picture.things.some(isHere) ? things.filter(isHere) : undefined
 }
 
 function leftOut(except: readonly string[], picture: HomeSnapshot): ThingSelection {

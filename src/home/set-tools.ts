@@ -35,7 +35,7 @@ import { KINDS_SETTABLE_TOGETHER, setManyThings } from './set-many-things.ts'
 import { isChangeReadBack, addConfirmIntentAndReason } from './set-outcome.ts'
 import { maySetTogether } from './thing.ts'
 import type { Thing } from './thing.ts'
-import { chooseThingControl } from './thing-control-choice.ts'
+import { chooseThingControl, isQuestion } from './thing-control-choice.ts'
 
 const MAX_NAMED = 8
 
@@ -61,9 +61,7 @@ export function createSetTools(parts: HomeDependencies): readonly Capability[] {
       }),
       act: async (_, input, context) => {
         const picture = await readHomeSnapshot(parts, context)
-        // A question is never turned into an act.
-        if (/[?？]/.test(input.thing))
-          return createSentenceAnswer('That is a question: home_state answers it. Nothing was done.')
+        if (isQuestion(input.thing) || isQuestion(String(input.to))) return answerQuestion(input.thing)
         const isAble = (one: Thing): boolean => chooseThingControl(one, input.to).ok
         const found = findThingByText(input.thing, listThingNames(picture), { isAble })
         if (found.kind === 'none')
@@ -92,8 +90,10 @@ export function createSetTools(parts: HomeDependencies): readonly Capability[] {
         preview: previewArgument,
       }),
       timeoutSeconds: 120,
-      act: async (_, wish, context) =>
-        setManyThings(parts, { wish, context, picture: await readHomeSnapshot(parts, context) }),
+      act: async (_, wish, context) => {
+        if (isQuestion(String(wish.to)) || isQuestion(wish.room ?? '')) return answerQuestion(wish.room)
+        return setManyThings(parts, { wish, context, picture: await readHomeSnapshot(parts, context) })
+      },
     }),
   ]
 }
@@ -104,13 +104,20 @@ interface SetWish {
   readonly preview: boolean
 }
 
+/** A question is never turned into an act. */
+function answerQuestion(of: string | undefined): Outcome {
+  const next =
+    of === undefined ? { tool: 'home_overview', arguments: {} } : { tool: 'home_state', arguments: { of: [of] } }
+  return createSentenceAnswer(`That is a question: ${next.tool} answers it. Nothing was done.`, { next })
+}
+
 /** Where several of one harmless kind are meant, offers the call that sets them all. */
 function askWhich(
   { candidates, whole }: Extract<ThingSearchResult, { readonly kind: 'question' }>,
   { wish, text, picture }: { readonly wish: SetWish; readonly text: string; readonly picture: HomeSnapshot },
 ): Outcome {
-  const [first] = whole
   const able = whole.filter((one) => chooseThingControl(one, wish.to).ok)
+  const [first] = able
   const kind = KINDS_SETTABLE_TOGETHER.find((each) => each === first?.kind)
   const areAlike =
     able.length > 1 && kind !== undefined && able.every((one) => one.kind === kind && maySetTogether(one))
@@ -131,8 +138,14 @@ function askWhich(
     `${quoteForSentence(text)} may mean ${whole.length > 1 ? `${whole.length} things` : 'one of these'}. Nothing was done.`,
     {
       ask: isOffered && isPluralText(text) ? 'All of them?' : 'Which one?',
-      things: candidates.map((each) => toThingJson(each, picture)),
+      things: (able.length === 0 ? candidates : able.slice(0, candidates.length)).map((each) =>
+        toThingJson(each, picture),
+      ),
       ...(isOffered ? { next: { tool: 'home_set_many', arguments: all } } : {}),
+      // `Bathroom, 23 degrees`: a place alone is not acted on, but only one of its things takes degrees.
+      ...(able.length === 1 && first !== undefined
+        ? { next: { tool: 'home_set', arguments: { thing: first.handle, to: wish.to, why: wish.why } } }
+        : {}),
     },
   )
 }
@@ -181,7 +194,10 @@ function setSentence(one: Thing, told: string, { shown, data }: { shown: string 
 
 function refusalOf(one: Thing, to: SetWish['to'], can: readonly string[]): string {
   const name = capitaliseSentence(quoteForSentence(one.name))
-  if (can.length === 0) return `${name} cannot be told anything: it only tells. Nothing was done.`
+  if (can.length === 0)
+    return one.kind === 'other'
+      ? `${name} cannot be set with this tool. Nothing was done.`
+      : `${name} cannot be told anything: it only tells. Nothing was done.`
   return `${name} cannot be set to ${quoteForSentence(String(to))}. It takes ${formatList(can.slice(0, MAX_NAMED).map(quoteForSentence))}. Nothing was done.`
 }
 

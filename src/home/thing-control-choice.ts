@@ -5,9 +5,11 @@
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { normaliseText, parseThingCommand } from './home-words.ts'
+import { parseThingCommand } from './home-words.ts'
+import { normaliseText } from './normalised-text.ts'
 import type { ThingCommand } from './home-words.ts'
-import { parseNumberWords } from './number-words.ts'
+import { parseQuantity } from './number-words.ts'
+import type { Quantity } from './number-words.ts'
 import type { Thing, ThingCall, ThingControl } from './thing.ts'
 
 export interface ChosenThingControl {
@@ -23,7 +25,18 @@ const FILLERS = new Set(
   ),
 )
 const FULL = new Set('full voll max maximum maximal'.split(' '))
-const PERCENT = /%|percent|prozent|half|halb|quarter|viertel|full|voll/i
+const BRIGHTNESS = new Set('brightness helligkeit hell bright power'.split(' '))
+
+/** Whether it is asked how a thing is, in words or with a question mark. A question is never turned into an act. */
+export function isQuestion(text: string): boolean {
+  return /[?？¿]/.test(text) || QUESTION_WORDS.has(normaliseText(text).split(' ')[0] ?? '')
+}
+
+const QUESTION_WORDS = new Set(
+  'is are was were does did has have how why when where who which whether ist sind war waren hat haben wie warum wann wo wer welche welcher welches ob'.split(
+    ' ',
+  ),
+)
 
 /** The control that is meant; otherwise what the thing can do instead. */
 export function chooseThingControl(
@@ -31,18 +44,38 @@ export function chooseThingControl(
   to: string | number | boolean,
 ): Result<ChosenThingControl, readonly string[]> {
   const text = String(to).trim()
+  if (!isQuestion(text) || thing.controls.some(({ label }) => label === text)) {
+    const chosen = commandChoice(thing, text) ?? measuredChoice(thing, to, text)
+    if (chosen !== undefined) return ok(chosen)
+    const labelled = labelledControl(thing, text)
+    if (labelled !== undefined) return ok({ call: labelled.callFor(undefined), told: labelled.label ?? text })
+  }
+  return fail([...new Set(thing.controls.map(describeThingControl))])
+}
+
+function commandChoice(thing: Thing, text: string): ChosenThingControl | undefined {
   const plain = withoutFillers(text)
-  // A dimmer whose range ends just below its own `on` is fully on there.
-  const word = parseThingCommand(text) ?? parseThingCommand(plain) ?? (FULL.has(plain) ? 'on' : undefined)
-  const byWord = word === undefined ? undefined : controlFor(thing, word)
-  if (byWord !== undefined) return ok({ call: byWord.callFor(undefined), told: word ?? text })
+  const word =
+    parseThingCommand(text) ?? parseThingCommand(plain) ?? (isFullBrightness(thing, plain) ? 'on' : undefined)
+  const control = word === undefined ? undefined : controlFor(thing, word)
+  return control === undefined ? undefined : { call: control.callFor(undefined), told: word ?? text }
+}
+
+/** A dimmer whose range ends just below its own `on` is fully on there. */
+function isFullBrightness({ kind, controls }: Thing, plain: string): boolean {
+  const words = plain.split(' ')
+  return (
+    kind === 'light' &&
+    controls.some(isRanged) &&
+    words.every((word) => FULL.has(word) || BRIGHTNESS.has(word)) &&
+    words.some((word) => FULL.has(word))
+  )
+}
+
+function measuredChoice(thing: Thing, to: string | number | boolean, text: string): ChosenThingControl | undefined {
   // A number is where it shall be; only words say by how much.
   const byHowMuch = typeof to === 'number' ? undefined : relativeChoice(thing, text)
-  const chosen = byHowMuch ?? numberChoice(thing, text) ?? colourChoice(thing, text)
-  if (chosen !== undefined) return ok(chosen)
-  const labelled = labelledControl(thing, text)
-  if (labelled !== undefined) return ok({ call: labelled.callFor(undefined), told: labelled.label ?? text })
-  return fail([...new Set(thing.controls.map(describeThingControl))])
+  return byHowMuch ?? numberChoice(thing, text) ?? colourChoice(thing, text)
 }
 
 function withoutFillers(text: string): string {
@@ -57,19 +90,43 @@ function controlFor(thing: Thing, word: ThingCommand): ThingControl | undefined 
   const exact = thing.controls.find(({ wish }) => wish === word)
   if (exact !== undefined) return exact
   const level = thing.controls.find(({ wish }) => wish === 'level')
-  if (level === undefined || (word !== 'on' && word !== 'off')) return undefined
+  if (level === undefined || (word !== 'on' && word !== 'off') || isOpening(thing)) return undefined
   const value = word === 'on' ? (level.maximum ?? 100) : (level.minimum ?? 0)
   return { ...level, callFor: () => level.callFor(value) }
 }
 
+function isOpening({ kind }: Thing): boolean {
+  return kind === 'blind' || kind === 'door' || kind === 'window'
+}
+
+/** Percent are for levels and degrees for temperatures; a number alone is for both. */
 function numberChoice(thing: Thing, text: string): ChosenThingControl | undefined {
-  const value = parseNumberWords(text)
-  if (value === undefined) return undefined
-  for (const control of thing.controls.filter(isRanged)) {
-    const told = valueFor(control, value, PERCENT.test(text))
+  const quantity = parseQuantity(text)
+  if (quantity === undefined || (quantity.side !== undefined && !isOpening(thing))) return undefined
+  // Whether `30 % down` is meant from where it is, or from the top, is not said.
+  if (quantity.side !== undefined && !quantity.isFraction && UP_OR_DOWN.test(text)) return undefined
+  const value = quantity.side === 'closed' ? 100 - quantity.value : quantity.value
+  const zero = value === 0 ? controlForZero(thing, quantity) : undefined
+  if (zero !== undefined) return { call: zero.callFor(undefined), told: zero.wish }
+  for (const control of thing.controls.filter((each) => isMeasuredIn(each, quantity))) {
+    const told = valueFor(control, value, quantity.unit === 'percent')
     if (told !== undefined) return { call: control.callFor(told), told: String(told) }
   }
   return undefined
+}
+
+const UP_OR_DOWN = /\b(?:up|hoch|rauf|down|runter|herunter)\b/i
+
+/** A dimmer whose range begins above zero is off at zero, and such a blind closed. */
+function controlForZero(thing: Thing, quantity: Quantity): ThingControl | undefined {
+  const isLevel = thing.controls.some(
+    (each) => each.wish === 'level' && isMeasuredIn(each, quantity) && each.minimum !== 0,
+  )
+  return isLevel ? thing.controls.find(({ wish }) => wish === (isOpening(thing) ? 'close' : 'off')) : undefined
+}
+
+function isMeasuredIn({ wish }: ThingControl, { unit }: Quantity): boolean {
+  return (wish === 'level' && unit !== 'degrees') || (wish === 'temperature' && unit !== 'percent')
 }
 
 function isRanged({ wish }: ThingControl): boolean {
@@ -89,14 +146,19 @@ function valueFor(
   return value >= minimum && value <= maximum ? value : undefined
 }
 
-const MORE = new Set('brighter heller lighter more mehr higher hoeher louder lauter warmer waermer up rauf'.split(' '))
-const LESS = new Set(
-  'darker dimmer dunkler less weniger lower niedriger quieter leiser cooler colder kaelter kuehler down runter'.split(
-    ' ',
-  ),
-)
-const SLIGHTLY = /\b(?:a (?:little )?bit|a little|slightly|somewhat|etwas|ein (?:bisschen|wenig)|leicht)\b/
+/** Comparatives, by what they compare. */
+const COMPARATIVES: Readonly<
+  Record<'any' | 'brightness' | 'volume' | 'warmth', readonly [more: string, less: string]>
+> = {
+  any: ['more mehr higher hoeher up rauf hoch', 'less weniger lower niedriger down runter herunter'],
+  brightness: ['brighter heller lighter', 'darker dimmer dunkler'],
+  volume: ['louder lauter', 'quieter leiser softer'],
+  warmth: ['warmer waermer hotter heisser', 'cooler colder kaelter kuehler'],
+}
+const SLIGHTLY =
+  /\b(?:a (?:little )?bit|a little|slightly|somewhat|etwas|ein (?:bisschen|wenig)|leicht|a touch|a tad)\b/
 const GREATLY = /\b(?:much|a lot|far|viel|deutlich)\b/
+const RELATIVE_FILLERS = /\b(?:by|um|make|turn|turned|it|please|bitte|mach|mache|machen|es|noch|still|das|the)\b/g
 /** Steps as fractions of the range, and in degrees. */
 const STEPS = {
   slight: { level: 0.1, degrees: 0.5 },
@@ -106,7 +168,7 @@ const STEPS = {
 
 function relativeChoice(thing: Thing, text: string): ChosenThingControl | undefined {
   const control = thing.controls.find(isRanged)
-  const step = control === undefined ? undefined : relativeStep(text, control)
+  const step = control === undefined ? undefined : relativeStep(text, control, thing)
   if (control === undefined || step === undefined || thing.level === undefined) return undefined
   const { minimum = 0, maximum = 100 } = control
   // Temperatures have half degrees; everything else is a whole number.
@@ -115,19 +177,55 @@ function relativeChoice(thing: Thing, text: string): ChosenThingControl | undefi
   return { call: control.callFor(value), told: String(value) }
 }
 
-function relativeStep(text: string, { wish, minimum = 0, maximum = 100 }: ThingControl): number | undefined {
+function relativeStep(text: string, control: ThingControl, thing: Thing): number | undefined {
+  const { wish, minimum = 0, maximum = 100 } = control
   const signed = /^([+-])\s*(\d+(?:[.,]\d+)?)\s*(?:%|percent|prozent|degrees?|grad|°c?)?$/i.exec(text)
   if (signed !== null && (signed[1] === '+' || minimum >= 0))
-    return Number(`${signed[1]}${(signed[2] ?? '').replace(',', '.')}`)
-  const folded = normaliseText(text)
-  const words = folded.split(' ')
-  const direction = words.some((word) => MORE.has(word)) ? 1 : words.some((word) => LESS.has(word)) ? -1 : undefined
-  const isNegated = words.some((word) => ['not', 'nicht', 'no', 'kein', 'nie', 'never'].includes(word))
-  if (direction === undefined || isNegated) return undefined
-  const amount = words.map(parseNumberWords).find((value) => value !== undefined && !SLIGHTLY.test(folded))
+    return isMeasuredIn(control, parseQuantity(text.slice(1)) ?? { value: 0, isFraction: false })
+      ? Number(`${signed[1]}${(signed[2] ?? '').replace(',', '.')}`)
+      : undefined
+  const comparative = findComparative(text, control, thing)
+  if (comparative === undefined) return undefined
+  const { direction, rest } = comparative
   const { slight, usual, great } = STEPS
-  const size = SLIGHTLY.test(folded) ? slight : GREATLY.test(folded) ? great : usual
-  return direction * (amount ?? (wish === 'temperature' ? size.degrees : size.level * (maximum - minimum)))
+  const size = SLIGHTLY.test(rest) ? slight : GREATLY.test(rest) ? great : usual
+  const left = rest.replace(SLIGHTLY, ' ').replace(GREATLY, ' ').replaceAll(RELATIVE_FILLERS, ' ').trim()
+  if (left === '') return direction * (wish === 'temperature' ? size.degrees : size.level * (maximum - minimum))
+  // Any other word may change the meaning: `warmer than upstairs`, `not brighter`.
+  const amount = parseQuantity(left)
+  const isAmount =
+    amount !== undefined && !amount.isFraction && amount.side === undefined && isMeasuredIn(control, amount)
+  return isAmount ? direction * amount.value : undefined
+}
+
+/** Only what fits: a dimmer does not get warmer, and of a blind `more` may mean either way. */
+function findComparative(
+  text: string,
+  { wish }: ThingControl,
+  thing: Thing,
+): { readonly direction: 1 | -1; readonly rest: string } | undefined {
+  const compared = wish === 'temperature' ? 'warmth' : thing.kind === 'speaker' ? 'volume' : 'brightness'
+  const lists = [COMPARATIVES.any, ...(isOpening(thing) ? [] : [COMPARATIVES[compared]])]
+  const [more, less] = [0, 1].map((index) => lists.flatMap((list) => (list[index] ?? '').split(' ')))
+  const words = foldWords(text)
+  const said = words.filter((word) => more?.includes(word) === true || less?.includes(word) === true)
+  const [only] = said
+  if (said.length !== 1 || only === undefined) return undefined
+  // Without `by`, `30 % down` may also be a place.
+  if (isOpening(thing) && !/\b(?:by|um)\b/i.test(text)) return undefined
+  return { direction: more?.includes(only) === true ? 1 : -1, rest: words.filter((word) => word !== only).join(' ') }
+}
+
+/** Words with their numbers and units whole: `1,5`, `10 %`. */
+function foldWords(text: string): readonly string[] {
+  return text
+    .toLowerCase()
+    .replaceAll('ä', 'ae')
+    .replaceAll('ö', 'oe')
+    .replaceAll('ü', 'ue')
+    .replaceAll('ß', 'ss')
+    .split(/[\s!]+/)
+    .filter((word) => word !== '')
 }
 
 const COLOURS: Readonly<Record<string, number>> = {
@@ -152,6 +250,12 @@ const COLOURS: Readonly<Record<string, number>> = {
   turquoise: 0x40_e0_d0,
   white: 0xff_ff_ff,
   weiss: 0xff_ff_ff,
+  // About 3,000 K and 6,500 K.
+  'warm white': 0xff_b1_6e,
+  warmweiss: 0xff_b1_6e,
+  'cool white': 0xff_fe_fa,
+  'cold white': 0xff_fe_fa,
+  kaltweiss: 0xff_fe_fa,
 }
 
 function colourChoice(thing: Thing, text: string): ChosenThingControl | undefined {

@@ -25,6 +25,8 @@ function thing(handle: string, name: string, room: string, kind: ThingKind = 'li
   }
 }
 
+const CONTROL = { wish: 'temperature', callFor: () => ({ tool: 'set', arguments: {} }) } as const
+
 const things = [
   thing('1', 'Hall Lamp', 'Hall', 'light', 'Ground'),
   thing('2', 'Kitchen Lamp', 'Kitchen', 'light', 'Ground'),
@@ -71,6 +73,51 @@ describe('finding a thing', () => {
   })
 })
 
+describe('finding a thing among its like', () => {
+  const like = [
+    thing('coffee', 'Kaffeemaschine', 'Küche', 'switch'),
+    thing('washer', 'Waschmaschine', 'Waschküche', 'switch'),
+    thing('night', 'Nachtlicht', 'Kinderzimmer'),
+    thing('motion', 'Motion', 'Garage', 'sensor'),
+    thing('humidity', 'Humidity', 'Garage', 'sensor'),
+    thing('garage', 'Garage Door', 'Garage', 'door'),
+    thing('bolt', 'Front Door Lock', 'Hall', 'lock'),
+    thing('warm', 'Temperature', 'Bedroom', 'sensor'),
+    { ...thing('setpoint', 'Thermostat Setpoint', 'Bedroom', 'thermostat'), controls: [CONTROL] },
+    thing('two', 'Lamp', 'Bedroom 2'),
+    thing('fan', 'Ventilator', 'Büro/Office', 'fan'),
+  ]
+  const search = (text: string, able?: string): string => {
+    const isAble = able === undefined ? {} : { isAble: ({ handle }: Thing) => handle === able }
+    const answer = findThingByText(text, { things: like, room: (key) => rooms.get(key) }, isAble)
+    return answer.kind === 'one' ? answer.thing.handle : answer.kind
+  }
+
+  it.each([
+    ['coffee machine', 'coffee'],
+    ['coffe machne kitchen', 'coffee'],
+    ['washing machine', 'washer'],
+    ['night light', 'night'],
+    ['motion in the garage', 'motion'],
+    ['Luftfeuchtigkeit Garage', 'humidity'],
+    ['Garagentor', 'garage'],
+    ['Haustür', 'bolt'],
+    ['bedroom temperature', 'warm'],
+    ['lamp in bedroom two', 'two'],
+    ['fan in the office', 'fan'],
+  ])('%j means %s', (text, handle) => {
+    expect(search(text)).toBe(handle)
+  })
+
+  it('is not another door because that one can be opened', () => {
+    expect(search('Haustür', 'garage')).toBe('bolt')
+  })
+
+  it('is what can be set where degrees are told', () => {
+    expect(search('bedroom temperature', 'setpoint')).toBe('setpoint')
+  })
+})
+
 describe('rooms', () => {
   it('are one where both names are words for it, or the owner says so', () => {
     const joined = new Rooms({ Lounge: ['Zone 1', 'living'] })
@@ -90,6 +137,8 @@ describe('words', () => {
     expect(splitMeaningfulWords('all the lamps')).toEqual(['lamp'])
     expect(splitMeaningfulWords('die Küchenlampen')).toEqual(['kueche', 'lampe'])
     expect(splitMeaningfulWords('Badezimmertür')).toEqual(['badezimmer', 'tuer'])
+    expect(splitMeaningfulWords('Wohnzimmerdeckenlampe')).toEqual(['wohnzimmer', 'decken', 'lampe'])
+    expect(splitMeaningfulWords('batteries')).toEqual(['battery'])
   })
 })
 

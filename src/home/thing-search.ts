@@ -4,17 +4,9 @@
  *
  *   "the reading lamp in the guest room"  ─▶  [reading] [lamp] [guest room]
  */
-import {
-  EVERYDAY_WORDS,
-  normaliseText,
-  isEverythingText,
-  isMainRoomName,
-  isExclusionText,
-  findThingKind,
-  findRoomName,
-  splitMeaningfulWords,
-  SINGLE_ROOM_WORDS,
-} from './home-words.ts'
+import { EVERYDAY_WORDS, isEverythingText, isExclusionText, findThingKind, splitMeaningfulWords } from './home-words.ts'
+import { normaliseText } from './normalised-text.ts'
+import { isMainRoomName, findRoomName, SINGLE_ROOM_WORDS } from './room-words.ts'
 import type { ThingKind } from './home-words.ts'
 import type { Room } from './room.ts'
 import { correctMisspelledWord } from './spelling-correction.ts'
@@ -27,6 +19,8 @@ export interface ThingMatch {
   readonly isWhole: boolean
   /** How many parts were matched. */
   readonly parts: number
+  /** How many of them by words of its own name, rather than by its kind or place. */
+  readonly named: number
   /** Words of its own name that were not said and do not follow from its room or kind. */
   readonly unsaid: number
   /** Only its place was said. */
@@ -73,12 +67,18 @@ export function findThingByText(
     return { kind: 'question', candidates: matches.slice(0, MAX_CANDIDATES).map(({ thing }) => thing), whole: [] }
   // Saying what is excluded does not say what is meant.
   const whole = isExclusionText(said) ? [] : matches.filter(({ isWhole }) => isWhole)
+  const able = whole.filter(({ thing }) => isAble?.(thing) ?? true)
   const only =
     unmistakable(said, whole) ??
-    unmistakable(
-      said,
-      whole.filter(({ thing }) => isAble?.(thing) ?? true),
-    )
+    unmistakable(said, able) ??
+    (isAble === undefined ? unmistakable(said, sensorsCalledSo(whole)) : undefined) ??
+    // What only tells is not meant by a wish that nothing here can fulfil.
+    (able.length === 0
+      ? unmistakable(
+          said,
+          whole.filter(({ thing }) => thing.controls.length > 0),
+        )
+      : undefined)
   // A corrected misspelling must not open a door.
   if (only !== undefined && !(isCorrected && only.isSensitive)) return { kind: 'one', thing: only }
   return {
@@ -86,6 +86,17 @@ export function findThingByText(
     candidates: (whole.length > 0 ? whole : matches).slice(0, MAX_CANDIDATES).map(({ thing }) => thing),
     whole: whole.map(({ thing }) => thing),
   }
+}
+
+/** Whether every word of a text is meant by a name, in either language: `Haustür` by `Front Door Camera`. */
+export function isNamedByText(text: string, name: string): boolean {
+  const [said, own] = [splitMeaningfulWords(text), splitMeaningfulWords(name)]
+  return said.length > 0 && said.every((word) => own.some((each) => isSameWord(each, word) || isSamePlace(each, word)))
+}
+
+function isSamePlace(left: string, right: string): boolean {
+  const place = findRoomName(left)
+  return place !== undefined && place === findRoomName(right)
 }
 
 /** Best first; controllable things before those that can only be read. */
@@ -104,6 +115,13 @@ function unmistakable(text: string, whole: readonly ThingMatch[]): Thing | undef
   const full = meant.filter(({ unsaid }) => unsaid === 0)
   const [only] = full.length === 1 ? full : meant.length === 1 ? meant : []
   return only?.thing
+}
+
+/** Asking for the temperature means what is called so, rather than what is set to one. */
+function sensorsCalledSo(whole: readonly ThingMatch[]): readonly ThingMatch[] {
+  const most = Math.max(0, ...whole.map(({ named }) => named))
+  const called = whole.filter(({ named }) => named === most)
+  return called.every(({ thing }) => thing.kind === 'sensor') ? called : []
 }
 
 function match(
@@ -134,6 +152,7 @@ function byMerit(left: ThingMatch, right: ThingMatch): number {
   return (
     Number(right.isWhole) - Number(left.isWhole) ||
     right.parts - left.parts ||
+    right.named - left.named ||
     left.unsaid - right.unsaid ||
     right.thing.controls.length - left.thing.controls.length
   )
@@ -224,11 +243,18 @@ export function findRoomsByName(text: string, rooms: readonly Room[]): readonly 
 /** Those that are called so; else those of which it is the translation; else those that the tables have a word for. */
 function roomsNamed(rooms: readonly Room[], words: readonly string[]): readonly Room[] {
   const said = words.join(' ')
-  const called = rooms.filter(({ aliases }) => aliases.some((alias) => splitMeaningfulWords(alias).join(' ') === said))
+  const called = rooms.filter(({ aliases }) =>
+    aliases.flatMap(splitAlternatives).some((alias) => splitMeaningfulWords(alias).join(' ') === said),
+  )
   if (called.length > 0) return called
   const named = rooms.filter((room) => isRoomNamed(room, words, findRoomName(said)))
   const translated = isMainRoomName(said) ? named.filter(({ aliases }) => aliases.some(isMainRoomName)) : []
   return translated.length > 0 ? translated : named
+}
+
+/** `Büro/Office` is called by either name, and by both. */
+function splitAlternatives(name: string): readonly string[] {
+  return name.includes('/') ? [name, ...name.split('/')] : [name]
 }
 
 function isRoomNamed({ key, aliases }: Room, words: readonly string[], place: string | undefined): boolean {
@@ -258,7 +284,7 @@ function bestMatch(thing: Thing, names: readonly (readonly string[])[], about: S
 
 function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbout): ThingMatch {
   const hit = new Set<string>()
-  let [count, places] = [0, 0]
+  let [count, places, byName] = [0, 0, 0]
   let kindSaid = false
   for (const { words, rooms, place } of parts) {
     const named = words.map((word) => name.find((own) => isSameWord(own, word)))
@@ -266,6 +292,7 @@ function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbo
     const isHere = (thing.room !== undefined && rooms?.has(thing.room) === true) || isOnFloor(words, place, thing)
     const isKind = words.length === 1 && findThingKind(words[0] ?? '') === thing.kind
     if (isNamed) for (const own of named) hit.add(own ?? '')
+    if (words.every((word) => name.some((own) => own === word || isSynonym(own, word)))) byName++
     if (isKind) kindSaid = true
     if (isNamed || isHere || isKind || (place !== undefined && isNamedPlace(name, place))) count++
     if (isHere && !isKind) places++
@@ -278,6 +305,7 @@ function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbo
     thing,
     isWhole: count === parts.length,
     parts: count,
+    named: byName,
     unsaid: unsaid.length,
     isPlaceOnly: places === parts.length,
   }

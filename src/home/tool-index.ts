@@ -8,7 +8,8 @@
 import type { Offer } from '../bus/capability.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { findThingKind, findRoomName, splitMeaningfulWords } from './home-words.ts'
+import { findThingKind, splitMeaningfulWords } from './home-words.ts'
+import { findRoomName } from './room-words.ts'
 import { findMainSynonym } from './synonyms.ts'
 
 /** Term saturation and length normalisation, as BM25 is usually run. */

@@ -140,6 +140,48 @@ export const VIRTUAL_HOUSE_WISHES: readonly StrangersWish[] = [
   { said: 'wie warm ist es im Wohnzimmer?', calls: [state('Wohnzimmer Temperatur')], says: /\d\d(\.\d)? °?C/ },
   { said: 'what is on?', calls: [['home_overview', {}]], says: /./ },
   { said: 'who opened the garage?', calls: [['changes', { about: 'garage', since: '1h' }]], says: /./ },
+  { said: 'is the office heater on?', calls: [set('office heater', 'on?')], says: /question/ },
+  { said: 'Ist die Flurlampe an', calls: [set('Flurlampe', 'ist sie an')], says: /question/ },
+  { said: 'are all lights off?', calls: [many('off?', { kind: 'light' })], says: /question/ },
+  { said: 'hall lamp at seven', calls: [set('hall lamp', 'at 7')], says: NOTHING },
+  { said: 'Flurlampe um 7', calls: [set('Flurlampe', 'um 7')], says: NOTHING },
+  { said: 'make the hall lamp warmer', calls: [set('hall lamp', 'warmer')], says: NOTHING },
+  { said: 'hall lamp 21 degrees', calls: [set('hall lamp', '21 °C')], says: NOTHING },
+  { said: 'Flurlicht dreiviertel', calls: [set('Flurlicht', 'dreiviertel')], told: { 101: 75 } },
+  { said: 'hall lamp on at forty percent', calls: [set('hall lamp', 'on at 40 percent')], told: { 101: 40 } },
+  { said: 'hall lamp to zero', calls: [set('hall lamp', 0)], told: { 101: 0 } },
+  { said: 'Haustür öffnen', calls: [set('Haustür', 'öffnen')], says: /Front Door Lock/ },
+  { said: 'kitchen counter on', calls: [set('kitchen counter', 'on')], told: { 180: 255 } },
+  { said: 'Küchentheke aus', calls: [set('Küchentheke', 'aus')], told: { 180: 0 } },
+  { said: 'everything off leaves blinds', calls: [many('off', { room: 'bedroom', kind: 'blind' })], says: NOTHING },
+  { said: 'half of everything downstairs', calls: [many('50 %', { room: 'attic' })], says: NOTHING },
+  {
+    said: 'lights on on the first floor',
+    calls: [many('on', { room: 'first floor', kind: 'light' })],
+    told: { 190: 255, 201: 99 },
+  },
+  { said: 'lights off upstairs', calls: [many('off', { room: 'upstairs', kind: 'light' })], told: { 190: 0, 201: 0 } },
+  { said: 'wie warm ist es im Wohnzimmer', calls: [state('Wohnzimmer Temperatur')], says: /Temperature.*20\.2/ },
+  { said: 'what about upstairs', calls: [state('upstairs')], says: /Upstairs.*is wanted/ },
+  { said: 'and the garage', calls: [state('garage')], says: /closed: “Garage Door”/ },
+  { said: 'show me the front door', calls: [['look', { camera: 'Haustür' }]], says: /Front Door Camera/ },
+  {
+    said: 'holiday last year',
+    calls: [['heating_holiday', { zone: 'living', from: '2025-12-01', to: '2025-12-03', why }]],
+    says: /over already/,
+  },
+  {
+    said: 'warmer and off',
+    calls: [['heating_set', { zone: 'living', to: 22, mode: 'off', why }]],
+    says: /only one of/,
+  },
+  { said: '21 and one more', calls: [['heating_set', { zone: 'living', to: 21, by: 1, why }]], says: /only one of/ },
+  { said: 'take it back later', calls: [later(['undo', { why }], { in_minutes: 30 })], says: /by its `id`/ },
+  {
+    said: 'on the 31st of November',
+    calls: [later(set('hall lamp', 'off'), { at: '2027-11-31T10:00' })],
+    says: /do not fit/,
+  },
 ]
 
 /** In a generated house with odd names: the same sentences about whatever the seed has drawn. */
@@ -173,6 +215,19 @@ export function createStrangersWishes(
   const said = `${english.toLowerCase()} lamp in the ${room.name}`
 
   return [
+    {
+      said: 'a thermostat is not a dimmer',
+      calls: [many('19 °C', { room: room.name })],
+      says: NOTHING,
+    },
+    {
+      said: `${blind.room.name} blind 30 percent closed`,
+      calls: [set(blind.room.name + ' blind', '30 percent closed')],
+      told: { [blind.ref]: 70 },
+    },
+    { said: 'back up', calls: [set(blind.room.name + ' blind', 'open')], told: { [blind.ref]: 99 } },
+    { said: 'nothing but a room', calls: [state(stat.room.other)], says: /shows/ },
+
     { said: 'on, would you', calls: [set(`${room.name} ${english} light`, 'on')], told: { [lamp.ref]: 99 } },
     { said: 'plural of one', calls: [set(`${german}lampen im ${room.other}`, 'aus')], told: { [lamp.ref]: 0 } },
     {

@@ -69,9 +69,9 @@ export function findThingByText(
   const whole = isExclusionText(said) ? [] : matches.filter(({ isWhole }) => isWhole)
   const able = whole.filter(({ thing }) => isAble?.(thing) ?? true)
   const only =
+    (isAble === undefined ? unmistakable(said, sensorsCalledSo(whole)) : undefined) ??
     unmistakable(said, whole) ??
     unmistakable(said, able) ??
-    (isAble === undefined ? unmistakable(said, sensorsCalledSo(whole)) : undefined) ??
     // What only tells is not meant by a wish that nothing here can fulfil.
     (able.length === 0
       ? unmistakable(

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { answering, collect, ME, node, reply, settled, streaming } from '../../test/bus-village.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import { systemClock } from '../core/clock.ts'
+import type { Json } from '../core/json.ts'
 import type { CapabilityBus } from './bus.ts'
 import type { Call, StreamFrame, Outcome } from './call.ts'
 import type { Offer, UnaryHandler } from './capability.ts'
@@ -30,6 +31,10 @@ const GARBAGE: readonly (readonly [string, unknown])[] = [
   ['a time that is none', { ok: false, fault: { kind: 'busy', message: 'no', retryAfterMs: NaN } }],
   ['reasons without rules', { ok: false, fault: { kind: 'not-permitted', message: 'no', reasons: [{}] } }],
   ['details that are a list', { ok: false, fault: { kind: 'failed', message: 'no', details: [] } }],
+  ['details that JSON cannot say', { ok: false, fault: { kind: 'failed', message: 'no', details: { big: 5n } } }],
+  ['details that contain themselves', { ok: false, fault: { kind: 'failed', message: 'no', details: cyclic() } }],
+  ['content that contains itself', { ok: true, value: { data: 1, content: [{ type: 'text', text: cyclic() }] } }],
+  ['a state that is no text', { ok: true, value: { data: 1, inputRequired: { requests: {}, state: 5 } } }],
   [
     'something that throws when it is looked at',
     {
@@ -40,12 +45,22 @@ const GARBAGE: readonly (readonly [string, unknown])[] = [
   ],
 ]
 
+function cyclic(): object {
+  const value: Record<string, unknown> = {}
+  value['itself'] = value
+  return value
+}
+
 const MISTAKE = { ok: false, fault: { kind: 'internal', code: 'internal_error', begun: true } } as const
 
 function bound(handle: UnaryHandler, facts: Partial<Offer> = {}): CapabilityBus {
   const bus = node('a')
   bus.registerCapability(answering({ name: 'x.y', maxConcurrent: 1, ...facts }, handle))
   return bus
+}
+
+function answerOf(handle: () => unknown): Promise<Outcome> {
+  return bound(handle as UnaryHandler).call('x.y', [1, 0], {}, ME)
 }
 
 function slots(bus: CapabilityBus): number {
@@ -66,6 +81,57 @@ describe('a handler that gives', () => {
     expect(await bus.call('x.y', [1, 0], {}, ME)).toEqual(reply('at once'))
     expect(slots(bus)).toBe(0)
   })
+
+  it('an outcome whose members are inherited, hidden or computed has given its members, read once', async () => {
+    let reads = 0
+    class Answer {
+      get data(): Json {
+        return ++reads
+      }
+      get replayed(): true {
+        return true
+      }
+    }
+    class Refusal {
+      get kind(): 'conflict' {
+        return 'conflict'
+      }
+      get message(): string {
+        return 'not now'
+      }
+    }
+    expect(await answerOf(() => ({ ok: true, value: new Answer() }))).toEqual({
+      ok: true,
+      value: { data: 1, replayed: true },
+    })
+    expect(await answerOf(() => ({ ok: false, fault: new Refusal() }))).toEqual({
+      ok: false,
+      fault: { kind: 'conflict', message: 'not now', begun: true },
+    })
+    // ECMA-262 § 20.5.1.1: the message of an Error is not enumerable.
+    const error = Object.assign(new Error('the valve is stuck'), { kind: 'failed' })
+    expect(await answerOf(() => ({ ok: false, fault: error }))).toMatchObject({
+      ok: false,
+      fault: { kind: 'failed', message: 'the valve is stuck', begun: true },
+    })
+  })
+
+  it('a sentence without end, or a time without end, has given as much of it as is recorded', async () => {
+    const fault = { kind: 'busy', message: 'x'.repeat(100_000), retryAfterMs: Infinity }
+    const outcome = await answerOf(() => ({ ok: false, fault }))
+    expect(outcome).toMatchObject({ ok: false, fault: { kind: 'busy', retryAfterMs: 86_400_000 } })
+    expect(outcome.ok || outcome.fault.message.length).toBe(16_384)
+  })
+
+  it.each([-5, NaN, Infinity, '7', 0.5])(
+    '%s for a number of tokens has given none, and metrics still count',
+    async (tokensOut) => {
+      const bus = bound((() => ({ ok: true, value: { data: 1, usage: { tokensIn: 3, tokensOut } } })) as never)
+      const outcome = await bus.call('x.y', [1, 0], {}, ME)
+      expect(outcome).toEqual({ ok: true, value: { data: 1, usage: { tokensIn: 3 } } })
+      expect((await bus.metrics()).text).toContain('hearthbus_llm_tokens_generated_total')
+    },
+  )
 
   it('something that only looks like a promise is a mistake inside', async () => {
     const thenable = new Proxy(
@@ -141,6 +207,9 @@ describe('a stream that', () => {
     ['a frame without an event', { data: 1 }],
     ['a frame without data', { event: 'token' }],
     ['an event that is no text', { event: 5, data: 1 }],
+    ['data that JSON cannot say', { event: 'token', data: 5n }],
+    ['data that contain themselves', { event: 'token', data: cyclic() }],
+    ['data that are a function', { event: 'token', data: () => 1 }],
   ])('gives %s for a frame has failed, and is closed', async (_, frame) => {
     let closed = false
     const handle = async function* () {

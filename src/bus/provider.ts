@@ -1,23 +1,22 @@
 /**
  * Provider: runs the handler behind an entry, here or on another node, and turns whatever happens into an answer.
  *
- * A handler that throws is a bug: the caller is told that there was an internal error, the log has the details.
- * Services of one's own are plain JavaScript at run time: whatever passes for an outcome or a frame here can be
- * recorded, encoded and shown without anybody looking again.
+ * A handler that throws, or answers something that is no outcome (handler-outcome.ts), is a bug: the caller is told
+ * that there was an internal error, the log has the details.
  *
  * Pure: handlers and the way to other nodes come from outside.
  */
-import type { Fault, FaultKind, PolicyReason } from '../core/fault.ts'
+import type { Fault } from '../core/fault.ts'
 import { isJsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { isDiskWriteError } from '../core/thrown-error.ts'
 import type { ProviderAttempt, AttemptTimer, CallInAttempts } from './provider-attempt.ts'
 import { StreamClosedError } from './call-stream.ts'
-import type { Call, StreamFrame, Outcome, Reply } from './call.ts'
+import type { Call, StreamFrame, Outcome } from './call.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
+import { readOutcome, readStreamFrame } from './handler-outcome.ts'
 import type { StreamFrameEmitter, RemoteProvider } from './peer.ts'
 import { checkFrameSchema } from './schema.ts'
-import { FAULT_KINDS } from './error-code.ts'
 
 /** The part of pino's logger interface that the bus uses. */
 export interface BusLog {
@@ -47,23 +46,19 @@ export function startProvider(attempt: ProviderAttempt, round: CallInAttempts, a
   )
 }
 
-/** Checks at run time, because plugins and wires have no types. Inspecting the value may throw as well. */
 function take(
   attempt: ProviderAttempt,
   round: CallInAttempts,
   { outcome, log }: { outcome: unknown; log: BusLog },
 ): void {
-  let wrong: unknown
+  let answer: Outcome
   try {
-    if (isOutcome(outcome)) {
-      attempt.settle(outcome.ok || !attempt.entry.isLocal ? outcome : fail(begunFault(outcome.fault)))
-      return
-    }
-    wrong = new TypeError('a handler answered with no outcome')
+    answer = readOutcome(outcome)
   } catch (error) {
-    wrong = error
+    crash(attempt, round, { error, log })
+    return
   }
-  crash(attempt, round, { error: wrong, log })
+  attempt.settle(answer.ok || !attempt.entry.isLocal ? answer : fail(begunFault(answer.fault)))
 }
 
 /** Once a handler of this node was entered, the call has begun, unless the handler says that it did nothing. */
@@ -138,12 +133,14 @@ function checkedEmit(
   return async (frame) => {
     const offeredMs = timer.nowMs()
     if (ticket.isOver(offeredMs)) throw new StreamClosedError('the call is over')
-    const fault = isStreamFrame(frame) ? checkFrameSchema(contract.offer, frame) : noFrame(call)
+    const plain = readStreamFrame(frame)
+    if (plain === undefined) throw new WrongFrame(noFrame(call))
+    const fault = checkFrameSchema(contract.offer, plain)
     if (fault !== undefined) throw new WrongFrame(fault)
     ticket.frames++
     ticket.isWithConsumer = true
     try {
-      await emit(frame)
+      await emit(plain)
     } catch (error) {
       // Whatever the consumer threw, it takes no more frames.
       ticket.end('cancelled', error)
@@ -216,62 +213,4 @@ function noFrame({ capability }: Call): Fault {
     code: 'internal_error',
     message: `${capability} streamed something that is no frame. What it did, it did.`,
   }
-}
-
-const KINDS: ReadonlySet<unknown> = new Set<FaultKind>(FAULT_KINDS)
-
-export function isOutcome(outcome: unknown): outcome is Outcome {
-  if (typeof outcome !== 'object' || outcome === null) return false
-  const { ok, value, fault } = outcome as Readonly<Record<string, unknown>>
-  return ok === true ? isReply(value) : ok === false && isFault(fault)
-}
-
-export function isStreamFrame(frame: unknown): frame is StreamFrame {
-  if (typeof frame !== 'object' || frame === null) return false
-  const { event, data } = frame as Readonly<Record<string, unknown>>
-  return typeof event === 'string' && data !== undefined
-}
-
-function isReply(reply: unknown): reply is Reply {
-  if (typeof reply !== 'object' || reply === null) return false
-  const { data, content, usage, inputRequired, from } = reply as Readonly<Record<string, unknown>>
-  if (data === undefined) return false
-  // True for nearly all replies.
-  if ((content ?? usage ?? inputRequired ?? from) === undefined) return true
-  return (
-    (content === undefined || (Array.isArray(content) && content.every(isContentBlock))) &&
-    (usage === undefined || isObject(usage)) &&
-    (inputRequired === undefined || (isObject(inputRequired) && isJsonObject(inputRequired['requests']))) &&
-    (from === undefined || (isObject(from) && isText(from['node']) && isText(from['device'])))
-  )
-}
-
-function isFault(fault: unknown): fault is Fault {
-  if (!isObject(fault)) return false
-  const { kind, code, message, retryAfterMs, reasons, details } = fault
-  return (
-    KINDS.has(kind) &&
-    typeof message === 'string' &&
-    isText(code) &&
-    (retryAfterMs === undefined || (typeof retryAfterMs === 'number' && retryAfterMs >= 0)) &&
-    (reasons === undefined || (Array.isArray(reasons) && reasons.every(isReason))) &&
-    (details === undefined || isJsonObject(details))
-  )
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
-}
-
-/** Accepts `undefined` as well. */
-function isText(value: unknown): boolean {
-  return value === undefined || typeof value === 'string'
-}
-
-function isContentBlock(block: unknown): boolean {
-  return isObject(block) && typeof block['type'] === 'string'
-}
-
-function isReason(reason: unknown): reason is PolicyReason {
-  return isObject(reason) && typeof reason['rule'] === 'string' && typeof reason['message'] === 'string'
 }

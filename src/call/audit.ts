@@ -13,7 +13,7 @@ import { hash } from 'node:crypto'
 import type { Call, Caller, LateOutcome, Outcome } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'
 import { randomBytes } from '../core/ids.ts'
-import { canonicalJson } from '../core/json.ts'
+import { canonicalJson, snapshotJson } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { toHex } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
@@ -215,13 +215,14 @@ interface Ended {
 }
 
 /**
- * An answer that cannot be serialised (half a surrogate pair, NaN, a cycle) becomes an error: what was done is recorded
- * all the same, instead of leaving a call that never ended.
+ * An answer that cannot be serialised (half a surrogate pair, NaN, a cycle, endless nesting) becomes an error: what was
+ * done is recorded all the same, instead of leaving a call that never ended. What is recorded is what is sent.
  */
 function endOf(outcome: Outcome, call: Call): Ended {
   if (!outcome.ok) return { outcome, text: '' }
   try {
-    return { outcome, text: canonicalJson(outcome.value.data) }
+    const { text, value: data } = snapshotJson(outcome.value.data)
+    return { outcome: data === outcome.value.data ? outcome : ok({ ...outcome.value, data }), text }
   } catch {
     const message = `${call.capability} answered something that JSON cannot say. What it did, it did.`
     return { outcome: fail({ kind: 'failed', code: 'internal_error', message }), text: '' }

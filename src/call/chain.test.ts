@@ -318,7 +318,9 @@ describe('chain', () => {
   it('has an end on record for an answer that JSON cannot say, and for an error code without end', async () => {
     const loop: Record<string, unknown> = {}
     loop['again'] = loop
-    for (const data of ['\ud800', { degrees: NaN }, undefined, loop]) {
+    let deep: Json = null
+    for (let level = 0; level < 50_000; level++) deep = [deep]
+    for (const data of ['\ud800', { degrees: NaN }, undefined, loop, { big: 5n }, deep]) {
       const { diary, run } = chainWithDiary()
       const outcome = await run(offerOf('writes'), {}, async () => ok({ data: data as Json }))
       expect(outcome).toMatchObject({ ok: false, fault: { kind: 'failed', code: 'internal_error' } })
@@ -334,6 +336,17 @@ describe('chain', () => {
     const fault: Fault = { kind: 'failed', code: 'c'.repeat(70_000), message: 'no' }
     expect(await chain(callWith({}), offerOf('writes'), async () => fail(fault))).toMatchObject(fail(fault))
     expect(events[1]?.event).toMatchObject({ outcome: 'error', error_code: 'c'.repeat(256) })
+  })
+
+  it('sends what is on record, also where the answer is no plain data', async () => {
+    const { run } = chainWithDiary()
+    const answer = async (data: unknown): Promise<Outcome> =>
+      run(offerOf('writes'), {}, async () => ok({ data: data as Json }))
+    // What JSON.stringify makes of a date is in ECMA-262 § 21.4.4.37.
+    expect(await answer({ at: new Date(0) })).toMatchObject(ok({ data: { at: '1970-01-01T00:00:00.000Z' } }))
+    let spellings = 0
+    const outcome = await answer({ toJSON: () => `spelling ${++spellings}` })
+    expect(JSON.stringify(outcome)).toBe(JSON.stringify(outcome))
   })
 
   it('withholds a read whose enter could not be recorded', async () => {

@@ -1,7 +1,7 @@
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { canonicalJson, isCanonicalJsonText, parseUntrustedJson } from './json.ts'
+import { canonicalJson, isCanonicalJsonText, parseUntrustedJson, snapshotJson, toPlainJson } from './json.ts'
 import type { Json } from './json.ts'
 
 describe('canonical JSON', () => {
@@ -66,6 +66,21 @@ describe('canonical JSON', () => {
     expect(() => canonicalJson(Number.NaN)).toThrow('NaN')
     expect(() => canonicalJson(undefined)).toThrow('undefined')
     expect(() => canonicalJson('\uD800')).toThrow('surrogate')
+  })
+
+  it('is that of the plain value that goes with it', () => {
+    const plain = { b: [1, { a: null }], 10: 'x' }
+    expect(snapshotJson(plain).value).toBe(plain)
+    expect(snapshotJson({ at: new Date(0), b: 1 })).toEqual({
+      text: '{"at":"1970-01-01T00:00:00.000Z","b":1}',
+      value: { at: '1970-01-01T00:00:00.000Z', b: 1 },
+    })
+    const nest = (levels: number): unknown => (levels === 0 ? 1 : [nest(levels - 1)])
+    expect(toPlainJson(nest(64))).toEqual(nest(64))
+    expect(() => toPlainJson(nest(65))).toThrow('64')
+    const parent: Record<string, unknown> = {}
+    parent['children'] = Array.from({ length: 20 }, () => ({ parent }))
+    expect(() => toPlainJson(parent)).toThrow('Circular')
   })
 
   it('is what the reference makes of it, whatever it is made of', () => {

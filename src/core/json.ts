@@ -20,6 +20,26 @@ export function canonicalJson(value: unknown): string {
   return text
 }
 
+/**
+ * The value as everybody reads it from its JSON text: itself where it is plain data, else a copy. Throws on what JSON
+ * cannot express, and on what is nested deeper than others accept.
+ */
+export function toPlainJson(value: unknown): Json {
+  if (inOrder(value, PLAIN_DEPTH) !== NOT_PLAIN) return value as Json
+  // Throws on a cycle, which the next check would follow for ever.
+  canonicalJson(value)
+  if (!isNestedWithin(value, MAX_JSON_DEPTH - 1)) throw new RangeError(`nested deeper than ${MAX_JSON_DEPTH} levels`)
+  return JSON.parse(JSON.stringify(value)) as Json
+}
+
+/** The same with its RFC 8785 text, so that what is hashed is what is sent. */
+export function snapshotJson(value: unknown): { readonly text: string; readonly value: Json } {
+  const text = plainText(value)
+  if (text !== undefined) return { text, value: value as Json }
+  const plain = toPlainJson(value)
+  return { text: canonicalJson(plain), value: plain }
+}
+
 /** Whether a text is the canonical form of the value that was parsed from it: two spellings would have two hashes. */
 export function isCanonicalJsonText(text: string, value: Json): boolean {
   if (isPlainCanonicalText(text, value)) return true

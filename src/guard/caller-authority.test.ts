@@ -60,6 +60,8 @@ describe('authority', () => {
     ['an agent narrowed to reads and records', principal('agent', { effects: ['reads', 'records'] }), false],
     ['an agent narrowed to writes', principal('agent', { effects: ['writes'] }), true],
     ['an agent narrowed to a lamp', principal('agent', { devices: ['device:lamp'] }), false],
+    ['an agent narrowed to the tools that read', principal('agent', { profiles: ['read'] }), false],
+    ['an admin narrowed to one family', principal('admin', { profiles: ['ebus'] }), false],
     ['another node', { kind: 'peer', id: 'n', level: 'anchor' }, false],
     ['a service', { kind: 'service', id: 's' }, true],
   ])('%s stops the house or does not', (_, by, may) => {
@@ -74,7 +76,10 @@ describe('authority', () => {
     const signers = (['observer', 'approver', 'agent', 'admin'] as const).map((role) => mayAddRecords(principal(role)))
     expect(signers).toEqual([false, false, true, true])
     expect(mayAddRecords(principal('agent', { effects: ['reads'] }))).toBe(false)
+    for (const part of [{ devices: ['device:lamp'] }, { profiles: ['read'] }])
+      expect(mayAddRecords(principal('admin', part))).toBe(false)
     expect(mayAddRecords({ kind: 'peer', id: 'n', level: 'anchor' })).toBe(false)
+    expect(mayAddRecords({ kind: 'service', id: 's' })).toBe(true)
   })
 
   const reading = { principal: 'bob', effect: 'reads', target: undefined, inProfile: true } as const

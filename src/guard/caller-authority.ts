@@ -22,12 +22,16 @@ function coversEffect({ restrictions }: Principal, effect: Effect): boolean {
   return restrictions?.effects === undefined || restrictions.effects.includes(effect)
 }
 
+/** Whether the credential is for some devices or some tools only, and so for nothing that concerns the whole house. */
+function isForPartOfHouse({ restrictions }: Principal): boolean {
+  return restrictions?.devices !== undefined || restrictions?.profiles !== undefined
+}
+
 /** Why this caller may not administer the house as a whole, or `undefined`. */
 export function explainAdministrationRefusal(by: Caller): Fault | undefined {
   const role = adminFlaw(by)
   if (role !== undefined) return role
-  const { devices, profiles } = by.kind === 'principal' ? (by.restrictions ?? {}) : {}
-  if (devices === undefined && profiles === undefined) return undefined
+  if (by.kind !== 'principal' || !isForPartOfHouse(by)) return undefined
   return refusal('token-narrowed', 'This credential is narrowed to parts of the house, and this concerns all of it.')
 }
 
@@ -56,9 +60,8 @@ export function explainStopRefusal(by: Caller): Fault | undefined {
   if (by.kind === 'service') return undefined
   if (by.kind === 'peer' || by.role === 'observer')
     return refusal('role', 'A caller that may neither act nor approve does not stop others.')
-  const { effects, devices } = by.restrictions ?? {}
-  const acts = effects?.some((effect) => effect !== 'reads' && effect !== 'records') ?? true
-  if (acts && devices === undefined) return undefined
+  const acts = by.restrictions?.effects?.some((effect) => effect !== 'reads' && effect !== 'records') ?? true
+  if (acts && !isForPartOfHouse(by)) return undefined
   return refusal('token-narrowed', 'This credential is narrowed to less than the house that a stop would stop.')
 }
 
@@ -67,10 +70,11 @@ export function mayViewStatus(caller: Caller): boolean {
   return caller.kind !== 'principal' || coversEffect(caller, 'reads')
 }
 
-/** Whether a caller may add to the node's own records, such as having a checkpoint signed. */
+/** Whether a caller may add to the node's own records, such as having a checkpoint of the whole ledger signed. */
 export function mayAddRecords(caller: Caller): boolean {
   if (caller.kind !== 'principal') return caller.kind === 'service'
-  return (caller.role === 'agent' || caller.role === 'admin') && coversEffect(caller, 'records')
+  const mayAct = caller.role === 'agent' || caller.role === 'admin'
+  return mayAct && coversEffect(caller, 'records') && !isForPartOfHouse(caller)
 }
 
 /** The facts about a call, an approval or a change that decide who may read it. */

@@ -61,6 +61,15 @@ describe('an admin token that is narrowed', () => {
     expect(await status('/api/stop', admin, 'DELETE')).toBe(403)
   })
 
+  it.each([{ devices: ['device:lamp'] }, { profiles: ['read'] }, { profiles: ['home'] }])(
+    'to %j neither stops the whole house nor has its ledger signed',
+    async (narrowing) => {
+      const admin = await token({ role: 'admin', ...narrowing })
+      expect(await status('/api/stop', admin, 'POST', { reason: 'no' })).toBe(403)
+      expect(await status('/api/ledger/checkpoint', admin, 'POST')).toBe(403)
+    },
+  )
+
   it('approves nothing that it could not do itself', async () => {
     const agent = await token({ role: 'agent' })
     const asked = await call('test.door.open', { door: 'front' }, agent)

@@ -157,9 +157,9 @@ export function deriveNestedCallOptions(
   { node, sessionId, timeoutMs = Infinity, isLocal = false }: NestedCallOptions,
   nowMs: number,
 ): CallOptions {
-  const { caller, channel, traceId, parentSpan, signal, heldLocks, interaction, rehearsal, work } = parent
+  const { channel, traceId, parentSpan, signal, heldLocks, interaction, rehearsal, work } = parent
   return {
-    caller,
+    caller: deriveNestedCaller(parent),
     channel,
     traceId,
     parentSpan,
@@ -173,6 +173,14 @@ export function deriveNestedCallOptions(
     hopBudget: isLocal ? 0 : parent.hopBudget,
     timeoutMs: Math.min(timeoutMs, Math.max(0, parent.deadlineMs - nowMs)),
   }
+}
+
+/** The caller itself. Behind a tool that composes, its profiles no longer restrict it; effects and devices still do. */
+function deriveNestedCaller({ caller, ticket }: Call): Caller {
+  const composes = ticket instanceof RunningCallTicket && ticket.contract?.offer.composes === true
+  if (!composes || caller.kind !== 'principal' || caller.restrictions?.profiles === undefined) return caller
+  const { profiles: _profiles, ...restrictions } = caller.restrictions
+  return { ...caller, restrictions }
 }
 
 /** A peer's call with this node's deadline and signal; the peer's hop budget is accepted up to a limit. */

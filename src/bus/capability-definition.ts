@@ -63,6 +63,8 @@ export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknow
   readonly matches?: ParamsMatcher | ParamsPredicate
   /** See `Offer.anywhere`. */
   readonly anywhere?: boolean
+  /** See `Offer.composes`. */
+  readonly composes?: boolean
   readonly secrets?: readonly string[]
   readonly completeClaims?: ClaimCompleter
   /** See `Offer.forApprovers`. */
@@ -155,6 +157,7 @@ export function defineOffer<Input extends z.ZodType<JsonObject, unknown>>(
     ...(definition.matches === undefined ? {} : { matches: definition.matches }),
     ...(definition.forApprovers === undefined ? {} : { forApprovers: definition.forApprovers }),
     ...(definition.anywhere === undefined ? {} : { anywhere: definition.anywhere }),
+    ...(definition.composes === undefined ? {} : { composes: definition.composes }),
     ...(definition.secrets === undefined ? {} : { secrets: definition.secrets }),
     ...(definition.completeClaims === undefined ? {} : { completeClaims: definition.completeClaims }),
   }

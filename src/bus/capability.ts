@@ -55,6 +55,12 @@ export interface Offer extends CapabilityDescriptor {
    */
   readonly anywhere?: boolean
   /**
+   * True: the calls that its handler makes are what the tool itself does, and no choice of the caller's. A credential that
+   * is restricted to profiles needs this tool in one of them, and not each tool behind it. Absent for a tool that calls
+   * whatever its caller names.
+   */
+  readonly composes?: boolean
+  /**
    * True: another node announced it. Its schemas are evaluated in bounded steps and never compiled; that holds for every
    * copy of the offer, such as one with a stricter effect.
    */

@@ -187,6 +187,25 @@ describe('a handler that calls on', () => {
     })
   })
 
+  it('is not restricted to profiles behind a tool that composes, and is behind one that passes calls on', async () => {
+    const restrictions = { profiles: ['voice'], devices: ['device:lamp'], effects: ['reads'] } as const
+    const caller = { kind: 'principal', id: 'kitchen', role: 'agent', restrictions } as const
+    const callers: Call['caller'][] = []
+    const inner = readingTool('in.look', async (_, call) => {
+      callers.push(call.caller)
+      return ok({ data: 1 })
+    })
+    const passOn: Parameters<typeof readingTool>[1] = (_, context) => context.call('in.look', {})
+    const composing = readingTool('composing.look', passOn)
+    const bus = registered(node('a'), inner, readingTool('passing.look', passOn), {
+      ...composing,
+      offer: { ...composing.offer, composes: true },
+    })
+    for (const name of ['composing.look', 'passing.look']) await bus.call(name, undefined, {}, { ...ME, caller })
+    const { profiles: _profiles, ...rest } = restrictions
+    expect(callers).toEqual([{ ...caller, restrictions: rest }, caller])
+  })
+
   it('gives the other call no more time than is left, and takes it along when it is withdrawn', async () => {
     let heard: AbortSignal | undefined
     const inner = readingTool('in.wait', (_, call) => {

@@ -116,6 +116,8 @@ describe('a lawful log', () => {
         { kind: 'call.enter', principal: 'claude' },
         { kind: 'call.enter', principal: 'local' },
         { kind: 'call.enter', principal: 'peer:ed25519:x/claude' },
+        { kind: 'call.enter', principal: 'access-point:kitchen' },
+        { kind: 'call.enter', principal: 'voice-backend:kitchen' },
       ],
     ],
     [

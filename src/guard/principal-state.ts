@@ -25,8 +25,11 @@ export interface AccessTokenState extends Omit<AccessTokenRecord, 'lastUsedAtMs'
 const MAX_TOKENS_KEPT = 2_000
 /** A call that was accepted a moment before its credential ended is recorded a moment after. */
 const CALL_SLACK_MS = 60_000
-/** Callers that are authenticated by other means: our own services, and nodes by their signatures. */
-const OTHER_CALLERS = /^(?:service|peer):/
+/**
+ * Callers that are authenticated by other means: our own services, nodes by their signatures, and voice backends that the
+ * owner's configuration names. No token's name has a colon in it.
+ */
+const OTHER_CALLERS = /^(?:service|peer|access-point|voice-backend):/
 
 export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'token.created': (state, entry) => {

@@ -71,6 +71,8 @@ export function createHomeCallTools(parts: HomeDependencies): readonly Capabilit
     defineChange({
       ...HOME_TOOL_DEFAULTS,
       ...DELEGATING_STEPS,
+      // It calls what its caller names, which has to be in the caller's own profiles.
+      composes: false,
       effect: 'writes',
       idempotent: false,
       name: 'tools_call',

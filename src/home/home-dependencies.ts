@@ -30,6 +30,7 @@ export const reasonForChangeArgument = z.string().min(3).max(300).describe('Why,
 /** Defaults that all home tools share. */
 export const HOME_TOOL_DEFAULTS = {
   family: homeFamily,
+  composes: true,
   output: z.looseObject({ say: z.string() }),
   completeClaims: ({ why }: JsonObject): JsonObject =>
     reasonForChangeArgument.safeParse(why).success ? {} : { why: 'The caller gave no reason.' },

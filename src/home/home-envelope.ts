@@ -26,7 +26,7 @@ export const homeFamily: Family = {
 function waitingIn({ kind, details }: Fault): JsonObject | undefined {
   const approval = details?.['approval']
   if (kind !== 'approval-required' || !isJsonObject(approval)) return undefined
-  const label = typeof details?.['label'] === 'string' ? ` ${quoteForSentence(details['label'])}` : ''
+  const label = typeof details?.['label'] === 'string' ? `: ${quoteForSentence(details['label'])}` : ''
   const node = typeof details?.['node_name'] === 'string' ? ` on ${quoteForSentence(details['node_name'])}` : ''
   return {
     say: `I have asked a person to confirm this${label}${node}. Nothing was done yet. Once they agree, ask for the same again and it is done.`,

@@ -90,7 +90,12 @@ export async function startFaces(parts: FacesDependencies): Promise<Result<Start
   const status = statusView(parts, () => url)
   const probe = createServiceProbe(parts.reporters, systemClock)
   const people = createWebFace(parts, { authenticate, status, probe, tooMany })
-  const monitor = createMonitorHandler({ status, probe, know: authenticate, metrics: createMetrics(spine, refused) })
+  const monitor = createMonitorHandler({
+    status,
+    probe,
+    know: authenticate,
+    metrics: createMetrics(spine, refused, status),
+  })
   const listener = await openListener(parts, [
     { prefix: '/mcp', handle: mcp },
     ...people.routes,
@@ -172,6 +177,7 @@ function counted(authenticate: Authenticator, refused: RequestRefusalCounter): A
 function createMetrics(
   { bus, queue, guard, ledger }: GuardedBus,
   refused: RequestRefusalCounter,
+  status: () => StatusView,
 ): MonitorOptions['metrics'] {
   let own: { readonly metrics: () => Promise<string> } | undefined
   return async () => {
@@ -181,6 +187,7 @@ function createMetrics(
       refused,
       queues: () => ({ locks: queue().waiting, approvals: guard.approvals.list({ state: 'requested' }).length }),
       ledgerSize: () => ledger.size(),
+      services: () => status().services,
     })
     const { text, contentType } = await bus.metrics()
     return { text: `${text}${await own.metrics()}`, contentType }

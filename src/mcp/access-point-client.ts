@@ -7,7 +7,8 @@
  *    └──────────────────────────────────┘     refused (1008, 4xx): waits for a quarter of an hour, and says so
  *
  * There is never more than one connection for an entry: a backend that sees two forgets the newer one. Its address
- * holds a token, so neither the address nor an error with it reaches a log.
+ * holds a token, so neither the address nor an error with it reaches a log. A backend that sends without end, or reads
+ * nothing of what it is sent, is disconnected.
  */
 import { setTimeout as rest } from 'node:timers/promises'
 import { WebSocket } from 'ws'
@@ -15,14 +16,17 @@ import type { Service, ServiceHealth } from '../bus/capability.ts'
 import { computeBackoffMs } from '../core/backoff.ts'
 import type { BackoffSchedule } from '../core/backoff.ts'
 import type { Logger } from '../core/logger.ts'
-import { LATE_ANSWER_MARK, openAccessPointSession } from './access-point-session.ts'
+import { createFullBucket, takeToken } from '../toolbox/token-bucket.ts'
+import type { TokenRate } from '../toolbox/token-bucket.ts'
+import { LATE_ANSWER_MARK } from './access-point-calls.ts'
+import { openAccessPointSession } from './access-point-session.ts'
 import type { AccessPointSession, AccessPointSessionOptions } from './access-point-session.ts'
 
 export interface AccessPoint {
   readonly name: string
   /** Contains its token. */
   readonly url: string
-  readonly session: Omit<AccessPointSessionOptions, 'patience'>
+  readonly session: Omit<AccessPointSessionOptions, 'waiting'>
 }
 
 export interface AccessPointClients {
@@ -54,6 +58,11 @@ const PACE: Pace = {
 const HANDSHAKE_MS = 15_000
 const MAX_FRAME_BYTES = 1_048_576
 const POLICY_VIOLATION = 1_008
+/** Of frames of any kind; a conversation has a few in a second. */
+const FRAME_RATE_LIMIT: TokenRate = { tokens: 100, perMs: 1_000, burst: 400 }
+const MAX_UNSENT_BYTES = 1_048_576
+/** The time in which a backend is to answer a close frame; firmware and several servers never do. */
+const CLOSE_MS = 1_000
 
 export function startAccessPoints(points: readonly AccessPoint[], logger: Logger, pace = PACE): AccessPointClients {
   const clients = points.map((point) => new AccessPointClient(point, logger, pace))
@@ -77,6 +86,7 @@ class AccessPointClient {
   #socket: WebSocket | undefined
   #session: AccessPointSession | undefined
   #ended: Promise<void> = Promise.resolve()
+  #isRenewalDue = false
   state: State = 'connecting'
   /** Why it is not connected, without the address. */
   trouble: string | undefined
@@ -94,15 +104,23 @@ class AccessPointClient {
     return this.#ended
   }
 
-  /** Closes the connection; the next one follows. */
+  /** Closes the connection, unless a call is under way on it; the next one follows. */
   renewIfStale(): void {
-    if (this.#session?.hasStaleList() === true) this.#socket?.close(1_000)
+    const session = this.#session
+    this.#isRenewalDue = session !== undefined && session.callsUnderWay() > 0
+    if (!this.#isRenewalDue && session?.hasStaleList() === true) this.#close(1_000)
   }
 
   async stop(): Promise<void> {
     this.#stopped.abort()
-    this.#socket?.close(1_001)
+    this.#close(1_001)
     await this.#ended
+  }
+
+  #close(code: number): void {
+    const socket = this.#socket
+    socket?.close(code)
+    setTimeout(() => socket?.terminate(), CLOSE_MS).unref()
   }
 
   async #keepConnected(): Promise<void> {
@@ -127,7 +145,8 @@ class AccessPointClient {
   #connectOnce(): Promise<{ readonly served: boolean; readonly refused: boolean; readonly why: string }> {
     const { promise, resolve } = Promise.withResolvers<{ served: boolean; refused: boolean; why: string }>()
     const patience = (): Promise<typeof LATE_ANSWER_MARK> => rest(this.#pace.answerMs, LATE_ANSWER_MARK, { ref: false })
-    const session = openAccessPointSession({ ...this.point.session, patience })
+    const waiting = { patience, nowMs: () => performance.now() }
+    const session = openAccessPointSession({ ...this.point.session, waiting })
     const socket = new WebSocket(this.point.url, {
       handshakeTimeout: HANDSHAKE_MS,
       maxPayload: MAX_FRAME_BYTES,
@@ -149,8 +168,19 @@ class AccessPointClient {
     })
     // The message of an error may contain the address, and the address contains the token.
     socket.on('error', (error: NodeJS.ErrnoException) => (why ||= `no connection (${error.code ?? 'error'})`))
+    let bucket = createFullBucket(FRAME_RATE_LIMIT, performance.now())
+    const isWithinRate = (): boolean => {
+      const rest = takeToken(bucket, FRAME_RATE_LIMIT, performance.now())
+      if (rest !== undefined) bucket = rest
+      else {
+        why ||= 'it sent too many frames'
+        socket.terminate()
+      }
+      return rest !== undefined
+    }
+    socket.on('ping', isWithinRate)
     socket.on('message', (data: Buffer, isBinary: boolean) => {
-      if (!isBinary) void this.#serve(session, socket, data.toString())
+      if (isWithinRate() && !isBinary) void this.#serve(session, socket, data.toString())
     })
     const beat = this.#keepAlive(socket)
     socket.once('close', (code) => {
@@ -165,7 +195,10 @@ class AccessPointClient {
 
   async #serve(session: AccessPointSession, socket: WebSocket, text: string): Promise<void> {
     const reply = await session.handle(text)
-    if (reply !== undefined && socket.readyState === WebSocket.OPEN) socket.send(reply)
+    if (socket.bufferedAmount > MAX_UNSENT_BYTES) socket.terminate()
+    else if (reply !== undefined && socket.readyState === WebSocket.OPEN) socket.send(reply)
+    // What changed during a call is published after it.
+    if (this.#isRenewalDue && this.#session === session) this.renewIfStale()
   }
 
   /** A backend that has silently disconnected is noticed after two pings. */

@@ -9,8 +9,11 @@
  *
  * Pure, given its bus and its clock.
  */
-import { parseStrictJsonText, isJsonObject } from '../core/json.ts'
+import { canonicalJson, parseStrictJsonText, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
+import { sanitizeLine } from '../core/untrusted-text.ts'
+import { AccessPointCalls } from './access-point-calls.ts'
+import type { AccessPointCallsOptions } from './access-point-calls.ts'
 import { answerMcpRequest } from './answer-request.ts'
 import type { RequestHandlingDependencies } from './answer-request.ts'
 import type { McpAnswer } from './mcp-request.ts'
@@ -19,14 +22,14 @@ import type { FacePrincipal } from './face-bus.ts'
 import type { McpServerInfo } from './mcp-results.ts'
 import { INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
 import { explainMalformedParams, parseMcpRequest } from './mcp-request.ts'
+import { toSpokenResult } from './spoken-answer.ts'
 
 export interface AccessPointSessionOptions {
   readonly answering: RequestHandlingDependencies
   readonly principal: FacePrincipal
   readonly catalogue: () => McpCatalogue
   readonly serverInfo: McpServerInfo
-  /** Resolves to `late` when a voice conversation cannot wait any longer for an answer. */
-  readonly patience: () => Promise<typeof LATE_ANSWER_MARK>
+  readonly waiting: AccessPointCallsOptions
 }
 
 export interface AccessPointSession {
@@ -36,22 +39,23 @@ export interface AccessPointSession {
   readonly isInitialized: () => boolean
   /** Whether the tools differ from those that the backend read: it reads the list once per connection. */
   readonly hasStaleList: () => boolean
+  /** The number of calls that are running. */
+  readonly callsUnderWay: () => number
   /** Cancels every running call. */
   readonly close: () => void
 }
 
-export const LATE_ANSWER_MARK = Symbol('late')
-
 /** Revisions whose messages are the same as far as tools are concerned; the first is the answer to any other. */
 const REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
 const METHOD_NOT_FOUND = -32_601
-/** The cloud accepts 8,192 bytes, including what is around the text. */
-const MAX_ANSWER_BYTES = 7_600
+const INVALID_REQUEST = -32_600
 const MAX_DESCRIPTION = 400
 const MAX_FRAME_CHARACTERS = 262_144
+const MAX_ID_CHARACTERS = 512
+const MAX_CLIENT_NAME = 64
 
 export function openAccessPointSession(options: AccessPointSessionOptions): AccessPointSession {
-  const underWay = new Map<string, AbortController>()
+  const calls = new AccessPointCalls(options.waiting)
   let client: string | undefined
   let initialized = false
   let listed: string | undefined
@@ -79,28 +83,26 @@ export function openAccessPointSession(options: AccessPointSessionOptions): Acce
     return tools
   }
 
-  async function callTool(params: JsonObject, id: Json): Promise<McpAnswer> {
+  async function callTool(given: JsonObject, id: Json): Promise<McpAnswer> {
+    const params = withoutSerialNumber(given)
     const request = parseMcpRequest('tools/call', params)
     if (request === undefined)
       return { error: { code: INVALID_PARAMS_ERROR_CODE, message: explainMalformedParams('tools/call') } }
-    const withdrawn = new AbortController()
-    const key = JSON.stringify(id)
-    underWay.set(key, withdrawn)
     const { principal } = options
-    const called = answerMcpRequest(options.answering, request, {
-      principal: client === undefined ? principal : { ...principal, client },
-      catalogue: options.catalogue(),
-      channel: 'access-point',
-      signal: withdrawn.signal,
-      era: 'legacy',
-      interaction: {},
-    }).finally(() => {
-      if (underWay.get(key) === withdrawn) underWay.delete(key)
+    const answer = await calls.answer({
+      id,
+      fingerprint: canonicalJson({ name: params['name'] ?? null, arguments: params['arguments'] ?? {} }),
+      run: (signal) =>
+        answerMcpRequest(options.answering, request, {
+          principal: client === undefined ? principal : { ...principal, client },
+          catalogue: options.catalogue(),
+          channel: 'access-point',
+          signal,
+          era: 'legacy',
+          interaction: {},
+        }),
     })
-    const first = await Promise.race([called, options.patience()])
-    if (first === LATE_ANSWER_MARK)
-      return { result: spoken('That takes a while. It is still under way; ask again in a moment.') }
-    return 'result' in first ? { result: spokenResult(first.result) } : first
+    return 'result' in answer ? { result: toSpokenResult(answer.result) } : answer
   }
 
   return {
@@ -108,20 +110,39 @@ export function openAccessPointSession(options: AccessPointSessionOptions): Acce
       if (text.length > MAX_FRAME_CHARACTERS) return undefined
       const read = parseStrictJsonText(text)
       if (!read.ok || !isJsonObject(read.value)) return undefined
-      const { id, method, params = {} } = read.value
-      if (typeof method !== 'string' || !isJsonObject(params)) return undefined
+      const { id, method } = read.value
+      if (typeof method !== 'string') return undefined
+      // Backends write absent parameters as null, too.
+      const params = read.value['params'] ?? {}
       if (id === undefined || id === null) {
-        if (method === 'notifications/cancelled') underWay.get(JSON.stringify(params['requestId'] ?? null))?.abort()
+        if (method === 'notifications/cancelled' && isJsonObject(params)) calls.withdraw(params['requestId'] ?? null)
         return undefined
       }
-      return JSON.stringify({ jsonrpc: '2.0', id, ...(await respond(method, params, id)) })
+      if (!isRequestId(id)) return encodeAnswer(null, { error: { code: INVALID_REQUEST, message: 'Invalid id' } })
+      if (!isJsonObject(params))
+        return encodeAnswer(id, { error: { code: INVALID_PARAMS_ERROR_CODE, message: 'params is not an object' } })
+      return encodeAnswer(id, await respond(method, params, id))
     },
     isInitialized: () => initialized,
     hasStaleList: () => listed !== undefined && listed !== JSON.stringify(leanTools(options.catalogue())),
-    close: () => {
-      for (const call of underWay.values()) call.abort()
-    },
+    callsUnderWay: () => calls.underWay,
+    close: () => calls.withdrawAll(),
   }
+}
+
+/** The cloud adds the serial number of the device that was spoken to. No tool here has an argument of that name. */
+function withoutSerialNumber({ serialNumber: _beside, ...params }: JsonObject): JsonObject {
+  if (!isJsonObject(params['arguments'])) return params
+  const { serialNumber: _among, ...rest } = params['arguments']
+  return { ...params, arguments: rest }
+}
+
+function isRequestId(id: Json): boolean {
+  return typeof id === 'number' || (typeof id === 'string' && id.length <= MAX_ID_CHARACTERS)
+}
+
+function encodeAnswer(id: Json, answer: McpAnswer): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, ...answer })
 }
 
 function initializeResult({ protocolVersion }: JsonObject, serverInfo: McpServerInfo): JsonObject {
@@ -135,7 +156,7 @@ function initializeResult({ protocolVersion }: JsonObject, serverInfo: McpServer
 
 function clientName({ clientInfo }: JsonObject): string | undefined {
   const name = isJsonObject(clientInfo) ? clientInfo['name'] : undefined
-  return typeof name === 'string' ? name : undefined
+  return typeof name === 'string' ? sanitizeLine(name, MAX_CLIENT_NAME) : undefined
 }
 
 /** Names, short descriptions and plain schemas: a voice assistant has a small context, and no use for the rest. */
@@ -148,37 +169,6 @@ function leanTools(catalogue: McpCatalogue): JsonObject[] {
   }))
 }
 
-/** The first text of a result, however it ended; an answer without text is its structured content. */
-function spokenResult({ content, structuredContent }: JsonObject): JsonObject {
-  const sentence = isJsonObject(structuredContent) ? structuredContent['say'] : undefined
-  // The home tools have a sentence for this purpose.
-  if (typeof sentence === 'string') return spoken(withChoices(sentence, structuredContent as JsonObject))
-  const blocks = Array.isArray(content) ? content.filter(isJsonObject) : []
-  const text = blocks.find(({ type }) => type === 'text')?.['text']
-  return spoken(typeof text === 'string' ? text : JSON.stringify(structuredContent ?? {}))
-}
-
-/** A question is returned together with its possible answers. */
-function withChoices(sentence: string, { ask, things, scenes }: JsonObject): string {
-  const choices = [things, scenes].flatMap((list) => (Array.isArray(list) ? list.filter(isJsonObject) : []))
-  const names = choices.flatMap(({ name, room }) => {
-    if (typeof name !== 'string') return []
-    return [typeof room === 'string' ? `${name} in ${room}` : name]
-  })
-  return typeof ask === 'string' && names.length > 0 ? `${sentence} ${ask} ${names.slice(0, 6).join(', ')}.` : sentence
-}
-
-function spoken(text: string): JsonObject {
-  return { content: [{ type: 'text', text: cutBytes(text) }], isError: false }
-}
-
 function cut(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`
-}
-
-function cutBytes(text: string): string {
-  if (Buffer.byteLength(JSON.stringify(text)) <= MAX_ANSWER_BYTES) return text
-  let end = Math.min(text.length, MAX_ANSWER_BYTES)
-  while (Buffer.byteLength(JSON.stringify(text.slice(0, end))) > MAX_ANSWER_BYTES - 8) end = Math.floor(end * 0.9)
-  return `${text.slice(0, end).toWellFormed()} …`
 }

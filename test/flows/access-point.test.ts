@@ -115,6 +115,8 @@ describe('an access point', () => {
     expect(status).toContain('"access-points"')
     expect(status).toContain('"kitchen":{"state":"connected"')
     expect(status).not.toContain('F3jo6UNEsSrk')
+    const metrics = await (await house.api('/metrics', { token: house.owner })).text()
+    expect(metrics).toContain('hearthbus_connection_up{service="access-points",connection="kitchen"} 1')
     expect(backend.connections()).toBe(2)
   })
 
@@ -133,5 +135,21 @@ describe('an access point', () => {
       connection.tell(message)
     connection.tell({ jsonrpc: '2.0', id: 'deep', method: 'tools/call', params: { name: 7 } })
     expect(await connection.ask(10, 'ping')).toMatchObject({ result: {} })
+    // JSON-RPC 2.0 § 4: an id is a string or a number; parameters are structured, and some backends write null for none.
+    connection.tell({ jsonrpc: '2.0', id: 11, method: 'ping', params: null })
+    connection.tell({ jsonrpc: '2.0', id: { a: 1 }, method: 'ping' })
+    connection.tell({ jsonrpc: '2.0', id: 12, method: 'tools/list', params: [1] })
+    await expect
+      .poll(() => connection.frames)
+      .toEqual(
+        expect.arrayContaining([
+          '{"jsonrpc":"2.0","id":11,"result":{}}',
+          '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid id"}}',
+          expect.stringContaining('"id":12,"error":{"code":-32602'),
+        ]),
+      )
+    for (let index = 0; index < 2_000; index++) connection.tell({ jsonrpc: '2.0', id: index, method: 'ping' })
+    await connection.closed
+    expect(connection.frames.length).toBeLessThan(1_000)
   })
 })

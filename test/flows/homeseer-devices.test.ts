@@ -134,6 +134,14 @@ describe('setting a device', () => {
       later: { outcome: 'reached', observed: { value: at(hardware(ref), 'value') } },
     })
     expect(at(change, 'later', 'log_index')).toBeGreaterThan(Number(change?.['end_log_index']))
+    // Told something else meanwhile, it is waited for no longer, and the log has that at once.
+    await impatient.call('hs4.devices.set', { ref, label: 'Close', ...CLAIMS })
+    expect(await shown()).toMatchObject({ wanted: 'Close', outcome: 'pending' })
+    await impatient.call('hs4.devices.set', { ref, label: 'Open', ...CLAIMS, verify: false })
+    expect(await shown()).toBeUndefined()
+    const second = async () =>
+      at(await impatient.call('ledger_changes', { text: 'hs4.devices.set' }), 'data', 'changes', 1, 'later')
+    await vi.waitFor(async () => expect(await second()).toMatchObject({ outcome: 'not-reached', source: 'read' }))
     // On batteries: it hears of it when it wakes up next.
     const asleep = await impatient.call('hs4.devices.set', { ref: radiatorValve, value: 21, ...CLAIMS })
     expect(asleep).toMatchObject({ result: { applied: false, pending: 'unreported' } })

@@ -83,6 +83,48 @@ describe('a push that is not true', () => {
   })
 })
 
+describe('a HomeSeer that makes no sense once it was told something', () => {
+  it.each([
+    ['a page to log in', () => '<html><form><input type="password" name="pass"></form></html>'],
+    ['half an answer', (body: string) => body.slice(0, -20)],
+    ['a list without the device', () => '{"Name":"HomeSeer Devices","Version":"1.1","Devices":[]}'],
+  ])('is not said to have failed by %s', async (_, answerOf) => {
+    let isTold = false
+    twist = (url, body) => {
+      isTold ||= url.includes('controldevice')
+      return isTold && url.includes('getstatus') ? answerOf(body) : body
+    }
+    await using house = await openHouse(world, { homeseer })
+    const answer = await house.call('hs4.devices.set', { ref: hallLamp, value: 77, ...CLAIMS })
+    expect(answer).toMatchObject({
+      error: { code: 'UNKNOWN', details: { verification: { matched: false, outcome: 'unread' } } },
+    })
+    expect(world.simulator.house.hardware(hallLamp)?.value).toBe(77)
+  })
+
+  it('is not told anything because its memory cannot be read', async () => {
+    let isStored = false
+    twist = (url, body) => {
+      isStored ||= url.includes('setdevicestatus')
+      return isStored && url.includes('getstatus') ? '{' : body
+    }
+    await using house = await openHouse(world, { homeseer })
+    const args = { ref: hallLamp, mode: 'set_status', statusText: 'Fine', ...CLAIMS }
+    expect(await house.call('hs4.devices.set', args)).toMatchObject({ error: { code: 'UNKNOWN' } })
+    expect(world.simulator.system.deeds.map(({ kind }) => kind)).toEqual(['store'])
+  })
+
+  it('is not said to have taken none of several commands that it did not answer', async () => {
+    for (const ref of world.simulator.house.refs) world.simulator.faults.stuck.add(ref)
+    twist = (url, body) => (url.includes('controldevice') ? '{"Dev' : body)
+    await using house = await openHouse(world, { homeseer })
+    const answer = await house.call('hs4.areas.set', { kind: 'light', location1: 'Kitchen', label: 'On', ...CLAIMS })
+    expect(answer).toMatchObject({
+      error: { code: 'UNKNOWN', details: { devices: [{ told: false, mayHaveActed: true, matched: false }] } },
+    })
+  })
+})
+
 describe('an answer that nobody could pass on', () => {
   it('costs one device a member, and not the list its devices', async () => {
     const deep = `${'['.repeat(9_000)}${']'.repeat(9_000)}`

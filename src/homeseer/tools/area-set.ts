@@ -21,6 +21,7 @@ import {
 } from '../catalog/device-control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import { parseControlUse } from '../wire/control-use.ts'
+import { mayHomeseerHaveActed } from '../wire/link-fault.ts'
 import type { MirroredValue, DeviceMirrorEntry } from '../wire/device-mirror.ts'
 import { listDevicesInArea, type AreaQuery } from './area.ts'
 import {
@@ -169,6 +170,8 @@ interface MemberResult {
   readonly ref: number
   readonly name: string
   readonly told: boolean
+  /** No answer came: it may have been told. */
+  readonly mayHaveActed?: boolean
   readonly fault?: string
 }
 
@@ -185,8 +188,11 @@ async function actArea(
   if (!before.ok) return fail(createHomeseerReadFault(before.fault, 'reading the devices'))
   const results: MemberResult[] = []
   for (const { device, choice } of members) {
+    homeseer.arrivals.supersede(device.ref)
     const sent = await json.call(createDeviceControlExchange(choice), call.signal)
-    const refused = sent.ok ? {} : { fault: sent.fault.kind }
+    const refused = sent.ok
+      ? {}
+      : { fault: sent.fault.kind, ...(mayHomeseerHaveActed(sent.fault) ? { mayHaveActed: true } : {}) }
     results.push({ ref: device.ref, name: formatDeviceLabel(device), told: sent.ok, ...refused })
   }
   const read = await mirror.read(refs, call.signal)
@@ -197,12 +203,15 @@ async function actArea(
     const member = members[index]
     const matched = record !== undefined && member !== undefined && isThere(member, record)
     const start = before.value.get(result.ref)
-    if (member !== undefined && start !== undefined && result.told && !matched)
+    const mayArrive = result.told || result.mayHaveActed === true
+    if (member !== undefined && start !== undefined && mayArrive && !matched)
       late.push(lateArrivalTask(homeseer, { member, before: readLastPolledValue(start), house: assessed.house }))
     return { ...result, matched, value: record?.value ?? null, status: record?.status ?? null }
   })
   if (late.length > 0) void recordLateArrivals(late, call)
   const untold = devices.filter(({ told }) => !told).length
+  const isLost = devices.some(({ mayHaveActed = false, matched }) => mayHaveActed && !matched)
+  if (isLost) return fail(createHs4Fault('UNKNOWN', LOST_ANSWERS, { details: { devices } }))
   if (untold === devices.length)
     return fail(createHs4Fault('HS4_ERROR', 'HomeSeer took none of these commands.', { details: { devices } }))
   return createHomeseerAnswer({
@@ -215,6 +224,9 @@ async function actArea(
     ...(devices.every(({ matched }) => matched) ? {} : { note: NOT_ALL_THERE }),
   })
 }
+
+const LOST_ANSWERS =
+  'HomeSeer did not answer all of these commands: those with `mayHaveActed` may or may not have been told. Check their state before trying again.'
 
 const NOT_ALL_THERE =
   'Those with `matched: false` were told and do not show it yet. Read them again later; lastCommand says when they have arrived.'

@@ -12,6 +12,7 @@
  *   still_moving  it moved, and is not there yet
  *   unreported    nothing was heard yet of a device that takes its time
  *   elsewhere     it is where it was, or somewhere else
+ *   unread        HomeSeer could not be asked, or did not tell of it: it may be anywhere
  *
  * Does I/O (through the mirror).
  */
@@ -40,7 +41,7 @@ interface VerifyRules {
   readonly mayShowOther: boolean
 }
 
-export type ChangeVerificationOutcome = 'reached' | 'still_moving' | 'unreported' | 'elsewhere'
+export type ChangeVerificationOutcome = 'reached' | 'still_moving' | 'unreported' | 'elsewhere' | 'unread'
 
 export interface DeviceChangeWatch {
   /** Whether a push said so since the watch began. */
@@ -93,7 +94,7 @@ export async function verifyDeviceChange(task: ChangeVerificationTask): Promise<
   let observed: MirroredValue | undefined
   let fault: HomeseerLinkFault | undefined
   let attempts = 0
-  let last: 'reached' | 'moving' | 'elsewhere' = 'elsewhere'
+  let last: DeviceLook['outcome'] = 'unread'
   let looksAtRest = 0
   for (let left = rules.attempts; left > 0 && !signal.aborted; left--) {
     // A push ends the wait early; without push this is the pause between two looks.
@@ -116,6 +117,8 @@ export async function verifyDeviceChange(task: ChangeVerificationTask): Promise<
       return said(task, { outcome: 'reached', attempts, observed, fault })
     // Moving looks do not count, up to the factor: a garage door needs longer than a lamp, and a stuck one must end.
     if (look.outcome === 'moving' && !rules.slow && attempts < rules.attempts * MOVING_FACTOR) left++
+    // Where the mirror shows it already, nothing else lies between two looks, and HomeSeer may be starting anew.
+    if (look.live === undefined) await wait(rules.intervalMs, undefined, { signal }).catch(() => undefined)
     if (look.outcome !== 'reached') continue
     if (wasThere) return said(task, { outcome: 'reached', attempts, observed, fault })
     await wait(SETTLE_MS, undefined, { signal }).catch(() => undefined)
@@ -127,7 +130,8 @@ export async function verifyDeviceChange(task: ChangeVerificationTask): Promise<
   }
   const isUnmoved = observed !== undefined && observed.value === before.value
   const unreported = rules.slow && isUnmoved && !hasMoved(task, observed) ? 'unreported' : 'elsewhere'
-  return said(task, { outcome: last === 'moving' ? 'still_moving' : unreported, attempts, observed, fault })
+  const outcome = last === 'moving' ? 'still_moving' : last === 'unread' ? 'unread' : unreported
+  return said(task, { outcome, attempts, observed, fault })
 }
 
 export interface LateArrivalTask extends Pick<ChangeVerificationTask, 'mirror' | 'ref' | 'expected' | 'before'> {
@@ -145,24 +149,23 @@ export interface LateArrivalTask extends Pick<ChangeVerificationTask, 'mirror' |
 export async function followLateArrival(task: LateArrivalTask): Promise<LateOutcome> {
   const { mirror, ref, expected, before, arrivals, clock, wanted, windowMs } = task
   const command = { wanted, atMs: clock.now(), outcome: 'pending' } as const
-  arrivals.note(ref, command)
+  const superseded = arrivals.begin(ref, command)
   const start = observationOf(before)
   const isThere = ({ live }: { readonly live: MirroredValue }): boolean =>
     compareWithExpectation(expected, start, observationOf(live)) === 'reached'
-  const isSuperseded = (): boolean => arrivals.last(ref) !== command
-  const entry = await mirror.waitFor(ref, (seen) => isSuperseded() || isThere(seen), { timeoutMs: windowMs })
+  const entry = await mirror.waitFor(ref, isThere, { timeoutMs: windowMs, signal: superseded })
   const live = mirror.entries.get(ref)?.live
   const observed = { value: live?.value ?? null, status: live?.status ?? null }
-  if (isSuperseded())
+  if (superseded.aborted)
     return {
       outcome: 'not-reached',
       source: 'read',
       observed,
       message: `A newer command came before ${wanted} was seen.`,
     }
-  const arrived = entry !== undefined && isThere(entry)
+  const arrived = entry !== undefined
   const afterMs = clock.now() - command.atMs
-  arrivals.note(ref, { ...command, outcome: arrived ? 'arrived' : 'not-arrived', afterMs })
+  arrivals.end(ref, { ...command, outcome: arrived ? 'arrived' : 'not-arrived', afterMs })
   const seconds = Math.round(afterMs / 1_000)
   return {
     outcome: arrived ? 'reached' : 'not-reached',
@@ -172,17 +175,19 @@ export async function followLateArrival(task: LateArrivalTask): Promise<LateOutc
   }
 }
 
-async function lookAt({ mirror, ref, expected, before, signal }: ChangeVerificationTask): Promise<{
-  readonly outcome: 'reached' | 'moving' | 'elsewhere'
+interface DeviceLook {
+  readonly outcome: 'reached' | 'moving' | 'elsewhere' | 'unread'
   readonly live: MirroredValue | undefined
   readonly fault: HomeseerLinkFault | undefined
-}> {
+}
+
+async function lookAt({ mirror, ref, expected, before, signal }: ChangeVerificationTask): Promise<DeviceLook> {
   const read = await mirror.read([ref], signal)
   // Always what HomeSeer answered, never the mirror's memory: that might hold what we hoped for.
   const entry = read.ok ? read.value.get(ref) : undefined
   const live = entry === undefined ? undefined : readLastPolledValue(entry)
   const fault = read.ok ? undefined : read.fault
-  if (live === undefined) return { outcome: 'elsewhere', live, fault }
+  if (live === undefined) return { outcome: 'unread', live, fault }
   return { outcome: compareWithExpectation(expected, observationOf(before), observationOf(live)), live, fault }
 }
 
@@ -270,13 +275,31 @@ const MAX_DEVICES = 1_000
 
 export class LateDeviceChanges {
   readonly #last = new Map<number, LastDeviceCommand>()
+  readonly #following = new Map<number, AbortController>()
   readonly #shown = new Map<number, Map<number, number>>()
 
   last(ref: number): LastDeviceCommand | undefined {
     return this.#last.get(ref)
   }
 
-  note(ref: number, command: LastDeviceCommand): void {
+  /** A device is told something new: nobody waits any longer for what it was told before. */
+  supersede(ref: number): void {
+    this.#following.get(ref)?.abort()
+    this.#following.delete(ref)
+    this.#last.delete(ref)
+  }
+
+  /** The signal ends when the device is told something else. */
+  begin(ref: number, command: LastDeviceCommand): AbortSignal {
+    this.supersede(ref)
+    keep(this.#last, ref, command)
+    const following = new AbortController()
+    this.#following.set(ref, following)
+    return following.signal
+  }
+
+  end(ref: number, command: LastDeviceCommand): void {
+    this.#following.delete(ref)
     keep(this.#last, ref, command)
   }
 

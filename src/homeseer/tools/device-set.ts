@@ -201,6 +201,7 @@ async function control(
   path: DeviceSetMethod & { readonly kind: 'control' },
 ): Promise<Outcome> {
   const { device, wish, call } = act
+  homeseer.arrivals.supersede(device.ref)
   const sent = await homeseer.link.json.call(createDeviceControlExchange(path.choice), call.signal)
   // HomeSeer said no, or was never reached: then nothing moved and nothing has to be looked for.
   if (!sent.ok && !mayHomeseerHaveActed(sent.fault)) return fail(refused(device, sent.fault))
@@ -235,6 +236,7 @@ async function control(
   // Not there yet is not a failure, and no success either: the caller hears which, and until when it may still come.
   if (checked.outcome === 'still_moving' || checked.outcome === 'unreported')
     return ok({ data: { ...success(act, done), ...pendingJson(checked.outcome, untilMs) } })
+  if (checked.outcome === 'unread') return fail(unread(act, checked, verification))
   if (showsNothing(act)) return ok({ data: { ...success(act, done), note: SHOWS_NOTHING } })
   return fail(notThere(act, { executedMode: 'control_value', verification }))
 }
@@ -296,6 +298,8 @@ async function store(
   const checked = await look(homeseer, act, { expected, patience })
   const verification = toVerificationJson(checked, { wanted: storedJson(path), before: act.before })
   if (checked.matched) return ok({ data: success(act, { path, verification }) })
+  // What nobody could read is no reason to tell the device.
+  if (checked.outcome === 'unread') return fail(unread(act, checked, verification))
   return recover(homeseer, act, { path, verification })
 }
 
@@ -434,6 +438,17 @@ function notThere(
       fixHint: 'Look at the device: it may be slow, stuck or out of reach.',
       next: lookNext(device.ref),
     },
+  )
+}
+
+/** HomeSeer took the command and says no more: neither a success nor a failure. */
+function unread({ device }: Act, { fault }: DeviceChangeVerification, verification: JsonObject): Fault {
+  const why =
+    fault === undefined ? 'HomeSeer no longer tells of it' : `HomeSeer’s answers cannot be read: ${fault.kind}`
+  return createHs4Fault(
+    'UNKNOWN',
+    `HomeSeer took the command, but nobody could see what ${device.name} (${device.ref}) shows since (${why}). Check the state before trying again.`,
+    { details: { ref: device.ref, verification }, next: lookNext(device.ref) },
   )
 }
 

@@ -192,5 +192,7 @@ function decodeText(text: string): Result<HomeseerReply, HomeseerReplyFault> {
   if (text.startsWith('<'))
     return /type=["']?password/i.test(text) ? fail({ kind: 'unauthorised' }) : ok({ kind: 'page' })
   if (/^[{[]/.test(text)) return fail({ kind: 'malformed', detail: 'data that is cut off or not JSON' })
+  // Compressed, most often, though nobody asked for that.
+  if (/(?![\t\r\n])\p{Cc}/u.test(text)) return fail({ kind: 'malformed', detail: 'bytes that are no text' })
   return ok({ kind: 'text', text })
 }

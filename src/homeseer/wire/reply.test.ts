@@ -81,6 +81,15 @@ describe('reply', () => {
     })
   })
 
+  it('takes bytes that are no text for neither a text nor a refusal', () => {
+    // `ok`, compressed: a gzip member as RFC 1952 § 2.3 has it.
+    const compressed = fromHex('1f 8b 08 00 00 00 00 00 00 03 cb cf 06 00 47 dd dc 79 02 00 00 00')
+    expect(decodeHomeseerReply(compressed)).toEqual({
+      ok: false,
+      fault: { kind: 'malformed', detail: 'bytes that are no text' },
+    })
+  })
+
   it('accepts nothing but ok where ok is due', () => {
     expect(decodeAcknowledgement({ kind: 'response', text: 'OK' })).toEqual({ ok: true, value: undefined })
     expect(decodeAcknowledgement({ kind: 'response', text: 'device is busy' })).toMatchObject({

@@ -40,7 +40,7 @@ import {
   type AdminRollbackOffer,
 } from './admin-envelope.ts'
 import type { UnsupportedAdminOperations } from './capability-cache.ts'
-import { findEventActionRefs } from './content-operations.ts'
+import { findEventActionRefs, isDescriptiveProperty } from './content-operations.ts'
 import { isSecurityCriticalOperation } from './security-critical-operation.ts'
 import { redactAdminData } from './admin-redaction.ts'
 import { ADAPTER_SCRIPT_ID, executeAdminOperation, type ExecutedAdminOperation } from './admin-execute-client.ts'
@@ -130,7 +130,8 @@ async function planOperation(
     const device = await findHomeseerDevice(homeseer, Number(args['ref']))
     if (!device.ok) return device
     // A name and a place are what makes a door a door: whoever changes them changes how it is guarded.
-    return ok({ args, effect: device.value.sensitivity.length > 0 ? 'sensitive' : 'admin' })
+    const isOrdinary = device.value.sensitivity.length === 0 && isDescriptiveProperty(args['property'])
+    return ok({ args, effect: isOrdinary ? 'admin' : 'sensitive' })
   }
   if (op === 'events.update' || op === 'events.delete') {
     const { eventId, ...name } = args

@@ -125,7 +125,7 @@ export const ADMIN_CONTENT_OPERATIONS: readonly AdminOperation[] = [
     touched: ({ ref }) => (typeof ref === 'number' ? { refs: [ref] } : {}),
     title: 'Set a property of a device',
     description:
-      'Sets name, place or note of a device. Names and places say how careful one must be, so those of locks, gates and alarms need a person’s approval.',
+      'Sets name, place or note of a device. Names and places say how careful one must be, so those of locks, gates and alarms need a person’s approval, and so does any other property: an address says which hardware is moved.',
     shape: { ref: z.int().min(0), property: word, value: z.union([z.string().max(1_000), z.number(), z.boolean()]) },
     setsSecret: ({ property, value }) => typeof value !== 'boolean' && isSecretName(toTextOrEmpty(property)),
     undo: propertyBefore,
@@ -172,6 +172,11 @@ const PROPERTIES: Readonly<Record<string, string>> = {
   location: 'location',
   location2: 'location2',
   usernote: 'userNote',
+}
+
+/** Says what a device is called and where it stands. Any other property may say which hardware it moves. */
+export function isDescriptiveProperty(property: Json | undefined): boolean {
+  return Object.hasOwn(PROPERTIES, toTextOrEmpty(property).toLowerCase())
 }
 
 function propertyBefore({ args, before }: AdminOperationRecord): AdminUndoOperation | undefined {

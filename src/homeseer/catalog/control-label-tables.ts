@@ -59,7 +59,7 @@ export const OPEN_CLOSE_CONTROL_LABELS = createWordTable(
   'otw* zamkn* zamyk*',
   'otev* zavř* zavír*',
   'avaa auki avautuu sulje* sulku kiinni suljettu',
-  'откры* закры* відчин* зачин* відкр* закр*',
+  'откры* откро* закры* закро* відчин* зачин* відкр* закр*',
   'ανοιγ* ανοιξ* ανοιχτ* ανοικτ* κλεισ* κλειν* κλειστ*',
   '*開ける* *閉* *開扉* *開門*',
   '*开门* *关门* *關門* *开启门*',

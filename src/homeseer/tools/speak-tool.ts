@@ -16,20 +16,14 @@ import {
   createTolerantInputSchema,
 } from './homeseer-change.ts'
 import { truncateText } from './json-text.ts'
-
-/**
- * What is said aloud is heard by the assistants of the house: a phrase that calls one of them is a command, which nobody
- * else would be asked about. So is one that HomeSeer replaces by what a script answers.
- */
-const COMMANDS =
-  /\b(?:alexa|hey google|ok(?:ay)? google|(?:hey )?siri|bixby|cortana|jarvis|nabu|homeseer)\b|^\W*(?:computer|echo|ziggy|amazon)\b|\$\$|\$script|&n?hs\b/iu
+import { isPossibleSpokenCommand } from './spoken-command.ts'
 
 export function createSpeakTool(homeseer: HomeseerToolContext): Capability {
   return defineHomeseerChange(homeseer.rules, {
     name: 'hs4.speak',
     title: 'Say something aloud',
     description:
-      'Says a phrase aloud on HomeSeer’s speakers, on all of them or on those that `host` names. A phrase that calls a voice assistant needs a person’s approval.',
+      'Says a phrase aloud on HomeSeer’s speakers, on all of them or on those that `host` names. A phrase that a voice assistant may take for a command needs a person’s approval.',
     input: createTolerantInputSchema({
       phrase: z.string().min(1).max(500).describe('What is said.'),
       host: z.string().max(200).exactOptional().describe('Speakers as HomeSeer names them, HOST:NAME; absent: all.'),
@@ -40,7 +34,7 @@ export function createSpeakTool(homeseer: HomeseerToolContext): Capability {
     lock: 'homeseer:speak',
     plan: async ({ phrase, host }) => ok({ phrase, host }),
     assess: ({ phrase, host }) => ({
-      effect: COMMANDS.test(phrase) ? 'sensitive' : 'writes',
+      effect: isPossibleSpokenCommand(phrase) ? 'sensitive' : 'writes',
       target: 'homeseer:speak',
       label: `Say ${JSON.stringify(truncateText(phrase, 60))}`,
       touched: {},

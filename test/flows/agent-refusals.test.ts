@@ -193,7 +193,7 @@ describe('waiting is a state', () => {
     const { code } = await runCommand(home, ['approvals', 'approve', id])
     expect(code).toBe(0)
     expect((await waited).structuredContent).toMatchObject({ approval: { id, state: 'approved' } })
-    await vi.waitFor(() => expect(heard).toContain(uri), { timeout: 20_000 })
+    await vi.waitFor(() => expect(heard).toContain(uri), { timeout: 120_000 })
     const { contents } = await client.readResource({ uri })
     expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ approval: { state: 'approved' } })
     await call(client, 'home_set', wish)

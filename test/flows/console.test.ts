@@ -223,7 +223,7 @@ describe.skipIf(chromium === undefined)('console', () => {
     await page.evaluate("document.querySelector('dialog canvas').id = 'drawn'")
     const age = (): Promise<string | null> => room.locator('.source').textContent()
     const before = await age()
-    await expect.poll(age, { timeout: 30_000 }).not.toBe(before)
+    await expect.poll(age).not.toBe(before)
     expect(await page.locator('dialog canvas').getAttribute('id')).toBe('drawn')
     await page.context().close()
   })

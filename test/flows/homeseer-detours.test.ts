@@ -7,7 +7,7 @@
  * No attempt reaches the simulated HomeSeer at all, so nothing can move in it; and every attempt is in the ledger.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { Caller } from '../../src/bus/call.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { createHardCaseDevices } from '../../src/sim/homeseer/hard-case-devices.ts'
@@ -166,7 +166,7 @@ describe('ways in that say nothing of themselves', () => {
             [`homeseer:ref:${record.ref}`],
           ),
         ).toEqual([])
-  }, 120_000)
+  })
 })
 
 describe('code', () => {
@@ -337,7 +337,7 @@ describe('what a change reaches', () => {
       result: { applied: true },
     })
     // And it is true: HomeSeer fires the trigger, whoever wrote the value.
-    await vi.waitFor(() => expect(opened.simulator.house.hardware(141)?.value).toBe(0))
+    await expect.poll(() => opened.simulator.house.hardware(141)?.value).toBe(0)
     attempts++
   })
 })

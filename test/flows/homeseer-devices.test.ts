@@ -123,7 +123,7 @@ describe('setting a device', () => {
       at(await impatient.call('hs4.devices.get', { refs: [ref] }), 'result', 'items', 0, 'lastCommand')
     expect(await shown()).toMatchObject({ wanted: 'Open', outcome: 'pending' })
     await vi.waitFor(async () => expect(await shown()).toMatchObject({ outcome: 'arrived' }), {
-      timeout: 30_000,
+      timeout: 120_000,
       interval: 250,
     })
     // The record of the call keeps its end; a later entry points to it, and the list of changes has both.

@@ -117,13 +117,13 @@ describe('HomeSeer’s own Node-RED nodes', () => {
   it('control a device by value and get its record back', async () => {
     const answer = await told('switch', { payload: { value: 255 } })
     expect(answer).toMatchObject({ ref: HARD_CASE_DEVICE_REFS.kitchenSwitch, name: 'Kitchen Lamp' })
-    await vi.waitUntil(() => simulator.house.hardware(HARD_CASE_DEVICE_REFS.kitchenSwitch)?.value === 255)
+    await expect.poll(() => simulator.house.hardware(HARD_CASE_DEVICE_REFS.kitchenSwitch)?.value).toBe(255)
   })
 
   it.each(PERCENT_LABELS)('control a device by the label $label', async ({ label, value }) => {
     const answer = await told('steps', { topic: 'control', payload: { status: label } })
     expect(answer).toMatchObject({ ref: STEPS })
-    await vi.waitUntil(() => simulator.house.hardware(STEPS)?.value === value)
+    await expect.poll(() => simulator.house.hardware(STEPS)?.value).toBe(value)
   })
 
   it('write HomeSeer’s memory of a device, by value and by text', async () => {

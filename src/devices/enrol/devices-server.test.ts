@@ -64,7 +64,7 @@ it('reads one picture of a device at a time: the newer post ends the older one',
   await expect.poll(() => spent.length).toBe(1)
   const second = beginPost()
   await expect.poll(() => spent.length).toBe(2)
-  await expect.poll(first.told, { timeout: 10_000 }).toMatch(/^HTTP\/1\.1 413 /)
+  await expect.poll(first.told).toMatch(/^HTTP\/1\.1 413 /)
   await first.ended
   expect(second.told()).toBe('')
   second.socket.destroy()

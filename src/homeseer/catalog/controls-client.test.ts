@@ -92,7 +92,7 @@ describe('controls', () => {
       const unknown = { controlsKnown: false, controls: [], capabilities: [], sensitivity: ['controls-unknown'] }
       expect(await deviceOf(catalog.house(), LAMP)).toMatchObject(unknown)
       await expect
-        .poll(() => deviceOf(catalog.house(), BOLT), { timeout: 20_000 })
+        .poll(() => deviceOf(catalog.house(), BOLT))
         .toMatchObject({ controlsKnown: true })
       expect(await deviceOf(catalog.house(), LAMP)).toMatchObject({ controlsKnown: true, sensitivity: [] })
       // Never again all at once.

@@ -59,7 +59,7 @@ describe('a call over NATS', () => {
     expect(answers).toEqual([])
     expect(second).toMatch(/\.1_[\w-]{16}$/)
     hear({ subject: second, data: encodeNatsMessage({ t: 'forgotten' }) })
-    await vi.waitFor(() => expect(answers).toMatchObject([{ fault: { kind: 'unknown-outcome' } }]))
+    await expect.poll(() => answers).toMatchObject([{ fault: { kind: 'unknown-outcome' } }])
     caller.close()
   })
 

@@ -29,8 +29,8 @@ describe('a wake word where nobody listens', () => {
     const [profile, transport, listens] = which
     const device = await house.enrol(transport, { profile, awake: false, listens })
     if (transport === 'mqtt') await device.wake()
-    await expect.poll(() => device.voice().microphoneOpen, { timeout: 5_000 }).toBe(false)
-    await expect.poll(() => device.shown().join(), { timeout: 5_000 }).toContain('No voice service is set up')
+    await expect.poll(() => device.voice().microphoneOpen).toBe(false)
+    await expect.poll(() => device.shown().join()).toContain('No voice service is set up')
     const before = { packets: house.udp?.packets(), said: device.transcript().length }
     await delay(200)
     expect(house.udp?.packets()).toBe(before.packets)
@@ -46,16 +46,16 @@ describe('a wake word where nobody listens', () => {
     const device = await house.enrol('websocket', { awake: false, listens: 'auto' })
     await expect.poll(() => device.voice().state).toBe('speaking')
     await device.wake()
-    await expect.poll(() => device.voice(), { timeout: 5_000 }).toEqual({ state: 'speaking', microphoneOpen: false })
+    await expect.poll(() => device.voice()).toEqual({ state: 'speaking', microphoneOpen: false })
     device.press()
-    await expect.poll(() => device.connected(), { timeout: 5_000 }).toBe(false)
+    await expect.poll(() => device.connected()).toBe(false)
   })
 
   it('audio that goes on over WebSocket in spite of it ends the connection', async () => {
     const device = await house.enrol('websocket', { awake: false })
     device.say(JSON.stringify({ session_id: device.sessionId(), type: 'listen', state: 'start', mode: 'auto' }))
     const stubborn = setInterval(() => void device.speak(1), 60)
-    await expect.poll(() => device.connected(), { timeout: 10_000 }).toBe(false)
+    await expect.poll(() => device.connected()).toBe(false)
     clearInterval(stubborn)
   })
 })

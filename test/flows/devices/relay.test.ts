@@ -106,18 +106,18 @@ describe.each(LEGS)('a device over %s with a backend over %s', (transport, way) 
     // In parts, because the buffer of a UDP socket is smaller than half a minute.
     for (const [upTo, part] of parts(HALF_A_MINUTE)) {
       await device.speak(part)
-      await expect.poll(() => conversation.audio.length, { timeout: 20_000 }).toBe(upTo)
+      await expect.poll(() => conversation.audio.length).toBe(upTo)
     }
-    await expect.poll(() => conversation.audio.length, { timeout: 20_000 }).toBe(HALF_A_MINUTE.length)
+    await expect.poll(() => conversation.audio.length).toBe(HALF_A_MINUTE.length)
     expect(conversation.audio.map((each) => Buffer.from(each).toString('hex'))).toEqual(hex(HALF_A_MINUTE))
     conversation.send({ type: 'stt', text: 'turn on the lamp' })
     conversation.send({ type: 'tts', state: 'start' })
     await expect.poll(() => device.voice().state).toBe('speaking')
     for (const [upTo, part] of parts(HALF_A_MINUTE)) {
       await conversation.sendAudio(part)
-      await expect.poll(() => device.played().length, { timeout: 20_000 }).toBe(upTo)
+      await expect.poll(() => device.played().length).toBe(upTo)
     }
-    await expect.poll(() => device.played().length, { timeout: 20_000 }).toBe(HALF_A_MINUTE.length)
+    await expect.poll(() => device.played().length).toBe(HALF_A_MINUTE.length)
     expect(hex(device.played())).toEqual(hex(HALF_A_MINUTE))
     expect(device.transcript().some(({ text }) => text === '{"type":"stt","text":"turn on the lamp"}')).toBe(true)
     device.stop()
@@ -126,7 +126,7 @@ describe.each(LEGS)('a device over %s with a backend over %s', (transport, way) 
   it('ends with the backend, and comes back with the device', async () => {
     const { device, conversation } = await talkingDevice(house, backend, { transport })
     conversation.end()
-    await expect.poll(() => device.voice(), { timeout: 10_000 }).toEqual({ state: 'idle', microphoneOpen: false })
+    await expect.poll(() => device.voice()).toEqual({ state: 'idle', microphoneOpen: false })
     const next = backend.next()
     await device.wake()
     await next
@@ -141,10 +141,10 @@ describe.each(LEGS)('a device over %s with a backend over %s', (transport, way) 
     const { device } = await talkingDevice(house, backend, { transport })
     presence.length = 0
     await backend.stop()
-    await expect.poll(() => device.voice().microphoneOpen, { timeout: 5_000 }).toBe(false)
+    await expect.poll(() => device.voice().microphoneOpen).toBe(false)
     expect((await house.fleet.call(device.identity.deviceId, STATUS, {})).ok).toBe(true)
     await device.wake()
-    await expect.poll(() => device.voice().microphoneOpen, { timeout: 5_000 }).toBe(false)
+    await expect.poll(() => device.voice().microphoneOpen).toBe(false)
     const alerts = () => device.shown().filter((text) => text.includes('does not answer'))
     await expect.poll(alerts).toHaveLength(1)
     expect(presence).toEqual([false])
@@ -154,10 +154,10 @@ describe.each(LEGS)('a device over %s with a backend over %s', (transport, way) 
     const back = backend.next()
     await device.wake()
     const conversation = await back
-    await expect.poll(() => conversation.audio.length, { timeout: 5_000 }).toBeGreaterThan(2)
+    await expect.poll(() => conversation.audio.length).toBeGreaterThan(2)
     expect(presence).toEqual([false, true])
     device.stop()
-  }, 40_000)
+  })
 })
 
 describe('a backend with an OTA address', () => {

@@ -22,4 +22,12 @@ if (home !== undefined) enableCompileCache(`${home}/.cache/hearthbus`)
 const { rootCommand, simCommand } = await import('./cli/root-command.ts')
 // The simulators are large, and a command such as `status` should not have to load them.
 if (process.argv.includes('sim')) (await import('./cli/sim.ts')).addSimCommands(simCommand)
-await rootCommand.parseAsync()
+try {
+  await rootCommand.parseAsync()
+} catch (error) {
+  // What a person, a file or the machine can cause was explained before it got here, so this is a mistake of ours.
+  const { stack, message } = error instanceof Error ? error : new Error(String(error))
+  const details = process.env['HEARTHBUS_DEBUG'] === undefined ? 'HEARTHBUS_DEBUG=1 shows where.' : `\n${stack}`
+  process.stderr.write(`Hearthbus ended by a mistake of its own: ${message}. Please report it. ${details}\n`)
+  process.exit(1)
+}

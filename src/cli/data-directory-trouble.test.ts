@@ -16,6 +16,12 @@ describe('data trouble', () => {
     ).toContain('a file in its place')
   })
 
+  // `node -e "fs.writeFileSync(fd, …)"` on a full tmpfs: code ENOSPC, syscall write, no path.
+  it('says that the disk is full also where the system names no file', () => {
+    const full = errorWith({ code: 'ENOSPC', errno: -28, syscall: 'write' })
+    expect(explainDataDirectoryTrouble(full, '/data/home')).toContain('is full')
+  })
+
   it('says that a file is no database, whatever extended code SQLite gives', () => {
     for (const errcode of [26, 11, 11 | (3 << 8)])
       expect(explainDataDirectoryTrouble(errorWith({ code: 'ERR_SQLITE_ERROR', errcode }), '/data/home')).toContain(

@@ -15,7 +15,9 @@ export function explainDataDirectoryTrouble(error: unknown, root: string): strin
   if (error instanceof ProcessLockUnusableError || error instanceof DatabaseTooNewError) return error.message
   if (!(error instanceof Error) || !('code' in error)) return undefined
   if (error.code === SQLITE_ERROR) return databaseSentence(error, root)
-  return 'path' in error && concerns(error.path, root) ? fileSentence(error, root) : undefined
+  // A write to an open file names no path. A start writes nowhere else.
+  const isFull = error.code === 'ENOSPC' || error.code === 'EDQUOT'
+  return isFull || ('path' in error && concerns(error.path, root)) ? fileSentence(error, root) : undefined
 }
 
 /** The directory, what is in it, or what it is in. */

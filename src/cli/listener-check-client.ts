@@ -3,40 +3,15 @@
  */
 import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
+import { listConfiguredListeners } from '../config/listeners.ts'
 import type { Config } from '../config/schema.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
 import type { ListenAddressSettings } from '../toolbox/listen-fault.ts'
 
 /** A sentence for each listener that cannot be opened now; while a gateway runs its own ports are of course taken. */
 export async function checkListeners(config: Config): Promise<readonly string[]> {
-  const faults = await Promise.all(configuredListeners(config).map(listenerFault))
+  const faults = await Promise.all(listConfiguredListeners(config).map(listenerFault))
   return faults.filter((fault) => fault !== undefined)
-}
-
-function configuredListeners({ listen, devices, mesh, homeseer }: Config): readonly ListenAddressSettings[] {
-  const web = tcp('listen.host', listen.host, 'listen.port', listen.port)
-  const { host } = devices
-  const forDevices = [
-    tcp('devices.host', host, 'devices.port', devices.port),
-    ...(devices.mqtt.enabled
-      ? [
-          tcp('devices.host', host, 'devices.mqtt.port', devices.mqtt.port),
-          { ...tcp('devices.host', host, 'devices.mqtt.udpPort', devices.mqtt.udpPort), protocol: 'udp' as const },
-        ]
-      : []),
-  ]
-  const { webhookKey, webhookHost, webhookPort } = homeseer.push
-  const webhook = tcp('homeseer.push.webhookHost', webhookHost, 'homeseer.push.webhookPort', webhookPort)
-  return [
-    web,
-    ...(devices.enabled ? forDevices : []),
-    ...(mesh.enabled ? [tcp('mesh.host', mesh.host, 'mesh.port', mesh.port)] : []),
-    ...(homeseer.url === undefined || webhookKey === undefined ? [] : [webhook]),
-  ]
-}
-
-function tcp(hostKey: string, host: string, portKey: string, port: number): ListenAddressSettings {
-  return { hostKey, host, portKey, port, protocol: 'tcp' }
 }
 
 /** By trying: asking the system for its sockets takes rights that a doctor should not need. */

@@ -88,4 +88,22 @@ describe('config file', () => {
       'hearthbus.yaml:4: profiles.read: `all`, `read` and `voice` are built in and mean what they mean',
     ])
   })
+
+  it('refuses two listeners at one place, whose second would find the port taken by the first', () => {
+    expect(problems('listen: { port: 7500 }\nmesh:\n  enabled: true\n  port: 7500\n')).toEqual([
+      'hearthbus.yaml:4: mesh.port: listen.port is 7500 as well. Each listener needs a port of its own.',
+    ])
+    // Its port is the default: the line is that of what is set.
+    expect(problems('listen: { port: 7421 }\ndevices: { enabled: true }\n').join()).toContain(
+      'devices.port: listen.port is 7421 as well',
+    )
+    const elsewhere = 'mesh: { enabled: true, host: 192.168.1.2, port: 7500 }'
+    expect(problems(`listen: { host: 127.0.0.1, port: 7500 }\n${elsewhere}\n`)).toEqual([])
+    expect(problems(`listen: { host: 0.0.0.0, port: 7500 }\n${elsewhere}\n`)).toHaveLength(1)
+    expect(problems('listen: { port: 7500 }\nmesh: { enabled: false, port: 7500 }\n')).toEqual([])
+    expect(problems('listen: { port: 0 }\nmesh: { enabled: true, port: 0 }\n')).toEqual([])
+    // UDP and TCP do not disturb each other.
+    const mqtt = 'devices: { enabled: true, port: 7501, mqtt: { enabled: true, port: 7502, udpPort: 7500 } }'
+    expect(problems(`listen: { port: 7500 }\n${mqtt}\n`)).toEqual([])
+  })
 })

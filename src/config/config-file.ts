@@ -6,6 +6,7 @@ import type { Document } from 'yaml'
 import type { z } from 'zod'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { findSharedPorts } from './listeners.ts'
 import { configSchema } from './schema.ts'
 import type { Config } from './schema.ts'
 
@@ -35,8 +36,14 @@ export function readConfig(name: string, text: string): Result<Config, readonly 
   // The alias limit keeps nested references from growing into gigabytes.
   // Read once: compiling parsers for it would take longer than parsing.
   const parsed = configSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {}, { jitless: true })
-  if (parsed.success) return ok(parsed.data)
   const where = (path: readonly PropertyKey[]): number | undefined => lineOf(document, lines, path)
+  if (parsed.success) {
+    const shared = findSharedPorts(parsed.data)
+    if (shared.length === 0) return ok(parsed.data)
+    return fail(
+      shared.map(({ portKey, message }) => ({ file: name, line: where(portKey.split('.')), key: portKey, message })),
+    )
+  }
   return fail(parsed.error.issues.flatMap((issue) => toProblems(name, issue, where)))
 }
 

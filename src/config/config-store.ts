@@ -12,6 +12,9 @@ import { explainIneffectiveVariables, applyHomeseerEnvironment } from './homesee
 import { listIneffectiveSettings } from './ineffective-settings.ts'
 import type { Config } from './schema.ts'
 
+/** Without this, bytes of another encoding would become other words, in names of rooms and in passwords. */
+const UTF_8 = new TextDecoder('utf-8', { fatal: true })
+
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface LoadedConfig {
@@ -47,7 +50,7 @@ export function loadConfig(
   let text = ''
   let present = true
   try {
-    text = readFileSync(path, 'utf8')
+    text = UTF_8.decode(readFileSync(path))
   } catch (error) {
     // Any other error with the default file (permissions, a directory of that name) is not treated as its absence.
     const absent = readSystemErrorCode(error) === 'ENOENT'
@@ -57,7 +60,7 @@ export function loadConfig(
           file: path,
           line: undefined,
           key: '',
-          message: `cannot be read (${readErrorMessage(error)})`,
+          message: explainUnreadableFile(error),
         },
       ])
     present = false
@@ -72,6 +75,21 @@ export function loadConfig(
     notes: explainIneffectiveVariables(environment),
     idle: listIneffectiveSettings(config.value, isFolder),
   })
+}
+
+function explainUnreadableFile(error: unknown): string {
+  if (error instanceof TypeError) return 'is not UTF-8 text. Save it as UTF-8.'
+  switch (readSystemErrorCode(error)) {
+    case 'ENOENT':
+      return 'there is no such file.'
+    case 'EISDIR':
+      return 'is a folder. Name the file in it.'
+    case 'EACCES':
+    case 'EPERM':
+      return 'may not be read by this user.'
+    default:
+      return `cannot be read (${readErrorMessage(error)})`
+  }
 }
 
 function isFolder(path: string): boolean {

@@ -32,7 +32,7 @@ import { createConsensusGossip } from './consensus-gossip-client.ts'
 import type { ConsensusGossip } from './consensus-gossip-client.ts'
 import { createMembershipLog, deriveMeshSealKey } from './membership-log.ts'
 import { openPeerWitness } from './peer-witness-client.ts'
-import { createRefusedStart } from './start-fault.ts'
+import { createMisconfiguredStart, createRefusedStart } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
 export interface MeshDependencies {
@@ -126,7 +126,7 @@ export async function prepareMesh(parts: MeshDependencies): Promise<Result<Prepa
         if (readSystemErrorCode(error) === undefined) throw error
         const { host, port } = config.mesh
         const settings = { hostKey: 'mesh.host', host, portKey: 'mesh.port', port, protocol: 'tcp' } as const
-        return createRefusedStart(explainListenFault(error, settings))
+        return createMisconfiguredStart(explainListenFault(error, settings))
       }
       return ok({
         state: () => mesh.state(),

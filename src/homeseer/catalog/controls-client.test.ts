@@ -91,9 +91,7 @@ describe('controls', () => {
       const catalog = await catalogOf(everything, everything === 'silent' ? { timeoutMs: 4_000 } : {})
       const unknown = { controlsKnown: false, controls: [], capabilities: [], sensitivity: ['controls-unknown'] }
       expect(await deviceOf(catalog.house(), LAMP)).toMatchObject(unknown)
-      await expect
-        .poll(() => deviceOf(catalog.house(), BOLT))
-        .toMatchObject({ controlsKnown: true })
+      await expect.poll(() => deviceOf(catalog.house(), BOLT)).toMatchObject({ controlsKnown: true })
       expect(await deviceOf(catalog.house(), LAMP)).toMatchObject({ controlsKnown: true, sensitivity: [] })
       // Never again all at once.
       clock.advance(2_000)

@@ -61,9 +61,9 @@ export function findSharedPorts(config: Config): readonly SharedPort[] {
   })
 }
 
-const EVERY_ADDRESS: readonly string[] = ['0.0.0.0', '::']
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 function isSamePlace(left: ConfiguredListener, right: ConfiguredListener): boolean {
   if (left.port !== right.port || left.protocol !== right.protocol) return false
-  return left.host === right.host || [left.host, right.host].some((host) => EVERY_ADDRESS.includes(host))
+  return left.host === right.host || [left.host, right.host].some((host) => EVERY_ADDRESS.has(host))
 }

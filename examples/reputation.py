@@ -122,7 +122,8 @@ class Book:
             if distance == 0:
                 break
             distance = distance * (ceiling - self.formula["decay"][domain]) // ceiling
-        return neutral - distance if row["score"] < neutral else neutral + distance
+        decayed = neutral - distance if row["score"] < neutral else neutral + distance
+        return min(decayed, ceiling - row["scar"])
 
     def count(self, entry, rule, **subjects):
         numbers = self.formula["rules"][rule]
@@ -155,6 +156,8 @@ class Book:
             self.refusals.clear()
             self.exits = {call: known for call, known in self.exits.items() if known[1] >= epoch - 1}
         kind = entry["kind"]
+        if kind == "approval.approved" and "given_back_by" in entry:
+            return
         if kind == "call.enter":
             if entry.get("effect") not in (None, "reads"):
                 self.calls[entry["seq"]] = entry

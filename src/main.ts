@@ -41,6 +41,7 @@ import { createDatabaseWriteDetector } from './main/database-write-detector.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilyServices, familyEnvelopes, familyMigrations } from './main/families.ts'
 import { createDistrustPredicate } from './main/distrust-predicate.ts'
+import { withForeignRounds } from './main/foreign-round-approvals.ts'
 import { toGuardConfig } from './main/guard-config.ts'
 import type { MeshDependencies, PreparedMesh } from './main/mesh.ts'
 import { createModelsServices } from './main/models.ts'
@@ -229,10 +230,14 @@ async function build(
     undo.push(startPeriodicJob(COSIGN_MS, meshed.value.gossip.tick, logger))
     reporters.push(meshed.value.reporter)
   }
+  // People answer what other nodes ask of this node in the same places as what they are asked here.
+  const approvals =
+    meshed === undefined ? spine.guard.approvals : withForeignRounds(spine.guard.approvals, meshed.value.gossip)
+  const answered: GuardedBus = { ...spine, guard: { ...spine.guard, approvals } }
 
   const notifying = startNotifier({
     config,
-    approvals: spine.guard.approvals,
+    approvals,
     bus: spine.bus,
     environment: process.env,
     clock: systemClock,
@@ -253,7 +258,7 @@ async function build(
     reporters.push(accessPoints.value.reporter)
   }
   if (!options.listen) return ok({ ...gateway, url: undefined })
-  const faces = await startFaces({ config, version, logger, data, spine, families: familyNames, reporters })
+  const faces = await startFaces({ config, version, logger, data, spine: answered, families: familyNames, reporters })
   if (!faces.ok) return faces
   undo.push(faces.value.stop)
   const { url } = faces.value

@@ -44,6 +44,7 @@ def random_history(seed, length):
         elif lot < 0.8:
             by = rnd.choice(["owner", "eva", "quorum", "peer:ed25519:aa", "service:x", None])
             entry = {"kind": rnd.choice(["approval.approved", "approval.denied"]), "approval": "x", "principal": who(), "by": by}
+            entry |= {"given_back_by": "t"} if rnd.random() < 0.1 else {}
         elif lot < 0.86:
             entry = {"kind": rnd.choice([each for each in DECISIONS if not each.startswith("approval")]), "by": rnd.choice(["owner", "eva", "quorum", "service:x", None])}
         elif lot < 0.9:
@@ -81,13 +82,14 @@ def epoch_of(at):
     return int((time - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)) // datetime.timedelta(seconds=FORMULA["epoch_seconds"]))
 
 
-def decayed(score, domain, epochs):
+def decayed(row, domain, epochs):
+    score = row["score"]
     distance = abs(score - NEUTRAL)
     for _ in range(epochs):
         if distance == 0:
             break
         distance = distance * (CEILING - FORMULA["decay"][domain]) // CEILING
-    return NEUTRAL + distance if score >= NEUTRAL else NEUTRAL - distance
+    return min(NEUTRAL + distance if score >= NEUTRAL else NEUTRAL - distance, CEILING - row["scar"])
 
 
 class Book:
@@ -101,10 +103,10 @@ class Book:
             return
         domain, delta, epoch = terms["domain"], terms[column], self.epoch
         row = self.rows.setdefault((subject, domain), {"score": NEUTRAL, "scar": 0, "ban": 0, "last": epoch, "events": []})
+        before = decayed(row, domain, epoch - row["last"])
         if rule in FORMULA["fraud"]["rules"]:
             row["scar"] = min(CEILING, row["scar"] + FORMULA["fraud"]["scar"])
             row["ban"] = epoch + FORMULA["fraud"]["ban_epochs"]
-        before = decayed(row["score"], domain, epoch - row["last"])
         if delta > 0:
             gained = self.gained.get((subject, domain, epoch), 0)
             delta = max(0, min(delta, FORMULA["gain_per_epoch"] - gained))
@@ -144,6 +146,8 @@ class Book:
         seq, kind = entry["seq"], entry["kind"]
         epoch = epoch_of(entry["at"])
         self.epoch = epoch if self.epoch is None else max(self.epoch, epoch)
+        if kind == "approval.approved" and "given_back_by" in entry:
+            return
         if kind == "call.enter" and entry.get("effect", "reads") != "reads":
             self.calls[seq] = entry
         elif kind == "call.aborted":
@@ -177,7 +181,7 @@ def main():
     for entry in entries:
         book.read(entry)
     rows = [
-        {"node_id": subject, "domain": domain, **row, "score": decayed(row["score"], domain, book.epoch - row["last"])}
+        {"node_id": subject, "domain": domain, **row, "score": decayed(row, domain, book.epoch - row["last"])}
         for (subject, domain), row in book.rows.items()
     ]
     print(json.dumps({"epoch": book.epoch, "entries": entries, "rows": rows}))

@@ -18,7 +18,13 @@ export interface ForeignQuorumRoundRecord extends ForeignQuorumRound {
   readonly need: number
   /** The entry whose body describes the call. */
   readonly heardSeq: number
+  readonly heardAtMs: number
   readonly vote: (SignedVote & { readonly decision: VoteDecision }) | undefined
+}
+
+/** Nodes choose the ids of their rounds, so one node could take the id of another one's. */
+export function formatForeignRoundKey({ house, id }: Pick<ForeignQuorumRound, 'house' | 'id'>): string {
+  return `${id}@${house}`
 }
 
 /** Lapsed ones are dropped first. */
@@ -38,15 +44,18 @@ export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<Gua
     ]
     if (id === undefined || digest === undefined || house === undefined) return INCOMPLETE
     if (expiresAtMs === undefined || epoch === undefined || need === undefined) return INCOMPLETE
-    if (state.foreignRounds.has(id)) return 'that round was heard of before'
-    const atMs = Date.parse(entry.at)
-    state.foreignRounds.dropOldest(MAX_FOREIGN, (round) => round.expiresAtMs < atMs)
-    state.foreignRounds.set(id, { id, digest, house, epoch, expiresAtMs, need, heardSeq: entry.seq, vote: undefined })
+    const key = formatForeignRoundKey({ house, id })
+    if (state.foreignRounds.has(key)) return 'that round was heard of before'
+    const heardAtMs = readEntryTime(entry)
+    state.foreignRounds.dropOldest(MAX_FOREIGN, (round) => round.expiresAtMs < heardAtMs)
+    const heard = { heardSeq: entry.seq, heardAtMs, vote: undefined }
+    state.foreignRounds.set(key, { id, digest, house, epoch, expiresAtMs, need, ...heard })
     return undefined
   },
 
   'consensus.voted-elsewhere': (state, entry) => {
-    const round = state.foreignRounds.get(readEntryText(entry, 'round') ?? '')
+    const [house = '', id = ''] = [readEntryText(entry, 'house'), readEntryText(entry, 'round')]
+    const round = state.foreignRounds.get(formatForeignRoundKey({ house, id }))
     const [vote, voter] = [voteIn(entry), readEntryText(entry, 'voter')]
     if (round === undefined || vote === undefined || voter === undefined) return INCOMPLETE
     const body = parseVote(vote)
@@ -57,7 +66,7 @@ export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<Gua
     if (body.approval !== round.id || body.call !== round.digest || body.house !== round.house)
       return 'the vote is for another round'
     if (round.vote !== undefined) return 'this node voted before'
-    state.foreignRounds.set(round.id, { ...round, vote: { ...vote, decision: body.decision } })
+    state.foreignRounds.set(formatForeignRoundKey(round), { ...round, vote: { ...vote, decision: body.decision } })
     const head = state.voteHeads.get(key)
     if (head === undefined || body.seq > head.seq)
       state.voteHeads.set(key, { seq: body.seq, hash: computeVoteHash(vote) })

@@ -197,13 +197,20 @@ export function explainVoteFlaw(
 }
 
 /**
- * A person's votes are all in this log, one after the other. A node votes in other logs as well, its votes arrive late
- * and in any order, and one that was put back counts from an older number.
+ * A person's votes are all in this log, one after the other. A node votes in other logs as well, and its votes arrive
+ * late and in any order, but each has a number of its own.
  */
 function chainFlaw(state: GuardState, { voter, key }: QuorumRoundVoter, { seq, prev }: VoteBody): string | undefined {
-  if (voter.startsWith(NODE_VOTER_PREFIX)) return undefined
   const head = state.voteHeads.get(key) ?? { seq: 0, hash: FIRST_VOTE_PREVIOUS_HASH }
+  if (voter.startsWith(NODE_VOTER_PREFIX))
+    return seq <= head.seq && hasUsedNumber(state, voter, seq) ? 'the voter used that number before' : undefined
   return seq === head.seq + 1 && prev === head.hash ? undefined : 'it does not follow the vote before'
+}
+
+function hasUsedNumber({ rounds }: GuardState, voter: string, seq: number): boolean {
+  for (const { votes } of rounds.values())
+    if (votes.some((cast) => cast.voter === voter && parseVote(cast)?.seq === seq)) return true
+  return false
 }
 
 /** Whether two signed votes prove that their voter contradicted itself. */

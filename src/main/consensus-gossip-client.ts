@@ -8,27 +8,31 @@
  *
  * Does I/O: questions through the mesh.
  */
-import type { z } from 'zod'
 import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import { areBytesEqual, toHex } from '../core/bytes.ts'
+import { formatForeignRoundKey } from '../guard/foreign-quorum-round-state.ts'
+import type { ForeignQuorumRoundRecord } from '../guard/foreign-quorum-round-state.ts'
 import type { Guard } from '../guard/guard.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex } from '../guard/quorum-round-state.ts'
-import { isVoteSignatureValid, parseVote } from '../guard/vote.ts'
+import { computeVoteHash, isVoteSignatureValid, parseVote } from '../guard/vote.ts'
 import type { SignedVote } from '../guard/vote.ts'
 import { formatSignedCheckpoint, openCheckpoint } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { ED25519_NOTE_SIGNATURE_TYPE, isKeyName, createVerifierKey } from '../ledger/note-key.ts'
+import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { WitnessService } from '../mesh/control-handler.ts'
 import { decodeNodeId } from '../mesh/identity/node-key.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
 import type { ConsensusPeerService } from '../runtime/consensus/tools.ts'
-import { gossipBody, MAX_GOSSIP_EVENTS } from './gossip-event.ts'
+import type { ForeignRoundSource, WaitingForeignRound } from './foreign-round-approvals.ts'
+import { gossipBody } from './gossip-event.ts'
 import type { CheckpointEvent, GossipEvent, RoundEvent, VoteEvent } from './gossip-event.ts'
 import { createGossipMemory } from './gossip-memory.ts'
+import { createGossipTeller } from './gossip-teller.ts'
 
 export const GOSSIP_CONTROL_REQUEST_NAME = 'mesh.gossip'
 
@@ -41,7 +45,7 @@ export interface ConsensusGossipDependencies {
   readonly logger: Logger
 }
 
-export interface ConsensusGossip extends ConsensusPeerService {
+export interface ConsensusGossip extends ConsensusPeerService, ForeignRoundSource {
   /** Handles the other side's part of an exchange and returns ours. */
   readonly answer: (peer: string, body: JsonObject) => Promise<JsonObject>
   /** Called by a periodic job. */
@@ -49,9 +53,8 @@ export interface ConsensusGossip extends ConsensusPeerService {
 }
 
 const ASK_MS = 5_000
-/** Of this node's rounds, in one exchange: the newest ones, and room is left for the rest. */
-const MAX_ROUND_EVENTS = 128
-const MAX_OWN_VOTES = 32
+/** Contradictions of one node that are recorded; the log has enough evidence then. Counted from each start. */
+const MAX_CONFLICTS_OF_SIGNER = 32
 /** Without an open round, checkpoints are exchanged only every so many ticks. */
 const QUIET_TICKS = 12
 
@@ -64,76 +67,37 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   const memory = createGossipMemory()
   /** Findings and rounds that are being appended. Until they are, a second peer that brings the same one adds nothing. */
   const appending = new Set<string>()
+  const ownEvents = createGossipTeller({ mesh, ledger, guard, witness: parts.witness, memory })
+  const listeners = new Set<(round: WaitingForeignRound) => void>()
+  const conflictsBySigner = new Map<string, number>()
+  /** This node's newest vote as others know it: after a restore, its own log may not have it. */
+  let heardHead: { readonly seq: number; readonly hash: string } | undefined
   let ticks = 0
   let lastReceived: Promise<unknown> = Promise.resolve()
 
-  /**
-   * Newest first; what a call is about is for those to know who vote about it. Votes are told with a checkpoint that
-   * covers them: who knows them can then show this node, should it be put back, that it had come further.
-   */
-  function roundEvents(peer: string, since: number, signedSize: number): readonly GossipEvent[] {
-    const events: GossipEvent[] = []
-    for (const round of quorums.list()) {
-      const approval = approvals.get(round.id)
-      if (approval === undefined || (approval.askedSeq ?? 0) < since) continue
-      const isOpen = approval.state === 'requested' || approval.state === 'approved'
-      if (isOpen && round.voters.some(({ voter }) => voter === NODE_VOTER_PREFIX + peer))
-        events.push({
-          kind: 'round',
-          round: round.id,
-          digest: round.digest,
-          need: round.need,
-          epoch: round.epoch,
-          expires_at: new Date(round.expiresAtMs).toISOString(),
-          voters: round.voters.map(({ voter }) => voter),
-          shown: {
-            tool: approval.binding.tool,
-            target: approval.binding.target ?? null,
-            ...approval.shown,
-          } as unknown as z.core.util.JSONType,
-        })
-      for (const { voter, body, signature, seq } of round.votes) {
-        if (seq >= signedSize) continue
-        const key = round.voters.find((each) => each.voter === voter)?.key ?? ''
-        events.push({ kind: 'vote', house, round: round.id, voter, key, vote: body, signature })
-      }
-      if (events.length >= MAX_ROUND_EVENTS) break
-    }
-    return events
+  /** A round by its id alone where only one node has a round of this id, and else with its node. */
+  function isNamed({ id, house: of }: ForeignQuorumRoundRecord, reference: string): boolean {
+    return reference === id || reference === formatForeignRoundKey({ id, house: of })
   }
 
-  /** In rounds of others: to whom they are first, then the newest. */
-  function ownVoteEvents(peer: string): readonly GossipEvent[] {
-    const rounds = [...state.foreignRounds.values()].filter(({ vote }) => vote !== undefined).toReversed()
-    return rounds
-      .toSorted((left, right) => Number(right.house === peer) - Number(left.house === peer))
-      .slice(0, MAX_OWN_VOTES)
-      .map(({ id, house: of, vote }) => ({
-        kind: 'vote',
-        house: of,
-        round: id,
-        voter: self.voter,
-        key: self.key,
-        vote: vote?.body ?? '',
-        signature: vote?.signature ?? '',
+  function listWaiting(): readonly (WaitingForeignRound & { readonly id: string })[] {
+    const all = [...state.foreignRounds.values()]
+    return all
+      .filter(({ vote, expiresAtMs }) => vote === undefined && expiresAtMs > clock.now())
+      .toReversed()
+      .map((round) => ({
+        ...round,
+        reference:
+          all.filter(({ id }) => id === round.id).length > 1 || approvals.get(round.id) !== undefined
+            ? formatForeignRoundKey(round)
+            : round.id,
+        shown: readEntryBodyFields(ledger, round.heardSeq)?.['shown'],
       }))
   }
 
-  function ownEvents(peer: string, since: number): readonly GossipEvent[] {
-    const signed = ledger.state().kind === 'refusing' ? undefined : ledger.latestCheckpoint()
-    const witnessed = mesh.peers.flatMap(({ nodeId }): readonly GossipEvent[] => {
-      const note = parts.witness()?.latest(nodeId)
-      return note === undefined ? [] : [{ kind: 'checkpoint', node: nodeId, note }]
-    })
-    const own: GossipEvent[] =
-      signed === undefined ? [] : [{ kind: 'checkpoint', node: house, note: formatSignedCheckpoint(signed) }]
-    return [
-      ...own,
-      ...roundEvents(peer, since, signed?.checkpoint.size ?? 0),
-      ...ownVoteEvents(peer),
-      ...witnessed,
-      ...memory.told(),
-    ].slice(0, MAX_GOSSIP_EVENTS)
+  /** Statements of strangers prove nothing: anybody can make keys that contradict each other. */
+  function isKnownNode(nodeId: string): boolean {
+    return mesh.community?.members.has(nodeId) === true || mesh.community?.revoked.has(nodeId) === true
   }
 
   /** Whether `append` ran: it does not while an earlier one with the same key is under way. */
@@ -148,10 +112,14 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     }
   }
 
-  async function conflict(about: string, facts: JsonObject): Promise<number> {
+  /** `signer`: the node that has to answer for it. One that contradicts itself without end does not fill this log. */
+  async function conflict(signer: string, about: string, facts: JsonObject): Promise<number> {
     if (state.conflicts.has(about)) return 0
+    const known = (conflictsBySigner.get(signer) ?? 0) + 1
+    if (known > MAX_CONFLICTS_OF_SIGNER) return 0
     const isNew = await appendOnce(about, () => ledger.append({ kind: 'consensus.conflict', about, ...facts }))
     if (!isNew) return 0
+    conflictsBySigner.set(signer, known)
     logger.error({ about }, 'two signed statements contradict each other')
     return 1
   }
@@ -160,38 +128,45 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     // A round is accepted only from the node that it belongs to, and stored only by nodes that vote in it.
     const isMine = event.voters.includes(self.voter)
     const expiresAtMs = Date.parse(event.expires_at)
-    if (!isMine || state.foreignRounds.has(event.round) || !(expiresAtMs > clock.now())) return 0
+    const key = formatForeignRoundKey({ house: peer, id: event.round })
+    if (!isMine || state.foreignRounds.has(key) || !(expiresAtMs > clock.now())) return 0
     const { round, digest, need, epoch, expires_at, shown } = event
-    const heard = { kind: 'consensus.heard', house: peer, round, digest, need, epoch, expires_at }
-    await appendOnce(`round ${round}`, () => ledger.append(heard, { shown }))
+    const entry = { kind: 'consensus.heard', house: peer, round, digest, need, epoch, expires_at }
+    if (!(await appendOnce(`round ${key}`, () => ledger.append(entry, { shown })))) return 0
+    const heard = listWaiting().find((each) => each.house === peer && each.id === round)
+    if (heard !== undefined) for (const listener of listeners) listener(heard)
     return 0
   }
 
-  async function receiveVote(event: VoteEvent): Promise<number> {
+  async function receiveVote(peer: string, event: VoteEvent): Promise<number> {
     const vote: SignedVote = { body: event.vote, signature: event.signature }
     if (event.house === house) {
       const taken = await quorums.take(event.round, { voter: event.voter, vote })
       return !taken.ok && taken.fault.code === 'EQUIVOCATION' ? 1 : 0
     }
-    // The keys of nodes are known; those of people are vouched for by their own node. A contradiction counts either
-    // way.
-    const isNode = event.voter.startsWith(NODE_VOTER_PREFIX)
-    const key = isNode ? decodeNodePublicKeyHex(event.voter.slice(NODE_VOTER_PREFIX.length)) : event.key
+    const nodeId = event.voter.startsWith(NODE_VOTER_PREFIX) ? event.voter.slice(NODE_VOTER_PREFIX.length) : undefined
+    if (!isKnownNode(event.house) || (nodeId !== undefined && !isKnownNode(nodeId))) return 0
+    // The key of a node is its id. The keys of a node's people are those that this node itself tells.
+    if (nodeId === undefined && peer === event.house) memory.rememberPersonKey(event)
+    if (nodeId === undefined && !memory.hasPersonKey(event)) return 0
+    const key = nodeId === undefined ? event.key : decodeNodePublicKeyHex(nodeId)
     const body = parseVote(vote)
     if (body === undefined || key === undefined || body.approval !== event.round || body.house !== event.house) return 0
     if (!isVoteSignatureValid(vote, key)) return 0
+    if (key === self.key && body.seq > (heardHead?.seq ?? 0)) heardHead = { seq: body.seq, hash: computeVoteHash(vote) }
     const about = `vote ${event.house} ${event.round} ${key}`
     const before = memory.remember({ about, says: `${body.decision} ${body.call}`, event })
     if (before === undefined) return 0
     const votes = [before, event].map(({ vote: text, signature }) => ({ vote: text, signature }))
-    return conflict(about, { what: 'vote', voter: event.voter, key, house: event.house, round: event.round, votes })
+    const facts = { what: 'vote', voter: event.voter, key, house: event.house, round: event.round, votes }
+    return conflict(nodeId ?? event.house, about, facts)
   }
 
   async function receiveCheckpoint(event: CheckpointEvent): Promise<number> {
     const { node, note } = event
     const publicKey = decodeNodeId(node)
     const [origin = ''] = note.split('\n')
-    if (publicKey === undefined || !isKeyName(origin)) return 0
+    if (publicKey === undefined || !isKeyName(origin) || (node !== house && !isKnownNode(node))) return 0
     const opened = openCheckpoint(note, createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey))
     if (!opened.ok) return 0
     const { size, root } = opened.value.checkpoint
@@ -199,7 +174,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     const about = `checkpoint ${node} ${origin} ${size}`
     memory.rememberCheckpoint(event)
     const before = memory.remember({ about, says: toHex(root), event })
-    return before === undefined ? 0 : conflict(about, { what: 'checkpoint', node, notes: [before.note, note] })
+    return before === undefined ? 0 : conflict(node, about, { what: 'checkpoint', node, notes: [before.note, note] })
   }
 
   /** This node signed it: its log has to extend it, or it was put back to an older copy. */
@@ -212,7 +187,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     // A round may have been decided and its call made in what is lost: it must not be made again with the same votes.
     if (!state.conflicts.has(`checkpoint ${house} ${origin} ${size}`)) await quorums.abandon('this node was put back')
     const notes = [note, formatSignedCheckpoint(own)]
-    return conflict(`checkpoint ${house} ${origin} ${size}`, { what: 'checkpoint', node: house, notes })
+    return conflict(house, `checkpoint ${house} ${origin} ${size}`, { what: 'checkpoint', node: house, notes })
   }
 
   /** Batches are taken one after another: two at once would both find a contradiction new, and record it twice. */
@@ -228,7 +203,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     for (const event of events) if (event.kind === 'checkpoint') conflicts += await receiveCheckpoint(event)
     for (const event of events) {
       if (event.kind === 'round') conflicts += await receiveRound(peer, event)
-      if (event.kind === 'vote') conflicts += await receiveVote(event)
+      if (event.kind === 'vote') conflicts += await receiveVote(peer, event)
     }
     return conflicts
   }
@@ -259,6 +234,12 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
 
   return {
     gossip,
+    waiting: listWaiting,
+
+    onHeard: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
 
     answer: async (peer, body) => {
       const parsed = gossipBody.safeParse(body)
@@ -267,8 +248,16 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     },
 
     voteElsewhere: async (roundId, { digest, decision, caller }) => {
-      const round = state.foreignRounds.get(roundId)
+      const [round, ...others] = [...state.foreignRounds.values()].filter((each) => isNamed(each, roundId))
       if (round === undefined) return undefined
+      if (others.length > 0) {
+        const names = [round, ...others].map(formatForeignRoundKey).join(', ')
+        return {
+          ok: false,
+          code: undefined,
+          message: `round_id: several nodes have such a round; name one of ${names}`,
+        }
+      }
       // A node votes through its admin.
       if (
         caller.kind !== 'principal' ||
@@ -277,7 +266,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
       )
         return { ok: false, code: 'NOT_A_VOTER', message: 'For this node an approver or admin votes; agents never do.' }
       if (digest !== round.digest)
-        return { ok: false, code: 'NOT_A_VOTER', message: 'The digest is not that of this round.' }
+        return { ok: false, code: undefined, message: 'digest: it is not that of this round' }
       if (round.vote !== undefined)
         return round.vote.decision === decision
           ? { ok: false, code: 'ALREADY_VOTED', message: 'This node has voted before.' }
@@ -288,7 +277,8 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
             }
       const nowMs = clock.now()
       if (nowMs >= round.expiresAtMs) return { ok: false, code: 'ROUND_CLOSED', message: 'The round has lapsed.' }
-      const head = state.voteHeads.get(self.key)
+      const kept = state.voteHeads.get(self.key)
+      const head = (heardHead?.seq ?? 0) > (kept?.seq ?? 0) ? heardHead : kept
       const vote = quorums.signElsewhere(round, {
         decision,
         seq: (head?.seq ?? 0) + 1,

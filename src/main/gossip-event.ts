@@ -4,7 +4,10 @@
 import { z } from 'zod'
 
 /** In one exchange. */
-export const MAX_GOSSIP_EVENTS = 256
+const MAX_GOSSIP_EVENTS = 256
+
+/** Half of what a node takes in one message (`mesh.maxBodyBytes`) unless it is configured otherwise. */
+const MAX_GOSSIP_BYTES = 524_288
 
 const gossipEvent = z.discriminatedUnion('kind', [
   z.object({
@@ -35,3 +38,16 @@ export type GossipEvent = z.output<typeof gossipEvent>
 export type RoundEvent = GossipEvent & { readonly kind: 'round' }
 export type VoteEvent = GossipEvent & { readonly kind: 'vote' }
 export type CheckpointEvent = GossipEvent & { readonly kind: 'checkpoint' }
+
+/** As many as fit into one exchange, in their order; one that is too large for itself does not keep the others back. */
+export function limitGossipEvents(events: readonly GossipEvent[]): readonly GossipEvent[] {
+  let left = MAX_GOSSIP_BYTES
+  return events
+    .filter((event) => {
+      const bytes = Buffer.byteLength(JSON.stringify(event))
+      if (bytes > left) return false
+      left -= bytes
+      return true
+    })
+    .slice(0, MAX_GOSSIP_EVENTS)
+}

@@ -22,6 +22,9 @@ export interface GossipMemory {
   readonly remember: <Event extends VoteEvent | CheckpointEvent>(seen: SeenStatement<Event>) => Event | undefined
   /** What a node was heard to have signed of itself: the last few, so that one that was put back is shown what it was. */
   readonly rememberCheckpoint: (event: CheckpointEvent) => void
+  /** The key of a node's person, as that node itself tells it. */
+  readonly rememberPersonKey: (event: VoteEvent) => void
+  readonly hasPersonKey: (event: VoteEvent) => boolean
   /** What others should hear of: contradictions, the last checkpoints of each node, then the newest votes. */
   readonly told: () => readonly GossipEvent[]
 }
@@ -31,12 +34,20 @@ const MAX_CONTRADICTIONS = 16
 const MAX_NODES = 16
 const CHECKPOINTS_PER_NODE = 4
 const MAX_VOTES_TOLD = 64
+const MAX_PERSON_KEYS = 1_024
 
 export function createGossipMemory(): GossipMemory {
   const seen = new Map<string, SeenStatement<GossipEvent>>()
   const contradictions = new Map<string, readonly GossipEvent[]>()
   const checkpoints = new Map<string, readonly CheckpointEvent[]>()
+  const personKeys = new Map<string, true>()
   return {
+    rememberPersonKey: (event) => {
+      const id = personKeyId(event)
+      if (!personKeys.has(id)) keepNewest(personKeys, MAX_PERSON_KEYS)
+      personKeys.set(id, true)
+    },
+    hasPersonKey: (event) => personKeys.has(personKeyId(event)),
     remember: (statement) => {
       const { about, says, event } = statement
       const before = seen.get(about) as typeof statement | undefined
@@ -67,6 +78,10 @@ export function createGossipMemory(): GossipMemory {
         .toReversed(),
     ],
   }
+}
+
+function personKeyId({ house, voter, key }: VoteEvent): string {
+  return `${house} ${key} ${voter}`
 }
 
 function keepNewest(map: Map<string, unknown>, limit: number): void {

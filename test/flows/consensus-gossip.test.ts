@@ -5,7 +5,8 @@
  */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPrivateKey, sign } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import {
   castVote,
@@ -16,6 +17,7 @@ import {
   makePerson,
   openDoor,
   openings,
+  ownerToken,
   proposeDoor,
   voteResult,
 } from '../consensus-house.ts'
@@ -40,10 +42,10 @@ function at(index: number): MeshNode {
 
 /** DSSE over RFC 8785, as docs/protocols/consensus.md says and with nothing of ours. */
 function voteOf(
-  signer: MeshNode,
+  signer: MeshNode | KeyObject,
   change: Readonly<Record<string, string | number>>,
 ): { vote: string; signature: string } {
-  const key = createPrivateKey(readFileSync(join(signer.home.data, 'keys', 'node.key')))
+  const key = 'home' in signer ? createPrivateKey(readFileSync(join(signer.home.data, 'keys', 'node.key'))) : signer
   const fields: Record<string, string | number> = { ...change }
   const body = `{${Object.keys(fields)
     .toSorted()
@@ -188,6 +190,79 @@ describe('a member that says two things', () => {
     const before = entriesOfKind(at(0), 'consensus.conflict').length
     await gossipAs(shed, at(0), [{ kind: 'checkpoint', node: at(2).nodeId, note: forged }])
     expect(entriesOfKind(at(0), 'consensus.conflict')).toHaveLength(before)
+  })
+
+  it('accuses nobody with keys that it made itself, and fills no log with contradictions of its own', async () => {
+    const shed = identityOf(at(2))
+    const before = entriesOfKind(at(1), 'consensus.conflict').length
+    const { privateKey: stranger } = generateKeyPairSync('ed25519')
+    const raw = createPublicKey(stranger).export({ format: 'jwk' }).x ?? ''
+    const said = (round: string, decision: string, key: KeyObject): { vote: string; signature: string } => {
+      const hex = Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x ?? '', 'base64url').toString('hex')
+      const frame = { approval: round, call: 'ab'.repeat(32), decision, epoch: 1, expires: 4e9, house: at(0).nodeId }
+      return voteOf(key, { ...frame, issued: 1, prev: '0'.repeat(64), seq: 1, voter: `key_${hex.slice(0, 16)}` })
+    }
+    const both = (round: string, voter: string, key: KeyObject): object[] =>
+      ['allow', 'deny'].map((decision) => ({
+        kind: 'vote',
+        house: at(0).nodeId,
+        round,
+        voter,
+        key: Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x ?? '', 'base64url').toString('hex'),
+        ...said(round, decision, key),
+      }))
+    // A person of the cellar, a node that is none, and a house that is none.
+    await gossipAs(shed, at(1), [
+      ...both('made-up-1', 'anna', stranger),
+      ...both('made-up-2', `node:ed25519:${raw}`, stranger),
+      ...both('made-up-3', 'anna', stranger).map((event) => ({ ...event, house: `ed25519:${raw}` })),
+    ])
+    expect(entriesOfKind(at(1), 'consensus.conflict')).toHaveLength(before)
+    // Contradictions of its own are evidence, of which a few are enough.
+    const own = createPrivateKey(readFileSync(join(at(2).home.data, 'keys', 'node.key')))
+    for (let index = 0; index < 48; index += 12) {
+      const rounds = Array.from({ length: 12 }, (_, each) => `mine-${index + each}`)
+      const events = rounds.flatMap((round) => both(round, `node:${at(2).nodeId}`, own))
+      await gossipAs(shed, at(1), events)
+    }
+    expect(entriesOfKind(at(1), 'consensus.conflict').length).toBeLessThanOrEqual(32)
+    expect(entriesOfKind(at(1), 'consensus.conflict').length).toBeGreaterThan(before)
+  })
+
+  it('takes no other node’s round away by its id: people see both, and answer the one that they mean', async () => {
+    const attic = at(1)
+    const round = await proposeDoor(at(0), 70, { voters: ['anna', 'node:attic'], need: 2 })
+    const waiting = (): readonly { id: string; askedBy?: string; binding: { tool: string } }[] =>
+      Object.values(cli(attic.home, 'approvals')) as never
+    await until('the attic’s people are asked', async () => {
+      await call(attic, 'consensus_gossip', {})
+      return waiting().some(({ id }) => id === round.round_id)
+    })
+    expect(waiting().find(({ id }) => id === round.round_id)).toMatchObject({
+      askedBy: 'cellar',
+      binding: { tool: 'test.door.cellar' },
+    })
+    const expires_at = new Date(Date.now() + 600_000).toISOString()
+    const { round_id, digest } = round
+    const copied = {
+      kind: 'round',
+      round: round_id,
+      digest,
+      need: 1,
+      epoch: 1,
+      expires_at,
+      shown: { title: 'Nothing' },
+    }
+    await gossipAs(identityOf(at(2)), attic, [{ ...copied, voters: [`node:${attic.nodeId}`] }])
+    const both = [at(0), at(2)].map(({ nodeId }) => `${round_id}@${nodeId}`)
+    expect(waiting().flatMap(({ id }) => (id.startsWith(round_id) ? [id] : []))).toEqual(both.toReversed())
+    const unclear = await castVote(attic, round, ownerToken(attic))
+    expect(unclear.structured).toMatchObject({ ok: false, error: { code: 'INVALID_PARAMS' } })
+    cli(attic.home, 'approvals', 'approve', both[0] ?? '')
+    await castVote(at(0), round, tokens.get('anna'))
+    await until('it is a quorum', async () => !['PENDING', 'SOFT'].includes((await finality(at(0), round)).level))
+    expect([await openDoor(at(0), 70), openings(at(0), 70)]).toEqual(['ok', 1])
+    expect(waiting().some(({ id }) => id === both[0])).toBe(false)
   })
 
   it('is asked about a new round also after very many old ones', async () => {

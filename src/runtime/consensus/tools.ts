@@ -38,7 +38,8 @@ export type RemoteVoteResult =
   | { readonly ok: true; readonly signature: string }
   | {
       readonly ok: false
-      readonly code: 'NOT_A_VOTER' | 'ALREADY_VOTED' | 'EQUIVOCATION' | 'ROUND_CLOSED'
+      /** Absent where the arguments are wrong. */
+      readonly code: 'NOT_A_VOTER' | 'ALREADY_VOTED' | 'EQUIVOCATION' | 'ROUND_CLOSED' | undefined
       readonly message: string
     }
 
@@ -208,7 +209,12 @@ export function createConsensusTools(
       if (quorums.get(roundId) === undefined) {
         const elsewhere = await peers()?.voteElsewhere(roundId, { digest, decision, caller })
         if (elsewhere === undefined) return fail(createRuntimeFault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
-        if (!elsewhere.ok) return fail(createRuntimeFault(elsewhere.code, elsewhere.message))
+        if (!elsewhere.ok)
+          return fail(
+            elsewhere.code === undefined
+              ? { kind: 'invalid-arguments', message: elsewhere.message }
+              : createRuntimeFault(elsewhere.code, elsewhere.message),
+          )
         return createRuntimeAnswer({ vote_signed: true, sig_b64: base64(elsewhere.signature), level: 'SOFT' })
       }
       const cast = await quorums.vote(roundId, { by: caller, decision, reason, digest })

@@ -148,6 +148,8 @@ export class ReputationEvidenceReader {
 }
 
 function evidenceOf(entry: LedgerEntry): readonly ReputationEvidence[] {
+  // An approval that a call gives back is no second decision of a person.
+  if (entry.kind === 'approval.approved' && entry['given_back_by'] !== undefined) return []
   const decision = DECISIONS.has(entry.kind) ? decisionEvidence(entry) : []
   switch (entry.kind) {
     case 'approval.approved':

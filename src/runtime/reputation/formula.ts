@@ -21,7 +21,7 @@ export interface ReputationRule {
  * implementation.
  */
 export const REPUTATION_FORMULA = {
-  version: 1,
+  version: 2,
   epoch_seconds: 86_400,
   neutral: 5_000,
   ceiling: 10_000,

@@ -19,9 +19,12 @@ export function createNeutralScore(epoch: number): ReputationScore {
   return { score: REPUTATION_FORMULA.neutral, scarBps: 0, banUntilEpoch: 0, lastActivityEpoch: epoch, gained: 0 }
 }
 
-/** As it counts in an epoch: for each epoch since the last activity, the distance from neutral shrinks. */
+/**
+ * As it counts in an epoch: for each epoch since the last activity, the distance from neutral shrinks. Time heals no
+ * scar: what rises towards neutral stays below the ceiling that the scar leaves.
+ */
 export function computeDecayedScore(
-  { score, lastActivityEpoch }: ReputationScore,
+  { score, scarBps, lastActivityEpoch }: ReputationScore,
   domain: ReputationDomain,
   epoch: number,
 ): number {
@@ -29,9 +32,9 @@ export function computeDecayedScore(
   let distance = Math.abs(score - REPUTATION_FORMULA.neutral)
   for (let passed = epoch - lastActivityEpoch; passed > 0 && distance > 0; passed--)
     distance = Math.floor((distance * kept) / REPUTATION_FORMULA.ceiling)
-  return score < REPUTATION_FORMULA.neutral
-    ? REPUTATION_FORMULA.neutral - distance
-    : REPUTATION_FORMULA.neutral + distance
+  const decayed =
+    score < REPUTATION_FORMULA.neutral ? REPUTATION_FORMULA.neutral - distance : REPUTATION_FORMULA.neutral + distance
+  return Math.min(decayed, REPUTATION_FORMULA.ceiling - scarBps)
 }
 
 export interface ReputationChange {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
+import { ReputationEvidenceReader } from './evidence.ts'
 import { REPUTATION_FORMULA } from './formula.ts'
 import { applyReputationChange, computeDecayedScore, createNeutralScore } from './score.ts'
 
@@ -145,5 +146,27 @@ describe('a score', () => {
     for (let epoch = 4; epoch < 300; epoch++)
       score = applyReputationChange(score, { rule: 'vote-cast', domain: 'arbitration', delta: 200, epoch }).after
     expect(score.score).toBe(5_000)
+  })
+
+  it('is not healed by time: twice fraud is nothing for ever', () => {
+    const fraud = { rule: 'equivocated', domain: 'arbitration', delta: -10_000 } as const
+    const once = applyReputationChange(createNeutralScore(3), { ...fraud, epoch: 3 }).after
+    const twice = applyReputationChange(once, { ...fraud, epoch: 4 }).after
+    // Facts 3.1: the ceiling is 10000 less the scar.
+    expect([twice.scarBps, computeDecayedScore(twice, 'arbitration', 100_000)]).toEqual([10_000, 0])
+    expect(computeDecayedScore(once, 'arbitration', 100_000)).toBe(5_000)
+  })
+
+  it('is not raised by an approval that a call gives back', () => {
+    const reader = new ReputationEvidenceReader()
+    const given = {
+      v: 1,
+      seq: 1,
+      at: '2026-01-01T00:00:00.000Z',
+      kind: 'approval.approved',
+      principal: 'claude',
+    } as const
+    expect(reader.read({ ...given, by: 'anna' }, 1)).toHaveLength(2)
+    expect(reader.read({ ...given, given_back_by: 'trace' }, 1)).toEqual([])
   })
 })

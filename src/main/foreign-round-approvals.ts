@@ -1,0 +1,144 @@
+/**
+ * Foreign round approvals: rounds of other nodes that wait for this node's vote, listed and answered like approvals of
+ * this node, so that its people find them on the console, on the command line and in notices.
+ *
+ *   round of another node ─▶ listed as requested, asked by that node ─▶ approve or deny ─▶ this node's signed vote
+ *
+ * Pure: gossip keeps the rounds and signs.
+ */
+import { z } from 'zod'
+import type { Caller } from '../bus/call.ts'
+import { EFFECTS } from '../bus/capability.ts'
+import type { Fault } from '../core/fault.ts'
+import type { Json } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import type { Approval, CallForApprover } from '../guard/approval.ts'
+import type { ApprovalEvent, Approvals } from '../guard/approvals.ts'
+import type { ForeignQuorumRoundRecord } from '../guard/foreign-quorum-round-state.ts'
+import { createVoteFault } from '../guard/quorum-round-store.ts'
+import type { VoteDecision } from '../guard/vote.ts'
+import type { ConsensusPeerService } from '../runtime/consensus/tools.ts'
+
+/** A round of another node in which this node has not voted, and what that node says of the call. */
+export interface WaitingForeignRound extends Pick<ForeignQuorumRoundRecord, 'house' | 'digest' | 'expiresAtMs'> {
+  /** As votes may name it. */
+  readonly reference: string
+  readonly heardAtMs: number
+  readonly shown: Json | undefined
+}
+
+export interface ForeignRoundSource extends Pick<ConsensusPeerService, 'voteElsewhere'> {
+  readonly waiting: () => readonly WaitingForeignRound[]
+  /** Called with every round that is heard of. Returns a function that unsubscribes. */
+  readonly onHeard: (listener: (round: WaitingForeignRound) => void) => () => void
+}
+
+const MAX_TEXT = 300
+const text = z.string().transform((value) => value.slice(0, MAX_TEXT).toWellFormed())
+/** What the other node shows: its word, and possibly a later version of it. */
+const shownCall = z.object({
+  tool: text,
+  target: text.nullable().catch(null),
+  title: text,
+  label: text.optional().catch(undefined),
+  effect: z.enum(EFFECTS).catch('sensitive'),
+  arguments: z.record(z.string(), z.json()).catch({}),
+  preview: z.record(z.string(), z.json()).optional().catch(undefined),
+  traceId: text.catch(''),
+})
+
+export function withForeignRounds(approvals: Approvals, rounds: ForeignRoundSource): Approvals {
+  const find = (id: string): WaitingForeignRound | undefined =>
+    approvals.get(id) === undefined ? rounds.waiting().find(({ reference }) => reference === id) : undefined
+
+  async function vote(
+    round: WaitingForeignRound,
+    decision: VoteDecision,
+    caller: Caller,
+  ): Promise<Result<Approval, Fault>> {
+    const { reference, digest } = round
+    const cast = await rounds.voteElsewhere(reference, { digest, decision, caller })
+    if (cast === undefined) return fail(createVoteFault('ROUND_NOT_FOUND', `There is no round ${reference}.`))
+    if (!cast.ok)
+      return fail(
+        cast.code === undefined
+          ? { kind: 'invalid-arguments', message: cast.message }
+          : createVoteFault(cast.code, cast.message),
+      )
+    return ok({ ...toApproval(round), state: decision === 'allow' ? 'approved' : 'denied' })
+  }
+
+  return {
+    ...approvals,
+    list: (query = {}) => {
+      const { state = 'requested', principal, before, limit } = query
+      const foreign =
+        state === 'requested' && principal === undefined && before === undefined ? rounds.waiting().map(toApproval) : []
+      return [...foreign, ...approvals.list(query)].slice(0, limit)
+    },
+    get: (id) => {
+      const round = find(id)
+      return round === undefined ? approvals.get(id) : toApproval(round)
+    },
+    shownTo: (approval, by) => (find(approval.id) === undefined ? approvals.shownTo(approval, by) : approval),
+    approve: (id, by, options = {}) => {
+      const round = find(id)
+      if (round === undefined) return approvals.approve(id, by, options)
+      if (options.grant !== undefined)
+        return Promise.resolve(
+          fail({ kind: 'invalid-arguments', message: 'grant: a vote is for one call of another node' }),
+        )
+      return vote(round, 'allow', by)
+    },
+    deny: (id, by, reason) => {
+      const round = find(id)
+      return round === undefined ? approvals.deny(id, by, reason) : vote(round, 'deny', by)
+    },
+    subscribe: (listener) => {
+      const tell = (round: WaitingForeignRound): void =>
+        listener({ kind: 'approval.requested', approval: toApproval(round) } satisfies ApprovalEvent)
+      const leave = [approvals.subscribe(listener), rounds.onHeard(tell)]
+      return () => {
+        for (const each of leave) each()
+      }
+    },
+  }
+}
+
+/** As far as this node knows it: hashes of the call are the other node's. */
+function toApproval({ reference, house, digest, expiresAtMs, heardAtMs, shown }: WaitingForeignRound): Approval {
+  const parsed = shownCall.safeParse(shown)
+  const call = parsed.success ? parsed.data : undefined
+  const { label, preview } = call ?? {}
+  const view: CallForApprover = {
+    title: call?.title ?? 'A call that its node does not describe',
+    effect: call?.effect ?? 'sensitive',
+    arguments: call?.arguments ?? {},
+    channel: 'mesh',
+    traceId: call?.traceId ?? '',
+    ...(label === undefined ? {} : { label }),
+    ...(preview === undefined ? {} : { preview }),
+  }
+  return {
+    id: reference,
+    state: 'requested',
+    binding: {
+      principal: `peer:${house}`,
+      tool: call?.tool ?? '',
+      argsHash: digest,
+      definitionHash: '',
+      target: call?.target ?? undefined,
+      policyVersion: '',
+      promiseHash: '',
+    },
+    shown: view,
+    requestedAtMs: heardAtMs,
+    expiresAtMs,
+    decidedAtMs: undefined,
+    decidedBy: undefined,
+    reason: undefined,
+    usedAtMs: undefined,
+    grantId: undefined,
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * Gossip to tell: what this node tells another one in an exchange: its checkpoint, its rounds with their votes, its
+ * votes in rounds of others, and what it saw of others.
+ *
+ * Pure, given ledger, guard and mesh.
+ */
+import type { z } from 'zod'
+import type { Approval } from '../guard/approval.ts'
+import type { Guard } from '../guard/guard.ts'
+import { guardProjection } from '../guard/guard-state.ts'
+import { NODE_VOTER_PREFIX } from '../guard/quorum-round-state.ts'
+import { formatSignedCheckpoint } from '../ledger/checkpoint.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { WitnessService } from '../mesh/control-handler.ts'
+import type { Mesh } from '../mesh/mesh-server.ts'
+import { limitGossipEvents } from './gossip-event.ts'
+import type { GossipEvent } from './gossip-event.ts'
+import type { GossipMemory } from './gossip-memory.ts'
+
+export interface GossipSources {
+  readonly mesh: Pick<Mesh, 'peers'>
+  readonly ledger: Ledger
+  readonly guard: Pick<Guard, 'quorums' | 'approvals'>
+  readonly witness: () => Pick<WitnessService, 'latest'> | undefined
+  readonly memory: GossipMemory
+}
+
+/** Of this node's rounds, in one exchange: the newest ones, and room is left for the rest. */
+const MAX_ROUND_EVENTS = 128
+const MAX_OWN_VOTES = 32
+const MAX_SHOWN_BYTES = 16_384
+
+/** `since`: only rounds that were opened at this entry or later. */
+export function createGossipTeller(parts: GossipSources): (peer: string, since: number) => readonly GossipEvent[] {
+  const { mesh, ledger, memory } = parts
+  const { quorums, approvals } = parts.guard
+  const state = ledger.projections.state(guardProjection)
+  const self = quorums.self
+  const house = self.voter.slice(NODE_VOTER_PREFIX.length)
+
+  /**
+   * Newest first; what a call is about is for those to know who vote about it. Votes are told with a checkpoint that
+   * covers them: who knows them can then show this node, should it be put back, that it had come further.
+   */
+  function roundEvents(peer: string, since: number, signedSize: number): readonly GossipEvent[] {
+    const events: GossipEvent[] = []
+    for (const round of quorums.list()) {
+      const approval = approvals.get(round.id)
+      if (approval === undefined || (approval.askedSeq ?? 0) < since) continue
+      const isOpen = approval.state === 'requested' || approval.state === 'approved'
+      if (isOpen && round.voters.some(({ voter }) => voter === NODE_VOTER_PREFIX + peer))
+        events.push({
+          kind: 'round',
+          round: round.id,
+          digest: round.digest,
+          need: round.need,
+          epoch: round.epoch,
+          expires_at: new Date(round.expiresAtMs).toISOString(),
+          voters: round.voters.map(({ voter }) => voter),
+          shown: toShownCall(approval),
+        })
+      for (const { voter, body, signature, seq } of round.votes) {
+        if (seq >= signedSize) continue
+        const key = round.voters.find((each) => each.voter === voter)?.key ?? ''
+        events.push({ kind: 'vote', house, round: round.id, voter, key, vote: body, signature })
+      }
+      if (events.length >= MAX_ROUND_EVENTS) break
+    }
+    return events
+  }
+
+  /** In rounds of others: to whom they are first, then the newest. */
+  function ownVoteEvents(peer: string): readonly GossipEvent[] {
+    const rounds = [...state.foreignRounds.values()].filter(({ vote }) => vote !== undefined).toReversed()
+    return rounds
+      .toSorted((left, right) => Number(right.house === peer) - Number(left.house === peer))
+      .slice(0, MAX_OWN_VOTES)
+      .map(({ id, house: of, vote }) => ({
+        kind: 'vote',
+        house: of,
+        round: id,
+        voter: self.voter,
+        key: self.key,
+        vote: vote?.body ?? '',
+        signature: vote?.signature ?? '',
+      }))
+  }
+
+  return (peer, since) => {
+    const signed = ledger.state().kind === 'refusing' ? undefined : ledger.latestCheckpoint()
+    const witnessed = mesh.peers.flatMap(({ nodeId }): readonly GossipEvent[] => {
+      const note = parts.witness()?.latest(nodeId)
+      return note === undefined ? [] : [{ kind: 'checkpoint', node: nodeId, note }]
+    })
+    const own: GossipEvent[] =
+      signed === undefined ? [] : [{ kind: 'checkpoint', node: house, note: formatSignedCheckpoint(signed) }]
+    return limitGossipEvents([
+      ...own,
+      ...roundEvents(peer, since, signed?.checkpoint.size ?? 0),
+      ...ownVoteEvents(peer),
+      ...witnessed,
+      ...memory.told(),
+    ])
+  }
+}
+
+/** Arguments that are too large to be told are left out, and the title says so. */
+function toShownCall({ binding: { tool, target }, shown }: Approval): z.core.util.JSONType {
+  const whole = { tool, target: target ?? null, ...shown }
+  const { preview: _, ...rest } = whole
+  const isLarge = Buffer.byteLength(JSON.stringify(whole)) > MAX_SHOWN_BYTES
+  const title = `${shown.title} (what it is called with is too large to be shown here: look at it on the node that asks)`
+  return (isLarge ? { ...rest, title, arguments: {} } : whole) as unknown as z.core.util.JSONType
+}

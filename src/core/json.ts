@@ -115,6 +115,7 @@ function isDigit(code: number): boolean {
 
 /** Deeper than any answer of ours, and far from a stack overflow. */
 const PLAIN_DEPTH = 32
+const ESCAPED_SURROGATE = String.raw`\ud`
 const NOT_PLAIN = Symbol('not plain')
 
 /**
@@ -127,7 +128,7 @@ function plainText(value: unknown): string | undefined {
   if (ordered === NOT_PLAIN) return undefined
   const text = JSON.stringify(ordered)
   // The engine escapes a lone surrogate, which RFC 8785 forbids.
-  return text.includes(String.raw`\ud`) ? undefined : text
+  return text.includes(ESCAPED_SURROGATE) ? undefined : text
 }
 
 /**

@@ -49,11 +49,11 @@ export class ExpectedCheckpointRoots {
   }
 
   /** The tree has just reached `size` entries. */
-  reached(size: number, root: () => Uint8Array): void {
+  reached(size: number, tree: { readonly root: () => Uint8Array }): void {
     const expected = this.#bySize.get(size)
     if (expected === undefined) return
     this.#bySize.delete(size)
-    const actual = root()
+    const actual = tree.root()
     for (const { place, root: signed } of expected)
       if (!areBytesEqual(actual, signed)) this.#findings.add({ kind: 'root-differs', where: place, signed: size })
   }

@@ -102,7 +102,7 @@ export class LedgerVerification {
     this.#expectCheckpoints(this.from - 1, this.from)
     const edge = GrowingTreeEdge.at(this.from, (level, at, count) => this.#tileRoots(level, at, count), this.#checkTile)
     this.#edge = edge
-    this.#roots.reached(this.from, () => edge.root())
+    this.#roots.reached(this.from, edge)
   }
 
   /**
@@ -166,8 +166,7 @@ export class LedgerVerification {
     this.#compareBundle({ level: 'entries', index, width }, entries, bodies)
     // Those that were read in an earlier turn, when the bundle was shorter.
     for (let seq = first; seq < this.next; seq++) bodies?.delete(seq)
-    for (const [offset, bytes] of entries.entries())
-      if (first + offset >= this.next) this.#checkEntry(first + offset, bytes, bodies)
+    for (const bytes of entries.slice(this.next - first)) this.#checkEntry(this.next, bytes, bodies)
     if (bodies !== undefined)
       for (const [seq] of bodies) if (seq < this.next) this.#findings.add({ kind: 'body-without-entry', seq })
     return true
@@ -252,9 +251,8 @@ export class LedgerVerification {
       this.#readCosigned(entry)
       if (bodies !== undefined) this.#bodyAudit.read(entry, seq, bodies.get(seq))
       this.#succession?.read(entry)
-      const audits = this.#cacheAudits.filter((audit) => audit.handles(entry.kind))
-      const cached = audits.length > 0 ? toCachedEntry(entry, bytes, this.#stored.log) : undefined
-      if (cached !== undefined) for (const audit of audits) audit.read(cached)
+      for (const audit of this.#cacheAudits)
+        if (audit.handles(entry.kind)) audit.read(toCachedEntry(entry, bytes, this.#stored.log))
       this.#expectLookup(entry, seq)
     }
     bodies?.delete(seq)
@@ -262,7 +260,7 @@ export class LedgerVerification {
     if (edge === undefined) return
     edge.appendEntry(bytes)
     if (this.published?.checkpoint.size === this.next) this.#checkPartials(edge)
-    this.#roots.reached(this.next, () => edge.root())
+    this.#roots.reached(this.next, edge)
   }
 
   #end(): void {

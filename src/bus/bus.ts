@@ -18,6 +18,7 @@ import {
   limitHopBudget,
   NewCall,
   deriveNestedCallOptions,
+  noteNestedDecision,
   openCallTicket,
   createCallFromPeer,
   explainMissingTime,
@@ -114,8 +115,12 @@ export class CapabilityBus {
     this.#sweeper.ring(clock.monotonic())
     this.#proceed = (call) => this.#dispatcher.dispatch(call)
     this.#onward = {
-      call: (parent, name, body, given = {}) =>
-        this.call(name, given.version, body, deriveNestedCallOptions(parent, given, clock.monotonic())),
+      call: async (parent, name, body, given = {}) => {
+        const options = deriveNestedCallOptions(parent, given, clock.monotonic())
+        const outcome = await this.call(name, given.version, body, options)
+        noteNestedDecision(parent, outcome)
+        return outcome
+      },
       stream: (parent, name, body, given = {}) =>
         this.stream(name, given.version, body, deriveNestedCallOptions(parent, given, clock.monotonic())),
     }

@@ -73,6 +73,14 @@ export function explainMissingTime(name: CapabilityName, wantedMs = Infinity): F
   }
 }
 
+/** The record of a call names the person's decision of the calls made for it, where it has none of its own. */
+export function noteNestedDecision({ ticket }: Call, outcome: Outcome): void {
+  const record = outcome.ok ? outcome.value.record : outcome.fault.record
+  const { approval, grant } = record ?? {}
+  if (ticket === undefined || (approval ?? grant) === undefined) return
+  ticket.nestedDecision ??= { ...(approval && { approval }), ...(grant && { grant }) }
+}
+
 /** What a caller asks for. Without a version: whatever is listed. */
 export interface CallRequest {
   readonly name: CapabilityName

@@ -7,6 +7,7 @@
  * Pure: time and timers come from outside.
  */
 import type { Clock } from '../core/clock.ts'
+import type { PersonDecision } from '../core/fault.ts'
 import { lastUlidHead, lastUlidTail, newUlid } from '../core/ids.ts'
 import type { Call, CallTraceTicket, Reply, ReplyOrigin } from './call.ts'
 import { TimerWheelEntry } from './deadline-timer.ts'
@@ -48,6 +49,7 @@ export class RunningCallTicket extends TimerWheelEntry implements CallTraceTicke
   call: Call | undefined
   /** True once a handler was, or may have been, entered for the call, here or on another node. */
   hasBegun = false
+  nestedDecision: PersonDecision | undefined
   stillWorking: Promise<void> | undefined
   /** The trace id that was minted for it, and its two parts; an id that the caller brought is with the call alone. */
   mintedTraceId = ''

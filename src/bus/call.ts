@@ -3,7 +3,7 @@
  *
  * Spec 2 § 3.1 `RouteRequest`, in TypeScript idiom, plus who asks and through which face.
  */
-import type { Fault, CallRecordReference, CallWorkReference } from '../core/fault.ts'
+import type { Fault, CallRecordReference, CallWorkReference, PersonDecision } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import type { CallStream } from './call-stream.ts'
@@ -125,6 +125,8 @@ export interface CallTraceTicket {
   readonly mark: (stage: string, ms: number) => void
   /** Adds to what crossed a wire for this call. */
   readonly bytes: (received: number, sent: number) => void
+  /** A person's decision that a call made for this one asked for or used; the first of them. */
+  nestedDecision?: PersonDecision | undefined
   /** Resolves when providers that were cut off have stopped working; `undefined` when none is running. */
   readonly stillWorking?: Promise<void> | undefined
 }

@@ -194,8 +194,9 @@ function recordReference(
 ): CallRecordReference | undefined {
   const { sequenceNo, endSequenceNo } = entered
   if (sequenceNo === undefined || typeof endSequenceNo !== 'number') return undefined
-  const yes = assessed && authorization && classifyCall(assessed, authorization).yes
-  return { traceId: call.traceId, logIndex: sequenceNo, endLogIndex: endSequenceNo, ...yes, work: call.work }
+  const own = assessed && authorization && classifyCall(assessed, authorization).yes
+  const decision = { ...call.ticket?.nestedDecision, ...own }
+  return { traceId: call.traceId, logIndex: sequenceNo, endLogIndex: endSequenceNo, ...decision, work: call.work }
 }
 
 function withRecord(outcome: Outcome, record: CallRecordReference | undefined): Outcome {

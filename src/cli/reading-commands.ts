@@ -15,6 +15,13 @@ import { formatCall, formatJsonAnswer, formatStatus, formatTools, formatTraces }
 import { formatHistory, formatProfiles, formatToolDetails, formatTopology } from './views-text.ts'
 import { parseWholeNumber } from './whole-number.ts'
 
+interface CallCommandOptions {
+  readonly node?: string
+  readonly task?: string
+  readonly session?: string
+  readonly timeout?: number
+}
+
 export function addReadingCommands(program: Command): void {
   program
     .command('status')
@@ -36,22 +43,24 @@ export function addReadingCommands(program: Command): void {
     .command('call <tool> [arguments]')
     .description('call a tool; the arguments are a JSON object')
     .option('--node <id>', 'on this node, by id or name')
+    .option('--task <id>', 'recorded as done for this task')
+    .option('--session <id>', 'recorded as done in this audit session')
     .option('--timeout <ms>', 'give up after so many milliseconds', parseWholeNumber(1, 600_000))
     .addHelpText('after', `\nExample: hearthbus call hs4.devices.get '{"refs":[101]}'`)
-    .action(
-      (tool: string, text: string | undefined, options: { node?: string; timeout?: number }, command: Command) => {
-        const body = argumentsOf(text, command)
-        const question = {
-          tool,
-          arguments: body,
-          ...(options.node && { node: options.node }),
-          ...(options.timeout && { timeoutMs: options.timeout }),
-        }
-        return askGateway(command, { method: 'POST', path: '/api/call', body: question, mayTakeLong: true }, (value) =>
-          formatCall(value as unknown as CallView),
-        )
-      },
-    )
+    .action((tool: string, text: string | undefined, options: CallCommandOptions, command: Command) => {
+      const body = argumentsOf(text, command)
+      const question = {
+        tool,
+        arguments: body,
+        ...(options.node && { node: options.node }),
+        ...(options.task && { task_id: options.task }),
+        ...(options.session && { session_id: options.session }),
+        ...(options.timeout && { timeoutMs: options.timeout }),
+      }
+      return askGateway(command, { method: 'POST', path: '/api/call', body: question, mayTakeLong: true }, (value) =>
+        formatCall(value as unknown as CallView),
+      )
+    })
   program
     .command('traces')
     .description('the latest calls, newest first')

@@ -56,17 +56,35 @@ export interface Fault {
   readonly record?: CallRecordReference
 }
 
+/** By id: the approval that a call asked for or used, or the grant that it used. */
+export interface PersonDecision {
+  readonly approval?: string
+  readonly grant?: string
+}
+
 /** Where a call is in this node's ledger. */
-export interface CallRecordReference {
+export interface CallRecordReference extends PersonDecision {
   readonly traceId: string
   /** The index of its `call.enter`. */
   readonly logIndex: number
   /** The index of its `call.exit`. */
   readonly endLogIndex: number
-  readonly approval?: string
-  readonly grant?: string
   /** The caller's own work that the call is recorded under, if the caller named any. */
   readonly work?: CallWorkReference | undefined
+}
+
+/** The reference as answers of every face have it. */
+export function encodeCallRecord({ traceId, logIndex, endLogIndex, ...rest }: CallRecordReference): JsonObject {
+  const { approval, grant, work } = rest
+  return {
+    trace_id: traceId,
+    log_index: logIndex,
+    end_log_index: endLogIndex,
+    ...(approval === undefined ? {} : { approval }),
+    ...(grant === undefined ? {} : { grant }),
+    ...(work?.taskId === undefined ? {} : { task_id: work.taskId }),
+    ...(work?.sessionId === undefined ? {} : { session_id: work.sessionId }),
+  }
 }
 
 /** Which work a call belongs to, such as a task and an audit session of the runtime, as its caller claims. */

@@ -7,7 +7,7 @@ import type { Offer } from '../bus/capability.ts'
 import { readReplyOrigin } from '../bus/call-ticket.ts'
 import { READER_WITH_EVERY_TOOL, addNextStepForReader } from './next-step.ts'
 import type { ToolReader } from './next-step.ts'
-import type { CallRecordReference } from '../core/fault.ts'
+import { encodeCallRecord } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { PINNED_NODE_META_KEY } from './mcp-request.ts'
@@ -56,19 +56,7 @@ const RECORD_META_KEY = 'io.hearthbus/record'
 /** Empty for an answer without a record: the ledger could not be written. */
 function recordMeta(outcome: Outcome): JsonObject {
   const record = outcome.ok ? outcome.value.record : outcome.fault.record
-  return record === undefined ? {} : { [RECORD_META_KEY]: recordJson(record) }
-}
-
-function recordJson({ traceId, logIndex, endLogIndex, approval, grant, work }: CallRecordReference): JsonObject {
-  return {
-    trace_id: traceId,
-    log_index: logIndex,
-    end_log_index: endLogIndex,
-    ...(approval === undefined ? {} : { approval }),
-    ...(grant === undefined ? {} : { grant }),
-    ...(work?.taskId === undefined ? {} : { task_id: work.taskId }),
-    ...(work?.sessionId === undefined ? {} : { session_id: work.sessionId }),
-  }
+  return record === undefined ? {} : { [RECORD_META_KEY]: encodeCallRecord(record) }
 }
 
 /** A resource is its data, without an envelope; bytes are returned as `resource` blocks by the handler. */

@@ -7,6 +7,7 @@ import type { z } from 'zod'
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
+import { encodeCallRecord } from '../core/fault.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
@@ -65,9 +66,10 @@ export function createApiResponse(result: Result<unknown, Fault>): Response {
   return result.ok ? Response.json(result.value ?? {}) : createFaultResponse(result.fault)
 }
 
-export function createFaultResponse(fault: Fault): Response {
+export function createFaultResponse({ record, ...fault }: Fault): Response {
+  const recorded = record === undefined ? {} : { record: encodeCallRecord(record) }
   return Response.json(
-    { ok: false, error: { code: fault.code ?? fault.kind, ...fault } },
+    { ok: false, error: { code: fault.code ?? fault.kind, ...fault }, ...recorded },
     { status: STATUS[fault.kind] },
   )
 }

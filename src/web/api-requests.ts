@@ -10,10 +10,19 @@ import type { NewAccessToken } from '../guard/access-token.ts'
 /** Defined separately, so that a page can import them without the request schemas. */
 export type { CallView, StatusView, ToolView } from './views.ts'
 
+const workIdSchema = z
+  .string()
+  .min(1)
+  .max(128)
+  .refine((text) => text.isWellFormed(), 'must be Unicode text')
+
 export const callRequestBodySchema = z.strictObject({
   tool: z.string().min(1).max(256),
   arguments: z.record(z.string(), z.json()).default({}),
   session: z.string().min(1).max(256).optional(),
+  /** What the call is for, as its caller says. Only recorded. */
+  task_id: workIdSchema.optional(),
+  session_id: workIdSchema.optional(),
   node: z.string().min(1).max(256).optional(),
   timeoutMs: z.int().min(1).max(600_000).optional(),
 })

@@ -6,6 +6,7 @@
 import type { Caller } from '../bus/call.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
 import { findClosestName, formatNameSuggestion } from '../core/closest-name.ts'
+import { encodeCallRecord } from '../core/fault.ts'
 import type { Fault } from '../core/fault.ts'
 import { newUlid } from '../core/ids.ts'
 import { callRequestBodySchema } from './api-requests.ts'
@@ -38,6 +39,8 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
       tool,
       arguments: body,
       session,
+      task_id: taskId,
+      session_id: sessionId,
       node,
       timeoutMs,
     } = parseRequestBody(callRequestBodySchema, await readRequestBody(context.req.raw))
@@ -50,7 +53,10 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
       ...(session === undefined ? {} : { sessionId: session }),
       ...(node === undefined ? {} : { node }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      work: { ...(taskId && { taskId }), ...(sessionId && { sessionId }) },
     })
+    const record = outcome.ok ? outcome.value.record : outcome.fault.record
+    const recorded = record === undefined ? {} : { record: encodeCallRecord(record) }
     const offer = bus.offer(tool)
     if (offer === undefined)
       return outcome.ok
@@ -68,6 +74,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
         structured: offer.family.success(outcome.value.data, offer, outcome.value.replayed),
         ...(outcome.value.content === undefined ? {} : { content: outcome.value.content }),
         from: toOriginView(bus, outcome.value),
+        ...recorded,
       }
       return Response.json(view)
     }
@@ -86,6 +93,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
         reasons: (fault.reasons ?? []).map(({ rule, message }) => ({ rule, message })),
         ...(fault.details === undefined ? {} : { details: fault.details }),
       },
+      ...recorded,
     }
     return Response.json(view)
   })

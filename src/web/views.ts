@@ -285,6 +285,8 @@ export interface CallView {
   readonly traceId: string
   readonly structured: Json
   readonly content?: Json
+  /** Where the ledger has the call, as `_meta["io.hearthbus/record"]` of an MCP answer; absent where it could not be recorded. */
+  readonly record?: JsonObject
   /** Where the answer comes from. */
   readonly from?: { readonly node: string; readonly nodeName?: string; readonly device?: string }
   /** What went wrong, in terms that all families share. */

@@ -197,6 +197,23 @@ describe('roles', () => {
 })
 
 describe('one call', () => {
+  it('is answered with its place in the ledger, refused or not, and recorded under the work it names', async () => {
+    const ask = async (body: object): Promise<CallView & { readonly error?: unknown }> =>
+      (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallView
+    const work = { task_id: 'task-7', session_id: 's-7' }
+    for (const question of [
+      { tool: 'server_ping', ...work },
+      { tool: 'task_create', arguments: { title: 7 }, ...work },
+      { tool: 'no.such.tool', ...work },
+    ]) {
+      const { record } = await ask(question)
+      expect(record).toMatchObject(work)
+      const { entries } = (await (await house.api(`/api/calls/${record?.['trace_id']}`)).json()) as CallDetailView
+      expect(entries.map(({ seq }) => seq)).toEqual([record?.['log_index'], record?.['end_log_index']])
+      expect(entries[0]?.entry).toMatchObject({ kind: 'call.enter', ...work })
+    }
+  })
+
   it('is shown with arguments, stages, approval and the entries that prove it', async () => {
     const before = opened.length
     const approval = await ask()
@@ -204,6 +221,7 @@ describe('one call', () => {
     const body = { tool: 'test.door.open', arguments: approval.shown.arguments }
     const view = (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallView
     expect([view.outcome, opened.length]).toEqual(['ok', before + 1])
+    expect(view.record).toMatchObject({ trace_id: view.traceId, approval: approval.id })
     const detail = (await (await house.api(`/api/calls/${view.traceId}`)).json()) as CallDetailView
     expect(detail.traces.map(({ capability, result }) => [capability, result])).toEqual([['test.door.open', 'ok']])
     expect(Object.keys(detail.traces[0]?.stages ?? {})).toEqual(

@@ -142,6 +142,8 @@ describe('wishes', () => {
     expect(result.isError).not.toBe(true)
     const { approval, say } = result.structuredContent as { approval: JsonObject; say: string }
     expect(say).toContain('Nothing was done yet')
+    // It was asked for by a call that this one made: the record of the answer names it all the same.
+    expect(result._meta?.['io.hearthbus/record']).toMatchObject({ approval: approval['id'] })
     expect(await ask('approval', { id: approval['id'] ?? '' })).toMatchObject({ approval: { state: 'requested' } })
     expect(await shown(141)).toBe('Locked')
   })

@@ -29,6 +29,8 @@ import { Ledger } from './ledger/ledger.ts'
 import { createDrawKey, DRAW_KEY_PURPOSE } from './ledger/draw.ts'
 import { createNoteSigner } from './ledger/note-key.ts'
 import { openAccessPoints } from './main/access-points.ts'
+import { formatRunningGatewayNote } from './main/running-gateway-note.ts'
+import { readOwnerToken } from './guard/owner-token-store.ts'
 import {
   SAMPLE_EVERY_MS,
   sampleSelf,
@@ -263,7 +265,8 @@ async function build(
   undo.push(faces.value.stop)
   const { url } = faces.value
   // How commands find this gateway (cli/gateway-client.ts); only the owner can read the file.
-  writeFileSync(data.gateway, JSON.stringify({ url, pid: process.pid, version }), { mode: 0o600 })
+  const note = formatRunningGatewayNote({ url, pid: process.pid, version }, readOwnerToken(data.ownerToken))
+  writeFileSync(data.gateway, note, { mode: 0o600 })
   undo.push(() => rmSync(data.gateway, { force: true }))
   return ok({ ...gateway, url })
 }

@@ -8,22 +8,19 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolveDataDirectory, resolveDataRoot, resolveDemoDataRoot } from '../config/data-directory.ts'
+import type { DataDirectory } from '../config/data-directory.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { isProcessLockHeld } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
-
-/** What a gateway writes when it listens and removes when it stops (main.ts). */
-export interface RunningGatewayFile {
-  readonly url: string
-  readonly pid: number
-  readonly version: string
-}
+import { parseRunningGatewayNote } from '../main/running-gateway-note.ts'
+import type { RunningGatewayNote } from '../main/running-gateway-note.ts'
 
 export interface RunningGatewayRecord {
-  readonly note: RunningGatewayFile
+  /** What it wrote when it began to listen (main.ts). */
+  readonly note: RunningGatewayNote
   readonly dataRoot: string
 }
 
@@ -53,14 +50,14 @@ const ANSWER_MS = 7_000
 export function findRunningGateway(given: string | undefined): Result<RunningGatewayRecord, ClientFault> {
   const root = resolveDataRoot(given, process.env, homedir())
   for (const candidate of [root, resolveDemoDataRoot(root)]) {
-    const { lock, gateway } = resolveDataDirectory(candidate)
+    const data = resolveDataDirectory(candidate)
     // The note of a gateway that was cut off stays behind, and whoever has its port now must not get our credential.
-    if (!isProcessLockHeld(lock)) continue
-    const note = readNote(gateway)
+    if (!isProcessLockHeld(data.lock)) continue
+    const note = readNote(data)
     if (note !== undefined && isAlive(note.pid)) return ok({ note, dataRoot: candidate })
     return fail({
       kind: 'unreachable',
-      message: `Something works in ${candidate}, but ${gateway} does not say where it listens. It may just be starting; if it stays so, stop it and start it again.`,
+      message: `Something works in ${candidate}, but ${data.gateway} does not say where it listens, or is not that gateway's own. It may just be starting; if it stays so, stop it and start it again.`,
     })
   }
   return fail({
@@ -130,13 +127,9 @@ async function requestWith(
   })
 }
 
-function readNote(path: string): RunningGatewayFile | undefined {
-  const text = readText(path)
-  const value = text === undefined ? undefined : parse(text)
-  if (!isJsonObject(value)) return undefined
-  const { url, pid, version } = value
-  if (typeof url !== 'string' || typeof pid !== 'number' || typeof version !== 'string') return undefined
-  return { url, pid, version }
+function readNote({ gateway, ownerToken }: DataDirectory): RunningGatewayNote | undefined {
+  const text = readText(gateway)
+  return text === undefined ? undefined : parseRunningGatewayNote(text, readText(ownerToken)?.trim())
 }
 
 function readText(path: string): string | undefined {

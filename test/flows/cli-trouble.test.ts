@@ -178,6 +178,24 @@ describe('the note of a gateway that was cut off', () => {
     await client.close()
   })
 
+  it('that another program wrote leads no command of the owner’s to that program', async () => {
+    const gateway = await startGatewayProcess(home)
+    let visits = 0
+    const trap = createServer((socket) => {
+      visits += 1
+      socket.destroy()
+    })
+    const url = `http://127.0.0.1:${await listenLocally(trap)}`
+    const path = join(home.data, 'gateway.json')
+    const note = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
+    writeFileSync(path, JSON.stringify({ ...note, url }))
+    for (const words of [['approvals'], ['token', 'list'], ['watch']])
+      expect(await hearthbus(...words)).toMatchObject({ said: expect.stringContaining('not that gateway') })
+    expect(visits).toBe(0)
+    trap.close()
+    await gateway.stop()
+  })
+
   it('that cannot be read is not mistaken for no gateway', async () => {
     const gateway = await startGatewayProcess(home)
     writeFileSync(join(home.data, 'gateway.json'), '{"url":')

@@ -1,0 +1,29 @@
+import { createHmac } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { formatRunningGatewayNote, parseRunningGatewayNote } from './running-gateway-note.ts'
+
+const NOTE = { url: 'http://127.0.0.1:8123', pid: 7, version: '1.0.0' }
+
+describe('the note of a running gateway', () => {
+  it('is authenticated with the owner’s token', () => {
+    const text = '{"pid":7,"url":"http://127.0.0.1:8123","version":"1.0.0"}'
+    const mac = createHmac('sha256', 'hb_owner').update(`hearthbus gateway note v1\n${text}`).digest('hex')
+    expect(JSON.parse(formatRunningGatewayNote(NOTE, 'hb_owner'))).toEqual({ ...NOTE, mac })
+    expect(parseRunningGatewayNote(formatRunningGatewayNote(NOTE, 'hb_owner'), 'hb_owner')).toEqual(NOTE)
+  })
+
+  it.each([
+    ['another address', { url: 'http://127.0.0.1:9' }],
+    ['another process', { pid: 8 }],
+    ['no authenticator', { mac: undefined }],
+    ['an authenticator that is no text', { mac: 7 }],
+  ])('with %s is not believed by a command that would show that token', (_, change) => {
+    const text = JSON.stringify({ ...JSON.parse(formatRunningGatewayNote(NOTE, 'hb_owner')), ...change })
+    expect(parseRunningGatewayNote(text, 'hb_owner')).toBeUndefined()
+  })
+
+  it('is read by a caller that has no credential of the owner’s to lose', () => {
+    expect(parseRunningGatewayNote(JSON.stringify(NOTE), undefined)).toEqual(NOTE)
+    expect(parseRunningGatewayNote('{"url":', undefined)).toBeUndefined()
+  })
+})

@@ -1,0 +1,38 @@
+/**
+ * Running gateway note: where a gateway listens, for the commands of its owner. It carries a MAC made with the owner's
+ * token: who can write into the data directory, but not read its keys, must not lead a command that shows that token to
+ * a program of theirs.
+ *
+ * Pure.
+ */
+import { createHmac } from 'node:crypto'
+import { areBytesEqual, toUtf8 } from '../core/bytes.ts'
+import { canonicalJson, isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
+
+export interface RunningGatewayNote {
+  readonly url: string
+  readonly pid: number
+  readonly version: string
+}
+
+export function formatRunningGatewayNote(note: RunningGatewayNote, ownerToken: string): string {
+  return JSON.stringify({ ...note, mac: computeNoteMac(note, ownerToken) })
+}
+
+/** `undefined` for what no gateway wrote. Without the owner's token, which is then shown to nobody, the MAC is not checked. */
+export function parseRunningGatewayNote(text: string, ownerToken: string | undefined): RunningGatewayNote | undefined {
+  const value = parseJsonOrUndefined(text)
+  if (!isJsonObject(value)) return undefined
+  const { url, pid, version, mac } = value
+  if (typeof url !== 'string' || typeof pid !== 'number' || typeof version !== 'string') return undefined
+  const note = { url, pid, version }
+  if (ownerToken === undefined) return note
+  const isOwn = typeof mac === 'string' && areBytesEqual(toUtf8(mac), toUtf8(computeNoteMac(note, ownerToken)))
+  return isOwn ? note : undefined
+}
+
+function computeNoteMac({ url, pid, version }: RunningGatewayNote, ownerToken: string): string {
+  return createHmac('sha256', ownerToken)
+    .update(`hearthbus gateway note v1\n${canonicalJson({ url, pid, version })}`)
+    .digest('hex')
+}

@@ -147,6 +147,10 @@ describe('the files of a data directory', () => {
        UPDATE sqlite_schema SET name = 'sqlite_stat1', tbl_name = 'sqlite_stat1' WHERE name = 'planted'`,
     ],
     ['a version of the schema', 'UPDATE room_version SET version = version - 1 WHERE version > 1'],
+    ['a module that there is not', "INSERT INTO room_version VALUES ('planted', 1)"],
+    ['tables that are said to be further', 'UPDATE ledger_applied SET size = size + 1'],
+    ['tables that are said to be behind', 'UPDATE ledger_applied SET size = size - 1'],
+    ['tables that do not say how far they are', 'DELETE FROM ledger_applied'],
     ['a checkpoint', "UPDATE ledger_checkpoint SET note = note || 'x'"],
     ['a task removed', 'DELETE FROM tasks WHERE seq = (SELECT min(seq) FROM tasks)'],
   ])('are found out by %s in the database', async (_, text) => {
@@ -184,6 +188,7 @@ describe('the files of a data directory', () => {
   })
 
   it.each([
+    ['more entries than there are', 'UPDATE applied SET size = size + 1'],
     ['a call that is shown as open', 'UPDATE lookup SET ended = NULL'],
     ['a change that is not shown', 'UPDATE lookup SET changed_at = NULL, listed = 0'],
     ['an entry that is not found', 'DELETE FROM lookup WHERE seq = (SELECT min(seq) FROM lookup)'],

@@ -170,6 +170,7 @@ async function verifyIn(
       tail: () => log.read,
       checkpoints,
       newestRow: tables.signed,
+      tablesSize: () => tables.size,
       key: createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, key.value.publicKey),
       lastSigned: { path: data.lastSigned, text },
       cacheAudits: () => ledgerEntryCaches.map((cache) => new EntryCacheAudit(cache, database.sql)),

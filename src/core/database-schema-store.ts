@@ -33,8 +33,11 @@ export function findAlteredSchema(sql: DatabaseSync, migrations: readonly Module
     made.exec(MODULE_VERSION_TABLE_SQL)
     for (const { room, steps } of migrations) for (const step of steps.slice(0, taken.get(room) ?? 0)) made.exec(step)
     const expected = schemaOf(made)
+    const modules = new Set(migrations.map(({ room }) => room))
+    const strangers = [...taken.keys()].filter((room) => !modules.has(room)).map((room) => `room_version ${room}`)
     return [...new Set([...expected.keys(), ...found.keys()])]
       .filter((name) => expected.get(name)?.toString() !== found.get(name)?.toString())
+      .concat(strangers)
       .toSorted()
   } finally {
     made.close()

@@ -30,6 +30,8 @@ export type LedgerFinding =
   | { readonly kind: 'witness-key-unreadable'; readonly vkey: string }
   | { readonly kind: 'last-signed-missing'; readonly path: string }
   | { readonly kind: 'schema-differs'; readonly name: string }
+  /** How far the tables say that they have followed the log. */
+  | { readonly kind: 'tables-size-differs'; readonly size: number; readonly expected: number }
   | { readonly kind: 'file-missing'; readonly path: string }
   /** Others may read or replace it. */
   | { readonly kind: 'file-exposed'; readonly path: string; readonly reason: string }
@@ -105,6 +107,8 @@ export function formatLedgerFinding(finding: LedgerFinding): string {
       return `${finding.path} is missing, though checkpoints were signed.`
     case 'schema-differs':
       return `The table, view, index or trigger ${finding.name} is not the one this program made.`
+    case 'tables-size-differs':
+      return `The database says that its tables follow the log up to entry ${finding.size}, the log says ${finding.expected} (ledger_applied).`
     case 'file-missing':
       return `${finding.path} is missing.`
     case 'file-exposed':

@@ -37,6 +37,8 @@ import {
   listTiles,
 } from './tile.ts'
 import type { TileCoordinates } from './tile.ts'
+import { countCommittedTableEntries } from './tail-reader-store.ts'
+import type { TailContents } from './tail-reader-store.ts'
 import type { LogToVerify, LogVerificationOptions } from './log-verification.ts'
 
 export class LedgerVerification {
@@ -278,7 +280,9 @@ export class LedgerVerification {
       for (const find of this.#stored.contents ?? [])
         for (const finding of find((projection) => succession.state(projection))) this.#findings.add(finding)
     if (tail === undefined) return
-    const { damage, segments, torn } = tail()
+    const contents = tail()
+    this.#checkTablesSize(contents)
+    const { damage, segments, torn } = contents
     if (damage !== undefined) this.#findings.add({ kind: 'unreadable', reason: damage })
     const last = segments.at(-1)?.groups.at(-1)
     const end = last === undefined ? (segments.at(-1)?.first ?? 0) : last.first + last.entries.length
@@ -293,6 +297,17 @@ export class LedgerVerification {
               this.#findings.add({ kind: 'entry-misplaced', seq: first + offset, claims: first + offset })
           }
     }
+  }
+
+  /** Every group that changed rows says so, and each segment what the groups before it had changed last. */
+  #checkTablesSize(tail: TailContents): void {
+    const { tablesSize, newestRow = 0 } = this.#stored
+    const size = tablesSize?.()
+    // Segments that were removed since the tables were looked at: a node beside this process goes on.
+    if ((tail.segments[0]?.first ?? 0) > newestRow) return
+    const expected = countCommittedTableEntries(tail)
+    if (size !== undefined && tail.damage === undefined && size !== expected)
+      this.#findings.add({ kind: 'tables-size-differs', size, expected })
   }
 
   readonly #checkTile = ({ level, index, nodes }: CompletedTile): void => {
@@ -440,9 +455,11 @@ export class LedgerVerification {
 
   /** Checks that the lookup table agrees with the entries that were read. */
   #checkLookups(): void {
-    const { lookup } = this.#stored
+    const { lookup, log } = this.#stored
     if (lookup === undefined || this.#compared) return
     this.#compared = true
+    if (Number.isFinite(lookup.reach) && lookup.reach > log.size)
+      this.#findings.add({ kind: 'lookup-differs', seq: log.size })
     for (let from = this.from === 0 ? undefined : this.from; ;) {
       const rows = lookup.rows(from, LOOKUPS_AT_ONCE)
       for (const row of rows) this.#checkLookup(row)

@@ -594,6 +594,7 @@ export class Ledger {
       tail: () => readTail(join(this.#directory, 'tail'), this.#tailKey, Infinity),
       checkpoints: new CheckpointStore(database.sql),
       newestRow: reached?.checkpoint.size ?? 0,
+      tablesSize: () => readCommittedTablesSize(database.sql),
       key: signer.key,
       // A file that cannot be read is not a checkpoint either.
       lastSigned: { path, text: await readFileIfPresent(path).catch(() => new Uint8Array(0)) },

@@ -56,6 +56,8 @@ export interface LogToVerify {
   readonly lastSigned?: { readonly path: string; readonly text: Uint8Array | undefined }
   /** Audits of the tables of the same database that copy what entries say. */
   readonly cacheAudits?: () => readonly EntryCacheAudit[]
+  /** How far the tables of the same database have followed the log. */
+  readonly tablesSize?: () => number
   /** Their rules say which entry may follow which. */
   readonly projections?: readonly UntypedProjection[]
   /** Audits of what is stored beside the log under hashes that the log has. */

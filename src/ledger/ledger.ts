@@ -245,6 +245,11 @@ export class Ledger {
     return this.#unsigned
   }
 
+  /** Changes when another program has written into the cache of lookups. */
+  foreignLookupWrites(): number {
+    return this.#lookup.foreignWrites()
+  }
+
   /** The key with which others can verify what the ledger signs. */
   get verifierKey(): VerifierKey {
     return this.#options.signer.key

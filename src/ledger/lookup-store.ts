@@ -155,6 +155,11 @@ export class LookupStore {
     return this.#size
   }
 
+  /** Changes when another program has written into the file. */
+  foreignWrites(): number {
+    return Number(this.#statement('PRAGMA data_version').get()?.['data_version'])
+  }
+
   /** Entries that it can speak of: who reads it beside the node that writes it finds it a second behind. */
   get reach(): number {
     return this.#isLive ? Infinity : this.#size

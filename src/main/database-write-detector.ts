@@ -1,5 +1,6 @@
 /**
- * Database write detector: detects that another program writes into the database while this one runs. Nothing is
+ * Database write detector: detects that another program writes into the database, or into the ledger's
+ * cache of lookups, while this one runs. Nothing is
  * decided from what it wrote; the fact is recorded and stays a finding.
  *
  * Reads through the database that it is given.
@@ -18,9 +19,10 @@ export function createDatabaseWriteDetector(options: {
   readonly logger: Logger
 }): () => Promise<void> {
   const { database, migrations, ledger, logger } = options
-  let seen = database.foreignWrites()
+  const readWrites = (): string => `${database.foreignWrites()} ${ledger.foreignLookupWrites()}`
+  let seen = readWrites()
   return async () => {
-    const now = database.foreignWrites()
+    const now = readWrites()
     if (now === seen) return
     seen = now
     const schema = findAlteredSchema(database.sql, migrations)

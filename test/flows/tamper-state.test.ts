@@ -55,8 +55,8 @@ function copyOf(data: string): string {
   return copy
 }
 
-function edit(data: string, sql: string): void {
-  const file = new DatabaseSync(join(data, 'hearthbus.db'))
+function edit(data: string, sql: string, name = 'hearthbus.db'): void {
+  const file = new DatabaseSync(join(data, name))
   file.exec('PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = OFF')
   file.exec(sql)
   file.close()
@@ -74,6 +74,8 @@ async function tokensWith(gateway: GatewayProcess, token: string): Promise<numbe
 /** A table that would have held the rights, as it was before they were taken from the log. */
 const TOKENS_AGAIN = `CREATE TABLE guard_token (hash BLOB PRIMARY KEY, name TEXT, role TEXT);
   INSERT INTO guard_token VALUES (x'${forgedHash}', 'mallory', 'admin')`
+
+const LOOKUPS = 'ledger/lookup.db'
 
 describe('with the gateway stopped', () => {
   it.each<[string, string, RegExp]>([
@@ -142,7 +144,8 @@ describe('with the gateway stopped', () => {
 })
 
 describe('with the gateway running', () => {
-  it.each<[string, string, string]>([
+  it.each<[string, string, string, string?]>([
+    ['a change hidden and shown again', 'UPDATE lookup SET listed = 2', 'UPDATE lookup SET listed = 1', LOOKUPS],
     ['a task edited and put back', `UPDATE tasks SET status = 'VERIFY'`, `UPDATE tasks SET status = 'INIT'`],
     [
       'a trigger planted and removed',
@@ -150,17 +153,17 @@ describe('with the gateway running', () => {
       'DROP TRIGGER planted',
     ],
     ['a table of tokens made and dropped', TOKENS_AGAIN, 'DROP TABLE guard_token'],
-  ])('gives nothing for %s, and it stays a finding for ever', async (_, sql, putBack) => {
+  ])('gives nothing for %s, and it stays a finding for ever', async (_, sql, putBack, file) => {
     const copy = copyOf(home.data)
     const gateway = await startGatewayProcess({ ...home, data: copy })
-    edit(copy, sql)
+    edit(copy, sql, file)
     expect(await tokensWith(gateway, forged)).toBe(403)
     const done = await callTool(gateway.url, 'task_update', { id: taskId, patch: { status: 'DONE' } })
     expect(JSON.stringify(done.body)).toContain('ERR_INVALID_TRANSITION')
     await expect
       .poll(async () => JSON.stringify(await tool(gateway, 'ledger_verify', { full: true })))
       .toContain('another program wrote into the database while the node ran')
-    edit(copy, putBack)
+    edit(copy, putBack, file)
     await gateway.stop()
     const after = cli(copy, 'ledger', 'verify')
     expect([after.status, after.text.includes('another program wrote into the database')]).toEqual([5, true])

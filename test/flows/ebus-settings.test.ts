@@ -155,7 +155,22 @@ describe('an agent that knows only the list of tools', () => {
 
   it('reads the same as a resource, and is sent there by a method that cannot be called', async () => {
     const { contents } = await client.readResource({ uri: 'ebus://main/settings' })
-    expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject({ data: await settings(), error: null })
+    const { data, error } = JSON.parse((contents[0] as { text: string }).text) as { data: Setting[]; error: unknown }
+    expect(error).toBeNull()
+    expect(data).toEqual(expect.arrayContaining([...(await settings())]))
+    // What takes dates or days has no register of its own; its examples are only tried.
+    const planned = data.filter(({ name }) => /\.(?:holiday|schedule)$/.test(name))
+    expect(planned.map(({ name, of }) => `${name} of ${of}`)).toEqual([
+      'zone.holiday of Living (zone-1)',
+      'zone.schedule of Living (zone-1)',
+      'zone.holiday of Upstairs (zone-2)',
+      'zone.schedule of Upstairs (zone-2)',
+      'dhw.schedule of Hot water',
+    ])
+    const before = house.simulator.house().zones.map(({ program }) => program)
+    for (const { example } of planned)
+      expect(await call(client, example.tool, example.arguments)).toMatchObject({ error: null })
+    expect(house.simulator.house().zones.map(({ program }) => program)).toEqual(before)
     const refused = await call(client, 'ebus.v1.rpc.invoke', {
       address: 0x08,
       plane: 'heating',

@@ -67,6 +67,18 @@ describe('settings in words', () => {
     expect(zone(0)?.holiday).toMatchObject({ startMs: Date.UTC(2026, 11, 20) })
     await undo(done)
     expect(new Date(zone(0)?.holiday?.startMs ?? 0).getUTCFullYear()).toBe(2015)
+    expect(done).toMatchObject({ changes: [{ before: zone(0)?.holiday?.celsius }, {}, {}] })
+  })
+
+  it('ends a quick veto, and lets it go on when that is undone', async () => {
+    await set({ setting: 'room_temperature', zone: 'Zone 1', value: 22.5, hours: 3 })
+    await call(client, 'ebus.v1.semantic.zones.get')
+    const ended = await set({ setting: 'quick_veto', zone: 'zone_1', value: 'off' })
+    expect(zone(0)?.quickVeto).toBeUndefined()
+    expect(ended.undo).toMatchObject([{ arguments: { setting: 'room_temperature', value: 22.5, hours: 3 } }])
+    await undo(ended)
+    expect(zone(0)?.quickVeto).toMatchObject({ celsius: 22.5 })
+    await set({ setting: 'quick_veto', zone: 1, value: 'off' })
   })
 
   it('makes hot water now, and says of heating, water and modes what they were', async () => {
@@ -84,7 +96,7 @@ describe('settings in words', () => {
 
   it('writes several days at once, by their names, and puts each back', async () => {
     const before = zone(0)?.program
-    const value = { weekdays: ['saturday', 'Sunday'], slots: [{ from: '07:00', to: '23:00', temperature_c: 20.5 }] }
+    const value = { weekdays: ['sat', 'Sunday'], slots: [{ from: '07:00', to: '23:00', temperature_c: 20.5 }] }
     const done = await set({ setting: 'schedule', zone: 'Living', value })
     expect(done.confirmed).toBe(true)
     for (const day of [5, 6])
@@ -108,6 +120,15 @@ describe('settings in words', () => {
     [{ setting: 'mode', zone: 'Living', value: 'hot' }, /off, auto, manual/],
     [{ setting: 'holiday', zone: 'Living', value: { from: '2026-12-27', to: '2026-12-20' } }, /before it begins/],
     [{ setting: 'schedule', zone: 'Living', value: 21 }, /weekdays and slots/],
+    // What is meant for some hours must not be set for good.
+    [{ setting: 'mode', zone: 'Living', value: 'off', hours: 2 }, /only for room_temperature/],
+    [{ setting: 'heating', value: 'off', until: '22:00' }, /only for room_temperature/],
+    [{ setting: 'room_temperature', zone: 'Living', value: 21, hours: 2, until: '22:00' }, /not both/],
+    [{ setting: 'holiday', zone: 'Living', value: { from: '2027-02-28', to: '2027-02-30' } }, /a date/],
+    [{ setting: 'holiday', zone: 'Living', value: { from: '2120-12-20', to: '2120-12-27' } }, /a date/],
+    [{ setting: 'holiday', zone: 'Living', value: { from: '2025-12-20', to: '2025-12-27' } }, /over already/],
+    [{ setting: 'schedule', zone: 1, value: { weekdays: ['Montag'], slots: [] } }, /monday to sunday/],
+    [{ setting: 'schedule', zone: 1, value: { weekdays: ['t'], slots: [] } }, /monday to sunday/],
   ])('refuses %j and says what would do', async (args, message) => {
     const refused = await call(client, SET, args)
     expect(refused.error).toMatchObject({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(message) })

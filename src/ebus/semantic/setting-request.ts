@@ -11,6 +11,7 @@ import { fail, ok } from '../../core/result.ts'
 import { readBusTime } from './bus-clock.ts'
 import type { PlaneReader } from './plane-reader.ts'
 import type { RegulatorRegister, RegulatorValue } from './register.ts'
+import { encodeDate } from './register.ts'
 import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
 import { findDaySetpointRegister, readZoneName } from './zones.ts'
 
@@ -58,8 +59,8 @@ export type SettingToolArguments = JsonObject & { readonly setting: SettingName 
 
 export interface SettingPlan {
   readonly steps: readonly SettingRegisterWrite[]
-  /** What puts it back, given what the steps' registers held before; `undefined` where that is not known. */
-  readonly undo: (before: readonly (RegulatorValue | undefined)[]) => SettingToolArguments | undefined
+  /** What puts it back, given what the steps' registers held before; nothing where that is not known. */
+  readonly undo: (before: readonly (RegulatorValue | undefined)[]) => readonly SettingToolArguments[]
 }
 
 const MODE_NUMBERS: Readonly<Record<string, number>> = { off: 0, auto: 1, manual: 2, heat: 2 }
@@ -98,7 +99,7 @@ export function planSetting(
     if (wrong !== undefined) return fail([wrong])
     return ok({
       steps: [one(register, value as number, name)],
-      undo: ([before]) => (typeof before === 'number' ? callOf(setting, named, before) : undefined),
+      undo: ([before]) => (typeof before === 'number' ? [callOf(setting, named, before)] : []),
     })
   }
   const word = (
@@ -112,10 +113,12 @@ export function planSetting(
       steps: [one(register, number, setting)],
       undo: ([before]) => {
         const text = before === undefined ? undefined : back(Number(before))
-        return text === undefined ? undefined : callOf(setting, named, text)
+        return text === undefined ? [] : [callOf(setting, named, text)]
       },
     })
   }
+  const untimely = checkTimes(request)
+  if (untimely !== undefined) return fail([untimely])
   switch (setting) {
     case 'room_temperature':
       return request.hours === undefined && request.until === undefined
@@ -126,11 +129,15 @@ export function planSetting(
     case 'holiday_temperature':
       return plainNumber(ZONE_REGISTERS.holidaySetpoint, 'holiday setpoint')
     case 'quick_veto':
-      return word(ZONE_REGISTERS.specialFunction, { off: 0 }, () => undefined)
+      return planVetoEnd(
+        reader,
+        word(ZONE_REGISTERS.specialFunction, { off: 0 }, () => undefined),
+        { zone, named },
+      )
     case 'mode':
       return word(ZONE_REGISTERS.operatingMode, MODE_NUMBERS, (before) => MODE_NAMES[before])
     case 'holiday':
-      return planHoliday(value, one, named)
+      return planHoliday(value, { one, named, today: readToday(reader, nowMs) })
     case 'hot_water':
       return word(HOT_WATER_REGISTERS.specialFunction, { now: ONE_CHARGE, stop: 0 }, (before) =>
         before === ONE_CHARGE ? 'now' : 'stop',
@@ -144,6 +151,45 @@ export function planSetting(
   }
 }
 
+/** What was meant for some hours must not be set for good. */
+function checkTimes({ setting, hours, until }: SettingRequest): ArgumentIssue | undefined {
+  if (hours !== undefined && until !== undefined) return issue('until', 'either hours or until, not both')
+  if ((hours === undefined && until === undefined) || setting === 'room_temperature') return undefined
+  return issue(
+    hours === undefined ? 'until' : 'hours',
+    `only for room_temperature: ${setting} holds until it is changed`,
+  )
+}
+
+/** A quick veto that is ended goes on, where it is known what it was. */
+function planVetoEnd(
+  reader: PlaneReader,
+  plan: Result<SettingPlan, readonly ArgumentIssue[]>,
+  { zone, named }: { readonly zone: number; readonly named: string },
+): Result<SettingPlan, readonly ArgumentIssue[]> {
+  if (!plan.ok) return plan
+  const setpoint = reader.peek(ZONE_REGISTERS.quickVetoSetpoint, zone)
+  const hours = reader.peek(ZONE_REGISTERS.quickVetoHours, zone)
+  return ok({
+    ...plan.value,
+    undo: ([before]) => (isVeto(before) ? resumeVeto(named, setpoint, hours) : []),
+  })
+}
+
+function isVeto(specialFunction: RegulatorValue | undefined): boolean {
+  return specialFunction === QUICK_VETO || specialFunction === 2
+}
+
+function resumeVeto(
+  named: string,
+  setpoint: RegulatorValue | undefined,
+  hours: RegulatorValue | undefined,
+): readonly SettingToolArguments[] {
+  if (typeof setpoint !== 'number' || typeof hours !== 'number') return []
+  const rest = Math.min(VETO_HOURS.max, Math.max(VETO_HOURS.min, Math.round(hours * 2) / 2))
+  return [{ ...callOf('room_temperature', named, setpoint), hours: rest }]
+}
+
 /** Another setpoint for some hours. A 700 controller has no register for them, and runs one for as long as it likes. */
 function planVeto(
   reader: PlaneReader,
@@ -155,14 +201,18 @@ function planVeto(
   if (reader.topology.regulator?.timers === 'b524')
     return fail([issue(hours === undefined ? 'until' : 'hours', 'this regulator cannot be told for how long')])
   const length = until === undefined ? hours : hoursUntil(reader, until, nowMs)
-  if (length === undefined) return fail([issue('until', 'a time of day such as 22:30, within the next twelve hours')])
+  if (length === undefined)
+    return fail([
+      readBusTime(reader.shadow, nowMs) === undefined
+        ? issue('until', 'nobody has heard the regulator’s clock yet; say hours')
+        : issue('until', 'a time of day such as 22:30, within the next twelve hours'),
+    ])
   const rounded = Math.round(length / VETO_HOURS.step) * VETO_HOURS.step
   if (rounded < VETO_HOURS.min || rounded > VETO_HOURS.max)
     return fail([
       issue(until === undefined ? 'hours' : 'until', `${VETO_HOURS.min} to ${VETO_HOURS.max} hours from now`),
     ])
-  const running = reader.peek(ZONE_REGISTERS.specialFunction, zone)
-  const ran = running === QUICK_VETO || running === 2
+  const ran = isVeto(reader.peek(ZONE_REGISTERS.specialFunction, zone))
   const step = (register: RegulatorRegister, target: number, name: string): SettingRegisterWrite => ({
     register,
     instance: zone,
@@ -174,12 +224,7 @@ function planVeto(
       step(ZONE_REGISTERS.quickVetoSetpoint, value as number, 'quick veto setpoint'),
       step(ZONE_REGISTERS.quickVetoHours, rounded, 'quick veto hours'),
     ],
-    undo: ([setpoint, left]) => {
-      if (!ran) return callOf('quick_veto', named, 'off')
-      const rest = typeof left === 'number' ? Math.max(VETO_HOURS.min, Math.round(left * 2) / 2) : undefined
-      if (typeof setpoint !== 'number' || rest === undefined) return undefined
-      return { ...callOf('room_temperature', named, setpoint), hours: rest }
-    },
+    undo: ([setpoint, left]) => (ran ? resumeVeto(named, setpoint, left) : [callOf('quick_veto', named, 'off')]),
   })
 }
 
@@ -198,19 +243,32 @@ function hoursUntil(reader: PlaneReader, until: string, nowMs: number): number |
   return (days * 1_440 + clockMinute - now.minute) / 60
 }
 
-const DATE = /^\d{4}-\d\d-\d\d$/
+/** By the regulator's own clock, or by ours while nobody has heard that one. */
+function readToday(reader: PlaneReader, nowMs: number): string {
+  const now = readBusTime(reader.shadow, nowMs)
+  if (now === undefined) return new Date(nowMs).toISOString().slice(0, 10)
+  const { year, month, day } = now
+  return [year, ...[month, day].map((part) => String(part).padStart(2, '0'))].join('-')
+}
+
+interface HolidayContext {
+  readonly one: (register: RegulatorRegister, target: number | string, name: string) => SettingRegisterWrite
+  readonly named: string
+  /** As 2026-12-20. */
+  readonly today: string
+}
 
 function planHoliday(
   value: SettingRequest['value'],
-  one: (register: RegulatorRegister, target: number | string, name: string) => SettingRegisterWrite,
-  named: string,
+  { one, named, today }: HolidayContext,
 ): Result<SettingPlan, readonly ArgumentIssue[]> {
   const dates = value === 'none' ? { from: NO_DATE, to: NO_DATE } : value
   if (typeof dates !== 'object') return fail([issue('value', 'from and to, as 2026-12-20, or none')])
   const { from, to, temperature_c: celsius } = dates
-  if (![from, to].every((date) => DATE.test(date) && !Number.isNaN(Date.parse(date))))
-    return fail([issue('value', 'from and to are dates such as 2026-12-20')])
+  for (const [which, date] of Object.entries({ from, to }))
+    if (encodeDate(date) === undefined) return fail([issue(`value.${which}`, 'a date such as 2026-12-20')])
   if (to < from) return fail([issue('value.to', 'is before it begins')])
+  if (value !== 'none' && to < today) return fail([issue('value.to', `is over already; today is ${today}`)])
   const wrong = celsius === undefined ? undefined : checkNumber(celsius, ZONE_REGISTERS.holidaySetpoint)
   if (wrong !== undefined) return fail([{ ...wrong, path: ['value', 'temperature_c'] }])
   return ok({
@@ -221,15 +279,12 @@ function planHoliday(
     ],
     undo: (before) => {
       const [start, end] = before.slice(-2)
-      const [warm] = before
-      // A date that nobody has set reads as none.
-      if (typeof start !== 'string' || typeof end !== 'string') return callOf('holiday', named, 'none')
-      const back = {
-        from: start,
-        to: end,
-        ...(celsius !== undefined && typeof warm === 'number' ? { temperature_c: warm } : {}),
-      }
-      return callOf('holiday', named, back)
+      const [warm] = celsius === undefined ? [] : before
+      const setpoint = typeof warm === 'number' ? [callOf('holiday_temperature', named, warm)] : []
+      // A date that nobody has set reads as none, and a holiday that is over is none any more.
+      if (typeof start !== 'string' || typeof end !== 'string' || end < today)
+        return [...setpoint, callOf('holiday', named, 'none')]
+      return [...setpoint, callOf('holiday', named, { from: start, to: end })]
     },
   })
 }

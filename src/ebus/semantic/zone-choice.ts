@@ -1,7 +1,7 @@
 /**
  * Zone choice: the zone that somebody means, by its name, its id or its number.
  *
- *   Living   living room   zone-1   1      the first one, however it is said
+ *   Living   living room   zone-1   Zone 1   1      the first one, however it is said
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -17,7 +17,7 @@ export function resolveZoneNumber(reader: PlaneReader, said: string | number | u
   const text = String(said).trim().toLowerCase()
   const found =
     zones.find(({ instance, name }) => text === name.toLowerCase() || text === formatZoneId(instance)) ??
-    zones.find(({ instance }) => text === String(instance + 1)) ??
+    zones.find(({ instance }) => text.replace(/^zone[\s_-]*/, '') === String(instance + 1)) ??
     onlyOne(
       zones.filter(
         ({ name }) => text.length > 2 && (name.toLowerCase().startsWith(text) || text.startsWith(name.toLowerCase())),

@@ -4,17 +4,16 @@
  * Pure, given its house.
  */
 import { z } from 'zod'
-import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { HeatingPlaneName, SemanticPlaneName } from '../semantic/planes.ts'
-import { HEATING_PLANE_NAMES } from '../semantic/planes.ts'
+import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { detailArgument, viewArguments } from './arguments.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext, EbusViewRequest } from './ebus-tools.ts'
-import { findBus, describePlaneFreshness, resolveEbusView } from './ebus-tools.ts'
+import { describePlaneFreshness, resolveEbusView } from './ebus-tools.ts'
+import { makePlanesReady } from './plane-readiness.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 
 /** One row per tool; what they do differs in nothing but the plane. */
@@ -127,9 +126,6 @@ export const PLANE_TOOL_DEFINITIONS: readonly PlaneTool[] = [
   },
 ]
 
-/** Time left for the answer itself, and for the way back. */
-const ANSWER_MS = 2_000
-
 /** What is known, and how old it is. What was never read is read now, within the deadline of the call. */
 export function createPlaneTools(house: EbusToolContext): readonly Capability[] {
   return PLANE_TOOL_DEFINITIONS.map(({ plane, ...words }) =>
@@ -140,7 +136,7 @@ export function createPlaneTools(house: EbusToolContext): readonly Capability[] 
       effect: 'reads',
       family: ebusFamily,
     }).handledBy(async ({ detail, ...wish }, call) => {
-      if (isLive(wish) && isHeatingPlane(plane)) await makeReady(house, { planes: [plane], bus: wish.bus }, call)
+      if (isLive(wish)) await makePlanesReady(house, { planes: [plane], bus: wish.bus }, call)
       const looked = resolveEbusView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value
@@ -158,21 +154,6 @@ export function createPlaneTools(house: EbusToolContext): readonly Capability[] 
   )
 }
 
-async function makeReady(
-  house: EbusToolContext,
-  { planes, bus }: { readonly planes: readonly HeatingPlaneName[]; readonly bus: string | undefined },
-  call: Call,
-): Promise<void> {
-  const heating = findBus(house, bus)
-  const leftMs = Math.floor(call.deadlineMs - house.clock.monotonic() - ANSWER_MS)
-  if (!heating.ok || leftMs <= 0) return
-  await heating.value.makeReady(planes, AbortSignal.any([call.signal, AbortSignal.timeout(leftMs)]))
-}
-
 function isLive({ consistency }: EbusViewRequest): boolean {
   return consistency?.mode !== 'SNAPSHOT'
-}
-
-function isHeatingPlane(plane: SemanticPlaneName): plane is HeatingPlaneName {
-  return (HEATING_PLANE_NAMES as readonly string[]).includes(plane)
 }

@@ -12,6 +12,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
 import type { InstallationChange } from '../installation.ts'
+import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { SEMANTIC_PLANE_NAMES } from '../semantic/planes.ts'
 import { listBusMessages } from './bus-tools.ts'
 import { toBusDeviceJson } from './device-view.ts'
@@ -19,8 +20,9 @@ import { ebusFamily } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
 import { createBusIdField, describePlaneFreshness, createCurrentView } from './ebus-tools.ts'
+import { makePlanesReady } from './plane-readiness.ts'
 import { PLANE_TOOL_DEFINITIONS } from './plane-tools.ts'
-import { toSettingJson } from './setting-view.ts'
+import { listPlannedSettings, toSettingJson } from './setting-view.ts'
 import type { EbusView } from './ebus-view.ts'
 
 type Topic = (typeof SEMANTIC_PLANE_NAMES)[number] | 'settings' | 'devices' | 'bus' | 'messages'
@@ -57,7 +59,8 @@ function resource(house: EbusToolContext, heating: HeatingBusClient, topic: Topi
     family: ebusFamily,
     face: { kind: 'resource', uri: formatEbusResourceUri(heating.id, topic), mimeType: 'application/json' },
   })
-  return tool.handledBy(async () => {
+  return tool.handledBy(async (_, call) => {
+    await makePlanesReady(house, { planes: planesOf(topic), bus: heating.id }, call)
     const view = createCurrentView(house, heating)
     const bus = house.buses.length > 1 ? heating.id : undefined
     const { data, beside } = show(view, { topic, bus }, house.clock.now())
@@ -76,13 +79,25 @@ function resource(house: EbusToolContext, heating: HeatingBusClient, topic: Topi
   })
 }
 
+/** What has to be known before a topic can be told. */
+function planesOf(topic: Topic): readonly SemanticPlaneName[] {
+  if (topic === 'settings') return ['zones', 'dhw', 'system']
+  return SEMANTIC_PLANE_NAMES.filter((plane) => plane === topic)
+}
+
 /** The same as the tools would answer. */
 function show(
   view: EbusView,
   { topic, bus }: { readonly topic: Topic; readonly bus: string | undefined },
   nowMs: number,
 ): { readonly data: Json; readonly beside: JsonObject } {
-  if (topic === 'settings') return { data: view.settings().map((setting) => toSettingJson(setting, bus)), beside: {} }
+  if (topic === 'settings') {
+    const settings = view.settings()
+    return {
+      data: [...settings.map((each) => toSettingJson(each, bus)), ...listPlannedSettings(settings, bus)],
+      beside: {},
+    }
+  }
   if (topic === 'devices') return { data: view.devices().map((device) => toBusDeviceJson(device)), beside: {} }
   if (topic === 'bus') return { data: view.summary(), beside: {} }
   if (topic === 'messages')

@@ -24,11 +24,24 @@ export const slotInputSchema = z.strictObject({
     .exactOptional()
     .describe('Needed for zones of a 720 controller. For hot water: the one setpoint, or left out to keep it.'),
 })
-/** 0 is Monday; by its name, too, as the programs are read. */
+/** 0 is Monday; by its name, too, as the programs are read, or as much of it as tells it apart. */
 export const weekdayInputSchema = z
-  .union([z.int().min(0).max(6), z.string().trim().toLowerCase().pipe(z.enum(WEEKDAYS))])
-  .transform((said) => (typeof said === 'number' ? said : WEEKDAYS.indexOf(said)))
+  .union([
+    z.int().min(0).max(6),
+    z
+      .string()
+      .trim()
+      .max(16)
+      .refine((said) => findWeekday(said) >= 0, 'a weekday: monday to sunday, mon to sun, or 0 to 6'),
+  ])
+  .transform((said) => (typeof said === 'number' ? said : findWeekday(said)))
   .describe('monday to sunday, or 0 to 6; 0 is Monday.')
+
+/** -1 for none. */
+function findWeekday(said: string): number {
+  const text = said.toLowerCase()
+  return text.length < 2 ? -1 : WEEKDAYS.findIndex((day) => day.startsWith(text))
+}
 
 export type SlotInput = z.output<typeof slotInputSchema>
 

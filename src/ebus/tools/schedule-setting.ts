@@ -85,11 +85,11 @@ export async function setScheduleDays(
           : last.fault.details?.['data']
     if (isJsonObject(data)) {
       const before = slotsOf(data['before'])
-      const after = data['read_back'] ?? (data['success'] === true ? data['would_write'] : undefined)
+      const after = call.rehearsal ? null : slotsOf(data['read_back'])
       changes.push({
         name: WEEKDAYS[weekday] ?? '',
         before,
-        after: slotsOf(after),
+        after,
         wanted: days.slots.map((slot) => ({ ...slot })),
       })
       if (last.ok && !call.rehearsal) undo.push(undoCall({ weekdays: [WEEKDAYS[weekday] ?? ''], slots: before }))

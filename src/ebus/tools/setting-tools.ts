@@ -18,6 +18,7 @@ import { formatBusAddress } from '../observe/observation.ts'
 import { VAILLANT_MANUFACTURER_CODE } from '../registry/device-identity.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
 import { toRegisterReadKey } from '../semantic/read-key.ts'
+import type { SemanticPlaneName } from '../semantic/planes.ts'
 import type { RegulatorValue } from '../semantic/register.ts'
 import { decodeRegisterValue, encodeDate, encodeNumber, isWrittenValueReadBack } from '../semantic/register.ts'
 import type { SettingPlan, SettingRequest, SettingRegisterWrite, SettingName } from '../semantic/setting-request.ts'
@@ -39,6 +40,7 @@ import type { ScheduleChange } from './schedule-setting.ts'
 import { assessScheduleChange, planScheduleChange, scheduleDaysSchema, setScheduleDays } from './schedule-setting.ts'
 import { DHW_PROGRAM } from './schedule-tools.ts'
 import type { DayWriteJob, DayWritePlan } from './schedule-tools.ts'
+import { makePlanesReady } from './plane-readiness.ts'
 import { SET_SETTING_TOOL_NAME } from './setting-view.ts'
 
 /** For one telegram; a setting takes up to twelve. */
@@ -122,6 +124,7 @@ export function createSettingTools(
       timeoutSeconds: TIMEOUT_SECONDS,
       lock: (body: JsonObject): string => resolveBusLockKey(house, body),
       plan: async (wish, call): Promise<Result<SettingChange, Fault>> => {
+        await makePlanesReady(house, { planes: [planeOf(wish.setting)], bus: wish.bus }, call)
         const schedule = scheduleOf(house, wish)
         if (schedule === undefined) {
           const resolved = resolve(house, wish)
@@ -137,6 +140,12 @@ export function createSettingTools(
       rehearse: carryOut,
     }),
   ]
+}
+
+/** Rooms are found by their names, which have to be read first. */
+function planeOf(setting: Wish['setting']): SemanticPlaneName {
+  if (setting === 'heating') return 'system'
+  return setting === 'schedule' || (isPlain(setting) && ZONE_SETTINGS.has(setting)) ? 'zones' : 'dhw'
 }
 
 /** `undefined` where no program is meant. */
@@ -331,9 +340,8 @@ function undoOf(
   before: readonly (RegulatorValue | undefined)[],
   bus: string | undefined,
 ): JsonObject {
-  const call = plan.undo(before)
-  if (call === undefined) return { undo: [] }
-  return { undo: [{ tool: SET_SETTING_TOOL_NAME, arguments: { ...call, ...(bus === undefined ? {} : { bus }) } }] }
+  const ofBus = bus === undefined ? {} : { bus }
+  return { undo: plan.undo(before).map((call) => ({ tool: SET_SETTING_TOOL_NAME, arguments: { ...call, ...ofBus } })) }
 }
 
 /** Throws for what does not fit: a plan holds nothing else. */

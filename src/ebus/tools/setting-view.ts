@@ -48,6 +48,60 @@ export function toSettingJson(setting: ResidentSetting, bus: string | undefined)
   })
 }
 
+/** What takes dates or times of day instead of one number: a holiday and the weekly program, for each room. */
+export function listPlannedSettings(
+  settings: readonly ResidentSetting[],
+  bus: string | undefined,
+): readonly JsonObject[] {
+  const rooms = new Map(settings.flatMap(({ zone, of }) => (zone === undefined ? [] : [[zone, of] as const])))
+  const hasHotWater = settings.some(({ name }) => name.startsWith('dhw.'))
+  const week = { weekdays: ['monday', 'tuesday'], slots: [{ from: '06:00', to: '22:00' }] }
+  const roomWeek = { ...week, slots: week.slots.map((slot) => ({ ...slot, temperature_c: 21 })) }
+  const planned = (name: string, of: string, meaning: string, plane: string, call: JsonObject): JsonObject => ({
+    name,
+    of,
+    meaning,
+    read_back: { tool: `ebus.v1.semantic.${plane}.get` },
+    example: { tool: SET_SETTING_TOOL_NAME, arguments: omitUnknownFields({ ...call, bus }) },
+  })
+  return [
+    ...Array.from(rooms, ([zone, of]) => [
+      planned('zone.holiday', of, 'A holiday from one date to another; none ends it.', 'zones', {
+        setting: 'holiday',
+        zone,
+        value: 'none',
+      }),
+      planned(
+        'zone.schedule',
+        of,
+        'The weekly program: all slots of the days that are named. Without dryRun it is written.',
+        'schedules',
+        {
+          setting: 'schedule',
+          zone,
+          value: roomWeek,
+          dryRun: true,
+        },
+      ),
+    ]).flat(),
+    ...(hasHotWater
+      ? [
+          planned(
+            'dhw.schedule',
+            'Hot water',
+            'The weekly program of the hot water. Without dryRun it is written.',
+            'schedules',
+            {
+              setting: 'hot_water_schedule',
+              value: week,
+              dryRun: true,
+            },
+          ),
+        ]
+      : []),
+  ]
+}
+
 const MODES = ['off', 'auto', 'manual'] as const
 
 /** What it is already: an example that is sent as it stands changes no value, though hours start a quick veto. */

@@ -1,0 +1,31 @@
+/**
+ * Plane readiness: what was never read is read now, within the deadline of the call that asks for it.
+ *
+ * Pure, given its house.
+ */
+import type { Call } from '../../bus/call.ts'
+import type { HeatingPlaneName, SemanticPlaneName } from '../semantic/planes.ts'
+import { HEATING_PLANE_NAMES } from '../semantic/planes.ts'
+import type { EbusToolContext } from './ebus-tools.ts'
+import { findBus } from './ebus-tools.ts'
+
+/** Time left for the answer itself, and for the way back. */
+const ANSWER_MS = 2_000
+/** A call that may take minutes is not held for as long where nobody answers. */
+const MAX_WAIT_MS = 20_000
+
+export async function makePlanesReady(
+  house: EbusToolContext,
+  { planes, bus }: { readonly planes: readonly SemanticPlaneName[]; readonly bus: string | undefined },
+  call: Call,
+): Promise<void> {
+  const heating = findBus(house, bus)
+  const read = planes.filter(isHeatingPlane)
+  const leftMs = Math.min(MAX_WAIT_MS, Math.floor(call.deadlineMs - house.clock.monotonic() - ANSWER_MS))
+  if (!heating.ok || read.length === 0 || leftMs <= 0) return
+  await heating.value.makeReady(read, AbortSignal.any([call.signal, AbortSignal.timeout(leftMs)]))
+}
+
+function isHeatingPlane(plane: SemanticPlaneName): plane is HeatingPlaneName {
+  return (HEATING_PLANE_NAMES as readonly string[]).includes(plane)
+}

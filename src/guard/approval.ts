@@ -40,6 +40,9 @@ export interface CallForApprover {
  */
 export type UnredactedCallView = Pick<CallForApprover, 'arguments' | 'preview'>
 
+/** Why an approval request ended that the caller took back. */
+export const APPROVAL_WITHDRAWN_REASON = 'the caller withdrew it'
+
 export interface Approval {
   readonly id: string
   readonly state: ApprovalState

@@ -14,6 +14,7 @@ import type { Result } from '../core/result.ts'
 import {
   explainApproverRefusal,
   APPROVAL_CLOCK_SLACK_MS,
+  APPROVAL_WITHDRAWN_REASON,
   explainApprovalExpiry,
   findApprovalStatus,
 } from './approval.ts'
@@ -267,7 +268,7 @@ export function createApprovalStore(options: {
           return fail({ kind: 'not-found', message: `There is no request ${id} of yours.` })
         if (isApprovalClosed(approval))
           return fail({ kind: 'conflict', message: `Request ${id} is already ${approval.state}.` })
-        expireIn(transaction, approval, 'the caller withdrew it')
+        expireIn(transaction, approval, APPROVAL_WITHDRAWN_REASON)
         return ok(withWords(state.approvals.get(id) ?? approval, state, log))
       }),
 

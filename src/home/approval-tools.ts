@@ -16,6 +16,7 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { APPROVAL_WITHDRAWN_REASON } from '../guard/approval.ts'
 import type { Approval } from '../guard/approval.ts'
 import { formatApprovalUri } from '../guard/guard-faults.ts'
 import { HOME_TOOL_DEFAULTS, createSentenceAnswer } from './home-dependencies.ts'
@@ -58,7 +59,12 @@ export function createApprovalTools(parts: HomeDependencies): readonly Capabilit
       act: async (_, { id, wait_seconds: seconds, withdraw }, context) => {
         if (withdraw) {
           const withdrawn = await parts.guard.approvals.withdraw(id, context.caller)
-          if (!withdrawn.ok) return createSentenceAnswer(withdrawn.fault.message)
+          const closed = withdrawn.ok ? undefined : ownApproval(parts, id, context)
+          if (closed !== undefined)
+            return createSentenceAnswer(`${approvalSentence(closed)} There was nothing to withdraw.`, {
+              approval: approvalJson(closed),
+            })
+          if (!withdrawn.ok) return createSentenceAnswer(`There is no request ${quoteForSentence(id)} of yours.`)
           return createSentenceAnswer('The request is withdrawn. Nothing was done.', {
             approval: { id, state: 'withdrawn' },
           })
@@ -89,10 +95,10 @@ function ownApproval({ guard }: HomeDependencies, id: string, { caller }: Handle
   return known?.binding.principal === toCallerKey(caller) ? known : undefined
 }
 
-function approvalJson({ id, state, expiresAtMs }: Approval): JsonObject {
+function approvalJson({ id, state, reason, expiresAtMs }: Approval): JsonObject {
   return {
     id,
-    state,
+    state: isWithdrawn({ state, reason }) ? 'withdrawn' : state,
     expires_at: new Date(expiresAtMs).toISOString(),
     ...(state === 'requested' ? { next: { tool: 'approval', arguments: { id, wait_seconds: 60 } } } : {}),
   }
@@ -109,8 +115,13 @@ function approvalSentence({ state, reason }: Approval): string {
     case 'denied':
       return `A person said no${reason === undefined || reason === '' ? '' : `: ${quoteForSentence(reason)}`}. Leave it at that.`
     default:
+      if (isWithdrawn({ state, reason })) return 'You withdrew the request. Asking again makes a new one.'
       return 'Nobody answered in time. Asking again makes a new request.'
   }
+}
+
+function isWithdrawn({ state, reason }: Pick<Approval, 'state' | 'reason'>): boolean {
+  return state === 'expired' && reason === APPROVAL_WITHDRAWN_REASON
 }
 
 /** The request once it is answered, or as it stands when the time is up. */

@@ -23,12 +23,12 @@ import type { HomeZone } from './home-heating.ts'
 import { findRoomsByName } from './thing-search.ts'
 import { normaliseText } from './normalised-text.ts'
 import { readJsonValueAt } from './json-path.ts'
+import { parseWeekdays } from './weekday-words.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { capitaliseSentence, quoteForSentence, formatDegrees, formatList } from './sentence-text.ts'
-import { isChangeReadBack, addConfirmIntentAndReason } from './set-outcome.ts'
-import type { Thing } from './thing.ts'
-import { chooseThingControl } from './thing-control-choice.ts'
+import { chooseThermostat, setThermostat, thermostatRooms } from './thermostat-setting.ts'
+import type { ThermostatChange } from './thermostat-setting.ts'
 
 const SET = 'ebus.v1.settings.set'
 const zone = z.string().min(1).max(60).exactOptional().describe('The room or zone; can be left out where there is one.')
@@ -126,8 +126,14 @@ export function createHeatingTools(parts: HomeDependencies): readonly Capability
       act: async (_, wish, context) => {
         const chosen = chooseZone(await readHomeSnapshot(parts, context), wish.zone)
         if (!('zone' in chosen)) return chosen.answer
-        const value = { weekdays: wish.days, slots: wish.times }
-        const what = `the program of ${quoteForSentence(chosen.zone.name)} on ${formatList(wish.days.map(quoteForSentence))}`
+        const unknown = wish.days.find((day) => parseWeekdays(day) === undefined)
+        if (unknown !== undefined)
+          return createSentenceAnswer(`${quoteForSentence(unknown)} is no day of the week. Nothing was done.`, {
+            ask: 'Which days?',
+          })
+        const weekdays = [...new Set(wish.days.flatMap((day) => parseWeekdays(day) ?? []))]
+        const value = { weekdays, slots: wish.times }
+        const what = `the program of ${quoteForSentence(chosen.zone.name)} on ${formatList(weekdays)}`
         return setHeating(parts, { setting: 'schedule', zone: chosen.zone.name, value }, { wish, context, what })
       },
     }),
@@ -250,76 +256,6 @@ function chooseZone(
 }
 
 const MAX_ZONES = 30
-
-function thermostats({ things }: HomeSnapshot): readonly Thing[] {
-  return things.filter(
-    ({ kind, controls }) => kind === 'thermostat' && controls.some(({ wish }) => wish === 'temperature'),
-  )
-}
-
-/** Rooms that are heated by a thermostat of another family than the heating's own. */
-function thermostatRooms(picture: HomeSnapshot): readonly string[] {
-  return thermostats(picture).flatMap(({ room }) => (room === undefined ? [] : (picture.rooms.get(room)?.name ?? [])))
-}
-
-/** A thermostat where no zone of the heating is meant. */
-function chooseThermostat(picture: HomeSnapshot, name: string | undefined): Thing | undefined {
-  const able = thermostats(picture)
-  if (name === undefined) return able.length === 1 && (picture.heating?.zones ?? []).length === 0 ? able[0] : undefined
-  const keys = new Set(findRoomsByName(name, picture.rooms.all()).map(({ key }) => key))
-  if (picture.heating?.zones.some(({ room }) => room !== undefined && keys.has(room)) === true) return undefined
-  const meant = able.filter(({ handle, room }) => handle === name || (room !== undefined && keys.has(room)))
-  return meant.length === 1 ? meant[0] : undefined
-}
-
-interface ThermostatChange {
-  readonly wish: {
-    readonly to?: number
-    readonly by?: number
-    readonly hours?: number
-    readonly until?: string
-    readonly mode?: string
-    readonly why: string
-    readonly preview: boolean
-  }
-  readonly context: HandlerContext
-}
-
-async function setThermostat(
-  parts: HomeDependencies,
-  one: Thing,
-  { wish, context }: ThermostatChange,
-): Promise<Outcome> {
-  if (wish.hours !== undefined || wish.until !== undefined || wish.mode !== undefined)
-    return createSentenceAnswer(
-      `${quoteForSentence(one.name)} can only be set for good: set it now, and with \`later\` set it back. Nothing was done.`,
-      { next: { tool: 'home_state', arguments: { of: [one.handle], detail: true } } },
-    )
-  const celsius = wish.to ?? (wish.by === undefined || one.level === undefined ? undefined : one.level + wish.by)
-  if (celsius === undefined)
-    return createSentenceAnswer('Say how warm it shall be: `to` in °C, or `by`. Nothing was done.')
-  const control = chooseThingControl(one, celsius)
-  if (!control.ok)
-    return createSentenceAnswer(
-      `${quoteForSentence(one.name)} takes ${formatList(control.fault.slice(0, 4).map(quoteForSentence))}. Nothing was done.`,
-    )
-  const call = addConfirmIntentAndReason(control.value.call, wish)
-  if (wish.preview) {
-    const preview = await previewCall(parts, call, context)
-    return preview.ok
-      ? createPreviewAnswer(`This would set ${quoteForSentence(one.name)} to ${formatDegrees(celsius)}.`, preview.value)
-      : fail(preview.fault)
-  }
-  const outcome = await context.call(call.tool, call.arguments)
-  if (!outcome.ok) return fail(outcome.fault)
-  const isSeen = isChangeReadBack(outcome.value.data)
-  return createSentenceAnswer(
-    `${isSeen ? 'Set' : 'Told'} ${quoteForSentence(one.name)} to ${formatDegrees(celsius)}${isSeen ? ', read back' : ''}.`,
-    {
-      id: context.traceId,
-    },
-  )
-}
 
 interface HeatingChange {
   readonly wish: { readonly preview: boolean }

@@ -1,7 +1,7 @@
 /**
  * Reverse call: the calls that take back what one recorded call did, from its arguments and its answer.
  *
- *   hs4.devices.set                    the value that was there before
+ *   hs4.devices.set                    the value, text or colour that was there before
  *   ebus.v1.settings.set               as its answer says
  *   ebus…schedules.set_…               the slots that were there before
  *   home_set of a device's own part    what the device said before, as the answer has it
@@ -17,8 +17,8 @@ export interface ReverseCall {
   /** What a person would call it; untrusted text. */
   readonly label: string
   readonly handle: string | undefined
-  /** The value after the change, where it is known. */
-  readonly leftAt: number | undefined
+  /** The value or text after the change, where it is known. */
+  readonly leftAt: number | string | undefined
   /** What it acted on, as the ledger names it, and where the ledger has it. */
   readonly target?: string | undefined
   readonly seq?: number
@@ -65,12 +65,23 @@ export function findReverseCalls(
 }
 
 function deviceValue(result: Json | undefined, name: string): ReversedCall {
-  const [ref, before] = [readNumberAt(result, 'ref'), readNumberAt(result, 'verification', 'before', 'value')]
+  const ref = readNumberAt(result, 'ref')
+  // What is told in words, such as a colour, has no number; its status is what was there.
+  const isText = readTextAt(result, 'verification', 'expected', 'text') !== undefined
+  const before = isText
+    ? readTextAt(result, 'verification', 'before', 'status')
+    : readNumberAt(result, 'verification', 'before', 'value')
   if (ref === undefined || before === undefined) return unknown(name, 'what it was before is not known')
-  const call = { tool: 'hs4.devices.set', arguments: { ref, value: before } }
-  const leftAt = readNumberAt(result, 'verification', 'observed', 'value')
+  const told = typeof before === 'string' ? { text: before.replace(COLOUR_MARK, '') } : { value: before }
+  const call = { tool: 'hs4.devices.set', arguments: { ref, ...told } }
+  const leftAt = isText
+    ? readTextAt(result, 'verification', 'observed', 'status')
+    : readNumberAt(result, 'verification', 'observed', 'value')
   return { calls: [{ call, label: readTextAt(result, 'name') ?? name, handle: `hs:${ref}`, leftAt }], unknown: [] }
 }
+
+/** A colour is shown with it and told without. */
+const COLOUR_MARK = /^#(?=[0-9a-f]{6}$)/i
 
 function schedule(
   tool: string,
@@ -84,9 +95,17 @@ function schedule(
   )
     return unknown(name, 'the times before are not known')
   const { idempotency_key: _, dryRun: __, ...same } = body
-  const call = { tool, arguments: { ...same, slots: before } as JsonObject }
+  const call = { tool, arguments: { ...same, slots: before.map(toSlotInput) } as JsonObject }
   return { calls: [{ call, label: name, handle: undefined, leftAt: undefined }], unknown: [] }
 }
+
+/** A slot is read with more than it is written with. */
+function toSlotInput(slot: Json): Json {
+  if (!isJsonObject(slot)) return slot
+  return Object.fromEntries(Object.entries(slot).filter(([key]) => SLOT_INPUT.has(key)))
+}
+
+const SLOT_INPUT = new Set(['start_hour', 'start_minute', 'end_hour', 'end_minute', 'temperature_c'])
 
 /** The answer of `home_set` contains the device's earlier state; that of its own tool does not. */
 function unknownDevice(tool: string, name: string): ReversedCall {

@@ -23,6 +23,8 @@ import {
 import type { HomeDependencies } from './home-dependencies.ts'
 import { readJsonValueAt, readTextAt } from './json-path.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
+import { isLaterCallOfCaller } from './later-runner.ts'
+import { laterCallsProjection } from './later-state.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { quoteForSentence, formatCount } from './sentence-text.ts'
 import { findReverseCalls } from './reverse-call.ts'
@@ -90,24 +92,32 @@ async function undo(parts: HomeDependencies, wish: UndoWish, context: HandlerCon
     else if (outcome.fault.kind === 'approval-required' && done === 0) return fail(outcome.fault)
     else failed.push(`${quoteForSentence(label)}: ${quoteForSentence(outcome.fault.message)}`)
   }
+  if (done === 0)
+    return createSentenceAnswer('Nothing could be taken back: see not_undone. Nothing was done.', {
+      not_undone: [...failed, ...left, ...found.unknown].slice(0, MAX_NAMED),
+    })
   const sentence = `${formatCount(done, 'change')} ${done === 1 ? 'was' : 'were'} taken back, ${verified} read back so.`
   const notes = [...failed, ...left, ...found.unknown].slice(0, MAX_NAMED)
   return createSentenceAnswer(notes.length === 0 ? sentence : `${sentence} The rest was not: see not_undone.`, {
     ...(notes.length === 0 ? {} : { not_undone: notes }),
-    undid: found.traceId,
+    // What could not be restored yet, such as what waits for a person, may be tried again.
+    [failed.length === 0 ? 'undid' : 'partly_undid']: found.traceId,
     id: context.traceId,
   })
 }
 
 function isVerified(data: Json): boolean {
   return (
-    readJsonValueAt(data, 'verification', 'matched') === true || readJsonValueAt(data, 'data', 'confirmed') === true
+    readJsonValueAt(data, 'verification', 'matched') === true ||
+    readJsonValueAt(data, 'data', 'confirmed') === true ||
+    (readJsonValueAt(data, 'data', 'success') === true && readJsonValueAt(data, 'data', 'read_back') !== undefined)
   )
 }
 
-/** Only where the value after the change, and the present one, are known. */
+/** Only where the value or text after the change, and the present one, are known. */
 function isChangedSince({ handle, leftAt }: ReverseCall, { things }: HomeSnapshot): boolean {
-  const now = things.find((thing) => thing.handle === handle)?.level
+  const thing = things.find((each) => each.handle === handle)
+  const now = typeof leftAt === 'string' ? thing?.state : thing?.level
   return leftAt !== undefined && now !== undefined && now !== leftAt
 }
 
@@ -118,15 +128,8 @@ function isChangedSince({ handle, leftAt }: ReverseCall, { things }: HomeSnapsho
 function isOvertaken(parts: HomeDependencies, { target, seq = 0 }: ReverseCall, ownTraceId: string): boolean {
   if (target === undefined) return false
   const changes = recentChanges(parts)
-  const undone = new Set([ownTraceId])
-  for (const { entry, end } of changes) {
-    const undid =
-      entry?.['tool'] === 'undo' && end !== undefined ? readTextAt(resultOf(parts, end), 'undid') : undefined
-    // An undo that was itself taken back does not count any more.
-    if (undid === undefined || undone.has(readTextAt(entry, 'trace_id') ?? '')) continue
-    undone.add(undid)
-    undone.add(readTextAt(entry, 'trace_id') ?? '')
-  }
+  const { undone, undoing } = collectUndone(parts, changes, ownTraceId)
+  const holdsNoMore = new Set([ownTraceId, ...undone, ...undoing])
   return changes.some(
     ({ entry, end }) =>
       entry?.kind === 'call.enter' &&
@@ -135,8 +138,28 @@ function isOvertaken(parts: HomeDependencies, { target, seq = 0 }: ReverseCall, 
       end['dry_run'] !== true &&
       end['replayed'] !== true &&
       (readTextAt(end, 'target') ?? readTextAt(entry, 'target')) === target &&
-      !undone.has(readTextAt(entry, 'trace_id') ?? ''),
+      !holdsNoMore.has(readTextAt(entry, 'trace_id') ?? ''),
   )
+}
+
+type RecentChanges = ReturnType<typeof recentChanges>
+
+/** The changes that were taken back, and the calls that took them back, by trace; newest first. */
+function collectUndone(
+  parts: HomeDependencies,
+  changes: RecentChanges,
+  ownTraceId?: string,
+): { readonly undone: ReadonlySet<string>; readonly undoing: ReadonlySet<string> } {
+  const [undone, undoing] = [new Set(ownTraceId === undefined ? [] : [ownTraceId]), new Set<string>()]
+  for (const { entry, end } of changes) {
+    const traceId = readTextAt(entry, 'trace_id') ?? ''
+    // An undo that was itself taken back does not count any more.
+    if (entry?.['tool'] !== 'undo' || end === undefined || undone.has(traceId)) continue
+    undoing.add(traceId)
+    const undid = readTextAt(resultOf(parts, end), 'undid')
+    if (undid !== undefined) undone.add(undid)
+  }
+  return { undone, undoing }
 }
 
 function recentChanges({ ledger, clock }: HomeDependencies): ReturnType<HomeDependencies['ledger']['changes']> {
@@ -151,26 +174,27 @@ interface UndoableChange {
   readonly unknown: readonly string[]
 }
 
-function changeNamed(parts: HomeDependencies, traceId: string, context: HandlerContext): UndoableChange | string {
+function changeNamed(parts: HomeDependencies, id: string, context: HandlerContext): UndoableChange | string {
+  const planned = parts.ledger.projections.state(laterCallsProjection).calls.get(id)
+  const isOwnPlan = planned !== undefined && isLaterCallOfCaller(planned, context.caller)
+  if (isOwnPlan && planned.traceId === undefined) return 'That is only planned: `later` with `cancel` takes it back.'
+  const traceId = isOwnPlan ? (planned.traceId ?? id) : id
   const change = changeOf(parts, traceId, context)
-  if (change === undefined) return `There is no change ${quoteForSentence(traceId)} of yours.`
+  if (change === undefined) return `There is no change ${quoteForSentence(id)} of yours.`
   if (change.calls.length === 0 && change.unknown.length === 0) return 'That call changed nothing.'
+  if (collectUndone(parts, recentChanges(parts)).undone.has(traceId)) return 'That was taken back already.'
   return change
 }
 
+/** Neither an undone change nor an undo is the change that is meant. */
 function lastChange(parts: HomeDependencies, context: HandlerContext): UndoableChange | string {
-  const seen = new Set<string>()
-  for (const { entry, end } of recentChanges(parts)) {
+  const changes = recentChanges(parts)
+  const { undone, undoing } = collectUndone(parts, changes)
+  const seen = new Set([...undone, ...undoing, context.traceId])
+  for (const { entry } of changes) {
     const traceId = entry?.['trace_id']
     if (entry?.kind !== 'call.enter' || typeof traceId !== 'string' || seen.has(traceId)) continue
-    if (entry['principal'] !== toCallerKey(context.caller) || traceId === context.traceId) continue
-    if (entry['tool'] === 'undo') {
-      // Neither an undone change nor an undo is the change that is meant.
-      const undid = end === undefined ? undefined : readTextAt(resultOf(parts, end), 'undid')
-      if (undid !== undefined) seen.add(undid)
-      seen.add(traceId)
-      continue
-    }
+    if (entry['principal'] !== toCallerKey(context.caller)) continue
     seen.add(traceId)
     const change = changeOf(parts, traceId, context)
     if (change !== undefined && change.calls.length > 0) return change
@@ -197,15 +221,21 @@ function changeOf(parts: HomeDependencies, traceId: string, { caller }: HandlerC
         // The exit event has it only where it differs from the tool's own.
         effect: readTextAt(exit, 'effect') ?? readTextAt(enter, 'effect'),
       },
-      { arguments: readJsonValueAt(bodyOf(parts, enter), 'arguments'), result: resultOf(parts, exit) },
+      { arguments: readJsonValueAt(bodyOf(parts, enter), 'args'), result: resultOf(parts, exit) },
     )
-    return { ...reversed, calls: reversed.calls.map((call) => ({ ...call, target, seq: enter.seq })) }
+    return {
+      ...reversed,
+      tool: readTextAt(enter, 'tool') ?? '',
+      calls: reversed.calls.map((call) => ({ ...call, target, seq: enter.seq })),
+    }
   })
+  // `home_set` has the call that restores what it told a device; the device's own tool does not.
+  const isRestoredByHome = made.some(({ tool, calls }) => tool === 'home_set' && calls.length > 0)
   return {
     traceId,
     // The last change is undone first.
     calls: made.flatMap(({ calls }) => calls).toReversed(),
-    unknown: made.flatMap(({ unknown }) => unknown),
+    unknown: made.flatMap(({ tool, unknown }) => (isRestoredByHome && tool.startsWith('device.') ? [] : unknown)),
   }
 }
 

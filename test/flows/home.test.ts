@@ -124,6 +124,37 @@ describe('wishes', () => {
     expect(await shown(120)).toBe('Off')
   })
 
+  it('are taken back once each, the last one first', async () => {
+    const why = 'a wish of the test'
+    const [start, first] = [await shown(101), await ask('home_set', { thing: 'hall lamp', to: 20, why })]
+    const second = await ask('home_set', { thing: 'hall lamp', to: 60, why })
+    await ask('undo', { id: second['id'] ?? '', why })
+    expect(await shown(101)).toBe('Dim 20%')
+    expect((await ask('undo', { id: second['id'] ?? '', why })).say).toBe(
+      'That was taken back already. Nothing was done.',
+    )
+    // Neither the change that was taken back nor the taking back is the last change.
+    expect(await ask('undo', { why })).toMatchObject({ undid: first['id'] })
+    expect(await shown(101)).toBe(start)
+  })
+
+  it('for a colour and for a device of its own are taken back as well', async () => {
+    const why = 'a wish of the test'
+    await ask('home_set', { thing: 'mood light', to: 'red', why })
+    expect(await ask('undo', { why })).toMatchObject({ say: '1 change was taken back, 1 read back so.' })
+    expect(await shown(176)).toBe('ff8800')
+    await ask('home_set', { thing: 'desk lamp', to: 'on', why })
+    expect(await ask('undo', { why })).toMatchObject({ say: '1 change was taken back, 0 read back so.' })
+  })
+
+  it('that are only planned are cancelled, not taken back', async () => {
+    const why = 'a wish of the test'
+    const call = { tool: 'home_set', arguments: { thing: 'hall lamp', to: 'off', why } }
+    const planned = await ask('later', { call, in_minutes: 600, why })
+    expect((await ask('undo', { id: planned['id'] ?? '', why })).say).toMatch(/only planned/)
+    expect((await ask('later', { cancel: planned['id'] ?? '' })).say).toMatch(/Cancelled/)
+  })
+
   it.each(['lamp', 'the thing upstairs', 'garden gnome', 'what is on?'])(
     'that are not clear (%j) are questions, and move nothing',
     async (thing) => {
@@ -146,6 +177,11 @@ describe('wishes', () => {
     expect(result._meta?.['io.hearthbus/record']).toMatchObject({ approval: approval['id'] })
     expect(await ask('approval', { id: approval['id'] ?? '' })).toMatchObject({ approval: { state: 'requested' } })
     expect(await shown(141)).toBe('Locked')
+    await ask('approval', { id: approval['id'] ?? '', withdraw: true })
+    expect(await ask('approval', { id: approval['id'] ?? '' })).toMatchObject({
+      say: 'You withdrew the request. Asking again makes a new one.',
+      approval: { state: 'withdrawn' },
+    })
   })
 
   it('for many things at once never touch a lock, a valve or a heater', async () => {

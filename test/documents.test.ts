@@ -9,6 +9,7 @@ import { readConfig } from '../src/config/config-file.ts'
 import { isJsonObject } from '../src/core/json.ts'
 import { EBUS_ERROR_CODES } from '../src/ebus/tools/ebus-envelope.ts'
 import { familyEnvelopes } from '../src/main/families.ts'
+import { ledgerProjections } from '../src/main/ledger-projections.ts'
 
 function codesOf(family: Family): readonly string[] {
   return FAULT_KINDS.flatMap((kind) => {
@@ -47,6 +48,24 @@ describe('documents', () => {
   it('list the exit codes that the program has', () => {
     const listed = [...running.matchAll(/^\| (\d) \|/gm)].map(([, code]) => Number(code))
     expect(listed).toEqual(Object.values(EXIT_CODES))
+  })
+
+  it('name every kind of entry that decides or is checked', () => {
+    const documents = ['ledger', 'consensus'].map((name) =>
+      readFileSync(new URL(`../docs/protocols/${name}.md`, import.meta.url), 'utf8'),
+    )
+    const rows = documents.flatMap((text) => text.split('\n')).filter((line) => line.startsWith('| `'))
+    const kinds = new Set(ledgerProjections.flatMap(({ apply, check }) => Object.keys({ ...apply, ...check })))
+    // In full, or after another of its family: `approval.requested`, `.approved`.
+    const isNamed = (kind: string): boolean => {
+      const at = kind.lastIndexOf('.')
+      const [family, last] = [kind.slice(0, at), kind.slice(at + 1)]
+      return rows.some(
+        (row) => row.includes(`\`${kind}\``) || (row.includes(`\`${family}.`) && RegExp(`\`\\.?${last}\``).test(row)),
+      )
+    }
+    expect(kinds.size).toBeGreaterThan(60)
+    expect([...kinds].filter((kind) => !isNamed(kind))).toEqual([])
   })
 
   it('index every decision by its title', () => {

@@ -208,7 +208,8 @@ describe('one call', () => {
     ]) {
       const { record } = await ask(question)
       expect(record).toMatchObject(work)
-      const { entries } = (await (await house.api(`/api/calls/${record?.['trace_id']}`)).json()) as CallDetailView
+      const { trace_id: traceId } = record as { readonly trace_id: string }
+      const { entries } = (await (await house.api(`/api/calls/${traceId}`)).json()) as CallDetailView
       expect(entries.map(({ seq }) => seq)).toEqual([record?.['log_index'], record?.['end_log_index']])
       expect(entries[0]?.entry).toMatchObject({ kind: 'call.enter', ...work })
     }

@@ -38,6 +38,8 @@ const VERBS: readonly (readonly [GoalVerb, RegExp])[] = [
   ['close', /\b(close|shut|schliesse?|schliessen|lower|pull down|runterfahren|fahre? .*\b(runter|zu)|mache? .*\bzu)\b/],
   ['off', /\b(off|aus|ausschalten|ausmachen)\b/],
   ['on', /\b(turn on|switch on|put on|einschalten|anschalten|anmachen|(?:turn|switch|put) .*\bon)\b|\b(on|an|ein)$/],
+  ['open', /\b(auf|hoch|rauf|up)$/],
+  ['close', /\b(zu|runter|down)$/],
 ]
 
 export function findGoalVerb(goal: string): GoalVerb | undefined {

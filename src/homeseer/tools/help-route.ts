@@ -113,7 +113,7 @@ function houseRoutes(asked: HelpGoal, words: ReadonlySet<string>): readonly (Hel
   if (isEvent && devices.candidates[0]?.match !== 'exact')
     return [eventRoute(asked, words, events.candidates[0]), overviewRoute(asked)]
   if (isDevice || isEvent || areSeveralEvents) return [clarification(asked, { devices, events, confidence: MUST_ASK })]
-  const overview = isQuestionText(goal) ? overviewRoute(asked) : undefined
+  const overview = isQuestionText(goal) ? overviewRoute(asked, devices.candidates) : undefined
   const many = isGoalAboutSeveralDevices(goal) && asked.mode !== 'read_only' ? areaRoute(asked) : undefined
   const best = Math.max(
     devices.candidates[0]?.score ?? 0,
@@ -171,14 +171,25 @@ function deviceRoute(
   return { route: 'device_control', confidence: confidence(score, words, 'device'), steps }
 }
 
-/** A goal that wants to know about many devices and names none, such as which lights are on. */
-function overviewRoute({ goal, resolver: { house } }: HelpGoal): HelpRoute | undefined {
+/** A device that is named so well is looked at first: `is the front door locked` is not about contacts. */
+const NAMED = 0.75
+
+/** A goal that wants to know about many devices, such as which lights are on, or about one that it does not quite name. */
+function overviewRoute(
+  { goal, resolver: { house } }: HelpGoal,
+  candidates: readonly DeviceCandidate[] = [],
+): HelpRoute | undefined {
   const filters = [...new Set(findConceptsInText(goal).flatMap((concept) => OVERVIEWS[concept] ?? []))]
   if (filters.length === 0) return undefined
   const { area } = findArea(house, goal)
   const { location1, location2 } = area ?? {}
   const place = { ...(location1 === undefined ? {} : { location1 }), ...(location2 === undefined ? {} : { location2 }) }
-  const steps = filters.map((capability) => ({ tool: 'hs4.devices.list', argsTemplate: { capability, ...place } }))
+  const named = isGoalAboutSeveralDevices(goal) ? [] : candidates.filter(({ score }) => score >= NAMED)
+  const refs = named.slice(0, MAX_CANDIDATES).map(({ target }) => target.ref)
+  const steps = [
+    ...(refs.length === 0 ? [] : [{ tool: 'hs4.devices.get', argsTemplate: { refs } }]),
+    ...filters.map((capability) => ({ tool: 'hs4.devices.list', argsTemplate: { capability, ...place } })),
+  ]
   // A complaint is not answered with a list.
   const complains = hits(new Set(splitNameTokens(normaliseName(goal))), 'diagnose') > 0
   return { route: 'device_overview', confidence: complains ? OVERVIEW - 0.1 : OVERVIEW + 0.35, steps }

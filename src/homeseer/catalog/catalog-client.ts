@@ -138,13 +138,17 @@ export class CatalogClient {
     this.#renewableMs = clock.monotonic() + RENEWED_HOLDS_MS
     const read = await mirror.refresh()
     // Lists that cannot be read again are better than none.
-    if (read.ok) this.#lists.clear()
+    if (read.ok) this.#expireLists()
   }
 
   /** After we changed something on HomeSeer's side: the next question is asked again. */
   forget(): void {
-    this.#lists.clear()
+    this.#expireLists()
     this.#controls.expire()
+  }
+
+  #expireLists(): void {
+    for (const [name, { value }] of this.#lists) this.#lists.set(name, { value, untilMs: Number.NEGATIVE_INFINITY })
   }
 
   #learn(ref: number, pairs: readonly ControlPair[]): readonly ControlPair[] {
@@ -157,8 +161,12 @@ export class CatalogClient {
     const kept = this.#lists.get(exchange.name) as Kept<Value> | undefined
     if (!fresh && kept !== undefined && clock.monotonic() < kept.untilMs) return ok(kept.value)
     const answer = await this.#once(exchange.name, () => json.call(exchange))
-    if (answer.ok) this.#lists.set(exchange.name, { value: answer.value, untilMs: clock.monotonic() + listsHoldMs })
-    return answer
+    if (!answer.ok) return answer
+    // The very same list as long as nothing in it has changed: what was built from it is not built again.
+    const isSame = kept !== undefined && JSON.stringify(kept.value) === JSON.stringify(answer.value)
+    const value = isSame ? kept.value : answer.value
+    this.#lists.set(exchange.name, { value, untilMs: clock.monotonic() + listsHoldMs })
+    return ok(value)
   }
 
   /** Callers that come while a question is open share its answer. */

@@ -19,7 +19,8 @@ export interface NameIndex {
   readonly wordCounts: Uint8Array
   readonly words: ReadonlyMap<string, readonly number[]>
   readonly concepts: ReadonlyMap<string, readonly number[]>
-  readonly conceptCounts: Uint8Array
+  /** What each alias is about. */
+  readonly meanings: readonly (readonly string[])[]
   readonly byStrict: ReadonlyMap<string, readonly number[]>
   readonly byNormal: ReadonlyMap<string, readonly number[]>
   readonly bySkeleton: ReadonlyMap<string, readonly number[]>
@@ -43,16 +44,14 @@ export function buildNameIndex(given: readonly Alias[]): NameIndex {
   const words = new Map<string, number[]>()
   const wordCounts = new Uint8Array(aliases.length)
   const concepts = new Map<string, number[]>()
-  const conceptCounts = new Uint8Array(aliases.length)
+  const meanings = normals.map(findConceptsInText)
   const starts = new Int32Array(aliases.length)
   let at = BREAK.length
   for (const [position, normal] of normals.entries()) {
     const tokens = splitNameTokens(normal)
     wordCounts[position] = Math.min(255, tokens.length)
     for (const token of tokens) add(words, token, position)
-    const meant = findConceptsInText(normal)
-    conceptCounts[position] = Math.min(255, meant.length)
-    for (const concept of meant) add(concepts, concept, position)
+    for (const concept of meanings[position] ?? []) add(concepts, concept, position)
     starts[position] = at
     at += normal.length + BREAK.length
   }
@@ -66,7 +65,7 @@ export function buildNameIndex(given: readonly Alias[]): NameIndex {
     wordCounts,
     words,
     concepts,
-    conceptCounts,
+    meanings,
     byStrict: grouped(aliases.map((alias) => toStrictNameKey(alias.text))),
     byNormal: grouped(normals),
     bySkeleton: grouped(aliases.map((alias) => toConfusableSkeleton(alias.text))),

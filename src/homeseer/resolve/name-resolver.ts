@@ -173,12 +173,11 @@ function kindsIn(query: string): readonly string[] {
 /** Whoever says lamp does not mean the thermostat in the same room. A name that is exact is what it is. */
 function isOfKind(
   { kind }: HomeseerDevice,
-  { match, alias, lookAlike }: NameSearchHit,
+  { match, lookAlike, concepts: called }: NameSearchHit,
   concepts: readonly string[],
 ): boolean {
   if (concepts.length === 0 || match === 'exact' || lookAlike) return true
   if (concepts.some((concept) => DEVICE_KINDS_BY_CONCEPT[concept]?.includes(kind) === true)) return true
-  const called = findConceptsInText(alias.text)
   return concepts.some((concept) => called.includes(concept))
 }
 

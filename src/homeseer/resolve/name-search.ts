@@ -32,6 +32,8 @@ export interface NameSearchHit {
   readonly lookAlike: boolean
   readonly alias: Alias
   readonly normalizedAlias: string
+  /** What the alias is about. */
+  readonly concepts: readonly string[]
 }
 
 /** Nobody says more than this about one lamp. */
@@ -128,7 +130,8 @@ function hitAt(
   const alias = index.aliases[position]
   const normalizedAlias = index.normals[position]
   if (alias === undefined || normalizedAlias === undefined) throw new RangeError(`no alias at ${position}`)
-  return { id: alias.id, score, match: exact ? 'exact' : 'fuzzy', lookAlike, alias, normalizedAlias }
+  const concepts = index.meanings[position] ?? []
+  return { id: alias.id, score, match: exact ? 'exact' : 'fuzzy', lookAlike, alias, normalizedAlias, concepts }
 }
 
 /** Equal only in a forgiving form: as high as that form deserves. */
@@ -193,7 +196,7 @@ function scoreConcepts(scores: Float64Array, index: NameIndex, asked: string): v
       shared[position] = (shared[position] ?? 0) + 1
     }
   for (const position of touched) {
-    const overlap = computeOverlapScore(shared[position] ?? 0, wanted.length, index.conceptCounts[position] ?? 1)
+    const overlap = computeOverlapScore(shared[position] ?? 0, wanted.length, index.meanings[position]?.length ?? 1)
     // The contract has a score for whatever shares a word; concepts find what shares none.
     if (scores[position] === 0) scores[position] = Math.min(overlap, CONCEPT_CAP)
   }

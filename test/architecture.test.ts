@@ -40,6 +40,17 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: [ALL],
 }
 
+/**
+ * Folders inside a module, lowest first: a folder may import those of earlier layers and of its own. Files that lie in
+ * the module itself join them, and may import all.
+ */
+const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  devices: [['wire'], ['session'], ['voice'], ['enrol'], ['tools']],
+  // What is on the bus (registry), what it says (definitions, observe) and what that means (semantic) need each other.
+  ebus: [['wire'], ['adapter'], ['recording'], ['observe', 'registry', 'definitions', 'semantic'], ['tools']],
+  homeseer: [['wire'], ['catalog'], ['resolve'], ['tools'], ['admin']],
+}
+
 /** A package with side effects is imported in as few files as it has roles. */
 const PACKAGE_HOMES: Readonly<Record<string, RegExp>> = {
   'node:sqlite': /-store(\.test)?\.ts$/,
@@ -196,6 +207,22 @@ describe('architecture', () => {
     expect([...seenFrom.keys()].filter((room) => reachable(room, seenFrom).has(room))).toEqual([])
   })
 
+  it('keeps every folder of a module to the layers below it', () => {
+    const folders = new Set(files.filter((file) => file.split('/').length === 3).map(folderOf))
+    const stated = Object.entries(LAYERS).flatMap(([module, layers]) =>
+      layers.flat().map((name) => `${module}/${name}`),
+    )
+    expect(stated.filter((folder) => !folders.has(folder))).toEqual([])
+    expect([...folders].filter((folder) => rankOf(folder) === -1)).toEqual([])
+    const broken = imports
+      .filter(({ from, to }) => !isTest(from) && folders.has(folderOf(from)) && folders.has(folderOf(to)))
+      .filter(
+        ({ from, to }) => roomOf(from) === roomOf(to) && (rankOf(folderOf(from)) ?? 0) < (rankOf(folderOf(to)) ?? 0),
+      )
+      .map(({ from, to }) => `${from} → ${to}`)
+    expect(broken).toEqual([])
+  })
+
   it('has no barrels, no generic names and no room deeper than two levels', () => {
     const generic = files.filter((file) => /(^|\/)(index|utils?|helpers?|common|misc|types)(\/|\.ts$)/.test(file))
     const deep = files.filter((file) => file.split('/').length > 3)
@@ -266,6 +293,16 @@ function codeOf(file: string): string {
     .replaceAll(/\/\*[\s\S]*?\*\//g, '')
     .replaceAll(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, "''")
     .replaceAll(/\/\/[^\n]*/g, '')
+}
+
+function folderOf(file: string): string {
+  return file.split('/').slice(0, 2).join('/')
+}
+
+/** `undefined` where nothing is stated about the module, -1 where only this folder was forgotten. */
+function rankOf(folder: string): number | undefined {
+  const [module = '', name = ''] = folder.split('/')
+  return LAYERS[module]?.findIndex((layer) => layer.includes(name))
 }
 
 function roomOf(file: string): string {

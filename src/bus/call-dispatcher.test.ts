@@ -358,6 +358,50 @@ describe('a call of a name that nobody offers', () => {
   })
 })
 
+describe('a provider that is cut off', () => {
+  it('is counted, and one that answers in time is not', async () => {
+    const clock = manualClock()
+    const bus = node('a', { clock })
+    bus.registerCapability(answering({ name: 'x.y' }, echo))
+    bus.registerCapability(answering({ name: 'x.never', timeoutSeconds: 1 }, () => new Promise(() => undefined)))
+    await bus.call('x.y', [1, 0], {}, ME)
+    expect(bus.tally.cutOff).toBe(0)
+    const hanging = bus.call('x.never', [1, 0], {}, ME)
+    for (const ms of [1_010, 110]) {
+      await settled()
+      clock.advance(ms)
+      bus.tick()
+    }
+    await hanging
+    expect(bus.tally.cutOff).toBe(1)
+  })
+})
+
+describe('a caller that wants only the end of a stream', () => {
+  it('gets progress in numbers and texts, and nothing else that the frames contain', async () => {
+    const bus = node('a')
+    bus.registerCapability(
+      streaming({ name: 'x.y' }, async function* () {
+        yield { event: 'progress', data: { current: 1, total: 'many', stage: 7 } }
+        yield { event: 'progress', data: { current: 2, total: 3, stage: 'half' } }
+        yield { event: 'progress', data: { current: 'x' } }
+        yield { event: 'progress', data: null }
+        yield { event: 'token', data: { text: 'a word' } }
+        yield { event: 'token', data: { text: 5 } }
+        return reply(null)
+      }),
+    )
+    const told: unknown[][] = []
+    const interaction = { progress: (...words: unknown[]) => void told.push(words) }
+    expect(await bus.call('x.y', [1, 0], {}, { ...ME, interaction })).toMatchObject({ ok: true })
+    expect(told).toEqual([
+      [1, undefined, undefined],
+      [2, 3, 'half'],
+      [1, undefined, 'a word'],
+    ])
+  })
+})
+
 describe('a chain that throws', () => {
   it('is our mistake and ends the call', async () => {
     const bus = node('a', { admit: () => Promise.reject(new Error('disk full')) })

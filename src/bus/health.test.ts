@@ -73,6 +73,26 @@ describe('health', () => {
     expect(health.isProbeDue(60_000)).toBe(true)
   })
 
+  it('lets no other call end the probe', () => {
+    const health = new ProviderHealth()
+    play(health, '-----')
+    health.startProbe()
+    play(health, '+-', { nowMs: 60_000 })
+    expect([health.isProbing, health.isProbeDue(60_000)]).toEqual([true, false])
+  })
+
+  it('forgets all that it measured when it is reset', () => {
+    const health = new ProviderHealth()
+    play(health, '++')
+    expect(health.p50Ms).toBe(20)
+    health.reset()
+    expect([health.samples, health.p50Ms, health.successRate, health.quarantinedUntilMs]).toEqual([0, 0, 1, 0])
+    play(health, '-----')
+    expect(health.quarantinedUntilMs).toBe(60_000)
+    health.reset()
+    expect([health.isEjected(), health.isQuarantined(0), health.quarantinedUntilMs]).toEqual([false, false, 0])
+  })
+
   it('goes back into quarantine when the probe fails, longer each time, up to five minutes', () => {
     const health = new ProviderHealth()
     play(health, '-----')

@@ -314,8 +314,7 @@ export function resetLatency(estimate: PeakEwma): void {
 }
 
 export function observeLatency(estimate: PeakEwma, latencyMs: number, nowMs: number): void {
-  const believed = estimate.answers === 0 ? latencyMs : decayTowards(estimate, latencyMs, nowMs)
-  estimate.latencyMs = Math.max(latencyMs, believed)
+  estimate.latencyMs = Math.max(latencyMs, decayTowards(estimate, latencyMs, nowMs))
   estimate.atMs = nowMs
   estimate.answers++
 }

@@ -37,6 +37,32 @@ describe('params', () => {
     expect([matchesParams({}, {}, wants), matchesParams(matcher, {}, wants)]).toEqual([true, false])
   })
 
+  it.each<[string, unknown]>([
+    ['throws', (): never => JSON.parse('not JSON') as never],
+    ['answers later', async () => true],
+    ['answers something else', () => 'yes'],
+  ])('of a predicate that %s are not served, and the call is answered', async (_, matches) => {
+    const bus = node('a')
+    const able = (params: JsonObject, facts: Partial<Offer>): void => {
+      const instance = { name: 'llm.chat', params, ...facts }
+      expect(bus.registerCapability(answering(instance, async () => reply(params))).ok).toBe(true)
+    }
+    able({ model: 'odd' }, { matches: matches as NonNullable<Offer['matches']> })
+    const ask = (model: string) => bus.call('llm.chat', [1, 0], { params: { model } }, ME)
+    expect(await ask('even')).toMatchObject({ ok: false, fault: { kind: 'not-found', details: { reason: 'params' } } })
+    able({ model: 'even' }, { matches: { model: 'equals' }, timeoutSeconds: 7 })
+    expect(await ask('even')).toMatchObject({ ok: true, value: { data: { model: 'even' } } })
+  })
+
+  it('that nobody serves are answered with those that can be asked for', async () => {
+    const bus = node('a')
+    const facts = { name: 'llm.chat', params: { model: 'small', secret: 1 }, matches: { model: 'equals' } } as const
+    bus.registerCapability(answering(facts, async () => reply(null)))
+    const outcome = await bus.call('llm.chat', [1, 0], { params: { model: 'big' } }, ME)
+    const message = 'No provider of llm.chat serves the params asked for; there is {"model":"small"}.'
+    expect(outcome).toMatchObject({ ok: false, fault: { message, details: { reason: 'params' } } })
+  })
+
   it('always serves an instance its own params', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 }), (params) => {

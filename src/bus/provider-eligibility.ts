@@ -9,7 +9,7 @@
  * matcher does not name, or that the caller does not ask for, do not matter.
  */
 import type { Call } from './call.ts'
-import type { CapabilityVersion, Offer, ParamsMatcher } from './capability.ts'
+import type { CapabilityVersion, Offer, ParamsMatcher, ParamsPredicate } from './capability.ts'
 import type { CapabilityContract, ContractGroup } from './contract.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import { isTrusted } from './caller.ts'
@@ -86,8 +86,17 @@ export function canServeParams(offer: Offer, body: JsonObject): boolean {
   if (matches === undefined) return true
   const requested = body['params']
   if (!isJsonObject(requested)) return true
-  if (typeof matches === 'function') return matches(offer.params, requested)
+  if (typeof matches === 'function') return isServedBy(matches, offer.params, requested)
   return matchesParams(matches, offer.params, requested)
+}
+
+/** A function of somebody's own that throws, or answers with a promise, has not said that it serves them. */
+function isServedBy(matches: ParamsPredicate, offered: JsonObject, requested: JsonObject): boolean {
+  try {
+    return matches(offered, requested) === true
+  } catch {
+    return false
+  }
 }
 
 /** The params that a caller can ask for. A matcher that is a function does not say which it uses. */
@@ -100,7 +109,8 @@ export function pickRequestableParams({ matches, params }: Offer): JsonObject {
 export function canServeSameParams(other: Offer, offer: Offer): boolean {
   const { matches } = other
   if (matches === undefined) return true
-  if (typeof matches === 'function') return offer.matches !== undefined && matches(other.params, offer.params)
+  if (typeof matches === 'function')
+    return offer.matches !== undefined && isServedBy(matches, other.params, offer.params)
   const own = offer.matches ?? {}
   // `offer` takes any value of a param that it does not test; `other` does not.
   if (typeof own === 'object' && Object.keys(matches).some((param) => !Object.hasOwn(own, param))) return false

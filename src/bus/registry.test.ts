@@ -33,6 +33,44 @@ describe('registration', () => {
     expect(bus.registerService(service('free', [''], ['anything_at_all']))).toMatchObject({ ok: true })
   })
 
+  it('replaces a handler by the one that was registered last', async () => {
+    const bus = node('a')
+    for (const word of ['first', 'second'])
+      bus.registerCapability(answering({ name: 'x.y' }, async () => ({ ok: true, value: { data: word } })))
+    expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ ok: true, value: { data: 'second' } })
+  })
+
+  it('of two versions is found by the version that is asked for', () => {
+    const bus = node('a')
+    for (const version of [
+      [1, 0],
+      [2, 3],
+    ] as const)
+      bus.registerCapability(answering({ name: 'x.y', version }, echo))
+    expect(bus.registry.offer('x.y')?.version).toEqual([2, 3])
+    expect(bus.registry.offer('x.y', [1, 0])?.version).toEqual([1, 0])
+    expect(bus.registry.offer('x.y', [3, 0])).toBeUndefined()
+  })
+
+  it('of a node that is not known lists nothing, and of one that left nothing more', () => {
+    const bus = node('a')
+    expect(bus.registry.offersOf('b')).toEqual([])
+    bus.onPeerAdded(peer('b', [describeOwnCapability(offered({ name: 'x.y' }))]))
+    expect(bus.registry.offersOf('b').map(({ name }) => name)).toEqual(['x.y'])
+    bus.onPeerRemoved('b')
+    expect([bus.registry.offersOf('b'), bus.registry.contracts('x.y').contracts]).toEqual([[], []])
+  })
+
+  it('that a peer repeats with other facts is changed, and one that it repeats as it was is not', () => {
+    const { registry } = node('a')
+    const said = (facts: object): PeerCapability => describeOwnCapability(offered({ name: 'x.y', ...facts }))
+    expect(registry.updateFromPeer(peer('b', [said({})]), 0).added).toHaveLength(1)
+    expect(registry.updateFromPeer(peer('b', [said({})]), 5)).toMatchObject({ added: [], updated: [], removed: [] })
+    expect(registry.named('x.y')[0]?.lastSeenMs).toBe(5)
+    const { updated } = registry.updateFromPeer(peer('b', [said({ maxConcurrent: 3 })]), 6)
+    expect(updated.map(({ offer }) => offer.maxConcurrent)).toEqual([3])
+  })
+
   it('takes all capabilities of a service or none', () => {
     const bus = node('a')
     expect(bus.registerService(service('llm', ['llm'], ['llm.chat', 'llm.complete', 'rag.query'])).ok).toBe(false)

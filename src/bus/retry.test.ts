@@ -231,6 +231,74 @@ describe('the budget', () => {
   })
 })
 
+describe('a pause before the next try', () => {
+  it('ends when the caller leaves, and nobody is asked again', async () => {
+    const { bus, asked, meet } = scripted([fault('busy', { retryAfterMs: 5_000 })])
+    meet('b')
+    const controller = new AbortController()
+    const answer = bus.call('x.y', [1, 0], {}, { ...ME, signal: controller.signal })
+    await settled()
+    expect(asked).toEqual(['b'])
+    controller.abort()
+    // No time passes: the pause does not have to end by itself.
+    expect(await answer).toMatchObject({ ok: false, fault: { begun: false } })
+    expect(asked).toEqual(['b'])
+  })
+
+  it('leaves nothing behind in the call that waited', async () => {
+    const { bus, asked, meet, pass } = scripted([fault('busy', { retryAfterMs: 100 })])
+    meet('b')
+    const answer = ask(bus)
+    await pass(2_000)
+    expect(await answer).toMatchObject(reply('at last'))
+    expect(asked).toEqual(['b', 'b'])
+    expect(bus.runningTraces()).toEqual([])
+  })
+})
+
+describe('a node that was not reached', () => {
+  const away = { offline: fault('offline'), busy: fault('busy') }
+
+  it('is not asked for another instance of its own while there is another node', async () => {
+    const asked: string[] = []
+    const remote: RemoteProvider = {
+      call: (entry) => {
+        asked.push(`${entry.nodeId} ${String(entry.offer.params['model'])}`)
+        return Promise.resolve(entry.nodeId === 'b' ? away.offline : reply('here'))
+      },
+      stream: () => Promise.reject(new Error('not here')),
+    }
+    const bus = node('a', { remote, random: () => 0 })
+    const model = (name: string): Offer => offered({ name: 'x.y', params: { model: name } })
+    const tell = (nodeId: string, models: readonly string[]): void => {
+      const capabilities = models.map((name) => describeOwnCapability(model(name)))
+      bus.onPeerUpdated({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
+    }
+    tell('b', ['one', 'two', 'three'])
+    tell('c', ['one'])
+    expect(await ask(bus)).toMatchObject(reply('here'))
+    expect(asked.filter((each) => each.startsWith('b')).length).toBeLessThanOrEqual(1)
+  })
+
+  it('is asked for each of its instances once where there is no other', async () => {
+    const asked: string[] = []
+    const remote: RemoteProvider = {
+      call: (entry) => {
+        asked.push(String(entry.offer.params['model']))
+        return Promise.resolve(away.offline)
+      },
+      stream: () => Promise.reject(new Error('not here')),
+    }
+    const bus = node('a', { remote, random: () => 0, config: { retries: 1 } })
+    const capabilities = ['one', 'two'].map((model) =>
+      describeOwnCapability(offered({ name: 'x.y', params: { model } })),
+    )
+    bus.onPeerUpdated({ nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'b', capabilities } })
+    expect(await ask(bus)).toMatchObject({ ok: false, fault: { kind: 'offline' } })
+    expect(asked.toSorted()).toEqual(['one', 'two'])
+  })
+})
+
 describe('hedging', () => {
   interface Held {
     readonly call: Call
@@ -321,6 +389,34 @@ describe('hedging', () => {
     held[0]?.finish(reply('first after all'))
     expect(await answer).toMatchObject(reply('first after all'))
     expect(bus.stats().inFlight).toBe(0)
+  })
+
+  it.each<[string, Partial<Offer>, number]>([
+    ['is not idempotent', { idempotent: false }, 80],
+    ['belongs to its node', { anywhere: false }, 80],
+    ['was called seldom', {}, 10],
+  ])('asks nobody else where a capability %s', async (_, facts, calls) => {
+    const held: string[] = []
+    let isSlow = false
+    const remote: RemoteProvider = {
+      call: (entry) => {
+        if (!isSlow) return Promise.resolve(reply('quick'))
+        held.push(entry.nodeId)
+        return new Promise(() => undefined)
+      },
+      stream: () => Promise.reject(new Error('not here')),
+    }
+    const { bus, meet, pass } = scripted([], facts, { remote, config: { hedge: true } })
+    meet('b')
+    for (let call = 0; call < calls; call++) await ask(bus)
+    isSlow = true
+    const answer = ask(bus)
+    meet('c')
+    await pass(10_000)
+    expect([held, bus.stats().hedges]).toEqual([['b'], 0])
+    bus.close()
+    await pass(200)
+    expect((await answer).ok).toBe(false)
   })
 
   it('ends both when the caller leaves', async () => {

@@ -542,3 +542,157 @@ describe('quarantine', () => {
     expect(bus.health.isQuarantined(big, 0)).toBe(true)
   })
 })
+
+describe('the record of an ended call', () => {
+  const NEUTRAL = { ok: false, fault: { kind: 'invalid-arguments', message: 'no' } } as const
+  const GOOD = { ok: true, value: { data: null } } as const
+  const end = (outcome: typeof NEUTRAL | typeof GOOD, facts: object = {}) =>
+    ({ outcome, latencyMs: 20, nowMs: 0, isProbe: false, isCallersDoing: false, ...facts }) as const
+
+  it('keeps who is ejected with the contract, until a probe succeeds', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c'] })
+    bus.router.route(callOf('llm.chat'), 0)
+    const [b, ejected] = [at('b'), at('b').contract?.ejected]
+    expect(ejected?.size).toBe(0)
+    failed(bus, b, 5)
+    expect([...(ejected ?? [])]).toEqual([b])
+    bus.health.record(b, end(GOOD, { nowMs: 60_000, isProbe: true }))
+    expect(ejected?.size).toBe(0)
+    answered(bus, b, { latencyMs: 1 })
+    expect(ejected?.size).toBe(0)
+  })
+
+  it('leaves the probe to the call that is the probe', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c'] })
+    const b = at('b')
+    failed(bus, b, 5)
+    b.health.startProbe()
+    bus.health.record(b, end(NEUTRAL))
+    expect(b.health.isProbing).toBe(true)
+    bus.health.record(b, end(NEUTRAL, { isProbe: true }))
+    expect(b.health.isProbing).toBe(false)
+    bus.health.reset(b)
+    expect(b.health.isEjected()).toBe(false)
+  })
+
+  it('makes one that is busy, or slower than anybody waits, look slow', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c'] })
+    busied(bus, at('b'), 0)
+    expect(at('b').latency.latencyMs).toBe(5_000)
+    const gone = { ok: false, fault: { kind: 'cancelled', message: 'gone' } } as const
+    bus.health.record(at('c'), { ...end(GOOD), outcome: gone, latencyMs: 700, isCallersDoing: true })
+    expect(at('c').latency.latencyMs).toBe(700)
+    bus.health.record(at('c'), { ...end(GOOD), outcome: gone, latencyMs: 30, isCallersDoing: true })
+    expect(at('c').latency.latencyMs).toBe(700)
+  })
+})
+
+describe('a choice among many', () => {
+  const MANY = Array.from({ length: 40 }, (_, index) => `n${index}`)
+
+  it('compares sixteen, and finds the only free one wherever it is', () => {
+    const { bus, at } = village({ here: false, there: MANY, facts: { maxConcurrent: 1 } }, { random: () => 0 })
+    bus.router.route(callOf('llm.chat'), 0)
+    const entries = at('n0').contract?.entries ?? []
+    const first = entries[0]
+    // With chance always zero, the search begins with the first of the list.
+    expect(bus.router.route(callOf('llm.chat'), 0)).toBe(first)
+    for (const entry of entries) entry.inFlight = 1
+    expect(bus.router.route(callOf('llm.chat'), 0)).toBeUndefined()
+    const last = entries.at(-1)
+    if (last !== undefined) last.inFlight = 0
+    expect(bus.router.route(callOf('llm.chat'), 0)).toBe(last)
+  })
+
+  it('takes none that is stale, not even to wait for, and one that was heard of at the last moment', () => {
+    const { bus, at } = village({ here: false, there: ['b'], facts: { maxConcurrent: 1 } })
+    const call = callOf('llm.chat')
+    expect(bus.router.route(call, 60_000)).toBe(at('b'))
+    expect(bus.router.route(call, 60_001)).toBeUndefined()
+    at('b').inFlight = 1
+    expect(bus.router.queueFor(call, 60_000)).toBe(at('b'))
+    expect(bus.router.queueFor(call, 60_001)).toBeUndefined()
+  })
+
+  it('of several contracts takes one that somebody can serve now', () => {
+    const bus = node('a')
+    const meet = (nodeId: string, facts: Partial<Offer>): void => {
+      const capabilities = [describeOwnCapability(offered({ name: 'llm.chat', ...facts }))]
+      bus.onPeerAdded({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
+    }
+    meet('b', { version: [1, 1] })
+    meet('c', { version: [1, 0] })
+    const asked = { ...callOf('llm.chat'), ticket: undefined }
+    expect(bus.router.resolve(asked, 0)?.offer.version).toEqual([1, 1])
+    // Of the newer one nothing was heard for more than a minute.
+    for (const entry of bus.registry.named('llm.chat')) if (entry.nodeId === 'c') entry.lastSeenMs = 61_000
+    expect(bus.router.resolve(asked, 61_000)?.offer.version).toEqual([1, 0])
+    expect(bus.router.resolve({ ...asked, node: 'b' }, 61_000)?.offer.version).toEqual([1, 1])
+    expect(bus.router.resolve({ ...asked, hopBudget: 0 }, 61_000)?.offer.version).toEqual([1, 1])
+  })
+})
+
+describe('a provider of this node', () => {
+  it('is compared with those of other nodes only, and with the calls that they work on', () => {
+    const { bus, at } = village({ here: true, there: ['b'] }, { config: { localLoadThreshold: 1 } })
+    answered(bus, at('a'), { latencyMs: 100, times: 20 })
+    // Nobody knows how fast the other is: the one here is taken.
+    expect(routes(bus)).toEqual({ a: 200 })
+    answered(bus, at('b'), { latencyMs: 1, times: 20 })
+    expect(routes(bus)['b']).toBeGreaterThan(0)
+    // With thirty calls each of them takes thirty times as long.
+    at('b').inFlight = 30
+    expect(routes(bus, 20)).toEqual({ a: 20 })
+  })
+})
+
+describe('the answer where nobody serves a call', () => {
+  const why = (bus: CapabilityBus, facts: Parameters<typeof callOf>[1] = {}, nowMs = 0) =>
+    bus.router.explain({ ...callOf('llm.chat'), ticket: undefined, ...facts }, nowMs)
+
+  it('names other nodes to a caller whose call may go further, and to no other', () => {
+    const { bus } = village({ here: false, there: ['b', 'c'] })
+    expect(why(bus, { hopBudget: 0 })).toEqual({
+      kind: 'not-found',
+      code: 'not_found',
+      message: 'llm.chat is not offered on this node, and the call may not go further.',
+      details: { reason: 'node' },
+    })
+    expect(why(bus, { hopBudget: 0, node: 'b' })).toMatchObject({
+      message: 'llm.chat is not offered on the node that was asked for.',
+      details: { reason: 'node' },
+    })
+    const elsewhere = why(bus, { node: 'z' })
+    expect(elsewhere).toMatchObject({ kind: 'not-found', details: { reason: 'node', alt_nodes: ['b', 'c'] } })
+  })
+
+  it('says which trust the provider wants that would serve it', () => {
+    const bus = node('a')
+    bus.registerCapability(answering({ name: 'llm.chat', trustRequired: 'anchor' }, echo))
+    const caller = { kind: 'peer', id: 'p', level: 'member' } as const
+    const fault = why(bus, { caller })
+    expect([fault.kind, fault.message.includes('anchor')]).toEqual(['not-permitted', true])
+  })
+
+  it('says when the first of those in quarantine is back', () => {
+    const { bus, at } = village({ here: false, there: ['b', 'c', 'd', 'e'] })
+    failed(bus, at('b'), 5, 0)
+    failed(bus, at('c'), 5, 10_000)
+    for (const nodeId of ['d', 'e']) bus.onPeerRemoved(nodeId)
+    expect(why(bus, {}, 15_000)).toMatchObject({ code: 'quarantined', retryAfterMs: 45_000 })
+  })
+
+  it('names as stand-ins only free providers of the same that may serve it for any node', () => {
+    const bus = node('a')
+    const meet = (nodeId: string, facts: Partial<Offer>): void => {
+      const capabilities = [describeOwnCapability(offered({ name: 'llm.chat', maxConcurrent: 1, ...facts }))]
+      bus.onPeerAdded({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
+    }
+    bus.registerCapability(answering({ name: 'llm.chat', maxConcurrent: 1 }, echo))
+    meet('free', {})
+    meet('full', {})
+    meet('other', { version: [2, 0] })
+    for (const entry of bus.registry.named('llm.chat')) if (entry.nodeId !== 'free') entry.inFlight = 1
+    expect(why(bus, { hopBudget: 0 })).toMatchObject({ kind: 'busy', details: { alt_nodes: ['free'] } })
+  })
+})

@@ -106,6 +106,17 @@ describe('sticky sessions', () => {
     expect([sticky.size, sticky.bound('t', 'llm.chat', 1)]).toEqual([1, there])
   })
 
+  it('are counted for each provider', () => {
+    const sticky = new StickySessions()
+    const [one, other] = [entry('b'), entry('c')]
+    for (const session of ['s', 't', 'u']) sticky.bind(session, one, 0)
+    sticky.bind('v', other, 0)
+    expect([...sticky.sessions()]).toEqual([
+      [one, 3],
+      [other, 1],
+    ])
+  })
+
   it('are bound for one capability only', () => {
     const sticky = new StickySessions()
     sticky.bind('s', entry('b'), 0)

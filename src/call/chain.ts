@@ -142,7 +142,9 @@ function releaseWhenDone(call: Call, release: ReleaseLock): void {
 }
 
 function lockKey({ lock }: Offer, call: Call): string | undefined {
-  return typeof lock === 'function' ? lock(call.body) : lock
+  const key: unknown = typeof lock === 'function' ? lock(call.body) : lock
+  if (key === undefined || typeof key === 'string') return key
+  throw new TypeError(`the lock of ${call.capability} is no text`)
 }
 
 function toFault(fault: LockFault, call: Call, nowMs: number): Fault {

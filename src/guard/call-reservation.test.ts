@@ -448,3 +448,44 @@ function withMistake({ name, effect }: Offer, fault: Fault): Offer {
   })
   return offer
 }
+
+describe('a caller that leaves', () => {
+  it('while others are before it is told that it left, and not that there are too many', async () => {
+    const { sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const { promise, resolve } = Promise.withResolvers<Outcome>()
+    const first = around(house.guard, callOf(lamp), lamp, () => promise)
+    const controller = new AbortController()
+    const waiting = fate(house, lamp, { caller: OTHER, signal: controller.signal })
+    controller.abort()
+    resolve(ok({ data: null }))
+    expect((await waiting).split(' ')[0]).toBe('cancelled')
+    expect((await first).ok).toBe(true)
+  })
+})
+
+describe('an approval', () => {
+  it('is used up by a call that was tried and failed', async () => {
+    using house = openHouse()
+    const door = assessedOffer('sensitive', () => ({ target: 'door:1' }))
+    await fate(house, door)
+    await house.guard.approvals.approve(house.guard.approvals.list()[0]?.id ?? '', APPROVER)
+    const jammed = actuator(() => fail({ kind: 'failed', message: 'jammed', begun: true }))
+    const outcome = await around(house.guard, callOf(door), door, jammed.proceed)
+    expect(outcome).toMatchObject({ ok: false, fault: { kind: 'failed' } })
+    expect(await fate(house, door)).toMatch(/^approval-required/)
+  })
+})
+
+describe('a change without a key', () => {
+  it('is done as often as it is asked for', async () => {
+    const { sleep } = sleeping()
+    using house = openHouse({ limits }, sleep)
+    const acts = actuator()
+    for (let times = 0; times < 3; times++) {
+      const outcome = await around(house.guard, callOf(lamp), lamp, acts.proceed)
+      expect(outcome.ok && outcome.value.replayed).toBeUndefined()
+    }
+    expect(acts.calls).toHaveLength(3)
+  })
+})

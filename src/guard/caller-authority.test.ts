@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller, CredentialRestrictions, PrincipalRole } from '../bus/call.ts'
+import type { Effect } from '../bus/capability.ts'
 import {
   explainAdministrationRefusal,
   explainConsoleLinkRefusal,
+  hasRestrictedCredential,
   mayViewStatus,
   mayReadRecord,
   mayAddRecords,
@@ -96,6 +98,30 @@ describe('authority', () => {
   ])('%s reads what another caller asked, and what it did', (_, by, asked, did) => {
     expect([mayReadRecord(by, reading), mayReadRecord(by, unlocking)]).toEqual([asked, did])
     expect(mayReadRecord(by, { ...reading, principal: 'ada' })).toBe(true)
+  })
+
+  it('hides from an agent what others asked and noted, unless it is about a device', () => {
+    const agent = principal('agent')
+    const shown = (effect: Effect | undefined, target?: string) => mayReadRecord(agent, { ...reading, effect, target })
+    expect([undefined, 'reads', 'records', 'writes'].map((effect) => shown(effect as Effect))).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ])
+    expect([undefined, 'reads', 'records'].map((effect) => shown(effect as Effect, 'device:lock'))).toEqual([
+      true,
+      true,
+      true,
+    ])
+  })
+
+  it('says of a token that is made within the same profiles that it may be made', () => {
+    const admin = principal('admin', { profiles: ['ebus', 'homeseer'] })
+    expect(explainTokenAuthorityRefusal(admin, { profiles: ['ebus'] })).toBeUndefined()
+    expect(explainTokenAuthorityRefusal(admin, { profiles: ['ebus', 'devices'] })).toBeDefined()
+    expect([hasRestrictedCredential(admin), hasRestrictedCredential(principal('admin'))]).toEqual([true, false])
+    expect(hasRestrictedCredential({ kind: 'service', id: 's' })).toBe(false)
   })
 
   it('hides what is in none of the profiles of the reader', () => {

@@ -98,8 +98,7 @@ function peerReasons(level: TrustLevel, { effect, trustRequired }: CallerRightsI
   if (trustRequired === 'self') return [{ rule: 'trust', message: 'Only this node itself may call this.' }]
   const needed = Math.max(LEVELS.indexOf(trustRequired), LEVELS.indexOf(PEER_FLOOR[effect]))
   // An unknown requirement is met by no caller.
-  const known = LEVELS.includes(trustRequired) && LEVELS.includes(level)
-  if (known && LEVELS.indexOf(level) >= needed) return []
+  if (LEVELS.includes(trustRequired) && LEVELS.indexOf(level) >= needed) return []
   const wanted = LEVELS[needed] ?? 'anchor'
   return [{ rule: 'trust', message: `A peer must be at least ${wanted} for this; the caller is ${level}.` }]
 }

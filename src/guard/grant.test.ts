@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../core/json.ts'
 import { hashArgumentLeaves, listArgumentLeaves } from './call-binding.ts'
-import { isCallCoveredByGrant, omitLoosenedArguments, toJsonPointer } from './grant.ts'
+import { explainGrantFlaw, isCallCoveredByGrant, omitLoosenedArguments, toJsonPointer } from './grant.ts'
+import type { GrantRequest } from './grant.ts'
 
 const KEY = new Uint8Array(32)
 
@@ -55,5 +56,30 @@ describe('grant', () => {
       '/params/value',
       '/a~0b',
     ])
+  })
+
+  const leaves =
+    hashArgumentLeaves(KEY, Object.fromEntries(Array.from({ length: 70 }, (_, at) => [`a${at}`, at]))) ?? {}
+  const names = (count: number) => Array.from({ length: count }, (_, at) => `a${at}`)
+  it.each<[Partial<GrantRequest>, boolean]>([
+    [{}, true],
+    [{ maxUses: 0 }, false],
+    [{ maxUses: 1_000 }, true],
+    [{ maxUses: 1_001 }, false],
+    [{ maxUses: 1.5 }, false],
+    [{ durationMs: 0 }, false],
+    [{ durationMs: NaN }, false],
+    [{ durationMs: 30 * 86_400_000 }, true],
+    [{ durationMs: 30 * 86_400_000 + 1 }, false],
+    [{ free: names(64) }, true],
+    [{ free: names(65) }, false],
+    [{ free: names(60), bounds: Object.fromEntries(names(5).map((name) => [name, { min: 0, max: 9 }])) }, false],
+    [{ free: ['b'] }, false],
+    [{ bounds: { a1: { min: 3, max: 2 } } }, false],
+    [{ caller: 'anybody' as never }, false],
+    [{ target: 'all' as never }, false],
+  ])('of %j can be given: %s', (request, can) => {
+    const plain: GrantRequest = { maxUses: 5, durationMs: 60_000, bounds: {}, free: [], target: 'same' }
+    expect(explainGrantFlaw({ ...plain, ...request }, leaves) === undefined).toBe(can)
   })
 })

@@ -33,6 +33,37 @@ describe('day count', () => {
 })
 
 describe('limits', () => {
+  it('take no budget from our own services, whatever they change', () => {
+    const limits = createGuardLimits(config, manualClock().monotonic)
+    const act = { caller: undefined, effect: 'writes', target: undefined, actuator: undefined, touches: [] } as const
+    for (let count = 0; count < 5; count++) {
+      expect(limits.peek({ ...act, label: undefined })).toEqual({ ok: true })
+      limits.take({ ...act, label: undefined })
+    }
+    const ours = { ...act, caller: 'undefined', label: undefined }
+    expect(limits.peek(ours)).toEqual({ ok: true })
+  })
+
+  it('name what rests as people do, else as it is called', () => {
+    const limits = createGuardLimits(config, manualClock().monotonic)
+    const act = {
+      caller: 'a',
+      effect: 'sensitive',
+      target: undefined,
+      actuator: 'valve:1',
+      touches: ['pump:1'],
+    } as const
+    limits.take({ ...act, label: undefined })
+    const said = (label: string | undefined) => {
+      const verdict = limits.peek({ ...act, label })
+      return verdict.ok ? [] : verdict.reasons.map(({ message }) => message)
+    }
+    const [unnamed = '', byValve = ''] = said(undefined)
+    expect([unnamed.includes('valve:1'), byValve.includes('pump:1, set in motion by valve:1')]).toEqual([true, true])
+    const [named = '', byName = ''] = said('The valve')
+    expect([named.includes('The valve'), byName.includes('set in motion by The valve')]).toEqual([true, true])
+  })
+
   it('count every call of a caller, and none of our own services', () => {
     const clock = manualClock()
     const limits = createGuardLimits(config, clock.monotonic)

@@ -18,6 +18,17 @@ describe('owner rule', () => {
     expect(findOwnerDecision(rules, { tool: 'b', target: undefined })).toBeUndefined()
   })
 
+  it('about nothing is about no call', () => {
+    expect(findOwnerDecision([{ says: 'trust' }], { tool: 'a', target: 'lock:1' })).toBeUndefined()
+  })
+
+  it('about an argument finds it in lists, and only it', () => {
+    const rules: OwnerRule[] = [{ tool: 'a', arguments: { scene: 'party' }, says: 'forbid' }]
+    const said = (body: JsonObject) => findOwnerDecision(rules, { tool: 'a', target: undefined, body })
+    expect(said({ steps: [{ wait: 1 }, { scene: ['calm', ' Party'] }] })).toBe('forbid')
+    expect(said({ steps: [{ wait: 'party' }, { scene: ['calm'] }] })).toBeUndefined()
+  })
+
   it('needs both tool and target to fit where both are named', () => {
     const rules: OwnerRule[] = [{ tool: 'a', target: 'lock:1', says: 'trust' }]
     expect(findOwnerDecision(rules, { tool: 'a', target: 'lock:2' })).toBeUndefined()
@@ -77,6 +88,10 @@ describe('owner rule', () => {
   })
 
   it('finds fault with rules that say nothing or give everything away', () => {
+    const quorum = { tool: 'a', says: 'quorum', voters: ['anna', 'ben'] } as const
+    expect(explainOwnerRuleFlaw({ ...quorum, need: 1 })).toBeUndefined()
+    expect(explainOwnerRuleFlaw({ ...quorum, need: 2 })).toBeUndefined()
+    for (const need of [0, 3]) expect(explainOwnerRuleFlaw({ ...quorum, need })).toMatch(/1 to 2/)
     expect(explainOwnerRuleFlaw({ says: 'ask' })).toMatch(/names a tool or a target/)
     expect(explainOwnerRuleFlaw({ tool: '*', says: 'trust' })).toMatch(/trusts everything/)
     expect(explainOwnerRuleFlaw({ tool: '*', target: '*', says: 'trust' })).toMatch(/trusts everything/)

@@ -47,6 +47,27 @@ describe('policy', () => {
     expect(named('lamp:\ud800')).toEqual(['target'])
   })
 
+  it('says which promise of a tool a call would break', () => {
+    const said = (declared: Effect, assessed: string) => {
+      const offer = { name: 'test.tool', effect: declared, trustRequired: 'member' } as const
+      const decision = decidePolicy(input(declared, { offer, assessment: { effect: assessed as Effect, reasons: [] } }))
+      return decision.verdict === 'deny' ? decision.reasons.map(({ message }) => message) : []
+    }
+    expect(said('reads', 'writes')).toEqual(['This tool is declared to read, and this call writes.'])
+    expect(said('writes', 'burns')).toEqual(['Nobody knows what this call would do.'])
+    expect(said('reads', 'burns')).toEqual(['Nobody knows what this call would do.'])
+  })
+
+  it('says who has to approve', () => {
+    const said = (more: Partial<PolicyInput>) => {
+      const decision = decidePolicy(input('sensitive', more))
+      return decision.verdict === 'approval-required' ? decision.reasons[0]?.message : decision.verdict
+    }
+    expect(said({})).toBe('A person has to approve test.tool first.')
+    expect(said({ proposed: true })).toBe('Several have to approve test.tool first.')
+    expect(said({ proposed: false })).toBe('A person has to approve test.tool first.')
+  })
+
   it('refuses what is neither a dry run nor none', () => {
     const dry = (dryRun: unknown) => {
       const assessment = { effect: 'writes', reasons: [], dryRun } as unknown as PolicyInput['assessment']

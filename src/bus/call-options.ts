@@ -52,15 +52,17 @@ export function openCallTicket(
   wantedMs = Infinity,
 ): RunningCallTicket {
   const limitMs = (contract?.offer.timeoutSeconds ?? UNKNOWN_TIMEOUT_SECONDS) * 1_000
-  const isHurried = wantedMs < limitMs
+  const isHurried = typeof wantedMs === 'number' && wantedMs < limitMs
   const deadlineMs = startedMs + (isHurried ? Math.max(0, wantedMs) : limitMs)
   return new RunningCallTicket({ contract, startedMs, deadlineMs, isHurried })
 }
 
 /** Why a call with that little time is refused before anything is tried; `undefined` where there is enough. */
 export function explainMissingTime(name: CapabilityName, wantedMs = Infinity): Fault | undefined {
-  if (wantedMs >= LEAST_TIME_MS) return undefined
-  if (Number.isNaN(wantedMs))
+  // Programs of one's own have no types at run time.
+  const isTime = typeof wantedMs === 'number' && !Number.isNaN(wantedMs)
+  if (isTime && wantedMs >= LEAST_TIME_MS) return undefined
+  if (!isTime)
     return {
       kind: 'invalid-arguments',
       code: 'bad_request',

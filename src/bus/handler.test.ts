@@ -283,14 +283,20 @@ describe('a call whose time', () => {
     return { bus, ran, clock }
   }
 
-  it.each<[string, number, string]>([
+  it.each<[string, unknown, string]>([
     ['is no number', NaN, 'invalid-arguments'],
+    ['is a text', '1000', 'invalid-arguments'],
+    ['is null', null, 'invalid-arguments'],
+    ['is an object', {}, 'invalid-arguments'],
+    ['is of another type of number', 1_000n, 'invalid-arguments'],
+    ['is nothing, and negative', -0, 'timed-out'],
     ['is negative', -1, 'timed-out'],
     ['is nothing', 0, 'timed-out'],
     ['is less than can be told on a wire', 0.0001, 'timed-out'],
     ['is negative without end', -Infinity, 'timed-out'],
-  ])('%s is refused, on record, and nothing runs', async (_, timeoutMs, kind) => {
+  ])('%s is refused, on record, and nothing runs', async (_, given, kind) => {
     const { bus, ran } = counting()
+    const timeoutMs = given as number
     expect(await bus.call('x.y', [1, 0], {}, { ...ME, timeoutMs })).toMatchObject({ fault: { kind, begun: false } })
     expect(await bus.stream('x.y', [1, 0], {}, { ...ME, timeoutMs }).outcome).toMatchObject({ fault: { kind } })
     expect([ran.length, bus.recentTraces().length]).toEqual([0, 2])

@@ -89,6 +89,7 @@ describe('health', () => {
     expect([health.samples, health.p50Ms, health.successRate, health.quarantinedUntilMs]).toEqual([0, 0, 1, 0])
     play(health, '-----')
     expect(health.quarantinedUntilMs).toBe(60_000)
+    health.startProbe()
     health.reset()
     expect([health.isEjected(), health.isQuarantined(0), health.quarantinedUntilMs]).toEqual([false, false, 0])
   })

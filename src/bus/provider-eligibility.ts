@@ -93,7 +93,8 @@ export function canServeParams(offer: Offer, body: JsonObject): boolean {
 /** A function of somebody's own that throws, or answers with a promise, has not said that it serves them. */
 function isServedBy(matches: ParamsPredicate, offered: JsonObject, requested: JsonObject): boolean {
   try {
-    return matches(offered, requested) === true
+    const answer: unknown = matches(offered, requested)
+    return answer === true
   } catch {
     return false
   }

@@ -40,6 +40,23 @@ describe('registration', () => {
     expect(await bus.call('x.y', [1, 0], {}, ME)).toMatchObject({ ok: true, value: { data: 'second' } })
   })
 
+  it('of one instance is removed, and the others and other versions stay', () => {
+    const bus = node('a')
+    for (const [model, version] of [
+      ['one', [1, 0]],
+      ['two', [1, 0]],
+      ['three', [1, 1]],
+      ['four', [2, 0]],
+    ] as const)
+      bus.registerCapability(answering({ name: 'x.y', version, params: { model } }, echo))
+    const [first] = bus.registry.named('x.y')
+    bus.deregister('x.y', [1, 0], first?.instanceId)
+    const left = () => bus.registry.named('x.y').map(({ offer }) => offer.params['model'])
+    expect(left()).toEqual(['two', 'three', 'four'])
+    bus.deregister('x.y', [1, 0])
+    expect(left()).toEqual(['three', 'four'])
+  })
+
   it('of two versions is found by the version that is asked for', () => {
     const bus = node('a')
     for (const version of [
@@ -69,6 +86,7 @@ describe('registration', () => {
     expect(registry.named('x.y')[0]?.lastSeenMs).toBe(5)
     const { updated } = registry.updateFromPeer(peer('b', [said({ maxConcurrent: 3 })]), 6)
     expect(updated.map(({ offer }) => offer.maxConcurrent)).toEqual([3])
+    expect(registry.named('x.y')).toHaveLength(1)
   })
 
   it('takes all capabilities of a service or none', () => {

@@ -263,7 +263,7 @@ describe('a node that was not reached', () => {
     const asked: string[] = []
     const remote: RemoteProvider = {
       call: (entry) => {
-        asked.push(`${entry.nodeId} ${String(entry.offer.params['model'])}`)
+        asked.push(entry.nodeId)
         return Promise.resolve(entry.nodeId === 'b' ? away.offline : reply('here'))
       },
       stream: () => Promise.reject(new Error('not here')),
@@ -277,14 +277,14 @@ describe('a node that was not reached', () => {
     tell('b', ['one', 'two', 'three'])
     tell('c', ['one'])
     expect(await ask(bus)).toMatchObject(reply('here'))
-    expect(asked.filter((each) => each.startsWith('b')).length).toBeLessThanOrEqual(1)
+    expect(asked.filter((each) => each === 'b').length).toBeLessThanOrEqual(1)
   })
 
   it('is asked for each of its instances once where there is no other', async () => {
     const asked: string[] = []
     const remote: RemoteProvider = {
       call: (entry) => {
-        asked.push(String(entry.offer.params['model']))
+        asked.push(entry.instanceId)
         return Promise.resolve(away.offline)
       },
       stream: () => Promise.reject(new Error('not here')),
@@ -295,7 +295,7 @@ describe('a node that was not reached', () => {
     )
     bus.onPeerUpdated({ nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'b', capabilities } })
     expect(await ask(bus)).toMatchObject({ ok: false, fault: { kind: 'offline' } })
-    expect(asked.toSorted()).toEqual(['one', 'two'])
+    expect([asked.length, new Set(asked).size]).toEqual([2, 2])
   })
 })
 

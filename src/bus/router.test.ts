@@ -604,6 +604,15 @@ describe('a choice among many', () => {
     expect(bus.router.route(callOf('llm.chat'), 0)).toBe(last)
   })
 
+  it('compares no more than sixteen from where it begins', () => {
+    const { bus, at } = village({ here: false, there: MANY }, { random: () => 0.999 })
+    bus.router.route(callOf('llm.chat'), 0)
+    const entries = at('n0').contract?.entries ?? []
+    const chosen = bus.router.route(callOf('llm.chat'), 0)
+    const compared = [entries.at(-1), ...entries.slice(0, 15)]
+    expect(compared).toContain(chosen)
+  })
+
   it('takes none that is stale, not even to wait for, and one that was heard of at the last moment', () => {
     const { bus, at } = village({ here: false, there: ['b'], facts: { maxConcurrent: 1 } })
     const call = callOf('llm.chat')
@@ -632,9 +641,60 @@ describe('a choice among many', () => {
   })
 })
 
+describe('a name with several contracts', () => {
+  const model = (name: string, facts: Partial<Offer> = {}): Partial<Offer> => ({
+    params: { model: name },
+    matches: { model: 'equals' },
+    ...facts,
+  })
+  function meeting(...members: readonly (readonly [string, Partial<Offer>])[]): CapabilityBus {
+    const bus = node('a')
+    for (const [nodeId, facts] of members) {
+      const capabilities = [describeOwnCapability(offered({ name: 'llm.chat', ...facts }))]
+      bus.onPeerAdded({ nodeId, endpoint: undefined, manifest: { nodeId, capabilities } })
+    }
+    return bus
+  }
+  const asking = (name: string) => ({ ...callOf('llm.chat', { body: { params: { model: name } } }), ticket: undefined })
+
+  it('is about the first that has a provider for the params, whoever else serves it', () => {
+    const newer = { version: [1, 1] } as const
+    const bus = meeting(['b', model('x', newer)], ['c', model('y', newer)], ['d', model('x')])
+    expect(bus.router.resolve(asking('x'), 0)?.offer.version).toEqual([1, 1])
+    for (const entry of bus.registry.named('llm.chat')) if (entry.nodeId !== 'b') entry.lastSeenMs = 61_000
+    expect(bus.router.resolve(asking('x'), 61_000)?.offer.version).toEqual([1, 0])
+  })
+
+  it('is about one that could serve the call, also where none can now', () => {
+    const bus = meeting(['b', model('y', { version: [1, 1] })], ['c', model('x')])
+    expect(bus.router.resolve(asking('x'), 61_000)?.offer.version).toEqual([1, 0])
+  })
+
+  it('that belong to their nodes is about none, until a node is named', () => {
+    const bound = { anywhere: false } as const
+    const bus = meeting(['b', { ...bound, timeoutSeconds: 5 }], ['c', { ...bound, timeoutSeconds: 6 }])
+    const call = { ...callOf('llm.chat'), ticket: undefined }
+    const contract = bus.router.resolve(call, 0)
+    if (contract === undefined) throw new Error('there is a contract')
+    expect(bus.router.ambiguity(call, contract, 0)).toMatchObject({ kind: 'conflict', code: 'ambiguous_node' })
+    expect(bus.router.ambiguity({ ...call, node: 'b' }, contract, 0)).toBeUndefined()
+    expect(bus.router.route(call, 0)).toBeUndefined()
+    expect(bus.router.route({ ...call, node: 'c' }, 0)?.nodeId).toBe('c')
+    expect(bus.router.soleContract('llm.chat')).toBeUndefined()
+  })
+
+  it('has a sole contract only where this node alone serves it', () => {
+    expect(meeting(['b', {}]).router.soleContract('llm.chat')).toBeUndefined()
+    const { bus } = village({ here: true, there: [] })
+    expect(bus.router.soleContract('llm.chat')?.localCount).toBe(1)
+    expect(bus.router.freeAtMs(callOf('nobody.offers'), 0)).toBeUndefined()
+  })
+})
+
 describe('a provider of this node', () => {
   it('is compared with those of other nodes only, and with the calls that they work on', () => {
-    const { bus, at } = village({ here: true, there: ['b'] }, { config: { localLoadThreshold: 1 } })
+    const facts = { maxConcurrent: 64 }
+    const { bus, at } = village({ here: true, there: ['b'], facts }, { config: { localLoadThreshold: 1 } })
     answered(bus, at('a'), { latencyMs: 100, times: 20 })
     // Nobody knows how fast the other is: the one here is taken.
     expect(routes(bus)).toEqual({ a: 200 })

@@ -46,8 +46,19 @@ export function createDrawKey(house: string, secret: Uint8Array): DrawKey {
   }
 }
 
+/** RFC 8785 sorts names, so every draw begins so. */
+const DRAW_ALPHA_PREFIX = '{"draw":'
+
 export function encodeDrawAlpha({ house, epoch, purpose, number }: RandomDrawSubject): Uint8Array {
   return toUtf8(canonicalJson({ draw: DRAW_KEY_PURPOSE, house, epoch, purpose, number }))
+}
+
+/**
+ * Whether an input could be that of a draw. The node evaluates such inputs for draws only: whoever could have them
+ * evaluated would foresee what is drawn, and could choose the moment.
+ */
+export function isDrawAlpha(alpha: Uint8Array): boolean {
+  return Buffer.from(alpha).toString('latin1').startsWith(DRAW_ALPHA_PREFIX)
 }
 
 /** Every member once, in the drawn order. */

@@ -9,8 +9,9 @@ import { fromHex, toHex } from '../../core/bytes.ts'
 import { fail } from '../../core/result.ts'
 import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
-import { createRuntimeFault } from '../faults.ts'
+import { createRuntimeArgumentFault, createRuntimeFault } from '../faults.ts'
 import { idArgument } from '../text-arguments.ts'
+import { isDrawAlpha } from '../../ledger/draw.ts'
 import {
   ECVRF_SUITE,
   isVrfPublicKey,
@@ -74,7 +75,12 @@ export function createRandomTools(secret: Uint8Array): readonly Capability[] {
     vrfEvalTool.handledBy(async ({ alpha_hex: alphaHex, key_id: key = NODE_VRF_KEY_NAME }) => {
       if (key !== NODE_VRF_KEY_NAME)
         return fail(createRuntimeFault('INVALID_KEY', `This node has no key ${JSON.stringify(key)}.`))
-      const proof = createVrfProof(secret, fromHex(alphaHex))
+      const input = fromHex(alphaHex)
+      if (isDrawAlpha(input))
+        return fail(
+          createRuntimeArgumentFault('alpha_hex', 'what the node draws with its key is told when it is drawn'),
+        )
+      const proof = createVrfProof(secret, input)
       return createRuntimeAnswer({
         suite: ECVRF_SUITE,
         public_key_hex: toHex(publicKey),

@@ -234,6 +234,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
 
   return {
     gossip,
+    isPeer: (name) => mesh.peers.some(({ nodeId, manifest }) => nodeId === name || manifest.displayName === name),
     waiting: listWaiting,
 
     onHeard: (listener) => {

@@ -27,6 +27,8 @@ export interface ConsensusPeerService {
     readonly since: number | undefined
     readonly peers: readonly string[] | undefined
   }) => Promise<{ readonly sent: number; readonly received: number; readonly conflicts: number }>
+  /** Whether a node of this name or id is known. */
+  readonly isPeer: (nameOrId: string) => boolean
   /** This node's vote in another node's round; `undefined` when no such round is known. */
   readonly voteElsewhere: (
     roundId: string,
@@ -233,6 +235,8 @@ export function createConsensusTools(
     }),
 
     gossip.handledBy(async ({ since, peers: wanted }) => {
+      const stranger = wanted?.find((each) => peers()?.isPeer(each) !== true)
+      if (stranger !== undefined) return fail(createRuntimeArgumentFault('peers', `there is no node ${stranger}`))
       const exchange = await peers()?.gossip({ since, peers: wanted })
       const { sent, received, conflicts } = exchange ?? { sent: 0, received: 0, conflicts: 0 }
       return createRuntimeAnswer({ events_sent: sent, events_received: received, conflicts })

@@ -34,12 +34,7 @@ export function resolveAuditSession(
 
 function givenSession({ sessions }: Pick<RuntimeState, 'sessions'>, sessionId: string): Result<string, Fault> {
   const session = sessions.get(sessionId)
-  if (session === undefined)
-    return fail(
-      createRuntimeFault('ERR_SESSION_NOT_FOUND', `There is no session ${sessionId}; audit_session_start begins one.`, {
-        session_id: sessionId,
-      }),
-    )
+  if (session === undefined) return fail(createUnknownSessionFault(sessionId))
   if (session.finalizedAt !== null)
     return fail(
       createRuntimeFault('ERR_SESSION_CLOSED', `Session ${sessionId} was finalized and takes no more records.`, {
@@ -48,4 +43,9 @@ function givenSession({ sessions }: Pick<RuntimeState, 'sessions'>, sessionId: s
       }),
     )
   return ok(sessionId)
+}
+
+export function createUnknownSessionFault(sessionId: string): Fault {
+  const message = `There is no session ${sessionId}; audit_session_start begins one.`
+  return createRuntimeFault('ERR_SESSION_NOT_FOUND', message, { session_id: sessionId })
 }

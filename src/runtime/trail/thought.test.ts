@@ -199,6 +199,18 @@ describe('authorship', () => {
 })
 
 describe('thought_record_list', () => {
+  it('refuses tasks and sessions that nobody began: an empty list would say that nothing was recorded', async () => {
+    const rig = await runtimeRig()
+    for (const [filter, code] of [
+      [{ task_id: 'nope' }, 'ERR_NOT_FOUND'],
+      [{ session_id: 'nope' }, 'ERR_SESSION_NOT_FOUND'],
+    ] as const) {
+      const outcome = await rig.through('thought_record_list', filter)
+      expect(outcome.ok ? '' : outcome.fault.code).toBe(code)
+    }
+    rig.close()
+  })
+
   it('lists in the order of recording and filters by task, session, agent, type and time', async () => {
     const session = await startSession()
     const { unsealed: _, ...first } = await think('T-1')

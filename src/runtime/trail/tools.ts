@@ -16,6 +16,7 @@ import { runGeneratorYielding } from '../generator-runner.ts'
 import { auditVerifyChainTool, thoughtRecordTool, thoughtRecordListTool } from './definitions.ts'
 import { readThoughtContent } from './thought-leaf.ts'
 import { appendThought, checkThoughtToRecord, toThought, createUnknownTaskFault } from './thought-recording.ts'
+import { createUnknownSessionFault } from './session-binding.ts'
 import type { ThoughtToRecord, ThoughtTrailStores } from './thought-recording.ts'
 import type { Thought } from './thought.ts'
 import type { ThoughtStore } from './thought-store.ts'
@@ -35,6 +36,11 @@ export function createTrailTools(records: RuntimeStores, stores: ThoughtTrailSto
     ),
 
     thoughtRecordListTool.handledBy(async ({ limit, cursor, ...filter }) => {
+      const { task_id: taskId, session_id: sessionId } = filter
+      // An empty list would say that nothing was thought about it.
+      if (taskId !== undefined && !isKnownTask(stores, taskId)) return fail(createUnknownTaskFault(taskId))
+      if (sessionId !== undefined && !stores.state.sessions.has(sessionId))
+        return fail(createUnknownSessionFault(sessionId))
       const after = readCursor<[number]>(cursor, formatCursorScope('thought_record_list', filter), 1)
       if (!after.ok) return after
       const { listed, ...next } = listThoughts(records, stores, { filter, after: after.value?.[0] ?? -1, limit })

@@ -5,6 +5,7 @@
  *
  * Does I/O.
  */
+import './built-processes.ts'
 import { cutPower } from '../test/power-cuts.ts'
 import { cutLedger } from './ledger-cuts.ts'
 

@@ -10,6 +10,7 @@
  *
  * Does I/O.
  */
+import './built-processes.ts'
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { Worker } from 'node:worker_threads'

@@ -7,6 +7,7 @@
  *
  * Does I/O.
  */
+import './built-processes.ts'
 import { once } from 'node:events'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { buildNameResolver, resolveDevices } from '../src/homeseer/resolve/name-resolver.ts'

@@ -4,6 +4,7 @@
  *
  * Does I/O.
  */
+import './built-processes.ts'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -5,6 +5,7 @@
  *
  * Does I/O.
  */
+import './built-processes.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectHttp } from '../test/gateway-process.ts'
 import { call, closeAll, executions, formCommunity, until } from '../test/mesh-house.ts'

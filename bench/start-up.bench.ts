@@ -4,6 +4,7 @@
  *
  * Does I/O.
  */
+import './built-processes.ts'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

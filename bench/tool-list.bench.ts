@@ -9,6 +9,7 @@
  *
  * Does I/O.
  */
+import './built-processes.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

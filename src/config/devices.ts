@@ -128,7 +128,7 @@ export const devicesConfigSchema = z
       .int()
       .min(1)
       .max(100_000)
-      .default(4_096)
+      .default(10_000)
       .describe('Devices connected at once over WebSocket, and as many over MQTT.'),
     waitingPerAddress: z
       .int()

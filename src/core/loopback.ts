@@ -7,5 +7,6 @@ import { isIP } from 'node:net'
 export function isLoopback(host: string): boolean {
   const plain = host.toLowerCase().replace(/^\[(.*)\]$/, '$1')
   const address = plain.startsWith('::ffff:') ? plain.slice('::ffff:'.length) : plain
-  return plain === 'localhost' || plain === '::1' || (isIP(address) === 4 && address.startsWith('127.'))
+  const isFourInSix = plain !== address && /^7f[0-9a-f]{2}:[0-9a-f]{1,4}$/.test(address)
+  return plain === 'localhost' || plain === '::1' || isFourInSix || (isIP(address) === 4 && address.startsWith('127.'))
 }

@@ -89,3 +89,11 @@ function visibleMembers(object: JsonObject): JsonObject {
   }
   return copy === undefined ? object : Object.fromEntries(copy)
 }
+
+/** The text, cut so that its JSON string has at most so many bytes, quotes and escapes included. */
+export function cutToJsonBytes(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(JSON.stringify(text)) <= maxBytes) return text
+  let end = Math.min(text.length, maxBytes)
+  while (Buffer.byteLength(JSON.stringify(text.slice(0, end))) > maxBytes - 8) end = Math.floor(end * 0.9)
+  return `${text.slice(0, end).toWellFormed()} …`
+}

@@ -6,6 +6,7 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
+import { cutToJsonBytes } from '../core/untrusted-text.ts'
 
 /** The cloud accepts 8,192 bytes, including what is around the text. */
 const MAX_ANSWER_BYTES = 7_600
@@ -13,7 +14,7 @@ const MAX_CHOICES = 6
 const MAX_SENTENCES = 8
 
 export function createSpokenResult(text: string): JsonObject {
-  return { content: [{ type: 'text', text: cutBytes(text) }], isError: false }
+  return { content: [{ type: 'text', text: cutToJsonBytes(text, MAX_ANSWER_BYTES) }], isError: false }
 }
 
 /** The sentence that home tools make for this purpose; else the first text; else the structured content. */
@@ -45,11 +46,4 @@ function completeSentence(
 
 function listObjects(value: JsonObject[string] | undefined): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : []
-}
-
-function cutBytes(text: string): string {
-  if (Buffer.byteLength(JSON.stringify(text)) <= MAX_ANSWER_BYTES) return text
-  let end = Math.min(text.length, MAX_ANSWER_BYTES)
-  while (Buffer.byteLength(JSON.stringify(text.slice(0, end))) > MAX_ANSWER_BYTES - 8) end = Math.floor(end * 0.9)
-  return `${text.slice(0, end).toWellFormed()} …`
 }

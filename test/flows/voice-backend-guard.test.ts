@@ -39,7 +39,9 @@ describe('a voice backend', () => {
 
   it('is asked about a photo in words that can be spoken, and takes it once a person has approved', async () => {
     const photo = { name: 'self.camera.take_photo', arguments: { question: 'who?' } }
-    expect(textOf(await conversation.ask(2, 'tools/call', photo))).toContain('I have asked you to confirm this first.')
+    expect(textOf(await conversation.ask(2, 'tools/call', photo))).toContain(
+      'I have asked you to confirm this first: camera.take_photo on Kitchen. Nothing was done yet.',
+    )
     const approvals = (await house.api('/api/approvals?state=requested', {
       token: house.ownerToken,
     })) as unknown as readonly { id: string }[]

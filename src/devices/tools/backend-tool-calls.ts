@@ -11,12 +11,15 @@
 import type { Caller, Outcome } from '../../bus/call.ts'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { Json, JsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
+import { cutToJsonBytes } from '../../core/untrusted-text.ts'
 import type { VoiceRpcAnswer } from '../voice/voice-relay-client.ts'
 import type { DeviceToolDependencies } from './running-devices.ts'
 
 /** Backends wait for 30 s. */
 const BACKEND_PATIENCE_MS = 28_000
+/** Brokers of voice backends disconnect a device that sends a packet of more than 8,192 bytes. */
+const MAX_ANSWER_BYTES = 7_000
 
 const PRINCIPAL = 'voice-backend:'
 
@@ -42,18 +45,21 @@ export function createBackendToolCaller({
   }
 }
 
+/** Backends read the first text and nothing else; a picture in its place would be read aloud as letters. */
 function outcomeAnswer(outcome: Outcome): VoiceRpcAnswer {
   if (!outcome.ok) return spokenAnswer(refusal(outcome.fault))
   const { data, content } = outcome.value
-  const items = content ?? [{ type: 'text', text: JSON.stringify(data) }]
-  return { result: { content: items as unknown as Json, isError: false } }
+  if (content === undefined) return spokenAnswer(JSON.stringify(data))
+  const texts = content.flatMap((item) => (item.type === 'text' ? [item.text] : []))
+  return spokenAnswer(texts.length > 0 ? texts.join('\n') : 'The picture was taken. It cannot be shown here.')
 }
 
-function refusal({ kind, message }: Fault): string {
-  if (kind === 'approval-required') return `I have asked you to confirm this first. ${message}`
-  return message
+function refusal({ kind, message, details }: Fault): string {
+  if (kind !== 'approval-required') return message
+  const what = typeof details?.['label'] === 'string' ? `: ${details['label']}` : ''
+  return `I have asked you to confirm this first${what}. Nothing was done yet. Once you agree, ask for the same again.`
 }
 
 function spokenAnswer(text: string): VoiceRpcAnswer {
-  return { result: { content: [{ type: 'text', text }], isError: false } }
+  return { result: { content: [{ type: 'text', text: cutToJsonBytes(text, MAX_ANSWER_BYTES) }], isError: false } }
 }

@@ -15,6 +15,7 @@ import { parseJsonObject } from '../wire/json-text.ts'
 import type { MqttSettings } from '../wire/ota.ts'
 import type { UdpAudioKeys } from '../wire/udp-audio.ts'
 import { decodeUdpAudio, encodeUdpAudio } from '../wire/udp-audio.ts'
+import { BACKEND_PING_MS, MAX_UNANSWERED_PINGS } from './voice-backend.ts'
 import type { VoiceBackendHandlers, VoiceBackendLink } from './voice-backend.ts'
 
 const CONNECT_MS = 7_000
@@ -38,7 +39,9 @@ export function connectVoiceBackendOverMqtt(settings: MqttSettings, handlers: Vo
     channel?.socket.close()
     channel = undefined
   }
+  let unansweredPings = 0
   const end = (isClean: boolean, reason: string) => {
+    clearInterval(beat)
     closeChannel()
     client.end(true)
     if (isEnded) return
@@ -56,6 +59,18 @@ export function connectVoiceBackendOverMqtt(settings: MqttSettings, handlers: Vo
     username: settings.username,
     password: settings.password,
   })
+  // While a conversation is open; between conversations the keep-alive of the protocol is enough.
+  const beat = setInterval(() => {
+    if (channel === undefined || !client.connected) return
+    if (unansweredPings >= MAX_UNANSWERED_PINGS) {
+      end(false, 'it does not answer')
+      return
+    }
+    unansweredPings++
+    client.sendPing()
+  }, BACKEND_PING_MS)
+  beat.unref()
+  client.on('packetreceive', () => (unansweredPings = 0))
   client.on('connect', () => handlers.opened())
   client.on('message', (_topic, payload) => {
     const text = payload.toString('utf8')
@@ -81,6 +96,7 @@ export function connectVoiceBackendOverMqtt(settings: MqttSettings, handlers: Vo
     },
     close: () => {
       isEnded = true
+      clearInterval(beat)
       closeChannel()
       client.end(true)
     },

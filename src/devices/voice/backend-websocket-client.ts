@@ -6,6 +6,7 @@
 import { WebSocket } from 'ws'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import type { WebSocketSettings } from '../wire/ota.ts'
+import { BACKEND_PING_MS, MAX_UNANSWERED_PINGS } from './voice-backend.ts'
 import type { VoiceBackendHandlers, VoiceBackendLink } from './voice-backend.ts'
 
 const CONNECT_MS = 7_000
@@ -19,7 +20,9 @@ export function connectVoiceBackendOverWebSocket(
   handlers: VoiceBackendHandlers,
 ): VoiceBackendLink {
   let isEnded = false
+  let unansweredPings = 0
   const end = (isClean: boolean, reason: string) => {
+    clearInterval(beat)
     if (isEnded) return
     isEnded = true
     handlers.closed(isClean, reason)
@@ -36,8 +39,21 @@ export function connectVoiceBackendOverWebSocket(
       ...(token === '' ? {} : { Authorization: token.includes(' ') ? token : `Bearer ${token}` }),
     },
   })
+  const beat = setInterval(() => {
+    if (socket.readyState !== socket.OPEN) return
+    if (unansweredPings >= MAX_UNANSWERED_PINGS) {
+      socket.terminate()
+      end(false, 'it does not answer')
+      return
+    }
+    unansweredPings++
+    socket.ping(undefined, true, () => undefined)
+  }, BACKEND_PING_MS)
+  beat.unref()
+  socket.on('pong', () => (unansweredPings = 0))
   socket.on('open', () => handlers.opened())
   socket.on('message', (data: Buffer, isBinary: boolean) => {
+    unansweredPings = 0
     if (isBinary) handlers.audio({ timestampMs: 0, opus: data })
     else handlers.text(data.toString('utf8'))
   })
@@ -57,6 +73,7 @@ export function connectVoiceBackendOverWebSocket(
     },
     close: () => {
       isEnded = true
+      clearInterval(beat)
       socket.close(1_000)
       setTimeout(() => socket.terminate(), 1_000).unref()
     },

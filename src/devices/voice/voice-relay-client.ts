@@ -3,18 +3,23 @@
  *
  *   device text, audio ──▶ relay ──▶ backend link        backend's `mcp` ──▶ guard or straight to the device ──▶ answer
  *
- * Audio is passed from one socket to the other and kept nowhere.
+ * Audio is passed from one socket to the other and kept nowhere. A backend is a stranger: what is larger than any voice
+ * message is dropped, and a backend that sends without end counts as lost.
  *
  * Does I/O, through its links, and timers.
  */
 import type { Clock } from '../../core/clock.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
+import { isLoopback } from '../../core/loopback.ts'
 import type { DeviceIdentity, VoiceDevicePort, VoiceChannel, VoiceService } from '../session/fleet.ts'
 import type { VoiceOutput } from '../session/session.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import { encodeMcpMessage } from '../wire/device-frame.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
+import { createFullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import type { TokenBucket } from '../../toolbox/token-bucket.ts'
+import { TEXT_FRAME_RATE_LIMIT } from '../session/session-limits.ts'
 import { connectVoiceBackendOverMqtt } from './backend-mqtt-client.ts'
 import { connectVoiceBackendOverWebSocket } from './backend-websocket-client.ts'
 import type { VoiceRelay, VoiceRelayEffect, VoiceRelayInput } from './voice-relay.ts'
@@ -48,6 +53,10 @@ export interface VoiceRelays extends VoiceService {
 type Untimed = VoiceRelayInput extends infer Each ? (Each extends VoiceRelayInput ? Omit<Each, 'atMs'> : never) : never
 
 const CALL_MS = 60_000
+/** RFC 6716 § 3.2: at most 1,275 bytes for a frame of 20 ms, and 120 ms in a packet. */
+const MAX_OPUS_BYTES = 8_192
+/** Firmware itself sends no more, and holds a message in its memory. */
+const MAX_TEXT_CHARACTERS = 65_535
 /** Of a backend's calls that are being decided about or carried out; as many as a device's queue holds. */
 const MAX_CALLS = 16
 
@@ -77,6 +86,8 @@ class RelayChannel implements VoiceChannel {
   /** Counts dials: what an older connection still says is not heard. */
   #epoch = 0
   #isOpened = false
+  #isBackendLocal = false
+  #bucket: TokenBucket | undefined
   #timer: NodeJS.Timeout | undefined
   #nextForward = 1
   #calls = 0
@@ -163,6 +174,9 @@ class RelayChannel implements VoiceChannel {
       return
     }
     this.#address = address.kind
+    this.#isBackendLocal = isLoopbackUrl(
+      address.kind === 'websocket' ? address.websocket.url : `mqtt://${address.mqtt.endpoint}`,
+    )
     const heard = (then: () => void) => {
       if (this.#epoch === epoch) then()
     }
@@ -172,10 +186,10 @@ class RelayChannel implements VoiceChannel {
           this.#isOpened = true
           this.#link?.send(helloFor(hello, address.kind))
         }),
-      text: (text) => heard(() => this.#input({ kind: 'backend-text', text })),
+      text: (text) => heard(() => this.#takeText(text)),
       audio: (frame) =>
         heard(() => {
-          if (this.#relay.phase === 'open') this.#port.audio(frame)
+          if (this.#relay.phase === 'open' && frame.opus.length <= MAX_OPUS_BYTES) this.#port.audio(frame)
         }),
       closed: (isClean) =>
         heard(() => {
@@ -194,6 +208,16 @@ class RelayChannel implements VoiceChannel {
       // An address that cannot be dialled at all.
       handlers.closed(false, 'bad address')
     }
+  }
+
+  #takeText(text: string): void {
+    const atMs = this.#options.clock.monotonic()
+    const bucket = this.#bucket ?? createFullBucket(TEXT_FRAME_RATE_LIMIT, atMs)
+    this.#bucket = takeToken(bucket, TEXT_FRAME_RATE_LIMIT, atMs)
+    if (this.#bucket === undefined) {
+      this.#hangUp()
+      this.#input({ kind: 'backend-closed', isClean: false })
+    } else if (text.length <= MAX_TEXT_CHARACTERS) this.#input({ kind: 'backend-text', text })
   }
 
   #hangUp(): void {
@@ -233,6 +257,8 @@ class RelayChannel implements VoiceChannel {
   #keepVision({ capabilities }: JsonObject): void {
     const vision = isJsonObject(capabilities) ? capabilities['vision'] : undefined
     if (!isJsonObject(vision) || typeof vision['url'] !== 'string') return
+    // This gateway posts there. A backend elsewhere must not make it post to services of this machine.
+    if (!isHttpUrl(vision['url']) || (isLoopbackUrl(vision['url']) && !this.#isBackendLocal)) return
     this.vision = { url: vision['url'], token: typeof vision['token'] === 'string' ? vision['token'] : '' }
   }
 
@@ -249,4 +275,15 @@ function helloFor(hello: string, kind: VoiceBackendAddress['kind']): string {
   // Audio to a WebSocket backend is bare Opus, which is version 1, whatever the device frames it in towards us.
   if (message['transport'] === wanted.transport && message['version'] === wanted.version) return hello
   return JSON.stringify({ ...message, ...wanted })
+}
+
+function isHttpUrl(text: string): boolean {
+  const protocol = URL.parse(text)?.protocol
+  return protocol === 'http:' || protocol === 'https:'
+}
+
+/** As it is written; a name that resolves to this machine is the owner's own DNS. */
+function isLoopbackUrl(text: string): boolean {
+  const host = URL.parse(text)?.hostname ?? ''
+  return isLoopback(host) || host === '0.0.0.0' || host === '[::]'
 }

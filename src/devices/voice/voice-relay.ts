@@ -19,6 +19,8 @@ export interface VoiceRelay {
   /** What the device said first, for a backend that comes back in the middle. */
   readonly hello: string | undefined
   readonly deviceSession: string
+  /** How the device listened last. */
+  readonly mode: ListenMode
   readonly backendSession: string
   /** The device has been greeted already: the backend's hello is not for it. */
   readonly isResuming: boolean
@@ -68,6 +70,7 @@ export const IDLE_VOICE_RELAY: VoiceRelay = {
   phase: 'idle',
   hello: undefined,
   deviceSession: '',
+  mode: 'auto',
   backendSession: '',
   isResuming: false,
   deadlineMs: undefined,
@@ -92,7 +95,7 @@ export function stepVoiceRelay(relay: VoiceRelay, input: VoiceRelayInput): Voice
         effects: [{ kind: 'dial', hello: input.text }],
       }
     case 'device-text':
-      return takeDeviceText(relay, input)
+      return takeDeviceText({ ...relay, mode: listenMode(input.text) ?? relay.mode }, input)
     case 'backend-text':
       return takeBackendText(relay, input.text)
     case 'backend-closed':
@@ -191,7 +194,7 @@ function fail(relay: VoiceRelay, atMs: number, before: readonly VoiceRelayEffect
 
 /** It has gone in the middle: whatever the device does now, nobody hears it. */
 function lose(relay: VoiceRelay, atMs: number): VoiceRelayStep {
-  return unheard({ ...rest(relay, 'absent'), failedAtMs: atMs }, 'auto')
+  return unheard({ ...rest(relay, 'absent'), failedAtMs: atMs }, relay.mode)
 }
 
 /** The alert is shown once for an absence; listening is ended every time. */

@@ -28,7 +28,7 @@ describe('what an owner is told about a port that cannot be had', () => {
   it('names the key of the TCP port', async () => {
     const somebody = createServer()
     const port = await listenLocally(somebody)
-    const mqtt = { host: HOST, port, harbour: { attach: () => expect.unreachable() }, udp: undefined }
+    const mqtt = { host: HOST, port, acceptor: { attach: () => expect.unreachable() }, udp: undefined }
     const error = await failure(acceptMqttDevices({ ...mqtt, admit: () => Promise.resolve(undefined) }))
     expect(explainDeviceListenFault(error, config({ mqtt: { port } }))).toBe(
       `Port ${port} belongs to another program. Stop that, or set devices.mqtt.port.`,

@@ -16,13 +16,13 @@ import type { PhotoUploadTokens } from './photo-uploads.ts'
 const CAMERA = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
 
 let database: Database
-let desk: PhotoUploadTokens
+let photoUploads: PhotoUploadTokens
 let server: DevicesServer
 let port: number
 
 beforeEach(async () => {
   database = new Database({ path: ':memory:', migrations: [devicesMigrations, LOG_TABLE] })
-  desk = createPhotoUploads({ url: () => 'http://127.0.0.1/' })
+  photoUploads = createPhotoUploads({ url: () => 'http://127.0.0.1/' })
   const addresses = { publicUrl: undefined, httpPort: 7421, mqttPort: 1883 }
   server = createDevicesServer({
     registrar: createRegistrar({
@@ -31,8 +31,8 @@ beforeEach(async () => {
       addresses: () => ({ ...addresses, webSocketPath: WEBSOCKET_PATH, visionPath: VISION_PATH }),
       transport: 'websocket',
     }),
-    desk,
-    harbour: {
+    photoUploads,
+    acceptor: {
       attach: () => ({ text: () => undefined, audio: () => undefined, stir: () => undefined, closed: () => undefined }),
     },
   })
@@ -45,7 +45,7 @@ afterEach(async () => {
 
 /** Begins to post a picture of a megabyte, and does not go on. */
 function beginPost() {
-  const token = desk.issue(CAMERA, undefined)?.token ?? ''
+  const token = photoUploads.issue(CAMERA, undefined)?.token ?? ''
   const socket = connect(port, '127.0.0.1').setEncoding('latin1')
   socket.on('error', () => undefined)
   let told = ''
@@ -59,7 +59,7 @@ function beginPost() {
 
 it('reads one picture of a device at a time: the newer post ends the older one', async () => {
   const spent: string[] = []
-  desk.onSpent((deviceId) => spent.push(deviceId))
+  photoUploads.onSpent((deviceId) => spent.push(deviceId))
   const first = beginPost()
   await expect.poll(() => spent.length).toBe(1)
   const second = beginPost()

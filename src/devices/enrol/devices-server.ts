@@ -29,8 +29,8 @@ import { createVisionHandler } from './vision-endpoint.ts'
 
 export interface DevicesServerOptions {
   readonly registrar: DeviceRegistrar
-  readonly desk: PhotoUploadTokens
-  readonly harbour: DeviceAcceptor
+  readonly photoUploads: PhotoUploadTokens
+  readonly acceptor: DeviceAcceptor
   /** Ends with a slash; activation is below it. */
   readonly otaPath?: string
   readonly allowedOrigins?: readonly string[]
@@ -54,7 +54,14 @@ const REQUEST_MS = 20_000
 
 /** Made before it listens, because what devices are told depends on the port it gets. */
 export function createDevicesServer(options: DevicesServerOptions): DevicesServer {
-  const { registrar, desk, harbour, clock = systemClock, allowedOrigins = [], maxConnections = 4_096 } = options
+  const {
+    registrar,
+    photoUploads,
+    acceptor,
+    clock = systemClock,
+    allowedOrigins = [],
+    maxConnections = 4_096,
+  } = options
   const timezoneMinutes = options.timezoneMinutes ?? ((nowMs: number) => -new Date(nowMs).getTimezoneOffset())
   const { onRefused = () => undefined } = options
   const endpoint = { registrar, clock, timezoneMinutes, onRefused, backend: options.backend }
@@ -62,7 +69,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
   const routes: ReadonlyMap<string, DeviceHttpHandler> = new Map([
     [otaPath, createOtaHandler(endpoint)],
     [`${otaPath}activate`, createActivateHandler(endpoint)],
-    [VISION_PATH, createVisionHandler(desk, onRefused, options.photoTarget)],
+    [VISION_PATH, createVisionHandler(photoUploads, onRefused, options.photoTarget)],
   ])
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: 5_000 })
   const { maxStrangers = MAX_UNAUTHENTICATED_CONNECTIONS } = options
@@ -100,7 +107,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
 
   const devices: WebSocketDevices = acceptWebSocketDevices({
     server,
-    harbour,
+    acceptor,
     admit: registrar.admit,
     door: { path: WEBSOCKET_PATH, allowedOrigins },
     maxConnections,

@@ -108,13 +108,13 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
   }
   const doors: Doors = { server: undefined, udp: undefined, mqtt: undefined, broker: undefined }
   const store = new EnrolStore(database, log)
-  const desk = createPhotoUploads({ url: (local) => formatVisionUrl(addresses, local), clock })
+  const photoUploads = createPhotoUploads({ url: (local) => formatVisionUrl(addresses, local), clock })
   const backend = backendFor(options.voice, store, clock)
   const voice = options.voice === undefined ? undefined : voiceRelays(options.voice, backend, clock)
   const fleet = createFleet({
     ...options.fleet,
     voice,
-    vision: desk,
+    vision: photoUploads,
     memory: store.memory((error) => onError(error, 'what a device can do could not be remembered')),
     onBug: (device, error) => onError(error, `the device ${device} said something that broke us, and was hung up on`),
     clock,
@@ -140,7 +140,7 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
     await Promise.all([doors.server?.close(), doors.mqtt?.close(), doors.broker?.close(), doors.udp?.close()])
   }
   try {
-    const server = { registrar, desk, harbour: fleet, onRefused, clock, backend, photoTarget }
+    const server = { registrar, photoUploads, acceptor: fleet, onRefused, clock, backend, photoTarget }
     doors.server = createDevicesServer({ ...options.server, ...server })
     addresses = { ...addresses, httpPort: await doors.server.listen(host, options.httpPort) }
     if (options.mqtt !== undefined) {
@@ -148,7 +148,7 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
       const udp = { host: chooseHostForDevice(addresses, undefined), server: doors.udp }
       const { maxConnections } = options.server ?? {}
       const limit = maxConnections === undefined ? {} : { maxConnections }
-      const mqtt = { host, port: options.mqtt.port, harbour: fleet, admit: registrar.admit, udp, onRefused, ...limit }
+      const mqtt = { host, port: options.mqtt.port, acceptor: fleet, admit: registrar.admit, udp, onRefused, ...limit }
       doors.mqtt = await acceptMqttDevices(mqtt)
       addresses = { ...addresses, mqttPort: doors.mqtt.port }
     }
@@ -156,7 +156,7 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
       const { recognise } = registrar
       const devices = () =>
         registrar.devices().filter(({ state, transport }) => state === 'approved' && transport === 'mqtt-broker')
-      doors.broker = connectMqttBroker({ ...options.broker, harbour: fleet, recognise, devices, clock })
+      doors.broker = connectMqttBroker({ ...options.broker, acceptor: fleet, recognise, devices, clock })
     }
   } catch (error) {
     await close()

@@ -4,7 +4,7 @@
  *   GET ota ▸ POST ota as this device ▸ diagnose ▸ TCP
  *     ▸ an upgrade or CONNECT without credentials, which must be refused
  *
- * At a Hearthbus the answer has its secrets blanked out and nobody is put on a waiting list; the two knocks are counted
+ * At a Hearthbus the answer has its secrets blanked out and nobody is put on a waiting list; the two requests are counted
  * as what they are, somebody without credentials. At another server it is an ordinary request.
  */
 import { connect } from 'node:net'

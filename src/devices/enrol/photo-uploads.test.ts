@@ -8,70 +8,76 @@ const picture = (size = 4) => ({ bytes: new Uint8Array(size), mimeType: 'image/j
 
 function open(maxTotalBytes = 100) {
   const clock = manualClock()
-  const desk = createPhotoUploads({ url: () => 'http://h:1/v', maxTotalBytes, keepMs: 1_000, clock })
-  const startUpload = (identity: typeof ONE) => desk.redeem(identity, desk.issue(identity, undefined)?.token ?? '')
-  return { clock, desk, startUpload, post: (identity: typeof ONE, size = 4) => startUpload(identity)?.(picture(size)) }
+  const photoUploads = createPhotoUploads({ url: () => 'http://h:1/v', maxTotalBytes, keepMs: 1_000, clock })
+  const startUpload = (identity: typeof ONE) =>
+    photoUploads.redeem(identity, photoUploads.issue(identity, undefined)?.token ?? '')
+  return {
+    clock,
+    photoUploads,
+    startUpload,
+    post: (identity: typeof ONE, size = 4) => startUpload(identity)?.(picture(size)),
+  }
 }
 
-describe('vision desk', () => {
+describe('photo uploads', () => {
   it('takes a token once, from the device it was made for', () => {
-    const { desk } = open()
-    const token = desk.issue(ONE, undefined)?.token ?? ''
-    expect(desk.redeem(TWO, token)).toBeUndefined()
-    expect(desk.redeem({ ...ONE, clientId: TWO.clientId }, token)).toBeUndefined()
-    expect(desk.redeem(ONE, token)).toBeDefined()
-    expect(desk.redeem(ONE, token)).toBeUndefined()
+    const { photoUploads } = open()
+    const token = photoUploads.issue(ONE, undefined)?.token ?? ''
+    expect(photoUploads.redeem(TWO, token)).toBeUndefined()
+    expect(photoUploads.redeem({ ...ONE, clientId: TWO.clientId }, token)).toBeUndefined()
+    expect(photoUploads.redeem(ONE, token)).toBeDefined()
+    expect(photoUploads.redeem(ONE, token)).toBeUndefined()
   })
 
   it('voids a token when a new one is made', () => {
-    const { desk } = open()
-    const older = desk.issue(ONE, undefined)?.token ?? ''
-    desk.issue(ONE, undefined)
-    expect(desk.redeem(ONE, older)).toBeUndefined()
+    const { photoUploads } = open()
+    const older = photoUploads.issue(ONE, undefined)?.token ?? ''
+    photoUploads.issue(ONE, undefined)
+    expect(photoUploads.redeem(ONE, older)).toBeUndefined()
   })
 
   it('says when a token is spent', () => {
-    const { desk } = open()
+    const { photoUploads } = open()
     const spent: string[] = []
-    desk.onSpent((deviceId) => spent.push(deviceId))
-    desk.redeem(ONE, desk.issue(ONE, undefined)?.token ?? '')
+    photoUploads.onSpent((deviceId) => spent.push(deviceId))
+    photoUploads.redeem(ONE, photoUploads.issue(ONE, undefined)?.token ?? '')
     expect(spent).toEqual([ONE.deviceId])
   })
 
   it('gives a picture up once', () => {
-    const { desk, post } = open()
+    const { photoUploads, post } = open()
     const receipt = post(ONE)
     expect(receipt).toMatch(/^[\w-]{12}$/)
-    expect(desk.collect(TWO.deviceId)).toBeUndefined()
-    expect(desk.collect(ONE.deviceId)).toEqual({ ...picture(), receipt })
-    expect(desk.collect(ONE.deviceId)).toBeUndefined()
-    expect(desk.heldBytes()).toBe(0)
+    expect(photoUploads.collect(TWO.deviceId)).toBeUndefined()
+    expect(photoUploads.collect(ONE.deviceId)).toEqual({ ...picture(), receipt })
+    expect(photoUploads.collect(ONE.deviceId)).toBeUndefined()
+    expect(photoUploads.heldBytes()).toBe(0)
   })
 
   it('takes no picture whose call was over before its last byte', () => {
-    const { desk, startUpload } = open()
+    const { photoUploads, startUpload } = open()
     const deposit = startUpload(ONE)
-    expect(desk.collect(ONE.deviceId)).toBeUndefined()
+    expect(photoUploads.collect(ONE.deviceId)).toBeUndefined()
     expect(deposit?.(picture())).toBeUndefined()
-    expect([desk.collect(ONE.deviceId), desk.heldBytes()]).toEqual([undefined, 0])
+    expect([photoUploads.collect(ONE.deviceId), photoUploads.heldBytes()]).toEqual([undefined, 0])
   })
 
   it('keeps pictures neither long nor without bound', () => {
-    const { desk, clock, post } = open(100)
+    const { photoUploads, clock, post } = open(100)
     post(ONE, 60)
     post(TWO, 60)
-    expect(desk.heldBytes()).toBe(60)
-    expect(desk.collect(ONE.deviceId)).toBeUndefined()
+    expect(photoUploads.heldBytes()).toBe(60)
+    expect(photoUploads.collect(ONE.deviceId)).toBeUndefined()
     clock.advance(1_001)
-    expect(desk.collect(TWO.deviceId)).toBeUndefined()
-    expect(desk.heldBytes()).toBe(0)
+    expect(photoUploads.collect(TWO.deviceId)).toBeUndefined()
+    expect(photoUploads.heldBytes()).toBe(0)
   })
 
   it('lets go of a picture in time although nobody comes', async () => {
-    const desk = createPhotoUploads({ url: () => 'http://h:1/v', keepMs: 20 })
-    desk.redeem(ONE, desk.issue(ONE, undefined)?.token ?? '')?.(picture())
-    expect(desk.heldBytes()).toBe(4)
-    await expect.poll(desk.heldBytes).toBe(0)
+    const photoUploads = createPhotoUploads({ url: () => 'http://h:1/v', keepMs: 20 })
+    photoUploads.redeem(ONE, photoUploads.issue(ONE, undefined)?.token ?? '')?.(picture())
+    expect(photoUploads.heldBytes()).toBe(4)
+    await expect.poll(photoUploads.heldBytes).toBe(0)
   })
 
   it('issues nothing to a device that could not reach it', () => {

@@ -1,5 +1,5 @@
 /**
- * Vision desk: tokens for one upload each, and the pictures that came with them.
+ * Photo uploads: tokens for one upload each, and the pictures that came with them.
  *
  *   issue ▸ token told to the device ▸ redeem (once) ▸ deposit ▸ collect (once)
  *

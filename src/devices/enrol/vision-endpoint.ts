@@ -7,7 +7,7 @@
  * The token is looked at before the body is, so that nobody without one can make us read megabytes. A device posts one
  * picture at a time: with a newer token it has given up the older post, and what had come of that is not kept.
  *
- * Pure, given the desk, apart from knowing which posts are under way.
+ * Pure, given the uploads, apart from knowing which posts are under way.
  */
 import type { DeviceRefusalListener } from '../session/device-refusal.ts'
 import { forwardPhotoToBackend } from '../voice/photo-forward-client.ts'
@@ -27,7 +27,7 @@ const TOLD = 'The photo was taken and handed to the caller.'
 export type PhotoTargetLookup = (deviceId: string) => BackendVisionTarget | undefined
 
 export function createVisionHandler(
-  desk: PhotoUploadTokens,
+  photoUploads: PhotoUploadTokens,
   onRefused: DeviceRefusalListener,
   photoTarget?: PhotoTargetLookup,
 ): DeviceHttpHandler {
@@ -49,7 +49,7 @@ export function createVisionHandler(
     const deposit =
       deviceId === undefined || clientId === undefined || token === undefined
         ? undefined
-        : desk.redeem({ deviceId, clientId }, token)
+        : photoUploads.redeem({ deviceId, clientId }, token)
     if (deposit === undefined || deviceId === undefined) {
       const why = token === undefined ? 'no-credentials' : 'wrong-picture-token'
       onRefused({ door: 'http', why, deviceId, remoteAddress: request.remoteAddress })

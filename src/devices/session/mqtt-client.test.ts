@@ -27,7 +27,7 @@ describe('MQTT client', () => {
       url: `mqtt://127.0.0.1:${broker.port}`,
       uplink: 'devices/up/{device}',
       downlink: 'devices/down/{device}',
-      harbour: {
+      acceptor: {
         attach: () => {
           attached++
           return {

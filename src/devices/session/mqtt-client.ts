@@ -33,7 +33,7 @@ export interface MqttBrokerOptions {
   /** Topic templates, see wire/mqtt-topics.ts. */
   readonly uplink: string
   readonly downlink: string
-  readonly harbour: DeviceAcceptor
+  readonly acceptor: DeviceAcceptor
   /** The approved device of this id, if there is one; others are not listened to. */
   readonly recognise: (deviceId: string) => DeviceIdentity | undefined
   /** Everybody who may be there. */
@@ -64,7 +64,7 @@ interface Guest {
 export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerDevices {
   const uplink = parseTopicTemplate(options.uplink)
   const downlink = parseTopicTemplate(options.downlink)
-  const { harbour, recognise, devices, askMs = 300_000, maxMessageBytes = 131_072, clock = systemClock } = options
+  const { acceptor, recognise, devices, askMs = 300_000, maxMessageBytes = 131_072, clock = systemClock } = options
   const guests = new Map<string, Guest>()
   /** By device, because a guest who was turned out is a new one with the next message. */
   const buckets = new Map<string, TokenBucket>()
@@ -98,7 +98,7 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerDevices
       // Later, because a machine may ask for it while it is still being attached.
       close: (reason) => setImmediate(() => leave(reason)),
     }
-    const guest: Guest = { ears: harbour.attach(identity, link), leave }
+    const guest: Guest = { ears: acceptor.attach(identity, link), leave }
     guests.set(deviceId, guest)
     return guest
   }

@@ -43,7 +43,7 @@ beforeEach(async () => {
     host: '127.0.0.1',
     port: 0,
     udp: { host: undefined, server: UDP },
-    harbour: {
+    acceptor: {
       attach: (_identity, link) => {
         links.push(link)
         return ears

@@ -41,7 +41,7 @@ import type { UdpAudioServer, UdpAudioSession } from './udp-audio-server.ts'
 export interface MqttServerOptions {
   readonly host: string
   readonly port: number
-  readonly harbour: DeviceAcceptor
+  readonly acceptor: DeviceAcceptor
   readonly admit: DeviceAuthenticator
   /** Where devices are told to send audio; the host is the one they reached us at unless it is given. */
   readonly udp: { readonly host: string | undefined; readonly server: UdpAudioServer } | undefined
@@ -310,7 +310,7 @@ class MqttConnection implements DeviceLink {
     this.#listener.open++
     limiter.authenticate(this.#socket, identity.deviceId)
     this.#write(encodeConnack(CONNECT_RETURN_CODE.accepted))
-    this.#handlers = options.harbour.attach(identity, this)
+    this.#handlers = options.acceptor.attach(identity, this)
     this.#socket.resume()
     this.#takePackets()
   }

@@ -38,7 +38,7 @@ import {
   updateDraftLink,
 } from './session-step-draft.ts'
 
-const KNOCK_MS = 4_000
+const UNPROVEN_REQUEST_MS = 4_000
 const NO_IDS: readonly number[] = []
 
 export interface SessionStep {
@@ -264,7 +264,7 @@ function initialise(turn: SessionStepDraft, { vision }: SessionLink, kind: 'init
   const { round, settings, phase } = turn.session
   updateDraftLink(turn, { visionTold: true })
   // Nobody knows yet whether anybody is there: rather ask again than wait.
-  const timeoutMs = phase === 'greeting' ? Math.min(settings.requestMs, KNOCK_MS) : settings.requestMs
+  const timeoutMs = phase === 'greeting' ? Math.min(settings.requestMs, UNPROVEN_REQUEST_MS) : settings.requestMs
   sendRpcRequest(turn, {
     method: 'initialize',
     params: { capabilities: vision === undefined ? {} : { vision: { url: vision.url, token: vision.token } } },

@@ -10,7 +10,7 @@ import { acceptWebSocketDevices } from './websocket-server.ts'
 const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
 const HEADERS = { 'device-id': IDENTITY.deviceId, 'client-id': IDENTITY.clientId, authorization: 'Bearer T' }
 
-/** A harbour that keeps what it hears, so that only the server is under test. */
+/** A acceptor that keeps what it hears, so that only the server is under test. */
 class Quay implements DeviceAcceptor {
   readonly texts: string[] = []
   readonly closed: string[] = []
@@ -35,7 +35,7 @@ describe('WebSocket server', () => {
   const open = async (liveness?: LivenessSettings, maxConnections = 4) => {
     devices = acceptWebSocketDevices({
       server,
-      harbour: quay,
+      acceptor: quay,
       admit: (claim) => Promise.resolve(claim.kind === 'token' && claim.token === 'T' ? IDENTITY : undefined),
       maxConnections,
       ...(liveness === undefined ? {} : { liveness }),

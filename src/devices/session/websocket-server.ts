@@ -30,7 +30,7 @@ import type { DeviceRefusalListener, DeviceRefusalReason } from './device-refusa
 export interface WebSocketOptions {
   /** Somebody else's server: only upgrades on our path are taken. */
   readonly server: Server
-  readonly harbour: DeviceAcceptor
+  readonly acceptor: DeviceAcceptor
   readonly admit: DeviceAuthenticator
   readonly door?: Partial<UpgradeEndpoint>
   /** The firmware sends at most 65,535 bytes in one message; other devices a little more. */
@@ -130,7 +130,7 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
     options.limiter?.authenticate(request.socket, identity.deviceId)
     const link = new WebSocketLink(listener, socket, { remoteAddress, localAddress, version })
     guests.add(link)
-    link.handlers = options.harbour.attach(identity, link)
+    link.handlers = options.acceptor.attach(identity, link)
     socket.link = link
     socket.on('message', onMessage)
     socket.on('ping', onPing)

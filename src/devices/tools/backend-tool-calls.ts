@@ -50,7 +50,7 @@ function outcomeAnswer(outcome: Outcome): VoiceRpcAnswer {
   if (!outcome.ok) return spokenAnswer(refusal(outcome.fault))
   const { data, content } = outcome.value
   if (content === undefined) return spokenAnswer(JSON.stringify(data))
-  const texts = content.flatMap((item) => (item.type === 'text' ? [item.text] : []))
+  const texts = content.flatMap((item) => (item.type === 'text' && typeof item.text === 'string' ? [item.text] : []))
   return spokenAnswer(texts.length > 0 ? texts.join('\n') : 'The picture was taken. It cannot be shown here.')
 }
 

@@ -1,7 +1,7 @@
 /** A voice backend at the far end of a real socket, which does what no honest one does. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
 import { systemClock } from '../../core/clock.ts'
@@ -39,7 +39,7 @@ beforeEach(async () => {
   ;[far] = (await arrived) as [WebSocket]
   await once(far, 'message')
   far.send('{"type":"hello","transport":"websocket","session_id":"s"}')
-  await expect.poll(() => inputs.length).toBe(1)
+  await vi.waitUntil(() => inputs.length === 1)
 })
 afterEach(() => {
   channel.close()

@@ -250,5 +250,14 @@ describe(`a house with ${things.length} devices, seed ${SEED}`, () => {
 
   it('is told in 1,500 tokens', async () => {
     expect(countTokens(await house.call('home_overview', {}, AGENT))).toBeLessThanOrEqual(1_500)
+    const rooms = [...new Set(things.map(({ room }) => room.name))].slice(0, 20)
+    expect(countTokens(await house.call('home_state', { of: rooms, detail: true }, AGENT))).toBeLessThanOrEqual(1_500)
   })
+
+  it.each(['hs4.devices.list', 'hs4.audit.query', 'ledger_changes'])(
+    'has pages of %s of 5,000 tokens after a day of use',
+    async (tool) => {
+      expect(countTokens(await house.call(tool, {}, AGENT))).toBeLessThanOrEqual(5_000)
+    },
+  )
 })

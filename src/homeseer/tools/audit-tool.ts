@@ -30,7 +30,7 @@ export function createAuditQueryTool({ audit, guard }: HomeseerToolContext): Cap
       since: z.iso.datetime({ offset: true }).exactOptional().describe('ISO 8601, such as 2026-01-31T12:00:00Z.'),
       traceId: z.string().max(64).exactOptional(),
       // The contract's bounds; what a question looks at is bounded by the store as well.
-      limit: z.int().min(1).max(10_000).default(100),
+      limit: z.int().min(1).max(10_000).default(40),
       cursor: z
         .string()
         .min(1)

@@ -61,7 +61,7 @@ function list(homeseer: HomeseerToolContext): Capability {
       includeControls: includeControlsArgument,
       includeRaw: includeRawArgument,
       maxDevices: maxItemsArgument,
-      limit: z.int().min(1).max(1_000).default(100),
+      limit: z.int().min(1).max(1_000).default(70),
       offset: z.int().min(0).default(0),
       cursor: pageCursorArgument,
     }),

@@ -74,8 +74,8 @@ const ledgerChanges = defineRuntimeTool({
 /** Rows per look, and the most that one question looks at: a filter that fits nothing must not read a year. */
 const STRIDE = 250
 const MAX_LOOKED_AT = 2_000
-/** A page of long answers ends early rather than flood a model. */
-const MAX_PAGE_CHARACTERS = 60_000
+/** A page of long answers ends early rather than flood a model: about 5,000 tokens. */
+const MAX_PAGE_CHARACTERS = 15_000
 /** After every time that an entry can have. */
 const END_OF_TIME = '9999-12-31T23:59:59.999Z'
 

@@ -63,4 +63,10 @@ const TONGUES: readonly Unplaced[] = [
   { name: 'Haustüre', pairs: buttons(['Aufsperren', 0], ['Zusperren', 255]), value: 255 },
   { name: 'Ulko-ovi', pairs: buttons(['Avaa', 0], ['Lukitse', 255]), value: 255 },
   { name: 'Alarmanlage', pairs: buttons(['Scharf', 1], ['Unscharf', 0]), value: 1 },
+  { name: 'Входная дверь', pairs: buttons(['Отпереть', 0], ['Запереть', 255]), value: 255 },
+  { name: 'Γκαραζόπορτα', pairs: buttons(['Άνοιγμα', 1], ['Κλείσιμο', 0]) },
+  { name: '玄関ドア', pairs: buttons(['解錠', 0], ['施錠', 255]), value: 255 },
+  { name: '车库门', pairs: buttons(['打开', 1], ['关闭', 0]) },
+  { name: 'Bejárati ajtó', pairs: BINARY_SWITCH_CONTROLS },
+  { name: 'ประตูหน้า', pairs: buttons(['เปิด', 1], ['ปิด', 0]) },
 ]

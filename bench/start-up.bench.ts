@@ -8,7 +8,7 @@ import './built-processes.ts'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { CLI, createHome, startGatewayProcess } from '../test/gateway-process.ts'
+import { createHome, SOURCE_CLI, startGatewayProcess } from '../test/gateway-process.ts'
 import { MODERN } from '../test/modern-request.ts'
 import { rssMegabytes } from './http-load.ts'
 
@@ -25,7 +25,7 @@ let memory = Number.NaN
 for (let run = 0; run < RUNS; run++) {
   bare.push(await timed(async () => void (await once(spawn(process.execPath, ['-e', '0']), 'exit'))))
   installed.push(await timed(() => startAndList(`${ROOT}dist/cli.js`)))
-  source.push(await timed(() => startAndList(CLI)))
+  source.push(await timed(() => startAndList(SOURCE_CLI)))
 }
 home.remove()
 row('an empty Node process', bare)

@@ -1,8 +1,8 @@
 /**
  * Build test processes: makes `.built/`, which holds what flow tests start in processes of its own: the command, and the
  * mesh node with a service for tests. Vitest calls it before the first flow, `npm run bench` before the first
- * measurement. Nothing is built when the sources are the
- * same as the last time, which takes a few milliseconds to see. The console is made, too: some flows open its page.
+ * measurement. Nothing is built when the sources are the same as the last time, which takes a few milliseconds to see.
+ * The console is made, too: some flows open its page.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'

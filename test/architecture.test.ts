@@ -49,6 +49,10 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   // What is on the bus (registry), what it says (definitions, observe) and what that means (semantic) need each other.
   ebus: [['wire'], ['adapter'], ['recording'], ['observe', 'registry', 'definitions', 'semantic'], ['tools']],
   homeseer: [['wire'], ['catalog'], ['resolve'], ['tools'], ['admin']],
+  mesh: [['identity'], ['discovery', 'packets'], ['http', 'nats']],
+  // One folder per subject. Tasks, the thoughts about them, the seals over these and what the system tells of all need
+  // each other; the other subjects need none.
+  runtime: [['consensus'], ['random'], ['reputation'], ['skills'], ['tasks', 'trail', 'proofs', 'system']],
 }
 
 /** A package with side effects is imported in as few files as it has roles. */

@@ -13,7 +13,7 @@ import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
 import type { EbusConnection, BusFault, BusRequest, BusStatus } from './adapter/ebus-connection.ts'
 import type { AdapterInfo } from './adapter/adapter-info.ts'
-import type { LastMessageData } from './definitions/bus-definitions.ts'
+import type { LastMessageData, ReadFailure } from './definitions/bus-definitions.ts'
 import type { DefinitionErrorCode } from './definitions/definition-error.ts'
 import { encodeCommands } from './definitions/message-encoder.ts'
 import type { MessageDefinition } from './definitions/message-definition.ts'
@@ -202,7 +202,8 @@ export class HeatingBusClient {
         if (signal.aborted || !connected || !hasSignal || source !== 'admitted') return
         const wish = { deadlineMs: DEFINITION_DEADLINE_MS, caller: 'poll', repeatable: true, signal }
         const read = await this.readDefined(message, '', wish)
-        if (!read.ok && !signal.aborted) definitions.noteFailedRead(message, isDeviceSilent(read.fault))
+        if (!read.ok && !signal.aborted)
+          definitions.noteFailedRead(message, classifyReadFailure(read.fault), this.#options.clock.monotonic())
       }
   }
 
@@ -282,13 +283,15 @@ export class HeatingBusClient {
     if (definitions === undefined || this.#asksDefinition || !connected || !signal) return
     if (!this.readOnly && source !== 'admitted') return
     const isTurn = this.#ticks % DEFINITION_POLL_TICKS === 0
-    const message = definitions.nextAwaited() ?? (isTurn ? definitions.nextPoll() : undefined)
+    const message =
+      definitions.nextAwaited(this.#options.clock.monotonic()) ?? (isTurn ? definitions.nextPoll() : undefined)
     if (message === undefined) return
     this.#asksDefinition = true
     try {
       const wish = { deadlineMs: DEFINITION_DEADLINE_MS, caller: 'poll', repeatable: true }
       const read = await this.readDefined(message, '', wish)
-      if (!read.ok) definitions.noteFailedRead(message, isDeviceSilent(read.fault))
+      if (!read.ok)
+        definitions.noteFailedRead(message, classifyReadFailure(read.fault), this.#options.clock.monotonic())
     } catch (error) {
       this.#options.logger.error({ err: error, bus: this.id }, 'a message could not be polled')
     } finally {
@@ -394,9 +397,11 @@ const NOT_OPEN: BusStatus = {
   initiators: [],
 }
 
-/** The device was asked and refused or kept silent, or its message cannot be asked for at all. */
-function isDeviceSilent(fault: RegisterReadFault | DefinitionErrorCode): boolean {
-  return typeof fault === 'string' || fault.kind === 'no-answer' || fault.kind === 'refused'
+/** What cannot be asked for at all counts as refused. */
+function classifyReadFailure(fault: RegisterReadFault | DefinitionErrorCode): ReadFailure {
+  // An answer that the definition cannot read is an answer, too.
+  if (typeof fault === 'string' || fault.kind === 'refused') return 'refused'
+  return fault.kind === 'no-answer' ? 'no-answer' : 'bus'
 }
 
 /** Withdrawn by whoever asked, or because the bus closes: nothing that happened to the bus. */

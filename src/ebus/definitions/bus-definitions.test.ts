@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { fromHex } from '../../core/bytes.ts'
 import type { BusDeviceIdentity } from '../registry/device-identity.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
+import type { ReadFailure } from './bus-definitions.ts'
 import { BusDefinitions } from './bus-definitions.ts'
 import { downloadDefinitions, parseDefinitionPin } from './definition-download-client.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
@@ -125,9 +126,9 @@ describe('bus definitions', () => {
   it('ask for what a load depends on, and load when the answer is there', () => {
     const definitions = definitionsOf(FILES)
     definitions.identify(0x08, BAI)
-    const awaited = definitions.nextAwaited()
+    const awaited = definitions.nextAwaited(0)
     expect(awaited).toMatchObject({ circuit: 'Scan.08', name: 'id', zz: 0x08 })
-    expect(definitions.nextAwaited()).toBeUndefined()
+    expect(definitions.nextAwaited(0)).toBeUndefined()
     expect(definitions.named('bai', 'Special', 'read')).toBeUndefined()
     definitions.hear(exchange('31 08 b5 09 24 / 30 31 32 33 34'), 1)
     definitions.hear(exchange('31 08 b5 09 25 / 35 36 37 38 39'), 2)
@@ -140,32 +141,56 @@ describe('bus definitions', () => {
     const definitions = definitionsOf(FILES)
     definitions.identify(0x08, BAI)
     expect(definitions.files).not.toContain('vaillant/bai.other.inc')
-    const awaited = definitions.nextAwaited()
+    const awaited = definitions.nextAwaited(0)
     if (awaited === undefined) throw new Error('nothing is awaited')
     definitions.giveUp(awaited)
     expect(definitions.files).toContain('vaillant/bai.other.inc')
     expect(definitions.files).not.toContain('vaillant/bai.known.inc')
   })
 
-  it('ask again for what a busy bus kept from being answered, a few times, and not for what a device refused', () => {
-    const busy = definitionsOf(FILES)
-    busy.identify(0x08, BAI)
-    for (let attempt = 1; attempt <= 4; attempt++) {
-      const awaited = busy.nextAwaited()
-      if (awaited === undefined) throw new Error(`nothing is awaited at attempt ${attempt}`)
-      expect(busy.files).not.toContain('vaillant/bai.other.inc')
-      busy.noteFailedRead(awaited, false)
+  it('load another file only when a device refused what decides about it, or said nothing for a minute', () => {
+    const loadsOther = (failures: readonly (readonly [ReadFailure, number])[]): boolean => {
+      const definitions = definitionsOf(FILES)
+      definitions.identify(0x08, BAI)
+      for (const [failure, atMs] of failures) {
+        const awaited = definitions.nextAwaited(atMs)
+        if (awaited !== undefined) definitions.noteFailedRead(awaited, failure, atMs)
+      }
+      return definitions.files.includes('vaillant/bai.other.inc')
     }
-    expect(busy.nextAwaited()).toBeUndefined()
-    expect(busy.files).toContain('vaillant/bai.other.inc')
+    const each = (failure: ReadFailure, ...seconds: readonly number[]): (readonly [ReadFailure, number])[] =>
+      seconds.map((at) => [failure, at * 1_000])
+    expect(loadsOther(each('refused', 0))).toBe(false)
+    expect(loadsOther(each('refused', 0, 1))).toBe(true)
+    // A boiler that restarts is back before this.
+    expect(loadsOther(each('no-answer', 0, 1, 2, 3, 10, 20, 30, 40, 50))).toBe(false)
+    expect(loadsOther(each('no-answer', 0, 10, 20, 30, 40, 50, 60))).toBe(true)
+    expect(loadsOther(each('bus', 0, 1, 2, 3, 4, 59))).toBe(false)
+    expect(loadsOther(each('bus', 0, 1, 2, 61))).toBe(true)
+  })
 
-    const silent = definitionsOf(FILES)
-    silent.identify(0x08, BAI)
-    const awaited = silent.nextAwaited()
+  it('ask a silent device again after ten seconds, and begin anew when it answered', () => {
+    const definitions = definitionsOf(FILES)
+    definitions.identify(0x08, BAI)
+    const awaited = definitions.nextAwaited(0)
     if (awaited === undefined) throw new Error('nothing is awaited')
-    silent.noteFailedRead(awaited, true)
-    expect(silent.nextAwaited()).toBeUndefined()
-    expect(silent.files).toContain('vaillant/bai.other.inc')
+    definitions.noteFailedRead(awaited, 'no-answer', 0)
+    expect(definitions.nextAwaited(9_999)).toBeUndefined()
+    expect(definitions.nextAwaited(10_000)).toBe(awaited)
+    definitions.hear(exchange('31 08 b5 09 24 / 30 31 32 33 34'), 1)
+    definitions.hear(exchange('31 08 b5 09 25 / 35 36 37 38 39'), 2)
+    expect(definitions.files).toContain('vaillant/bai.known.inc')
+  })
+
+  it('join no parts of a chain that came more than fifteen seconds for each of them apart', () => {
+    const definitions = definitionsOf(FILES)
+    definitions.identify(0x08, BAI)
+    // ebusd 26.1, message.cpp: 15 seconds per part.
+    definitions.hear(exchange('31 08 b5 09 24 / 30 31 32 33 34'), 0)
+    definitions.hear(exchange('31 08 b5 09 25 / 35 36 37 38 39'), 30_001)
+    expect(definitions.files).not.toContain('vaillant/bai.known.inc')
+    definitions.hear(exchange('31 08 b5 09 24 / 30 31 32 33 34'), 60_000)
+    expect(definitions.files).toContain('vaillant/bai.known.inc')
   })
 
   it('lose only what stands behind a bad line, and say where it is', () => {

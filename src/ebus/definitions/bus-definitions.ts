@@ -60,6 +60,16 @@ export interface DefinedDevice {
   readonly file: string | undefined
 }
 
+/** `bus`: busy or noisy, which says nothing about the device. */
+export type ReadFailure = 'refused' | 'no-answer' | 'bus'
+
+interface FailedReads {
+  readonly count: number
+  readonly sinceMs: number
+  /** Not asked for by a condition before this time. */
+  readonly againMs: number
+}
+
 const ROOT = '.'
 
 export class BusDefinitions {
@@ -85,8 +95,8 @@ export class BusDefinitions {
   readonly changedPlanes = new Set<HeatingPlaneName>()
   readonly #asked = new Set<MessageDefinition>()
   readonly #unanswered = new Set<MessageDefinition>()
-  /** How many reads of a message failed although its device may be there. */
-  readonly #failedReads = new Map<MessageDefinition, number>()
+  /** Reads of a message that failed since it was answered last. */
+  readonly #failedReads = new Map<MessageDefinition, FailedReads>()
   readonly #evaluating = new Set<MessageCondition>()
   readonly #verdicts = new Map<MessageCondition, boolean | undefined>()
 
@@ -163,6 +173,7 @@ export class BusDefinitions {
     const data = { command: telegram.data, response: response ?? NOTHING, atMs }
     const whole = message.chain.length === 0 ? data : this.#joinParts(message, data)
     if (whole === undefined) return
+    this.#failedReads.delete(message)
     const before = this.#last.get(message)
     const watching = this.#watched.get(message)
     const mayDecide = watching !== undefined && (before === undefined || !sameData(before, whole))
@@ -406,18 +417,21 @@ export class BusDefinitions {
   #isUnread(message: MessageDefinition): boolean {
     const last = this.#last.get(message)
     const isKnown = last !== undefined && last.isRemembered !== true
-    return !isKnown && canBeAsked(message) && !this.#unanswered.has(message) && this.#isAvailable(message)
+    const mayAnswer = !this.#unanswered.has(message) && (this.#failedReads.get(message)?.count ?? 0) < READ_ATTEMPTS
+    return !isKnown && canBeAsked(message) && mayAnswer && this.#isAvailable(message)
   }
 
   /** What a condition or a plane waits for, until it was answered or given up: nobody may be there to answer. */
-  nextAwaited(): MessageDefinition | undefined {
+  nextAwaited(nowMs: number): MessageDefinition | undefined {
+    const isDue = (message: MessageDefinition): boolean =>
+      !this.#asked.has(message) && (this.#failedReads.get(message)?.againMs ?? nowMs) <= nowMs
     for (const message of this.#watched.keys())
-      if (!message.isPassive && message.zz !== undefined && !this.#last.has(message) && !this.#asked.has(message)) {
+      if (!message.isPassive && message.zz !== undefined && !this.#last.has(message) && isDue(message)) {
         this.#asked.add(message)
         return message
       }
     for (const message of this.#mapped.keys())
-      if (this.#isUnread(message) && !this.#asked.has(message)) {
+      if (this.#isUnread(message) && isDue(message)) {
         this.#asked.add(message)
         return message
       }
@@ -425,13 +439,17 @@ export class BusDefinitions {
   }
 
   /**
-   * A read failed. A busy or noisy bus says nothing about the device, so the message is asked for again, a few times;
-   * a device that refused or did not answer is not.
+   * A read failed. What a plane shows is asked for again by the poll. What a condition looks at may decide which file
+   * is read for good, so a device must have refused it twice, or not have answered for a minute.
    */
-  noteFailedRead(message: MessageDefinition, isDeviceSilent: boolean): void {
-    const failures = (this.#failedReads.get(message) ?? 0) + 1
-    this.#failedReads.set(message, failures)
-    if (isDeviceSilent || failures >= READ_ATTEMPTS) this.giveUp(message)
+  noteFailedRead(message: MessageDefinition, failure: ReadFailure, nowMs: number): void {
+    const known = this.#failedReads.get(message)
+    const count = (known?.count ?? 0) + 1
+    const sinceMs = known?.sinceMs ?? nowMs
+    const againMs = nowMs + (failure === 'no-answer' ? ASK_AGAIN_MS : 0)
+    this.#failedReads.set(message, { count, sinceMs, againMs })
+    if (isFinal(failure, { count, lastedMs: nowMs - sinceMs, decides: this.#watched.has(message) }))
+      this.giveUp(message)
     else this.#asked.delete(message)
   }
 
@@ -458,6 +476,10 @@ export class BusDefinitions {
 
 const NOTHING = new Uint8Array()
 const READ_ATTEMPTS = 4
+const REFUSALS = 2
+/** A device that restarts is back within this time. */
+const SILENCE_MS = 60_000
+const ASK_AGAIN_MS = 10_000
 /** ebusd joins parts that came within so long for each of them. */
 const CHAIN_PART_MS = 15_000
 const CONDITION_PRIORITY = 5
@@ -488,6 +510,14 @@ function nameKey(circuit: string, name: string): string {
 /** The folder that the file stands in; `undefined` for files of no maker. */
 function makerFolder({ source }: MessageDefinition): string | undefined {
   return source.split('/').at(-2)
+}
+
+function isFinal(
+  failure: ReadFailure,
+  { count, lastedMs, decides }: { readonly count: number; readonly lastedMs: number; readonly decides: boolean },
+): boolean {
+  if (!decides) return failure !== 'bus' || count >= READ_ATTEMPTS
+  return failure === 'refused' ? count >= REFUSALS : count >= READ_ATTEMPTS && lastedMs >= SILENCE_MS
 }
 
 function canBeAsked({ isPassive, isWrite, zz }: MessageDefinition): boolean {

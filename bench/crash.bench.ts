@@ -5,9 +5,11 @@
  *
  * Does I/O.
  */
-import './built-processes.ts'
 import { cutPower } from '../test/power-cuts.ts'
 import { cutLedger } from './ledger-cuts.ts'
+import { buildProcesses } from './built-processes.ts'
+
+await buildProcesses()
 
 const [kills, budgetMs] = [Number(process.argv[2] ?? 200), Number(process.argv[3] ?? 1_800_000)]
 const findings = process.argv[4] === 'ledger' ? await cutWriter() : await cutGateway()

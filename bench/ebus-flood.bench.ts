@@ -10,12 +10,14 @@
  *
  * Does I/O.
  */
-import './built-processes.ts'
 import { once } from 'node:events'
 import { get } from 'node:http'
 import { Worker } from 'node:worker_threads'
 import { encodeAdapterMessage } from '../src/ebus/wire/enhanced-protocol.ts'
 import { createHome, startGatewayProcess } from '../test/gateway-process.ts'
+import { buildProcesses } from './built-processes.ts'
+
+await buildProcesses()
 
 const FLOOD_BYTES = 30_000_000
 const CHUNK_BYTES = 65_536

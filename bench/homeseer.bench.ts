@@ -7,7 +7,6 @@
  *
  * Does I/O.
  */
-import './built-processes.ts'
 import { once } from 'node:events'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { buildNameResolver, resolveDevices } from '../src/homeseer/resolve/name-resolver.ts'
@@ -24,6 +23,9 @@ import { createSimulatedSystem, createSimulatedEvent } from '../src/sim/homeseer
 import { connectHttp, startGatewayProcess } from '../test/gateway-process.ts'
 import { homeseerHome, openHouse, openWorld } from '../test/homeseer-rig.ts'
 import type { House, World } from '../test/homeseer-rig.ts'
+import { buildProcesses } from './built-processes.ts'
+
+await buildProcesses()
 
 const SENSORS = 2_500
 const ROUNDS = 300

@@ -4,7 +4,6 @@
  *
  * Does I/O.
  */
-import './built-processes.ts'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,6 +11,9 @@ import { fileURLToPath } from 'node:url'
 import { createHome, startGatewayProcess } from '../test/gateway-process.ts'
 import { load, rssMegabytes } from './http-load.ts'
 import type { LoadResult } from './http-load.ts'
+import { buildProcesses } from './built-processes.ts'
+
+await buildProcesses()
 
 const WARM_UP_MS = 2_000
 const MEASURED_MS = 3_000

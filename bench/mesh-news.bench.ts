@@ -5,13 +5,15 @@
  *
  * Does I/O.
  */
-import './built-processes.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectHttp } from '../test/gateway-process.ts'
 import { call, closeAll, executions, formCommunity, until } from '../test/mesh-house.ts'
 import type { MeshNode, NodeSettings } from '../test/mesh-house.ts'
 import { openNetwork } from '../test/mesh-network.ts'
 import { NATS_SERVER, startNats } from '../test/nats-process.ts'
+import { buildProcesses } from './built-processes.ts'
+
+await buildProcesses()
 
 const ROUNDS = 20
 const WANTED_MS = 200

@@ -4,13 +4,15 @@
  *
  * Does I/O.
  */
-import './built-processes.ts'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { createHome, SOURCE_CLI, startGatewayProcess } from '../test/gateway-process.ts'
 import { MODERN } from '../test/modern-request.ts'
 import { rssMegabytes } from './http-load.ts'
+import { buildProcesses } from './built-processes.ts'
+
+await buildProcesses()
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const RUNS = 9

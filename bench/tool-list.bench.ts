@@ -9,7 +9,6 @@
  *
  * Does I/O.
  */
-import './built-processes.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,6 +25,9 @@ import type { CatalogueView } from '../src/mcp/catalogue.ts'
 import { connectHttp, createHome, startGatewayProcess } from '../test/gateway-process.ts'
 import { Peer, until } from './devices.ts'
 import { countListTokens } from './token-count.ts'
+import { buildProcesses } from './built-processes.ts'
+
+await buildProcesses()
 
 const DEVICES = Number(process.env['HEARTHBUS_BENCH_DEVICES'] ?? 60)
 const MODELS = Number(process.env['HEARTHBUS_BENCH_MODELS'] ?? 20)

@@ -1,7 +1,7 @@
 /**
  * Doctor's facts: what there is to know about a node from outside it.
  */
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, statfsSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import type { TopologySnapshot } from '../bus/topology.ts'
@@ -15,6 +15,7 @@ import { formatLedgerFinding } from '../ledger/ledger-finding.ts'
 import { FORK_REMEDIES_TEXT } from '../ledger/ledger-fork.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import { parseNote, verifyNote } from '../ledger/signed-note.ts'
+import { isPathWritable, listLooseKeys } from '../main/own-doctor-facts-store.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
 import { formatContractDisagreements } from '../web/contract-disagreement.ts'
 import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
@@ -41,10 +42,10 @@ export async function gatherDoctorFacts(given: {
     dataRoot: root,
     configProblems: loaded.ok ? [] : loaded.fault.map(formatConfigProblem),
     configFile: loaded.ok ? loaded.value.path : undefined,
-    dataWritable: isWritable(root),
+    dataWritable: isPathWritable(nearestExisting(root)),
     dataIsBlocked: !statSync(nearestExisting(root)).isDirectory(),
     freeBytes: freeBytes(root),
-    looseKeys: looseKeys(root),
+    looseKeys: listLooseKeys(resolveDataDirectory(root)),
     gateway: running.ok ? { url: running.value.note.url, answers: status?.ok === true } : undefined,
     listenerFaults: running.ok || config === undefined ? [] : await checkListeners(config),
     openWithoutToken: running.ok || config === undefined ? undefined : openWithoutToken(root, config),
@@ -87,26 +88,9 @@ function nearestExisting(path: string): string {
   return existsSync(path) ? path : nearestExisting(dirname(path))
 }
 
-function isWritable(root: string): boolean {
-  try {
-    accessSync(nearestExisting(root), constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
 function freeBytes(root: string): number {
   const { bavail, bsize } = statfsSync(nearestExisting(root))
   return bavail * bsize
-}
-
-function looseKeys(root: string): DoctorFacts['looseKeys'] {
-  const { nodeKey, ownerToken } = resolveDataDirectory(root)
-  return [nodeKey, ownerToken]
-    .filter((path) => existsSync(path))
-    .map((path) => ({ path, mode: (statSync(path).mode & 0o777).toString(8) }))
-    .filter(({ mode }) => mode !== '600' && mode !== '400')
 }
 
 function openWithoutToken(root: string, { listen: { host } }: Config): string | undefined {

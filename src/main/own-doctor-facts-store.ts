@@ -16,12 +16,9 @@ export function gatherOwnDoctorFacts(
     // A configuration with problems would not have started.
     configProblems: [],
     configFile: undefined,
-    dataWritable: isWritable(data.root),
+    dataWritable: isPathWritable(data.root),
     freeBytes: bavail * bsize,
-    looseKeys: [data.nodeKey, data.ownerToken]
-      .filter((path) => existsSync(path))
-      .map((path) => ({ path, mode: (statSync(path).mode & 0o777).toString(8) }))
-      .filter(({ mode }) => mode !== '600' && mode !== '400'),
+    looseKeys: listLooseKeys(data),
     // The gateway answers, since it produces this answer. Its port is taken, by itself.
     gateway: { url: status.url, answers: true },
     listenerFaults: [],
@@ -30,11 +27,19 @@ export function gatherOwnDoctorFacts(
   }
 }
 
-function isWritable(path: string): boolean {
+export function isPathWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK)
     return true
   } catch {
     return false
   }
+}
+
+/** Keys that other users of the machine may read or write, with their modes. */
+export function listLooseKeys({ nodeKey, ownerToken }: DataDirectory): DoctorFacts['looseKeys'] {
+  return [nodeKey, ownerToken]
+    .filter((path) => existsSync(path))
+    .map((path) => ({ path, mode: (statSync(path).mode & 0o777).toString(8) }))
+    .filter(({ mode }) => mode !== '600' && mode !== '400')
 }

@@ -7,8 +7,10 @@
  * Pure: time and timers come from outside.
  */
 import type { Clock } from '../core/clock.ts'
+import type { CallRecordReference } from '../core/fault.ts'
 import type { PersonDecision } from '../core/fault.ts'
 import { lastUlidHead, lastUlidTail, newUlid } from '../core/ids.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { Call, CallTraceTicket, Reply, ReplyOrigin } from './call.ts'
 import { TimerWheelEntry } from './deadline-timer.ts'
 import type { CapabilityContract } from './contract.ts'
@@ -194,4 +196,18 @@ export function setReplyNode(reply: Reply, nodeId: string): Reply {
 /** The origin as faces show it. An answer that names no node comes from the node that was called. */
 export function readReplyOrigin({ from }: Reply, nodeId: string): ReplyOrigin & { readonly node: string } {
   return from?.device === undefined ? { node: nodeId } : { node: nodeId, device: from.device }
+}
+
+/** The reference to a call's record in the ledger, as the answers of every face have it. */
+export function encodeCallRecord({ traceId, logIndex, endLogIndex, ...rest }: CallRecordReference): JsonObject {
+  const { approval, grant, work } = rest
+  return {
+    trace_id: traceId,
+    log_index: logIndex,
+    end_log_index: endLogIndex,
+    ...(approval === undefined ? {} : { approval }),
+    ...(grant === undefined ? {} : { grant }),
+    ...(work?.taskId === undefined ? {} : { task_id: work.taskId }),
+    ...(work?.sessionId === undefined ? {} : { session_id: work.sessionId }),
+  }
 }

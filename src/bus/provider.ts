@@ -1,22 +1,27 @@
 /**
  * Provider: runs the handler behind an entry, here or on another node, and turns whatever happens into an answer.
  *
- * A handler that throws, or answers something that is no outcome (handler-outcome.ts), is a bug: the caller is told
- * that there was an internal error, the log has the details.
+ * A handler that throws, or answers something that is no outcome, is a bug: the caller is told that there was an
+ * internal error, the log has the details.
+ *
+ * Services of one's own are plain JavaScript at run time: an outcome may have getters, inherit its members from a class
+ * or be an `Error`, whose message is lost when it is copied. Every member is read once and copied. What passes can be
+ * recorded, encoded and shown without anybody looking again; only the data of an answer may still be no JSON, which the
+ * audit finds out when it hashes it.
  *
  * Pure: handlers and the way to other nodes come from outside.
  */
-import type { Fault } from '../core/fault.ts'
-import { isJsonObject } from '../core/json.ts'
-import { fail } from '../core/result.ts'
+import type { Fault, FaultKind, PolicyReason } from '../core/fault.ts'
+import { isJsonObject, toPlainJson } from '../core/json.ts'
+import type { Json, JsonObject } from '../core/json.ts'
+import { fail, ok } from '../core/result.ts'
 import { isDiskWriteError } from '../core/thrown-error.ts'
 import type { ProviderAttempt, AttemptTimer, CallInAttempts } from './provider-attempt.ts'
-import { StreamClosedError } from './call-stream.ts'
-import type { Call, StreamFrame, Outcome } from './call.ts'
+import type { Call, ContentBlock, Outcome, Reply } from './call.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
-import { readOutcome, readStreamFrame } from './handler-outcome.ts'
-import type { StreamFrameEmitter, RemoteProvider } from './peer.ts'
-import { checkFrameSchema } from './schema.ts'
+import { FAULT_KINDS } from './error-code.ts'
+import type { RemoteProvider } from './peer.ts'
+import { WrongFrame, createFrameEmitter, pumpFrames } from './provider-stream.ts'
 
 /** The part of pino's logger interface that the bus uses. */
 export interface BusLog {
@@ -71,104 +76,14 @@ function invoke(entry: CapabilityEntry, round: CallInAttempts, around: ProviderD
   const { capability } = entry
   if (capability !== undefined) {
     if ('handle' in capability) return capability.handle(call)
-    return pump(capability.handleStream(call), checkedEmit(round, around.timer), around.timer)
+    return pumpFrames(capability.handleStream(call), createFrameEmitter(round, around.timer), around.timer)
   }
   if (around.remote === undefined) return Promise.resolve(fail(noWay(entry)))
   const onward: Call = { ...call, hopBudget: call.hopBudget - 1 }
   // A caller that wants only the final answer may still want progress notifications.
   const wantsFrames = round.emit !== undefined || call.interaction?.progress !== undefined
   if (!wantsFrames || entry.offer.streamSchema === undefined) return around.remote.call(entry, onward)
-  return around.remote.stream(entry, onward, checkedEmit(round, around.timer))
-}
-
-/** A generator that never waits would block the event loop, and with it its own deadline. */
-const FRAMES_PER_TURN = 256
-
-/** Passes on one frame at a time; however the loop ends, the generator's `finally` blocks run. */
-async function pump(
-  frames: AsyncGenerator<StreamFrame, Outcome, void>,
-  emit: StreamFrameEmitter,
-  timer: AttemptTimer,
-): Promise<Outcome> {
-  try {
-    for (let count = 1; ; count++) {
-      const step = await frames.next()
-      if (step.done === true) return step.value
-      await emit(step.value)
-      if (count % FRAMES_PER_TURN === 0) await timer.nextTurn()
-    }
-  } catch (error) {
-    // Not awaited: a generator that waits for something else only gets to its `finally` block afterwards.
-    void closeFrames(frames)
-    throw error
-  }
-}
-
-async function closeFrames(frames: AsyncGenerator<StreamFrame, Outcome, void>): Promise<void> {
-  try {
-    await frames.return(CLOSED)
-  } catch {
-    // Errors of its `finally` blocks are ignored: the call was already answered with the first error.
-  }
-}
-
-const CLOSED: Outcome = fail({ kind: 'cancelled', message: 'nobody takes frames of this stream any more' })
-
-class WrongFrame extends Error {
-  readonly fault: Fault
-
-  constructor(fault: Fault) {
-    super(fault.message)
-    this.fault = fault
-  }
-}
-
-/**
- * Passes on frames that fit the contract while the consumer is there, and measures the consumer's share of the time.
- */
-function checkedEmit(
-  { call, ticket, contract, emit = progressOf(call) }: CallInAttempts,
-  timer: AttemptTimer,
-): StreamFrameEmitter {
-  return async (frame) => {
-    const offeredMs = timer.nowMs()
-    if (ticket.isOver(offeredMs)) throw new StreamClosedError('the call is over')
-    const plain = readStreamFrame(frame)
-    if (plain === undefined) throw new WrongFrame(noFrame(call))
-    const fault = checkFrameSchema(contract.offer, plain)
-    if (fault !== undefined) throw new WrongFrame(fault)
-    ticket.frames++
-    ticket.isWithConsumer = true
-    try {
-      await emit(plain)
-    } catch (error) {
-      // Whatever the consumer threw, it takes no more frames.
-      ticket.end('cancelled', error)
-      throw new StreamClosedError('the consumer is gone')
-    }
-    ticket.isWithConsumer = false
-    ticket.consumerMs += timer.nowMs() - offeredMs
-  }
-}
-
-/**
- * A caller that wants only the end of a stream still gets its progress, and a text as it grows: a client that receives
- * nothing for a minute takes a long answer for a dead one.
- */
-function progressOf({ interaction }: Call): StreamFrameEmitter {
-  let pieces = 0
-  return (frame) => {
-    if (!isJsonObject(frame.data)) return Promise.resolve()
-    const { current, total, stage, text } = frame.data
-    if (frame.event === 'progress' && typeof current === 'number')
-      interaction?.progress?.(
-        current,
-        typeof total === 'number' ? total : undefined,
-        typeof stage === 'string' ? stage : undefined,
-      )
-    if (frame.event === 'token' && typeof text === 'string') interaction?.progress?.(++pieces, undefined, text)
-    return Promise.resolve()
-  }
+  return around.remote.stream(entry, onward, createFrameEmitter(round, around.timer))
 }
 
 function crash(
@@ -207,10 +122,122 @@ function noWay({ nodeId }: CapabilityEntry): Fault {
   }
 }
 
-function noFrame({ capability }: Call): Fault {
+/** Throws on what is no outcome. */
+function readOutcome(given: unknown): Outcome {
+  const { ok: isOk, value, fault } = requireObject(given, 'an outcome')
+  if (isOk === true) return ok(readReply(value))
+  if (isOk === false) return fail(readFault(fault))
+  throw new TypeError('a handler answered with no outcome')
+}
+
+function readReply(given: unknown): Reply {
+  const { data, content, usage, inputRequired, replayed, from } = requireObject(given, 'a reply')
+  if (data === undefined) throw new TypeError('a handler answered without data')
+  // True for nearly all replies.
+  if ((content ?? usage ?? inputRequired ?? replayed ?? from) === undefined) return { data: data as Json }
   return {
-    kind: 'failed',
-    code: 'internal_error',
-    message: `${capability} streamed something that is no frame. What it did, it did.`,
+    data: data as Json,
+    ...(content === undefined ? {} : { content: readContent(content) }),
+    ...(usage === undefined ? {} : { usage: readUsage(usage) }),
+    ...(inputRequired === undefined ? {} : { inputRequired: readInputRequest(inputRequired) }),
+    ...(replayed === true ? { replayed } : {}),
+    ...(from === undefined ? {} : { from: readOrigin(from) }),
   }
+}
+
+function readContent(given: unknown): readonly ContentBlock[] {
+  const blocks = toPlainJson(given)
+  if (Array.isArray(blocks) && blocks.every(isContentBlock)) return blocks
+  throw new TypeError('a handler answered with content that is no list of blocks')
+}
+
+function isContentBlock(block: Json): block is ContentBlock {
+  return isJsonObject(block) && typeof block['type'] === 'string'
+}
+
+/** Counters only grow: what is no number of tokens would make the metrics of the whole node unreadable. */
+function readUsage(given: unknown): NonNullable<Reply['usage']> {
+  const { tokensIn, tokensOut } = requireObject(given, 'a usage')
+  return {
+    ...(isTokenCount(tokensIn) ? { tokensIn } : {}),
+    ...(isTokenCount(tokensOut) ? { tokensOut } : {}),
+  }
+}
+
+function isTokenCount(count: unknown): count is number {
+  return Number.isSafeInteger(count) && Number(count) >= 0
+}
+
+function readInputRequest(given: unknown): NonNullable<Reply['inputRequired']> {
+  const { requests, state, node } = requireObject(given, 'a request for input')
+  return {
+    requests: readJsonObject(requests, 'requests'),
+    ...(state === undefined ? {} : { state: readText(state, 'state') }),
+    ...(node === undefined ? {} : { node: readText(node, 'node') }),
+  }
+}
+
+function readOrigin(given: unknown): NonNullable<Reply['from']> {
+  const { node, device } = requireObject(given, 'an origin')
+  return {
+    ...(node === undefined ? {} : { node: readText(node, 'node') }),
+    ...(device === undefined ? {} : { device: readText(device, 'device') }),
+  }
+}
+
+const KINDS: ReadonlySet<unknown> = new Set<FaultKind>(FAULT_KINDS)
+/** What a record keeps of a sentence. */
+const MAX_MESSAGE_LENGTH = 16_384
+const MAX_RETRY_AFTER_MS = 86_400_000
+
+function readFault(given: unknown): Fault {
+  const fault = requireObject(given, 'a fault')
+  const { kind, code, message, retryAfterMs, reasons, details, replayed, begun, untouched, ownSide } = fault
+  if (!isFaultKind(kind)) throw new TypeError('a handler answered with a fault of no known kind')
+  return {
+    kind,
+    message: readText(message, 'message').slice(0, MAX_MESSAGE_LENGTH).toWellFormed(),
+    ...(code === undefined ? {} : { code: readText(code, 'code') }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs: readDelay(retryAfterMs) }),
+    ...(reasons === undefined ? {} : { reasons: readReasons(reasons) }),
+    ...(details === undefined ? {} : { details: readJsonObject(details, 'details') }),
+    ...(replayed === true ? { replayed } : {}),
+    ...(typeof begun === 'boolean' ? { begun } : {}),
+    ...(untouched === true ? { untouched } : {}),
+    ...(ownSide === true ? { ownSide } : {}),
+  }
+}
+
+function isFaultKind(kind: unknown): kind is FaultKind {
+  return KINDS.has(kind)
+}
+
+function readDelay(ms: unknown): number {
+  if (typeof ms === 'number' && ms >= 0) return Math.min(ms, MAX_RETRY_AFTER_MS)
+  throw new TypeError('a handler answered with a retryAfterMs that is no time')
+}
+
+function readReasons(given: unknown): readonly PolicyReason[] {
+  if (!Array.isArray(given)) throw new TypeError('a handler answered with reasons that are no list')
+  return given.map((reason: unknown) => {
+    const plain = readJsonObject(reason, 'a reason')
+    const rule = readText(plain['rule'], 'rule')
+    return { ...plain, rule, message: readText(plain['message'], 'message') }
+  })
+}
+
+function readJsonObject(given: unknown, what: string): JsonObject {
+  const plain = toPlainJson(given)
+  if (isJsonObject(plain)) return plain
+  throw new TypeError(`a handler answered with ${what} that is no object`)
+}
+
+function readText(given: unknown, what: string): string {
+  if (typeof given === 'string') return given
+  throw new TypeError(`a handler answered with ${what} that is no text`)
+}
+
+function requireObject(given: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (typeof given === 'object' && given !== null) return given as Readonly<Record<string, unknown>>
+  throw new TypeError(`a handler answered with what is not ${what}`)
 }

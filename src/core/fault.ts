@@ -73,20 +73,6 @@ export interface CallRecordReference extends PersonDecision {
   readonly work?: CallWorkReference | undefined
 }
 
-/** The reference as answers of every face have it. */
-export function encodeCallRecord({ traceId, logIndex, endLogIndex, ...rest }: CallRecordReference): JsonObject {
-  const { approval, grant, work } = rest
-  return {
-    trace_id: traceId,
-    log_index: logIndex,
-    end_log_index: endLogIndex,
-    ...(approval === undefined ? {} : { approval }),
-    ...(grant === undefined ? {} : { grant }),
-    ...(work?.taskId === undefined ? {} : { task_id: work.taskId }),
-    ...(work?.sessionId === undefined ? {} : { session_id: work.sessionId }),
-  }
-}
-
 /** Which work a call belongs to, such as a task and an audit session of the runtime, as its caller claims. */
 export interface CallWorkReference {
   readonly taskId?: string

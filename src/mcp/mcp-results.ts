@@ -4,10 +4,9 @@
  */
 import type { Outcome, Reply, ContentBlock } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
-import { readReplyOrigin } from '../bus/call-ticket.ts'
+import { encodeCallRecord, readReplyOrigin } from '../bus/call-ticket.ts'
 import { READER_WITH_EVERY_TOOL, addNextStepForReader } from './next-step.ts'
 import type { ToolReader } from './next-step.ts'
-import { encodeCallRecord } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { PINNED_NODE_META_KEY } from './mcp-request.ts'

@@ -1,4 +1,5 @@
 /** API context: what all parts of the API share: the caller, the dependencies, and how answers are made. */
+import { encodeCallRecord } from '../bus/call-ticket.ts'
 import type { HttpBindings } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
@@ -7,7 +8,6 @@ import type { z } from 'zod'
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
-import { encodeCallRecord } from '../core/fault.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'

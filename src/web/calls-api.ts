@@ -3,10 +3,10 @@
  *
  * Pure: the bus does the work.
  */
+import { encodeCallRecord } from '../bus/call-ticket.ts'
 import type { Caller } from '../bus/call.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
 import { findClosestName, formatNameSuggestion } from '../core/closest-name.ts'
-import { encodeCallRecord } from '../core/fault.ts'
 import type { Fault } from '../core/fault.ts'
 import { newUlid } from '../core/ids.ts'
 import { callRequestBodySchema } from './api-requests.ts'

@@ -78,6 +78,10 @@ async function definedDevices({ definitions, device }: SimOptions): Promise<read
   for (const spec of device) {
     const made = generateEbusDevice(folder, spec)
     if (!made.ok) return made.fault
+    const { address, file } = made.value
+    const taken = devices.find((other) => other.address === address)
+    if (taken !== undefined)
+      return `${taken.file} and ${file} describe a device at ${address.toString(16).padStart(2, '0')}: only one can be there`
     devices.push(made.value)
   }
   return devices

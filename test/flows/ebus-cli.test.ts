@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -65,6 +65,16 @@ describe('eBUS commands', () => {
     ])
     expect(checked.said).toContain('08.oven.csv:5: ERR: element not found')
     expect((await runCommand(home, ['ebus', 'definitions', 'check', home.data, '--strict'])).code).toBe(5)
+  })
+
+  it('simulate no two devices at one address', async () => {
+    const folder = join(home.data, 'makers')
+    mkdirSync(join(folder, 'vaillant'), { recursive: true })
+    for (const name of ['08.oven.csv', '08.stove.csv']) writeFileSync(join(folder, 'vaillant', name), LINES)
+    const twice = ['sim', 'ebus', '--definitions', folder, '--device', '08.oven', '--device', '08.stove']
+    const { code, said } = await runCommand(home, twice)
+    rmSync(folder, { recursive: true })
+    expect([code, said]).toEqual([2, expect.stringContaining('a device at 08: only one can be there')])
   })
 
   it('record a bus, play it, and show what nobody has described', async () => {

@@ -11,6 +11,9 @@ const RULES = ['test/architecture.test.ts', 'test/documents.test.ts']
 /** Builds what flows start hundreds of times in processes of its own. */
 const BUILT_PROCESSES = './tools/build-test-processes.mjs'
 
+/** For tests that touch the world. Those that needed it are named at the end of the run. */
+const ONE_MORE_TRY = 1
+
 export default defineConfig({
   test: {
     // Generous on purpose: these machines are shared, and no test may fail because a neighbour is busy.
@@ -20,7 +23,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     sequence: { sequencer: LongestFirstSequencer },
-    reporters: ['default', './test/long-test-reporter.ts'],
+    reporters: ['default', './test/long-test-reporter.ts', './test/flaky-test-reporter.ts'],
     coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['src/**/*.test.ts'] },
     // One after the other: flows start processes of their own, and power cuts want the machine to themselves. Not from
     // zero: with one worker Vitest would run group zero after all others. All cores: Vitest by itself leaves one free,
@@ -49,6 +52,7 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          retry: ONE_MORE_TRY,
         },
       },
       {
@@ -56,6 +60,7 @@ export default defineConfig({
         test: {
           name: 'flows',
           include: [FLOWS],
+          retry: ONE_MORE_TRY,
           exclude: [POWER_CUTS],
           maxWorkers: 3 * availableParallelism(),
           sequence: { groupOrder: 3 },

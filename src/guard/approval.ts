@@ -68,14 +68,17 @@ export interface Approval {
  */
 export const APPROVAL_CLOCK_SLACK_MS = 60_000
 
-export function isOutsidePeriod(span: { readonly fromMs: number; readonly untilMs: number }, nowMs: number): boolean {
+export function isOutsideValidityPeriod(
+  span: { readonly fromMs: number; readonly untilMs: number },
+  nowMs: number,
+): boolean {
   return nowMs >= span.untilMs || nowMs < span.fromMs - APPROVAL_CLOCK_SLACK_MS
 }
 
 type Timed = Pick<Approval, 'state' | 'binding' | 'requestedAtMs' | 'decidedAtMs' | 'expiresAtMs'>
 
 function isOver(approval: Timed, nowMs: number): boolean {
-  return isOutsidePeriod(
+  return isOutsideValidityPeriod(
     { fromMs: approval.decidedAtMs ?? approval.requestedAtMs, untilMs: approval.expiresAtMs },
     nowMs,
   )

@@ -12,7 +12,7 @@ import type { JsonObject } from '../core/json.ts'
 import { toBase64url, fromBase64url, toHex } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { isOutsidePeriod } from './approval.ts'
+import { isOutsideValidityPeriod } from './approval.ts'
 import { computeArgumentsHash } from './call-binding.ts'
 import {
   hashChangeToken,
@@ -112,7 +112,7 @@ export function createChangeStore(options: {
     // For anybody but its owner, a token looks like one that does not exist.
     if (change?.principal !== principal || isChangeForgettable(change, nowMs)) return fail(noSuchChange())
     if (change.state !== 'prepared') return fail(alreadyTaken(change))
-    if (isOutsidePeriod({ fromMs: change.preparedAtMs, untilMs: change.expiresAtMs }, nowMs))
+    if (isOutsideValidityPeriod({ fromMs: change.preparedAtMs, untilMs: change.expiresAtMs }, nowMs))
       return fail(noSuchChange())
     return ok(change)
   }

@@ -11,7 +11,7 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readArgumentLeafHashes } from './approvals-store.ts'
-import { explainApproverRefusal, APPROVAL_CLOCK_SLACK_MS, isOutsidePeriod } from './approval.ts'
+import { explainApproverRefusal, APPROVAL_CLOCK_SLACK_MS, isOutsideValidityPeriod } from './approval.ts'
 import type { Approval } from './approval.ts'
 import { computeJsonSha256 } from './call-binding.ts'
 import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'
@@ -162,7 +162,7 @@ export function createGrantStore(options: {
         .find((grant) => {
           if (grant.uses >= grant.maxUses || grant.definitionHash !== definitionHash) return false
           if (grant.policyVersion !== binding.policyVersion) return false
-          if (isOutsidePeriod({ fromMs: grant.grantedAtMs, untilMs: grant.expiresAtMs }, nowMs)) return false
+          if (isOutsideValidityPeriod({ fromMs: grant.grantedAtMs, untilMs: grant.expiresAtMs }, nowMs)) return false
           const frame = frameOfGrant(grant)
           return frame !== undefined && isCallCoveredByGrant({ ...grant, frame }, { target, body, leaves })
         })?.id

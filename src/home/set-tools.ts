@@ -35,7 +35,7 @@ import { KINDS_SETTABLE_TOGETHER, setManyThings } from './set-many-things.ts'
 import { isChangeReadBack, addConfirmIntentAndReason } from './set-outcome.ts'
 import { maySetTogether } from './thing.ts'
 import type { Thing } from './thing.ts'
-import { chooseThingControl, isQuestion } from './thing-control-choice.ts'
+import { chooseThingControl, isStateQuestion } from './thing-control-choice.ts'
 
 const MAX_NAMED = 8
 
@@ -61,7 +61,7 @@ export function createSetTools(parts: HomeDependencies): readonly Capability[] {
       }),
       act: async (_, input, context) => {
         const picture = await readHomeSnapshot(parts, context)
-        if (isQuestion(input.thing) || isQuestion(String(input.to))) return answerQuestion(input.thing)
+        if (isStateQuestion(input.thing) || isStateQuestion(String(input.to))) return answerQuestion(input.thing)
         const isAble = (one: Thing): boolean => chooseThingControl(one, input.to).ok
         const found = findThingByText(input.thing, listThingNames(picture), { isAble })
         if (found.kind === 'none')
@@ -91,7 +91,7 @@ export function createSetTools(parts: HomeDependencies): readonly Capability[] {
       }),
       timeoutSeconds: 120,
       act: async (_, wish, context) => {
-        if (isQuestion(String(wish.to)) || isQuestion(wish.room ?? '')) return answerQuestion(wish.room)
+        if (isStateQuestion(String(wish.to)) || isStateQuestion(wish.room ?? '')) return answerQuestion(wish.room)
         return setManyThings(parts, { wish, context, picture: await readHomeSnapshot(parts, context) })
       },
     }),

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ThingKind } from './home-words.ts'
 import type { Thing, ThingControl } from './thing.ts'
-import { chooseThingControl, isQuestion } from './thing-control-choice.ts'
+import { chooseThingControl, isStateQuestion } from './thing-control-choice.ts'
 
 function control(wish: ThingControl['wish'], more: Partial<ThingControl> = {}): ThingControl {
   return { wish, ...more, callFor: (value) => ({ tool: 'set', arguments: { to: value ?? wish } }) }
@@ -123,7 +123,7 @@ describe('what a thing is told', () => {
   it.each(['on?', 'is it on', 'ist er aus?', 'Wie hell', 'are they off', 'on ？'])(
     'is nothing by the question %s',
     (to) => {
-      expect(isQuestion(to)).toBe(true)
+      expect(isStateQuestion(to)).toBe(true)
       expect(told(SWITCH, to)).toBe('refused')
     },
   )

@@ -28,7 +28,7 @@ const FULL = new Set('full voll max maximum maximal'.split(' '))
 const BRIGHTNESS = new Set('brightness helligkeit hell bright power'.split(' '))
 
 /** Whether it is asked how a thing is, in words or with a question mark. A question is never turned into an act. */
-export function isQuestion(text: string): boolean {
+export function isStateQuestion(text: string): boolean {
   return /[?？¿]/.test(text) || QUESTION_WORDS.has(normaliseText(text).split(' ')[0] ?? '')
 }
 
@@ -44,7 +44,7 @@ export function chooseThingControl(
   to: string | number | boolean,
 ): Result<ChosenThingControl, readonly string[]> {
   const text = String(to).trim()
-  if (!isQuestion(text) || thing.controls.some(({ label }) => label === text)) {
+  if (!isStateQuestion(text) || thing.controls.some(({ label }) => label === text)) {
     const chosen = commandChoice(thing, text) ?? measuredChoice(thing, to, text)
     if (chosen !== undefined) return ok(chosen)
     const labelled = labelledControl(thing, text)

@@ -17,7 +17,7 @@ import { computeBackoffMs } from '../core/backoff.ts'
 import type { BackoffSchedule } from '../core/backoff.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
-import { isOutsidePeriod } from '../guard/approval.ts'
+import { isOutsideValidityPeriod } from '../guard/approval.ts'
 import type { Approval } from '../guard/approval.ts'
 import type { Approvals } from '../guard/approvals.ts'
 import { toApprovalView } from './approval-view.ts'
@@ -143,7 +143,7 @@ class Teller {
   #waiting(): readonly Approval[] {
     const nowMs = this.#parts.clock.now()
     for (const { id, requestedAtMs, expiresAtMs } of this.#untold.values())
-      if (isOutsidePeriod({ fromMs: requestedAtMs, untilMs: expiresAtMs }, nowMs)) this.#untold.delete(id)
+      if (isOutsideValidityPeriod({ fromMs: requestedAtMs, untilMs: expiresAtMs }, nowMs)) this.#untold.delete(id)
     return [...this.#untold.values()]
   }
 

@@ -257,7 +257,7 @@ export const GAS_WORDS = createWordTable(
 )
 
 /** The water or the current of the whole house. */
-export const MAIN_SUPPLY_WORDS = createWordTable(
+export const UTILITY_MAINS_WORDS = createWordTable(
   'shutoff mains main',
   'haupthahn hauptventil hauptwasser* hauptschalter',
   'principale générale',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
-import { decodePairs, type ControlPair, decodeStatus } from '../wire/device.ts'
+import { decodeControlPairs, type ControlPair, decodeStatus } from '../wire/device.ts'
 import { assignEventNumbers, findEvents } from './event-search.ts'
 import {
   buildHomeseerCatalog,
@@ -59,7 +59,9 @@ describe('house', () => {
   })
 
   it('uses pairs that were fetched apart, and knows when none were', () => {
-    const pairs = new Map<number, readonly ControlPair[]>([[7, decodePairs({ ref: 7, ControlPairs: SWITCH }) ?? []]])
+    const pairs = new Map<number, readonly ControlPair[]>([
+      [7, decodeControlPairs({ ref: 7, ControlPairs: SWITCH }) ?? []],
+    ])
     const status = decodeStatus({ Devices: [{ ref: 7 }, { ref: 8 }] })
     const fetched = buildHomeseerCatalog(status.ok ? status.value.devices : [], pairs)
     expect(fetched.byRef.get(7)).toMatchObject({ controlsKnown: true, capabilities: ['on_off'] })

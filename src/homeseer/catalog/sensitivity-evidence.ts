@@ -24,7 +24,7 @@ import {
   HARMLESS_DEVICE_WORDS,
   HOUSE_MODE_WORDS,
   LOCK_WORDS,
-  MAIN_SUPPLY_WORDS,
+  UTILITY_MAINS_WORDS,
   MODE_WORDS,
   RELAY_WORDS,
   SECURITY_PLUGIN_WORDS,
@@ -161,7 +161,7 @@ export function findMainValveEvidence(signs: DeviceSigns): string | undefined {
   if (controls.length === 0) return undefined
   const gas = findWordInTable(name, GAS_WORDS) ?? findWordInTable(type, GAS_WORDS)
   if (gas !== undefined) return describeEvidence('name', gas)
-  const main = findWordInTable(name, MAIN_SUPPLY_WORDS) ?? findWordInTable(type, MAIN_SUPPLY_WORDS)
+  const main = findWordInTable(name, UTILITY_MAINS_WORDS) ?? findWordInTable(type, UTILITY_MAINS_WORDS)
   const shuts = isValve(signs) || hasWordInTable(name, SUPPLY_WORDS) || hasWordInTable(type, SUPPLY_WORDS)
   return shuts ? describeEvidence('name', main) : undefined
 }

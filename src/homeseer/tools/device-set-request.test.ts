@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { buildHomeseerCatalog } from '../catalog/homeseer-catalog.ts'
-import { decodeStatus, decodePairs } from '../wire/device.ts'
+import { decodeStatus, decodeControlPairs } from '../wire/device.ts'
 import { chooseDeviceSetMethod, findUnambiguousControl, type DeviceSetRequest } from './device-set-request.ts'
 
 const PAIRS = [
@@ -19,7 +19,7 @@ const PAIRS = [
 
 const status = decodeStatus({ Devices: [{ ref: 5, name: 'Lamp', ControlPairs: PAIRS }] })
 const device = status.ok ? buildHomeseerCatalog(status.value.devices, new Map()).byRef.get(5) : undefined
-const pairs = decodePairs({ ref: 5, ControlPairs: PAIRS }) ?? []
+const pairs = decodeControlPairs({ ref: 5, ControlPairs: PAIRS }) ?? []
 
 function path(wish: DeviceSetRequest): unknown {
   if (device === undefined) throw new Error('no device')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../core/json.ts'
-import { decodeControls, decodePairs, encodePair } from './device.ts'
+import { decodeControls, decodeControlPairs, encodePair } from './device.ts'
 
 const OFF = {
   Do_Update: true,
@@ -66,25 +66,25 @@ describe('control pair', () => {
   })
 
   it('writes the pair it read, member for member', () => {
-    const [off] = decodePairs({ ref: 412, ControlPairs: [OFF] }) ?? []
+    const [off] = decodeControlPairs({ ref: 412, ControlPairs: [OFF] }) ?? []
     expect(off && JSON.stringify(encodePair(off))).toBe(JSON.stringify(OFF))
   })
 
   it('keeps a device that says it has no controls apart from one that says nothing', () => {
-    expect(decodePairs({ ref: 5, ControlPairs: [] })).toEqual([])
-    expect(decodePairs({ ref: 5 })).toBeUndefined()
+    expect(decodeControlPairs({ ref: 5, ControlPairs: [] })).toEqual([])
+    expect(decodeControlPairs({ ref: 5 })).toBeUndefined()
   })
 
   it('reads a value that is no number as no value, and a range turned round as a range', () => {
     const odd = { ...DIM, ControlValue: 'abc', Range: { RangeStart: 98, RangeEnd: 1, RangeStatusDecimals: 99 } }
-    expect(decodePairs({ ref: 1, ControlPairs: [odd] })?.[0]).toMatchObject({
+    expect(decodeControlPairs({ ref: 1, ControlPairs: [odd] })?.[0]).toMatchObject({
       value: undefined,
       range: { start: 1, end: 98, decimals: 10 },
     })
   })
 
   it('gives an unknown use no meaning', () => {
-    expect(decodePairs({ ref: 1, ControlPairs: [{ ...OFF, ControlUse: 900 }] })?.[0]?.use).toBe('None')
+    expect(decodeControlPairs({ ref: 1, ControlPairs: [{ ...OFF, ControlUse: 900 }] })?.[0]?.use).toBe('None')
   })
 
   it('refuses what names no device', () => {

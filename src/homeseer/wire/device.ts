@@ -123,7 +123,7 @@ function decodeDevice(record: JsonObject): ReceivedDevice | undefined {
     voiceCommand: readRecordText(record, 'voice_command', 'Voice_Command') ?? '',
     misc: readRecordNumber(record, 'misc', 'Misc') ?? 0,
     interfaceName: readRecordText(record, 'interface_name', 'Interface_Name') ?? '',
-    controls: decodePairs(record),
+    controls: decodeControlPairs(record),
     raw: record,
   }
 }
@@ -165,7 +165,7 @@ export function decodeControls(value: Json): Result<ReadonlyMap<number, readonly
   const records = readRecordObjects(value, 'Devices') ?? [value]
   const controls = new Map<number, readonly ControlPair[]>()
   for (const record of records) {
-    const pairs = decodePairs(record)
+    const pairs = decodeControlPairs(record)
     const ref = readRecordNumber(record, 'ref', 'Ref') ?? pairs?.[0]?.ref
     if (ref !== undefined && pairs !== undefined) controls.set(ref, pairs)
   }
@@ -175,7 +175,7 @@ export function decodeControls(value: Json): Result<ReadonlyMap<number, readonly
 }
 
 /** The pairs inside a device record; `undefined` when the record says nothing about control. */
-export function decodePairs(record: JsonObject): readonly ControlPair[] | undefined {
+export function decodeControlPairs(record: JsonObject): readonly ControlPair[] | undefined {
   const pairs = readRecordObjects(record, 'ControlPairs', 'controlPairs', 'control_pairs')
   const ref = readRecordNumber(record, 'ref', 'Ref')
   return pairs?.slice(0, MAX_PAIRS).map((pair, index) => decodePair(pair, { ref, index }))

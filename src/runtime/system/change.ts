@@ -107,21 +107,21 @@ export interface ChangeContext {
  */
 export function toLedgerChangeView(
   entry: LedgerEntry,
-  ends: CallEndingEntries,
+  ends: CallOutcomeEntries,
   around: ChangeContext,
 ): LedgerChangeView | undefined {
   return entry.kind === 'call.enter' ? callChange(entry, ends, around) : deed(entry, around)
 }
 
 /** What ended a call, and what became known of it afterwards. */
-export interface CallEndingEntries {
+export interface CallOutcomeEntries {
   readonly end?: LedgerEntry
   readonly late?: LedgerEntry
 }
 
 function callChange(
   entry: LedgerEntry,
-  { end, late }: CallEndingEntries,
+  { end, late }: CallOutcomeEntries,
   around: ChangeContext,
 ): LedgerChangeView | undefined {
   const effect = textOf(end?.['effect']) ?? textOf(entry['effect']) ?? ''

@@ -33,17 +33,17 @@ export const createEnergyMeterAccess = (read: (house: SimulatedHouse) => number)
 /** Padded with NUL. */
 export const createPaddedTextDatatype = (length: number): Datatype<FieldValue> => requireDatatype(`NTS:${length}`)
 
-export const changeSimulatedHouse = (plant: SimulatedPlant, part: Partial<SimulatedHouse>): void => {
+export const updateSimulatedHouse = (plant: SimulatedPlant, part: Partial<SimulatedHouse>): void => {
   plant.house = { ...plant.house, ...part }
 }
-export const changeSimulatedDhw = (plant: SimulatedPlant, part: Partial<SimulatedHouse['dhw']>): void =>
-  changeSimulatedHouse(plant, { dhw: { ...plant.house.dhw, ...part } })
+export const updateSimulatedDhw = (plant: SimulatedPlant, part: Partial<SimulatedHouse['dhw']>): void =>
+  updateSimulatedHouse(plant, { dhw: { ...plant.house.dhw, ...part } })
 export const changeSimulatedCircuit = (
   plant: SimulatedPlant,
   index: number,
   part: Partial<SimulatedHouse['circuits'][number]>,
 ): void =>
-  changeSimulatedHouse(plant, {
+  updateSimulatedHouse(plant, {
     circuits: plant.house.circuits.map((circuit, at) => (at === index ? { ...circuit, ...part } : circuit)),
   })
 

@@ -86,6 +86,7 @@ async function startAndCut(folder: string, told: Told, cut: number): Promise<rea
       isUp = true
       setTimeout(() => child.kill('SIGKILL'), Math.random() * LONGEST_MS)
     }
+    if (word === 'refused') findings.push(`a checkpoint was refused: ${rest}`)
     if (word === 'appended') told.appended.add(rest)
     if (word === 'signed' && rest !== told.signed) {
       told.signed = rest

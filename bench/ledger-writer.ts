@@ -1,6 +1,7 @@
 /**
  * Ledger writer: a process that appends, signs and makes tiles as fast as it can until it is killed. What it says on its
- * standard output it was told is durable: `appended ID`, `signed BASE64`. Before that it says what it found.
+ * standard output it was told is durable: `appended ID`, `signed BASE64`. Before
+ * that it says what it found. `refused FAULT` is a checkpoint that it did not get.
  *
  * Does I/O.
  */
@@ -74,7 +75,10 @@ async function append(): Promise<void> {
 async function sign(): Promise<void> {
   for (;;) {
     const signed = await ledger.checkpoint()
-    if (!signed.ok) return say({ refused: signed.fault.kind })
+    if (!signed.ok) {
+      process.stdout.write(`refused ${JSON.stringify(signed.fault)}\n`)
+      return
+    }
     process.stdout.write(`signed ${Buffer.from(formatSignedCheckpoint(signed.value)).toString('base64')}\n`)
     // A checkpoint that is still the newest is given at once.
     await setImmediate()

@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest'
 const SRC = fileURLToPath(new URL('../src', import.meta.url))
 const ALL = '*'
 
-/** Room → rooms it may import. A room may always import itself. */
+/** Module → modules it may import. A module may always import itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
   // What every module needs once: limits on connections and rates, throttling, buffers, paging, times.
@@ -31,7 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   web: ['core', 'toolbox', 'config', 'bus', 'call', 'guard', 'ledger'],
   sim: ['core', 'toolbox', 'ebus/wire', 'homeseer/wire', 'devices/wire'],
   'main.ts': [ALL],
-  // What main.ts builds with: the rooms joined, one file per joint.
+  // What main.ts builds with: the modules joined, one file per joint.
   main: [ALL],
   'cli.ts': [ALL],
   // What a program that imports the package gets.
@@ -178,7 +178,7 @@ const files = sourceFiles(SRC)
 const imports = files.flatMap(importsOf)
 
 describe('architecture', () => {
-  it('keeps every room to the rooms it may import', () => {
+  it('keeps every module to the modules it may import', () => {
     const broken = imports
       .filter(({ from, to }) => to.endsWith('.ts') && !allowed(from, to))
       .map(({ from, to }) => `${from} → ${to}`)
@@ -201,14 +201,14 @@ describe('architecture', () => {
     expect(strays).toEqual([])
   })
 
-  it('has no cycle between rooms', () => {
+  it('has no cycle between modules', () => {
     const seenFrom = new Map<string, Set<string>>()
     for (const { from, to } of imports) {
-      const [room, other] = [roomOf(from), roomOf(to)]
-      if (!to.endsWith('.ts') || isTest(from) || room === other) continue
-      seenFrom.set(room, (seenFrom.get(room) ?? new Set()).add(other))
+      const [module, other] = [moduleOf(from), moduleOf(to)]
+      if (!to.endsWith('.ts') || isTest(from) || module === other) continue
+      seenFrom.set(module, (seenFrom.get(module) ?? new Set()).add(other))
     }
-    expect([...seenFrom.keys()].filter((room) => reachable(room, seenFrom).has(room))).toEqual([])
+    expect([...seenFrom.keys()].filter((module) => reachable(module, seenFrom).has(module))).toEqual([])
   })
 
   it('keeps every folder of a module to the layers below it', () => {
@@ -221,13 +221,14 @@ describe('architecture', () => {
     const broken = imports
       .filter(({ from, to }) => !isTest(from) && folders.has(folderOf(from)) && folders.has(folderOf(to)))
       .filter(
-        ({ from, to }) => roomOf(from) === roomOf(to) && (rankOf(folderOf(from)) ?? 0) < (rankOf(folderOf(to)) ?? 0),
+        ({ from, to }) =>
+          moduleOf(from) === moduleOf(to) && (rankOf(folderOf(from)) ?? 0) < (rankOf(folderOf(to)) ?? 0),
       )
       .map(({ from, to }) => `${from} → ${to}`)
     expect(broken).toEqual([])
   })
 
-  it('has no barrels, no generic names and no room deeper than two levels', () => {
+  it('has no barrels, no generic names and no module deeper than two levels', () => {
     const generic = files.filter((file) => /(^|\/)(index|utils?|helpers?|common|misc|types)(\/|\.ts$)/.test(file))
     const deep = files.filter((file) => file.split('/').length > 3)
     expect([...generic, ...deep]).toEqual([])
@@ -267,17 +268,17 @@ describe('architecture', () => {
 })
 
 function allowed(from: string, to: string): boolean {
-  const [fromRoom, toRoom] = [roomOf(from), roomOf(to)]
-  if (fromRoom === toRoom) return true
+  const [fromModule, toModule] = [moduleOf(from), moduleOf(to)]
+  if (fromModule === toModule) return true
   if (isTest(from) && to.startsWith('../test/')) return true
-  const may = MAY_IMPORT[fromRoom]
+  const may = MAY_IMPORT[fromModule]
   if (may === undefined) return false
-  return may.some((room) => room === ALL || room === toRoom || to.startsWith(`${room}/`))
+  return may.some((module) => module === ALL || module === toModule || to.startsWith(`${module}/`))
 }
 
-/** All rooms that a room looks into, by way of others, too. */
-function reachable(room: string, seenFrom: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> {
-  const found = new Set(seenFrom.get(room))
+/** All modules that a module looks into, by way of others, too. */
+function reachable(module: string, seenFrom: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> {
+  const found = new Set(seenFrom.get(module))
   // A set that grows is walked to its end.
   for (const other of found) for (const next of seenFrom.get(other) ?? []) found.add(next)
   return found
@@ -309,7 +310,7 @@ function rankOf(folder: string): number | undefined {
   return LAYERS[module]?.findIndex((layer) => layer.includes(name))
 }
 
-function roomOf(file: string): string {
+function moduleOf(file: string): string {
   return file.split('/')[0] ?? file
 }
 

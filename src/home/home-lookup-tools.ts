@@ -10,7 +10,7 @@ import { defineTool } from '../bus/capability-definition.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { HOME_TOOL_DEFAULTS, createSentenceAnswer, thingArgument } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
-import { findRoomsByName, findThingByText, isThingOnFloor, matchThings } from './thing-search.ts'
+import { findRoomsByName, findThingByText, findThingsOnFloor, matchThings } from './thing-search.ts'
 import { formatZoneSentence } from './home-heating.ts'
 import { isEverythingText, splitMeaningfulWords, THING_KINDS } from './home-words.ts'
 import { findMainSynonym } from './synonyms.ts'
@@ -126,7 +126,7 @@ function findPlaces(text: string, picture: HomeSnapshot): readonly string[] {
   const all = picture.rooms.all()
   if (isEverythingText(text)) return all.map(({ key }) => key)
   const rooms = findRoomsByName(text, all).map(({ key }) => key)
-  const onFloor = picture.things.filter((one) => isThingOnFloor(text, one)).flatMap(({ room }) => room ?? [])
+  const onFloor = findThingsOnFloor(text, picture.things).flatMap(({ room }) => room ?? [])
   return [...new Set([...rooms, ...onFloor])]
 }
 

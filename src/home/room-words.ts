@@ -124,6 +124,16 @@ export function findRoomName(name: string): string | undefined {
   return ROOM_BY_WORD.get(normaliseText(name))
 }
 
+const RELATIVE_FLOOR_NAMES = new Set(['upstairs', 'downstairs', 'upper floor', 'main floor', 'oben', 'unten'])
+
+/**
+ * Whether a floor is named by where it lies. Such a name says something only about a home whose ground floor is known:
+ * the first floor is the ground floor in America, and the one above it in Europe.
+ */
+export function isRelativeFloorName(name: string): boolean {
+  return RELATIVE_FLOOR_NAMES.has(normaliseText(name))
+}
+
 /** For a word that is in normalised form already. */
 export function isRoomWord(word: string): boolean {
   return ROOM_BY_WORD.has(word)

@@ -10,7 +10,7 @@ import type { JsonObject } from '../core/json.ts'
 import { previewCall, createPreviewAnswer } from './call-preview.ts'
 import { createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
-import { findThingByText, isThingOnFloor, findRoomsByName } from './thing-search.ts'
+import { findRoomsByName, findThingByText, findThingsOnFloor } from './thing-search.ts'
 import { findThingKind, isEverythingText, parseThingCommand, splitMeaningfulWords } from './home-words.ts'
 import { normaliseText } from './normalised-text.ts'
 import { listThingNames, toThingJson } from './home-lookup-tools.ts'
@@ -212,7 +212,8 @@ function mustKeepRunning({ name, kind }: Thing): boolean {
 /** `undefined` when there is no such place. What one family calls a room may be a floor to another. */
 function inPlace(place: string, things: readonly Thing[], picture: HomeSnapshot): readonly Thing[] | undefined {
   const rooms = findRoomsByName(place, picture.rooms.all())
-  const isHere = (one: Thing): boolean => rooms.some(({ key }) => key === one.room) || isThingOnFloor(place, one)
+  const onFloor = new Set(findThingsOnFloor(place, picture.things))
+  const isHere = (one: Thing): boolean => rooms.some(({ key }) => key === one.room) || onFloor.has(one)
   return rooms.length > 0 || picture.things.some(isHere) ? things.filter(isHere) : undefined
 }
 

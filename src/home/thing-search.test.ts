@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { findThingByText } from './thing-search.ts'
+import { findThingByText, findThingsOnFloor } from './thing-search.ts'
 import { splitMeaningfulWords } from './home-words.ts'
 import type { ThingKind } from './home-words.ts'
 import { Rooms } from './room.ts'
@@ -129,6 +129,42 @@ describe('rooms', () => {
     expect(living).not.toBe(lounge)
     expect(stube).toBe(living)
     expect(joined.join('Bedroom 2', 'homeseer')).not.toBe(joined.join('Bedroom', 'homeseer'))
+  })
+})
+
+describe('a floor that is named by where it lies', () => {
+  const european = [
+    thing('g', 'Light', 'Hall', 'light', 'Ground'),
+    thing('f', 'Light', 'Landing', 'light', 'First'),
+    thing('s', 'Light', 'Attic', 'light', 'Second'),
+  ]
+  const american = european.filter(({ floor }) => floor !== 'Ground')
+  const handles = (text: string, of: readonly Thing[]): string =>
+    findThingsOnFloor(text, of)
+      .map(({ handle }) => handle)
+      .join(' ')
+
+  it('is known where the ground floor is', () => {
+    expect(handles('upstairs', european)).toBe('f')
+    expect(handles('oben', european)).toBe('f')
+    expect(handles('downstairs', european)).toBe('g')
+  })
+
+  // In American English the first floor is the one at street level.
+  it.each(['upstairs', 'downstairs', 'upper floor', 'oben', 'unten'])('is not guessed where it is not: %s', (text) => {
+    expect(handles(text, american)).toBe('')
+  })
+
+  it('does not choose between things either', () => {
+    const look = (of: readonly Thing[]): string =>
+      findThingByText('upstairs light', { things: of, room: (key) => rooms.get(key) }).kind
+    expect(look(european)).toBe('one')
+    expect(look(american)).toBe('question')
+  })
+
+  it('is found by its own name in either home', () => {
+    expect(handles('first floor', american)).toBe('f')
+    expect(handles('second floor', european)).toBe('s')
   })
 })
 

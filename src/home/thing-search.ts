@@ -6,7 +6,7 @@
  */
 import { EVERYDAY_WORDS, isEverythingText, isExclusionText, findThingKind, splitMeaningfulWords } from './home-words.ts'
 import { normaliseText } from './normalised-text.ts'
-import { isMainRoomName, findRoomName, SINGLE_ROOM_WORDS } from './room-words.ts'
+import { findRoomName, isMainRoomName, isRelativeFloorName, SINGLE_ROOM_WORDS } from './room-words.ts'
 import type { ThingKind } from './home-words.ts'
 import type { Room } from './room.ts'
 import { correctMisspelledWord } from './spelling-correction.ts'
@@ -50,6 +50,8 @@ interface FindOptions {
 
 const MAX_CANDIDATES = 6
 const MAX_PLACE_WORDS = 4
+const GROUND_FLOOR = 'ground floor'
+const FLOOR_WORDS = new Set('floor storey story level stock stockwerk etage geschoss'.split(' '))
 /** A candidate that matches a smaller share is not offered. */
 const WORTH_ASKING = 0.34
 
@@ -134,7 +136,10 @@ function match(
   if (said.length === 0) return { matches: [], isCorrected: false }
   const names = new Map(directory.things.map((thing) => [thing, namesOf(thing)]))
   const words = corrected(said, rooms, names)
-  const parts = partsOf(words, rooms)
+  const knowsGroundFloor = hasGroundFloor(directory.things)
+  const parts = partsOf(words, rooms).map((part) =>
+    knowsGroundFloor || !isRelativeFloorName(part.words.join(' ')) ? part : { ...part, place: undefined },
+  )
   const matches = directory.things
     .filter((thing) => kind === undefined || thing.kind === kind)
     .map((thing) =>
@@ -316,19 +321,30 @@ function isNamedPlace(name: readonly string[], place: string): boolean {
   return name.some((word) => findRoomName(word) === place)
 }
 
-/** For tools with a floor argument. */
-export function isThingOnFloor(text: string, thing: Thing): boolean {
+/** For tools with a floor argument: those of these things that are on it. */
+export function findThingsOnFloor(text: string, things: readonly Thing[]): readonly Thing[] {
   const words = splitMeaningfulWords(text)
-  return isOnFloor(words, findRoomName(words.join(' ')) ?? findRoomName(text), thing)
+  const isUnclear = isRelativeFloorName(text) && !hasGroundFloor(things)
+  const place = isUnclear ? undefined : (findRoomName(words.join(' ')) ?? findRoomName(text))
+  return things.filter((thing) => isOnFloor(words, place, thing))
+}
+
+function hasGroundFloor(things: readonly Thing[]): boolean {
+  return things.some(({ floor }) => floor !== undefined && findRoomName(floor) === GROUND_FLOOR)
 }
 
 function isOnFloor(words: readonly string[], place: string | undefined, { floor }: Thing): boolean {
   if (floor === undefined) return false
   if (place !== undefined && findRoomName(floor) === place) return true
-  const own = splitMeaningfulWords(floor)
-  return (
-    own.length > 0 && words.length === own.length && own.every((word, index) => isSameWord(word, words[index] ?? ''))
-  )
+  const own = withoutFloorWord(splitMeaningfulWords(floor))
+  const said = withoutFloorWord(words)
+  return own.length > 0 && said.length === own.length && own.every((word, index) => isSameWord(word, said[index] ?? ''))
+}
+
+/** `Second` and `the second floor` are one floor. */
+function withoutFloorWord(words: readonly string[]): readonly string[] {
+  const left = words.filter((word) => !FLOOR_WORDS.has(word))
+  return left.length > 0 ? left : words
 }
 
 function isSameWord(left: string, right: string): boolean {

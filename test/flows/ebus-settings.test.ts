@@ -212,8 +212,7 @@ describe('an agent that knows only the list of tools', () => {
       method: 'set_ext_register',
     }
     await call(client, 'ebus.v1.rpc.invoke', { ...keyless, params: { group: 3, instance: 0, addr: 0x22, value: 22 } })
-    const { data } = await call(client, 'ledger_changes', { family: 'ebus', limit: 200 })
-    const told = data.changes as { readonly label?: string; readonly result: string }[]
+    const told = await allChanges(client)
     expect(told.findLast(({ result }) => result === 'done')).toMatchObject({
       caller: 'local',
       channel: 'mcp-http',
@@ -233,6 +232,19 @@ describe('an agent that knows only the list of tools', () => {
     })
   })
 })
+
+/** Newest first, page by page. */
+async function allChanges(client: Client): Promise<readonly { readonly label?: string; readonly result: string }[]> {
+  const changes: { readonly label?: string; readonly result: string }[] = []
+  let cursor: string | undefined
+  do {
+    const page = { family: 'ebus', limit: 200, ...(cursor === undefined ? {} : { cursor }) }
+    const { data } = await call(client, 'ledger_changes', page)
+    changes.push(...data.changes)
+    cursor = data.next_cursor as string | undefined
+  } while (cursor !== undefined)
+  return changes
+}
 
 describe('the installer’s settings by name', () => {
   const SYSTEM = 'ebus.v1.semantic.system.set_config'

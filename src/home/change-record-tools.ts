@@ -6,7 +6,9 @@ import type { HandlerContext } from '../bus/call-options.ts'
 import type { Capability } from '../bus/capability.ts'
 import { defineTool } from '../bus/capability-definition.ts'
 import type { JsonObject } from '../core/json.ts'
-import { fail } from '../core/result.ts'
+import type { Fault } from '../core/fault.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
 import { HOME_TOOL_DEFAULTS, createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import { findThingByText } from './thing-search.ts'
@@ -23,6 +25,7 @@ const HOUR_MS = 3_600_000
 const SPAN_MS: Readonly<Record<string, number>> = { m: 60_000, h: HOUR_MS, d: 24 * HOUR_MS }
 const MAX_CHANGES = 12
 const MAX_SEARCHED = 100
+const MAX_PAGES = 20
 const MAX_ITEMS = 20
 const changes = defineTool({
   ...HOME_TOOL_DEFAULTS,
@@ -55,26 +58,21 @@ export function createChangeRecordTools(parts: HomeDependencies): readonly Capab
       const spanMs = Number(since.slice(0, -1)) * (SPAN_MS[since.slice(-1)] ?? HOUR_MS)
       const from = new Date(parts.clock.now() - spanMs).toISOString()
       const subject = about === undefined ? undefined : await subjectOf(parts, about, context)
-      const outcome = await context.call('ledger_changes', {
-        since: from,
-        limit: subject === undefined ? MAX_CHANGES : MAX_SEARCHED,
-        ...(by === undefined ? {} : { caller: by }),
-      })
-      if (!outcome.ok) return fail(outcome.fault)
-      const rows = readObjectsAt(outcome.value.data, 'changes')
-        .filter((row) => subject === undefined || isAbout(row, subject))
-        .slice(0, MAX_CHANGES)
+      const range = { since: from, ...(by === undefined ? {} : { caller: by }) }
+      const searched = await searchChanges(context, range, (row) => subject === undefined || isAbout(row, subject))
+      if (!searched.ok) return fail(searched.fault)
+      const { rows, isComplete } = searched.value
       const what = about === undefined ? '' : ` about ${quoteForSentence(about)}`
       if (rows.length === 0)
         return createSentenceAnswer(
-          `Nothing${what} was changed through this gateway in the last ${since}. What was done by hand is not recorded here.`,
+          isComplete
+            ? `Nothing${what} was changed through this gateway in the last ${since}. What was done by hand is not recorded here.`
+            : `Nothing${what} is among the newest ${MAX_SEARCHED} changes of the last ${since}. Ask about a shorter time.`,
         )
-      return createSentenceAnswer(
-        `${formatCount(rows.length, 'change')}${what} in the last ${since}. The newest: ${sayChange(rows[0] ?? {})}`,
-        {
-          changes: rows.map((row) => changeJson(row)),
-        },
-      )
+      const count = `${isComplete ? '' : 'The newest '}${formatCount(rows.length, 'change')}`
+      return createSentenceAnswer(`${count}${what} in the last ${since}. The newest: ${sayChange(rows[0] ?? {})}`, {
+        changes: rows.map((row) => changeJson(row)),
+      })
     }),
     attention.handledBy(async (_, context) => {
       const outcome = await context.call('server_health', {})
@@ -97,6 +95,33 @@ export function createChangeRecordTools(parts: HomeDependencies): readonly Capab
       return createSentenceAnswer(`${formatCount(items.length, 'thing needs', 'things need')} a person.`, { items })
     }),
   ]
+}
+
+interface ChangeSearch {
+  readonly rows: readonly JsonObject[]
+  /** Whether there is no other such change in the time that was asked about. */
+  readonly isComplete: boolean
+}
+
+/** Pages of the ledger end at a size that a model can read: they are read on until there are enough, or all. */
+async function searchChanges(
+  context: HandlerContext,
+  range: JsonObject,
+  isMeant: (row: JsonObject) => boolean,
+): Promise<Result<ChangeSearch, Fault>> {
+  const rows: JsonObject[] = []
+  let cursor: string | undefined
+  for (let searched = 0, pages = 0; searched < MAX_SEARCHED && pages < MAX_PAGES; pages++) {
+    const limit = MAX_SEARCHED - searched
+    const page = await context.call('ledger_changes', { ...range, limit, ...(cursor === undefined ? {} : { cursor }) })
+    if (!page.ok) return page
+    const changed = readObjectsAt(page.value.data, 'changes')
+    searched += changed.length
+    rows.push(...changed.filter(isMeant))
+    cursor = readTextAt(page.value.data, 'next_cursor')
+    if (cursor === undefined || rows.length > MAX_CHANGES) break
+  }
+  return ok({ rows: rows.slice(0, MAX_CHANGES), isComplete: cursor === undefined && rows.length <= MAX_CHANGES })
 }
 
 const RESULTS: Readonly<Record<string, string>> = {

@@ -260,4 +260,10 @@ describe(`a house with ${things.length} devices, seed ${SEED}`, () => {
       expect(countTokens(await house.call(tool, {}, AGENT))).toBeLessThanOrEqual(5_000)
     },
   )
+
+  it('tells as many changes as it says, also where one page of the ledger has fewer', async () => {
+    const answer = await house.call('changes', { since: '24h' }, AGENT)
+    expect(answer['say']).toMatch(/^The newest 12 changes in the last 24h\. /)
+    expect(answer['changes']).toHaveLength(12)
+  })
 })

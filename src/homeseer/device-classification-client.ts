@@ -8,7 +8,7 @@ import { fail, ok, type Result } from '../core/result.ts'
 import type { DeviceKind } from './catalog/device-classification.ts'
 import { buildHomeseerCatalog } from './catalog/homeseer-catalog.ts'
 import { adviseOnHomeseerLink } from './tools/link-health.ts'
-import { JsonClient } from './wire/json-client.ts'
+import { describeRequestOutcome, JsonClient } from './wire/json-client.ts'
 import { createControlsRequest, createStatusRequest } from './wire/json-requests.ts'
 
 export interface ClassifiedDevice {
@@ -40,8 +40,8 @@ export async function classifyAllHomeseerDevices(
     const status = await json.call(createStatusRequest({ compress: true, excludeEvents: true }))
     const controls = status.ok ? await json.call(createControlsRequest()) : status
     if (!status.ok || !controls.ok) {
-      const outcome = status.ok ? (controls.ok ? 'ok' : controls.fault.kind) : status.fault.kind
-      return fail(adviseOnHomeseerLink(url, { outcome }) ?? `HomeSeer at ${url} refuses to be read.`)
+      const last = describeRequestOutcome(status.ok ? controls : status)
+      return fail(adviseOnHomeseerLink(url, last) ?? `HomeSeer at ${url} refuses to be read.`)
     }
     const kinds = new Map(Object.entries(config.classes).map(([ref, kind]) => [Number(ref), kind]))
     const { devices } = buildHomeseerCatalog(status.value.devices, controls.value, kinds)

@@ -15,7 +15,12 @@ import { adviseOnHomeseerLink, adviseOnHomeseerPush } from './tools/link-health.
 import { callAdminAdapter } from './wire/admin-adapter.ts'
 import { AsciiClient, type AsciiConnectionState } from './wire/ascii-client.ts'
 import { readRecordText } from './wire/record-field.ts'
-import { JsonClient, type RequestAttemptNote, type HomeseerCredentials } from './wire/json-client.ts'
+import {
+  describeRequestOutcome,
+  JsonClient,
+  type RequestAttemptNote,
+  type HomeseerCredentials,
+} from './wire/json-client.ts'
 import { createStatusRequest, createVersionRequest } from './wire/json-requests.ts'
 
 /** The gateway's own link, or one that the doctor opened for the examination. */
@@ -30,6 +35,7 @@ export interface ExaminedLink {
 interface HomeseerReach {
   /** How the last request ended; `undefined` before the first. */
   readonly outcome: RequestAttemptNote['outcome'] | undefined
+  readonly code?: string
   readonly version?: string
   readonly devices: number
 }
@@ -86,20 +92,20 @@ function openJsonClient(config: ReachableConfig): JsonClient {
 
 async function readHomeseer(json: JsonClient): Promise<HomeseerReach> {
   const version = await json.call(createVersionRequest())
-  if (!version.ok) return { outcome: version.fault.kind, devices: 0 }
+  if (!version.ok) return { ...describeRequestOutcome(version), devices: 0 }
   const status = await json.call(createStatusRequest({ compress: true, excludeEvents: true }))
   return status.ok
     ? { outcome: 'ok', version: version.value, devices: status.value.devices.length }
-    : { outcome: status.fault.kind, devices: 0 }
+    : { ...describeRequestOutcome(status), devices: 0 }
 }
 
 function linkFinding({ url }: ReachableConfig, { reach }: ExaminedLink): ServiceFinding {
-  const { outcome, version, devices } = reach
+  const { outcome, code, version, devices } = reach
   if (outcome === 'ok') {
     const homeseer = version === undefined ? 'HomeSeer' : `HomeSeer ${version}`
     return { status: 'ok', advice: `${homeseer} at ${url} answers, with ${devices} devices.` }
   }
-  const last = outcome === undefined ? undefined : { outcome }
+  const last = outcome === undefined ? undefined : { outcome, ...(code === undefined ? {} : { code }) }
   return { status: 'failing', advice: adviseOnHomeseerLink(url, last) ?? `HomeSeer at ${url} refuses to be read.` }
 }
 

@@ -146,7 +146,10 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
       const last = health.last()
       // What HomeSeer refuses was answered: the link is there.
       const isWell = last !== undefined && adviseOnHomeseerLink(url, last) === undefined
-      const reach = { outcome: isWell ? ('ok' as const) : last?.outcome, devices: mirror.entries.size }
+      const reach = {
+        ...(isWell ? { outcome: 'ok' as const } : { outcome: undefined, ...last }),
+        devices: mirror.entries.size,
+      }
       const examined = { json, reach, push: link.link.pushState(), events: homeseer.eventFiles }
       const deafness = deaf === undefined ? [] : [{ status: 'degraded' as const, advice: deaf }]
       return [...(await examineHomeseer(config, examined)), ...deafness]

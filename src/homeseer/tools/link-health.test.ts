@@ -22,6 +22,10 @@ describe('health of the link', () => {
   it.each([
     [undefined, 'not been asked'],
     [last('unreachable'), 'does not answer'],
+    [{ ...last('unreachable'), code: 'ENOTFOUND' }, 'is not known in this network'],
+    [{ ...last('unreachable'), code: 'ECONNREFUSED' }, 'Nothing listens'],
+    [{ ...last('unreachable'), code: 'ENETUNREACH' }, 'no route'],
+    [{ ...last('unreachable'), code: 'EPROTO' }, 'http://'],
     [last('unauthorised'), 'login'],
     [last('json-disabled'), 'JSON'],
   ])('is degraded, and says what to do, after %j', (note, advice) => {

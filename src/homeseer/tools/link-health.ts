@@ -86,7 +86,7 @@ function isAway(last: RequestAttemptNote | undefined): boolean {
 /** What was refused was answered: the link is there. */
 export function adviseOnHomeseerLink(
   url: string,
-  last: Pick<RequestAttemptNote, 'outcome'> | undefined,
+  last: Pick<RequestAttemptNote, 'outcome' | 'code'> | undefined,
 ): string | undefined {
   switch (last?.outcome) {
     case undefined:
@@ -96,6 +96,7 @@ export function adviseOnHomeseerLink(
     case 'too-large':
       return `What answers at ${url} is no HomeSeer, or one in trouble. Check homeseer.url.`
     case 'unreachable':
+      return adviseOnUnreachableHost(url, last.code)
     case 'timed-out':
       return `HomeSeer at ${url} does not answer. Check that it runs and that homeseer.url is right.`
     case 'unauthorised':
@@ -104,6 +105,23 @@ export function adviseOnHomeseerLink(
       return 'Switch on “Enable Control with JSON” under Setup > Network in HomeSeer.'
     default:
       return undefined
+  }
+}
+
+function adviseOnUnreachableHost(url: string, code: string | undefined): string {
+  switch (code) {
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The name in ${url} is not known in this network. Check homeseer.url, or use HomeSeer’s IP address.`
+    case 'ECONNREFUSED':
+      return `Nothing listens at ${url}. Check that HomeSeer runs, and the port in homeseer.url.`
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return `This machine has no route to ${url}. Check the network and homeseer.url.`
+    case 'EPROTO':
+      return `What answers at ${url} does not speak TLS. Write http:// in homeseer.url where HomeSeer has no certificate.`
+    default:
+      return `HomeSeer at ${url} does not answer. Check that it runs and that homeseer.url is right.`
   }
 }
 

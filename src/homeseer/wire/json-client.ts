@@ -52,6 +52,8 @@ export interface RequestAttemptNote {
   readonly attempt: number
   readonly durationMs: number
   readonly outcome: 'ok' | HomeseerLinkFault['kind']
+  /** The system's word for what was in the way, such as ENOTFOUND, where nothing was reached. */
+  readonly code?: string
 }
 
 /** HomeSeer's web server is small; more than this at once makes every answer slower. */
@@ -145,9 +147,8 @@ export class JsonClient {
     const body = await this.#send(exchange, signal)
     const reply = body.ok ? decodeHomeseerReply(body.value) : body
     const result: Result<Value, HomeseerLinkFault> = reply.ok ? exchange.decode(reply.value) : reply
-    const outcome = result.ok ? 'ok' : result.fault.kind
     const durationMs = Math.round(performance.now() - startedMs)
-    this.#options.onAttempt?.({ request: exchange.name, attempt, durationMs, outcome })
+    this.#options.onAttempt?.({ request: exchange.name, attempt, durationMs, ...describeRequestOutcome(result) })
     return result
   }
 
@@ -252,4 +253,13 @@ async function collect(
     return undefined
   }
   return ok(Buffer.concat(pieces, size))
+}
+
+/** What is safe to log of it. */
+export function describeRequestOutcome(
+  result: Result<unknown, HomeseerLinkFault>,
+): Pick<RequestAttemptNote, 'outcome' | 'code'> {
+  if (result.ok) return { outcome: 'ok' }
+  const { fault } = result
+  return fault.kind === 'unreachable' ? { outcome: fault.kind, code: fault.code } : { outcome: fault.kind }
 }

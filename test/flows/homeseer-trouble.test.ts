@@ -56,7 +56,7 @@ describe('the doctor, while no gateway runs', () => {
 
   it('tells a HomeSeer that is away from one that refuses the login', async () => {
     expect(await diagnosis({ url: 'http://127.0.0.1:1' })).toContain(
-      '✗ homeseer: HomeSeer at http://127.0.0.1:1 does not answer.',
+      '✗ homeseer: Nothing listens at http://127.0.0.1:1.',
     )
     home.remove()
     const refused = await diagnosis({ password: 'wrong-secret' })
@@ -127,7 +127,7 @@ describe('a gateway that runs', () => {
 
   it('has the doctor say of a HomeSeer that is away what it says without a gateway', async () => {
     const alone = await diagnosis({ url: 'http://127.0.0.1:1' })
-    const sentence = '✗ homeseer: HomeSeer at http://127.0.0.1:1 does not answer.'
+    const sentence = '✗ homeseer: Nothing listens at http://127.0.0.1:1.'
     expect(alone).toContain(sentence)
     const gateway = await startGatewayProcess(home)
     await expect.poll(async () => hearthbus(['doctor'])).toEqual({ code: 5, said: expect.stringContaining(sentence) })

@@ -1,8 +1,10 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { answering, echo, ME, node, offered } from '../../test/bus-village.ts'
+import { answering, echo, ME, node, offered, settled } from '../../test/bus-village.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import type { ContentBlock } from './call.ts'
+import { openCallTicket } from './call-options.ts'
+import type { RunningCallTicket } from './call-ticket.ts'
 import { CapabilityEntry } from './capability-entry.ts'
 import { ProviderHealth } from './health.ts'
 import { checkReplySchema } from './schema.ts'
@@ -52,6 +54,45 @@ describe('what a call leaves behind', () => {
     sticky.bind('s', entry, monthsMs)
     sticky.sweep(monthsMs + 1)
     expect(sticky.bound('s', 'llm.chat', monthsMs + 1)).toBe(entry)
+  })
+})
+
+describe('the end of a call', () => {
+  /** A call, and a listener that writes down with which cause it was told. */
+  function opened() {
+    const ticket = openCallTicket(undefined, 0)
+    const told: unknown[] = []
+    const listener = { callEnded: ({ cause }: RunningCallTicket): void => void told.push(cause) }
+    return { ticket, told, listener }
+  }
+
+  it('is told once, with the cause that came first', () => {
+    const { ticket, told, listener } = opened()
+    ticket.employ(listener)
+    ticket.end('deadline')
+    ticket.end('cancelled', new Error('the caller left'))
+    expect([ticket.cause, told]).toEqual(['deadline', ['deadline']])
+    expect(ticket.signal.reason).toMatchObject({ name: 'TimeoutError' })
+  })
+
+  it('is told at once to a listener that comes after it', () => {
+    const { ticket, told, listener } = opened()
+    ticket.end('cancelled')
+    ticket.employ(listener)
+    expect(told).toEqual(['cancelled'])
+  })
+
+  it('leaves work behind until the last of several providers has stopped', async () => {
+    const { ticket } = opened()
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    ticket.linger(first.promise)
+    ticket.linger(second.promise)
+    second.resolve()
+    await settled()
+    expect(ticket.stillWorking).toBeInstanceOf(Promise)
+    first.resolve()
+    await settled()
+    expect(ticket.stillWorking).toBeUndefined()
   })
 })
 

@@ -218,6 +218,37 @@ describe('a contract', () => {
   })
 })
 
+describe('the providers of a contract', () => {
+  it('on a node are those of that node alone', () => {
+    const { bus, meet } = caller()
+    meet('b', { name: 'x.y', params: { n: 1 } }, { name: 'x.y', params: { n: 2 } })
+    meet('c', { name: 'x.y' })
+    const [contract] = bus.registry.contracts('x.y').contracts
+    const on = (nodeId: string | undefined) => contract?.placedOn(nodeId).map((entry) => entry.nodeId)
+    expect([on('b'), on('c'), on('d'), on(undefined)?.length]).toEqual([['b', 'b'], ['c'], [], 3])
+  })
+
+  it('lend it the schemas of the first that has shown them', async () => {
+    const { bus, asked } = caller()
+    const requestSchema = { type: 'object', required: ['value'] }
+    const { schemas, ...facts } = describeOwnCapability(offered({ name: 'x.y', requestSchema }))
+    for (const [nodeId, capability] of [
+      ['b', facts],
+      ['c', { ...facts, schemas }],
+    ] as const)
+      bus.onPeerUpdated({
+        nodeId,
+        endpoint: undefined,
+        manifest: { nodeId, capabilities: [capability as PeerCapability] },
+      })
+    for (const nodeId of ['b', 'c'])
+      expect(await bus.call('x.y', [1, 0], {}, { ...ME, node: nodeId })).toMatchObject({
+        fault: { kind: 'invalid-arguments' },
+      })
+    expect(asked).toEqual([])
+  })
+})
+
 describe('an answer of a node whose schemas have not come', () => {
   const answerText: RemoteProvider = {
     call: () => Promise.resolve(reply('a text')),
@@ -320,6 +351,53 @@ describe('where providers of one name disagree', () => {
     expect(outcome).toMatchObject({ fault: { kind: 'invalid-arguments', details: { issues: [{ code: 'cost' }] } } })
   })
 
+  it('a contract that became stricter keeps its offer while nothing changes, and its validators with it', () => {
+    const { bus, meet } = caller()
+    meet('b', { name: 'x.y' })
+    meet('c', { name: 'x.y', effect: 'writes' })
+    const offerAtB = (): Offer | undefined =>
+      bus.registry.contracts('x.y').contracts.find(({ entries }) => entries[0]?.nodeId === 'b')?.offer
+    const before = offerAtB()
+    meet('d', { name: 'x.y', effect: 'writes' })
+    expect(offerAtB()?.effect).toBe('writes')
+    expect(offerAtB()).toBe(before)
+  })
+
+  it.each([
+    ['b', 'c'],
+    ['c', 'b'],
+  ])('of equally many nodes the stricter contract is shown first, on %s rather than %s', (strict, lax) => {
+    for (const isStrictFirst of [true, false]) {
+      const { bus, meet } = caller()
+      if (isStrictFirst) meet(strict, { name: 'x.y', effect: 'sensitive' })
+      meet(lax, { name: 'x.y', effect: 'writes' })
+      if (!isStrictFirst) meet(strict, { name: 'x.y', effect: 'sensitive' })
+      const shown = bus.registry.contracts('x.y').contracts.map(({ entries }) => entries[0]?.nodeId)
+      expect(shown).toEqual([strict, lax])
+    }
+  })
+
+  it('a wrong answer of our own tool stays our mistake, although another instance made its contract stricter', async () => {
+    const bus = node('a')
+    const facts = {
+      title: 'Own',
+      description: 'Counts.',
+      family: busFamily,
+      input: z.strictObject({}),
+      output: z.number(),
+    }
+    const tool = defineTool({ ...facts, name: 'x.y', effect: 'reads' })
+    bus.registerCapability(tool.handledBy(async () => reply('not a number')))
+    bus.registerCapability(answering({ name: 'x.y', effect: 'sensitive', version: [1, 1], params: { n: 2 } }, echo))
+    const own = bus.registry.contracts('x.y').contracts.find(({ offer }) => offer.version[1] === 0)
+    expect(own?.offer.effect).toBe('sensitive')
+    const { schemaHash } = describeOwnCapability(tool.offer)
+    const caller = { kind: 'peer', id: 'p', level: 'trusted' } as const
+    expect(await bus.handleCall(callOf('x.y', { caller, deadlineMs: 1_000, schemaHash }))).toMatchObject({
+      fault: { kind: 'internal', code: 'internal_error' },
+    })
+  })
+
   it('the strictest of this node’s own instances counts', async () => {
     const judged: string[] = []
     const bus = node('a', {
@@ -397,6 +475,19 @@ describe('whose answer', () => {
       meet('c', { name: 'heat.get', anywhere: false, ...other })
       expect(await bus.call('heat.get', undefined, {}, ME)).toMatchObject({ fault: { code: 'ambiguous_node' } })
       expect(asked).toEqual([])
+    }
+  })
+
+  it('need not be said where only one of them serves the version, or the params, that were asked for', async () => {
+    for (const [other, body] of [
+      [{ version: [2, 0] }, {}],
+      [{ params: { zone: 2 }, matches: { zone: 'equals' } }, { params: { zone: 1 } }],
+    ] as const) {
+      const { bus, asked, meet } = caller()
+      meet('b', { name: 'heat.get', anywhere: false, params: { zone: 1 }, matches: { zone: 'equals' } })
+      meet('c', { name: 'heat.get', anywhere: false, ...other })
+      expect(await bus.call('heat.get', [1, 0], body, ME)).toMatchObject(reply('b'))
+      expect(asked).toEqual(['b'])
     }
   })
 

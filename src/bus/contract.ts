@@ -42,7 +42,7 @@ export class CapabilityContract {
   /** Replaces the providers; this node's own come first. */
   serveBy(members: readonly CapabilityEntry[]): void {
     const local = members.filter(({ isLocal }) => isLocal)
-    this.entries = local.length === 0 ? members : [...local, ...members.filter(({ isLocal }) => !isLocal)]
+    this.entries = [...local, ...members.filter(({ isLocal }) => !isLocal)]
     this.localCount = local.length
     this.nodeCount = new Set(members.map(({ nodeId }) => nodeId)).size
     this.#byNode = undefined

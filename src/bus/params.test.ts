@@ -1,9 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { answering, ME, node, offered, reply } from '../../test/bus-village.ts'
+import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Offer, ParamsMatcher } from './capability.ts'
-import { canServeSameParams, matchesParams, canServeParams } from './provider-eligibility.ts'
+import { canServeSameParams, matchesParams, canServeParams, pickRequestableParams } from './provider-eligibility.ts'
+import { CapabilityEntry } from './capability-entry.ts'
+import { hasRefusedParams, rememberRefusedParams } from './refused-params.ts'
 
 describe('params', () => {
   it.each([
@@ -63,6 +66,17 @@ describe('params', () => {
     expect(outcome).toMatchObject({ ok: false, fault: { message, details: { reason: 'params' } } })
   })
 
+  it('can all be asked for where no matcher, or a function, says which ones it tests', () => {
+    const params = { model: 'small', ctx: 8 }
+    const requestable = (matches: Offer['matches']) =>
+      pickRequestableParams(offered({ name: 'x', params, ...(matches === undefined ? {} : { matches }) }))
+    expect([requestable(undefined), requestable(() => true), requestable({ ctx: 'minimum' })]).toEqual([
+      params,
+      params,
+      { ctx: 8 },
+    ])
+  })
+
   it('always serves an instance its own params', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 }), (params) => {
@@ -98,6 +112,35 @@ describe('params', () => {
     expect([canServeSameParams(choosy, some), canServeSameParams(some, choosy)]).toEqual([false, true])
     const byFunction = offered({ name: 'x', params: { a: 2 }, matches: (has, wants) => has['a'] === wants['a'] })
     expect([canServeSameParams(byFunction, some), canServeSameParams(byFunction, byFunction)]).toEqual([false, true])
+    // Which params a function tests is not known: what its instance offers is compared.
+    expect([
+      canServeSameParams(some, byFunction),
+      canServeSameParams({ ...some, params: { a: 2 } }, byFunction),
+    ]).toEqual([false, true])
+  })
+
+  it.each<[string, boolean, Fault, boolean]>([
+    [
+      'another node that does not serve them',
+      false,
+      { kind: 'not-found', message: '', details: { reason: 'params' } },
+      true,
+    ],
+    [
+      'another node that lacks something else',
+      false,
+      { kind: 'not-found', message: '', details: { reason: 'node' } },
+      false,
+    ],
+    ['another node that says no more', false, { kind: 'not-found', message: '' }, false],
+    ['another node that failed', false, { kind: 'failed', message: '', details: { reason: 'params' } }, false],
+    ['this node', true, { kind: 'not-found', message: '', details: { reason: 'params' } }, false],
+  ])('are remembered as refused after a refusal of %s: %#', (_, isLocal, fault, expected) => {
+    const identity = { nodeId: 'b', instanceId: 'default', isLocal, owner: 'b', lastSeenMs: 0 }
+    const entry = new CapabilityEntry({ ...identity, offer: offered({ name: 'llm.chat' }) })
+    const body = { params: { model: 'small' } }
+    rememberRefusedParams(entry, fault, { body, nowMs: 1_000 })
+    expect(hasRefusedParams(entry, body, 1_000)).toBe(expected)
   })
 
   // test_params_compatible_predicate_invoked

@@ -84,7 +84,6 @@ export class ProviderAttempt extends TimerWheelEntry implements CallEndListener 
   readonly #timer: AttemptTimer
   readonly #onAnswer: ProviderOutcomeHandler
   #answer: ((outcome: Outcome | Promise<Outcome>) => void) | undefined
-  #hasEnded = false
   #holdsSlot = true
   #endedAfterCut: (() => void) | undefined
 
@@ -124,7 +123,7 @@ export class ProviderAttempt extends TimerWheelEntry implements CallEndListener 
   }
 
   callEnded(): void {
-    if (!this.#hasEnded) this.#timer.set(this, this.#timer.nowMs() + GRACE_MS)
+    this.#timer.set(this, this.#timer.nowMs() + GRACE_MS)
   }
 
   ring(nowMs: number): void {
@@ -161,7 +160,6 @@ export class ProviderAttempt extends TimerWheelEntry implements CallEndListener 
   }
 
   #end(): void {
-    this.#hasEnded = true
     this.#timer.clear(this)
     this.#freeSlot()
   }

@@ -297,6 +297,49 @@ describe('a node that was not reached', () => {
     expect(await ask(bus)).toMatchObject({ ok: false, fault: { kind: 'offline' } })
     expect([asked.length, new Set(asked).size]).toEqual([2, 2])
   })
+
+  it('is not asked twice at the same instance for what may have begun there', async () => {
+    const asked: string[] = []
+    const remote: RemoteProvider = {
+      call: (entry) => {
+        asked.push(entry.instanceId)
+        return Promise.resolve(fault('offline', { begun: true }))
+      },
+      stream: () => Promise.reject(new Error('not here')),
+    }
+    const bus = node('a', { remote, config: { retries: 5 } })
+    const capabilities = ['one', 'two'].map((model) =>
+      describeOwnCapability(offered({ name: 'x.y', params: { model } })),
+    )
+    bus.onPeerUpdated({ nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'b', capabilities } })
+    expect(await ask(bus)).toMatchObject({ ok: false, fault: { kind: 'offline' } })
+    expect([asked.length, new Set(asked).size]).toEqual([2, 2])
+  })
+
+  it('is another one: a device that is offline behind one instance of this node leaves the other instances', async () => {
+    const asked: string[] = []
+    const remote: RemoteProvider = {
+      call: (entry) => {
+        asked.push(entry.nodeId)
+        return Promise.resolve(reply('elsewhere'))
+      },
+      stream: () => Promise.reject(new Error('not here')),
+    }
+    const bus = node('a', { remote })
+    for (const model of ['one', 'two'])
+      bus.registerCapability(
+        answering({ name: 'x.y', params: { model } }, async () => {
+          asked.push('a')
+          return asked.length === 1 ? away.offline : reply('here')
+        }),
+      )
+    const capabilities = [describeOwnCapability(offered({ name: 'x.y', params: { model: 'three' } }))]
+    bus.onPeerUpdated({ nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'b', capabilities } })
+    for (const { nodeId, latency } of bus.registry.named('x.y'))
+      Object.assign(latency, { latencyMs: nodeId === 'a' ? 1 : 1_000, atMs: 0, answers: 100 })
+    expect(await ask(bus)).toMatchObject(reply('here'))
+    expect(asked).toEqual(['a', 'a'])
+  })
 })
 
 describe('hedging', () => {
@@ -389,11 +432,11 @@ describe('hedging', () => {
     held[0]?.finish(reply('first after all'))
     expect(await answer).toMatchObject(reply('first after all'))
     expect(bus.stats().inFlight).toBe(0)
+    expect(bus.recentTraces(1)).toMatchObject([{ toNode: held[0]?.nodeId, attempts: 2 }])
   })
 
   it.each<[string, Partial<Offer>, number]>([
     ['is not idempotent', { idempotent: false }, 80],
-    ['belongs to its node', { anywhere: false }, 80],
     ['was called seldom', {}, 10],
   ])('asks nobody else where a capability %s', async (_, facts, calls) => {
     const held: string[] = []
@@ -417,6 +460,61 @@ describe('hedging', () => {
     bus.close()
     await pass(200)
     expect((await answer).ok).toBe(false)
+  })
+
+  it('asks no other instance of the same node, where the capability belongs to that node', async () => {
+    const asked: string[] = []
+    let isSlow = false
+    const remote: RemoteProvider = {
+      call: (entry) => {
+        if (!isSlow) return Promise.resolve(reply('quick'))
+        asked.push(entry.instanceId)
+        return new Promise(() => undefined)
+      },
+      stream: () => Promise.reject(new Error('not here')),
+    }
+    for (const [anywhere, expected] of [
+      [true, 2],
+      [false, 1],
+    ] as const) {
+      isSlow = false
+      asked.length = 0
+      const { bus, pass } = scripted([], {}, { remote, config: { hedge: true } })
+      const capabilities = ['one', 'two'].map((model) =>
+        describeOwnCapability(offered({ name: 'x.y', anywhere, params: { model } })),
+      )
+      bus.onPeerUpdated({ nodeId: 'b', endpoint: undefined, manifest: { nodeId: 'b', capabilities } })
+      for (let call = 0; call < 80; call++) await ask(bus)
+      isSlow = true
+      const answer = ask(bus)
+      await pass(10)
+      expect([anywhere, asked.length, bus.stats().hedges]).toEqual([anywhere, expected, expected - 1])
+      bus.close()
+      await pass(200)
+      expect((await answer).ok).toBe(false)
+    }
+  })
+
+  it('asks nobody else for a caller who left before it was worth it', async () => {
+    const { bus, held, pass } = await slowVillage(true)
+    const controller = new AbortController()
+    const answer = bus.call('x.y', [1, 0], {}, { ...ME, signal: controller.signal })
+    await pass(1)
+    controller.abort()
+    await pass(200)
+    expect(await answer).toMatchObject({ fault: { kind: 'cancelled' } })
+    expect([held.length, bus.stats().hedges]).toEqual([1, 0])
+  })
+
+  it('gives back each slot once when both answer in the same turn', async () => {
+    const { bus, held, pass } = await slowVillage(true)
+    const answer = ask(bus)
+    await pass(10)
+    for (const { finish } of held) finish(reply('both'))
+    expect(await answer).toMatchObject(reply('both'))
+    await pass(100)
+    await pass(5_000)
+    expect(bus.registry.named('x.y').map(({ inFlight }) => inFlight)).toEqual([0, 0])
   })
 
   it('ends both when the caller leaves', async () => {
@@ -460,6 +558,19 @@ describe('hedging', () => {
     expect(await answer).toMatchObject(reply('second'))
     expect([entry.health.isProbing, entry.health.isEjected()]).toEqual([false, true])
     expect(entry.health.isProbeDue(clock.monotonic())).toBe(true)
+  })
+
+  it('does not end the probe of another call when an attempt that was none loses', async () => {
+    const { bus, held, pass } = await slowVillage(true)
+    const lost = ask(bus)
+    await pass(10)
+    const [first, second] = held
+    const entry = bus.registry.named('x.y').find(({ nodeId }) => nodeId === first?.nodeId)
+    if (entry === undefined) throw new Error('the first provider is not there')
+    entry.health.startProbe()
+    second?.finish(reply('second'))
+    expect(await lost).toMatchObject(reply('second'))
+    expect(entry.health.isProbing).toBe(true)
   })
 
   it('is off unless it was asked for', async () => {

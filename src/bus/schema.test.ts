@@ -6,7 +6,13 @@ import type { JsonObject } from '../core/json.ts'
 import type { JsonSchema, Offer } from './capability.ts'
 import { busFamily } from './bus-family.ts'
 import { computeSchemaHash } from './schema-hash.ts'
-import { checkOfferSchemas, validateRequest, checkReplySchema } from './schema.ts'
+import {
+  checkFrameSchema,
+  checkOfferSchemas,
+  checkReplySchema,
+  validateRequest,
+  validateWithoutNullArguments,
+} from './schema.ts'
 import { defineTool } from './capability-definition.ts'
 
 const ADD: JsonSchema = {
@@ -81,6 +87,14 @@ describe('schemas at registration', () => {
         },
       ),
     )
+  })
+
+  it('does not judge a second time what was rebuilt when it came from another node', () => {
+    const unbounded = offered({ name: 'x.y', requestSchema: { type: 'objekt' } })
+    expect([checkOfferSchemas(unbounded).ok, checkOfferSchemas({ ...unbounded, isFromPeer: true }).ok]).toEqual([
+      false,
+      true,
+    ])
   })
 
   it('takes two strangers with schemas of the same name', () => {
@@ -195,6 +209,13 @@ describe('requests', () => {
     expect(validateRequest(strict, body)).toMatchObject({ ok: false, fault: { details: { issues } } })
   })
 
+  it('keeps a null that the contract knows, though something inside of the argument is missed', () => {
+    const missed = { path: ['slot', 'from'], message: 'is missed in this mode', code: 'custom' }
+    const accept = (body: JsonObject) =>
+      'slot' in body ? ({ ok: false, fault: [missed] } as const) : ({ ok: true, value: body } as const)
+    expect(validateWithoutNullArguments(accept, { mode: 'day', slot: null })).toEqual({ ok: false, fault: [missed] })
+  })
+
   it('asks an offer of our own itself, which fills in defaults', () => {
     const { offer: own } = defineTool({
       name: 'own.tool',
@@ -215,7 +236,82 @@ describe('requests', () => {
   })
 })
 
+describe('validators', () => {
+  /** A schema that counts how often it is read, which compiling it does once. */
+  function countedSchema(required: readonly string[]) {
+    let reads = 0
+    const schema: JsonSchema = Object.defineProperty({ required }, 'type', {
+      enumerable: true,
+      get: () => {
+        reads++
+        return 'object'
+      },
+    })
+    return { schema, reads: () => reads }
+  }
+
+  /** How often the schema is compiled for these bodies, beside being hashed. */
+  function countCompiles(
+    offer: Offer,
+    counted: ReturnType<typeof countedSchema>,
+    bodies: readonly JsonObject[],
+  ): number {
+    computeSchemaHash(offer)
+    const before = counted.reads()
+    for (const body of bodies) expect(validateRequest(offer, body).ok).toBe(true)
+    return counted.reads() - before
+  }
+
+  const fits = { once: 1 }
+
+  it('are compiled once for all offers of one contract', () => {
+    const [one, same] = [countedSchema(['once']), countedSchema(['once'])]
+    const [first, second] = [one, same].map(({ schema }) => offered({ name: 'once.hash', requestSchema: schema }))
+    if (first === undefined || second === undefined) throw new Error('two offers')
+    expect([countCompiles(first, one, [fits, fits]), countCompiles(second, same, [fits, fits])]).toEqual([1, 0])
+  })
+
+  it('are compiled once for all contracts that share a schema', () => {
+    const shared = countedSchema(['once'])
+    const compiles = ['share.one', 'share.two'].map((name) =>
+      countCompiles(offered({ name, requestSchema: shared.schema }), shared, [fits]),
+    )
+    expect(compiles).toEqual([1, 0])
+  })
+
+  it('of the 2,048 contracts that were met last are kept', () => {
+    const compilesAnew = (): number => {
+      const counted = countedSchema(['once'])
+      return countCompiles(offered({ name: 'kept.contract', requestSchema: counted.schema }), counted, [fits])
+    }
+    const meetOthers = (label: string, count: number): void => {
+      for (let at = 0; at < count; at++)
+        // Nothing is compiled for a frame without a schema; its contract is met all the same.
+        checkFrameSchema(offered({ name: `${label}.n${at}` }), { event: 'token', data: 1 })
+    }
+    expect(compilesAnew()).toBe(1)
+    meetOthers('few', 2_047)
+    expect(compilesAnew()).toBe(0)
+    meetOthers('many', 2_048)
+    expect(compilesAnew()).toBe(1)
+  })
+
+  it('that find every mistake are not taken for those that stop at the first', () => {
+    const requestSchema = { properties: { list: { items: { type: 'number' } } } }
+    const issuesFor = (name: string, length: number): unknown => {
+      const result = validateRequest(offered({ name, requestSchema }), { list: Array.from({ length }, () => 'x') })
+      return result.ok ? [] : result.fault.details?.['issues']
+    }
+    expect(issuesFor('explained.small', 3)).toHaveLength(3)
+    expect(issuesFor('explained.large', 30_000)).toHaveLength(1)
+  })
+})
+
 describe('answers', () => {
+  it('a frame is not judged where there is no stream schema', () => {
+    expect(checkFrameSchema(offered({ name: 'x.y' }), { event: 'token', data: 1 })).toBeUndefined()
+  })
+
   it('a stranger that answers nonsense has failed', async () => {
     const bus = node('a')
     bus.registerCapability(

@@ -16,7 +16,6 @@ import type { StreamFrame, Reply } from './call.ts'
 import { formatCapabilityVersion } from './capability.ts'
 import type { CapabilityDescriptor, ArgumentIssue, JsonSchema, Offer } from './capability.ts'
 import { compileBoundedValidator } from './bounded-validator.ts'
-import type { BoundedValidator } from './bounded-validator.ts'
 import { explainSchemaBoundsViolation } from './schema-bounds.ts'
 import { SchemaCompilerMissingError, compileSchema, checkMetaSchema } from './schema-compiler.ts'
 import { computeSchemaHash } from './schema-hash.ts'
@@ -92,18 +91,10 @@ function fitting(
 }
 
 function fittingStrangers(offer: Offer, body: JsonObject): Result<JsonObject, readonly ArgumentIssue[]> {
-  const verdict = strangersCheck(offer.requestSchema)(body)
+  const verdict = compileBoundedValidator(offer.requestSchema)(body)
   if (verdict.kind === 'valid') return ok(body)
   if (verdict.kind === 'invalid') return fail(verdict.issues)
   return fail([{ path: [], message: `cannot be checked, because ${verdict.why}`, code: 'cost' }])
-}
-
-const strangersChecks = new WeakMap<JsonSchema, BoundedValidator>()
-
-function strangersCheck(schema: JsonSchema): BoundedValidator {
-  const check = strangersChecks.get(schema) ?? compileBoundedValidator(schema)
-  strangersChecks.set(schema, check)
-  return check
 }
 
 /** A provider's answer that does not fit its own contract is the provider's failure, never the caller's. */
@@ -119,7 +110,7 @@ export function checkFrameSchema(offer: Offer, frame: StreamFrame): Fault | unde
 
 function wrongStrangersAnswer(offer: Offer, part: Part, value: unknown): Fault | undefined {
   const schema = offer[part]
-  const verdict = schema === undefined ? undefined : strangersCheck(schema)(value)
+  const verdict = schema === undefined ? undefined : compileBoundedValidator(schema)(value)
   if (verdict === undefined || verdict.kind === 'valid') return undefined
   if (verdict.kind === 'invalid') return contradiction(offer, part, verdict.issues)
   const message = `${offer.name} answered something that cannot be checked (${WORDS[part]}): ${verdict.why}. What it did, it did.`

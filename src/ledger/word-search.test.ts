@@ -21,6 +21,12 @@ describe('the words of a body', () => {
     expect(listWordsInBody(bytes(body)).toSorted()).toEqual(['Call Ada', 'ada@example.org', '给小明打电话'].toSorted())
   })
 
+  it('are also in JSON that is a string, one character of a script without spaces, and a telephone number', () => {
+    const answer = { content: [{ text: JSON.stringify({ title: 'Call Ada', by: ['李'] }) }], phone: '+491701234567' }
+    expect(listWordsInBody(bytes(answer)).toSorted()).toEqual(['+491701234567', 'Call Ada', '李'].toSorted())
+    expect(listWordsInBody(bytes(['21.5', '-3', '07:30:00', '2026-01-01', '1.2.3', 'x', 'On', 'done']))).toEqual([])
+  })
+
   it.each<[string, string, boolean]>([
     ['Ada', 'Tell Ada, please', true],
     ['Ada', 'Adagio', false],
@@ -33,6 +39,24 @@ describe('the words of a body', () => {
     ['สมชาย', 'คุณสมชายมา', true],
     ['a "quoted" one', 'say a "quoted" one', true],
     ['line\nbreak', 'a line\nbreak here', true],
+    ['ada@example.org', 'From: Ada@Example.ORG', true],
+    ['STRASSE', 'Hauptstraße 4', true],
+    ['Δίας', 'ΔΊΑΣ ΚΑΙ', true],
+    ['İpek', 'ipek geldi', true],
+    // U+00E9 against e and U+0301 (Unicode Standard Annex 15).
+    ['Ren\u00E9', 'Rene\u0301 came', true],
+    ['Rene\u0301', 'for Ren\u00E9', true],
+    ['Ada', 'A\u00ADda', true],
+    ['\u200B\u200B', 'any text', false],
+    // Particles are written onto the name: "and Ahmad", "to David", "Minsu (subject)".
+    ['أحمد', 'وأحمد هنا', true],
+    ['דוד', 'לדוד', true],
+    ['민수', '민수가 왔다', true],
+    ['Sabine', 'Sabines Zimmer', true],
+    ['Степан', 'со Степаном', true],
+    ['Ada', JSON.stringify({ text: JSON.stringify({ name: 'x\nAda' }) }), true],
+    ['a "quoted" one', JSON.stringify({ text: JSON.stringify({ name: 'a "quoted" one' }) }), true],
+    ['小明', '{"name":"\\u5c0f\\u660e"}', true],
   ])('%j are in %j: %s', (word, text, isThere) => {
     expect(createWordFinder([word])(bytes({ any: [text] }))).toBe(isThere)
   })

@@ -1,11 +1,11 @@
 /**
  * Word search: where else the texts of a body occur. A call that creates a task leaves its title in the arguments, in
  * the task's entry and in the answer: a person who erases one of them is told of the others, in any script, with or
- * without spaces, also inside a longer text.
+ * without spaces, in upper or lower case, also inside a longer text.
  *
  * Pure: it reads through what it is given.
  */
-import { canonicalJson, isJsonObject } from '../core/json.ts'
+import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { decodeEntryBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
@@ -29,18 +29,24 @@ const PIECE = 500
 const MAX_NAMED = 100
 /** Shorter texts occur everywhere. */
 const MIN_LENGTH = 2
-/** Times, numbers, hashes, ids and other texts that nobody wrote. */
+/** Texts of this length are found inside a longer word, too: most languages inflect names, and some join them. */
+const MIN_LENGTH_INSIDE = 5
+/** JSON in a string of JSON in a string …: an answer has one, a recorded answer two. */
+const MAX_NESTING = 4
+/** Times, dates, short numbers, hashes, ids and other texts that nobody wrote. */
 const NO_WORDS =
-  /^(?:[\d.:+-]+|\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{16,}|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9+/_-]{40,}={0,2})$/
+  /^(?:(?:[.:+-]*\d){0,6}[.:+-]*|\d{4}-\d\d-\d\d|\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{16,}|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9+/_-]{40,}={0,2})$/
 /** Values that our own tools define: they say nothing about anybody. */
 const OUR_WORDS = new Set(
   `INIT GATHER ANALYZE PLAN APPLY VERIFY DONE CANCELLED plan analysis decision reflection reads records writes sensitive
    admin agent approver observer mcp-http mcp-stdio api mesh service ok error denied aborted true false null on off
-   [erased] [redacted]`.split(/\s+/),
+   [erased] [redacted]`
+    .split(/\s+/)
+    .map(foldText),
 )
-/** Scripts that are written without spaces: a word may end between any two characters. */
+/** Scripts without spaces, or whose particles are written onto the word: it may end between any two characters. */
 const SPACELESS =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+  /[\p{Script=Hangul}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const WORD_CHARACTER = /[\p{L}\p{N}]/u
 
 /** Yields after each piece. */
@@ -62,34 +68,62 @@ export function* findWordsInLedger(
   return found
 }
 
-/** Returns a test for canonical JSON that contains one of the texts. */
+/**
+ * Returns a test for JSON that contains one of the texts: also in other case, in another Unicode form of the same
+ * characters, and in JSON that is itself a string of the JSON, as in the answer of a tool.
+ */
 export function createWordFinder(words: readonly string[]): (bytes: Uint8Array) => boolean {
-  // As canonical JSON escapes the text inside its quotes.
-  const needles = words
-    .map((word) => canonicalJson(word).slice(1, -1))
-    .map((text) => ({ text, bytes: Buffer.from(text) }))
+  const needles = [...new Set(words.map(foldText))].filter((needle) => needle !== '')
   return (bytes) => {
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    const hits = needles.filter((needle) => buffer.includes(needle.bytes))
-    if (hits.length === 0) return false
-    const text = buffer.toString('utf8')
-    return hits.some((needle) => hasWord(text, needle.text))
+    let text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+    for (let depth = 0; depth <= MAX_NESTING; depth++) {
+      const folded = foldText(text)
+      if (needles.some((needle) => hasWord(folded, needle))) return true
+      if (!text.includes('\\')) return false
+      text = undoJsonEscapes(text)
+    }
+    return false
   }
 }
 
-/** The texts that somebody wrote: names, addresses and sentences. */
+/** The texts that somebody wrote: names, addresses, telephone numbers and sentences. */
 export function listWordsInBody(body: Uint8Array): readonly string[] {
-  return [...new Set(textsIn(decodeEntryBody(body)).map((text) => text.trim()))].filter(
-    (text) => text.length >= MIN_LENGTH && !NO_WORDS.test(text) && !OUR_WORDS.has(text),
+  return [...new Set(listTexts(decodeEntryBody(body)).map((text) => text.trim()))].filter(
+    (text) => isLongEnough(text) && !NO_WORDS.test(text) && !OUR_WORDS.has(foldText(text)),
   )
 }
 
+function isLongEnough(text: string): boolean {
+  return text.length >= MIN_LENGTH || SPACELESS.test(text)
+}
+
+/** The same for texts that a reader takes for the same: upper case last, because `ς` and `σ`, `ß` and `ss` share it. */
+function foldText(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toLowerCase()
+    .replaceAll('i\u0307', 'i')
+    .toUpperCase()
+    .normalize('NFC')
+}
+
+function undoJsonEscapes(text: string): string {
+  return text.replace(/\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/g, (_, code: string | undefined, character: string) =>
+    code === undefined ? (CONTROL_ESCAPES[character] ?? character) : String.fromCharCode(Number.parseInt(code, 16)),
+  )
+}
+
+const CONTROL_ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+
 function hasWord(text: string, word: string): boolean {
+  const mayBeInside = word.length >= MIN_LENGTH_INSIDE
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
     const end = at + word.length
     if (
-      !isJoined(characterBefore(text, at), characterAt(text, at)) &&
-      !isJoined(characterBefore(text, end), characterAt(text, end))
+      mayBeInside ||
+      (!isJoined(characterBefore(text, at), characterAt(text, at)) &&
+        !isJoined(characterBefore(text, end), characterAt(text, end)))
     )
       return true
   }
@@ -114,8 +148,26 @@ function isJoined(left: string, right: string): boolean {
   return isPart(left) && isPart(right)
 }
 
-function textsIn(value: Json | undefined): readonly string[] {
-  if (typeof value === 'string') return [value]
-  if (Array.isArray(value)) return value.flatMap(textsIn)
-  return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : []
+/** The strings of a value, and of JSON that stands in a string. */
+function listTexts(root: Json | undefined): readonly string[] {
+  const texts: string[] = []
+  const waiting: { readonly value: Json | undefined; readonly nesting: number }[] = [{ value: root, nesting: 0 }]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { value, nesting } = next
+    const nested = typeof value === 'string' && nesting < MAX_NESTING ? parseNestedJson(value) : undefined
+    if (nested !== undefined) waiting.push({ value: nested, nesting: nesting + 1 })
+    else if (typeof value === 'string') texts.push(value)
+    else if (Array.isArray(value)) for (const item of value) waiting.push({ value: item, nesting })
+    else if (isJsonObject(value)) for (const item of Object.values(value)) waiting.push({ value: item, nesting })
+  }
+  return texts
+}
+
+function parseNestedJson(text: string): Json | undefined {
+  if (!/^\s*[[{"]/.test(text)) return undefined
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
 }

@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync, utimesSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -65,6 +65,28 @@ describe('a monitor', () => {
     await fixture.checkpoint()
     expect(await round()).toMatchObject({ kind: 'alarm', alarm: 'fork' })
     expect((await readFileIfPresent(join(folder, 'checkpoint')))?.toString()).not.toContain('600')
+  })
+
+  it('raises an alarm on a bundle and its tile that agree with each other, but not with the signed root', async () => {
+    await fixture.fill(600)
+    await fixture.checkpoint()
+    const shown = mkdtempSync(join(tmpdir(), 'ledger-shown-'))
+    cpSync(fixture.log, shown, { recursive: true })
+    // The whole first 256 entries shown a second time, under the tile above that the log has signed (C2SP tlog-tiles).
+    for (const level of ['entries', '0']) cpSync(join(shown, 'tile', level, '000'), join(shown, 'tile', level, '001'))
+    expect(await round(shown)).toMatchObject({ kind: 'alarm', alarm: 'fork' })
+    expect(await round()).toMatchObject({ kind: 'grown', from: 0, size: 600 })
+    rmSync(shown, { recursive: true })
+  })
+
+  it('raises an alarm on a tile of another length', async () => {
+    const shown = mkdtempSync(join(tmpdir(), 'ledger-shown-'))
+    cpSync(fixture.log, shown, { recursive: true })
+    for (const length of [31, 8_191, 100_000]) {
+      writeFileSync(join(shown, 'tile/0/000'), Buffer.alloc(length, 7))
+      expect(await round(shown)).toMatchObject({ kind: 'alarm', alarm: 'fork' })
+    }
+    rmSync(shown, { recursive: true })
   })
 
   it('raises an alarm on a tile that is not shown, an entry that is another, and silence', async () => {

@@ -3,9 +3,9 @@
  * rollback or silence.
  *
  *   checkpoint ▸ signed? ▸ not smaller, not another of the same size ▸ new tiles and bundles
- *     ▸ entries hash to the leaves ▸ the tree still has the root that was kept ▸ and the new one ▸ kept
+ *     ▸ entries hash to the leaves ▸ each full tile has the root that the tile above it holds ▸ the tree still has the root that was kept ▸ and the new one ▸ kept
  *
- * What fails a check is never stored: the copy stays at the last sound checkpoint, which is the evidence.
+ * The kept checkpoint is replaced only after all checks: it stays at the last sound one, which is the evidence.
  */
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -26,7 +26,7 @@ import {
   listTiles,
 } from './tile.ts'
 import type { TileCoordinates } from './tile.ts'
-import { computeLeafHash, computeRootAt } from './tree.ts'
+import { computeLeafHash, computeRootAt, HASH_BYTES } from './tree.ts'
 
 /** A published file of the log; `undefined` when there is none. */
 export type PublishedFileReader = (path: string) => Promise<Uint8Array | undefined>
@@ -122,14 +122,17 @@ async function treeFlaw(
 ): Promise<string | undefined> {
   const from = known?.checkpoint.size ?? 0
   const tiles = new Map<string, Uint8Array>()
-  const read = async (name: TileCoordinates): Promise<Uint8Array> => {
-    const nodes = expandTile(await readFile(join(folder, formatTilePath(name))))
+  const read = async (name: TileCoordinates): Promise<Uint8Array | undefined> => {
+    const hashes = await readFile(join(folder, formatTilePath(name)))
+    if (hashes.length !== name.width * HASH_BYTES) return undefined
+    const nodes = expandTile(hashes)
     tiles.set(`${name.level}/${name.index}`, nodes)
     return nodes
   }
   for (const name of listTiles(size)) {
     const isNew = name.index >= Math.floor(countLevelHashes(Number(name.level), from) / TILE_WIDTH)
     const nodes = await read(name)
+    if (nodes === undefined) return `Tile ${name.level}/${name.index} does not hold ${name.width} hashes.`
     if (name.level !== 0 || !isNew) continue
     const bundle = decodeEntryBundle(
       await readFile(join(folder, formatTilePath({ ...name, level: 'entries' }))),
@@ -147,6 +150,13 @@ async function treeFlaw(
     const nodes = tiles.get(`${level}/${Math.floor(index / perTile)}`)
     if (nodes === undefined) throw new Error(`tile ${level}/${Math.floor(index / perTile)} was not copied`)
     return readTileNode(nodes, within, index % perTile)
+  }
+  // The root is computed from the upper tiles, so these have to hold the roots of the full tiles below them.
+  for (const { level, index, width } of listTiles(size)) {
+    const nodes = tiles.get(`${level}/${index}`)
+    const above = (Number(level) + 1) * TILE_HEIGHT
+    if (width === TILE_WIDTH && nodes && !areBytesEqual(readTileNode(nodes, TILE_HEIGHT, 0), node(above, index)))
+      return `Tile ${level}/${index} does not have the root that the tile above it holds.`
   }
   if (!areBytesEqual(computeRootAt(size, node), root))
     return `The tiles of ${size} entries do not have the root that was signed.`

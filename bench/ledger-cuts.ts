@@ -22,7 +22,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { readTail } from '../src/ledger/tail-reader-store.ts'
+import { listSegmentNames, readTail } from '../src/ledger/tail-reader-store.ts'
 import { TILE_WIDTH } from '../src/ledger/tile.ts'
 
 const WRITER = fileURLToPath(new URL('ledger-writer.ts', import.meta.url))
@@ -40,6 +40,8 @@ export interface LedgerCuts {
 interface Found {
   readonly findings: readonly string[]
   readonly state: string
+  /** Why it refuses. */
+  readonly fault?: object
   readonly fork?: string
   readonly ids: readonly string[]
   readonly written: readonly string[]
@@ -97,7 +99,7 @@ async function startAndCut(folder: string, told: Told, cut: number): Promise<rea
   return isUp ? findings : [`it did not start: ${errors.slice(-400)}`]
 }
 
-function judge({ findings, state, fork, ids, written }: Found, told: Told): readonly string[] {
+function judge({ findings, state, fault, fork, ids, written }: Found, told: Told): readonly string[] {
   const counts = new Map<string, number>()
   for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
   const inTable = new Set(written)
@@ -106,7 +108,7 @@ function judge({ findings, state, fork, ids, written }: Found, told: Told): read
   const strangers = written.filter((id) => !counts.has(id))
   return [
     ...findings,
-    ...(state === 'sound' ? [] : [`it is ${state}`]),
+    ...(state === 'sound' ? [] : [`it is ${state}: ${JSON.stringify(fault)}`]),
     ...(fork === undefined ? [] : [`the last checkpoint that was given out is not kept: ${fork}`]),
     ...missing.map((id) => `${id} was acknowledged and is missing`),
     ...doubled.map((id) => `${id} is there twice`),
@@ -131,7 +133,9 @@ function loseUnsynced(ledger: string): void {
   if (existsSync(nodes)) truncateSync(nodes, Math.floor(Math.random() * statSync(nodes).size))
   for (const name of ['lookup.db', 'lookup.db-wal', 'lookup.db-shm']) rmSync(join(ledger, name), { force: true })
   const newest = readTail(join(ledger, 'tail'), undefined).segments.at(-1)
-  if (newest === undefined) return
+  const newestName = listSegmentNames(join(ledger, 'tail')).at(-1)
+  // A file whose head was not written yet: the segment before it is closed, and no group is being written anywhere.
+  if (newest === undefined || newestName === undefined || !newest.path.endsWith(newestName)) return
   // A group that was begun: its first bytes, or some of its sectors.
   const torn = Buffer.alloc(1 + Math.floor(Math.random() * 5_000))
   torn.write('HBG1\0\0\u0003')

@@ -43,9 +43,11 @@ const checkpoint = openCheckpoint(Buffer.from(kept, 'base64'), signer.key)
 const fork = checkpoint.ok ? await ledger.confront(checkpoint.value) : undefined
 const ids = [...ledger.records()].filter(({ event }) => event.kind === 'call.enter').map(({ event }) => event['id'])
 const written = database.sql.prepare('SELECT id FROM written').all()
+const state = ledger.state()
 say({
   size: ledger.size(),
-  state: ledger.state().kind,
+  state: state.kind,
+  fault: state.kind === 'refusing' ? state.fault : undefined,
   findings,
   fork: fork?.kind,
   aborted: aborted.length,
@@ -54,7 +56,8 @@ say({
 })
 
 let next = 0
-await Promise.all([...Array.from({ length: CALLERS }, append), sign()])
+// A ledger that refuses takes no entries: the process ends by itself, when all that it found is said.
+if (state.kind !== 'refusing') await Promise.all([...Array.from({ length: CALLERS }, append), sign()])
 
 async function append(): Promise<void> {
   for (;;) {

@@ -27,6 +27,8 @@ export async function eraseLedgerEntries(
     for (const other of done.value.stays) stays.add(other)
     for (const table of done.value.tables) tables.add(table)
   }
+  // The reason repeats what it should not, and each of these entries has it.
+  if (erased.some(({ recorded }) => stays.has(recorded))) for (const { recorded } of erased) stays.add(recorded)
   // What was still there after the first erasure may be gone after the second.
   for (const { entry } of erased) also.delete(entry)
   const inOrder = (seqs: ReadonlySet<number>): number[] => [...seqs].toSorted((a, b) => a - b)

@@ -61,7 +61,8 @@ describe('hearthbus ledger erase', () => {
     // The arguments and the answers of the two calls, and of the third, which says who ada is.
     const also = /still in: (?<seqs>[\d ]+)\./.exec(first.text)?.groups?.['seqs']?.split(' ') ?? []
     expect(also).toHaveLength(6)
-    expect(first.text).toMatch(/The log itself has them, for good, in: 10\./)
+    // The agent's name in the thought's entry, and "Ada" in the reason, which both erasures have recorded.
+    expect(first.text).toMatch(/The log itself has them, for good, in: 10 12 13\./)
     expect(cli('ledger', 'erase', ...also, ...REASON)).toMatchObject({ status: 0 })
     expect([traces('Quokka'), traces('wombat')]).toEqual([[], []])
     expect(traces('Numbat')).not.toEqual([])

@@ -6,8 +6,26 @@ const decode = (base64: string) => new Uint8Array(Buffer.from(base64, 'base64'))
 const PNG = decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==')
 const GIF = decode('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7')
 const WEBP = decode('UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA')
-const JPEG = decode('/9j/4AAQSkZJRgABAQEASABIAAD/2wBDAP//////////2Q==')
+/** One grey pixel by the letter of ITU T.81, annex B: SOI DQT SOF0 DHT DHT SOS, two bits of data, EOI. */
+const JPEG = new Uint8Array(
+  Buffer.from(
+    [
+      'ffd8',
+      `ffdb004300${'01'.repeat(64)}`,
+      'ffc0000b080001000101011100',
+      `ffc400140001${'00'.repeat(16)}`,
+      `ffc400141001${'00'.repeat(16)}`,
+      'ffda0008010100003f00',
+      '3f',
+      'ffd9',
+    ].join(''),
+    'hex',
+  ),
+)
 const PICTURES = { 'image/png': PNG, 'image/gif': GIF, 'image/webp': WEBP, 'image/jpeg': JPEG } as const
+
+/** An archive that ends like a JPEG, a GIF and a PNG. */
+const ENDS = new Uint8Array(Buffer.from('504b0304 ffd9 003b 49454e44ae426082'.replaceAll(' ', ''), 'hex'))
 
 const join = (...parts: readonly Uint8Array[]) => new Uint8Array(Buffer.concat(parts))
 
@@ -18,7 +36,7 @@ describe.each(Object.entries(PICTURES))('%s', (mimeType, picture) => {
 
   it('is cut where it ends: a page or an archive behind it is not passed on', () => {
     const page = new TextEncoder().encode('<html><script>alert(1)</script></html>')
-    for (const more of [page, new Uint8Array(512), new TextEncoder().encode('PK\u0003\u0004')])
+    for (const more of [page, new Uint8Array(512), new TextEncoder().encode('PK\u0003\u0004'), ENDS])
       expect(detectMedia(join(picture, more))?.bytes).toEqual(picture)
   })
 
@@ -45,5 +63,37 @@ describe('media', () => {
     huge.writeUInt32BE(100_000, 16)
     huge.writeUInt32BE(100_000, 20)
     expect(detectMedia(huge)).toBeUndefined()
+  })
+
+  it('does not include a JPEG that is cut off behind the preview in its EXIF segment', () => {
+    const size = JPEG.length + 2
+    const preview = join(Uint8Array.of(0xff, 0xe1, size >> 8, size & 0xff), JPEG)
+    const whole = join(JPEG.subarray(0, 2), preview, JPEG.subarray(2))
+    expect(detectMedia(whole)?.bytes).toEqual(whole)
+    expect(detectMedia(whole.subarray(0, -2))).toBeUndefined()
+    expect(detectMedia(join(whole.subarray(0, 2 + preview.length), Uint8Array.of(0xff, 0xd9)))).toBeUndefined()
+  })
+
+  it('includes a JPEG with fill bytes, restart marks and stuffed bytes in its scan', () => {
+    const end = JPEG.length - 2
+    const marks = Uint8Array.of(0xff, 0, 0xff, 0xd0, 0x3f, 0xff, 0xff, 0xd9)
+    const picture = join(JPEG.subarray(0, end), marks)
+    expect(detectMedia(picture)?.bytes).toEqual(picture)
+  })
+
+  it.each([
+    ['JPEG', JPEG, 76, 'ffffffff'],
+    ['GIF', GIF, 6, 'ffffffff'],
+    ['WebP', WEBP, 26, 'ff3fff3f'],
+    ['JPEG without a pixel', JPEG, 76, '00000000'],
+  ])('does not include a %s of a size that nobody can show', (_name, picture, at, sides) => {
+    const changed = Buffer.from(picture)
+    changed.write(sides, at, 'hex')
+    expect(detectMedia(changed)).toBeUndefined()
+  })
+
+  it('does not include pictures of nothing but a beginning and an end', () => {
+    for (const hex of ['ffd8ffd9', '4749463839610100010000003b', '89504e470d0a1a0a0000000049454e44ae426082'])
+      expect(detectMedia(new Uint8Array(Buffer.from(hex, 'hex')))).toBeUndefined()
   })
 })

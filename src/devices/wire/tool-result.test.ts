@@ -3,6 +3,9 @@ import { describe, expect, it } from 'vitest'
 import type { Json } from '../../core/json.ts'
 import { decodeToolResult } from './tool-result.ts'
 
+/** One grey pixel: ITU T.81, annex B. */
+const JPEG =
+  '/9j/2wBDAAEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQH/wAALCAABAAEBAREA/8QAFAABAAAAAAAAAAAAAAAAAAAAAP/EABQQAQAAAAAAAAAAAAAAAAAAAAD/2gAIAQEAAD8AP//Z'
 const content = (...items: Json[]) => decodeToolResult({ content: items, isError: false })
 
 describe('content', () => {
@@ -21,15 +24,15 @@ describe('content', () => {
   })
 
   it('unwraps the picture that firmware wraps in a string', () => {
-    const wrapped = { type: 'image', image: '{"type":"image","mimeType":"image/jpeg","data":"/9j/2Q=="}' }
+    const wrapped = { type: 'image', image: `{"type":"image","mimeType":"image/jpeg","data":"${JPEG}"}` }
     expect(content(wrapped)).toMatchObject({
-      value: { content: [{ type: 'image', data: '/9j/2Q==', mimeType: 'image/jpeg' }] },
+      value: { content: [{ type: 'image', data: JPEG, mimeType: 'image/jpeg' }] },
     })
   })
 
   it('keeps a standard picture and sound', () => {
     const items = [
-      { type: 'image', data: '/9j/2Q==', mimeType: 'image/jpeg' },
+      { type: 'image', data: JPEG, mimeType: 'image/jpeg' },
       { type: 'audio', data: 'T2dnUw==', mimeType: 'audio/ogg' },
     ]
     expect(content(...items)).toMatchObject({ value: { content: items } })

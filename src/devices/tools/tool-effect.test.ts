@@ -48,6 +48,49 @@ describe('the effect of a tool', () => {
       '门锁.打开',
       'ドア.開ける',
     ].map((name) => [`self.${name}`, 'sensitive'] as const),
+    // The same doors in other spellings and languages: dictionary words, imperatives, compounds, accents, full width.
+    ...[
+      'door1.open',
+      'FRONT_DOOR_OPEN',
+      'frontdoor.set',
+      'opendoor',
+      'HTTPDoorOpen',
+      'smartlock.release',
+      'ｄｏｏｒ.open',
+      'porta.apri',
+      'apriCancello',
+      'portone.sblocca',
+      'serratura.sblocca',
+      'valvola.apri',
+      'déverrouiller',
+      'portão.abrir',
+      'válvula.abrir',
+      'schließfach.aufschließen',
+      'voordeur.openen',
+      'kapı.aç',
+      'дверь.открыть',
+      '현관.열기',
+      'πόρτα.άνοιξε',
+      'باب.فتح',
+    ].map((name) => [`self.${name}`, 'sensitive'] as const),
+    ...['doorbell.ring', 'clock.set', 'outdoor.set_light', 'поворот', '专门模式', 'block.move'].map(
+      (name) => [`self.${name}`, 'writes'] as const,
+    ),
+    // Restarting and flashing, wherever the word stands.
+    ...[
+      'rebootNow',
+      'system.restart_device',
+      'factoryReset',
+      'upgradeFirmware',
+      'ota.start',
+      'wifi.forget',
+      '重启设备',
+      'riavvia',
+    ].map((name) => [`self.${name}`, 'sensitive'] as const),
+    ['self.get_firmware_version', 'reads'],
+    ['self.getRebootReason', 'reads'],
+    ['self.battery.getLevel', 'reads'],
+    ['self.door.getState', 'reads'],
     ['self.door.get_state', 'reads'],
     ['self.door.state', 'writes'],
     ['self.lamp.set_brightness', 'writes'],
@@ -112,5 +155,36 @@ describe('the effect of a tool', () => {
   it('is no longer reading once a getter takes arguments', () => {
     const inputSchema = { type: 'object', properties: { reset: { type: 'boolean' } } }
     expect(classifyToolEffect(tool('self.get_device_status', { inputSchema }), rules)).toBe('writes')
+  })
+
+  it.each([
+    ['self.get_door', 'Opens the front door.'],
+    ['self.door.get_state', 'Apre la porta di casa.'],
+    ['self.door.get_state', '打开大门'],
+    ['self.relay.set', 'Switches the relay of the garage door.'],
+    ['self.relay.set', 'Schaltet den Öffner der Haustür.'],
+    ['self.gpio.write', '控制门锁'],
+    ['self.helper.go', 'Takes a photo of the room.'],
+  ])('is sensitive for %s when it says: %s', (name, description) => {
+    expect(classifyToolEffect(tool(name, { description }), rules)).toBe('sensitive')
+  })
+
+  it.each([
+    ['self.get_counter', 'Resets the counter and returns what it was.', 'writes'],
+    ['self.door.get_state', 'Returns whether the door is open.', 'reads'],
+    ['self.lamp.set', '专门用于控制灯', 'writes'],
+    // It mentions a camera and takes no picture.
+    ['self.camera.set_camera_flipped', '翻转摄像头图像', 'writes'],
+  ] as const)('%s, "%s": %s', (name, description, effect) => {
+    expect(classifyToolEffect(tool(name, { description }), rules)).toBe(effect)
+  })
+
+  it.each([
+    { door: { type: 'boolean' } },
+    { target: { type: 'string', enum: ['lamp', 'front_door'] } },
+    { pin: { type: 'integer', description: '1 is the lamp, 2 the gate' } },
+  ])('is sensitive when an argument is a door: %j', (properties) => {
+    const inputSchema = { type: 'object', properties }
+    expect(classifyToolEffect(tool('self.relay.set', { inputSchema }), rules)).toBe('sensitive')
   })
 })

@@ -32,11 +32,12 @@ describe('WebSocket server', () => {
   let quay: Quay
   let devices: WebSocketDevices
   let port: number
+  let token: string
   const open = async (liveness?: LivenessSettings, maxConnections = 4) => {
     devices = acceptWebSocketDevices({
       server,
       acceptor: quay,
-      admit: (claim) => Promise.resolve(claim.kind === 'token' && claim.token === 'T' ? IDENTITY : undefined),
+      admit: (claim) => Promise.resolve(claim.kind === 'token' && claim.token === token ? IDENTITY : undefined),
       maxConnections,
       ...(liveness === undefined ? {} : { liveness }),
     })
@@ -49,6 +50,7 @@ describe('WebSocket server', () => {
     new Promise<string>((resolve) => socket.once('error', (error) => resolve(error.message)))
   beforeEach(() => {
     quay = new Quay()
+    token = 'T'
   })
   afterEach(async () => {
     devices.close()
@@ -94,6 +96,29 @@ describe('WebSocket server', () => {
     await welcome(dial())
     expect(await refusal(dial())).toContain('503')
     expect(devices.connections()).toBe(1)
+  })
+
+  it('admits nobody whose credentials are withdrawn between the request and its answer', async () => {
+    await open()
+    server.once('upgrade', () => (token = 'another'))
+    expect(await refusal(dial())).toContain('401')
+    expect(quay.links).toEqual([])
+  })
+
+  it('has no more guests than there is room for when all come at once', async () => {
+    await open(undefined, 1)
+    const outcomes = await Promise.all(
+      [dial(), dial(), dial()].map((socket) => Promise.race([refusal(socket), welcome(socket)])),
+    )
+    expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(1)
+    expect(quay.links).toHaveLength(1)
+  })
+
+  it('admits nobody once it is closed, however early they asked', async () => {
+    await open()
+    server.once('upgrade', () => devices.close())
+    expect(await refusal(dial())).toContain('503')
+    expect(quay.links).toEqual([])
   })
 
   it('hangs up on a message larger than any device sends', async () => {

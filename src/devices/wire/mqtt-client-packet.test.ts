@@ -62,6 +62,17 @@ describe('MQTT client packet', () => {
     expect(read('40020001')).toEqual({ kind: 'puback' })
   })
 
+  it.each([
+    ['a subscription with the id 0', '82 06 0000 0001 61 00'],
+    ['an end of a subscription with the id 0', 'a2 05 0000 0001 61'],
+    ['an end of a subscription that is cut off', 'a2 05 0001 00ff 61'],
+    ['QoS 1 with the id 0', '32 07 0001 74 0000 7b7d'],
+    ['a topic with a wildcard', '30 05 0001 23 7b7d'],
+    ['a topic with a NUL', '30 05 0001 00 7b7d'],
+  ])('takes no packet that MQTT 3.1.1 forbids: %s', (_what, bytes) => {
+    expect(read(bytes)).toBe('malformed')
+  })
+
   it('answers with the bytes of the standard', () => {
     const answers = [
       encodeConnack(5),

@@ -118,7 +118,7 @@ function decodeClientPacket(type: number, flags: number, body: Uint8Array): Mqtt
     case 8:
       return decodeSubscribe(body)
     case 10:
-      return body.length < 4 ? undefined : { kind: 'unsubscribe', packetId: uint16At(body, 0) }
+      return decodeUnsubscribe(body)
     case 12:
       return body.length === 0 ? { kind: 'pingreq' } : undefined
     case 14:
@@ -150,14 +150,23 @@ function decodeConnect(body: Uint8Array): MqttClientPacket | undefined {
   return fields.isShort ? undefined : { kind: 'connect', level, keepAliveSeconds, clientId, username, password }
 }
 
-/** § 3.8: at least one filter. */
+/** § 3.8: at least one filter; § 2.3.1: an id is not zero, and we could not answer one that is. */
 function decodeSubscribe(body: Uint8Array): MqttClientPacket | undefined {
   const fields = new FieldReader(body)
   const packetId = fields.uint16()
   const filters: TopicFilter[] = []
   while (!fields.isAtEnd && !fields.isShort) filters.push({ topic: fields.text(), qos: fields.byte() })
-  if (fields.isShort || filters.length === 0 || filters.some(({ qos }) => qos > 2)) return undefined
+  if (fields.isShort || packetId === 0 || filters.length === 0 || filters.some(({ qos }) => qos > 2)) return undefined
   return { kind: 'subscribe', packetId, filters }
+}
+
+/** § 3.10: at least one filter. Which one does not matter: there is nothing to leave. */
+function decodeUnsubscribe(body: Uint8Array): MqttClientPacket | undefined {
+  const fields = new FieldReader(body)
+  const packetId = fields.uint16()
+  let filters = 0
+  for (; !fields.isAtEnd && !fields.isShort; filters++) fields.text()
+  return fields.isShort || packetId === 0 || filters === 0 ? undefined : { kind: 'unsubscribe', packetId }
 }
 
 function uint16At(bytes: Uint8Array, at: number): number {

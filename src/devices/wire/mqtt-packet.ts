@@ -87,6 +87,8 @@ export function decodePublish(flags: number, body: Uint8Array): Extract<MqttPack
   if (body.length < start || qos === 3) return undefined
   const topic = Buffer.from(body.subarray(2, 2 + topicSize)).toString('utf8')
   const packetId = qos > 0 ? ((body[start - 2] ?? 0) << 8) | (body[start - 1] ?? 0) : undefined
+  // § 2.3.1: an id is not zero; § 1.5.3, 3.3.2.1: a topic has no NUL and no wildcards.
+  if (packetId === 0 || /[\0#+]/.test(topic)) return undefined
   return { kind: 'publish', topic, qos, packetId, payload: body.slice(start) }
 }
 

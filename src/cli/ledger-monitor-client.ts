@@ -39,7 +39,7 @@ async function monitor(command: Command, source: string, options: MonitorOptions
   const key = parseVerifierKey(options.vkey)
   if (!key.ok) return command.error(`--vkey: ${key.fault.reason}`, { exitCode: EXIT_CODES.usage })
   const log = {
-    published: /^https?:\/\//.test(source) ? overHttp(source) : fromFolder(resolve(source)),
+    published: /^https?:\/\//.test(source) ? readPublishedOverHttp(source) : fromFolder(resolve(source)),
     key: key.value,
     folder: resolve(options.copy),
     silenceMs: options.silence * 1_000,
@@ -79,14 +79,20 @@ function fromFolder(folder: string): PublishedFileReader {
   return (path) => readFileIfPresent(join(folder, path))
 }
 
-function overHttp(source: string): PublishedFileReader {
+/** A server that sends more than a published file can have is cut off there. */
+export function readPublishedOverHttp(source: string): PublishedFileReader {
   const base = source.endsWith('/') ? source : `${source}/`
   return async (path) => {
     const response = await fetch(new URL(path, base), { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' })
     if (response.status === 404) return undefined
     if (!response.ok) throw new Error(`${path}: ${response.status}`)
-    const content = new Uint8Array(await response.arrayBuffer())
-    if (content.length > MAX_FILE_BYTES) throw new Error(`${path} is larger than a published file can be`)
-    return content
+    const chunks: Uint8Array[] = []
+    let length = 0
+    for await (const chunk of response.body ?? []) {
+      length += chunk.length
+      if (length > MAX_FILE_BYTES) throw new Error(`${path} is larger than a published file can be`)
+      chunks.push(chunk)
+    }
+    return new Uint8Array(Buffer.concat(chunks))
   }
 }

@@ -79,6 +79,15 @@ describe('a monitor', () => {
     rmSync(shown, { recursive: true })
   })
 
+  it('takes a log that cannot be reached for longer than it may be silent as silent', async () => {
+    await round()
+    const published = (): Promise<undefined> => Promise.reject(new Error('unreachable'))
+    const log = { published, key: fixture.signer.key, folder, silenceMs: 60_000 }
+    await expect(checkMonitoredLog(log, Date.now())).rejects.toThrow('unreachable')
+    utimesSync(join(folder, 'checkpoint'), 0, 0)
+    expect(await checkMonitoredLog(log, Date.now())).toMatchObject({ kind: 'alarm', alarm: 'silence' })
+  })
+
   it('raises an alarm on a tile of another length', async () => {
     const shown = mkdtempSync(join(tmpdir(), 'ledger-shown-'))
     cpSync(fixture.log, shown, { recursive: true })

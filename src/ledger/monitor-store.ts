@@ -36,7 +36,13 @@ export type MonitorAlarmKind = 'fork' | 'rollback' | 'untrusted' | 'incomplete' 
 export type MonitorRoundResult =
   | { readonly kind: 'unchanged'; readonly size: number }
   | { readonly kind: 'grown'; readonly from: number; readonly size: number }
-  | { readonly kind: 'alarm'; readonly alarm: MonitorAlarmKind; readonly sentence: string }
+  | MonitorAlarm
+
+interface MonitorAlarm {
+  readonly kind: 'alarm'
+  readonly alarm: MonitorAlarmKind
+  readonly sentence: string
+}
 
 export interface MonitoredLog {
   readonly published: PublishedFileReader
@@ -57,12 +63,18 @@ export async function checkMonitoredLog(log: MonitoredLog, nowMs: number): Promi
       `The checkpoint in ${folder} is not one of this log: ${formatCheckpointFault(kept.fault)}.`,
     )
   const known = kept?.value
-  const text = await log.published('checkpoint')
+  const text = await log.published('checkpoint').catch(async (error: unknown) => {
+    // A log that cannot be reached shows nothing new either.
+    const quiet = known && (await findSilence(log, nowMs))
+    if (quiet === undefined) throw error
+    return quiet
+  })
+  if (text !== undefined && 'alarm' in text) return text
   if (text === undefined) return alarm('incomplete', 'The log shows no checkpoint.')
   const opened = openCheckpoint(text, key)
   if (!opened.ok) return alarm('untrusted', `The log shows a checkpoint that ${formatCheckpointFault(opened.fault)}.`)
   const round = judge(opened.value, known)
-  if (round !== undefined) return round.kind === 'unchanged' ? silence(log, round, nowMs) : round
+  if (round !== undefined) return round.kind === 'unchanged' ? ((await findSilence(log, nowMs)) ?? round) : round
   const from = known?.checkpoint.size ?? 0
   const missing = await copyTiles(log, opened.value.checkpoint.size, from)
   if (missing !== undefined)
@@ -88,16 +100,13 @@ function judge({ checkpoint }: SignedCheckpoint, known: SignedCheckpoint | undef
     : alarm('fork', `The log has signed two different trees of ${size} entries.`)
 }
 
-async function silence(
-  { folder, silenceMs }: MonitoredLog,
-  round: MonitorRoundResult,
-  nowMs: number,
-): Promise<MonitorRoundResult> {
+/** `undefined` while the kept checkpoint is new enough. */
+async function findSilence({ folder, silenceMs }: MonitoredLog, nowMs: number): Promise<MonitorAlarm | undefined> {
   const { mtimeMs } = await stat(join(folder, 'checkpoint'))
   const quietMs = nowMs - mtimeMs
   return quietMs > silenceMs
     ? alarm('silence', `The log has shown nothing new for ${Math.round(quietMs / 60_000)} minutes.`)
-    : round
+    : undefined
 }
 
 /** Returns the first file that is missing. */
@@ -165,6 +174,6 @@ async function treeFlaw(
   return undefined
 }
 
-function alarm(kind: MonitorAlarmKind, sentence: string): MonitorRoundResult {
+function alarm(kind: MonitorAlarmKind, sentence: string): MonitorAlarm {
   return { kind: 'alarm', alarm: kind, sentence }
 }

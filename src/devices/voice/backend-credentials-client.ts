@@ -87,7 +87,9 @@ export function createVoiceBackendCredentials(
       const before = known.get(identity.deviceId)
       if (before?.address !== undefined && now() - before.atMs < FRESH_MS) return before.address
       const { board = 'hearthbus', firmware = '0' } = describe(identity.deviceId) ?? {}
-      const headers = { 'activation-version': '1', 'user-agent': `${board}/${firmware}` }
+      // A header holds no other letters, and a board may be called 小智.
+      const userAgent = `${board}/${firmware}`.replaceAll(/[^\u0020-\u007E]/g, '?')
+      const headers = { 'activation-version': '1', 'user-agent': userAgent }
       await ask(identity, headers, bootBody(identity, board, firmware)).catch(() => undefined)
       return known.get(identity.deviceId)?.address
     },

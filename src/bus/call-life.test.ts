@@ -4,6 +4,7 @@ import { answering, echo, ME, node, offered, settled } from '../../test/bus-vill
 import { manualClock } from '../../test/manual-clock.ts'
 import type { ContentBlock } from './call.ts'
 import { openCallTicket } from './call-options.ts'
+import { encodeCallRecord } from './call-ticket.ts'
 import type { RunningCallTicket } from './call-ticket.ts'
 import { CapabilityEntry } from './capability-entry.ts'
 import { ProviderHealth } from './health.ts'
@@ -80,6 +81,32 @@ describe('the end of a call', () => {
     ticket.end('cancelled')
     ticket.employ(listener)
     expect(told).toEqual(['cancelled'])
+    expect(ticket.signal.reason).toMatchObject({ name: 'AbortError' })
+  })
+
+  it('is not told to a listener that was dismissed, the first or a later one', () => {
+    const { ticket, told, listener } = opened()
+    const another = (name: string) => ({ callEnded: (): void => void told.push(name) })
+    const [second, third] = [another('second'), another('third')]
+    for (const each of [listener, second, third]) ticket.employ(each)
+    ticket.dismiss(second)
+    ticket.dismiss(listener)
+    ticket.end('deadline')
+    expect(told).toEqual(['third'])
+  })
+
+  it('by a caller who left is not held against a provider that ignored it', async () => {
+    const clock = manualClock()
+    const bus = node('a', { clock })
+    bus.registerCapability(answering({ name: 'x.y', effect: 'writes' }, () => new Promise(() => undefined)))
+    const controller = new AbortController()
+    const answer = bus.call('x.y', [1, 0], {}, { ...ME, signal: controller.signal })
+    await settled()
+    controller.abort()
+    clock.advance(200)
+    bus.tick()
+    expect(await answer).toMatchObject({ fault: { kind: 'unknown-outcome', code: 'cancelled' } })
+    expect(bus.registry.named('x.y')[0]?.health.samples).toBe(0)
   })
 
   it('leaves work behind until the last of several providers has stopped', async () => {
@@ -93,6 +120,16 @@ describe('the end of a call', () => {
     first.resolve()
     await settled()
     expect(ticket.stillWorking).toBeUndefined()
+  })
+})
+
+describe('the reference to the record of a call', () => {
+  it('names the approval or the grant that the call depended on, and nothing that there was not', () => {
+    const record = { traceId: 't', logIndex: 1, endLogIndex: 2 }
+    const encoded = { trace_id: 't', log_index: 1, end_log_index: 2 }
+    expect(encodeCallRecord(record)).toEqual(encoded)
+    expect(encodeCallRecord({ ...record, approval: 'p' })).toEqual({ ...encoded, approval: 'p' })
+    expect(encodeCallRecord({ ...record, grant: 'g' })).toEqual({ ...encoded, grant: 'g' })
   })
 })
 

@@ -377,6 +377,18 @@ describe('where providers of one name disagree', () => {
     }
   })
 
+  it('of equally many nodes and one effect the first by name is shown first, whoever came first', () => {
+    for (const nodeIds of [
+      ['b', 'c'],
+      ['c', 'b'],
+    ]) {
+      const { bus, meet } = caller()
+      for (const nodeId of nodeIds) meet(nodeId, { name: 'x.y', timeoutSeconds: nodeId === 'b' ? 1 : 2 })
+      const shown = bus.registry.contracts('x.y').contracts.map(({ entries }) => entries[0]?.nodeId)
+      expect(shown).toEqual(['b', 'c'])
+    }
+  })
+
   it('a wrong answer of our own tool stays our mistake, although another instance made its contract stricter', async () => {
     const bus = node('a')
     const facts = {
@@ -489,6 +501,13 @@ describe('whose answer', () => {
       expect(await bus.call('heat.get', [1, 0], body, ME)).toMatchObject(reply('b'))
       expect(asked).toEqual(['b'])
     }
+  })
+
+  it('need not be said for what any node can do, though another version of it belongs to one house', async () => {
+    const { bus, meet } = caller()
+    for (const nodeId of ['b', 'c']) meet(nodeId, { name: 'x.y' })
+    meet('d', { name: 'x.y', version: [2, 0], anywhere: false })
+    expect((await bus.call('x.y', [1, 0], {}, ME)).ok).toBe(true)
   })
 
   it('is the session’s, once it has one', async () => {

@@ -9,6 +9,7 @@ import { readFileIfPresent } from '../ledger/atomic-file-store.ts'
 import { checkMonitoredLog } from '../ledger/monitor-store.ts'
 import type { MonitorRoundResult, PublishedFileReader } from '../ledger/monitor-store.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
+import { readResponseBytes } from '../toolbox/response-body.ts'
 import { printAnswer } from './command-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
@@ -86,13 +87,8 @@ export function readPublishedOverHttp(source: string): PublishedFileReader {
     const response = await fetch(new URL(path, base), { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' })
     if (response.status === 404) return undefined
     if (!response.ok) throw new Error(`${path}: ${response.status}`)
-    const chunks: Uint8Array[] = []
-    let length = 0
-    for await (const chunk of response.body ?? []) {
-      length += chunk.length
-      if (length > MAX_FILE_BYTES) throw new Error(`${path} is larger than a published file can be`)
-      chunks.push(chunk)
-    }
-    return new Uint8Array(Buffer.concat(chunks))
+    const bytes = await readResponseBytes(response, MAX_FILE_BYTES)
+    if (bytes === undefined) throw new Error(`${path} is larger than a published file can be`)
+    return bytes
   }
 }

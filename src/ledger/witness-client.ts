@@ -17,6 +17,7 @@ import type { VerifiedSignature } from './signed-note.ts'
 import type { VerifierKey } from './note-key.ts'
 import type { ConsistencyProof, ProofFault } from './proof.ts'
 import { formatAddCheckpoint, formatMonitorPath, TREE_SIZE_CONTENT_TYPE } from './witness.ts'
+import { readResponseText } from '../toolbox/response-body.ts'
 
 export interface WitnessClientOptions {
   /** Submission prefix, without `/add-checkpoint`. */
@@ -121,7 +122,7 @@ export class WitnessClient {
           ? {}
           : { method: 'POST', body, headers: { 'Content-Type': 'text/plain; charset=utf-8' } }),
       })
-      const text = await readAnswer(response)
+      const text = await readResponseText(response, MAX_ANSWER_BYTES)
       if (text === undefined) return unreachable(`it answered more than ${MAX_ANSWER_BYTES} bytes`)
       return ok({ status: response.status, type: response.headers.get('content-type') ?? '', text })
     } catch (error) {
@@ -133,16 +134,4 @@ export class WitnessClient {
 function sizeIn({ status, type, text }: Reply): number | undefined {
   if (status !== 409 || !type.startsWith(TREE_SIZE_CONTENT_TYPE) || !text.endsWith('\n')) return undefined
   return parseDecimal(text.slice(0, -1))
-}
-
-async function readAnswer(response: Response): Promise<string | undefined> {
-  if (response.body === null) return ''
-  const parts: Uint8Array[] = []
-  let length = 0
-  for await (const part of response.body) {
-    length += part.length
-    if (length > MAX_ANSWER_BYTES) return undefined
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString('utf8')
 }

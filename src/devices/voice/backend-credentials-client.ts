@@ -11,6 +11,7 @@
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
+import { readResponseText } from '../../toolbox/response-body.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
 import type { ActivationSettings, OtaHeaders } from '../wire/ota.ts'
@@ -34,6 +35,7 @@ export interface VoiceBackendCredentials {
 
 /** A device waits for our own answer meanwhile. */
 const TIMEOUT_MS = 4_000
+const MAX_ANSWER_BYTES = 65_536
 /** Tokens of open servers last a month; asking is cheap. */
 const FRESH_MS = 3_600_000
 const PASSED_ON = ['activation-version', 'serial-number', 'user-agent', 'accept-language'] as const
@@ -68,7 +70,8 @@ export function createVoiceBackendCredentials(
 
   const ask: VoiceBackendCredentials['ask'] = async (identity, headers, body) => {
     const response = await post(ota, identity, headers, body)
-    const answer = response.status === 200 ? parseJsonObject(await response.text()) : undefined
+    const answer =
+      response.status === 200 ? parseJsonObject((await readResponseText(response, MAX_ANSWER_BYTES)) ?? '') : undefined
     if (answer === undefined) return known.get(identity.deviceId)?.activation
     const activation = activationIn(answer)
     known.set(identity.deviceId, { address: addressIn(answer), activation, atMs: now() })

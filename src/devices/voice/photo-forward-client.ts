@@ -2,6 +2,7 @@
  * Photo forward: passes a picture that a voice backend asked for on to where the backend wants it, as the device would
  * have posted it. What the backend answers becomes the text of the tool's answer.
  */
+import { readResponseText } from '../../toolbox/response-body.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import type { BackendVisionTarget } from './voice-relay-client.ts'
 
@@ -13,7 +14,7 @@ export interface ForwardedPhoto {
 
 /** The device's own patience is 30 s. */
 const TIMEOUT_MS = 25_000
-const MAX_ANSWER = 32_768
+const MAX_ANSWER_BYTES = 32_768
 
 export async function forwardPhotoToBackend(
   { url, token }: BackendVisionTarget,
@@ -32,5 +33,6 @@ export async function forwardPhotoToBackend(
     },
     body: Buffer.from(body),
   })
-  return { status: response.status, text: (await response.text()).slice(0, MAX_ANSWER) }
+  const text = await readResponseText(response, MAX_ANSWER_BYTES)
+  return text === undefined ? { status: 502, text: '' } : { status: response.status, text }
 }

@@ -247,10 +247,10 @@ describe('definition download', () => {
     'https://example.org/en/vaillant/bai.other.inc': FILES['vaillant/bai.other.inc'],
   }
   const asked: string[] = []
-  const fetchPage = async (url: string): Promise<{ status: number; text: () => Promise<string> }> => {
+  const fetchPage = async (url: string): Promise<Response> => {
     asked.push(url)
     const page = PAGES[url]
-    return { status: page === undefined ? 404 : 200, text: async () => page ?? '' }
+    return new Response(page ?? '', { status: page === undefined ? 404 : 200 })
   }
   const url = 'https://example.org/en'
 

@@ -12,6 +12,7 @@ import { z } from 'zod'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
+import { readResponseText } from '../../toolbox/response-body.ts'
 
 const pinShape = z.object({
   url: z.string(),
@@ -30,7 +31,7 @@ export interface DefinitionDownloadOptions {
   readonly url: string
   readonly folder: string
   readonly now: () => number
-  readonly fetch: (url: string) => Promise<{ readonly status: number; readonly text: () => Promise<string> }>
+  readonly fetch: (url: string) => Promise<Response>
 }
 
 const PIN = 'pin.json'
@@ -107,9 +108,9 @@ async function fetchAll(
     const response = await get(url + path)
     if (response.status === 404 && path !== 'index.json') continue
     if (response.status !== 200) return fail(`${url}${path} answers ${response.status}`)
-    const text = await response.text()
-    bytes += text.length
-    if (bytes > MAX_BYTES) return fail(`more than ${MAX_BYTES} bytes`)
+    const text = await readResponseText(response, MAX_BYTES - bytes)
+    if (text === undefined) return fail(`more than ${MAX_BYTES} bytes`)
+    bytes += Buffer.byteLength(text)
     const folder = posix.dirname(path)
     if (path.endsWith('index.json')) {
       for (const name of indexNames(text))

@@ -1,0 +1,22 @@
+/**
+ * Response body: what a server answered, read no further than a limit. A server that never ends its answer is cut off.
+ */
+
+/** `undefined` when the body is larger than `maxBytes`. */
+export async function readResponseBytes(response: Response, maxBytes: number): Promise<Uint8Array | undefined> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    // Leaving the loop cancels the body, which closes the connection.
+    if (length > maxBytes) return undefined
+    chunks.push(chunk)
+  }
+  return new Uint8Array(Buffer.concat(chunks))
+}
+
+/** The same as UTF-8 text. */
+export async function readResponseText(response: Response, maxBytes: number): Promise<string | undefined> {
+  const bytes = await readResponseBytes(response, maxBytes)
+  return bytes && new TextDecoder().decode(bytes)
+}

@@ -4,7 +4,7 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { CALL_ENTER_KIND, CHANGING_EFFECTS, readClosedCall, readLateOutcomeCall } from './call-audit.ts'
+import { CALL_ENTER_KIND, CHANGING_EFFECTS, readClosedCall, readLateOutcomeCall } from './call-entry.ts'
 import type { LedgerEntry } from './entry.ts'
 
 /** Exactly one of the three is set. */

@@ -6,42 +6,26 @@
  */
 import { decodeEntry } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
+import type { LedgerLeafRow } from './log-store.ts'
 
-interface EntrySource {
-  readonly entries: (from: number, limit: number) => readonly { readonly seq: number; readonly bytes: Uint8Array }[]
+interface SearchableLog {
+  readonly entriesMatching: (pattern: RegExp) => Iterable<LedgerLeafRow>
 }
-
-const PIECE = 1_024
-const KIND = Buffer.from('"kind":"')
-const QUOTE = 0x22
 
 /** Bytes that are not an entry are left to `verify`. */
 export function* readEntriesOfKinds(
-  source: EntrySource,
+  log: SearchableLog,
   kinds: ReadonlySet<string>,
 ): Generator<LedgerEntry, void, void> {
-  for (let from = 0; ;) {
-    const rows = source.entries(from, PIECE)
-    for (const { bytes } of rows) {
-      const kind = kindIn(bytes)
-      if (kind !== undefined && !kinds.has(kind)) continue
-      const decoded = decodeEntry(bytes)
-      if (decoded.ok && kinds.has(decoded.value.kind)) yield decoded.value
-    }
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < PIECE) return
-    from = last.seq + 1
+  if (kinds.size === 0) return
+  for (const { bytes } of log.entriesMatching(kindPattern(kinds))) {
+    const decoded = decodeEntry(bytes)
+    // A nested object may have a field of that name as well.
+    if (decoded.ok && kinds.has(decoded.value.kind)) yield decoded.value
   }
 }
 
-/**
- * `undefined` where only a decoder can tell: quotes inside a text would be escaped, but a nested object may have a
- * field of that name as well.
- */
-function kindIn(bytes: Uint8Array): string | undefined {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  const at = buffer.indexOf(KIND)
-  if (at < 0 || buffer.indexOf(KIND, at + KIND.length) >= 0) return undefined
-  const start = at + KIND.length
-  return buffer.toString('latin1', start, buffer.indexOf(QUOTE, start))
+/** Canonical JSON has one spelling, and a kind has neither escapes nor, but for its dots, anything special in a pattern. */
+function kindPattern(kinds: ReadonlySet<string>): RegExp {
+  return new RegExp(`"kind":"(?:${[...kinds].map((kind) => kind.replaceAll('.', String.raw`\.`)).join('|')})"`)
 }

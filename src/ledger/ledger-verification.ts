@@ -4,7 +4,8 @@
  * Reads through the stores it is given.
  */
 import { areBytesEqual } from '../core/bytes.ts'
-import { CallAudit, CALL_ENTER_KIND, readClosedCall, readLateOutcomeCall } from './call-audit.ts'
+import { CallAudit } from './call-audit.ts'
+import { CALL_ENTER_KIND, readClosedCall, readLateOutcomeCall } from './call-entry.ts'
 import { EntryBodyAudit } from './body-audit.ts'
 import { sliceSaltedBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'

@@ -19,10 +19,10 @@ import type { Clock } from '../core/clock.ts'
 import { findAlteredSchema } from '../core/database-schema-store.ts'
 import type { Database, CommitJournal } from '../core/database-store.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
-import type { CallWorkReference } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { createIsoTimeFormatter } from '../toolbox/iso-time.ts'
 import { readFileIfPresent, writeFileAtomically } from './atomic-file-store.ts'
 import {
   CALL_ABORTED_KIND,
@@ -31,24 +31,16 @@ import {
   isCallEnd,
   isLateOutcome,
   isLateOutcomeKind,
-} from './call-audit.ts'
+  OpenCalls,
+} from './call-entry.ts'
 import { deriveBundleKey, isBundleInTree } from './bundle-authenticator.ts'
-import {
-  BODY_ERASED_KIND,
-  computeCommitmentHash,
-  createBodyCommitment,
-  decodeEntryBody,
-  deriveTailKey,
-  BODY_SALT_BYTES,
-} from './entry-group.ts'
-import type { SaltedBody } from './entry-group.ts'
+import { BODY_ERASED_KIND, createBodyCommitment, deriveTailKey, BODY_SALT_BYTES } from './entry-group.ts'
 import { formatSignedCheckpoint, openCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
 import { toCachedEntry } from './cached-entry.ts'
-import type { EntryAndBodyReader } from './cached-entry.ts'
-import { toLedgerEntry, decodeEntry, encodeEntry, listReadableEntries } from './entry.ts'
-import type { AppendReceipt, LedgerEntry, LedgerEvent, StoredEntry } from './entry.ts'
+import { toLedgerEntry, decodeEntry, encodeEntry } from './entry.ts'
+import type { AppendReceipt, LedgerEvent } from './entry.ts'
 import { EntryCacheAudit, rebuildEntryCache } from './entry-cache-store.ts'
 import type { CachedEntry, EntryCache } from './entry-cache-store.ts'
 import { eraseEntryBody, finishInterruptedErasures } from './erasure.ts'
@@ -59,10 +51,10 @@ import { LedgerRefusalError, SOUND_LEDGER_STATE } from './ledger-fork.ts'
 import type { LedgerFault, LedgerState, SigningFault } from './ledger-fork.ts'
 import { readEntriesOfKinds } from './entries-by-kind.ts'
 import { writeCommittedTablesSize, readCommittedTablesSize } from './ledger-store.ts'
+import { LedgerReader } from './ledger-reader.ts'
 import { LogStore } from './log-store.ts'
-import type { LedgerLeafRow } from './log-store.ts'
-import { formatErasureLookupKey, LookupStore } from './lookup-store.ts'
-import type { RecordedChangeQuery, CallWithEnding } from './lookup-store.ts'
+import { recoverLookup } from './lookup-recovery.ts'
+import { LookupStore } from './lookup-store.ts'
 import { findUnsignedTailFault, describeUnsignedTail } from './unsigned-tail.ts'
 import type { UnsignedTail } from './unsigned-tail.ts'
 import { verifyNote } from './signed-note.ts'
@@ -108,76 +100,23 @@ export interface LedgerOptions {
 /** The log's folder, beside the file of the last signed checkpoint. */
 export const LOG_FOLDER_NAME = 'ledger'
 
-export type BodyState =
-  | { readonly kind: 'kept'; readonly body: Json }
-  | { readonly kind: 'erased' }
-  /** What is stored is not what the entry commits to: it is not shown. */
-  | { readonly kind: 'altered' }
-  | { readonly kind: 'none' }
-
 export interface LedgerVerifyOptions extends LogVerificationOptions {
   /** From the checkpoint up to which this process last found no defect; everything, when it has not verified yet. */
   readonly incremental?: boolean
 }
 
-/** Without `entry` where its bytes are damaged, which `verify` reports. */
-export interface RecordedChange {
-  readonly seq: number
-  readonly at: string
-  readonly entry?: LedgerEntry
-  /** Absent while the call is running. */
-  readonly end?: LedgerEntry
-  /** The newest late outcome of the call. */
-  readonly late?: LedgerEntry
-}
-
-/** An entry with its body; without one where it has none, or it was erased. */
-export interface LedgerRecord {
-  readonly seq: number
-  readonly event: LedgerEntry
-  readonly body?: Json
-}
-
-interface LeafOfKind {
-  readonly seq: number
-  /** Empty for bytes that are not an entry. */
-  readonly kind: string
-  readonly bytes: Uint8Array
-}
-
-/** The entries and bodies, including those of works that are running. */
-export interface RecordedEntries extends EntryAndBodyReader {
-  readonly size: () => number
-  readonly entry: (seq: number) => LeafOfKind | undefined
-  readonly entries: (from: number, limit: number) => readonly LeafOfKind[]
-}
-
-export interface RecordedCall {
-  readonly seq: number
-  readonly entry?: LedgerEntry
-  readonly end?: LedgerEntry
-  readonly late?: LedgerEntry
-}
-
-export class Ledger {
+export class Ledger extends LedgerReader {
   readonly #options: LedgerOptions
   readonly #directory: string
   readonly #tailKey: KeyObject
-  readonly #log: LogStore
   readonly #tree: StoredTree
   readonly #signing: CheckpointSigner
-  readonly #lookup: LookupStore
   readonly projections: ProjectionSet
-  readonly #openCalls = new Set<number>()
-  /** Calls that the works of this group opened (true) and ended (false), to be restored if they are undone. */
-  #callSteps: { readonly call: number; readonly opened: boolean }[] = []
-  #stepsAtWork = 0
+  readonly #openCalls = new OpenCalls()
   #inWork = false
   #isStopped = false
   #isSigningSoon = false
-  #time: { readonly ms: number; readonly text: string } | undefined
-  /** The text of a time up to its second. */
-  #second: { readonly number: number; readonly text: string } | undefined
+  readonly #formatTime = createIsoTimeFormatter()
   #events: { readonly at: string; readonly event: LedgerEvent }[] = []
   #state: LedgerState = SOUND_LEDGER_STATE
   #verified: SignedCheckpoint | undefined
@@ -189,18 +128,19 @@ export class Ledger {
     const directory = options.directory ?? join(dirname(lastSignedPath), LOG_FOLDER_NAME)
     if (signer.key.name !== origin) throw new TypeError(`the signer is named ${signer.key.name}, the log ${origin}`)
     createPrivateFolder(directory)
-    this.#options = options
-    this.#directory = directory
-    this.#tailKey = deriveTailKey(signer)
-    this.#log = new LogStore({
+    const tailKey = deriveTailKey(signer)
+    const log = new LogStore({
       directory,
-      key: this.#tailKey,
+      key: tailKey,
       bundleKey: deriveBundleKey(signer),
       tables: { size: readCommittedTablesSize(database.sql), signed },
       segmentEntries: options.segmentEntries,
     })
-    this.#tree = new StoredTree(this.#log)
-    this.#lookup = new LookupStore(join(directory, 'lookup.db'))
+    super(log, new LookupStore(join(directory, 'lookup.db')))
+    this.#options = options
+    this.#directory = directory
+    this.#tailKey = tailKey
+    this.#tree = new StoredTree(log)
     this.#signing = new CheckpointSigner({
       database,
       tree: this.#tree,
@@ -209,10 +149,10 @@ export class Ledger {
       prepare: (size) => this.#prepare(size),
       publish: (signed) => writeFileAtomically(join(directory, 'checkpoint'), formatSignedCheckpoint(signed)),
     })
-    this.#log.checkBundlesWith((index, entries) =>
+    this.log.checkBundlesWith((index, entries) =>
       isBundleInTree(index, entries, this.#signing.latest()?.checkpoint, (seq, size) => this.inclusion(seq, size)),
     )
-    this.projections = new ProjectionSet((kinds) => readEntriesOfKinds(this.#log, kinds))
+    this.projections = new ProjectionSet((kinds) => readEntriesOfKinds(this.log, kinds))
     database.useJournal(this.#journal)
     database.follow(this.projections.follower)
   }
@@ -245,35 +185,9 @@ export class Ledger {
     return this.#unsigned
   }
 
-  /** Changes when another program has written into the cache of lookups. */
-  foreignLookupWrites(): number {
-    return this.#lookup.foreignWrites()
-  }
-
   /** The key with which others can verify what the ledger signs. */
   get verifierKey(): VerifierKey {
     return this.#options.signer.key
-  }
-
-  /** The entries and bodies as they are stored. */
-  get leaves(): RecordedEntries {
-    const log = this.#log
-    return {
-      size: () => log.pendingSize,
-      entry: (seq) => withKind(log.entry(seq)),
-      entries: (from, limit) => log.entries(from, limit).map((row) => ({ ...row, kind: kindIn(row.bytes) })),
-      body: (seq) => log.body(seq),
-    }
-  }
-
-  /** Every entry from `from` on, in order, with its body where one is stored: the input of projections. */
-  *records(from = 0, to = this.size()): Generator<LedgerRecord> {
-    for (let seq = from; seq < to; seq++) {
-      const entry = this.entry(seq)?.entry
-      if (entry === undefined) continue
-      const stored = this.body(seq)
-      yield stored.kind === 'kept' ? { seq, event: entry, body: stored.body } : { seq, event: entry }
-    }
   }
 
   /** Resolves when the event is durable; shares the fsync with all other writes of this turn of the event loop. */
@@ -291,22 +205,18 @@ export class Ledger {
     if (!this.#inWork) throw new Error('appendIn belongs inside Database.commit')
     const closes = readClosedCall(event)
     if (isCallEnd(event) && closes === undefined) throw new TypeError(`${event.kind} names no call`)
-    const seq = this.#log.pendingSize
+    const seq = this.log.pendingSize
     if (isLateOutcomeKind(event) && !isLateOutcome(event, seq, (call) => this.#hasEnded(call)))
       throw new RangeError(`${event.kind} is about no call that has ended`)
-    const at = this.#timeText(this.#options.clock.now())
+    const at = this.#formatTime(this.#options.clock.now())
     const kept = body === undefined ? undefined : createBodyCommitment(body, randomBytes(BODY_SALT_BYTES))
     const bytes = encodeEntry(event, { seq, at, bodyHash: kept?.hash })
     if (this.projections.handles(event.kind))
       this.projections.append(toLedgerEntry(event, { seq, at, bodyHash: kept?.hash }))
-    if (closes !== undefined && !this.#openCalls.delete(closes)) throw new RangeError(`call ${closes} is not open`)
-    if (closes !== undefined) this.#callSteps.push({ call: closes, opened: false })
-    if (event.kind === CALL_ENTER_KIND) {
-      this.#openCalls.add(seq)
-      this.#callSteps.push({ call: seq, opened: true })
-    }
+    if (closes !== undefined) this.#openCalls.end(closes)
+    if (event.kind === CALL_ENTER_KIND) this.#openCalls.enter(seq)
     const leaf = computeLeafHash(bytes)
-    this.#log.append({ bytes, leaf, body: kept && { salt: kept.salt, body: kept.bytes } })
+    this.log.append({ bytes, leaf, body: kept && { salt: kept.salt, body: kept.bytes } })
     this.#events.push({ at, event })
     if (this.#isCached(event.kind))
       this.#writeCaches({
@@ -334,9 +244,9 @@ export class Ledger {
 
   /** The next thousand entries from `from` on, as input for the tables that copy them. */
   cached(from: number): readonly { readonly seq: number; readonly cached: CachedEntry | undefined }[] {
-    return this.#log.entries(from, CACHED_PIECE).map(({ seq, bytes }) => {
+    return this.log.entries(from, CACHED_PIECE).map(({ seq, bytes }) => {
       const decoded = decodeEntry(bytes)
-      return { seq, cached: decoded.ok ? toCachedEntry(decoded.value, bytes, this.#log) : undefined }
+      return { seq, cached: decoded.ok ? toCachedEntry(decoded.value, bytes, this.log) : undefined }
     })
   }
 
@@ -349,9 +259,9 @@ export class Ledger {
   }
 
   *#allCached({ apply }: EntryCache): Generator<CachedEntry, void, void> {
-    for (const entry of readEntriesOfKinds(this.#log, new Set(Object.keys(apply)))) {
-      const row = this.#log.entry(entry.seq)
-      if (row !== undefined) yield toCachedEntry(entry, row.bytes, this.#log)
+    for (const entry of readEntriesOfKinds(this.log, new Set(Object.keys(apply)))) {
+      const row = this.log.entry(entry.seq)
+      if (row !== undefined) yield toCachedEntry(entry, row.bytes, this.log)
     }
   }
 
@@ -359,7 +269,7 @@ export class Ledger {
   async abortOpenCalls(): Promise<readonly number[]> {
     return this.#options.database.commit(
       () => {
-        const calls = [...this.#openCalls]
+        const calls = this.#openCalls.list()
         for (const call of calls) this.appendIn({ kind: CALL_ABORTED_KIND, call })
         return calls
       },
@@ -372,7 +282,7 @@ export class Ledger {
     if (this.#state.kind === 'refusing') return fail(this.#state.fault)
     await this.#options.database.commit(
       () => {
-        for (const call of this.#openCalls) this.appendIn({ kind: CALL_ABORTED_KIND, call })
+        for (const call of this.#openCalls.list()) this.appendIn({ kind: CALL_ABORTED_KIND, call })
         this.appendIn(event)
         this.#isStopped = true
       },
@@ -381,80 +291,9 @@ export class Ledger {
     return this.#settle(await this.#signing.sign())
   }
 
-  /** The number of entries; inside a work it includes those that are not durable yet. */
-  size(): number {
-    return this.#log.pendingSize
-  }
-
   /** Throws `TreeDamagedError` where the state says so. */
   root(): Uint8Array {
     return this.#tree.root()
-  }
-
-  /** `undefined` when there is none, or its bytes are no longer an entry. */
-  entry(seq: number): StoredEntry | undefined {
-    const [found] = this.entries(seq, 1)
-    return found?.entry.seq === seq ? found : undefined
-  }
-
-  /** In order, from `from` on; unreadable ones are left to `verify`. */
-  entries(from: number, limit: number): readonly StoredEntry[] {
-    return listReadableEntries(this.#log.entries(from, limit))
-  }
-
-  /**
-   * The newest entries with a trace id, and the ends of the calls among them. The caller may choose the id (W3C), so it
-   * proves neither the time, nor that it is one call, nor that one caller made it.
-   */
-  entriesOfTrace(traceId: string): readonly LedgerEntry[] {
-    return this.#readAll(this.#lookup.ofTrace(traceId))
-  }
-
-  /** The entries of a task or a session, and the ends of the calls among them. */
-  entriesOfWork(work: CallWorkReference): readonly LedgerEntry[] {
-    return this.#readAll(this.#lookup.ofWork(work))
-  }
-
-  /** The entries about an approval or a grant, or about the erasure of an entry's body. */
-  entriesAbout(subject: string | number): readonly LedgerEntry[] {
-    return this.#readAll(this.#lookup.about(typeof subject === 'number' ? formatErasureLookupKey(subject) : subject))
-  }
-
-  #readAll(calls: readonly CallWithEnding[]): readonly LedgerEntry[] {
-    const seqs = new Set(calls.flatMap(({ seq, ended, late }) => [seq, ended ?? seq, late ?? seq]))
-    return [...seqs].toSorted((one, other) => one - other).flatMap((seq) => this.entry(seq)?.entry ?? [])
-  }
-
-  /** Changes and attempts: calls with their ends, and people's decisions; newest first by the clock. */
-  changes(query: RecordedChangeQuery): readonly RecordedChange[] {
-    return this.#lookup.changes(query).map(({ at, ...call }) => ({ at, ...this.#readCall(call) }))
-  }
-
-  /** Calls, and what was prepared and decided, before an entry, newest first; of one trace, if it is given. */
-  listed(before: number, limit: number, traceId?: string): readonly RecordedCall[] {
-    return this.#lookup.listed(before, limit, traceId).map((call) => this.#readCall(call))
-  }
-
-  #readCall({ seq, ended, late: lateSeq }: CallWithEnding): RecordedCall {
-    const entryAt = (place: number | undefined): LedgerEntry | undefined =>
-      place === undefined ? undefined : this.entry(place)?.entry
-    const [entry, end, late] = [entryAt(seq), entryAt(ended), entryAt(lateSeq)]
-    return { seq, ...(entry && { entry }), ...(end && { end }), ...(late && { late }) }
-  }
-
-  body(seq: number): BodyState {
-    const committed = this.entry(seq)?.entry['body_hash']
-    if (committed === undefined) return { kind: 'none' }
-    const stored = this.#log.body(seq)
-    if (stored === undefined) return { kind: 'erased' }
-    const body =
-      computeCommitmentHash(stored.salt, stored.body) === committed ? decodeEntryBody(stored.body) : undefined
-    return body === undefined ? { kind: 'altered' } : { kind: 'kept', body }
-  }
-
-  /** Salt and content that the entry's `body_hash` commits to, for callers that may read it. */
-  opening(seq: number): SaltedBody | undefined {
-    return this.#log.body(seq)
   }
 
   /** Erases a body, with the rows that show it, and records the erasure. */
@@ -466,7 +305,7 @@ export class Ledger {
     const appendIn = (event: LedgerEvent): AppendReceipt => this.appendIn(event)
     const holds = (): string | undefined => this.projections.holds(stored.entry, clock.now())
     const showing = caches.flatMap((cache) => cache.showing(stored.entry))
-    return eraseEntryBody(stored, told, { database, log: this.#log, showing, holds, appendIn })
+    return eraseEntryBody(stored, told, { database, log: this.log, showing, holds, appendIn })
   }
 
   /** Signs the present tree; returns the last checkpoint when nothing was appended since. */
@@ -529,17 +368,10 @@ export class Ledger {
   }
 
   inclusion(seq: number, size?: number): Result<InclusionProof, ProofFault> {
-    const proof = proveInclusion(this.#tree, seq, size)
-    if (proof.ok || proof.fault.kind !== 'damaged') return proof
-    // Cached nodes may be what is wrong: tries once more from the tiles themselves.
-    this.#tree.reread()
     return proveInclusion(this.#tree, seq, size)
   }
 
   consistency(from: number, to?: number): Result<ConsistencyProof, ProofFault> {
-    const proof = proveConsistency(this.#tree, from, to)
-    if (proof.ok || proof.fault.kind !== 'damaged') return proof
-    this.#tree.reread()
     return proveConsistency(this.#tree, from, to)
   }
 
@@ -563,7 +395,7 @@ export class Ledger {
     if (!areBytesEqual(inclusion.value.root, checkpoint.root))
       return fail({ kind: 'diverged', size: this.size(), signedSize: checkpoint.size, source: 'database' })
     const proof = createTlogProof(seq, inclusion.value.path, signed.value)
-    const body = options.withBody === true ? this.#log.body(seq) : undefined
+    const body = options.withBody === true ? this.log.body(seq) : undefined
     return ok(formatTlogProof(body === undefined ? proof : { ...proof, extra: encodeBodyOpening(body) }))
   }
 
@@ -581,7 +413,7 @@ export class Ledger {
       key: this.verifierKey,
       signed: signed.value,
       rootAt: (size: number) => this.#tree.rootAt(size),
-      bodies: options.withBodies === true ? (seq: number) => this.#log.body(seq) : undefined,
+      bodies: options.withBodies === true ? (seq: number) => this.log.body(seq) : undefined,
     }
     return writeLedgerExport(source, directory)
   }
@@ -595,7 +427,7 @@ export class Ledger {
     // Before the first entry is read, so that what is signed meanwhile lies beyond it.
     const reached = this.#signing.latest()
     const stored = {
-      log: this.#log,
+      log: this.log,
       tail: () => readTail(join(this.#directory, 'tail'), this.#tailKey, Infinity),
       checkpoints: new CheckpointStore(database.sql),
       newestRow: reached?.checkpoint.size ?? 0,
@@ -607,7 +439,7 @@ export class Ledger {
       projections,
       contents,
       schema: () => findAlteredSchema(database.sql, database.migrations),
-      lookup: this.#lookup,
+      lookup: this.lookup,
       view: <Value>(read: () => Value): Promise<Value> => database.view(read),
     }
     const report = await verifyStoredLog(stored, { ...options, since })
@@ -628,12 +460,12 @@ export class Ledger {
     const fault = await this.#signing.judge()
     // A wrong key explains all other findings.
     if (fault?.kind === 'last-signed-invalid' || fault?.kind === 'last-signed-missing') return fault
-    return this.#judgeLog() ?? fault ?? findUnsignedTailFault(this.#log, this.#signing.latest()?.checkpoint.size ?? 0)
+    return this.#judgeLog() ?? fault ?? findUnsignedTailFault(this.log, this.#signing.latest()?.checkpoint.size ?? 0)
   }
 
   /** Whether the log is complete, and the tables belong to it. */
   #judgeLog(): LedgerFault | undefined {
-    const { damage, size, tablesNeed } = this.#log
+    const { damage, size, tablesNeed } = this.log
     if (damage !== undefined) return { kind: 'damaged', reason: damage }
     const applied = readCommittedTablesSize(this.#options.database.sql)
     if (applied > size) return { kind: 'truncated', size, signedSize: applied, source: 'tables' }
@@ -642,99 +474,54 @@ export class Ledger {
 
   /** Among the bundles that were read so far: all of them, where there are projections. */
   #findUnauthenticBundle(): LedgerFault | undefined {
-    const [index] = this.#log.unauthentic
+    const [index] = this.log.unauthentic
     if (index === undefined) return undefined
     return { kind: 'damaged', reason: `entry bundle ${index} does not hold the entries that were signed` }
   }
 
   /** Updates what follows the log, and finishes what a crash interrupted. */
   #recover(isSound: boolean): void {
-    const { size } = this.#log
-    this.#unsigned = isSound ? describeUnsignedTail(this.#log, this.#signing.latest()?.checkpoint.size ?? 0) : undefined
-    if (this.#lookup.size > size) this.#lookup.cut(size)
-    this.#fillLookup()
-    let open = this.#lookup.openCalls()
-    if (!isOpenInLog(this.#log, open)) {
-      // Somebody wrote into the cache: what it says of other entries is as little worth.
-      this.#lookup.clear()
-      this.#fillLookup()
-      open = this.#lookup.openCalls()
-    }
-    for (const call of open) this.#openCalls.add(call)
-    if (isSound) finishInterruptedErasures(this.#log)
-  }
-
-  /** Brings the cache of lookups up to the log. */
-  #fillLookup(): void {
-    const { size } = this.#log
-    for (let from = this.#lookup.size; from < size; from = this.#lookup.size) {
-      for (const { seq, bytes } of this.#log.entries(from, RECOVERED_AT_ONCE)) {
-        const decoded = decodeEntry(bytes)
-        // An unreadable entry cannot be looked up; `verify` reports it.
-        this.#lookup.add(seq, decoded.ok ? decoded.value.at : '', decoded.ok ? decoded.value : { kind: 'unreadable' })
-      }
-      if (this.#lookup.size === from) break
-    }
+    this.#unsigned = isSound ? describeUnsignedTail(this.log, this.#signing.latest()?.checkpoint.size ?? 0) : undefined
+    this.#openCalls.restore(recoverLookup(this.lookup, this.log))
+    if (isSound) finishInterruptedErasures(this.log)
   }
 
   readonly #journal: CommitJournal = {
     workBegins: () => {
       this.#inWork = true
-      this.#stepsAtWork = this.#callSteps.length
-      this.#log.workBegins()
+      this.#openCalls.workBegins()
+      this.log.workBegins()
     },
     workUndone: () => {
-      this.#putBackCalls(this.#stepsAtWork)
-      this.#log.workUndone()
-      this.#events.length = this.#log.pendingSize - this.#log.size
+      this.#openCalls.workUndone()
+      this.log.workUndone()
+      this.#events.length = this.log.pendingSize - this.log.size
     },
     writeGroup: (changedRows) => {
       this.#inWork = false
       const { database } = this.#options
-      if (changedRows && this.#log.pendingSize > this.#log.size)
-        writeCommittedTablesSize(database.sql, this.#log.pendingSize)
-      return this.#log.writeGroup(changedRows)
+      if (changedRows && this.log.pendingSize > this.log.size)
+        writeCommittedTablesSize(database.sql, this.log.pendingSize)
+      return this.log.writeGroup(changedRows)
     },
     groupEnds: (committed) => {
       this.#inWork = false
-      if (!committed) this.#putBackCalls(0)
-      this.#callSteps = []
+      this.#openCalls.groupEnds(committed)
       const events = this.#events
       this.#events = []
-      const first = this.#log.size
-      const entries = this.#log.groupEnds(committed)
+      const first = this.log.size
+      const entries = this.log.groupEnds(committed)
       if (entries.length === 0) return
       this.#tree.append(entries)
-      for (const [index, { at, event }] of events.entries()) this.#lookup.add(first + index, at, event)
+      for (const [index, { at, event }] of events.entries()) this.lookup.add(first + index, at, event)
       // Segments of the tail are removed when a checkpoint covers them: a busy node does not wait for the next periodic
       // one.
-      if (this.#log.awaitsCheckpoint(this.#signing.latest()?.checkpoint.size ?? 0)) this.#signSoon()
+      if (this.log.awaitsCheckpoint(this.#signing.latest()?.checkpoint.size ?? 0)) this.#signSoon()
     },
     close: () => {
-      this.#lookup.close()
-      this.#log.close()
+      this.lookup.close()
+      this.log.close()
     },
-  }
-
-  /** Formatting a time takes longer than hashing an entry, and many entries have the same time or the same second. */
-  #timeText(nowMs: number): string {
-    if (this.#time?.ms !== nowMs) this.#time = { ms: nowMs, text: this.#formatTime(nowMs) }
-    return this.#time.text
-  }
-
-  #formatTime(nowMs: number): string {
-    const second = Math.floor(nowMs / 1_000)
-    if (this.#second?.number !== second) {
-      const text = new Date(nowMs).toISOString()
-      this.#second = { number: second, text: text.slice(0, text.lastIndexOf('.') + 1) }
-    }
-    return `${this.#second.text}${String(Math.floor(nowMs) - second * 1_000).padStart(3, '0')}Z`
-  }
-
-  #putBackCalls(from: number): void {
-    for (const { call, opened } of this.#callSteps.splice(from).toReversed())
-      if (opened) this.#openCalls.delete(call)
-      else this.#openCalls.add(call)
   }
 
   #signSoon(): void {
@@ -749,13 +536,13 @@ export class Ledger {
   }
 
   async #prepare(size: number): Promise<void> {
-    await this.#log.writeBundles()
+    await this.log.writeBundles()
     await this.#tree.writeTiles(size)
-    await this.#log.tiles.sync()
+    await this.log.tiles.sync()
   }
 
   async #settle(signed: Result<SignedCheckpoint, SigningFault>): Promise<Result<SignedCheckpoint, SigningFault>> {
-    if (signed.ok) await this.#log.release(signed.value.checkpoint.size)
+    if (signed.ok) await this.log.release(signed.value.checkpoint.size)
     else if (signed.fault.kind !== 'last-signed-unwritable') this.#state = { kind: 'refusing', fault: signed.fault }
     return signed
   }
@@ -763,21 +550,6 @@ export class Ledger {
 
 /** Entries that are read at once for the tables made from them. */
 const CACHED_PIECE = 1_000
-/** Bounded, so that the event loop is not blocked: a lost cache is made again from the whole log. */
-const RECOVERED_AT_ONCE = 4_096
-
-/** Whether these are calls that nothing ended. */
-function isOpenInLog(log: LogStore, calls: readonly number[]): boolean {
-  if (!calls.every((call) => withKind(log.entry(call))?.kind === CALL_ENTER_KIND)) return false
-  const open = new Set(calls)
-  for (let seq = calls[0] ?? log.size; seq < log.size; seq++) {
-    const row = log.entry(seq)
-    const decoded = row && decodeEntry(row.bytes)
-    if (decoded?.ok === true && open.has(readClosedCall(decoded.value) ?? -1)) return false
-  }
-  return true
-}
-
 /** Entries that are known to be signed before anything is checked; all, where that cannot be read: nothing is cut then. */
 async function knownSigned({ database, lastSignedPath, signer }: LedgerOptions): Promise<number> {
   const inDatabase = new CheckpointStore(database.sql).latest()?.size ?? 0
@@ -789,13 +561,4 @@ async function knownSigned({ database, lastSignedPath, signer }: LedgerOptions):
   } catch {
     return Infinity
   }
-}
-
-function withKind(row: LedgerLeafRow | undefined): LeafOfKind | undefined {
-  return row && { ...row, kind: kindIn(row.bytes) }
-}
-
-function kindIn(bytes: Uint8Array): string {
-  const decoded = decodeEntry(bytes)
-  return decoded.ok ? decoded.value.kind : ''
 }

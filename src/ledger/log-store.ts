@@ -202,6 +202,24 @@ export class LogStore {
     return rows
   }
 
+  /**
+   * In order, those whose text (as Latin-1) has a match. A full bundle is searched as a whole, and taken apart only if
+   * it has one: a start looks for a few entries among a million.
+   */
+  *entriesMatching(pattern: RegExp): Generator<LedgerLeafRow, void, void> {
+    for (let index = 0; index * TILE_WIDTH < this.#base; index++) {
+      const bundle = this.#readBundle(index)
+      if (bundle === undefined || !pattern.test(bundle.toString('latin1'))) continue
+      const entries = this.#decodeBundle(index, bundle) ?? []
+      for (const [at, bytes] of entries.entries())
+        if (pattern.test(toLatin1(bytes))) yield { seq: index * TILE_WIDTH + at, bytes }
+    }
+    for (let seq = this.#base; seq < this.pendingSize; seq++) {
+      const bytes = this.#bytes(seq)
+      if (bytes !== undefined && pattern.test(toLatin1(bytes))) yield { seq, bytes }
+    }
+  }
+
   /** `undefined` when the entry has none, or it was erased. */
   body(seq: number): SaltedBody | undefined {
     if (seq >= this.#size) return this.#pending[seq - this.#size]?.body
@@ -254,24 +272,32 @@ export class LogStore {
   }
 
   #bundleOf(index: number): readonly Uint8Array[] | undefined {
-    if (this.unauthentic.has(index)) return undefined
-    return this.#bundles.get(index, () => {
-      const bytes = this.tiles.tile({ level: 'entries', index, width: TILE_WIDTH })
-      const decoded = bytes && decodeEntryBundle(bytes, TILE_WIDTH)
-      const entries = decoded?.ok === true ? decoded.value : undefined
-      if (this.#bundleKey === undefined) return entries
-      if (bytes !== undefined && entries !== undefined && this.#isAuthentic(index, bytes, entries)) return entries
-      this.unauthentic.add(index)
-      return undefined
-    })
+    return this.#bundles.get(index, () => this.#decodeBundle(index, this.#readBundle(index)))
   }
 
-  #isAuthentic(index: number, bundle: Uint8Array, entries: readonly Uint8Array[]): boolean {
-    if (this.#bundleKey === undefined) return true
-    const mac = computeBundleMac(this.#bundleKey, index, bundle)
+  /** `undefined` when it is missing, or this node did not write it. */
+  #readBundle(index: number): Buffer | undefined {
+    if (this.unauthentic.has(index)) return undefined
+    const bundle = this.tiles.tile({ level: 'entries', index, width: TILE_WIDTH })
+    if (this.#bundleKey === undefined) return bundle
+    if (bundle !== undefined && this.#isAuthentic(this.#bundleKey, index, bundle)) return bundle
+    this.unauthentic.add(index)
+    return undefined
+  }
+
+  #decodeBundle(index: number, bundle: Buffer | undefined): readonly Uint8Array[] | undefined {
+    const decoded = bundle && decodeEntryBundle(bundle, TILE_WIDTH)
+    if (decoded?.ok === true) return decoded.value
+    if (this.#bundleKey !== undefined) this.unauthentic.add(index)
+    return undefined
+  }
+
+  #isAuthentic(key: KeyObject, index: number, bundle: Uint8Array): boolean {
+    const mac = computeBundleMac(key, index, bundle)
     const stored = this.#unsignedMacs.get(index) ?? this.tiles.bundleMacs.read(index)
     if (stored !== undefined && areBytesEqual(stored, mac)) return true
-    if (!this.#isSignedBundle(index, entries)) return false
+    const decoded = decodeEntryBundle(bundle, TILE_WIDTH)
+    if (!decoded.ok || !this.#isSignedBundle(index, decoded.value)) return false
     this.tiles.bundleMacs.write(index, mac)
     return true
   }
@@ -382,6 +408,10 @@ export class LogStore {
     }
     return low
   }
+}
+
+function toLatin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }
 
 function endOf({ segments }: TailContents): number | undefined {

@@ -11,7 +11,7 @@ import { BODY_ERASED_KIND } from './entry-group.ts'
 import type { CallWorkReference } from '../core/fault.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
 import type { Json } from '../core/json.ts'
-import { CALL_ENTER_KIND, CHANGING_EFFECTS, readClosedCall, readLateOutcomeCall } from './call-audit.ts'
+import { CALL_ENTER_KIND, CHANGING_EFFECTS, readClosedCall, readLateOutcomeCall } from './call-entry.ts'
 
 /** What people do to the node itself, and to calls that wait for approval; calls are recognised by their effect. */
 const DEEDS: ReadonlySet<string> = new Set([

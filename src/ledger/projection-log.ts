@@ -5,7 +5,7 @@
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { LedgerEvent } from './entry.ts'
-import type { BodyState } from './ledger.ts'
+import type { BodyState } from './ledger-reader.ts'
 import type { ProjectionSet } from './projection.ts'
 
 /** Call `appendIn` inside a work given to `Database.commit`. */

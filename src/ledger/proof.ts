@@ -25,11 +25,13 @@ export interface ProvableTree {
   readonly size: number
   readonly rootAt: (size: number) => Uint8Array
   readonly node: NodeReader
+  /** Drops what it remembers of nodes, so that the next proof is made from the tiles themselves. */
+  readonly reread?: () => void
 }
 
 /** Proves that entry `seq` is in the tree of size `asked`, by default the newest. */
 export function proveInclusion(tree: ProvableTree, seq: number, asked?: number): Result<InclusionProof, ProofFault> {
-  return guarded(() => {
+  return attempt(tree, () => {
     const size = asked ?? tree.size
     if (!isCount(size, tree.size)) return fail({ kind: 'no-such-size', asked: size, size: tree.size })
     if (!isCount(seq, size - 1)) return fail({ kind: 'no-such-entry', seq, size })
@@ -45,7 +47,7 @@ export function proveConsistency(
   from: number,
   asked?: number,
 ): Result<ConsistencyProof, ProofFault> {
-  return guarded(() => {
+  return attempt(tree, () => {
     const to = asked ?? tree.size
     if (!isCount(to, tree.size)) return fail({ kind: 'no-such-size', asked: to, size: tree.size })
     if (!isCount(from, to)) return fail({ kind: 'no-such-size', asked: from, size: to })
@@ -56,6 +58,14 @@ export function proveConsistency(
 }
 
 const CONTRADICTION: ProofFault = { kind: 'damaged', reason: 'stored tiles contradict each other' }
+
+/** Remembered nodes may be what is wrong: then it tries once more without them. */
+function attempt<Claim>(tree: ProvableTree, make: () => Result<Claim, ProofFault>): Result<Claim, ProofFault> {
+  const first = guarded(make)
+  if (first.ok || first.fault.kind !== 'damaged' || tree.reread === undefined) return first
+  tree.reread()
+  return guarded(make)
+}
 
 function guarded<Claim>(make: () => Result<Claim, ProofFault>): Result<Claim, ProofFault> {
   try {

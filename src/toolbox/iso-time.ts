@@ -10,3 +10,24 @@ export function isoTime(ms: number): string {
 export function isoTimeOrNull(ms: number | undefined): string | null {
   return ms === undefined ? null : isoTime(ms)
 }
+
+/**
+ * For times that come one after the other: formatting takes longer than hashing an entry of the ledger, and many entries
+ * have the same time or the same second.
+ */
+export function createIsoTimeFormatter(): (nowMs: number) => string {
+  let last: { readonly ms: number; readonly text: string } | undefined
+  /** The text of a time up to its second. */
+  let lastSecond: { readonly second: number; readonly text: string } | undefined
+  return (nowMs) => {
+    if (last?.ms === nowMs) return last.text
+    const second = Math.floor(nowMs / 1_000)
+    if (lastSecond?.second !== second) {
+      const text = new Date(nowMs).toISOString()
+      lastSecond = { second, text: text.slice(0, text.lastIndexOf('.') + 1) }
+    }
+    const milliseconds = String(Math.floor(nowMs) - second * 1_000).padStart(3, '0')
+    last = { ms: nowMs, text: `${lastSecond.text}${milliseconds}Z` }
+    return last.text
+  }
+}

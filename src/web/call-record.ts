@@ -6,7 +6,7 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { isCallEnd, readLateOutcomeCall } from '../ledger/call-audit.ts'
+import { isCallEnd, readLateOutcomeCall } from '../ledger/call-entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { CallDetailView, LedgerEntryView, LateOutcomeView, RecordedCallView } from './views.ts'

@@ -3,7 +3,8 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
-import type { BodyState, Ledger, RecordedCall } from '../../ledger/ledger.ts'
+import type { BodyState, RecordedCall } from '../../ledger/ledger-reader.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
 import { toTextOrEmpty } from './json-text.ts'
 import {
   createAuditEntry,

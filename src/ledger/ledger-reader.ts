@@ -1,0 +1,182 @@
+/**
+ * Ledger reader: what the log says, entry by entry and call by call. It reads the log itself; the cache of lookups only
+ * tells where to look.
+ */
+import type { CallWorkReference } from '../core/fault.ts'
+import type { Json } from '../core/json.ts'
+import type { EntryAndBodyReader } from './cached-entry.ts'
+import { decodeEntry, listReadableEntries } from './entry.ts'
+import type { LedgerEntry, StoredEntry } from './entry.ts'
+import { computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
+import type { SaltedBody } from './entry-group.ts'
+import type { LedgerLeafRow, LogStore } from './log-store.ts'
+import { formatErasureLookupKey } from './lookup-store.ts'
+import type { CallWithEnding, LookupStore, RecordedChangeQuery } from './lookup-store.ts'
+
+export type BodyState =
+  | { readonly kind: 'kept'; readonly body: Json }
+  | { readonly kind: 'erased' }
+  /** What is stored is not what the entry commits to: it is not shown. */
+  | { readonly kind: 'altered' }
+  | { readonly kind: 'none' }
+
+/** Without `entry` where its bytes are damaged, which `verify` reports. */
+export interface RecordedChange {
+  readonly seq: number
+  readonly at: string
+  readonly entry?: LedgerEntry
+  /** Absent while the call is running. */
+  readonly end?: LedgerEntry
+  /** The newest late outcome of the call. */
+  readonly late?: LedgerEntry
+}
+
+/** An entry with its body; without one where it has none, or it was erased. */
+export interface LedgerRecord {
+  readonly seq: number
+  readonly event: LedgerEntry
+  readonly body?: Json
+}
+
+interface LeafOfKind {
+  readonly seq: number
+  /** Empty for bytes that are not an entry. */
+  readonly kind: string
+  readonly bytes: Uint8Array
+}
+
+/** The entries and bodies, including those of works that are running. */
+export interface RecordedEntries extends EntryAndBodyReader {
+  readonly size: () => number
+  readonly entry: (seq: number) => LeafOfKind | undefined
+  readonly entries: (from: number, limit: number) => readonly LeafOfKind[]
+}
+
+export interface RecordedCall {
+  readonly seq: number
+  readonly entry?: LedgerEntry
+  readonly end?: LedgerEntry
+  readonly late?: LedgerEntry
+}
+
+export class LedgerReader {
+  protected readonly log: LogStore
+  protected readonly lookup: LookupStore
+
+  protected constructor(log: LogStore, lookup: LookupStore) {
+    this.log = log
+    this.lookup = lookup
+  }
+
+  /** The number of entries; inside a work it includes those that are not durable yet. */
+  size(): number {
+    return this.log.pendingSize
+  }
+
+  /** The entries and bodies as they are stored. */
+  get leaves(): RecordedEntries {
+    const log = this.log
+    return {
+      size: () => log.pendingSize,
+      entry: (seq) => {
+        const row = log.entry(seq)
+        return row && withKind(row)
+      },
+      entries: (from, limit) => log.entries(from, limit).map(withKind),
+      body: (seq) => log.body(seq),
+    }
+  }
+
+  /** Every entry from `from` on, in order, with its body where one is stored: the input of projections. */
+  *records(from = 0, to = this.size()): Generator<LedgerRecord> {
+    for (let seq = from; seq < to; seq++) {
+      const entry = this.entry(seq)?.entry
+      if (entry === undefined) continue
+      const stored = this.body(seq)
+      yield stored.kind === 'kept' ? { seq, event: entry, body: stored.body } : { seq, event: entry }
+    }
+  }
+
+  /** `undefined` when there is none, or its bytes are no longer an entry. */
+  entry(seq: number): StoredEntry | undefined {
+    const [found] = this.entries(seq, 1)
+    return found?.entry.seq === seq ? found : undefined
+  }
+
+  /** In order, from `from` on; unreadable ones are left to `verify`. */
+  entries(from: number, limit: number): readonly StoredEntry[] {
+    return listReadableEntries(this.log.entries(from, limit))
+  }
+
+  /**
+   * The newest entries with a trace id, and the ends of the calls among them. The caller may choose the id (W3C), so it
+   * proves neither the time, nor that it is one call, nor that one caller made it.
+   */
+  entriesOfTrace(traceId: string): readonly LedgerEntry[] {
+    return this.#readAll(this.lookup.ofTrace(traceId))
+  }
+
+  /** The entries of a task or a session, and the ends of the calls among them. */
+  entriesOfWork(work: CallWorkReference): readonly LedgerEntry[] {
+    return this.#readAll(this.lookup.ofWork(work))
+  }
+
+  /** The entries about an approval or a grant, or about the erasure of an entry's body. */
+  entriesAbout(subject: string | number): readonly LedgerEntry[] {
+    return this.#readAll(this.lookup.about(typeof subject === 'number' ? formatErasureLookupKey(subject) : subject))
+  }
+
+  #readAll(calls: readonly CallWithEnding[]): readonly LedgerEntry[] {
+    const seqs = new Set(calls.flatMap(({ seq, ended, late }) => [seq, ended ?? seq, late ?? seq]))
+    return [...seqs].toSorted((one, other) => one - other).flatMap((seq) => this.entry(seq)?.entry ?? [])
+  }
+
+  /** Changes and attempts: calls with their ends, and people's decisions; newest first by the clock. */
+  changes(query: RecordedChangeQuery): readonly RecordedChange[] {
+    return this.lookup.changes(query).map(({ at, ...call }) => ({ at, ...this.#readCall(call) }))
+  }
+
+  /** Calls, and what was prepared and decided, before an entry, newest first; of one trace, if it is given. */
+  listed(before: number, limit: number, traceId?: string): readonly RecordedCall[] {
+    return this.lookup.listed(before, limit, traceId).map((call) => this.#readCall(call))
+  }
+
+  #readCall({ seq, ended, late: lateSeq }: CallWithEnding): RecordedCall {
+    const entryAt = (place: number | undefined): LedgerEntry | undefined =>
+      place === undefined ? undefined : this.entry(place)?.entry
+    const [entry, end, late] = [entryAt(seq), entryAt(ended), entryAt(lateSeq)]
+    return { seq, ...(entry && { entry }), ...(end && { end }), ...(late && { late }) }
+  }
+
+  body(seq: number): BodyState {
+    const committed = this.entry(seq)?.entry['body_hash']
+    if (committed === undefined) return { kind: 'none' }
+    const stored = this.log.body(seq)
+    if (stored === undefined) return { kind: 'erased' }
+    const body =
+      computeCommitmentHash(stored.salt, stored.body) === committed ? decodeEntryBody(stored.body) : undefined
+    return body === undefined ? { kind: 'altered' } : { kind: 'kept', body }
+  }
+
+  /** Salt and content that the entry's `body_hash` commits to, for callers that may read it. */
+  opening(seq: number): SaltedBody | undefined {
+    return this.log.body(seq)
+  }
+
+  /** Changes when another program has written into the cache of lookups. */
+  foreignLookupWrites(): number {
+    return this.lookup.foreignWrites()
+  }
+}
+
+/** `undefined` when there is none, or its bytes are not an entry. */
+export function readLogEntry(log: Pick<LogStore, 'entry'>, seq: number): LedgerEntry | undefined {
+  const row = log.entry(seq)
+  const decoded = row && decodeEntry(row.bytes)
+  return decoded?.ok === true ? decoded.value : undefined
+}
+
+function withKind(row: LedgerLeafRow): LeafOfKind {
+  const decoded = decodeEntry(row.bytes)
+  return { ...row, kind: decoded.ok ? decoded.value.kind : '' }
+}

@@ -266,7 +266,9 @@ async function build(
   const { url } = faces.value
   // How commands find this gateway (cli/gateway-client.ts); only the owner can read the file.
   const note = formatRunningGatewayNote({ url, pid: process.pid, version }, readOwnerToken(data.ownerToken))
-  writeFileSync(data.gateway, note, { mode: 0o600 })
+  // That of a gateway that was killed goes first, and no link in its place is followed.
+  rmSync(data.gateway, { force: true })
+  writeFileSync(data.gateway, note, { mode: 0o600, flag: 'wx' })
   undo.push(() => rmSync(data.gateway, { force: true }))
   return ok({ ...gateway, url })
 }

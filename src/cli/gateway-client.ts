@@ -8,7 +8,6 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolveDataDirectory, resolveDataRoot, resolveDemoDataRoot } from '../config/data-directory.ts'
-import type { DataDirectory } from '../config/data-directory.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { isProcessLockHeld } from '../core/process-lock-store.ts'
@@ -22,6 +21,8 @@ export interface RunningGatewayRecord {
   /** What it wrote when it began to listen (main.ts). */
   readonly note: RunningGatewayNote
   readonly dataRoot: string
+  /** Whether the note was authenticated, or the user named the same address. No other gateway is shown a credential. */
+  readonly isAuthentic: boolean
 }
 
 export type ClientFault =
@@ -53,8 +54,12 @@ export function findRunningGateway(given: string | undefined): Result<RunningGat
     const data = resolveDataDirectory(candidate)
     // The note of a gateway that was cut off stays behind, and whoever has its port now must not get our credential.
     if (!isProcessLockHeld(data.lock)) continue
-    const note = readNote(data)
-    if (note !== undefined && isAlive(note.pid)) return ok({ note, dataRoot: candidate })
+    const owner = readText(data.ownerToken)?.trim()
+    const note = parseRunningGatewayNote(readText(data.gateway) ?? '', owner)
+    if (note !== undefined && isAlive(note.pid)) {
+      const isAuthentic = owner !== undefined || note.url === process.env['HEARTHBUS_URL']
+      return ok({ note, dataRoot: candidate, isAuthentic })
+    }
     return fail({
       kind: 'unreachable',
       message: `Something works in ${candidate}, but ${data.gateway} does not say where it listens, or is not that gateway's own. It may just be starting; if it stays so, stop it and start it again.`,
@@ -94,6 +99,8 @@ async function requestWith(
   { method = 'GET', path, body, mayTakeLong = false }: ApiRequest,
   token: string | undefined,
 ): Promise<Result<Json, ClientFault>> {
+  const refusal = refuseCredential(gateway, token)
+  if (refusal !== undefined) return fail(refusal)
   // What may take long is asked only of a gateway that answers at all.
   const awake = mayTakeLong ? await requestWith(gateway, { path: '/health' }, undefined) : ok(null)
   if (!awake.ok) return awake
@@ -127,9 +134,19 @@ async function requestWith(
   })
 }
 
-function readNote({ gateway, ownerToken }: DataDirectory): RunningGatewayNote | undefined {
-  const text = readText(gateway)
-  return text === undefined ? undefined : parseRunningGatewayNote(text, readText(ownerToken)?.trim())
+/**
+ * Who can write into the data directory can move the owner's token away and name an address of their own: what nothing
+ * proves to be the gateway is asked without a credential, or not at all.
+ */
+export function refuseCredential(
+  { note, dataRoot, isAuthentic }: RunningGatewayRecord,
+  token: string | undefined,
+): ClientFault | undefined {
+  if (token === undefined || isAuthentic) return undefined
+  return {
+    kind: 'unreachable',
+    message: `Nothing proves that ${note.url} is the gateway of ${dataRoot}, so no credential is shown to it: the owner's token in ${dataRoot}/keys cannot be read. Run this as the user who runs the gateway, or set HEARTHBUS_URL to the address that its owner gave you.`,
+  }
 }
 
 function readText(path: string): string | undefined {

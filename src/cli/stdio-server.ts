@@ -11,7 +11,7 @@ import type { Gateway } from '../main.ts'
 import { bridgeStdio } from '../mcp/bridge-client.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { serveStdio } from '../mcp/stdio-server.ts'
-import { findRunningGateway } from './gateway-client.ts'
+import { findRunningGateway, refuseCredential } from './gateway-client.ts'
 import type { RunningGatewayRecord } from './gateway-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { ExitCode } from './command-output.ts'
@@ -39,7 +39,10 @@ export async function runStdioCommand(options: StdioCommandOptions): Promise<Exi
   const patience = AbortSignal.timeout(PATIENCE_MS)
   for (;;) {
     const running = findRunningGateway(options.dataRoot)
-    if (running.ok) return bridge(options, logger)
+    if (running.ok) {
+      const refusal = refuseCredential(running.value, options.token)
+      return refusal === undefined ? bridge(options, logger) : refuse(refusal.message, EXIT_CODES.unreachable)
+    }
     const over = patience.aborted
     if (running.fault.kind === 'not-running') {
       const code = await become(options, logger, over)
@@ -110,7 +113,8 @@ function principalOf({ guard }: Gateway, config: Config, token: string | undefin
 async function bridge({ dataRoot, token, ...door }: StdioCommandOptions, logger: Logger): Promise<ExitCode> {
   const locate = (): URL | undefined => {
     const running = findRunningGateway(dataRoot)
-    return running.ok ? endpoint(running.value, door) : undefined
+    if (!running.ok || refuseCredential(running.value, token) !== undefined) return undefined
+    return endpoint(running.value, door)
   }
   await bridgeStdio({ streams: { input: process.stdin, output: process.stdout }, locate, token, log: logger })
   return EXIT_CODES.ok

@@ -59,7 +59,7 @@ export async function runUpCommand({
 
 /** Asked for like `hearthbus console` does, with the owner's credential: there is no other way in. */
 async function signInLink({ url = '' }: Gateway, dataRoot: string): Promise<string> {
-  const gateway = { note: { url, pid: process.pid, version: '' }, dataRoot }
+  const gateway = { note: { url, pid: process.pid, version: '' }, dataRoot, isAuthentic: true }
   const asked = await requestGateway(gateway, { method: 'POST', path: '/api/console/link', body: {}, asOwner: true })
   return asked.ok ? (asked.value as unknown as SignInLinkView).url : url
 }

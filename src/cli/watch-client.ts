@@ -7,7 +7,7 @@ import type { Command } from 'commander'
 import { resolveDataDirectory } from '../config/data-directory.ts'
 import type { Json } from '../core/json.ts'
 import { readGlobalOptions } from './command-client.ts'
-import { findRunningGateway } from './gateway-client.ts'
+import { findRunningGateway, refuseCredential } from './gateway-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import { formatWatchLine } from './watch-text.ts'
 import type { WatchedFeedEvent } from './watch-text.ts'
@@ -28,13 +28,16 @@ async function watch(command: Command, after: string | undefined): Promise<void>
   const gateway = findRunningGateway(readGlobalOptions(command).data)
   if (!gateway.ok) return complain(gateway.fault.message)
   const { note, dataRoot } = gateway.value
+  const token = process.env['HEARTHBUS_TOKEN'] ?? ownerToken(dataRoot)
+  const refusal = refuseCredential(gateway.value, token)
+  if (refusal !== undefined) return complain(refusal.message)
   const hung = new AbortController()
   // Looks, not a deadline: a terminal that was held up for a while comes back to a stream that has waited for it.
   let silentLooks = 0
   const watching = setInterval(() => {
     if (++silentLooks >= MAX_SILENT_LOOKS) hung.abort()
   }, LOOK_MS)
-  const open = (token: string | undefined): Promise<Response> =>
+  const open = (): Promise<Response> =>
     fetch(`${note.url}/api/events`, {
       signal: hung.signal,
       headers: {
@@ -43,7 +46,7 @@ async function watch(command: Command, after: string | undefined): Promise<void>
       },
     })
   try {
-    const response = await open(process.env['HEARTHBUS_TOKEN'] ?? ownerToken(dataRoot))
+    const response = await open()
     if (!response.ok || response.body === null) return complain(`The gateway answered ${response.status}.`)
     for await (const event of eventsOf(response.body, () => (silentLooks = 0))) {
       const line = readGlobalOptions(command).json === true ? JSON.stringify(event) : formatWatchLine(event, new Date())

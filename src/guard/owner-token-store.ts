@@ -3,6 +3,7 @@
  * agents must not be able to read it.
  */
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
 import { dirname } from 'node:path'
 import { toHex } from '../core/bytes.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
@@ -80,7 +81,8 @@ async function create(path: string, record: OwnerTokenRecord['record']): Promise
   const token = mintAccessToken()
   await record(toHex(hashAccessToken(token)))
   createPrivateFolder(dirname(path))
-  const draft = `${path}.${process.pid}.new`
-  writeFileSync(draft, `${token}\n`, { mode: OWNER_ONLY, flush: true })
+  // A name that nobody can know, and never one that is there: through a planted link the token would go elsewhere.
+  const draft = `${path}.${randomUUID()}.new`
+  writeFileSync(draft, `${token}\n`, { mode: OWNER_ONLY, flush: true, flag: 'wx' })
   renameSync(draft, path)
 }

@@ -19,7 +19,7 @@ export function formatRunningGatewayNote(note: RunningGatewayNote, ownerToken: s
   return JSON.stringify({ ...note, mac: computeNoteMac(note, ownerToken) })
 }
 
-/** `undefined` for what no gateway wrote. Without the owner's token, which is then shown to nobody, the MAC is not checked. */
+/** `undefined` for what no gateway wrote. Without the owner's token the MAC is not checked: no credential may follow it. */
 export function parseRunningGatewayNote(text: string, ownerToken: string | undefined): RunningGatewayNote | undefined {
   const value = parseJsonOrUndefined(text)
   if (!isJsonObject(value)) return undefined

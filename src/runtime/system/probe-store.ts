@@ -66,6 +66,8 @@ export function createDatabaseHealthProbe(
 const PROBE_FILE = '.probe'
 
 async function makeFile(path: string): Promise<void> {
-  await writeFile(path, 'Written to see whether writing works.\n', { mode: 0o600 })
+  // One that a crash left goes first, and no link in its place is followed.
+  await rm(path, { force: true })
+  await writeFile(path, 'Written to see whether writing works.\n', { mode: 0o600, flag: 'wx' })
   await rm(path)
 }

@@ -5,13 +5,14 @@
 import type { CallWorkReference } from '../core/fault.ts'
 import type { Json } from '../core/json.ts'
 import type { EntryAndBodyReader } from './cached-entry.ts'
+import { readClosedCall, readLateOutcomeCall } from './call-entry.ts'
 import { decodeEntry, listReadableEntries } from './entry.ts'
 import type { LedgerEntry, StoredEntry } from './entry.ts'
-import { computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
+import { BODY_ERASED_KIND, computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
 import type { LedgerLeafRow, LogStore } from './log-store.ts'
-import { formatErasureLookupKey } from './lookup-store.ts'
-import type { CallWithEnding, LookupStore, RecordedChangeQuery } from './lookup-store.ts'
+import { formatErasureLookupKey, toLookupRow } from './lookup-store.ts'
+import type { CallWithEnding, LedgerLookupRow, LookupStore, RecordedChangeQuery } from './lookup-store.ts'
 
 export type BodyState =
   | { readonly kind: 'kept'; readonly body: Json }
@@ -113,22 +114,33 @@ export class LedgerReader {
    * proves neither the time, nor that it is one call, nor that one caller made it.
    */
   entriesOfTrace(traceId: string): readonly LedgerEntry[] {
-    return this.#readAll(this.lookup.ofTrace(traceId))
+    return this.#readAll(this.lookup.ofTrace(traceId), ({ trace_id: of }) => of === traceId)
   }
 
   /** The entries of a task or a session, and the ends of the calls among them. */
   entriesOfWork(work: CallWorkReference): readonly LedgerEntry[] {
-    return this.#readAll(this.lookup.ofWork(work))
+    const { taskId, sessionId } = work
+    return this.#readAll(this.lookup.ofWork(work), (row) =>
+      sessionId === undefined ? row.task_id === taskId : row.session_id === sessionId,
+    )
   }
 
   /** The entries about an approval or a grant, or about the erasure of an entry's body. */
   entriesAbout(subject: string | number): readonly LedgerEntry[] {
-    return this.#readAll(this.lookup.about(typeof subject === 'number' ? formatErasureLookupKey(subject) : subject))
+    const key = typeof subject === 'number' ? formatErasureLookupKey(subject) : subject
+    return this.#readAll(this.lookup.about(key), ({ about }) => about === key)
   }
 
-  #readAll(calls: readonly CallWithEnding[]): readonly LedgerEntry[] {
-    const seqs = new Set(calls.flatMap(({ seq, ended, late }) => [seq, ended ?? seq, late ?? seq]))
-    return [...seqs].toSorted((one, other) => one - other).flatMap((seq) => this.entry(seq)?.entry ?? [])
+  /** The entries that are what was asked for by their own words, whatever the cache says of them. */
+  #readAll(calls: readonly CallWithEnding[], isWanted: (row: LedgerLookupRow) => boolean): readonly LedgerEntry[] {
+    const found = new Map<number, LedgerEntry>()
+    for (const call of calls) {
+      const { entry, end, late } = this.#readCall(call)
+      const row = entry && toLookupRow(entry.seq, entry.at, entry)
+      if (row === undefined || !isWanted(row)) continue
+      for (const each of [entry, end, late]) if (each !== undefined) found.set(each.seq, each)
+    }
+    return [...found.values()].toSorted((one, other) => one.seq - other.seq)
   }
 
   /** Changes and attempts: calls with their ends, and people's decisions; newest first by the clock. */
@@ -145,17 +157,28 @@ export class LedgerReader {
     const entryAt = (place: number | undefined): LedgerEntry | undefined =>
       place === undefined ? undefined : this.entry(place)?.entry
     const [entry, end, late] = [entryAt(seq), entryAt(ended), entryAt(lateSeq)]
-    return { seq, ...(entry && { entry }), ...(end && { end }), ...(late && { late }) }
+    return {
+      seq,
+      ...(entry && { entry }),
+      // What the cache takes for the end of another call is not shown as this one's.
+      ...(end && readClosedCall(end) === seq && { end }),
+      ...(late && readLateOutcomeCall(late) === seq && { late }),
+    }
   }
 
   body(seq: number): BodyState {
     const committed = this.entry(seq)?.entry['body_hash']
     if (committed === undefined) return { kind: 'none' }
     const stored = this.log.body(seq)
-    if (stored === undefined) return { kind: 'erased' }
+    // Only what is on record as erased was erased by this node.
+    if (stored === undefined) return { kind: this.#isErased(seq) ? 'erased' : 'altered' }
     const body =
       computeCommitmentHash(stored.salt, stored.body) === committed ? decodeEntryBody(stored.body) : undefined
     return body === undefined ? { kind: 'altered' } : { kind: 'kept', body }
+  }
+
+  #isErased(seq: number): boolean {
+    return this.entriesAbout(seq).some(({ kind }) => kind === BODY_ERASED_KIND)
   }
 
   /** Salt and content that the entry's `body_hash` commits to, for callers that may read it. */

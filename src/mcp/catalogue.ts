@@ -322,11 +322,13 @@ export function parseMcpEndpoint(
   const mark = url.indexOf('?')
   const found = PATH.exec(mark === -1 ? url : url.slice(0, mark))
   if (found === null) return fail({ status: 404, message: 'MCP lives at /mcp and /mcp/<profile>.' })
-  const query = new URLSearchParams(mark === -1 ? '' : url.slice(mark))
+  const profile = found.groups?.['profile']
+  if (mark === -1) return ok({ profile, style: 'dots' })
+  const query = new URLSearchParams(url.slice(mark))
   const [names, node] = [query.get('names'), query.get('node')]
   if (names !== null && names !== 'dots' && names !== 'underscore')
     return fail({ status: 400, message: 'names is "dots" (the default) or "underscore".' })
   if (node !== null && !NODE.test(node)) return fail({ status: 400, message: 'node is the id or the name of a node.' })
-  const door: McpEndpointScope = { profile: found.groups?.['profile'], style: names ?? 'dots' }
+  const door: McpEndpointScope = { profile, style: names ?? 'dots' }
   return ok(node === null ? door : { ...door, node })
 }

@@ -119,7 +119,8 @@ export function toCallOptions({
   work,
   interaction,
 }: McpCaller): FaceCallOptions {
-  return { caller: principal, channel, signal, interaction, ...trace, sessionId: connection, node, work }
+  const options = { caller: principal, channel, signal, interaction, sessionId: connection, node, work }
+  return trace === undefined ? options : { ...options, ...trace }
 }
 
 export interface NotificationSink {

@@ -106,11 +106,11 @@ export function createReplyTransport(
   let isStream = false
   // A client, or a proxy, that receives nothing for long assumes that the server is dead.
   const heartbeat = setInterval(() => {
+    if (isOver()) return clearInterval(heartbeat)
     beginStream()
     response.write(': keepalive\n\n')
   }, keepAliveMs)
   heartbeat.unref()
-  response.once('close', () => clearInterval(heartbeat))
 
   function beginStream(): void {
     if (isStream) return

@@ -11,6 +11,11 @@ const RULES = ['test/architecture.test.ts', 'test/documents.test.ts']
 /** Builds what flows start hundreds of times in processes of its own. */
 const BUILT_PROCESSES = './tools/build-test-processes.mjs'
 
+/** Nothing happens for so long only where something hangs. */
+const IDLE_LIMIT_MS = 30_000
+/** Flows wait for commands with spawnSync, which nothing in their own thread can end. */
+const AT_ONCE = { hangWatch: { idleLimitMs: IDLE_LIMIT_MS, startAfterMs: 0 } }
+
 /** For tests that touch the world. Those that needed it are named at the end of the run. */
 const ONE_MORE_TRY = 1
 
@@ -20,6 +25,9 @@ export default defineConfig({
     // A command takes a tenth of a second here and ten there, and a flow types a dozen of them.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    // What hangs ends earlier: a test that neither works nor waits for a processor, for half a minute.
+    runner: './test/hang-runner.ts',
+    provide: { hangWatch: { idleLimitMs: IDLE_LIMIT_MS, startAfterMs: 1_000 } },
     expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     sequence: { sequencer: LongestFirstSequencer },
@@ -37,9 +45,6 @@ export default defineConfig({
           exclude: EDGES.slice(0, 1),
           maxWorkers: '100%',
           sequence: { groupOrder: 1 },
-          // A test on virtual time waits for nobody: one that takes half a minute hangs.
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
         },
       },
       {
@@ -50,8 +55,6 @@ export default defineConfig({
           exclude: RULES,
           maxWorkers: 2 * availableParallelism(),
           sequence: { groupOrder: 2 },
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
           retry: ONE_MORE_TRY,
         },
       },
@@ -65,6 +68,7 @@ export default defineConfig({
           maxWorkers: 3 * availableParallelism(),
           sequence: { groupOrder: 3 },
           globalSetup: BUILT_PROCESSES,
+          provide: AT_ONCE,
         },
       },
       {
@@ -74,6 +78,7 @@ export default defineConfig({
           include: [POWER_CUTS],
           sequence: { groupOrder: 4 },
           globalSetup: BUILT_PROCESSES,
+          provide: AT_ONCE,
         },
       },
     ],

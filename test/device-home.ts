@@ -12,6 +12,7 @@ import type { SimulatedDevice, DeviceSimulatorOptions } from '../src/sim/devices
 import type { CallView } from '../src/web/api-requests.ts'
 import { createHome, startGatewayProcess } from './gateway-process.ts'
 import type { GatewayProcess, Home } from './gateway-process.ts'
+import { notePoll } from './pending-waits.ts'
 
 /** The firmware's waits, shortened where a test would otherwise only sit, and longer where a busy machine needs it. */
 const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, rebootMs: 20, helloMs: 60_000 }
@@ -81,6 +82,7 @@ export async function openDeviceHome(options: DeviceHomeOptions = {}): Promise<D
       if (view.outcome === 'ok' && fits(view.structured as JsonObject)) return view.structured as JsonObject
       if (performance.now() > deadline)
         throw new Error(`waited in vain for ${device}: ${JSON.stringify(view)}\n${gateway.log()}`)
+      notePoll()
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }

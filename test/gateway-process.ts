@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { running } from './pending-waits.ts'
 
 /**
  * The command as an installed package has it (tools/build-test-processes.mjs made it of the present source): it starts
@@ -21,9 +22,6 @@ export const CLI = fileURLToPath(new URL('../.built/cli.js', import.meta.url))
 
 /** The command as a clone has it. */
 export const SOURCE_CLI = fileURLToPath(new URL('../src/cli.ts', import.meta.url))
-
-/** What runs, for whoever waited in vain and has to find out why. */
-export const running = new Set<{ readonly name: string; readonly log: () => string }>()
 
 export type Era = 'modern' | 'legacy'
 

@@ -9,6 +9,7 @@ import type { EbusSimulator, EbusSimulatorOptions } from '../src/sim/ebus/simula
 import { startEbusSimulator } from '../src/sim/ebus/simulator-server.ts'
 import { connectHttp, createHome, startGatewayProcess } from './gateway-process.ts'
 import type { Era, GatewayProcess, Home } from './gateway-process.ts'
+import { notePoll } from './pending-waits.ts'
 
 type Json = Record<string, unknown>
 
@@ -81,6 +82,7 @@ export async function eventually(
   for (;;) {
     const seen = await look()
     if (holds(seen) || performance.now() > endMs) return seen
+    notePoll()
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Long test reporter: names every test that has run for half a minute, while it runs. A test that hangs is seen at
- * once, although its own limit leaves room for a machine that is busy with other things.
+ * Long test reporter: names every test that has run for half a minute, while it runs. One in which nothing happens ends
+ * by then (hang-runner.ts); this names also one that goes round in circles, and ends only with its own time-out.
  */
 import type { Reporter, TestCase } from 'vitest/node'
 

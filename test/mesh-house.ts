@@ -15,9 +15,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { listenLocally } from './local-port.ts'
 import type { JsonObject } from '../src/core/json.ts'
-import { CLI, createHome, inTime, running } from './gateway-process.ts'
+import { CLI, createHome, inTime } from './gateway-process.ts'
 import type { Home } from './gateway-process.ts'
 import type { Network } from './mesh-network.ts'
+import { notePoll, running } from './pending-waits.ts'
 
 /** `mesh-node.ts`, built. */
 const NODE = fileURLToPath(new URL('../.built/mesh-node.js', import.meta.url))
@@ -276,6 +277,7 @@ export async function until(what: string, condition: () => boolean | Promise<boo
   const endMs = Date.now() + ms
   while (!(await condition())) {
     if (Date.now() > endMs) throw new Error(`within ${ms} ms it did not happen that ${what}\n${logs()}`)
+    notePoll()
     await sleep(50)
   }
 }

@@ -44,7 +44,7 @@ describe('limits', () => {
     expect(limits.peek(ours)).toEqual({ ok: true })
   })
 
-  it('name what rests as people do, else as it is called', () => {
+  it('name a resting actuator by its label, or by its id where it has none', () => {
     const limits = createGuardLimits(config, manualClock().monotonic)
     const act = {
       caller: 'a',
@@ -90,7 +90,7 @@ describe('limits', () => {
     expect(limits.peek({ ...act, caller: 'b' }).ok).toBe(true)
   })
 
-  it('let a device rest between changes, whoever asks, and wear it out only so much a day', () => {
+  it('make a device rest between changes, whoever asks, and bound its changes in a day', () => {
     const clock = manualClock()
     const limits = createGuardLimits(config, clock.monotonic)
     const by = (caller: string) => ({ caller, effect: 'sensitive', target: 'lamp:1' }) as const
@@ -130,7 +130,7 @@ describe('limits', () => {
     })
   })
 
-  it('name the longer wait where two of them speak against an act', () => {
+  it('give the longer wait where two limits refuse an act', () => {
     const clock = manualClock()
     const limits = createGuardLimits(config, clock.monotonic)
     const act = { caller: 'a', effect: 'writes', target: 'lamp:1' } as const
@@ -143,7 +143,7 @@ describe('limits', () => {
     })
   })
 
-  it('forget first what was used longest ago, however often that was before', () => {
+  it('forget the least recently used device first, however often it was used before', () => {
     const clock = manualClock()
     const limits = createGuardLimits({ ...config, maxTracked: 100 }, clock.monotonic)
     const act = (index: number) => ({ caller: undefined, effect: 'sensitive', target: `lamp:${index}` }) as const
@@ -154,7 +154,7 @@ describe('limits', () => {
     expect(limits.peek(act(100))).toEqual({ ok: true })
   })
 
-  it('look further than the first for what can be forgotten', () => {
+  it('forget a budget that is full again, also where it is not the oldest', () => {
     const clock = manualClock()
     const limits = createGuardLimits({ ...config, maxTracked: 2 }, clock.monotonic)
     const write = { caller: 'a', effect: 'writes', target: undefined } as const
@@ -166,14 +166,14 @@ describe('limits', () => {
     expect(limits.arrive('c')).toEqual({ ok: true })
   })
 
-  it('do not take a record of ours for a device', () => {
+  it('do not count a record of the gateway itself as a device', () => {
     const limits = createGuardLimits(config, manualClock().monotonic)
     const act = { caller: 'a', effect: 'records', target: 'lamp:1' } as const
     limits.take(act)
     expect(limits.peek(act)).toEqual({ ok: true })
   })
 
-  it('tell a rest, which passes by itself, from everything else', () => {
+  it('mark a rest, which passes by itself, apart from every other refusal', () => {
     const [rest, rate] = [
       { rule: 'actuator-rest', message: '' },
       { rule: 'rate-writes', message: '' },

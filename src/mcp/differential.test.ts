@@ -164,7 +164,7 @@ function withHeaders(probe: Probe, headers: Probe['headers']): Probe {
 const call = (name: string, args?: unknown, meta: object = META): Probe =>
   asked('tools/call', { name, ...(args === undefined ? {} : { arguments: args }) }, meta)
 
-describe('what both serve', () => {
+describe('the gateway and the MCP SDK give the same answer to', () => {
   it.each<[string, Probe]>([
     ['discover', asked('server/discover')],
     ['a tool', call('echo', { a: [1, { b: null }] })],
@@ -227,7 +227,7 @@ describe('what both serve', () => {
   })
 })
 
-describe('what both refuse', () => {
+describe('the gateway and the MCP SDK refuse in the same way', () => {
   const good = call('echo')
   const body = (part: object): object => ({ ...(good.body as object), ...part })
   const meta = (part: object): Probe => call('echo', {}, { ...META, ...part })
@@ -299,7 +299,7 @@ describe('what both refuse', () => {
     expect(ours).toEqual(theirs)
   })
 
-  it('a notification is taken and not answered', async () => {
+  it('to answer a notification, which they take', async () => {
     const { ours, theirs } = await both({
       headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'notifications/cancelled' },
       body: { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
@@ -308,15 +308,15 @@ describe('what both refuse', () => {
   })
 })
 
-describe('what both make of anything', () => {
-  it('but for a key that would replace a prototype, which only the SDK lets pass', async () => {
+describe('the gateway and the MCP SDK treat alike', () => {
+  it('not a key that would replace a prototype, which only the SDK lets pass', async () => {
     const body = { jsonrpc: { ['__proto__']: '' }, id: 1, method: 'tools/call', params: { name: 'echo', _meta: META } }
     const { ours, theirs } = await both({ headers: call('echo').headers ?? {}, body })
     expect(ours).toMatchObject({ status: 400, messages: [{ error: { code: -32_700 } }] })
     expect(theirs).toMatchObject({ status: 400, messages: [{ error: { code: -32_600 } }] })
   })
 
-  it('a good request with one part replaced', async () => {
+  it('any good request with one part replaced', async () => {
     const part = fc.constantFrom(
       'jsonrpc',
       'id',
@@ -345,7 +345,7 @@ describe('what both make of anything', () => {
   })
 })
 
-describe('arguments repeated in headers', () => {
+describe('arguments repeated in headers, to the gateway and to the MCP SDK,', () => {
   let strict: typeof referee
   beforeAll(async () => {
     const inputSchema = z.object({

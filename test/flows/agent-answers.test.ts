@@ -92,7 +92,7 @@ describe('words for a model', () => {
       'Tools of desk are new or changed and are withheld. The owner sees to it.',
     ],
     ['All is well.', 'All is well.'],
-  ])('%s', (said, told) => {
+  ])('name no terminal command: %s', (said, told) => {
     expect(omitTerminalCommands(said)).toBe(told)
   })
 

@@ -114,7 +114,7 @@ describe.each(['modern', 'legacy'] as const)('all tools answer a %s client', (er
     ],
   ]
 
-  it.each(READS.map(([name, args]) => ({ name, args })))('$name', async ({ name, args = {} }) => {
+  it.each(READS.map(([name, args]) => ({ name, args })))('$name answers with data and no error', async ({ name, args = {} }) => {
     const { meta, data, error, isError } = await call(client, name, args)
     expect({ error, isError }).toEqual({ error: null, isError: false })
     expect(data).not.toBeNull()

@@ -108,11 +108,11 @@ describe('through what sets an event off', () => {
     ['a lamp, told twice at once', SET, { ref: 120, value: 255, verify: false }],
   ]
 
-  it.each(attempts)('%s (%s)', async (how, tool, args) => {
+  it.each(attempts)('%s (%s) changes nothing without a yes, and names the lock in the log', async (how, tool, args) => {
     expect(await reached({ how, tool, args: { ...args, ...CLAIMS } }, [LOCK_TARGET])).toEqual([])
   })
 
-  it.each(attempts)('%s (%s), prepared and committed', async (how, toolName, args) => {
+  it.each(attempts)('%s (%s), prepared and committed, changes nothing without a yes', async (how, toolName, args) => {
     const staged = await house.call('hs4.change.prepare', { toolName, args: { ...args, ...CLAIMS } })
     const token = at(staged, 'result', 'token')
     const isStaged = typeof token === 'string'
@@ -125,7 +125,7 @@ describe('through what sets an event off', () => {
 
 describe('through actions that change no device by themselves', () => {
   it.each(STRANGE_ACTIONS.map(({ $type }, index) => [$type.split(/[.,]/)[2], 90 + index] as const))(
-    '%s',
+    'an event with the action %s is not run without a yes',
     async (how, id) => {
       expect(await reached({ how: how ?? '', tool: 'hs4.events.run', args: { id, ...CLAIMS } }, [ANYTHING])).toEqual([])
       expect(
@@ -150,7 +150,7 @@ describe('through the home’s own tools', () => {
     ['home_scene_run', { scene: 'Fresh Air', why: 'air' }],
     ['home_set_many', { room: 'Kitchen', kind: 'light', to: 'on', why: 'light' }],
     ['tools_call', { name: SET, arguments: { ref: 120, value: 255, ...CLAIMS } }],
-  ])('%s %j', async (tool, args: JsonObject) => {
+  ])('%s %j changes nothing without a yes, and names the lock in the log', async (tool, args: JsonObject) => {
     expect(await reached({ how: tool, tool, args }, [LOCK_TARGET])).toEqual([])
   })
 })
@@ -180,7 +180,7 @@ describe('through administration and names', () => {
     ['hs4.scripts.run', { command: 'hs.TimerReset("Door")', ...CLAIMS }],
     ['hs4.scripts.run', { command: 'hs.TriggerEvent("Fresh Air")', ...CLAIMS }],
     ['hs4.plugins.function.call', { plugin: 'Z-Wave', functionName: 'SetValue', params: [141, 0], ...CLAIMS }],
-  ] as const)('%s %j', async (tool, args) => {
+  ] as const)('%s %j changes nothing without a yes', async (tool, args) => {
     expect(await reached({ how: tool, tool, args: { ...args } }, [])).toEqual([])
   })
 })
@@ -212,7 +212,7 @@ const SPOKEN: readonly string[] = [
 ]
 
 describe('in the words of ten languages', () => {
-  it.each(SPOKEN)('%s', async (query) => {
+  it.each(SPOKEN)('"%s" changes nothing without a yes', async (query) => {
     const claims = { execute: true, ...CLAIMS }
     for (const [tool, args] of [
       ['hs4.intent.device_set_by_name', { query, value: 0, ...claims }],

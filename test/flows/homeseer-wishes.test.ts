@@ -246,7 +246,7 @@ describe('everyday wishes', () => {
     expect(TABLE.length).toBeGreaterThanOrEqual(50)
   })
 
-  it.each(TABLE)('%s', async (goal, expected) => {
+  it.each(TABLE)('route "%s" to the expected call, which runs as printed', async (goal, expected) => {
     const answer = await house.call('hs4.help.route', { goal, mode: 'mutate' })
     const first = at(answer, 'result', 'routes', 0) as FirstRoute
     expect({ suggested: suggestionOf(first) }).toEqual({ suggested: expected })

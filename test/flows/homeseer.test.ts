@@ -182,7 +182,7 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
       return (await callTool(client, tool, args)).answer
     }
 
-    it.each(READS)('%s %j', async (tool, args, result) => {
+    it.each(READS)('reads with %s %j', async (tool, args, result) => {
       expect(await ask(tool, args)).toMatchObject({ result })
     })
 
@@ -194,7 +194,7 @@ describe.each<{ era: Era }>([{ era: 'modern' }, { era: 'legacy' }])(
       expect(world.state()).toEqual(before)
     })
 
-    it.each(WRITES)('%s %j', async (tool, args, result) => {
+    it.each(WRITES)('changes with %s %j', async (tool, args, result) => {
       const claims = tool.startsWith('hs4.admin.') ? ADMIN_CLAIMS : CLAIMS
       expect(await ask(tool, { ...args, ...claims })).toMatchObject({ result })
     })

@@ -144,7 +144,7 @@ describe('the effect of a tool', () => {
     ['self.system.reconfigure_wifi', 'sensitive'],
     ['self.screen.snapshot', 'sensitive'],
     ['self.assets.set_download_url', 'sensitive'],
-  ] as const)('%s %s', (name, effect) => {
+  ] as const)('of the name %s is %s', (name, effect) => {
     expect(classifyToolEffect(tool(name), rules)).toBe(effect)
   })
 
@@ -175,7 +175,7 @@ describe('the effect of a tool', () => {
     ['self.lamp.set', '专门用于控制灯', 'writes'],
     // It mentions a camera and takes no picture.
     ['self.camera.set_camera_flipped', '翻转摄像头图像', 'writes'],
-  ] as const)('%s, "%s": %s', (name, description, effect) => {
+  ] as const)('of %s with the description "%s" is %s', (name, description, effect) => {
     expect(classifyToolEffect(tool(name, { description }), rules)).toBe(effect)
   })
 

@@ -29,8 +29,8 @@ const ENDS = new Uint8Array(Buffer.from('504b0304 ffd9 003b 49454e44ae426082'.re
 
 const join = (...parts: readonly Uint8Array[]) => new Uint8Array(Buffer.concat(parts))
 
-describe.each(Object.entries(PICTURES))('%s', (mimeType, picture) => {
-  it('is known by its bytes', () => {
+describe.each(Object.entries(PICTURES))('a picture of type %s', (mimeType, picture) => {
+  it('is recognised by its bytes, whatever it is called', () => {
     expect(detectMedia(picture)).toEqual({ mimeType, bytes: picture })
   })
 
@@ -40,13 +40,13 @@ describe.each(Object.entries(PICTURES))('%s', (mimeType, picture) => {
       expect(detectMedia(join(picture, more))?.bytes).toEqual(picture)
   })
 
-  it('is none when it ends too early', () => {
+  it('is not recognised when its bytes end too early', () => {
     for (const left of [16, picture.length >> 1, picture.length - 1])
       expect(detectMedia(picture.subarray(0, left))).toBeUndefined()
   })
 })
 
-describe('media', () => {
+describe('what is recognised as media', () => {
   it.each([
     ['SVG', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
     ['SVG behind a comment', '<!-- GIF89a --><svg/>'],

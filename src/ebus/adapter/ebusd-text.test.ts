@@ -113,7 +113,7 @@ describe('ebusd text', () => {
   })
 })
 
-describe('endpoint', () => {
+describe('the endpoint of an adapter', () => {
   it.each([
     ['enh:192.168.1.4:9999', { kind: 'enh', host: '192.168.1.4', port: 9_999 }],
     ['ENS:adapter.local:3335', { kind: 'ens', host: 'adapter.local', port: 3_335 }],
@@ -132,7 +132,7 @@ describe('endpoint', () => {
     ['ens:COM3', { kind: 'ens', path: 'COM3' }],
     ['ens:/dev/ttyUSB0', { kind: 'ens', path: '/dev/ttyUSB0' }],
     ['serial:/dev/ttyAMA0', { kind: 'serial', path: '/dev/ttyAMA0' }],
-  ])('%s', (text, endpoint) => {
+  ])('is read from %s', (text, endpoint) => {
     expect(parseAdapterEndpoint(text)).toEqual({ ok: true, value: endpoint })
   })
 

@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { TestRunner, expect, vi } from 'vitest'
-import type { ProvidedContext, RunnerTestCase, RunnerTestSuite } from 'vitest'
+import type { ProvidedContext, RunnerTestCase, RunnerTestFile, RunnerTestSuite } from 'vitest'
 import { describePendingWaits, isPolling, notePoll, watchRequests } from './pending-waits.ts'
 import type { IdleNotice, WatchInput, WatchSettings } from './hang-watch.ts'
 import { readCommandLine } from './process-activity.ts'
@@ -40,11 +40,14 @@ export default class HangRunner extends TestRunner {
   readonly #pending = new Map<number, PendingStep>()
   #steps = 0
   #watch: Worker | undefined
+  readonly #undo = [watchRequests(), notePolls()]
 
-  constructor(...settings: ConstructorParameters<typeof TestRunner>) {
-    super(...settings)
-    watchRequests()
-    notePolls()
+  /** The process may run other files next. */
+  override onAfterRunFiles(files: RunnerTestFile[]): void {
+    super.onAfterRunFiles(files)
+    for (const undo of this.#undo) undo()
+    void this.#watch?.terminate()
+    this.#watch = undefined
   }
 
   override async onBeforeRunSuite(suite: RunnerTestSuite): Promise<void> {
@@ -123,12 +126,16 @@ export default class HangRunner extends TestRunner {
   }
 }
 
-function notePolls(): void {
+function notePolls(): () => void {
   const { poll } = expect
-  expect.poll = (condition, options) => poll(noted(condition), options)
   const { waitFor, waitUntil } = vi
+  expect.poll = (condition, options) => poll(noted(condition), options)
   vi.waitFor = (condition, options) => waitFor(noted(condition), options)
   vi.waitUntil = (condition, options) => waitUntil(noted(condition), options)
+  return () => {
+    expect.poll = poll
+    Object.assign(vi, { waitFor, waitUntil })
+  }
 }
 
 function noted<Args extends unknown[], Value>(condition: (...args: Args) => Value): (...args: Args) => Value {

@@ -1,14 +1,15 @@
 /** Pending waits: what the tests of this process wait for at present, for the message that says that they hang. */
-import { subscribe } from 'node:diagnostics_channel'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 
 interface PendingWaits {
   readonly running: Set<{ readonly name: string; readonly log: () => string }>
+  readonly requests: Map<PendingRequest, number>
   polledAtMs: number
 }
 
 // One for the process: Vitest gives its runner another instance of this module than it gives the tests.
 const shared = globalThis as typeof globalThis & { hearthbusPendingWaits?: PendingWaits }
-const pending = (shared.hearthbusPendingWaits ??= { running: new Set(), polledAtMs: -Infinity })
+const pending = (shared.hearthbusPendingWaits ??= { running: new Set(), requests: new Map(), polledAtMs: -Infinity })
 
 /** Processes that have something to say, such as gateways. */
 export const { running } = pending
@@ -27,16 +28,24 @@ interface PendingRequest {
   readonly method: string
   readonly path: string
 }
-const requests = new Map<PendingRequest, number>()
 
-/** Requests made with `fetch`, which Node's undici reports, from now on. */
-export function watchRequests(): void {
-  subscribe('undici:request:create', (message) => {
-    requests.set((message as { request: PendingRequest }).request, performance.now())
-  })
-  for (const ending of ['undici:request:trailers', 'undici:request:error']) {
-    subscribe(ending, (message) => void requests.delete((message as { request: PendingRequest }).request))
+/** Requests made with `fetch`, which Node's undici reports, from now on until the returned function is called. */
+export function watchRequests(): () => void {
+  const begin = (message: unknown): void => void pending.requests.set(requestOf(message), performance.now())
+  const end = (message: unknown): void => void pending.requests.delete(requestOf(message))
+  const channels = [
+    ['undici:request:create', begin],
+    ['undici:request:trailers', end],
+    ['undici:request:error', end],
+  ] as const
+  for (const [name, listener] of channels) subscribe(name, listener)
+  return () => {
+    for (const [name, listener] of channels) unsubscribe(name, listener)
   }
+}
+
+function requestOf(message: unknown): PendingRequest {
+  return (message as { readonly request: PendingRequest }).request
 }
 
 const LAST_LINES = 15
@@ -44,7 +53,7 @@ const LAST_LINES = 15
 /** One line for each request without an end, for each kind of open resource, and the last lines of each log. */
 export function describePendingWaits(): string {
   const nowMs = performance.now()
-  const unanswered = [...requests].map(
+  const unanswered = [...pending.requests].map(
     ([{ method, origin, path }, sinceMs]) =>
       `no end yet of ${method} ${origin}${path}, after ${Math.round((nowMs - sinceMs) / 1_000)} s`,
   )

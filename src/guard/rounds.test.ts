@@ -260,7 +260,7 @@ describe('a round', () => {
       }),
       { numRuns: 500 },
     )
-  }, 120_000)
+  })
 })
 
 function nodeVote(round: QuorumRoundRecord, decision: 'allow' | 'deny' = 'allow', seq = 1): SignedVote {

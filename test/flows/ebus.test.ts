@@ -114,17 +114,20 @@ describe.each(['modern', 'legacy'] as const)('all tools answer a %s client', (er
     ],
   ]
 
-  it.each(READS.map(([name, args]) => ({ name, args })))('$name answers with data and no error', async ({ name, args = {} }) => {
-    const { meta, data, error, isError } = await call(client, name, args)
-    expect({ error, isError }).toEqual({ error: null, isError: false })
-    expect(data).not.toBeNull()
-    expect(meta).toMatchObject({
-      contract: { name: 'helianthus-ebus-mcp', major: 1, minor: 0 },
-      consistency: { mode: 'LIVE' },
-      data_timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
-      data_hash: hash('sha256', canonicalJson(data)),
-    })
-  })
+  it.each(READS.map(([name, args]) => ({ name, args })))(
+    '$name answers with data and no error',
+    async ({ name, args = {} }) => {
+      const { meta, data, error, isError } = await call(client, name, args)
+      expect({ error, isError }).toEqual({ error: null, isError: false })
+      expect(data).not.toBeNull()
+      expect(meta).toMatchObject({
+        contract: { name: 'helianthus-ebus-mcp', major: 1, minor: 0 },
+        consistency: { mode: 'LIVE' },
+        data_timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        data_hash: hash('sha256', canonicalJson(data)),
+      })
+    },
+  )
 
   it('captures, reads and drops a snapshot whose data has the hash of the live data', async () => {
     const taken = await call(client, 'ebus.v1.snapshot.capture')

@@ -107,9 +107,12 @@ describe('in the virtual house', () => {
     home.remove()
   })
 
-  it.each(VIRTUAL_HOUSE_WISHES.map((wish) => [wish.said, wish] as const))('"%s" does what was meant, and nothing else', async (_, wish) => {
-    expect(judge(wish, await play(wish, { client, hardware }))).toEqual([])
-  })
+  it.each(VIRTUAL_HOUSE_WISHES.map((wish) => [wish.said, wish] as const))(
+    '"%s" does what was meant, and nothing else',
+    async (_, wish) => {
+      expect(judge(wish, await play(wish, { client, hardware }))).toEqual([])
+    },
+  )
 })
 
 describe.each(SEEDS)('in the generated house %i', (seed) => {
@@ -135,7 +138,10 @@ describe.each(SEEDS)('in the generated house %i', (seed) => {
     await world.close()
   })
 
-  it.each(wishes.map((wish) => [wish.said, wish] as const))('"%s" does what was meant, and nothing else', async (_, wish) => {
-    expect(judge(wish, await play(wish, { client, hardware }))).toEqual([])
-  })
+  it.each(wishes.map((wish) => [wish.said, wish] as const))(
+    '"%s" does what was meant, and nothing else',
+    async (_, wish) => {
+      expect(judge(wish, await play(wish, { client, hardware }))).toEqual([])
+    },
+  )
 })

@@ -125,27 +125,23 @@ function namedBy(files: Files, { tool }: Attempt): readonly string[] {
 }
 
 describe.each(FILES)('event files %s', (files) => {
-  it.each(CONFIGS)(
-    'nothing opens through events where the owner wrote %s',
-    async (_, homeseer, rules) => {
-      for (const trigger of files === 'readable' ? TRIGGERS : [TRIGGERS[0], TRIGGERS[8]].flatMap((one) => one ?? [])) {
-        const opened = await openWith(files, eventsBy(trigger))
-        await using house = await openHouse(opened, { homeseer, config: { guard: { ...GUARD, rules: [...rules] } } })
-        for (const attempt of CHAINS)
-          expect(
-            await reachedBy(
-              house,
-              opened,
-              { ...attempt, how: `${trigger.kind}, ${attempt.how}` },
-              namedBy(files, attempt),
-            ),
-          ).toEqual([])
-        await opened.close()
-      }
-      world = undefined
-    },
-    120_000,
-  )
+  it.each(CONFIGS)('nothing opens through events where the owner wrote %s', async (_, homeseer, rules) => {
+    for (const trigger of files === 'readable' ? TRIGGERS : [TRIGGERS[0], TRIGGERS[8]].flatMap((one) => one ?? [])) {
+      const opened = await openWith(files, eventsBy(trigger))
+      await using house = await openHouse(opened, { homeseer, config: { guard: { ...GUARD, rules: [...rules] } } })
+      for (const attempt of CHAINS)
+        expect(
+          await reachedBy(
+            house,
+            opened,
+            { ...attempt, how: `${trigger.kind}, ${attempt.how}` },
+            namedBy(files, attempt),
+          ),
+        ).toEqual([])
+      await opened.close()
+    }
+    world = undefined
+  })
 })
 
 describe('ways in that say nothing of themselves', () => {

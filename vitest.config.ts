@@ -8,6 +8,8 @@ const POWER_CUTS = 'test/flows/crash.test.ts'
 const EDGES = ['src/**/*-{client,server,transport,store}.test.ts', 'test/*.test.ts', 'test/contracts/**/*.test.ts']
 /** They read the tree, and belong to every check. */
 const RULES = ['test/architecture.test.ts', 'test/documents.test.ts']
+/** What a process has loaded or counted since it started is what they test. */
+const FRESH_PROCESSES = ['src/bus/call-life.test.ts', 'src/bus/tool.test.ts']
 /** Builds what flows start hundreds of times in processes of its own. */
 const BUILT_PROCESSES = './tools/build-test-processes.mjs'
 
@@ -42,7 +44,19 @@ export default defineConfig({
         test: {
           name: 'modules',
           include: ['src/**/*.test.ts', 'console/src/**/*.test.ts', ...RULES],
-          exclude: EDGES.slice(0, 1),
+          exclude: [...EDGES.slice(0, 1), ...FRESH_PROCESSES],
+          maxWorkers: '100%',
+          sequence: { groupOrder: 1 },
+          // Hundreds of files in one process for each core: they share nothing that a process keeps, and a process for
+          // each would spend more time on loading the source than on testing it.
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'modules in fresh processes',
+          include: FRESH_PROCESSES,
           maxWorkers: '100%',
           sequence: { groupOrder: 1 },
         },

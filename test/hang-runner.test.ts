@@ -75,6 +75,10 @@ describe.runIf(process.platform === 'linux')('the hang runner', () => {
     expect(failure).not.toContain('hangs: for')
   })
 
+  it('does not fail a test that takes small steps with waits between them', () => {
+    expect(failureOf('takes small steps with waits between them')).toBe('')
+  })
+
   it('does not fail a test that is slow for more than twice the limit', () => {
     expect(failureOf('waits for a slow command for as long as it works')).toBe('')
   })

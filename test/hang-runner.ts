@@ -6,7 +6,7 @@
 import { Worker } from 'node:worker_threads'
 import { TestRunner, expect, vi } from 'vitest'
 import type { ProvidedContext, RunnerTestCase, RunnerTestFile, RunnerTestSuite } from 'vitest'
-import { describePendingWaits, isPolling, notePoll, watchRequests } from './pending-waits.ts'
+import { countRequestEvents, describePendingWaits, isPolling, notePoll, watchRequests } from './pending-waits.ts'
 import type { IdleNotice, WatchInput, WatchSettings } from './hang-watch.ts'
 import { readCommandLine } from './process-activity.ts'
 
@@ -34,7 +34,7 @@ interface PendingStep {
 }
 
 // Before a test replaces them by virtual ones.
-const { setTimeout, clearTimeout } = globalThis
+const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis
 
 export default class HangRunner extends TestRunner {
   readonly #pending = new Map<number, PendingStep>()
@@ -105,8 +105,16 @@ export default class HangRunner extends TestRunner {
     const watch = new Worker(new URL('./hang-watch.ts', import.meta.url), { workerData, execArgv: [] })
     watch.unref()
     for (const [id, { name }] of this.#pending) watch.postMessage({ kind: 'begin', id, name } satisfies WatchInput)
+    let seen = 0
+    const progress = setInterval(() => {
+      // Small steps with waits between them cost hardly any processor time.
+      const done = (expect.getState().assertionCalls ?? 0) + countRequestEvents()
+      if (done !== seen) this.#tell({ kind: 'progress' })
+      seen = done
+    }, lookEveryMs).unref()
+    this.#undo.push(() => clearInterval(progress))
     watch.on('message', (notice: IdleNotice) => {
-      watch.postMessage({ kind: 'heard' } satisfies WatchInput)
+      this.#tell({ kind: 'progress' })
       // A loop that polls has a time-out of its own, and says better what it waited for.
       if (!isPolling(idleLimitMs / 5)) this.#failPending(notice)
     })

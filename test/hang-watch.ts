@@ -2,8 +2,8 @@
  * Hang watch: a thread beside the tests of one worker process. While a test or a hook runs, it says when nothing has
  * happened for as long as the limit, in the worker and in every process that the worker started.
  *
- *   begin, end ──▶ watch ──"idle for 30 s"──▶ worker, which fails the step
- *                        ──no sign of life──▶ SIGKILL for what the worker waits for in spawnSync
+ *   begin, progress, end ──▶ watch ──"idle for 30 s"──▶ worker, which fails the step
+ *                                  ──no sign of life──▶ SIGKILL for what the worker waits for in spawnSync
  *
  * Does I/O.
  */
@@ -20,7 +20,7 @@ export interface WatchSettings {
 export type WatchInput =
   | { readonly kind: 'begin'; readonly id: number; readonly name: string }
   | { readonly kind: 'end'; readonly id: number }
-  | { readonly kind: 'heard' }
+  | { readonly kind: 'progress' }
 
 export interface IdleNotice {
   readonly idleMs: number

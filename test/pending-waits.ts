@@ -5,11 +5,18 @@ interface PendingWaits {
   readonly running: Set<{ readonly name: string; readonly log: () => string }>
   readonly requests: Map<PendingRequest, number>
   polledAtMs: number
+  /** Requests that began or ended so far. */
+  requestEvents: number
 }
 
 // One for the process: Vitest gives its runner another instance of this module than it gives the tests.
 const shared = globalThis as typeof globalThis & { hearthbusPendingWaits?: PendingWaits }
-const pending = (shared.hearthbusPendingWaits ??= { running: new Set(), requests: new Map(), polledAtMs: -Infinity })
+const pending = (shared.hearthbusPendingWaits ??= {
+  running: new Set(),
+  requests: new Map(),
+  polledAtMs: -Infinity,
+  requestEvents: 0,
+})
 
 /** Processes that have something to say, such as gateways. */
 export const { running } = pending
@@ -31,8 +38,14 @@ interface PendingRequest {
 
 /** Requests made with `fetch`, which Node's undici reports, from now on until the returned function is called. */
 export function watchRequests(): () => void {
-  const begin = (message: unknown): void => void pending.requests.set(requestOf(message), performance.now())
-  const end = (message: unknown): void => void pending.requests.delete(requestOf(message))
+  const begin = (message: unknown): void => {
+    pending.requests.set(requestOf(message), performance.now())
+    pending.requestEvents++
+  }
+  const end = (message: unknown): void => {
+    pending.requests.delete(requestOf(message))
+    pending.requestEvents++
+  }
   const channels = [
     ['undici:request:create', begin],
     ['undici:request:trailers', end],
@@ -42,6 +55,10 @@ export function watchRequests(): () => void {
   return () => {
     for (const [name, listener] of channels) unsubscribe(name, listener)
   }
+}
+
+export function countRequestEvents(): number {
+  return pending.requestEvents
 }
 
 function requestOf(message: unknown): PendingRequest {

@@ -1,5 +1,4 @@
 /** Listen: opens a server's port and returns which one it is, where 0 asked for any. */
-import type { ServerResponse } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
 
 /** Rejects with the system's error: the port is used by another program, or the address belongs to another machine. */
@@ -17,12 +16,4 @@ export function startListening(
       resolve((server.address() as AddressInfo).port)
     })
   })
-}
-
-/**
- * Whether a complete request waits for its response: one that is incomplete, or whose response is not read, counts as
- * silent.
- */
-export function isAwaitingResponse(response: ServerResponse): boolean {
-  return response.req.complete && !response.writableEnded
 }

@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
@@ -53,6 +54,15 @@ async function request(oldSize: number): Promise<string> {
 const post = (body: string | Uint8Array<ArrayBuffer>) => fetch(`${server.url}/add-checkpoint`, { method: 'POST', body })
 
 describe('witness server', () => {
+  it('cosigns while hundreds of connections are silent, and holds only so many of them', async () => {
+    const { hostname, port } = new URL(server.url)
+    const silent = Array.from({ length: 300 }, () => connect(Number(port), hostname).on('error', () => undefined))
+    await expect.poll(() => silent.filter(({ destroyed }) => destroyed).length).toBeGreaterThanOrEqual(44)
+    await fixture.fill(5)
+    expect((await post(await request(0))).status).toBe(200)
+    for (const socket of silent) socket.destroy()
+  })
+
   it('answers a cosignature with its time, and shows the checkpoint to monitors', async () => {
     await fixture.fill(5)
     const response = await post(await request(0))

@@ -6,8 +6,9 @@
  */
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { startListening } from '../core/listen-server.ts'
+import { admitRequest, ConnectionLimiter } from '../toolbox/connection-limiter.ts'
 import { fromUtf8 } from '../core/bytes.ts'
 import { formatHttpAddress } from '../core/http-address.ts'
 import type { WitnessRefusal } from './witness.ts'
@@ -17,6 +18,8 @@ import type { WitnessStore } from './witness-store.ts'
 /** Several times 63 proof lines and a checkpoint with dozens of signatures. */
 const MAX_BODY_BYTES = 65_536
 const REQUEST_TIMEOUT_MS = 10_000
+/** Each log keeps one. */
+const MAX_CONNECTIONS = 256
 const TEXT = 'text/plain; charset=utf-8'
 
 export interface WitnessServer {
@@ -35,13 +38,16 @@ export async function startWitness(
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<WitnessServer> {
   const monitored = new Map(store.origins().map((origin) => [formatMonitorPath(origin), origin]))
+  const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: MAX_CONNECTIONS })
   const server = createServer((request, response) => {
+    if (!admitRequest(limiter, request, response)) return
     answer(store, monitored, request).then(
       (given) => send(response, given),
       // The store could not save it: no cosignature may be returned, and the client may try again.
       () => send(response, plain(500, 'the witness could not store the checkpoint')),
     )
   })
+  server.on('connection', (socket: Socket) => limiter.accept(socket))
   server.requestTimeout = REQUEST_TIMEOUT_MS
   server.maxRequestsPerSocket = 1_000
   await startListening(server, { host, port })

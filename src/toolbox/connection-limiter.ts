@@ -11,6 +11,9 @@
  *
  * Holds the connections that are open.
  */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
 export interface LimitedConnection {
   readonly on: (event: 'close', listener: (this: never) => void) => unknown
   readonly destroy: () => unknown
@@ -96,4 +99,31 @@ export class ConnectionLimiter<Connection extends LimitedConnection = LimitedCon
     if (count === 0) this.#countByPrincipal.delete(principal)
     else this.#countByPrincipal.set(principal, count)
   }
+}
+
+/**
+ * For a server's `request` event. `false`: the client did not wait for the answer to its request before (pipelining, RFC
+ * 9112 § 9.3.2, which clients have given up), and its connection was closed. Answering hundreds of requests that came at
+ * once would keep everybody else waiting.
+ */
+export function admitRequest(
+  limiter: ConnectionLimiter<Socket>,
+  { socket }: IncomingMessage,
+  response: ServerResponse,
+): boolean {
+  // Node assigns the socket to one response at a time; it goes on parsing what came before the connection was closed.
+  if (socket.destroyed || response.socket === null) {
+    socket.destroy()
+    return false
+  }
+  limiter.recordActivity(socket, () => isAwaitingResponse(response))
+  return true
+}
+
+/**
+ * Whether a complete request waits for its response: one that is incomplete, or whose response is not read, counts as
+ * silent.
+ */
+function isAwaitingResponse(response: ServerResponse): boolean {
+  return response.req.complete && !response.writableEnded
 }

@@ -130,6 +130,18 @@ describe('listener', () => {
     await crowded.stop()
   })
 
+  it('hangs up on a client that sends requests without waiting for answers, and answers one that waits', async () => {
+    const get = 'GET /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'
+    const pipelined = await said(listener, get.repeat(500))
+    expect(pipelined.split('HTTP/1.1 200').length).toBeLessThan(3)
+    const waiting = connect(listener.port, '127.0.0.1')
+    for (let count = 0; count < 3; count++) {
+      waiting.write(get)
+      expect(String(await once(waiting, 'data'))).toMatch(/^HTTP\/1\.1 200 [^]*mcp/)
+    }
+    waiting.destroy()
+  })
+
   it('answers what is no request, and headers without end', async () => {
     expect(await said(listener, 'GET / NONSENSE\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [^]*no HTTP request/)
     expect(await said(listener, `GET / HTTP/1.1\r\nx: ${'y'.repeat(100_000)}`)).toMatch(/^HTTP\/1\.1 431 /)

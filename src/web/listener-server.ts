@@ -6,10 +6,11 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { isIP } from 'node:net'
+import type { Socket } from 'node:net'
 import { formatHttpAddress } from '../core/http-address.ts'
-import { isAwaitingResponse, startListening } from '../core/listen-server.ts'
+import { startListening } from '../core/listen-server.ts'
 import type { Logger } from '../core/logger.ts'
-import { ConnectionLimiter } from '../toolbox/connection-limiter.ts'
+import { admitRequest, ConnectionLimiter } from '../toolbox/connection-limiter.ts'
 
 export interface HttpRoute {
   /** `/mcp` handles `/mcp`, `/mcp/…` and `/mcp?…`; `/` handles everything else. */
@@ -58,6 +59,9 @@ export async function startHttpListener(options: ListenerOptions): Promise<HttpL
   // Longest prefix first, so that `/` comes last in whatever order they were given.
   const routes = options.routes.toSorted((a, b) => b.prefix.length - a.prefix.length)
   const { requestTimeoutMs: requestTimeout = REQUEST_TIMEOUT_MS, takingTimeoutMs = TAKING_TIMEOUT_MS } = options
+  const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: options.maxConnections ?? MAX_CONNECTIONS })
+  /** The latest response on each connection. */
+  const responses = new WeakMap<Duplex, ServerResponse>()
   const server = createServer(
     {
       headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeout),
@@ -67,6 +71,8 @@ export async function startHttpListener(options: ListenerOptions): Promise<HttpL
       noDelay: true,
     },
     (request, response) => {
+      responses.set(request.socket, response)
+      if (!admitRequest(limiter, request, response)) return
       // Starts at the end of the answer only: streams handle this themselves. Node restarts the time whenever the
       // client reads something.
       response.once('prefinish', () => response.setTimeout(takingTimeoutMs, () => response.destroy()))
@@ -77,14 +83,7 @@ export async function startHttpListener(options: ListenerOptions): Promise<HttpL
       })
     },
   )
-  const limiter = new ConnectionLimiter<Duplex>({ maxUnauthenticated: options.maxConnections ?? MAX_CONNECTIONS })
-  /** The latest response on each connection. */
-  const responses = new WeakMap<Duplex, ServerResponse>()
-  server.on('connection', (socket: Duplex) => limiter.accept(socket))
-  server.on('request', ({ socket }, response) => {
-    responses.set(socket, response)
-    limiter.recordActivity(socket, () => isAwaitingResponse(response))
-  })
+  server.on('connection', (socket: Socket) => limiter.accept(socket))
   server.on('clientError', (error, socket) => hangUp(error, socket, responses.get(socket)))
   const port = await startListening(server, options)
   return { url: formatHttpAddress(options.host, port), port, stop: () => close(server) }

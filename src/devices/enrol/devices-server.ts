@@ -7,10 +7,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
-import { isAwaitingResponse, startListening } from '../../core/listen-server.ts'
+import { startListening } from '../../core/listen-server.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
-import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
+import { admitRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import type { DeviceAcceptor } from '../session/fleet.ts'
 import { MAX_UNAUTHENTICATED_CONNECTIONS } from '../session/session-limits.ts'
 import type { WebSocketDevices } from '../session/websocket-server.ts'
@@ -78,8 +78,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
   server.maxConnections = maxConnections + maxStrangers + 16
   server.on('connection', (socket: Socket) => limiter.accept(socket))
   server.on('request', (request, response) => {
-    limiter.recordActivity(request.socket, () => isAwaitingResponse(response))
-    void serve(request, response)
+    if (admitRequest(limiter, request, response)) void serve(request, response)
   })
 
   const serve = async (incoming: IncomingMessage, response: ServerResponse) => {

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { startWebhookListener } from './webhook-listener-server.ts'
 
-it('holds only so many connections, whoever opens them', async () => {
+it('holds only so many connections, whoever opens them, and hears HomeSeer beside them', async () => {
   const started = await startWebhookListener(async () => new Response('ok'), { host: '127.0.0.1', port: 0 })
   if (!started.ok) throw new Error(started.fault)
   const sockets = Array.from({ length: 100 }, () => connect(started.value.port, '127.0.0.1'))
@@ -16,6 +16,8 @@ it('holds only so many connections, whoever opens them', async () => {
   let closed = 0
   for (const end of ended) void end.then(() => closed++)
   await expect.poll(() => closed).toBeGreaterThanOrEqual(36)
+  const post = await fetch(`http://127.0.0.1:${started.value.port}/`, { method: 'POST', body: '{}' })
+  expect(await post.text()).toBe('ok')
   await started.value.stop()
   await Promise.all(ended)
 })

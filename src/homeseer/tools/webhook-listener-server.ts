@@ -4,9 +4,9 @@
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { isAwaitingResponse, startListening } from '../../core/listen-server.ts'
+import { startListening } from '../../core/listen-server.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
+import { admitRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { explainListenFault } from '../../toolbox/listen-fault.ts'
 import type { WebhookHandler } from '../wire/webhook-server.ts'
 
@@ -28,12 +28,11 @@ export async function startWebhookListener(
 ): Promise<Result<WebhookListener, string>> {
   const listener = getRequestListener((request) => handler(request))
   const times = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS }
-  const server = createServer(times, (request, response) => void listener(request, response))
   const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: MAX_CONNECTIONS })
+  const server = createServer(times, (request, response) => {
+    if (admitRequest(limiter, request, response)) void listener(request, response)
+  })
   server.on('connection', (socket: Socket) => limiter.accept(socket))
-  server.on('request', (request, response) =>
-    limiter.recordActivity(request.socket, () => isAwaitingResponse(response)),
-  )
   const listening = await startListening(server, { host, port }).catch((error: unknown) =>
     explainListenFault(error, { ...KEYS, host, port, protocol: 'tcp' }),
   )

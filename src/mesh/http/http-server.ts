@@ -12,11 +12,11 @@ import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
-import { isAwaitingResponse, startListening } from '../../core/listen-server.ts'
+import { startListening } from '../../core/listen-server.ts'
 import type { StreamFrame } from '../../bus/call.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
-import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
+import { admitRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { encodeFaultBody } from '../mesh-answer.ts'
 import { readNodeId } from '../identity/certificate.ts'
 import type { InboundCalls } from '../inbound-calls.ts'
@@ -68,11 +68,11 @@ const MAX_EXCESS = 8
 const MAX_STRANGERS_BODY_BYTES = 65_536
 
 interface Listener extends MeshHttpServerOptions {
-  readonly limiter: ConnectionLimiter<Duplex>
+  readonly limiter: ConnectionLimiter<Socket>
 }
 
 export async function startMeshHttpServer(options: MeshHttpServerOptions): Promise<MeshHttpServer> {
-  const limiter = new ConnectionLimiter<Duplex>({
+  const limiter = new ConnectionLimiter<Socket>({
     maxUnauthenticated: MAX_CONNECTIONS_EACH,
     maxPerPrincipal: MAX_CONNECTIONS_EACH,
   })
@@ -94,7 +94,7 @@ export async function startMeshHttpServer(options: MeshHttpServerOptions): Promi
       keepAliveInitialDelay: PROBE_AFTER_MS,
     },
     (request, response) => {
-      limiter.recordActivity(request.socket, () => isAwaitingResponse(response))
+      if (!admitRequest(limiter, request, response)) return
       answer(listener, request, response).catch(() => response.destroy())
     },
   )

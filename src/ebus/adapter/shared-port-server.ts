@@ -12,6 +12,7 @@ import { createServer } from 'node:net'
 import { startListening } from '../../core/listen-server.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
+import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { isInitiatorAddress } from '../wire/address.ts'
 import type { AdapterMessage, HostMessage } from '../wire/enhanced-protocol.ts'
 import {
@@ -43,6 +44,7 @@ export class SharedPort {
   readonly #seats: SharedPortHost
   readonly #server: Server
   readonly #clients = new Set<Socket>()
+  readonly #limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: MAX_CLIENTS })
 
   private constructor(seats: SharedPortHost) {
     this.#seats = seats
@@ -71,11 +73,8 @@ export class SharedPort {
   }
 
   #welcome(socket: Socket): void {
-    if (this.#clients.size >= MAX_CLIENTS) {
-      socket.destroy()
-      return
-    }
     this.#clients.add(socket)
+    this.#limiter.accept(socket)
     const tell = (message: AdapterMessage): void => {
       if (socket.destroyed) return
       if (socket.writableLength > MAX_UNSENT_BYTES) socket.destroy()
@@ -84,6 +83,7 @@ export class SharedPort {
     const seat = this.#seats.share((news) => pass(news, tell, socket))
     const parser = newEnhancedParser()
     socket.on('data', (bytes) => {
+      this.#limiter.recordActivity(socket)
       const complain = (): void => tell({ event: 'error-host', data: FRAMING_ERROR_CODE })
       for (const message of parseHostBytes(parser, bytes, complain)) obey(message, seat, tell)
     })

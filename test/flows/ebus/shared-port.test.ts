@@ -185,6 +185,17 @@ describe('shared port', () => {
     expect((await identify(lender)).ok).toBe(true)
   })
 
+  it('lets a client in beside eight that say nothing, and keeps the one that speaks', async () => {
+    const { port } = await lending()
+    const first = await Stranger.arrives(port)
+    for (let count = 0; count < 7; count++) await Stranger.arrives(port)
+    first.write('c081')
+    expect(await first.hears('c081')).toBe(true)
+    const ninth = await Stranger.arrives(port)
+    expect(await ninth.identifies()).toBe(true)
+    expect(await first.identifies()).toBe(true)
+  })
+
   it('lets strangers go when the adapter is gone, and takes them back when it is back', async () => {
     const { simulator, lender, port } = await lending()
     const stranger = await Stranger.arrives(port)

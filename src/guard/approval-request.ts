@@ -15,6 +15,7 @@ import type { Fault, PolicyReason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { sanitizeLine } from '../core/untrusted-text.ts'
 import type { Approval, UnredactedCallView, CallForApprover } from './approval.ts'
 import type { ApprovalStore, ProposedVotingTerms } from './approvals-store.ts'
 import type { GuardConfig } from './config.ts'
@@ -144,5 +145,5 @@ export function toApproverCallView({ call, offer, assessment: { preview } }: Ass
 }
 
 function shortText(text: string): string {
-  return redactText(text.slice(0, MAX_LABEL)).toWellFormed()
+  return redactText(sanitizeLine(text, MAX_LABEL))
 }

@@ -15,8 +15,10 @@ import type { Call, Outcome } from '../bus/call.ts'
 import { toAccountKey } from '../bus/caller.ts'
 import type { CallAssessment, Effect, Offer, PlannedCall } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
+import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { sanitizeJson, sanitizeLine } from '../core/untrusted-text.ts'
 import { isToolInCallerProfiles } from './caller-rights.ts'
 import type { GuardConfig } from './config.ts'
 import type { LimitedAct, GuardLimits } from './limits.ts'
@@ -26,6 +28,9 @@ import type { QuorumRequest } from './quorum-round-store.ts'
 import { completeCall, createDeniedFault, isMissingClaimsOnly, createCancelledCallFault } from './guard-faults.ts'
 import type { EmergencyStop } from './actuator-store.ts'
 import type { IdempotencyKeyUse } from './idempotency-key-store.ts'
+
+/** More than any name of a device and its room. */
+const MAX_LABEL = 300
 
 /** A call with its family's assessment. */
 export interface AssessedCall {
@@ -102,11 +107,22 @@ async function planned(
   }
 }
 
-function assessedAs(assessment: CallAssessment, call: Call, offer: Offer): AssessedCall {
+function assessedAs(given: CallAssessment, call: Call, offer: Offer): AssessedCall {
+  const assessment = sanitizeAssessment(given)
   const effect = resolveEffectiveEffect(offer.effect, assessment.effect)
   const { target, label, actuator, touches } = assessment
   const act: LimitedAct = { caller: budgetOf(call), effect: effect ?? offer.effect, target, actuator, touches, label }
   return { call, offer, assessment, mistake: mistakeIn(call.planned), effect, act }
+}
+
+/** Names in it may be of a device, a HomeSeer or a peer: the approver and the records get only what can be seen. */
+function sanitizeAssessment(assessment: CallAssessment): CallAssessment {
+  const { label, preview } = assessment
+  return {
+    ...assessment,
+    ...(label === undefined ? {} : { label: sanitizeLine(label, MAX_LABEL) }),
+    ...(preview === undefined ? {} : { preview: sanitizeJson(preview) as JsonObject }),
+  }
 }
 
 function mistakeIn(planned: PlannedCall | undefined): Fault | undefined {

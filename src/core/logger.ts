@@ -3,6 +3,11 @@
  */
 import { pino } from 'pino'
 import { createStderrLineWriter } from './stderr-transport.ts'
+import { sanitizeText } from './untrusted-text.ts'
+
+/** A line with a stack trace has less than half of this. */
+const MAX_LINE = 8_192
+const MAX_TEXT = 2_048
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 
@@ -18,7 +23,23 @@ export interface Logger {
 }
 
 export function createLogger(level: LogLevel): Logger {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, createStderrLineWriter())
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      hooks: { streamWrite: (line) => sanitizeText(cutLongTexts(line)) },
+    },
+    createStderrLineWriter(),
+  )
+}
+
+/** A far end may have written what is logged: it neither fills the log nor hides in it. */
+function cutLongTexts(line: string): string {
+  if (line.length <= MAX_LINE) return line
+  const cut = (_: string, value: unknown): unknown =>
+    typeof value === 'string' && value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT).toWellFormed()}…` : value
+  return `${JSON.stringify(JSON.parse(line), cut)}\n`
 }
 
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing }

@@ -9,10 +9,10 @@ import { parseUntrustedJson } from './json.ts'
 import type { Json, JsonObject } from './json.ts'
 
 const INVISIBLE =
-  '\\p{Cc}\\p{Cf}\\p{Co}\\p{Cn}\\p{Cs}\\u{FE00}-\\u{FE0F}\\u{E0100}-\\u{E01EF}\\u{115F}\\u{1160}\\u{17B4}\\u{17B5}\\u{3164}\\u{FFA0}\\u{2800}'
+  '\\p{Cc}\\p{Cf}\\p{Co}\\p{Cn}\\p{Cs}\\u{FE00}-\\u{FE0F}\\u{E0100}-\\u{E01EF}\\u{115F}\\u{1160}\\u{17B4}\\u{17B5}\\u{3164}\\u{FFA0}\\u{2800}\\u2028\\u2029'
 const ANY_INVISIBLE = new RegExp(`[${INVISIBLE}]`, 'gu')
 /** The same without tab, line feed and carriage return, which results use for their layout. */
-const INVISIBLE_IN_LINES = new RegExp(`(?![\\t\\n\\r])[${INVISIBLE}\\u2028\\u2029]`, 'gu')
+const INVISIBLE_IN_LINES = new RegExp(`(?![\\t\\n\\r])[${INVISIBLE}]`, 'gu')
 /** Printable ASCII and line layout: most of what is ever answered, and found by one quick look. */
 // oxlint-disable-next-line no-control-regex -- the three control characters that are allowed are named here
 const PLAIN = /^[\t\n\r\x20-\x7E]*$/
@@ -40,12 +40,17 @@ export function sanitizeText(text: string): string {
   return PLAIN.test(text) ? text : text.replaceAll(INVISIBLE_IN_LINES, '').replaceAll(PILED_MARKS, '$1')
 }
 
+/** Everything invisible, line layout included, as the caller wants it marked. */
+export function replaceInvisible(text: string, replace: (found: string) => string): string {
+  return text.replaceAll(ANY_INVISIBLE, replace)
+}
+
 /** Whether a model could be shown this text and send it back unchanged. */
 export function isPrintableText(text: string): boolean {
   return sanitizeText(text) === text
 }
 
-const HIDDEN_IN_JSON = new RegExp(`(?![\\t\\n\\r])[${INVISIBLE}\\u2028\\u2029]|\\\\u`, 'u')
+const HIDDEN_IN_JSON = new RegExp(`(?![\\t\\n\\r])[${INVISIBLE}]|\\\\u`, 'u')
 
 /**
  * The value of an untrusted text, as `parseUntrustedJson` returns it, cleaned. One test of the whole text shows whether

@@ -4,6 +4,7 @@
  * Pure: commands hand their answer here, cli.ts writes it.
  */
 import type { Json } from '../core/json.ts'
+import { replaceInvisible } from '../core/untrusted-text.ts'
 
 /** Documented in docs/running.md; a test holds the two together. */
 export const EXIT_CODES = {
@@ -49,7 +50,17 @@ export function formatAge(ms: number): string {
 
 /** What a stranger wrote must not move the cursor of somebody's terminal. */
 export function stripControls(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => (character === '\n' ? '\n' : '\uFFFD'))
+  return replaceInvisible(text, (character) => (character === '\n' ? '\n' : '\uFFFD'))
+}
+
+/** For a program, and yet harmless to a terminal: what is invisible stands there as its escape sequence. */
+export function formatJsonLine(value: unknown): string {
+  return replaceInvisible(JSON.stringify(value), (character) =>
+    Array.from(
+      { length: character.length },
+      (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  )
 }
 
 /**

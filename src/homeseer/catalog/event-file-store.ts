@@ -6,9 +6,10 @@
  */
 import { open, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { parseUntrustedJson, type Json } from '../../core/json.ts'
+import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { readSystemErrorCode } from '../../core/thrown-error.ts'
+import { parseSanitizedJson } from '../../core/untrusted-text.ts'
 import { toPortableJson } from '../wire/record-field.ts'
 import { decodeEventDefinitions, type EventDefinitionFault, type EventDefinition } from './event-definition.ts'
 
@@ -102,7 +103,7 @@ async function readJson(path: string): Promise<Result<Json, EventFileFault>> {
   } catch (error) {
     return fail({ kind: 'unreadable', path, code: errorCode(error) })
   }
-  const value = parseUntrustedJson(text.replace(/^\uFEFF/, ''))
+  const value = parseSanitizedJson(text.replace(/^\uFEFF/, ''))
   return value === undefined ? fail({ kind: 'not-json', path }) : ok(toPortableJson(value))
 }
 

@@ -17,6 +17,7 @@ import { createHmac } from 'node:crypto'
 import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../../core/bytes.ts'
 import { isJsonObject, parseUntrustedJson, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import { sanitizeLine } from '../../core/untrusted-text.ts'
 import type { HomeseerHttpExchange, HomeseerReply, HomeseerReplyFault } from './http-exchange.ts'
 import { readRecordBoolean, readRecordNumber, readRecordObject, readRecordText } from './record-field.ts'
 import { decodeScriptReply, runScript, SCRIPT_PAGE_PATH } from './script-page.ts'
@@ -152,7 +153,7 @@ function decodeAdapterReply(reply: HomeseerReply, id: string): Result<AdminAdapt
     return fail({ kind: 'refused', reason: 'unsupported', text: 'no admin adapter answered' })
   if (good) return ok({ id, ok: true, data: readRecordObject(answer, 'data') ?? {} })
   const code = ADAPTER_CODES.find((known) => known === readRecordText(answer, 'code')) ?? 'failed'
-  return ok({ id, ok: false, code, message: (readRecordText(answer, 'message') ?? '').slice(0, 500).toWellFormed() })
+  return ok({ id, ok: false, code, message: sanitizeLine(readRecordText(answer, 'message') ?? '', 500) })
 }
 
 function pack(members: JsonObject): string {

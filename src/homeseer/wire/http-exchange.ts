@@ -8,7 +8,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { ok, type Result, fail } from '../../core/result.ts'
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
-import { parseSanitizedJson } from '../../core/untrusted-text.ts'
+import { parseSanitizedJson, sanitizeLine, sanitizeText } from '../../core/untrusted-text.ts'
 import { toPortableJson, readRecordText } from './record-field.ts'
 
 export type HttpParameter = readonly [name: string, value: string]
@@ -160,7 +160,7 @@ export function createMalformedReply(reply: HomeseerReply, due: string): Malform
 
 /** From its beginning: a long text that repeats a word is looked through once for every time that it does. */
 function refusal(text: string): HomeseerReplyFault {
-  const quoted = text.slice(0, MAX_QUOTED).toWellFormed()
+  const quoted = sanitizeLine(text, MAX_QUOTED)
   if (/\b(log ?in|password|unauthori[sz]ed|not authori[sz]ed|access denied)\b/i.test(quoted))
     return { kind: 'unauthorised' }
   if (/\bjson\b.*\b(disabled|not enabled|off)\b/i.test(quoted)) return { kind: 'json-disabled', text: quoted }
@@ -194,5 +194,5 @@ function decodeText(text: string): Result<HomeseerReply, HomeseerReplyFault> {
   if (/^[{[]/.test(text)) return fail({ kind: 'malformed', detail: 'data that is cut off or not JSON' })
   // Compressed, most often, though nobody asked for that.
   if (/(?![\t\r\n])\p{Cc}/u.test(text)) return fail({ kind: 'malformed', detail: 'bytes that are no text' })
-  return ok({ kind: 'text', text })
+  return ok({ kind: 'text', text: sanitizeText(text) })
 }

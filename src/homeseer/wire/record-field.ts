@@ -30,6 +30,8 @@ export function readRecordText(record: JsonObject, ...names: readonly string[]):
 const MAX_NAME = 512
 /** Some plug-ins show a small page. */
 const MAX_STATUS = 4_096
+/** Any other text of a record: more than a note or a script in an event has. */
+const MAX_TEXT = 65_536
 
 export function readRecordName(record: JsonObject, ...names: readonly string[]): string {
   return cut(readRecordText(record, ...names) ?? '', MAX_NAME)
@@ -105,6 +107,7 @@ const MAX_DEPTH = 24
 /** The very same value where all of it can be carried, which is nearly always. */
 export function toPortableJson(value: Json, left = MAX_DEPTH): Json {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
+  if (typeof value === 'string') return cut(value, MAX_TEXT)
   if (typeof value !== 'object' || value === null) return value
   if (left === 0) return null
   if (isJsonObject(value)) {

@@ -7,6 +7,7 @@
  * Pure, apart from what it holds.
  */
 import type { JsonObject } from '../../core/json.ts'
+import { sanitizeJson, sanitizeLine } from '../../core/untrusted-text.ts'
 import type { FleetEvent } from '../session/fleet.ts'
 
 export interface LoggedDeviceEvent {
@@ -21,6 +22,8 @@ export interface LoggedDeviceEvent {
 const PER_DEVICE = 100
 const IN_ALL = 4_096
 const MAX_PARAMS = 4_096
+const MAX_METHOD = 128
+const MAX_REASON = 200
 
 export class DeviceEventLog {
   readonly #byDevice = new Map<string, LoggedDeviceEvent[]>()
@@ -74,14 +77,15 @@ function detailsOf(event: Exclude<FleetEvent, { kind: 'missed' }>): JsonObject {
     case 'online':
       return { transport: event.transport }
     case 'offline':
-      return { reason: event.reason.toWellFormed() }
+      return { reason: sanitizeLine(event.reason, MAX_REASON) }
     case 'tools':
       return { changed: event.changed }
     case 'notification': {
-      const { method, params } = event
+      const { params } = event
+      const method = sanitizeLine(event.method, MAX_METHOD)
       const length = JSON.stringify(params ?? {}).length
       if (length > MAX_PARAMS) return { method, params_omitted: `${length} characters` }
-      return { method, ...(params === undefined ? {} : { params }) }
+      return { method, ...(params === undefined ? {} : { params: sanitizeJson(params) }) }
     }
     default:
       return {}

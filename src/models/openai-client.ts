@@ -10,6 +10,7 @@ import { parseJsonOrUndefined } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
+import { sanitizeText } from '../core/untrusted-text.ts'
 import type { ModelBackend, ChatCompletionEnd, ChatRequest } from './model-backend.ts'
 
 export interface OpenAiOptions {
@@ -96,7 +97,7 @@ async function* chat(
   }
   const answered = await post(options, '/chat/completions', body, signal)
   if (!answered.ok) return answered
-  let [text, finish] = ['', 'stop']
+  let [text, half, finish] = ['', '', 'stop']
   let usage: z.infer<typeof chunk>['usage']
   try {
     for await (const line of lines(answered.value)) {
@@ -108,7 +109,10 @@ async function* chat(
       usage = parsed.data.usage ?? usage
       const [choice] = parsed.data.choices
       finish = choice?.finish_reason ?? finish
-      const piece = choice?.delta?.content ?? ''
+      const said = half + (choice?.delta?.content ?? '')
+      // The halves of a character may come in two pieces: alone, neither shows whether it can be seen.
+      half = /[\uD800-\uDBFF]$/.exec(said)?.[0] ?? ''
+      const piece = sanitizeText(said.slice(0, said.length - half.length).toWellFormed())
       if (piece === '') continue
       text += piece
       yield piece
@@ -116,6 +120,7 @@ async function* chat(
   } catch (error) {
     return fail(brokenOff(options.url, error, signal))
   }
+  if (half !== '') yield half.toWellFormed()
   return ok({
     finishReason: finish === 'length' ? 'length' : 'stop',
     tokensIn: usage?.prompt_tokens ?? words(messages.map(({ content }) => content).join(' ')),

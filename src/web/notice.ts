@@ -3,6 +3,7 @@
  * what a person needs in order to look, and no arguments: those may be codes and positions.
  */
 import type { JsonObject } from '../core/json.ts'
+import { sanitizeLine, sanitizeText } from '../core/untrusted-text.ts'
 import type { ApprovalView } from './views.ts'
 
 export interface PersonNotice {
@@ -99,10 +100,5 @@ function whoOf({ binding, askedBy, askedFor }: ApprovalView): string {
 
 /** Untrusted text must not begin a line that looks like ours, reverse text, contain links, or fill the screen. */
 function plain(words: string, most: number): string {
-  const line = words
-    .replaceAll(/[\p{Cc}\s\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]+/gu, ' ')
-    .replaceAll('://', ' ')
-    .trim()
-  const characters = Array.from(line)
-  return characters.length <= most ? line : `${characters.slice(0, most - 1).join('')}…`
+  return sanitizeLine(sanitizeText(words).replaceAll('://', ' '), most)
 }

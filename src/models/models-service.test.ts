@@ -208,6 +208,17 @@ describe('OpenAI-compatible server', () => {
     expect(outcome).toMatchObject({ value: { usage: { tokensIn: 3, tokensOut: 2 } } })
   })
 
+  it('that hides words between visible ones is heard without them, also where a character comes in two pieces', async () => {
+    // U+E0041, a tag letter, in halves; a direction mark and a zero-width space.
+    const said = ['Yes\u202E', '\u200B, ', 'a\uDB40', '\uDC41 \uD83D', '\uDE00']
+    const url = await serve((_, response) => {
+      const parts = said.map((content) => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`)
+      response.writeHead(200).end(parts.join(''))
+    })
+    const outcome = await busWith(endpointsOf(url, 'big')).call('llm.chat', [1, 0], hello, ME)
+    expect(outcome).toMatchObject({ value: { data: { output: { message: { content: 'Yes, a \u{1F600}' } } } } })
+  })
+
   it('that ends in the middle of a character is heard to there', async () => {
     const url = await serve((_, response) => {
       response.writeHead(200).end(String.raw`data: {"choices":[{"delta":{"content":"Hi \ud83d"}}]}` + '\n\n')

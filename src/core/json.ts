@@ -32,6 +32,13 @@ export function toPlainJson(value: unknown): Json {
   return JSON.parse(JSON.stringify(value)) as Json
 }
 
+/** The members that have a value: JSON has no `undefined`. */
+export function omitUndefined<Members extends object>(
+  members: Members,
+): { readonly [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Members
+}
+
 /** The same with its RFC 8785 text, so that what is hashed is what is sent. */
 export function snapshotJson(value: unknown): { readonly text: string; readonly value: Json } {
   const text = plainText(value)

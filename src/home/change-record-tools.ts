@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { Capability } from '../bus/capability.ts'
 import { defineTool } from '../bus/capability-definition.ts'
-import type { JsonObject } from '../core/json.ts'
+import { omitUndefined, type JsonObject } from '../core/json.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -58,7 +58,7 @@ export function createChangeRecordTools(parts: HomeDependencies): readonly Capab
       const spanMs = Number(since.slice(0, -1)) * (SPAN_MS[since.slice(-1)] ?? HOUR_MS)
       const from = new Date(parts.clock.now() - spanMs).toISOString()
       const subject = about === undefined ? undefined : await subjectOf(parts, about, context)
-      const range = { since: from, ...(by === undefined ? {} : { caller: by }) }
+      const range = { since: from, ...omitUndefined({ caller: by }) }
       const searched = await searchChanges(context, range, (row) => subject === undefined || isAbout(row, subject))
       if (!searched.ok) return fail(searched.fault)
       const { rows, isComplete } = searched.value
@@ -113,7 +113,7 @@ async function searchChanges(
   let cursor: string | undefined
   for (let searched = 0, pages = 0; searched < MAX_SEARCHED && pages < MAX_PAGES; pages++) {
     const limit = MAX_SEARCHED - searched
-    const page = await context.call('ledger_changes', { ...range, limit, ...(cursor === undefined ? {} : { cursor }) })
+    const page = await context.call('ledger_changes', { ...range, limit, ...omitUndefined({ cursor }) })
     if (!page.ok) return page
     const changed = readObjectsAt(page.value.data, 'changes')
     searched += changed.length

@@ -9,7 +9,7 @@ import type { Outcome } from '../bus/call.ts'
 import type { Capability } from '../bus/capability.ts'
 import { DELEGATING_STEPS, defineChange } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
-import type { JsonObject } from '../core/json.ts'
+import { omitUndefined, type JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { previewCall, createPreviewAnswer } from './call-preview.ts'
 import {
@@ -88,8 +88,7 @@ export function createHeatingTools(parts: HomeDependencies): readonly Capability
             'Say how warm it shall be: `to` in °C, or `by` where it is known how warm it shall be now. Nothing was done.',
           )
         const timed = {
-          ...(wish.hours === undefined ? {} : { hours: wish.hours }),
-          ...(wish.until === undefined ? {} : { until: wish.until }),
+          ...omitUndefined({ hours: wish.hours, until: wish.until }),
         }
         const span =
           wish.hours === undefined ? (wish.until === undefined ? '' : ` until ${wish.until}`) : ` for ${wish.hours} h`
@@ -165,7 +164,7 @@ export function createHeatingTools(parts: HomeDependencies): readonly Capability
           })
         const value = cancel
           ? 'none'
-          : { from: from ?? '', to: to ?? '', ...(temperature === undefined ? {} : { temperature_c: temperature }) }
+          : { from: from ?? '', to: to ?? '', ...omitUndefined({ temperature_c: temperature }) }
         const what = `the holiday of ${quoteForSentence(chosen.zone.name)}${cancel ? ' to none' : ` to ${from} until ${to}`}`
         return setHeating(parts, { setting: 'holiday', zone: chosen.zone.name, value }, { wish, context, what })
       },

@@ -8,7 +8,7 @@
 import type { Family } from '../bus/capability.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { isJsonObject } from '../core/json.ts'
+import { omitUndefined, isJsonObject } from '../core/json.ts'
 import { quoteForSentence, quoteLongText } from './sentence-text.ts'
 
 export const homeFamily: Family = {
@@ -80,7 +80,7 @@ function failureJson({ kind, code, message, reasons, retryAfterMs, details }: Fa
     error: {
       code: quoteUnlessIdentifier(code ?? kind),
       ...(rules.length === 0 ? {} : { rules }),
-      ...(retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs }),
+      ...omitUndefined({ retry_after_ms: retryAfterMs }),
     },
     ...(isJsonObject(next) ? { next } : {}),
   }

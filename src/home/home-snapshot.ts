@@ -6,7 +6,7 @@
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
-import type { Json, JsonObject } from '../core/json.ts'
+import { omitUndefined, type Json, type JsonObject } from '../core/json.ts'
 import { collectDeviceThings } from './device-things.ts'
 import { readHeating } from './home-heating.ts'
 import type { HomeHeating } from './home-heating.ts'
@@ -72,7 +72,7 @@ async function homeseerItems(ask: Ask): Promise<readonly Json[]> {
       limit: PAGE,
       maxDevices: PAGE * MAX_PAGES,
       includeControls: true,
-      ...(cursor === undefined ? {} : { cursor }),
+      ...omitUndefined({ cursor }),
     }
     const answer = await ask('homeseer', 'hs4.devices.list', body)
     items.push(...readObjectsAt(answer, 'items'))

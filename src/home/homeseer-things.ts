@@ -1,7 +1,7 @@
 /**
  * HomeSeer things: the devices of HomeSeer as things of the home, from what `hs4.devices.list` says of them.
  */
-import { isJsonObject } from '../core/json.ts'
+import { omitUndefined, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { parseThingCommand } from './home-words.ts'
 import { normaliseText } from './normalised-text.ts'
@@ -153,8 +153,7 @@ function controlOf(
     return [
       {
         wish,
-        ...(minimum === undefined ? {} : { minimum }),
-        ...(maximum === undefined ? {} : { maximum }),
+        ...omitUndefined({ minimum, maximum }),
         callFor: (wanted) => setCall(ref, { value: wanted ?? maximum ?? 0 }),
       },
     ]

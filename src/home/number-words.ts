@@ -2,6 +2,7 @@
  * Number words: numbers as people say them, in English and German: `fifty`, `twenty-one`, `einundzwanzig`, `21,5`,
  * `twenty one point five`, `halb`.
  */
+import { omitUndefined } from '../core/json.ts'
 import { normaliseText } from './normalised-text.ts'
 
 const SMALL: Readonly<Record<string, number>> = {
@@ -129,8 +130,7 @@ export function parseQuantity(text: string): Quantity | undefined {
   return {
     value,
     isFraction: fraction !== undefined,
-    ...(given === undefined ? {} : { unit: given }),
-    ...(side === undefined ? {} : { side }),
+    ...omitUndefined({ unit: given, side }),
   }
 }
 

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
 import { DELEGATING_STEPS, defineChange, defineTool } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
-import type { Json, JsonObject } from '../core/json.ts'
+import { omitUndefined, type Json, type JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import { previewCall, createPreviewAnswer } from './call-preview.ts'
 import {
@@ -127,7 +127,7 @@ async function scenesOf(
   const scenes: Scene[] = []
   let cursor: string | undefined
   for (let page = 0; page < MAX_PAGES; page++) {
-    const outcome = await context.call(LIST, { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) })
+    const outcome = await context.call(LIST, { limit: PAGE, ...omitUndefined({ cursor }) })
     if (!outcome.ok) return outcome
     scenes.push(...readObjectsAt(outcome.value.data, 'items').flatMap(sceneOf))
     cursor = readTextAt(outcome.value.data, 'nextCursor')

@@ -5,6 +5,7 @@
  * logs in, reads, and listens for a moment. It changes nothing; the only script that it runs on HomeSeer is the admin
  * adapter that the owner configured, to ask for its version.
  */
+import { omitUndefined } from '../core/json.ts'
 import type { ServiceFinding } from '../bus/capability.ts'
 import type { HomeseerConfig } from '../config/homeseer.ts'
 import { newUlid } from '../core/ids.ts'
@@ -105,7 +106,7 @@ function linkFinding({ url }: ReachableConfig, { reach }: ExaminedLink): Service
     const homeseer = version === undefined ? 'HomeSeer' : `HomeSeer ${version}`
     return { status: 'ok', advice: `${homeseer} at ${url} answers, with ${devices} devices.` }
   }
-  const last = outcome === undefined ? undefined : { outcome, ...(code === undefined ? {} : { code }) }
+  const last = outcome === undefined ? undefined : { outcome, ...omitUndefined({ code }) }
   return { status: 'failing', advice: adviseOnHomeseerLink(url, last) ?? `HomeSeer at ${url} refuses to be read.` }
 }
 

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { Fault } from '../core/fault.ts'
-import { parseJsonOrUndefined } from '../core/json.ts'
+import { omitUndefined, parseJsonOrUndefined } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
@@ -92,8 +92,7 @@ async function* chat(
     stream: true,
     // Otherwise most servers do not count tokens of a stream.
     stream_options: { include_usage: true },
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    ...omitUndefined({ temperature, max_tokens: maxTokens }),
   }
   const answered = await post(options, '/chat/completions', body, signal)
   if (!answered.ok) return answered

@@ -2,7 +2,7 @@
  * Admin envelope: the contract's form for what an act of administration came to, and the difference it made.
  */
 import { z } from 'zod'
-import { canonicalJson, type Json, type JsonObject } from '../../core/json.ts'
+import { omitUndefined, canonicalJson, type Json, type JsonObject } from '../../core/json.ts'
 import type { AdminDomain } from '../tools/owner-rules.ts'
 import type { RedactedAdminData } from './admin-redaction.ts'
 import type { AdminClaims } from './admin-operation.ts'
@@ -60,7 +60,7 @@ export function createAdminEnvelope(parts: AdminEnvelopeFields): JsonObject {
     ...(before === undefined ? {} : { before: discretion.record(before) }),
     ...(after === undefined ? {} : { after: discretion.record(after) }),
     ...(seen ? { diff: differenceOf(before ?? {}, after ?? {}, discretion) } : {}),
-    ...(data === undefined ? {} : { data }),
+    ...omitUndefined({ data }),
   }
 }
 

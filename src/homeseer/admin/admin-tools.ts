@@ -8,7 +8,7 @@ import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability, Effect } from '../../bus/capability.ts'
 import { isFaultBeforeAttempt } from '../../core/fault.ts'
 import type { Fault } from '../../core/fault.ts'
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { omitUndefined, canonicalJson, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecretsInJson } from '../../guard/redaction.ts'
 import { createHomeseerAnswer, formatAuditRef, type HomeseerToolContext } from '../tools/homeseer-tools.ts'
@@ -91,7 +91,7 @@ function operationTool(parts: AdminToolDependencies, operation: AdminOperation):
     lock: `homeseer:admin:${domain}`,
     // A plug-in is downloaded and started, a backup packed, while HomeSeer keeps the request open.
     timeoutSeconds: 120,
-    ...(secrets === undefined ? {} : { secrets }),
+    ...omitUndefined({ secrets }),
     alwaysTouched: { domain },
     plan: (input) => planOperation(homeseer, operation, omitGuardArguments(input)),
     refusal: (claims, call) =>
@@ -135,7 +135,7 @@ async function planOperation(
   }
   if (op === 'events.update' || op === 'events.delete') {
     const { eventId, ...name } = args
-    const wanted = { ...name, ...(eventId === undefined ? {} : { id: eventId }) } as EventSelector
+    const wanted = { ...name, ...omitUndefined({ id: eventId }) } as EventSelector
     const found = await findSelectedEvent(homeseer, wanted)
     if (!found.ok) return found
     const { event } = found.value
@@ -143,7 +143,7 @@ async function planOperation(
     const { definition } = args
     const resolved = {
       ...(id === undefined ? { group, name: called } : { eventId: id }),
-      ...(definition === undefined ? {} : { definition }),
+      ...omitUndefined({ definition }),
     }
     // What switches a guard off is as sensitive as what it guards.
     const assessed = await assessEventRunConsequences(homeseer, event)

@@ -4,6 +4,7 @@
  *
  * Reads and writes through the link.
  */
+import { omitUndefined } from '../../core/json.ts'
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
@@ -155,7 +156,7 @@ function assessArea({ members, skipped, assessed }: Plan, wish: AreaInput): Home
         ref: device.ref,
         name: formatDeviceLabel(device),
         to: choice.pair.label,
-        ...(choice.value === undefined ? {} : { value: choice.value }),
+        ...omitUndefined({ value: choice.value }),
         ...(device.sensitivity.length === 0 ? {} : { sensitive: [...device.sensitivity] }),
       })),
       ...(skipped.length === 0

@@ -1,6 +1,7 @@
 /**
  * Area: all devices of one kind in a room, on a floor or in the house.
  */
+import { omitUndefined } from '../../core/json.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import { findConceptsInText, DEVICE_KINDS_BY_CONCEPT } from '../resolve/name-concepts.ts'
@@ -54,8 +55,7 @@ export function findArea(
   return {
     area: {
       kind,
-      ...(room === undefined ? {} : { location1: room }),
-      ...(floor === undefined ? {} : { location2: floor }),
+      ...omitUndefined({ location1: room, location2: floor }),
     },
     unclear,
   }

@@ -3,6 +3,7 @@
  *
  * Reads through the audit trail.
  */
+import { omitUndefined } from '../../core/json.ts'
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
@@ -47,7 +48,7 @@ export function createAuditQueryTool({ audit, guard }: HomeseerToolContext): Cap
     const scope = formatCursorScope('audit', filter)
     const before = cursor === undefined ? ok(undefined) : decodeNumberCursor(cursor, scope)
     if (!before.ok) return before
-    const place = before.value === undefined ? {} : { before: before.value }
+    const place = omitUndefined({ before: before.value })
     // A caller that has this tool in its profiles has the family.
     const mayRead: AuditAccessPredicate = (record) => guard.mayRead(caller, record, tool.offer)
     const { entries, next } = await audit.query({ ...filter, ...place, limit }, mayRead)

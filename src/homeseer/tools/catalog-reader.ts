@@ -7,7 +7,7 @@
  * Does I/O (through the link).
  */
 import type { Fault } from '../../core/fault.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
@@ -117,7 +117,7 @@ export function createDeviceView(
   const { wanted, atMs, outcome, afterMs } = last
   return {
     ...view,
-    lastCommand: { wanted, at: isoTimeOrNull(atMs), outcome, ...(afterMs === undefined ? {} : { afterMs }) },
+    lastCommand: { wanted, at: isoTimeOrNull(atMs), outcome, ...omitUndefined({ afterMs }) },
   }
 }
 

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { HandlerContext } from '../../bus/call-options.ts'
-import { isJsonObject, type JsonObject } from '../../core/json.ts'
+import { omitUndefined, isJsonObject, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
 import { isMissingClaimsOnly } from '../../guard/guard-faults.ts'
@@ -72,7 +72,7 @@ export function toRunnableArguments(
   wanted: Pick<HomeseerChangeToStage, 'claims' | 'summary' | 'query'>,
 ): JsonObject {
   const { confirm, intent, reason } = withWords(wanted)
-  const words = { ...(intent === undefined ? {} : { intent }), ...(reason === undefined ? {} : { reason }) }
+  const words = omitUndefined({ intent, reason })
   return confirm === true ? { ...args, confirm, ...words } : { ...args, dryRun: true }
 }
 
@@ -101,9 +101,6 @@ function withDirectCall(fault: Fault, { toolName, args, claims, summary, query }
 
 function claimsJson({ confirm, intent, reason, dryRun }: CallerClaims): JsonObject {
   return {
-    ...(confirm === undefined ? {} : { confirm }),
-    ...(intent === undefined ? {} : { intent }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(dryRun === undefined ? {} : { dryRun }),
+    ...omitUndefined({ confirm, intent, reason, dryRun }),
   }
 }

@@ -19,7 +19,7 @@ import { defineChange } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
 import { validateWithoutNullArguments } from '../../bus/schema.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { Json, JsonObject } from '../../core/json.ts'
+import { omitUndefined, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { resolveSpelledName } from '../../core/tool-name-spelling.ts'
 import type { ChangeResultState, PreparedChange } from '../../guard/prepared-change.ts'
@@ -82,10 +82,7 @@ function prepareTool(homeseer: HomeseerToolContext, preparable: PreparableTools)
 function stagedAssessment({ target, label, touches, mayTouch }: CallAssessment): CallAssessment {
   return {
     effect: 'records',
-    ...(target === undefined ? {} : { target }),
-    ...(label === undefined ? {} : { label }),
-    ...(touches === undefined ? {} : { touches }),
-    ...(mayTouch === undefined ? {} : { mayTouch }),
+    ...omitUndefined({ target, label, touches, mayTouch }),
     reasons: [],
   }
 }
@@ -156,7 +153,7 @@ async function prepare(
     },
     policy: policyJson(real, offer),
     target: targetJson(offer, args, real),
-    ...(real.assessment.preview === undefined ? {} : { preview: real.assessment.preview }),
+    ...omitUndefined({ preview: real.assessment.preview }),
     // Spec 4's audit linkage: the ledger entries of preparing and committing.
     preparedAuditRef: `ledger:${preparedSeq}`,
   })
@@ -385,8 +382,7 @@ function targetJson(offer: Offer, args: JsonObject, { assessment }: DecisionPrev
   return {
     toolName: offer.name,
     ...Object.fromEntries(named),
-    ...(assessment.target === undefined ? {} : { target: assessment.target }),
-    ...(assessment.label === undefined ? {} : { label: assessment.label }),
+    ...omitUndefined({ target: assessment.target, label: assessment.label }),
   }
 }
 

@@ -6,6 +6,7 @@
  *
  * Reads and writes through the link.
  */
+import { omitUndefined } from '../../core/json.ts'
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
@@ -164,7 +165,7 @@ export function createPluginFunctionTool(homeseer: HomeseerToolContext): Capabil
       label: `${id} ${functionName}`,
       touched: { pluginFunction: exact.name },
       mayReach,
-      preview: { plugin: id, functionName, params: [...params], ...(instance === undefined ? {} : { instance }) },
+      preview: { plugin: id, functionName, params: [...params], ...omitUndefined({ instance }) },
     }),
     act: async ({ id }, { functionName, instance, params }, call) => {
       const exchange = createPluginFunctionRequest({ plugin: id, functionName, instance, parameters: params })

@@ -7,7 +7,7 @@
  *                  otherwise ─▶ store: HomeSeer's memory is rewritten, no hardware moves, and nobody is told it did
  */
 import type { Fault } from '../../core/fault.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import {
   chooseControlPair,
@@ -179,11 +179,7 @@ export function toDeviceSetArguments(wish: DeviceSetRequest): JsonObject {
   const { mode, value, label, controlUse, text, statusText } = wish
   return {
     ...(mode === 'control_value' ? {} : { mode }),
-    ...(value === undefined ? {} : { value }),
-    ...(label === undefined ? {} : { label }),
-    ...(controlUse === undefined ? {} : { controlUse }),
-    ...(text === undefined ? {} : { text }),
-    ...(statusText === undefined ? {} : { statusText }),
+    ...omitUndefined({ value, label, controlUse, text, statusText }),
   }
 }
 
@@ -195,8 +191,7 @@ export function toDeviceSetMethodJson(path: DeviceSetMethod, controls: readonly 
   return {
     path: 'control',
     label: pair.label,
-    ...(value === undefined ? {} : { value }),
-    ...(text === undefined ? {} : { text }),
+    ...omitUndefined({ value, text }),
     movesHardware: true,
     // What else the device could have been told; thermostats have hundreds of set points.
     choices: describeControls(controls).slice(0, 32),

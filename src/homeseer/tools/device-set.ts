@@ -10,7 +10,7 @@ import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { Json, JsonObject } from '../../core/json.ts'
+import { omitUndefined, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import {
@@ -376,11 +376,11 @@ function success({ device, wish }: Act, { path, raw, rawBefore, verification }: 
     requestedMode: wish.mode,
     controlPath: path.kind === 'control' ? 'hardware' : 'status_only',
     ...(path.kind === 'control' ? choiceJson(path.choice) : storedJson(path)),
-    ...(wish.source === undefined ? {} : { source: wish.source }),
+    ...omitUndefined({ source: wish.source }),
     ...(path.kind === 'control' && path.autoSwitch !== undefined ? { modeAutoSwitch: path.autoSwitch } : {}),
     ...(path.kind === 'store' ? { stored: true, note: STORED_NOTE } : {}),
     raw: raw ?? null,
-    ...(rawBefore === undefined ? {} : { rawBefore }),
+    ...omitUndefined({ rawBefore }),
     verification,
   }
 }
@@ -391,14 +391,13 @@ const STORED_NOTE = 'HomeSeer shows this now; the device itself was told nothing
 function choiceJson({ pair, value, text }: DeviceControlChoice): JsonObject {
   return {
     label: pair.label,
-    ...(value === undefined ? {} : { value }),
-    ...(text === undefined ? {} : { text }),
+    ...omitUndefined({ value, text }),
     ...(pair.use === 'None' ? {} : { controlUse: pair.use }),
   }
 }
 
 function storedJson({ value, text }: DeviceSetMethod & { readonly kind: 'store' }): JsonObject {
-  return { ...(value === undefined ? {} : { value }), ...(text === undefined ? {} : { statusText: text }) }
+  return omitUndefined({ value, statusText: text })
 }
 
 /** A refusal of one device is most often about rights: who may use it is told with it. */

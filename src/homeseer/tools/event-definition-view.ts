@@ -1,7 +1,7 @@
 /**
  * Event definition view: triggers and actions of an event as the tools show them.
  */
-import type { JsonObject } from '../../core/json.ts'
+import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import type { EventActionBlock } from '../catalog/event-definition.ts'
 import type { EventTrigger } from '../catalog/event-trigger.ts'
 
@@ -36,9 +36,7 @@ export function toActionBlockJson({ conditions, actions }: EventActionBlock): Js
         controlLabel: controlLabel ?? null,
         controlValue: controlValue ?? null,
       })),
-      ...(action.script === undefined ? {} : { script: action.script }),
-      ...(action.method === undefined ? {} : { method: action.method }),
-      ...(action.params === undefined ? {} : { params: action.params }),
+      ...omitUndefined({ script: action.script, method: action.method, params: action.params }),
     })),
   }
 }

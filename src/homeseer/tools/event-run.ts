@@ -8,7 +8,7 @@
  * Reads and writes through the link.
  */
 import type { Capability } from '../../bus/capability.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
@@ -117,7 +117,7 @@ function touchedByRun(
   const ids = [...new Set([event.id, ...(eventIds ?? [])])]
   if (events !== undefined) return { eventIds: ids }
   const isUnknown = mayTouchAnything === true || assessed.definition === undefined
-  return { eventIds: ids, ...(refs === undefined ? {} : { refs }), mayTouchAnything: isUnknown }
+  return { eventIds: ids, ...omitUndefined({ refs }), mayTouchAnything: isUnknown }
 }
 
 /** Of an event that nobody can read any device may be set: what the owner forbids for one of them holds for it. */
@@ -131,7 +131,7 @@ function actionsOf({ blocks }: NonNullable<AssessedConsequences['definition']>):
     .flatMap((block) => block.actions)
     .map(({ type, script, deviceActions }) => ({
       type,
-      ...(script === undefined ? {} : { script }),
+      ...omitUndefined({ script }),
       devices: deviceActions.map(({ ref, controlValue, controlLabel }) => ({
         ref: ref ?? null,
         value: controlValue ?? null,

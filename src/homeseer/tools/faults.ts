@@ -4,7 +4,7 @@
  * What to try next is filled in with the arguments of the call that failed wherever they are known.
  */
 import type { Fault, FaultKind } from '../../core/fault.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { mayHomeseerHaveActed, type HomeseerLinkFault } from '../wire/link-fault.ts'
 
 /** Spec 4's codes and what each of them means to the guard, the limits and the metrics. */
@@ -100,7 +100,7 @@ export function createHomeseerWriteFault(
   return createHs4Fault(
     'UNKNOWN',
     `HomeSeer may or may not have acted (${fault.kind}) while ${what}: the command was sent, but no answer came. Check the state before trying again.`,
-    { details: { link: fault.kind }, ...(next === undefined ? {} : { next }) },
+    { details: { link: fault.kind }, ...omitUndefined({ next }) },
   )
 }
 

@@ -6,7 +6,7 @@
  * nothing is named for certain, the first of them is a question.
  */
 import type { Offer } from '../../bus/capability.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import { findConceptsInText } from '../resolve/name-concepts.ts'
 import { normaliseName, splitNameTokens } from '../resolve/name-normalisation.ts'
@@ -183,7 +183,7 @@ function overviewRoute(
   if (filters.length === 0) return undefined
   const { area } = findArea(house, goal)
   const { location1, location2 } = area ?? {}
-  const place = { ...(location1 === undefined ? {} : { location1 }), ...(location2 === undefined ? {} : { location2 }) }
+  const place = omitUndefined({ location1, location2 })
   const named = isGoalAboutSeveralDevices(goal) ? [] : candidates.filter(({ score }) => score >= NAMED)
   const refs = named.slice(0, MAX_CANDIDATES).map(({ target }) => target.ref)
   const steps = [
@@ -225,7 +225,7 @@ function areaRoute(asked: HelpGoal): HelpRoute | undefined {
 }
 
 function placeJson({ location1, location2 }: AreaQuery): JsonObject {
-  return { ...(location1 === undefined ? {} : { location1 }), ...(location2 === undefined ? {} : { location2 }) }
+  return omitUndefined({ location1, location2 })
 }
 
 function eventRoute(

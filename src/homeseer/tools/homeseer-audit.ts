@@ -6,7 +6,7 @@
  */
 import { EFFECTS } from '../../bus/capability.ts'
 import type { Effect } from '../../bus/capability.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { omitUndefined, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { isSpellingOfName } from '../../core/tool-name-spelling.ts'
 import { toTextOrEmpty } from './json-text.ts'
 
@@ -91,17 +91,14 @@ export function createAuditEntry({ entry, end, late, args, result }: AuditedCall
     dryRun,
     principal: entry['principal'] ?? null,
     // Who asked is one, who said yes or no another.
-    ...(entry['by'] === undefined ? {} : { decidedBy: entry['by'] }),
+    ...omitUndefined({ decidedBy: entry['by'] }),
     ...(entry['trace_id'] === undefined ? {} : { auditRef: `trace:${toTextOrEmpty(entry['trace_id'])}` }),
     ...(end === undefined ? {} : { durationMs: durationMs(entry, end) }),
     ...(end?.['error_code'] === undefined ? {} : { errorCode: end['error_code'] }),
     ...(end?.['reasons'] === undefined ? {} : { reasons: end['reasons'] }),
     ...(late === undefined ? {} : { later: { timestamp: late['at'] ?? null, outcome: late['outcome'] ?? null } }),
     // As they were recorded: secrets were taken out before the ledger saw them.
-    ...(args === undefined ? {} : { target: args }),
-    ...(before === undefined ? {} : { before }),
-    ...(after === undefined ? {} : { after }),
-    ...(diff === undefined ? {} : { diff }),
+    ...omitUndefined({ target: args, before, after, diff }),
   }
 }
 

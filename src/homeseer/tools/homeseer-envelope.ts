@@ -8,7 +8,7 @@
  */
 import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { omitUndefined, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { sanitizeJson } from '../../core/untrusted-text.ts'
 import {
   FIX_HINT_FIELD,
@@ -155,7 +155,7 @@ function extraDetails({ reasons, retryAfterMs }: Fault): JsonObject {
     ...(reasons === undefined
       ? {}
       : { reasons: reasons.map(({ message }) => message), rules: reasons.map(({ rule }) => rule) }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...omitUndefined({ retryAfterMs }),
   }
 }
 

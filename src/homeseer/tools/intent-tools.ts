@@ -11,7 +11,7 @@ import type { CallAssessment, Capability } from '../../bus/capability.ts'
 import { DELEGATING_STEPS, defineChange } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import type { AliasKind } from '../resolve/alias.ts'
 import {
@@ -86,7 +86,7 @@ function setByName(homeseer: HomeseerToolContext): Capability {
       if (!current.ok) return current
       const found = resolveDevices(current.value.resolver, input.query)
       const { source } = input
-      const args = { ...toDeviceSetArguments(input), ...(source === undefined ? {} : { source }) }
+      const args = { ...toDeviceSetArguments(input), ...omitUndefined({ source }) }
       return proceed(homeseer, call, {
         kind: 'device',
         query: input.query,
@@ -438,7 +438,7 @@ function warningsOf(one: DeviceCandidate, { candidates }: Resolution<DeviceCandi
 function nothingCalled({ kind, query, preferPath }: Pick<Intent<never>, 'kind' | 'query' | 'preferPath'>): Fault {
   const list = kind === 'event' ? 'hs4.events.list' : 'hs4.devices.list'
   return createHs4Fault('NOT_FOUND', `No ${kind} in this house is called anything like ${JSON.stringify(query)}.`, {
-    details: { query, ...(preferPath === undefined ? {} : { preferPath }) },
+    details: { query, ...omitUndefined({ preferPath }) },
     next: [{ name: list, args: { limit: 50 } }],
   })
 }

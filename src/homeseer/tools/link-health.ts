@@ -3,6 +3,7 @@
  *
  * Holds the last outcome; otherwise pure.
  */
+import { omitUndefined } from '../../core/json.ts'
 import type { ServiceHealth } from '../../bus/capability.ts'
 import { LINK_HEALTH_REQUEST_NAMES, type RequestAttemptNote } from '../wire/json-client.ts'
 import type { AsciiConnectionState } from '../wire/ascii-client.ts'
@@ -72,7 +73,7 @@ export function toHomeseerLinkHealth({ url, last, push, deaf, devices }: Homesee
       devices,
       lastRequest: last === undefined ? null : { request: last.request, outcome: last.outcome },
       push: push === undefined ? 'off' : push.up ? 'up' : push.reason,
-      ...(advice === undefined ? {} : { advice }),
+      ...omitUndefined({ advice }),
       ...(onLink !== undefined && isAway(last) ? { away: true } : {}),
     },
   }

@@ -9,7 +9,7 @@ import { toCallerKey } from '../../bus/caller.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { toAliasProvenance } from '../resolve/alias.ts'
@@ -152,7 +152,7 @@ async function found<One extends ResolutionCandidate<unknown>>(
     refresh: toRefreshJson(current.value, homeseer),
     totalMatches: total,
     verdict: { ...verdict },
-    ...(hint === undefined ? {} : { disambiguationHint: hint }),
+    ...omitUndefined({ disambiguationHint: hint }),
     ...more?.(candidates[0]),
     items: candidates
       .slice(0, most)

@@ -3,6 +3,7 @@
  *
  * Reads and writes through the link.
  */
+import { omitUndefined } from '../../core/json.ts'
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -38,12 +39,12 @@ export function createSpeakTool(homeseer: HomeseerToolContext): Capability {
       target: 'homeseer:speak',
       label: `Say ${JSON.stringify(truncateText(phrase, 60))}`,
       touched: {},
-      preview: { phrase, ...(host === undefined ? {} : { host }) },
+      preview: { phrase, ...omitUndefined({ host }) },
     }),
     act: async ({ phrase, host }, _input, call) => {
       const said = await homeseer.link.json.call(createSpeakRequest(phrase, host), call.signal)
       if (!said.ok) return fail(createHomeseerWriteFault(said.fault, 'speaking'))
-      return createHomeseerAnswer({ invoked: true, phrase, ...(host === undefined ? {} : { host }), raw: 'ok' })
+      return createHomeseerAnswer({ invoked: true, phrase, ...omitUndefined({ host }), raw: 'ok' })
     },
   })
 }

@@ -15,7 +15,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../../core/bytes.ts'
-import { isJsonObject, parseUntrustedJson, type JsonObject } from '../../core/json.ts'
+import { omitUndefined, isJsonObject, parseUntrustedJson, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import type { HomeseerHttpExchange, HomeseerReply, HomeseerReplyFault } from './http-exchange.ts'
@@ -113,7 +113,7 @@ export function callAdminAdapter(
 }
 
 export function encodeAdminAdapterCommand({ id, op, args, atMs }: AdminAdapterRequest, key?: string): string {
-  const packed = pack({ id, op, args, ...(atMs === undefined ? {} : { at: atMs }) })
+  const packed = pack({ id, op, args, ...omitUndefined({ at: atMs }) })
   const signed = key === undefined ? packed : `${packed}.${signature(packed, key)}`
   return `hs.RunScriptFunc("${ADAPTER_SCRIPT}","Handle","${signed}",true,false)`
 }

@@ -3,7 +3,7 @@
  *
  *   {"Name":"HomeSeer Events","Version":"1.0","Events":[{"Group":"Evening","Name":"Dim Ground Floor","id":31,…}]}
  */
-import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { omitUndefined, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { readRecordBoolean, readRecordNumber, readRecordObjects, readRecordText } from './record-field.ts'
 import type { MalformedReply } from './http-exchange.ts'
@@ -43,7 +43,7 @@ export function encodeEvent(event: EventRecord): JsonObject {
   return {
     Group: event.group,
     Name: event.name,
-    ...(event.id === undefined ? {} : { id: event.id }),
+    ...omitUndefined({ id: event.id }),
     voice_command: event.voiceCommand,
     voice_command_enabled: event.voiceEnabled,
   }

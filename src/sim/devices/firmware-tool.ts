@@ -3,7 +3,7 @@
  *
  * Properties are boolean, 32-bit integer or string; a property without default is required. Nothing else exists.
  */
-import type { JsonObject } from '../../core/json.ts'
+import { omitUndefined, type JsonObject } from '../../core/json.ts'
 
 export interface FirmwareToolProperty {
   readonly name: string
@@ -46,8 +46,6 @@ export function toFirmwareToolJson(tool: FirmwareTool): JsonObject {
 function propertyJson({ type, default: value, min, max }: FirmwareToolProperty): JsonObject {
   return {
     type,
-    ...(value === undefined ? {} : { default: value }),
-    ...(min === undefined ? {} : { minimum: min }),
-    ...(max === undefined ? {} : { maximum: max }),
+    ...omitUndefined({ default: value, minimum: min, maximum: max }),
   }
 }

@@ -3,6 +3,7 @@
  *
  * Pure, but for the system it is given.
  */
+import { omitUndefined } from '../../core/json.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import { createSimulatedHouse } from '../house-start.ts'
 import type { SimulatedHouse } from '../house-state.ts'
@@ -124,7 +125,7 @@ export class HeatingSystem {
     for (const { address, initiator, answer } of devices)
       this.bus.join(
         new BusStation({
-          ...(initiator === undefined ? {} : { initiator }),
+          ...omitUndefined({ initiator }),
           targets: [address],
           answer: (telegram) => answer(telegram, plant.house.timeMs),
           delayMs,

@@ -5,6 +5,7 @@
  *   plain adapter (TCP, UDP)┼─▶ virtual bus ◀─ regulator, boiler, mixer, internet gateway ◀─▶ house
  *   ebusd's own port (TCP) ─┘
  */
+import { omitUndefined } from '../../core/json.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import { AdapterServer } from './adapter-server.ts'
 import { EbusdServer } from './ebusd-server.ts'
@@ -87,7 +88,7 @@ export async function startEbusSimulator(options: EbusSimulatorOptions = {}): Pr
     houseSpeed: house.speed ?? 1,
     // Real time needs no patience: the network is faster than 40 ms of silence.
     outsidePatienceMs: speed === 1 ? 0 : OUTSIDE_PATIENCE_MS * speed,
-    ...(options.devices === undefined ? {} : { devices: options.devices }),
+    ...omitUndefined({ devices: options.devices }),
   })
   const clock = new VirtualClock(system, speed)
   const shared = { system, clock, host }

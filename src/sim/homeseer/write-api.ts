@@ -4,7 +4,7 @@
  *
  * Pure, given the world it is handed.
  */
-import type { JsonObject } from '../../core/json.ts'
+import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { PAN_DIRECTIONS } from '../../homeseer/wire/camera.ts'
 import { decodeControlUse } from '../../homeseer/wire/control-use.ts'
 import { readRecordNumber, readRecordText } from '../../homeseer/wire/record-field.ts'
@@ -187,5 +187,5 @@ function pick(
   value: number | undefined,
   text: string | undefined,
 ): { readonly value?: number; readonly text?: string } {
-  return { ...(value === undefined ? {} : { value }), ...(text === undefined ? {} : { text }) }
+  return omitUndefined({ value, text })
 }

@@ -19,6 +19,7 @@ import { Database } from '../src/core/database-store.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import type { BusEvent } from '../src/ebus/adapter/ebus-connection.ts'
 import { BusDefinitions } from '../src/ebus/definitions/bus-definitions.ts'
+import { isMappedMessage } from '../src/ebus/semantic/mapped-message.ts'
 import { DefinitionFolder } from '../src/ebus/definitions/definition-folder-store.ts'
 import { parseDefinitionFileName } from '../src/ebus/definitions/file-defaults.ts'
 import { createEbus } from '../src/ebus/ebus.ts'
@@ -163,7 +164,7 @@ class DevicesOfEveryFile extends DefinitionFolder {
 /** Every file is loaded: as if each device that has one were on the bus, and those of the house last. */
 function allDefinitions(): BusDefinitions {
   const folder = new DevicesOfEveryFile(OFFICIAL, 'en')
-  const definitions = new BusDefinitions(folder, 'en')
+  const definitions = new BusDefinitions(folder, 'en', isMappedMessage)
   const identify = (file: string): void => {
     const name = parseDefinitionFileName(file.slice(file.lastIndexOf('/') + 1))
     const maker = MAKERS.get(file.split('/').at(-2) ?? '')

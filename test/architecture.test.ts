@@ -46,8 +46,18 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
  */
 const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   devices: [['wire'], ['session'], ['voice'], ['enrol'], ['tools']],
-  // What is on the bus (registry), what it says (definitions, observe) and what that means (semantic) need each other.
-  ebus: [['wire'], ['adapter'], ['recording'], ['observe', 'registry', 'definitions', 'semantic'], ['tools']],
+  // Bytes, what a definition file says of them, what was heard, who is there, what it means, what can be asked of whom.
+  ebus: [
+    ['wire'],
+    ['adapter'],
+    ['recording'],
+    ['definitions'],
+    ['observe'],
+    ['registry'],
+    ['semantic'],
+    ['methods'],
+    ['tools'],
+  ],
   homeseer: [['wire'], ['catalog'], ['resolve'], ['tools'], ['admin']],
   mesh: [['identity'], ['discovery', 'packets'], ['http', 'nats']],
   // One folder per subject. Tasks, the thoughts about them, the seals over these and what the system tells of all need

@@ -11,7 +11,7 @@ import type { EbusConnection, BusRequest, BusStatus } from './adapter/ebus-conne
 import type { HeatingInstallation } from './installation.ts'
 import type { DiscoveryMode, DiscoveryProbe, DiscoveryProbeOutcome } from './registry/discovery.ts'
 import { DeviceDiscovery } from './registry/discovery.ts'
-import { VAILLANT_MANUFACTURER_CODE, encodeSerialRequest } from './registry/device-identity.ts'
+import { VAILLANT_MANUFACTURER_CODE, encodeSerialRequest } from './wire/device-identity.ts'
 import type { HeatingPlaneName } from './semantic/planes.ts'
 import { listAffectedPlanes } from './semantic/planes.ts'
 import { toIdentityReadKey } from './semantic/read-key.ts'

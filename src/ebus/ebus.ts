@@ -20,7 +20,8 @@ import { parseAdapterEndpoint } from './adapter/adapter-endpoint.ts'
 import { BusDefinitions } from './definitions/bus-definitions.ts'
 import { DEFINITION_LANGUAGE, openCatalog } from './definitions/definition-catalog-store.ts'
 import { formatDefinitionFileFault } from './definitions/definition-error.ts'
-import { formatDisagreement } from './definitions/register-disagreement.ts'
+import { isMappedMessage } from './semantic/mapped-message.ts'
+import { formatDisagreement } from './semantic/register-disagreement.ts'
 import { SharedPort } from './adapter/shared-port-server.ts'
 import { adviseOnBusStatus } from './bus-advice.ts'
 import { HeatingBusClient } from './heating-bus-client.ts'
@@ -114,7 +115,7 @@ async function loadDefinitions(
     const catalog = await openCatalog(origin.source, { dataRoot, now: clock.now })
     if (!catalog.ok) throw new Error(catalog.fault)
     for (const { installation } of buses)
-      installation.define(new BusDefinitions(catalog.value.folder, DEFINITION_LANGUAGE))
+      installation.define(new BusDefinitions(catalog.value.folder, DEFINITION_LANGUAGE, isMappedMessage))
     origin.sha256 = catalog.value.sha256
     origin.state = 'loaded'
   } catch (error) {

@@ -13,7 +13,8 @@ import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
 import type { EbusConnection, BusFault, BusRequest, BusStatus } from './adapter/ebus-connection.ts'
 import type { AdapterInfo } from './adapter/adapter-info.ts'
-import type { LastMessageData, ReadFailure } from './definitions/bus-definitions.ts'
+import type { ReadFailure } from './definitions/awaited-reads.ts'
+import type { LastMessageData } from './definitions/message-chain.ts'
 import type { DefinitionErrorCode } from './definitions/definition-error.ts'
 import { encodeCommands } from './definitions/message-encoder.ts'
 import type { MessageDefinition } from './definitions/message-definition.ts'
@@ -31,6 +32,7 @@ import { extractAnswerValue, interpretTelegram, encodeReadRequest } from './sema
 import type { PlannedRead } from './semantic/read-plan.ts'
 import type { RegisterReadFault, RegisterReadOptions, CompletedRead } from './semantic/read-scheduler.ts'
 import { RegisterReadScheduler } from './semantic/read-scheduler.ts'
+import { listUnreadMessages } from './semantic/mapped-message.ts'
 import { listResidentSettings } from './semantic/resident-settings.ts'
 import type { RegisterValueStore } from './register-value-store.ts'
 
@@ -193,9 +195,9 @@ export class HeatingBusClient {
     if (definitions === undefined) return
     // A message that failed because of the bus is there again in the next round; after a few failures it is given up.
     for (
-      let unread = definitions.unreadMessages(planes);
+      let unread = listUnreadMessages(definitions, planes);
       unread.length > 0;
-      unread = definitions.unreadMessages(planes)
+      unread = listUnreadMessages(definitions, planes)
     )
       for (const message of unread) {
         const { connected, signal: hasSignal, source } = this.status()

@@ -11,8 +11,8 @@
 import { toHex } from '../core/bytes.ts'
 import type { BusEvent } from './adapter/ebus-connection.ts'
 import type { BusDefinitions, StoredMessageData } from './definitions/bus-definitions.ts'
-import type { RegisterDisagreement } from './definitions/register-disagreement.ts'
-import { decodeFirstNumericField, findDisagreements } from './definitions/register-disagreement.ts'
+import type { RegisterDisagreement } from './semantic/register-disagreement.ts'
+import { decodeFirstNumericField, findDisagreements } from './semantic/register-disagreement.ts'
 import type { ClassifiedObservation } from './observe/observation-deduplicator.ts'
 import { observeExchange } from './observe/observation.ts'
 import { BusObserver } from './observe/bus-observer.ts'
@@ -22,9 +22,10 @@ import type { ObservationFeatureFlags } from './observe/bus-status.ts'
 import type { WarmUpThresholds } from './observe/passive-warm-up.ts'
 import { BusDeviceRegistry } from './registry/device-registry.ts'
 import { findHeatingProduct } from './registry/heating-product.ts'
-import type { DecodedTelegram } from './semantic/decoded-field.ts'
+import type { DecodedTelegram } from './definitions/decoded-telegram.ts'
 import type { TelegramContext } from './semantic/decoded-telegram.ts'
 import { decodeTelegram, isKnownTelegram } from './semantic/decoded-telegram.ts'
+import { findMappedValue, listMappedPlanes } from './semantic/mapped-message.ts'
 import { addMappedValuesToPlane } from './semantic/mapped-plane.ts'
 import type { SemanticPlane } from './semantic/plane-reader.ts'
 import type { HeatingPlaneName } from './semantic/planes.ts'
@@ -78,7 +79,7 @@ export class HeatingInstallation {
   #compared: { readonly stand: string; readonly found: ReadonlyMap<RegisterReadKey, RegisterDisagreement> } | undefined
   #startup: StartupState
   readonly #changes = new Set<InstallationChange>()
-  /** What `planesOf` said about values that changed; the same few lists again and again. */
+  /** What `listAffectedPlanes` and `listMappedPlanes` said about values that changed; the same few lists again and again. */
   readonly #planes = new Set<readonly HeatingPlaneName[]>()
 
   constructor({ nowMs, pollMs, listens, thresholds, flags, seeds }: InstallationOptions) {
@@ -169,7 +170,7 @@ export class HeatingInstallation {
     const definitions = this.#definitions
     return definitions === undefined
       ? plane
-      : addMappedValuesToPlane(name, plane, (field) => definitions.mappedValue(field), nowMs)
+      : addMappedValuesToPlane(name, plane, (field) => findMappedValue(definitions, field), nowMs)
   }
 
   /** What a telegram says, by what is known now about the device it went to; `undefined` if nobody knows. */
@@ -216,10 +217,11 @@ export class HeatingInstallation {
 
   /** What changed since the last time somebody asked. */
   takeChanges(): ReadonlySet<InstallationChange> {
-    const mapped = this.#definitions?.changedPlanes ?? NO_PLANES
-    if (this.#changes.size === 0 && this.#planes.size === 0 && mapped.size === 0) return NO_CHANGES
-    const changes = new Set([...[...this.#planes].flat(), ...this.#changes, ...mapped])
-    this.#definitions?.changedPlanes.clear()
+    const heard = this.#definitions?.changedMessages
+    for (const message of heard ?? []) this.#planes.add(listMappedPlanes(message))
+    heard?.clear()
+    if (this.#changes.size === 0 && this.#planes.size === 0) return NO_CHANGES
+    const changes = new Set([...[...this.#planes].flat(), ...this.#changes])
     this.#changes.clear()
     this.#planes.clear()
     return changes
@@ -309,4 +311,3 @@ function isIdentity(key: RegisterReadKey): boolean {
 
 const NO_CHANGES: ReadonlySet<InstallationChange> = new Set()
 const NO_DISAGREEMENTS: ReadonlyMap<RegisterReadKey, RegisterDisagreement> = new Map()
-const NO_PLANES: ReadonlySet<HeatingPlaneName> = new Set()

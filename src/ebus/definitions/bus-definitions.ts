@@ -8,40 +8,30 @@
  * Pure, but for what it remembers: files come through the catalog.
  */
 import { areBytesEqual } from '../../core/bytes.ts'
-import { sanitizeLine } from '../../core/untrusted-text.ts'
-import type { BusDeviceIdentity } from '../registry/device-identity.ts'
-import type { DecodedTelegram } from '../semantic/decoded-field.ts'
-import type { MappedMessageValue } from '../semantic/mapped-plane.ts'
-import type { MappedPlaneField, MessageSource } from '../semantic/message-map.ts'
-import { MAPPED_PLANE_FIELDS } from '../semantic/message-map.ts'
-import type { HeatingPlaneName } from '../semantic/planes.ts'
-import { SECRET_VALUE_PLACEHOLDER } from '../semantic/register.ts'
-import type { TelegramExchange } from '../wire/telegram.ts'
 import { toCompanionInitiator } from '../wire/address.ts'
-import { classifyTelegramForm } from '../wire/telegram.ts'
-import type { MessageCondition } from './message-condition.ts'
-import { isConditionMet } from './message-condition.ts'
-import type { TelegramData } from './message-decoder.ts'
-import { decodeField, decodeMessage, decodeRawFields, formatDecodedMessage } from './message-decoder.ts'
+import type { BusDeviceIdentity } from '../wire/device-identity.ts'
+import { isSameIdentity } from '../wire/device-identity.ts'
+import type { TelegramExchange } from '../wire/telegram.ts'
+import type { ReadFailure } from './awaited-reads.ts'
+import { AwaitedReads } from './awaited-reads.ts'
+import { ConditionVerdicts } from './condition-verdicts.ts'
+import type { DecodedTelegram } from './decoded-telegram.ts'
+import { decodeDefinedTelegram } from './decoded-telegram.ts'
 import type { DefinitionFileFault } from './definition-error.ts'
+import { DefinitionIndex } from './definition-index.ts'
 import { DefinitionPoll } from './definition-poll.ts'
 import type { DefinitionSource } from './definition-set.ts'
 import { DefinitionSet } from './definition-set.ts'
-import { DefinitionIndex } from './definition-index.ts'
+import type { LastMessageData } from './message-chain.ts'
+import { MessageChains } from './message-chain.ts'
+import type { MessageCondition } from './message-condition.ts'
+import type { TelegramData } from './message-decoder.ts'
 import type { MessageDefinition } from './message-definition.ts'
-import { isSecretField } from './secret-field.ts'
-import { isBrandFolder, namesIdentification, selectDefinitionFile, toManufacturerFolder } from './scan-selection.ts'
+import type { DefinitionListing } from './scan-selection.ts'
+import { ROOT_FOLDER, selectDeviceFile } from './scan-selection.ts'
 
-export interface DefinitionCatalog extends DefinitionSource {
+export interface DefinitionCatalog extends DefinitionSource, DefinitionListing {
   readonly templateFaults: readonly DefinitionFileFault[]
-  list(folder: string): { readonly files: readonly string[]; readonly folders: readonly string[] }
-}
-
-export interface LastMessageData extends TelegramData {
-  /** Wall clock. */
-  readonly atMs: number
-  /** From before the last start. */
-  readonly isRemembered?: true
 }
 
 /** What a message said, as it is kept over a restart. */
@@ -60,18 +50,6 @@ export interface DefinedDevice {
   readonly file: string | undefined
 }
 
-/** `bus`: busy or noisy, which says nothing about the device. */
-export type ReadFailure = 'refused' | 'no-answer' | 'bus'
-
-interface FailedReads {
-  readonly count: number
-  readonly sinceMs: number
-  /** Not asked for by a condition before this time. */
-  readonly againMs: number
-}
-
-const ROOT = '.'
-
 export class BusDefinitions {
   readonly #catalog: DefinitionCatalog
   readonly #set: DefinitionSet
@@ -82,33 +60,39 @@ export class BusDefinitions {
   readonly #devices = new Map<number, DefinedDevice>()
   readonly #commonRead = new Set<string>()
   readonly #last = new Map<MessageDefinition, LastMessageData>()
-  /** What was heard of a chain so far. */
-  readonly #parts = new Map<MessageDefinition, (LastMessageData | undefined)[]>()
+  readonly #chains = new MessageChains()
   /** What conditions look at, and which do. */
   readonly #watched = new Map<MessageDefinition, Set<MessageCondition>>()
   readonly #byName = new Map<string, MessageDefinition[]>()
-  /** Messages of the map, and the planes that they say something in. */
-  readonly #mapped = new Map<MessageDefinition, ReadonlySet<HeatingPlaneName>>()
+  /** Messages that somebody needs the values of, beside conditions. */
+  readonly #wanted = new Set<MessageDefinition>()
+  readonly #isWanted: (message: MessageDefinition) => boolean
   /** What an earlier run knew of messages whose files are not read yet. */
   readonly #remembered = new Map<string, StoredMessageData>()
-  /** Planes that may look different now. */
-  readonly changedPlanes = new Set<HeatingPlaneName>()
-  readonly #asked = new Set<MessageDefinition>()
-  readonly #unanswered = new Set<MessageDefinition>()
-  /** Reads of a message that failed since it was answered last. */
-  readonly #failedReads = new Map<MessageDefinition, FailedReads>()
-  readonly #evaluating = new Set<MessageCondition>()
-  readonly #verdicts = new Map<MessageCondition, boolean | undefined>()
+  /** Wanted messages that said something since this was cleared. */
+  readonly changedMessages = new Set<MessageDefinition>()
+  readonly #reads = new AwaitedReads()
+  readonly #verdicts = new ConditionVerdicts({
+    findIdentity: (address) => this.#identities.get(address),
+    findMessage: (condition) => this.#set.conditionMessage(condition),
+    findData: (message) => this.#last.get(message),
+    isGivenUp: (message) => this.#reads.isGivenUp(message),
+  })
 
-  constructor(catalog: DefinitionCatalog, language: string) {
+  constructor(
+    catalog: DefinitionCatalog,
+    language: string,
+    isWanted: (message: MessageDefinition) => boolean = () => false,
+  ) {
     this.#catalog = catalog
+    this.#isWanted = isWanted
     this.#set = new DefinitionSet({
       source: catalog,
       mode: 'live',
       language,
       holds: (condition) => this.holds(condition),
     })
-    this.#readCommon(ROOT)
+    this.#readCommon(ROOT_FOLDER)
     this.#indexNew()
   }
 
@@ -131,26 +115,16 @@ export class BusDefinitions {
   /** A device said who it is; its file is read once. */
   identify(address: number, identity: BusDeviceIdentity): void {
     const known = this.#identities.get(address)
-    if (known !== undefined && sameIdentity(known, identity)) return
+    if (known !== undefined && isSameIdentity(known, identity)) return
     this.#identities.set(address, identity)
     this.#verdicts.clear()
-    const file = this.#selectFile(address, identity)
+    const file = selectDeviceFile(this.#catalog, address, identity)
     this.#devices.set(address, { address, deviceId: identity.deviceId, file })
     if (file !== undefined) {
       this.#readCommon(file.slice(0, file.lastIndexOf('/')))
       this.#set.load(file)
     }
     this.#advance()
-  }
-
-  /** One of the manufacturer's, as ebusd does it; of a brand's, where that is the one that names the device. */
-  #selectFile(address: number, identity: BusDeviceIdentity): string | undefined {
-    const { files } = this.#catalog.list(toManufacturerFolder(identity))
-    const own = selectDefinitionFile(files, address, identity)
-    if (own !== undefined && namesIdentification(own)) return own
-    const brands = this.#catalog.list(ROOT).folders.filter(isBrandFolder)
-    const named = brands.flatMap((folder) => this.#catalog.list(folder).files).filter(namesIdentification)
-    return selectDefinitionFile(named, address, identity) ?? own
   }
 
   /** Files that belong to no address: broadcasts, general messages. */
@@ -171,22 +145,21 @@ export class BusDefinitions {
   /** What a message said, where it is known which one it was. */
   store(message: MessageDefinition, { telegram, response }: TelegramExchange, atMs: number): void {
     const data = { command: telegram.data, response: response ?? NOTHING, atMs }
-    const whole = message.chain.length === 0 ? data : this.#joinParts(message, data)
+    const whole = message.chain.length === 0 ? data : this.#chains.join(message, data)
     if (whole === undefined) return
-    this.#failedReads.delete(message)
+    this.#reads.noteAnswer(message)
     const before = this.#last.get(message)
     const watching = this.#watched.get(message)
     const mayDecide = watching !== undefined && (before === undefined || !sameData(before, whole))
     const verdicts = mayDecide ? Array.from(watching, (condition) => this.holds(condition)) : []
     this.#last.set(message, whole)
-    const planes = this.#mapped.get(message)
-    if (planes !== undefined) for (const plane of planes) this.changedPlanes.add(plane)
+    if (this.#wanted.has(message)) this.changedMessages.add(message)
     if (mayDecide) this.#reconsider(watching, verdicts)
   }
 
   /** Most values that conditions look at change without changing what the conditions say. */
   #reconsider(conditions: ReadonlySet<MessageCondition>, before: readonly (boolean | undefined)[]): void {
-    for (const condition of conditions) this.#verdicts.delete(condition)
+    this.#verdicts.forget(conditions)
     if (Array.from(conditions, (condition) => this.holds(condition)).every((verdict, at) => verdict === before[at]))
       return
     this.#verdicts.clear()
@@ -218,7 +191,7 @@ export class BusDefinitions {
 
   /** By circuit and name, both in any case; reads before what is only heard. */
   named(circuit: string, name: string, kind: 'read' | 'write'): MessageDefinition | undefined {
-    const found = (this.#byName.get(nameKey(circuit, name)) ?? []).filter(
+    const found = this.messagesNamed(circuit, name).filter(
       (message) =>
         message.isWrite === (kind === 'write') &&
         !(kind === 'write' && message.isPassive) &&
@@ -227,103 +200,20 @@ export class BusDefinitions {
     return found.find(({ isPassive }) => !isPassive) ?? found[0]
   }
 
+  /** All of this circuit and name, both in any case, whether they can be asked now or not. */
+  messagesNamed(circuit: string, name: string): readonly MessageDefinition[] {
+    return this.#byName.get(nameKey(circuit, name)) ?? []
+  }
+
   /** What a telegram says, in words; `undefined` when no definition can read it. */
   decode(exchange: TelegramExchange): DecodedTelegram | undefined {
     const message = this.find(exchange)
-    if (message === undefined) return undefined
-    const isSecret = message.fields.some((field) => isSecretField(message, field))
-    const name = `${message.circuit}.${message.name}`
-    const hasNoAnswer = classifyTelegramForm(exchange.telegram.target) === 'broadcast'
-    const act = hasNoAnswer ? 'broadcast' : message.isWrite ? 'write' : 'read'
-    // Bytes that the definition cannot read may hold the secret as well.
-    const unread: DecodedTelegram | undefined = isSecret ? { name, act, fields: [], secret: true } : undefined
-    if (message.chain.length > 0) return unread
-    const data = { command: exchange.telegram.data, response: exchange.response ?? NOTHING }
-    const decoded = decodeMessage(message, data)
-    if (!decoded.ok) return unread
-    return {
-      ...(isSecret ? { secret: true } : {}),
-      name,
-      act,
-      fields: decoded.value.fields.map(({ key, field, reading }) => ({
-        name: key,
-        value: isSecretField(message, field) ? SECRET_VALUE_PLACEHOLDER : (reading.value ?? undefined),
-        unit: field.attributes['unit'],
-      })),
-    }
+    return message === undefined ? undefined : decodeDefinedTelegram(message, exchange)
   }
 
-  /**
-   * Whether a condition holds by what is known now; `undefined` while its message was not heard. One that depends on
-   * itself does not hold.
-   */
+  /** Whether a condition holds by what is known now; `undefined` while its message was not heard. */
   holds(condition: MessageCondition): boolean | undefined {
-    if (this.#verdicts.has(condition)) return this.#verdicts.get(condition)
-    if (this.#evaluating.has(condition)) return false
-    this.#evaluating.add(condition)
-    const verdict = condition.message === '' ? this.#matchesIdentity(condition) : this.#matchesMessage(condition)
-    this.#evaluating.delete(condition)
-    this.#verdicts.set(condition, verdict)
-    return verdict
-  }
-
-  #matchesIdentity({ target, field, values }: MessageCondition): boolean {
-    const identity = this.#identities.get(target ?? -1)
-    if (identity === undefined) return false
-    const { manufacturerCode, manufacturer, deviceId, software, hardware } = identity
-    switch (field.toUpperCase()) {
-      case 'ID':
-        return isConditionMet(values, { raw: undefined, text: deviceId })
-      case 'SW':
-        return isConditionMet(values, { raw: Number(software), text: software })
-      case 'HW':
-        return isConditionMet(values, { raw: Number(hardware), text: hardware })
-      default:
-        return isConditionMet(values, { raw: manufacturerCode, text: manufacturer })
-    }
-  }
-
-  #matchesMessage(condition: MessageCondition): boolean | undefined {
-    const message = this.#set.conditionMessage(condition)
-    if (message === undefined) return false
-    const data = this.#last.get(message)
-    if (data === undefined) return this.#unanswered.has(message) || message.isPassive ? false : undefined
-    const { field, values } = condition
-    if (values.kind === 'numbers')
-      return isConditionMet(values, { raw: decodeRawFields(message, field, data), text: undefined })
-    if (field === '') {
-      const decoded = decodeMessage(message, data)
-      return isConditionMet(values, {
-        raw: undefined,
-        text: decoded.ok ? formatDecodedMessage(decoded.value) : undefined,
-      })
-    }
-    const reading = decodeField(message, field, data)
-    return isConditionMet(values, { raw: undefined, text: reading?.ok === true ? reading.value.text : undefined })
-  }
-
-  /** Parts of a chain belong together when all came within the time that ebusd allows; a new one replaces the older. */
-  #joinParts(message: MessageDefinition, data: LastMessageData): LastMessageData | undefined {
-    const at = message.chain.findIndex(({ id }) => id.every((byte, index) => data.command[index] === byte))
-    if (at < 0) return undefined
-    const parts = this.#parts.get(message) ?? message.chain.map(() => undefined)
-    parts[at] = data
-    this.#parts.set(message, parts)
-    const maxAgeMs = parts.length * CHAIN_PART_MS
-    const complete = parts
-      .filter((part) => part !== undefined)
-      .filter(({ atMs }) => Math.abs(data.atMs - atMs) <= maxAgeMs)
-    const [first] = complete
-    if (first === undefined || complete.length < parts.length) return undefined
-    const idLength = message.chain[0]?.id.length ?? 0
-    return {
-      command: Uint8Array.from([
-        ...first.command.subarray(0, idLength),
-        ...complete.flatMap(({ command }) => [...command.subarray(idLength)]),
-      ]),
-      response: Uint8Array.from(complete.flatMap(({ response }) => [...response])),
-      atMs: data.atMs,
-    }
+    return this.#verdicts.holds(condition)
   }
 
   /** What conditions allow now is read, until nothing more follows. */
@@ -337,7 +227,7 @@ export class BusDefinitions {
         const watching = this.#watched.get(message)
         if (watching === undefined) this.#watched.set(message, new Set([condition]))
         else watching.add(condition)
-        if (message.pollPriority === 0 && !message.isPassive) message.pollPriority = CONDITION_PRIORITY
+        if (message.pollPriority === 0 && !message.isPassive) message.pollPriority = AWAITED_PRIORITY
       }
       this.#indexNew()
       this.#verdicts.clear()
@@ -353,10 +243,9 @@ export class BusDefinitions {
       else same.push(message)
       const remembered = this.#remembered.get(key)
       if (remembered !== undefined && !message.isWrite) this.#recall(message, remembered)
-      const planes = MAPPED_PLANES.get(mappedKey(makerFolder(message), message.circuit, message.name))
-      if (planes === undefined) continue
-      this.#mapped.set(message, planes)
-      if (message.pollPriority === 0 && canBeAsked(message)) message.pollPriority = MAPPED_PRIORITY
+      if (!this.#isWanted(message)) continue
+      this.#wanted.add(message)
+      if (message.pollPriority === 0 && canBeAsked(message)) message.pollPriority = AWAITED_PRIORITY
     }
     this.#indexed = this.#set.messages.length
   }
@@ -372,12 +261,12 @@ export class BusDefinitions {
   #recall(message: MessageDefinition, { command, response, atMs }: StoredMessageData): void {
     if (this.#last.has(message)) return
     this.#last.set(message, { command, response, atMs, isRemembered: true })
-    for (const plane of this.#mapped.get(message) ?? []) this.changedPlanes.add(plane)
+    if (this.#wanted.has(message)) this.changedMessages.add(message)
   }
 
-  /** What the messages of the map said in this run, to be kept. Secrets are not in the map. */
+  /** What the wanted messages said in this run, to be kept. */
   *toRemember(): Iterable<StoredMessageData> {
-    for (const message of this.#mapped.keys()) {
+    for (const message of this.#wanted) {
       const last = this.#last.get(message)
       if (last === undefined || last.isRemembered === true || message.isWrite) continue
       const { command, response, atMs } = last
@@ -385,80 +274,38 @@ export class BusDefinitions {
     }
   }
 
-  /** The value of a field of the map, from the first of its messages that said it. */
-  mappedValue({ as, sources }: MappedPlaneField): MappedMessageValue | undefined {
-    for (const source of sources) {
-      const known = this.#byName.get(nameKey(source.circuit, source.message)) ?? []
-      for (const message of known) {
-        const last = this.#last.get(message)
-        if (last === undefined || (makerFolder(message) ?? undefined) !== source.maker) continue
-        if (!this.#isAvailable(message)) continue
-        const value = valueFrom(message, { source, as, last })
-        if (value === undefined) continue
-        const how = message.isPassive || message.isWrite ? 'passive' : 'poll'
-        return {
-          value,
-          message: `${message.circuit}.${message.name}`,
-          atMs: last.atMs,
-          source: last.isRemembered === true ? 'cache' : how,
-        }
-      }
-    }
-    return undefined
-  }
-
-  /** Messages of the map for these planes that can be asked for, and of which this run knows nothing yet. */
-  unreadMessages(planes: readonly HeatingPlaneName[]): readonly MessageDefinition[] {
-    return [...this.#mapped].flatMap(([message, own]) =>
-      this.#isUnread(message) && planes.some((plane) => own.has(plane)) ? [message] : [],
-    )
+  /** Wanted messages that can be asked for, and of which this run knows nothing yet. */
+  unreadMessages(): readonly MessageDefinition[] {
+    return [...this.#wanted].filter((message) => this.#isUnread(message))
   }
 
   #isUnread(message: MessageDefinition): boolean {
     const last = this.#last.get(message)
     const isKnown = last !== undefined && last.isRemembered !== true
-    const mayAnswer = !this.#unanswered.has(message) && (this.#failedReads.get(message)?.count ?? 0) < READ_ATTEMPTS
-    return !isKnown && canBeAsked(message) && mayAnswer && this.#isAvailable(message)
+    return !isKnown && canBeAsked(message) && this.#reads.mayAnswer(message) && this.#isAvailable(message)
   }
 
-  /** What a condition or a plane waits for, until it was answered or given up: nobody may be there to answer. */
+  /** What a condition or somebody else waits for, until it was answered or given up: nobody may be there to answer. */
   nextAwaited(nowMs: number): MessageDefinition | undefined {
-    const isDue = (message: MessageDefinition): boolean =>
-      !this.#asked.has(message) && (this.#failedReads.get(message)?.againMs ?? nowMs) <= nowMs
-    for (const message of this.#watched.keys())
-      if (!message.isPassive && message.zz !== undefined && !this.#last.has(message) && isDue(message)) {
-        this.#asked.add(message)
-        return message
-      }
-    for (const message of this.#mapped.keys())
-      if (this.#isUnread(message) && isDue(message)) {
-        this.#asked.add(message)
-        return message
-      }
-    return undefined
+    return this.#reads.takeDue(this.#awaited(), nowMs)
   }
 
-  /**
-   * A read failed. What a plane shows is asked for again by the poll. What a condition looks at may decide which file
-   * is read for good, so a device must have refused it twice, or not have answered for a minute.
-   */
+  *#awaited(): Iterable<MessageDefinition> {
+    for (const message of this.#watched.keys())
+      if (!message.isPassive && message.zz !== undefined && !this.#last.has(message)) yield message
+    for (const message of this.#wanted) if (this.#isUnread(message)) yield message
+  }
+
   noteFailedRead(message: MessageDefinition, failure: ReadFailure, nowMs: number): void {
-    const known = this.#failedReads.get(message)
-    const count = (known?.count ?? 0) + 1
-    const sinceMs = known?.sinceMs ?? nowMs
-    const againMs = nowMs + (failure === 'no-answer' ? ASK_AGAIN_MS : 0)
-    this.#failedReads.set(message, { count, sinceMs, againMs })
-    if (isFinal(failure, { count, lastedMs: nowMs - sinceMs, decides: this.#watched.has(message) }))
-      this.giveUp(message)
-    else this.#asked.delete(message)
+    if (this.#reads.noteFailure(message, failure, { nowMs, decides: this.#watched.has(message) })) this.giveUp(message)
   }
 
   /** Nobody answered: what depends on it does not apply. */
   giveUp(message: MessageDefinition): void {
-    if (this.#unanswered.has(message)) return
-    if (this.#mapped.has(message)) this.#unanswered.add(message)
-    if (!this.#watched.has(message)) return
-    this.#unanswered.add(message)
+    const decides = this.#watched.has(message)
+    if (this.#reads.isGivenUp(message) || !(decides || this.#wanted.has(message))) return
+    this.#reads.giveUp(message)
+    if (!decides) return
     this.#verdicts.clear()
     this.#advance()
   }
@@ -475,86 +322,15 @@ export class BusDefinitions {
 }
 
 const NOTHING = new Uint8Array()
-const READ_ATTEMPTS = 4
-const REFUSALS = 2
-/** A device that restarts is back within this time. */
-const SILENCE_MS = 60_000
-const ASK_AGAIN_MS = 10_000
-/** ebusd joins parts that came within so long for each of them. */
-const CHAIN_PART_MS = 15_000
-const CONDITION_PRIORITY = 5
-/** What planes are made of is asked as often as what conditions depend on. */
-const MAPPED_PRIORITY = 5
-
-const MAPPED_PLANES = mappedPlanes()
-
-function mappedPlanes(): ReadonlyMap<string, ReadonlySet<HeatingPlaneName>> {
-  const planes = new Map<string, Set<HeatingPlaneName>>()
-  for (const { plane, sources } of MAPPED_PLANE_FIELDS)
-    for (const { maker, circuit, message } of sources) {
-      const key = mappedKey(maker, circuit, message)
-      const known = planes.get(key) ?? new Set()
-      planes.set(key, known.add(plane))
-    }
-  return planes
-}
-
-function mappedKey(maker: string | undefined, circuit: string, name: string): string {
-  return `${maker ?? ''}\n${nameKey(circuit, name)}`
-}
+/** What conditions depend on and what is wanted is asked alike often, where the file gives no priority. */
+const AWAITED_PRIORITY = 5
 
 function nameKey(circuit: string, name: string): string {
   return `${circuit}\n${name}`.toLowerCase()
 }
 
-/** The folder that the file stands in; `undefined` for files of no maker. */
-function makerFolder({ source }: MessageDefinition): string | undefined {
-  return source.split('/').at(-2)
-}
-
-function isFinal(
-  failure: ReadFailure,
-  { count, lastedMs, decides }: { readonly count: number; readonly lastedMs: number; readonly decides: boolean },
-): boolean {
-  if (!decides) return failure !== 'bus' || count >= READ_ATTEMPTS
-  return failure === 'refused' ? count >= REFUSALS : count >= READ_ATTEMPTS && lastedMs >= SILENCE_MS
-}
-
 function canBeAsked({ isPassive, isWrite, zz }: MessageDefinition): boolean {
   return !isPassive && !isWrite && zz !== undefined
-}
-
-function valueFrom(
-  message: MessageDefinition,
-  {
-    source,
-    as,
-    last,
-  }: { readonly source: MessageSource; readonly as: MappedPlaneField['as']; readonly last: LastMessageData },
-): MappedMessageValue['value'] | undefined {
-  const { field, factor = 1, plus, isTrueFor } = source
-  const read = decodeField(message, field, last)
-  const value = read?.ok === true ? read.value.value : null
-  if (value === null) return undefined
-  if (isTrueFor !== undefined) return isTrueFor.test(String(value))
-  if (as === 'text') return sanitizeLine(String(value), MAX_WORD)
-  if (as === 'flag') return typeof value === 'number' ? value > 0 : TRUE_WORDS.test(value)
-  if (typeof value !== 'number') return undefined
-  const added = plus === undefined ? undefined : decodeField(message, plus.field, last)
-  const more = added?.ok === true && typeof added.value.value === 'number' ? added.value.value * (plus?.factor ?? 1) : 0
-  return Number((value * factor + more).toFixed(4))
-}
-
-const MAX_WORD = 64
-const TRUE_WORDS = /^(?:on|yes|true|active|1)$/i
-
-function sameIdentity(left: BusDeviceIdentity, right: BusDeviceIdentity): boolean {
-  return (
-    left.manufacturerCode === right.manufacturerCode &&
-    left.deviceId === right.deviceId &&
-    left.software === right.software &&
-    left.hardware === right.hardware
-  )
 }
 
 function sameData(left: TelegramData, right: TelegramData): boolean {

@@ -3,11 +3,32 @@
  *
  *   vaillant/15.360.csv       manufacturer / address . identification [. circuit] [. SWxxxx] [. HWxxxx] .csv
  */
-import type { BusDeviceIdentity } from '../registry/device-identity.ts'
-import { MANUFACTURERS } from '../registry/device-identity.ts'
+import type { BusDeviceIdentity } from '../wire/device-identity.ts'
+import { MANUFACTURERS } from '../wire/device-identity.ts'
 import { parseDefinitionFileName } from './file-defaults.ts'
 
-export function toManufacturerFolder({ manufacturer, manufacturerCode }: BusDeviceIdentity): string {
+/** What a folder holds, as paths from the root. */
+export interface DefinitionListing {
+  list(folder: string): { readonly files: readonly string[]; readonly folders: readonly string[] }
+}
+
+export const ROOT_FOLDER = '.'
+
+/** One of the manufacturer's, as ebusd does it; of a brand's, where that is the one that names the device. */
+export function selectDeviceFile(
+  listing: DefinitionListing,
+  address: number,
+  identity: BusDeviceIdentity,
+): string | undefined {
+  const { files } = listing.list(toManufacturerFolder(identity))
+  const own = selectDefinitionFile(files, address, identity)
+  if (own !== undefined && namesIdentification(own)) return own
+  const brands = listing.list(ROOT_FOLDER).folders.filter(isBrandFolder)
+  const named = brands.flatMap((folder) => listing.list(folder).files).filter(namesIdentification)
+  return selectDefinitionFile(named, address, identity) ?? own
+}
+
+function toManufacturerFolder({ manufacturer, manufacturerCode }: BusDeviceIdentity): string {
   const name = toFolderName(manufacturer)
   // One without a name goes by its number.
   return name.startsWith('0x') ? String(manufacturerCode) : name
@@ -21,12 +42,12 @@ function toFolderName(manufacturer: string): string {
 const MANUFACTURER_FOLDERS: ReadonlySet<string> = new Set([...MANUFACTURERS.values()].map(toFolderName))
 
 /** Whether no manufacturer's code leads to a folder: that of a brand, such as Ochsner, whose controllers are another's. */
-export function isBrandFolder(folder: string): boolean {
+function isBrandFolder(folder: string): boolean {
   return !MANUFACTURER_FOLDERS.has(folder) && !/^\d+$/.test(folder)
 }
 
 /** Only those whose name has an identification: one for any device would take every device of the bus. */
-export function namesIdentification(file: string): boolean {
+function namesIdentification(file: string): boolean {
   return (parseDefinitionFileName(file.slice(file.lastIndexOf('/') + 1))?.ident ?? '') !== ''
 }
 

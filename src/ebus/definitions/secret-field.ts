@@ -6,6 +6,9 @@
 import type { DefinedField } from './field.ts'
 import type { MessageDefinition } from './message-definition.ts'
 
+/** What stands where a secret would. */
+export const SECRET_VALUE_PLACEHOLDER = '(secret)'
+
 const WORDS =
   /phone|telefon|tel_?n(?:o|r|um)|(?:key|pass|access|service|pin|puk|install(?:er)?)_?(?:code|menu)|passwor[dt]|kennwort|(?:^|_)(?:pin|puk|psk)(?:_|\d|$)|^code_?\d*$/i
 /** A word within a name: GsmGprsPin, and not Spin. */

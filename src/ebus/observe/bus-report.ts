@@ -4,7 +4,7 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 import { formatDuration } from './duration.ts'
-import type { DecodedTelegram } from '../semantic/decoded-field.ts'
+import type { DecodedTelegram } from '../definitions/decoded-telegram.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import type { BusObservation } from './observation.ts'
 import { ERROR_PHASES, formatBusAddress, toObservationHex } from './observation.ts'

@@ -10,15 +10,16 @@
  */
 import { classifyAddress, toCompanionInitiator, toCompanionTarget, isInitiatorAddress } from '../wire/address.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import type { BusDeviceIdentity } from './device-identity.ts'
+import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import {
   SERIAL_NUMBER_CHUNKS,
   VAILLANT_MANUFACTURER_CODE,
   decodeIdentity,
   decodeSerialChunk,
+  isSameIdentity,
   readSerialChunkIndex,
   joinSerialNumber,
-} from './device-identity.ts'
+} from '../wire/device-identity.ts'
 
 /** How an address became known and how far that is to be trusted: labels of the contract, per address. */
 export const DISCOVERY_SOURCES = ['passive_observed', 'static_seed', 'active_confirmed'] as const
@@ -151,9 +152,9 @@ export class BusDeviceRegistry {
     const slot = this.#open(address, 'passive_observed')
     const before = slot.identity
     const source = own ? 'active_confirmed' : slot.source
-    if (before !== undefined && sameIdentity(before, decoded.value) && slot.source === source) return
+    if (before !== undefined && isSameIdentity(before, decoded.value) && slot.source === source) return
     // Another product answers here now: its serial number is another one, too.
-    if (before !== undefined && !sameIdentity(before, decoded.value)) slot.serialChunks = []
+    if (before !== undefined && !isSameIdentity(before, decoded.value)) slot.serialChunks = []
     slot.identity = decoded.value
     slot.source = source
     slot.state = 'identity_confirmed'
@@ -219,13 +220,4 @@ function asDevice(slots: readonly MutableSlot[]): BusDevice {
 function slotSerial({ serialChunks }: AddressSlot): string | undefined {
   const known = serialChunks.filter((chunk) => chunk !== undefined)
   return known.length === SERIAL_NUMBER_CHUNKS ? joinSerialNumber(known) : undefined
-}
-
-function sameIdentity(left: BusDeviceIdentity, right: BusDeviceIdentity): boolean {
-  return (
-    left.manufacturerCode === right.manufacturerCode &&
-    left.deviceId === right.deviceId &&
-    left.software === right.software &&
-    left.hardware === right.hardware
-  )
 }

@@ -9,7 +9,7 @@
  */
 import { classifyAddress, toCompanionTarget, isInitiatorAddress } from '../wire/address.ts'
 import type { BusDeviceRegistry, AddressSlot } from './device-registry.ts'
-import { SERIAL_NUMBER_CHUNKS, VAILLANT_MANUFACTURER_CODE } from './device-identity.ts'
+import { SERIAL_NUMBER_CHUNKS, VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
 
 /** `heard`: who was heard and where devices usually are; `full`: every address there is. */
 export type DiscoveryMode = 'off' | 'heard' | 'full'

@@ -2,8 +2,8 @@
  * Product: what a device is and which services it knows, by its product id. Register numbers are not unique on a bus:
  * the same number means different things at 08 depending on which boiler answers there.
  */
-import type { BusDeviceIdentity } from './device-identity.ts'
-import { VAILLANT_MANUFACTURER_CODE } from './device-identity.ts'
+import type { BusDeviceIdentity } from '../wire/device-identity.ts'
+import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
 
 export type HeatingProductKind =
   | 'boiler'

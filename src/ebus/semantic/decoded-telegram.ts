@@ -1,5 +1,5 @@
 /**
- * Decoded telegram: what one telegram on the wire says, as a name and fields with units, by the tables of this room.
+ * Decoded telegram: what one telegram on the wire says, as a name and fields with units, by the tables of this module.
  *
  *   F1 15 B5 24 | 02 00 03 00 0F 00 ▸ 01 03 0F 00 …     read   zone.room_temperature, instance 0: 20.5 °C
  *
@@ -12,12 +12,13 @@ import { layOutFields } from '../wire/field-positions.ts'
 import { BROADCAST_ADDRESS } from '../wire/symbol.ts'
 import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
 import { decodeBoilerValue, findBoilerRegister } from './boiler-map.ts'
-import type { DecodedField, DecodedTelegram } from './decoded-field.ts'
+import type { DecodedField, DecodedTelegram } from '../definitions/decoded-telegram.ts'
+import { SECRET_VALUE_PLACEHOLDER } from '../definitions/secret-field.ts'
 import { ENERGY_METER_CODES, ENERGY_PERIOD_CODES, ENERGY_USE_CODES, formatEnergyDate } from './energy-selector.ts'
 import { READ_KEY_KINDS, decodeReadKeyBytes, decodeReadKeyKind, interpretTelegram } from './read-key.ts'
 import { findRegisterName } from './register-name.ts'
 import type { RegulatorValue } from './register.ts'
-import { SECRET_VALUE_PLACEHOLDER, decodeRegisterValue } from './register.ts'
+import { decodeRegisterValue } from './register.ts'
 import { decodeProgramDayTelegram, decodeTimerTelegram } from './schedule-telegram.ts'
 import type { StatusServiceField } from './status-service-table.ts'
 import { findStatusServiceBlock } from './status-service-table.ts'

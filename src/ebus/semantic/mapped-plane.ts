@@ -3,20 +3,12 @@
  * know a value the definition's counts, unless it is old.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
+import type { MappedMessageValue } from './mapped-message.ts'
 import type { MappedPlaneField } from './message-map.ts'
 import { DEFAULT_MAPPED_ITEM_NAMES, MAPPED_PLANE_FIELDS } from './message-map.ts'
 import type { FieldFreshness, SemanticPlane } from './plane-reader.ts'
 import { isReadingStale } from './plane-reader.ts'
 import type { HeatingPlaneName } from './planes.ts'
-
-export interface MappedMessageValue {
-  readonly value: number | string | boolean
-  /** Circuit and name of the message. */
-  readonly message: string
-  /** Wall clock. */
-  readonly atMs: number
-  readonly source: 'poll' | 'passive' | 'cache'
-}
 
 /** What definitions know about a field of the map. */
 export type MappedValueLookup = (field: MappedPlaneField) => MappedMessageValue | undefined

@@ -41,9 +41,6 @@ export function isWrittenValueReadBack(
   return kept <= sent && sent - kept <= RUN_DOWN_HOURS
 }
 
-/** What stands where a secret would. */
-export const SECRET_VALUE_PLACEHOLDER = '(secret)'
-
 /** Dates and times as people write them: `2026-01-31`, `07:30`. */
 export type RegulatorValue = number | boolean | string
 

@@ -1,7 +1,7 @@
 /**
  * Schedule telegram: what a telegram says about a weekly program, in either of the two ways to write one down.
  */
-import type { DecodedField, DecodedTelegram } from './decoded-field.ts'
+import type { DecodedField, DecodedTelegram } from '../definitions/decoded-telegram.ts'
 import {
   TIMER_CONFIG_OPCODE,
   TIMER_SLOT_COUNTS_OPCODE,

@@ -15,7 +15,7 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import { VAILLANT_MANUFACTURER_CODE } from '../registry/device-identity.ts'
+import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
 import type { ConfigField } from '../semantic/config-field.ts'
 import {
   BOILER_CONFIG_FIELDS,

@@ -15,7 +15,7 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { formatBusAddress } from '../observe/observation.ts'
-import { VAILLANT_MANUFACTURER_CODE } from '../registry/device-identity.ts'
+import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
 import { decodeErrorCodes, decodeErrorHistoryEntry } from '../semantic/error-codes.ts'
 import {
   PAST_ERRORS_SELECTOR,

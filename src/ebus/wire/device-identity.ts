@@ -70,6 +70,15 @@ export function decodeIdentity(answer: Uint8Array): Result<BusDeviceIdentity, Id
   })
 }
 
+export function isSameIdentity(left: BusDeviceIdentity, right: BusDeviceIdentity): boolean {
+  return (
+    left.manufacturerCode === right.manufacturerCode &&
+    left.deviceId === right.deviceId &&
+    left.software === right.software &&
+    left.hardware === right.hardware
+  )
+}
+
 export const SERIAL_NUMBER_CHUNKS = 4
 /** B509 24, 25, 26 and 27. */
 const FIRST_CHUNK = 0x24

@@ -12,7 +12,7 @@ import { toHex } from '../../core/bytes.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { VAILLANT_MANUFACTURER_CODE } from './device-identity.ts'
+import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
 
 /** `system` and `timer` can be called; the others are the contract's class planes, listed only. */
 export type MethodPlaneName = 'system' | 'timer' | 'heating' | 'dhw' | 'solar'

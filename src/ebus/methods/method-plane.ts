@@ -1,11 +1,11 @@
 /**
  * Plane: what can be asked of a device, in groups, chosen by what product it is.
  */
-import type { BusDeviceIdentity } from './device-identity.ts'
-import { VAILLANT_MANUFACTURER_CODE } from './device-identity.ts'
+import type { BusDeviceIdentity } from '../wire/device-identity.ts'
+import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
 import type { DeviceMethod, MethodSummary, MethodPlaneName } from './device-method.ts'
 import { defineUncallableMethod } from './device-method.ts'
-import { findHeatingProduct } from './heating-product.ts'
+import { findHeatingProduct } from '../registry/heating-product.ts'
 import { SYSTEM_METHODS } from './system-methods.ts'
 import { TIMER_METHODS } from './timer-methods.ts'
 

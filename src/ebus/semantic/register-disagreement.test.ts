@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import type { BusDeviceIdentity } from '../registry/device-identity.ts'
-import { BusDefinitions } from './bus-definitions.ts'
-import { DefinitionFolder } from './definition-folder-store.ts'
+import type { BusDeviceIdentity } from '../wire/device-identity.ts'
+import { BusDefinitions } from '../definitions/bus-definitions.ts'
+import { DefinitionFolder } from '../definitions/definition-folder-store.ts'
 import { formatDisagreement, findDisagreements } from './register-disagreement.ts'
 
 const OFFICIAL = fileURLToPath(new URL('../../../../shared/data/ebusd/definitions/en', import.meta.url))

@@ -5,21 +5,21 @@
  *   register of the map ▸ its question ▸ definition of that question ▸ the same answers read by both
  */
 import { toHex } from '../../core/bytes.ts'
-import type { BoilerRegister } from '../semantic/boiler-map.ts'
+import type { BoilerRegister } from './boiler-map.ts'
 import {
   BOILER_CONFIG_REGISTERS,
   BOILER_DIAGNOSTIC_REGISTERS,
   BOILER_STATE_REGISTERS,
   decodeBoilerValue,
-} from '../semantic/boiler-map.ts'
-import type { RegisterReadKey } from '../semantic/read-key.ts'
-import { toBoilerReadKey, toRegisterReadKey, encodeReadRequest } from '../semantic/read-key.ts'
-import type { RegulatorRegister, RegisterType, RegulatorValue } from '../semantic/register.ts'
-import { decodeRegisterValue } from '../semantic/register.ts'
-import { CIRCUIT_REGISTERS, HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from '../semantic/register-map.ts'
+} from './boiler-map.ts'
+import type { RegisterReadKey } from './read-key.ts'
+import { toBoilerReadKey, toRegisterReadKey, encodeReadRequest } from './read-key.ts'
+import type { RegulatorRegister, RegisterType, RegulatorValue } from './register.ts'
+import { decodeRegisterValue } from './register.ts'
+import { CIRCUIT_REGISTERS, HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import { decodeMessage } from './message-decoder.ts'
-import type { MessageDefinition } from './message-definition.ts'
+import { decodeMessage } from '../definitions/message-decoder.ts'
+import type { MessageDefinition } from '../definitions/message-definition.ts'
 
 export interface RegisterDisagreement {
   readonly key: RegisterReadKey

@@ -1,0 +1,78 @@
+/**
+ * Awaited reads: messages that are asked for until they were answered or given up, because nobody may be there to answer.
+ */
+import type { MessageDefinition } from './message-definition.ts'
+
+/** `bus`: busy or noisy, which says nothing about the device. */
+export type ReadFailure = 'refused' | 'no-answer' | 'bus'
+
+interface FailedReads {
+  readonly count: number
+  readonly sinceMs: number
+  /** Not asked for by a condition before this time. */
+  readonly againMs: number
+}
+
+const READ_ATTEMPTS = 4
+const REFUSALS = 2
+/** A device that restarts is back within this time. */
+const SILENCE_MS = 60_000
+const ASK_AGAIN_MS = 10_000
+
+export class AwaitedReads {
+  readonly #asked = new Set<MessageDefinition>()
+  readonly #givenUp = new Set<MessageDefinition>()
+  /** Reads of a message that failed since it was answered last. */
+  readonly #failed = new Map<MessageDefinition, FailedReads>()
+
+  /** The first that was not asked for since its last failure, and whose time has come. */
+  takeDue(awaited: Iterable<MessageDefinition>, nowMs: number): MessageDefinition | undefined {
+    for (const message of awaited)
+      if (!this.#asked.has(message) && (this.#failed.get(message)?.againMs ?? nowMs) <= nowMs) {
+        this.#asked.add(message)
+        return message
+      }
+    return undefined
+  }
+
+  noteAnswer(message: MessageDefinition): void {
+    this.#failed.delete(message)
+  }
+
+  /**
+   * A read failed; whether that is final. What a plane shows is asked for again by the poll. What a condition looks at
+   * may decide which file is read for good, so a device must have refused it twice, or not have answered for a minute.
+   */
+  noteFailure(
+    message: MessageDefinition,
+    failure: ReadFailure,
+    { nowMs, decides }: { readonly nowMs: number; readonly decides: boolean },
+  ): boolean {
+    const known = this.#failed.get(message)
+    const count = (known?.count ?? 0) + 1
+    const sinceMs = known?.sinceMs ?? nowMs
+    const againMs = nowMs + (failure === 'no-answer' ? ASK_AGAIN_MS : 0)
+    this.#failed.set(message, { count, sinceMs, againMs })
+    const isFinal = decides
+      ? isFinalForCondition(failure, count, nowMs - sinceMs)
+      : failure !== 'bus' || count >= READ_ATTEMPTS
+    if (!isFinal) this.#asked.delete(message)
+    return isFinal
+  }
+
+  giveUp(message: MessageDefinition): void {
+    this.#givenUp.add(message)
+  }
+
+  isGivenUp(message: MessageDefinition): boolean {
+    return this.#givenUp.has(message)
+  }
+
+  mayAnswer(message: MessageDefinition): boolean {
+    return !this.#givenUp.has(message) && (this.#failed.get(message)?.count ?? 0) < READ_ATTEMPTS
+  }
+}
+
+function isFinalForCondition(failure: ReadFailure, count: number, lastedMs: number): boolean {
+  return failure === 'refused' ? count >= REFUSALS : count >= READ_ATTEMPTS && lastedMs >= SILENCE_MS
+}

@@ -143,8 +143,14 @@ export function writeCalendar(type: CalendarType, text: string): Bytes {
 const YEAR = { base: 10, min: 0, max: 2_099 } as const
 const CLOCK_PART = { base: 10, min: 0, max: 59 } as const
 
+type Parts = readonly (number | undefined)[] | DefinitionErrorCode
+
 /** `undefined` stands for a part that is `-`. */
-function parseDay(parts: readonly (string | undefined)[]): readonly (number | undefined)[] | DefinitionErrorCode {
+function parseParts(
+  parts: readonly (string | undefined)[],
+  bounds: typeof YEAR | typeof CLOCK_PART,
+  isInRange: (value: number, index: number, first: number | undefined) => boolean,
+): Parts {
   const values: (number | undefined)[] = []
   for (const [index, part] of parts.entries()) {
     if (part === undefined) return 'end-of-input'
@@ -152,12 +158,20 @@ function parseDay(parts: readonly (string | undefined)[]): readonly (number | un
       values.push(undefined)
       continue
     }
-    const value = parseBoundedNumber(part, YEAR)
+    const value = parseBoundedNumber(part, bounds)
     if (typeof value === 'string') return value
-    if (index < 2 && (value < 1 || value > (index === 0 ? 31 : 12))) return 'out-of-range'
+    if (!isInRange(value, index, values[0])) return 'out-of-range'
     values.push(value)
   }
   return values
+}
+
+function parseDay(parts: readonly (string | undefined)[]): Parts {
+  return parseParts(parts, YEAR, (value, index) => index >= 2 || (value >= 1 && value <= (index === 0 ? 31 : 12)))
+}
+
+function parseClock(parts: readonly (string | undefined)[]): Parts {
+  return parseParts(parts, CLOCK_PART, (value, index, hour) => (index === 0 ? value <= 24 : hour !== 24 || value === 0))
 }
 
 /** As a stream is read up to each separator: a text that ends there has no further part. */
@@ -172,14 +186,16 @@ function writeDate(type: CalendarType, text: string): Bytes {
   if (typeof values === 'string') return values
   const [day, month, year] = values
   if (type.bits === 16) return writeDayCount(day, month, year)
-  if (year !== undefined && (year >= CENTURY ? year - CENTURY : year) > 99) return 'out-of-range'
-  const write = (part: number | undefined): number => {
-    if (part === undefined) return type.replacement
-    return type.isBcd ? (Math.floor(part / 10) << 4) | (part % 10) : part
-  }
   const yy = year === undefined ? undefined : year >= CENTURY ? year - CENTURY : year
+  if (yy !== undefined && yy > 99) return 'out-of-range'
+  const write = (part: number | undefined): number => writePart(type, part)
   if (type.bits === 24) return [write(day), write(month), write(yy)]
   return [write(day), write(month), weekdayByte(type, { year, month, day }), write(yy)]
+}
+
+function writePart(type: CalendarType, part: number | undefined): number {
+  if (part === undefined) return type.replacement
+  return type.isBcd ? (Math.floor(part / 10) << 4) | (part % 10) : part
 }
 
 function weekdayByte(
@@ -220,31 +236,12 @@ function writeMoment(text: string): Bytes {
   return [minutes & 0xff, (minutes >> 8) & 0xff, (minutes >> 16) & 0xff, (minutes >>> 24) & 0xff]
 }
 
-function parseClock(parts: readonly (string | undefined)[]): readonly (number | undefined)[] | DefinitionErrorCode {
-  const values: (number | undefined)[] = []
-  for (const [index, part] of parts.entries()) {
-    if (part === undefined) return 'end-of-input'
-    if (part === UNKNOWN_VALUE_TEXT) {
-      values.push(undefined)
-      continue
-    }
-    const value = parseBoundedNumber(part, CLOCK_PART)
-    if (typeof value === 'string') return value
-    if (index === 0 ? value > 24 : values[0] === 24 && value > 0) return 'out-of-range'
-    values.push(value)
-  }
-  return values
-}
-
 function writeTime(type: CalendarType, text: string): Bytes {
   const isClock = type.stepMinutes === 0
   const clock = parseClock(streamParts(text, ':', isClock ? type.bits / 8 : 2))
   if (typeof clock === 'string') return clock
   if (isClock) {
-    const bytes = clock.map((part) => {
-      if (part === undefined) return type.replacement
-      return type.isBcd ? (Math.floor(part / 10) << 4) | (part % 10) : part
-    })
+    const bytes = clock.map((part) => writePart(type, part))
     return type.isReversed ? bytes.toReversed() : bytes
   }
   const [hour, minute] = clock

@@ -31,13 +31,22 @@ export interface StatusServiceBlock {
 type Words = Readonly<Record<number, string>>
 type FieldRow = readonly [name: string, type: string, unitOrWords?: string | Words]
 
-interface BlockRow {
-  /** PB SB and the first data bytes, in hex. */
-  readonly at: string
-  readonly name: string
-  readonly part: StatusServiceBlock['part']
-  readonly writes?: boolean
-  readonly fields: readonly FieldRow[]
+type BlockRow = readonly [place: number, block: StatusServiceBlock]
+/** `at` is PB SB and the first data bytes, in hex. */
+type BlockRowBuilder = (at: string, name: string, fields: readonly FieldRow[]) => BlockRow
+
+const LONGEST_CHOICE = 2
+
+const commandBlock = createBlockBuilder({ part: 'command', writes: false })
+const writeBlock = createBlockBuilder({ part: 'command', writes: true })
+const responseBlock = createBlockBuilder({ part: 'response', writes: false })
+
+function createBlockBuilder(kind: Pick<StatusServiceBlock, 'part' | 'writes'>): BlockRowBuilder {
+  return (at, name, fields) => {
+    const [primary = 0, secondary = 0, ...choice] = fromHex(at)
+    const place = placeOf(primary, secondary, { data: Uint8Array.from(choice), chosenBy: choice.length })
+    return [place, { name, ...kind, fields: fields.map(fieldOf) }]
+  }
 }
 
 const OFF_ON = { 0: 'off', 1: 'on' } as const
@@ -57,244 +66,142 @@ const relays = (count: number): readonly FieldRow[] =>
 /** What a heat pump says it does, B511 07. */
 export const HEAT_PUMP_STATE_NAMES = { 1: 'ready', 9: 'heating', 11: 'error', 17: 'cooling', 129: 'hot water' } as const
 
-const ROWS: readonly BlockRow[] = [
-  {
-    at: '0503 01',
-    name: 'burner_operating_data',
-    part: 'command',
-    fields: [
-      ['status', 'UCH'],
-      ['power', 'UCH'],
-      ['reserved', 'IGN'],
-      ['boiler_temperature', 'D1C', '°C'],
-      ['return_temperature', 'UCH', '°C'],
-      ['dhw_temperature', 'UCH', '°C'],
-      ['outside_temperature', 'SCH', '°C'],
-    ],
-  },
-  {
-    at: '0700',
-    name: 'date_and_time',
-    part: 'command',
-    fields: [
-      ['outside_temperature', 'D2B', '°C'],
-      ['time', 'BTI'],
-      ['date', 'BDA'],
-    ],
-  },
-  { at: '0704', name: 'identification', part: 'response', fields: IDENTITY },
-  { at: '07fe', name: 'inquiry_of_existence', part: 'command', fields: [] },
-  { at: '07ff', name: 'sign_of_life', part: 'command', fields: [] },
-  {
-    at: '0800',
-    name: 'controller_setpoints',
-    part: 'command',
-    fields: [
-      ['flow_setpoint', 'D2B', '°C'],
-      ['outside_temperature', 'D2B', '°C'],
-      ['forced_power', 'SCH', '%'],
-      ['dhw_active', 'BI0'],
-      ['heating_active', 'BI1'],
-      ['dhw_setpoint', 'D2B', '°C'],
-    ],
-  },
-  {
-    at: '0801',
-    name: 'controller_values',
-    part: 'command',
-    fields: [
-      ['flow_temperature', 'D2B', '°C'],
-      ['dhw_temperature', 'D2B', '°C'],
-      ['emission_test', 'UCH'],
-      ['dhw_active', 'BI0'],
-      ['pump_active', 'BI1'],
-      ['buffer_1_active', 'BI2'],
-      ['buffer_2_active', 'BI3'],
-      ['loading_pump_active', 'BI4'],
-      ['dhw_loading_active', 'BI5'],
-      ['dhw_pump_active', 'BI6'],
-      ['return_temperature', 'D2B', '°C'],
-    ],
-  },
-  {
-    at: '0802',
-    name: 'control_command',
-    part: 'command',
-    fields: [
-      ['flow_setpoint', 'D2B', '°C'],
-      ['dhw_setpoint', 'D2B', '°C'],
-      ['expected_power', 'SCH', '%'],
-      ['device_with_error', 'UCH'],
-      ['error', 'UCH'],
-    ],
-  },
-  { at: 'b503 0001', name: 'current_errors', part: 'response', fields: FIVE_CODES },
-  { at: 'b503 0002', name: 'current_service_messages', part: 'response', fields: FIVE_CODES },
-  {
-    at: 'b504 00',
-    name: 'date_and_time',
-    part: 'response',
-    fields: [
-      ['radio_clock', 'UCH', { 0: 'no signal', 1: 'ok', 2: 'synchronising', 3: 'valid' }],
-      ['time', 'BTI'],
-      ['date', 'BDA'],
-      ['outside_temperature', 'D2B', '°C'],
-    ],
-  },
-  { at: 'b504 16', name: 'outside_temperature', part: 'response', fields: [['outside_temperature', 'D2C', '°C']] },
-  {
-    at: 'b505 06',
-    name: 'dhw_boost',
-    part: 'command',
-    writes: true,
-    fields: [['boost', 'UCH', OFF_ON]],
-  },
-  {
-    at: 'b505 27',
-    name: 'dhw_status',
-    part: 'command',
-    writes: true,
-    fields: [
-      ['active', 'UCH', OFF_ON],
-      ['flow_temperature', 'UCH', '°C'],
-      ['pump', 'UCH', OFF_ON],
-    ],
-  },
+const BLOCKS: ReadonlyMap<number, StatusServiceBlock> = new Map([
+  commandBlock('0503 01', 'burner_operating_data', [
+    ['status', 'UCH'],
+    ['power', 'UCH'],
+    ['reserved', 'IGN'],
+    ['boiler_temperature', 'D1C', '°C'],
+    ['return_temperature', 'UCH', '°C'],
+    ['dhw_temperature', 'UCH', '°C'],
+    ['outside_temperature', 'SCH', '°C'],
+  ]),
+  commandBlock('0700', 'date_and_time', [
+    ['outside_temperature', 'D2B', '°C'],
+    ['time', 'BTI'],
+    ['date', 'BDA'],
+  ]),
+  responseBlock('0704', 'identification', IDENTITY),
+  commandBlock('07fe', 'inquiry_of_existence', []),
+  commandBlock('07ff', 'sign_of_life', []),
+  commandBlock('0800', 'controller_setpoints', [
+    ['flow_setpoint', 'D2B', '°C'],
+    ['outside_temperature', 'D2B', '°C'],
+    ['forced_power', 'SCH', '%'],
+    ['dhw_active', 'BI0'],
+    ['heating_active', 'BI1'],
+    ['dhw_setpoint', 'D2B', '°C'],
+  ]),
+  commandBlock('0801', 'controller_values', [
+    ['flow_temperature', 'D2B', '°C'],
+    ['dhw_temperature', 'D2B', '°C'],
+    ['emission_test', 'UCH'],
+    ['dhw_active', 'BI0'],
+    ['pump_active', 'BI1'],
+    ['buffer_1_active', 'BI2'],
+    ['buffer_2_active', 'BI3'],
+    ['loading_pump_active', 'BI4'],
+    ['dhw_loading_active', 'BI5'],
+    ['dhw_pump_active', 'BI6'],
+    ['return_temperature', 'D2B', '°C'],
+  ]),
+  commandBlock('0802', 'control_command', [
+    ['flow_setpoint', 'D2B', '°C'],
+    ['dhw_setpoint', 'D2B', '°C'],
+    ['expected_power', 'SCH', '%'],
+    ['device_with_error', 'UCH'],
+    ['error', 'UCH'],
+  ]),
+  responseBlock('b503 0001', 'current_errors', FIVE_CODES),
+  responseBlock('b503 0002', 'current_service_messages', FIVE_CODES),
+  responseBlock('b504 00', 'date_and_time', [
+    ['radio_clock', 'UCH', { 0: 'no signal', 1: 'ok', 2: 'synchronising', 3: 'valid' }],
+    ['time', 'BTI'],
+    ['date', 'BDA'],
+    ['outside_temperature', 'D2B', '°C'],
+  ]),
+  responseBlock('b504 16', 'outside_temperature', [['outside_temperature', 'D2C', '°C']]),
+  writeBlock('b505 06', 'dhw_boost', [['boost', 'UCH', OFF_ON]]),
+  writeBlock('b505 27', 'dhw_status', [
+    ['active', 'UCH', OFF_ON],
+    ['flow_temperature', 'UCH', '°C'],
+    ['pump', 'UCH', OFF_ON],
+  ]),
   // 28 characters in pieces of 8, 9, 9 and 2; only the first has a status in front.
-  ...[8, 9, 9, 2].map((length, chunk): BlockRow => ({
-    at: `b509 2${4 + chunk}`,
-    name: `serial_number_part_${chunk + 1}`,
-    part: 'response',
-    fields: [...(chunk === 0 ? [['status', 'UCH'] as const] : []), ['text', `STR:${length}`]],
-  })),
-  {
-    at: 'b510 00',
-    name: 'boiler_set_mode',
-    part: 'command',
-    writes: true,
-    fields: [
-      ['mode', 'UCH', { 0: 'auto', 1: 'off', 2: 'heating', 3: 'hot water' }],
-      ['flow_setpoint', 'D1C', '°C'],
-      ['dhw_setpoint', 'D1C', '°C'],
-      ['dhw_flow_setpoint', 'UCH', '°C'],
-      ['reserved', 'IGN'],
-      ['heating_off', 'BI0'],
-      ['dhw_tapping_off', 'BI1'],
-      ['dhw_charging_off', 'BI2'],
-      ['reserved', 'IGN'],
-      ['heating_pump_remote', 'BI0'],
-      ['backup_released', 'BI1'],
-      ['cooling_released', 'BI2'],
-    ],
-  },
-  {
-    at: 'b511 01',
-    name: 'boiler_status',
-    part: 'response',
-    fields: [
-      ['flow_temperature', 'D1C', '°C'],
-      ['return_temperature', 'D1C', '°C'],
-      ['outside_temperature', 'D2B', '°C'],
-      ['dhw_temperature', 'D1C', '°C'],
-      ['storage_temperature', 'D1C', '°C'],
-      ['pump', 'UCH', { ...OFF_ON, 2: 'overrun', 4: 'hot water' }],
-    ],
-  },
-  {
-    at: 'b511 02',
-    name: 'boiler_limits',
-    part: 'response',
-    fields: [
-      ['dhw_mode', 'UCH', { 0: 'disabled', 1: 'on', 2: 'off', 3: 'auto' }],
-      ['flow_limit', 'UCH', '°C'],
-      ['flow_setpoint', 'D1C', '°C'],
-      ['dhw_limit', 'UCH', '°C'],
-      ['dhw_setpoint', 'D1C', '°C'],
-    ],
-  },
-  {
-    at: 'b511 03',
-    name: 'boiler_pressures',
-    part: 'response',
-    fields: [
-      ['temperature', 'D2C', '°C'],
-      ['pressure', 'FLT', 'bar'],
-      ['pressure_2', 'FLT', 'bar'],
-      ['mode', 'UCH', { 0: 'off', 1: 'cooling', 3: 'heating', 4: 'hot water' }],
-    ],
-  },
-  {
-    at: 'b511 07',
-    name: 'heat_pump_status',
-    part: 'response',
-    fields: [
-      ['energy', 'UCH'],
-      ['energy_2', 'UIN', 'kWh'],
-      ['active', 'UCH', OFF_ON],
-      ['state', 'UCH', HEAT_PUMP_STATE_NAMES],
-    ],
-  },
-  ...['heating', 'dhw'].map((use, index): BlockRow => ({
-    at: `b511 180${index + 1}`,
-    name: `compressor_${use}`,
-    part: 'response',
-    fields: [
+  ...[8, 9, 9, 2].map((length, chunk) =>
+    responseBlock(`b509 2${4 + chunk}`, `serial_number_part_${chunk + 1}`, [
+      ...(chunk === 0 ? [['status', 'UCH'] as const] : []),
+      ['text', `STR:${length}`],
+    ]),
+  ),
+  writeBlock('b510 00', 'boiler_set_mode', [
+    ['mode', 'UCH', { 0: 'auto', 1: 'off', 2: 'heating', 3: 'hot water' }],
+    ['flow_setpoint', 'D1C', '°C'],
+    ['dhw_setpoint', 'D1C', '°C'],
+    ['dhw_flow_setpoint', 'UCH', '°C'],
+    ['reserved', 'IGN'],
+    ['heating_off', 'BI0'],
+    ['dhw_tapping_off', 'BI1'],
+    ['dhw_charging_off', 'BI2'],
+    ['reserved', 'IGN'],
+    ['heating_pump_remote', 'BI0'],
+    ['backup_released', 'BI1'],
+    ['cooling_released', 'BI2'],
+  ]),
+  responseBlock('b511 01', 'boiler_status', [
+    ['flow_temperature', 'D1C', '°C'],
+    ['return_temperature', 'D1C', '°C'],
+    ['outside_temperature', 'D2B', '°C'],
+    ['dhw_temperature', 'D1C', '°C'],
+    ['storage_temperature', 'D1C', '°C'],
+    ['pump', 'UCH', { ...OFF_ON, 2: 'overrun', 4: 'hot water' }],
+  ]),
+  responseBlock('b511 02', 'boiler_limits', [
+    ['dhw_mode', 'UCH', { 0: 'disabled', 1: 'on', 2: 'off', 3: 'auto' }],
+    ['flow_limit', 'UCH', '°C'],
+    ['flow_setpoint', 'D1C', '°C'],
+    ['dhw_limit', 'UCH', '°C'],
+    ['dhw_setpoint', 'D1C', '°C'],
+  ]),
+  responseBlock('b511 03', 'boiler_pressures', [
+    ['temperature', 'D2C', '°C'],
+    ['pressure', 'FLT', 'bar'],
+    ['pressure_2', 'FLT', 'bar'],
+    ['mode', 'UCH', { 0: 'off', 1: 'cooling', 3: 'heating', 4: 'hot water' }],
+  ]),
+  responseBlock('b511 07', 'heat_pump_status', [
+    ['energy', 'UCH'],
+    ['energy_2', 'UIN', 'kWh'],
+    ['active', 'UCH', OFF_ON],
+    ['state', 'UCH', HEAT_PUMP_STATE_NAMES],
+  ]),
+  ...['heating', 'dhw'].map((use, index) =>
+    responseBlock(`b511 180${index + 1}`, `compressor_${use}`, [
       ['reserved', 'IGN'],
       ['running_time', 'ULG', 'min'],
       ['starts', 'ULG'],
-    ],
-  })),
-  {
-    at: 'b512 00',
-    name: 'circulation_pump',
-    part: 'command',
-    writes: true,
-    fields: [['power', 'UCH', '%']],
-  },
-  {
-    at: 'b516 00',
-    name: 'date_and_time',
-    part: 'command',
-    fields: [
-      ['time', 'BTI'],
-      ['date', 'BDA'],
-    ],
-  },
-  { at: 'b516 01', name: 'outside_temperature', part: 'command', fields: [['outside_temperature', 'D2B', '°C']] },
-  {
-    at: 'b523 01',
-    name: 'module_relays',
-    part: 'command',
-    writes: true,
-    fields: relays(7),
-  },
-  { at: 'b523 03', name: 'module_sensors', part: 'response', fields: sensors(6, 1) },
-  ...[0, 1, 2].map((circuit): BlockRow => ({
-    at: `b523 020${circuit}`,
-    name: `mixer_${circuit + 1}`,
-    part: 'command',
-    writes: true,
-    fields: [
+    ]),
+  ),
+  writeBlock('b512 00', 'circulation_pump', [['power', 'UCH', '%']]),
+  commandBlock('b516 00', 'date_and_time', [
+    ['time', 'BTI'],
+    ['date', 'BDA'],
+  ]),
+  commandBlock('b516 01', 'outside_temperature', [['outside_temperature', 'D2B', '°C']]),
+  writeBlock('b523 01', 'module_relays', relays(7)),
+  responseBlock('b523 03', 'module_sensors', sensors(6, 1)),
+  ...[0, 1, 2].map((circuit) =>
+    writeBlock(`b523 020${circuit}`, `mixer_${circuit + 1}`, [
       ['active', 'UCH', OFF_ON],
       ['flow_setpoint', 'D1C', '°C'],
-    ],
-  })),
-  { at: 'b523 05', name: 'module_relays', part: 'command', writes: true, fields: relays(12) },
-  { at: 'b523 06', name: 'module_sensors', part: 'response', fields: sensors(7, 1) },
+    ]),
+  ),
+  writeBlock('b523 05', 'module_relays', relays(12)),
+  responseBlock('b523 06', 'module_sensors', sensors(7, 1)),
   // The last two bytes but three are no sensor of the module's.
-  { at: 'b523 07', name: 'module_sensors', part: 'response', fields: sensors(5, 8) },
-  { at: 'fe01', name: 'error_text', part: 'command', fields: [['text', 'STR:10']] },
-]
-
-const LONGEST_CHOICE = 2
-
-const BLOCKS: ReadonlyMap<number, StatusServiceBlock> = new Map(
-  ROWS.map(({ at, name, part, writes = false, fields }) => {
-    const [primary = 0, secondary = 0, ...choice] = fromHex(at)
-    const place = placeOf(primary, secondary, { data: Uint8Array.from(choice), chosenBy: choice.length })
-    return [place, { name, part, writes, fields: fields.map(fieldOf) }]
-  }),
-)
+  responseBlock('b523 07', 'module_sensors', sensors(5, 8)),
+  commandBlock('fe01', 'error_text', [['text', 'STR:10']]),
+])
 
 /** The block that the first two, one or no data bytes choose, and how many they were. */
 export function findStatusServiceBlock({

@@ -13,11 +13,6 @@ import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
 import type { EbusConnection, BusFault, BusRequest, BusStatus } from './adapter/ebus-connection.ts'
 import type { AdapterInfo } from './adapter/adapter-info.ts'
-import type { ReadFailure } from './definitions/awaited-reads.ts'
-import type { LastMessageData } from './definitions/message-chain.ts'
-import type { DefinitionErrorCode } from './definitions/definition-error.ts'
-import { encodeCommands } from './definitions/message-encoder.ts'
-import type { MessageDefinition } from './definitions/message-definition.ts'
 import { adviseOnBusConnection } from './bus-advice.ts'
 import type { SharedPortHost } from './adapter/shared-port-client.ts'
 import type { InstallationChange } from './installation.ts'
@@ -28,13 +23,16 @@ import { DefinitionPoller } from './definition-poller.ts'
 import type { DiscoveryMode } from './registry/discovery.ts'
 import type { HeatingPlaneName } from './semantic/planes.ts'
 import type { RegisterReadKey } from './semantic/read-key.ts'
-import { extractAnswerValue, interpretTelegram, encodeReadRequest } from './semantic/read-key.ts'
+import { encodeReadRequest } from './semantic/read-key.ts'
+import { extractAnswerValue, interpretTelegram } from './semantic/telegram-meaning.ts'
 import type { PlannedRead } from './semantic/read-plan.ts'
 import type { RegisterReadFault, RegisterReadOptions, CompletedRead } from './semantic/read-scheduler.ts'
 import { RegisterReadScheduler } from './semantic/read-scheduler.ts'
-import { listUnreadMessages } from './semantic/mapped-message.ts'
 import { listResidentSettings } from './semantic/resident-settings.ts'
 import type { RegisterValueStore } from './register-value-store.ts'
+import { createExchange } from './wire/telegram.ts'
+import { DefinedMessageReader } from './defined-message-reader.ts'
+import type { HeatingBusSendOptions } from './defined-message-reader.ts'
 
 export interface HeatingBusOptions {
   readonly id: string
@@ -52,18 +50,7 @@ export interface HeatingBusOptions {
   readonly announce: (change: InstallationChange | 'settings') => void
 }
 
-export interface HeatingBusSendOptions {
-  readonly deadlineMs: number
-  readonly caller: string
-  readonly signal?: AbortSignal
-  /** Only what changes nothing may be said twice. */
-  readonly repeatable: boolean
-}
-
 const TICK_MS = 1_000
-/** ebusd's default: one message in five seconds. */
-const DEFINITION_POLL_TICKS = 5
-const DEFINITION_DEADLINE_MS = 2_000
 const COMPACT_EVERY_TICKS = 60
 const SAVE_EVERY_TICKS = 600
 /** A connection takes a moment, and so does a first sign of life. */
@@ -78,6 +65,8 @@ export class HeatingBusClient {
   readonly adapter: string
   readonly readOnly: boolean
   readonly installation: HeatingInstallation
+  /** Messages of definition files. */
+  readonly messages: DefinedMessageReader
   readonly #options: HeatingBusOptions
   #bus: EbusConnection | undefined
   readonly #scheduler: RegisterReadScheduler
@@ -91,7 +80,6 @@ export class HeatingBusClient {
   #turn: Promise<unknown> = Promise.resolve()
   #ticks = 0
   #saved = false
-  #asksDefinition = false
   /** Ticks without adapter or signal. */
   #away = 0
 
@@ -102,6 +90,12 @@ export class HeatingBusClient {
     this.readOnly = options.readOnly
     this.#options = options
     this.installation = new HeatingInstallation({ ...options.installation, nowMs: clock.monotonic() })
+    this.messages = new DefinedMessageReader({
+      ...options,
+      installation: this.installation,
+      status: () => this.status(),
+      send: (request, wish) => this.send(request, wish),
+    })
     this.#scheduler = new RegisterReadScheduler({
       shadow: this.installation.shadow,
       fetch: (key, wish) => this.#fetch(key, wish),
@@ -186,27 +180,7 @@ export class HeatingBusClient {
       () => !planes.some(isEmpty) && this.#poller.hasEssentials(planes),
       AbortSignal.any([signal, this.#stopping.signal]),
     )
-    await this.#readMapped(planes, AbortSignal.any([signal, this.#stopping.signal]))
-  }
-
-  /** Messages of definitions that these planes are made of, and of which nothing is known yet. */
-  async #readMapped(planes: readonly HeatingPlaneName[], signal: AbortSignal): Promise<void> {
-    const { definitions } = this.installation
-    if (definitions === undefined) return
-    // A message that failed because of the bus is there again in the next round; after a few failures it is given up.
-    for (
-      let unread = listUnreadMessages(definitions, planes);
-      unread.length > 0;
-      unread = listUnreadMessages(definitions, planes)
-    )
-      for (const message of unread) {
-        const { connected, signal: hasSignal, source } = this.status()
-        if (signal.aborted || !connected || !hasSignal || source !== 'admitted') return
-        const wish = { deadlineMs: DEFINITION_DEADLINE_MS, caller: 'poll', repeatable: true, signal }
-        const read = await this.readDefined(message, '', wish)
-        if (!read.ok && !signal.aborted)
-          definitions.noteFailedRead(message, classifyReadFailure(read.fault), this.#options.clock.monotonic())
-      }
+    await this.messages.readMapped(planes, AbortSignal.any([signal, this.#stopping.signal]))
   }
 
   /** For a tool: from what is known if it is fresh enough, else from the bus. */
@@ -223,8 +197,7 @@ export class HeatingBusClient {
     const sent = (await this.#bus?.send(request, wish)) ?? fail<BusFault>({ kind: 'closed', phase: 'queued' })
     const nowMs = this.#options.clock.now()
     // Whether the answer came or not: it may have been carried out.
-    const telegram = { ...request, source: 0x00 }
-    const meaning = interpretTelegram({ telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 })
+    const meaning = interpretTelegram(createExchange(request))
     if (meaning?.kind === 'write') {
       this.installation.invalidate(meaning.keys)
       for (const key of meaning.keys) this.installation.shadow.confirm(key, nowMs)
@@ -274,52 +247,8 @@ export class HeatingBusClient {
     // As soon as everything was read once, for whoever pulls the plug soon after; then now and then.
     const isFirstSave = !this.#saved && this.#ticks % COMPACT_EVERY_TICKS === 0 && this.isThrough()
     if (isFirstSave || this.#ticks % SAVE_EVERY_TICKS === 0) void this.#save()
-    void this.#pollDefinition()
+    void this.messages.poll(this.#ticks)
     this.#announce()
-  }
-
-  /** One message by ebusd's priorities now and then, within ebusd's own budget of the bus. */
-  async #pollDefinition(): Promise<void> {
-    const { definitions } = this.installation
-    const { connected, signal, source } = this.status()
-    if (definitions === undefined || this.#asksDefinition || !connected || !signal) return
-    if (!this.readOnly && source !== 'admitted') return
-    const isTurn = this.#ticks % DEFINITION_POLL_TICKS === 0
-    const message =
-      definitions.nextAwaited(this.#options.clock.monotonic()) ?? (isTurn ? definitions.nextPoll() : undefined)
-    if (message === undefined) return
-    this.#asksDefinition = true
-    try {
-      const wish = { deadlineMs: DEFINITION_DEADLINE_MS, caller: 'poll', repeatable: true }
-      const read = await this.readDefined(message, '', wish)
-      if (!read.ok)
-        definitions.noteFailedRead(message, classifyReadFailure(read.fault), this.#options.clock.monotonic())
-    } catch (error) {
-      this.#options.logger.error({ err: error, bus: this.id }, 'a message could not be polled')
-    } finally {
-      this.#asksDefinition = false
-    }
-  }
-
-  /** Asks for a message by its definition, part by part; what came of it is known to the definitions. */
-  async readDefined(
-    message: MessageDefinition,
-    values: string,
-    wish: HeatingBusSendOptions,
-  ): Promise<Result<LastMessageData, RegisterReadFault | DefinitionErrorCode>> {
-    const commands = encodeCommands(message, values)
-    if (!commands.ok) return commands
-    const definitions = this.installation.definitions
-    for (const { target, data } of commands.value) {
-      const request = { target, primary: message.pb, secondary: message.sb, data }
-      const sent = await this.send(request, wish)
-      if (!sent.ok) return sent
-      const telegram = { ...request, source: this.status().address ?? 0 }
-      const exchange = { telegram, response: sent.value, commandRepeats: 0, responseRepeats: 0 }
-      definitions?.store(message, exchange, this.#options.clock.now())
-    }
-    const last = definitions?.last(message)
-    return last === undefined ? fail<DefinitionErrorCode>('end-of-input') : ok(last)
   }
 
   /** Once when adapter or signal are away, at the start or later, and once when they are back. */
@@ -397,13 +326,6 @@ const NOT_OPEN: BusStatus = {
   symbols: 0,
   reconnects: 0,
   initiators: [],
-}
-
-/** What cannot be asked for at all counts as refused. */
-function classifyReadFailure(fault: RegisterReadFault | DefinitionErrorCode): ReadFailure {
-  // An answer that the definition cannot read is an answer, too.
-  if (typeof fault === 'string' || fault.kind === 'refused') return 'refused'
-  return fault.kind === 'no-answer' ? 'no-answer' : 'bus'
 }
 
 /** Withdrawn by whoever asked, or because the bus closes: nothing that happened to the bus. */

@@ -36,9 +36,9 @@ import {
   decodeReadKeyAddress,
   decodeReadKeyBytes,
   decodeReadKeyKind,
-  interpretTelegram,
   encodeReadRequest,
 } from './semantic/read-key.ts'
+import { interpretTelegram } from './semantic/telegram-meaning.ts'
 import { findRegister, HOT_WATER_REGISTERS, ZONE_REGISTERS } from './semantic/register-map.ts'
 import type { ValueSource } from './semantic/register-shadow.ts'
 import { RegisterShadow } from './semantic/register-shadow.ts'
@@ -46,6 +46,7 @@ import type { StartupState, StartupPlaneName } from './semantic/semantic-startup
 import { newStartup, markCacheLoaded, markPlaneLive, advanceStartup } from './semantic/semantic-startup.ts'
 import { HeatingTopology } from './semantic/topology.ts'
 import type { TelegramExchange } from './wire/telegram.ts'
+import { createExchange } from './wire/telegram.ts'
 
 export interface InstallationOptions {
   /** Monotonic. */
@@ -202,11 +203,10 @@ export class HeatingInstallation {
 
   /** Which message a value was read with: by definition where there is one, else as service and bytes. */
   messageName(key: RegisterReadKey): string | undefined {
-    const telegram = { ...encodeReadRequest(key, this.topology.regulator?.address), source: 0x00 }
-    const exchange = { telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 }
-    const message = this.#definitions?.find(exchange)
+    const request = encodeReadRequest(key, this.topology.regulator?.address)
+    const message = this.#definitions?.find(createExchange(request))
     if (message !== undefined) return `${message.circuit}.${message.name}`
-    const { target, primary, secondary, data } = telegram
+    const { target, primary, secondary, data } = request
     return `${toHex(Uint8Array.of(target))} ${toHex(Uint8Array.of(primary, secondary))} ${toHex(data)}`.trim()
   }
 

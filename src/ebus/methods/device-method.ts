@@ -68,27 +68,18 @@ export interface DeviceMethod extends MethodSummary {
 export const STATE_VALUE_MAX_AGE_MS = 60_000
 export const CONFIG_VALUE_MAX_AGE_MS = 300_000
 
-interface Definition<Params> {
-  readonly plane: MethodPlaneName
-  readonly name: string
-  readonly secondary: number
-  readonly readOnly: boolean
+type MethodName = Pick<DeviceMethod, 'plane' | 'name' | 'secondary' | 'readOnly'>
+
+interface Definition<Params> extends MethodName {
   readonly maxAgeMs?: number
   readonly params: z.ZodType<Params>
   readonly prepare: (params: Params) => EncodedMethodCall | readonly ArgumentIssue[]
 }
 
-/** Everything a method is follows from `readOnly`, so that no table can say safe of something that writes. */
 export function defineMethod<Params>(definition: Definition<Params>): DeviceMethod {
-  const { plane, name, secondary, readOnly, params, prepare } = definition
+  const { readOnly, params, prepare } = definition
   return {
-    plane,
-    name,
-    primary: VAILLANT_MANUFACTURER_CODE,
-    secondary,
-    readOnly,
-    mutability: readOnly ? 'read_only' : 'mutating',
-    danger: readOnly ? 'safe' : 'dangerous',
+    ...createMethodFacts(definition),
     routable: true,
     maxAgeMs: readOnly ? (definition.maxAgeMs ?? STATE_VALUE_MAX_AGE_MS) : undefined,
     paramsSchema: () => schemaOf(params),
@@ -110,20 +101,27 @@ export function defineMethod<Params>(definition: Definition<Params>): DeviceMeth
 }
 
 /** For methods that are listed and cannot be called: spec 1 keeps heat-source planes out of what is routable. */
-export function defineUncallableMethod(
-  method: Pick<DeviceMethod, 'plane' | 'name' | 'secondary' | 'readOnly'>,
-): DeviceMethod {
-  const { readOnly } = method
+export function defineUncallableMethod(method: MethodName): DeviceMethod {
   return {
-    ...method,
-    primary: VAILLANT_MANUFACTURER_CODE,
-    mutability: readOnly ? 'read_only' : 'mutating',
-    danger: readOnly ? 'safe' : 'dangerous',
+    ...createMethodFacts(method),
     routable: false,
     maxAgeMs: undefined,
     paramsSchema: () => undefined,
     prepare: () => fail([{ path: ['method'], message: 'listed, but not to be called', code: 'custom' }]),
   }
+}
+
+/** Everything follows from `readOnly`, so that no table can say safe of something that writes. */
+function createMethodFacts({ plane, name, secondary, readOnly }: MethodName) {
+  return {
+    plane,
+    name,
+    primary: VAILLANT_MANUFACTURER_CODE,
+    secondary,
+    readOnly,
+    mutability: readOnly ? 'read_only' : 'mutating',
+    danger: readOnly ? 'safe' : 'dangerous',
+  } as const
 }
 
 function schemaOf(params: z.ZodType): JsonObject {
@@ -167,20 +165,14 @@ export function createByteListSchema(min: number, max: number): z.ZodType<Uint8A
     .refine((bytes) => bytes.length >= min && bytes.length <= max, `${min} to ${max} bytes`)
 }
 
-export function createValidMethodValue(value: Json): MethodAnswerValue {
-  return { value, valid: true }
-}
-
 /** Spec 1: "When the controller returns no data, value is invalid." */
-export const INVALID_METHOD_VALUE: MethodAnswerValue = { value: null, valid: false }
+export function createMethodValue(value: Json | undefined): MethodAnswerValue {
+  return value === undefined ? { value: null, valid: false } : { value, valid: true }
+}
 
 /** Bytes as hex; none at all are no value. */
 export function createBytesMethodValue(bytes: Uint8Array): MethodAnswerValue {
-  return bytes.length === 0 ? INVALID_METHOD_VALUE : createValidMethodValue(toHex(bytes))
-}
-
-export function createNumberMethodValue(value: number | undefined): MethodAnswerValue {
-  return value === undefined ? INVALID_METHOD_VALUE : createValidMethodValue(value)
+  return createMethodValue(bytes.length === 0 ? undefined : toHex(bytes))
 }
 
 export function createMissingParamIssue(param: string, or?: string): ArgumentIssue {

@@ -4,31 +4,33 @@
 import { z } from 'zod'
 import type { Effect, ArgumentIssue } from '../../bus/capability.ts'
 import { areBytesEqual, toHex } from '../../core/bytes.ts'
-import { decodeRegisterValue, encodeNumber, isWrittenValueReadBack, decodeWrittenNumber } from '../semantic/register.ts'
+import {
+  decodeRegisterValue,
+  encodeNumber,
+  isWrittenValueReadBack,
+  decodeWrittenNumber,
+  extractRegisterBytes,
+  REGISTER_HEADER_BYTES,
+  formatRegisterNumber,
+  encodeRegisterData,
+  formatRegisterActuator,
+} from '../semantic/register.ts'
+import type { RegisterPlace, RegulatorRegister } from '../semantic/register.ts'
 import { findRegister } from '../semantic/register-map.ts'
 import { findRegisterName } from '../semantic/register-name.ts'
 import type { DeviceMethod, MethodValues, EncodedMethodCall } from './device-method.ts'
 import {
   CONFIG_VALUE_MAX_AGE_MS,
-  INVALID_METHOD_VALUE,
   byteSchema,
   createByteListSchema,
   createBytesMethodValue,
   commonMethodParams,
   defineMethod,
   createMissingParamIssue,
-  createNumberMethodValue,
+  createMethodValue,
   registerNumberSchema,
-  createValidMethodValue,
 } from './device-method.ts'
 
-/**
- *   op 00 GG II lo hi          read       answer: kind, group, register lo hi, value …
- *   op 01 GG II lo hi value    write      op 02: regulator, op 06: what is paired with it
- *
- * The header of an answer is these four bytes; a shorter one holds no value.
- */
-const EXTENDED_HEADER = 4
 /** Spec 1, read_raw: 1 to 16 bytes. */
 const MAX_RAW = 16
 
@@ -44,52 +46,50 @@ const extended = z.strictObject({
 type Extended = z.output<typeof extended>
 
 /** Names as the older gateway gives them; `decoded` is ours, where the register is known. */
-function extendedResult(
-  { group, instance, addr, opcode, op }: Extended,
-  write: boolean,
-  response: Uint8Array,
-): MethodValues {
-  const code = opcode ?? op ?? 2
-  const known = findRegister(code, group, addr)
-  const bytes = response.subarray(Math.min(EXTENDED_HEADER, response.length))
-  const answered = response.length >= EXTENDED_HEADER
+function extendedResult(params: Extended, write: boolean, response: Uint8Array): MethodValues {
+  const { group, instance, addr } = params
+  const { opcode } = placeOf(params)
+  const known = registerOf(params)
+  const bytes = extractRegisterBytes(response)
+  const answered = response.length >= REGISTER_HEADER_BYTES
   const decoded = known === undefined || bytes.length === 0 ? undefined : decodeRegisterValue(known.type, bytes)
   const replyAddr = answered ? (response[2] ?? 0) + 256 * (response[3] ?? 0) : undefined
   return {
-    optype: createValidMethodValue(write ? 1 : 0),
-    opcode: createValidMethodValue(code),
-    group: createValidMethodValue(group),
-    instance: createValidMethodValue(instance),
-    addr: createValidMethodValue(addr),
-    addr_hex: createValidMethodValue(addr.toString(16).padStart(4, '0')),
+    optype: createMethodValue(write ? 1 : 0),
+    opcode: createMethodValue(opcode),
+    group: createMethodValue(group),
+    instance: createMethodValue(instance),
+    addr: createMethodValue(addr),
+    addr_hex: createMethodValue(formatRegisterNumber(addr)),
     payload: createBytesMethodValue(response),
-    prefix: answered ? createBytesMethodValue(response.subarray(0, EXTENDED_HEADER)) : INVALID_METHOD_VALUE,
-    reply_kind: createNumberMethodValue(answered ? response[0] : undefined),
-    reply_group: createNumberMethodValue(answered ? response[1] : undefined),
-    reply_addr: createNumberMethodValue(replyAddr),
-    reply_addr_hex:
-      replyAddr === undefined ? INVALID_METHOD_VALUE : createValidMethodValue(replyAddr.toString(16).padStart(4, '0')),
+    prefix: createBytesMethodValue(response.subarray(0, answered ? REGISTER_HEADER_BYTES : 0)),
+    reply_kind: createMethodValue(answered ? response[0] : undefined),
+    reply_group: createMethodValue(answered ? response[1] : undefined),
+    reply_addr: createMethodValue(replyAddr),
+    reply_addr_hex: createMethodValue(replyAddr === undefined ? undefined : formatRegisterNumber(replyAddr)),
     value: createBytesMethodValue(bytes),
-    ...(known === undefined
-      ? {}
-      : { decoded: decoded === undefined ? INVALID_METHOD_VALUE : createValidMethodValue(decoded) }),
+    ...(known === undefined ? {} : { decoded: createMethodValue(decoded) }),
     ...(known?.user === undefined
       ? {}
       : {
-          constraint_min: createValidMethodValue(known.user[0]),
-          constraint_max: createValidMethodValue(known.user[1]),
+          constraint_min: createMethodValue(known.user[0]),
+          constraint_max: createMethodValue(known.user[1]),
         }),
   }
 }
 
-function extendedData({ group, instance, addr, opcode, op }: Extended, verb: number, bytes: Uint8Array): Uint8Array {
-  return Uint8Array.of(opcode ?? op ?? 2, verb, group, instance, addr & 0xff, addr >> 8, ...bytes)
+function placeOf({ group, addr, opcode, op }: Extended): RegisterPlace {
+  return { opcode: opcode ?? op ?? 2, group, number: addr }
 }
 
-/** One register of one instance: limits and approvals are about this, not about the device. */
-function extendedActuator({ group, instance, addr, opcode, op }: Extended): string {
-  const place = [opcode ?? op ?? 2, group, instance].map((part) => part.toString(16).padStart(2, '0'))
-  return `b524/${place.join('.')}.${addr.toString(16).padStart(4, '0')}`
+/** Limits and approvals are about one register of one instance, not about the device. */
+function readCall(params: Extended): EncodedMethodCall {
+  return {
+    data: encodeRegisterData(placeOf(params), params.instance),
+    effect: 'reads',
+    actuator: formatRegisterActuator(placeOf(params), params.instance),
+    decode: (response) => extendedResult(params, false, response),
+  }
 }
 
 const getExtRegister = defineMethod({
@@ -98,12 +98,7 @@ const getExtRegister = defineMethod({
   secondary: 0x24,
   readOnly: true,
   params: extended,
-  prepare: (params): EncodedMethodCall => ({
-    data: extendedData(params, 0x00, new Uint8Array()),
-    effect: 'reads',
-    actuator: extendedActuator(params),
-    decode: (response) => extendedResult(params, false, response),
-  }),
+  prepare: readCall,
 })
 
 const setExtRegister = defineMethod({
@@ -127,28 +122,29 @@ const setExtRegister = defineMethod({
     if (!(bytes instanceof Uint8Array)) return [bytes]
     const judged = judgeWrite(params, bytes)
     if (typeof judged !== 'string') return [{ ...judged, path: ['params', value === undefined ? 'data' : 'value'] }]
+    const look = readCall(params)
     return {
-      data: extendedData(params, 0x01, bytes),
+      ...look,
+      data: encodeRegisterData(placeOf(params), params.instance, bytes),
       effect: judged,
-      actuator: extendedActuator(params),
       decode: (response) => extendedResult(params, true, response),
-      confirm: {
-        data: extendedData(params, 0x00, new Uint8Array()),
-        // The value without its header: byte for byte what was sent, unless it runs down by itself.
-        holds: (response) => isKept(params, bytes, response.subarray(EXTENDED_HEADER)),
-        decode: (response) => extendedResult(params, false, response),
-      },
+      // The value without its header: byte for byte what was sent, unless it runs down by itself.
+      confirm: { ...look, holds: (response) => isKept(params, bytes, extractRegisterBytes(response)) },
     }
   },
 })
 
-function isKept({ group, addr, opcode, op }: Extended, written: Uint8Array, found: Uint8Array): boolean {
-  const register = findRegister(opcode ?? op ?? 2, group, addr)
+function isKept(params: Extended, written: Uint8Array, found: Uint8Array): boolean {
+  const register = registerOf(params)
   return register === undefined ? areBytesEqual(found, written) : isWrittenValueReadBack(register, written, found)
 }
 
-function valueBytes({ group, addr, opcode, op }: Extended, value: number): Uint8Array | ArgumentIssue {
-  const known = findRegisterName(opcode ?? op ?? 2, group, addr)
+function registerOf(params: Extended): RegulatorRegister | undefined {
+  return findRegister(placeOf(params).opcode, params.group, params.addr)
+}
+
+function valueBytes(params: Extended, value: number): Uint8Array | ArgumentIssue {
+  const known = findRegisterName(placeOf(params).opcode, params.group, params.addr)
   if (known === undefined) return valueIssue('nobody knows how this register writes numbers; give data')
   return encodeNumber(known.type, value) ?? valueIssue(`${known.name} does not take ${value}, as ${known.type}`)
 }
@@ -158,8 +154,8 @@ function valueIssue(message: string): ArgumentIssue {
 }
 
 /** What a resident may set is a write, within its limits; everything else, known or not, is an installer's business. */
-function judgeWrite({ group, addr, opcode, op }: Extended, bytes: Uint8Array): Effect | Omit<ArgumentIssue, 'path'> {
-  const register = findRegister(opcode ?? op ?? 2, group, addr)
+function judgeWrite(params: Extended, bytes: Uint8Array): Effect | Omit<ArgumentIssue, 'path'> {
+  const register = registerOf(params)
   if (register?.user === undefined) return 'sensitive'
   const [min, max] = register.user
   const value = decodeWrittenNumber(register.type, bytes)
@@ -189,14 +185,14 @@ const readTimer = defineMethod({
     effect: 'reads',
     actuator: `b524/03.${toHex(Uint8Array.of(sel1, sel2, sel3, weekday))}`,
     decode: (response) => ({
-      opcode: createValidMethodValue(0x03),
-      sel1: createValidMethodValue(sel1),
-      sel2: createValidMethodValue(sel2),
-      sel3: createValidMethodValue(sel3),
-      weekday: createValidMethodValue(weekday),
+      opcode: createMethodValue(0x03),
+      sel1: createMethodValue(sel1),
+      sel2: createMethodValue(sel2),
+      sel3: createMethodValue(sel3),
+      weekday: createMethodValue(weekday),
       payload: createBytesMethodValue(response),
       value: createBytesMethodValue(response),
-      slot_count: createNumberMethodValue(shortSlotCount(response)),
+      slot_count: createMethodValue(shortSlotCount(response)),
     }),
   }),
 })

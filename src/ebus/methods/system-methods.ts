@@ -10,17 +10,16 @@ import { fromBcd } from '../wire/digit-type.ts'
 import { EXTENDED_REGISTER_METHODS } from './extended-methods.ts'
 import type { DeviceMethod, MethodValues } from './device-method.ts'
 import {
-  INVALID_METHOD_VALUE,
   byteSchema,
   createByteListSchema,
   createBytesMethodValue,
   commonMethodParams,
   defineMethod,
   createMissingParamIssue,
-  createNumberMethodValue,
+  createMethodValue,
   registerNumberSchema,
-  createValidMethodValue,
 } from './device-method.ts'
+import { formatRegisterNumber, formatBoilerActuator } from '../semantic/register.ts'
 
 /** Sixteen bits in 1/256 °C. */
 const OUTSIDE = parseNumberDatatype('D2B')
@@ -38,7 +37,7 @@ const getOperationalData = defineMethod({
     effect: 'reads',
     actuator: `b504/${toHex(Uint8Array.of(op))}`,
     decode: (response) => ({
-      op: createValidMethodValue(op),
+      op: createMethodValue(op),
       payload: createBytesMethodValue(response),
       ...(op === 0x00 ? dateTime(response) : {}),
     }),
@@ -52,13 +51,13 @@ function dateTime(response: Uint8Array): MethodValues {
   const bcd = (index: number): number | undefined => fromBcd(response[at + index] ?? 0xff)
   const temperature = OUTSIDE.decode(response.subarray(at + 7))
   return {
-    dcfstate: at === 1 ? createNumberMethodValue(response[0]) : INVALID_METHOD_VALUE,
-    time_hour: createNumberMethodValue(bcd(2)),
-    time_minute: createNumberMethodValue(bcd(1)),
-    date_day: createNumberMethodValue(bcd(3)),
-    date_month: createNumberMethodValue(bcd(4)),
-    date_year: createNumberMethodValue(yearOf(bcd(6))),
-    temp: temperature.ok ? createNumberMethodValue(temperature.value) : INVALID_METHOD_VALUE,
+    dcfstate: createMethodValue(at === 1 ? response[0] : undefined),
+    time_hour: createMethodValue(bcd(2)),
+    time_minute: createMethodValue(bcd(1)),
+    date_day: createMethodValue(bcd(3)),
+    date_month: createMethodValue(bcd(4)),
+    date_year: createMethodValue(yearOf(bcd(6))),
+    temp: createMethodValue(temperature.ok ? temperature.value : undefined),
   }
 }
 
@@ -82,18 +81,18 @@ const setOperationalData = defineMethod({
     // What it does is written nowhere.
     effect: 'sensitive',
     actuator: `b505/${toHex(Uint8Array.of(op))}`,
-    decode: (response) => ({ op: createValidMethodValue(op), payload: createBytesMethodValue(response) }),
+    decode: (response) => ({ op: createMethodValue(op), payload: createBytesMethodValue(response) }),
   }),
 })
 
 function registerResult(cmd: number, addr: number, response: Uint8Array): MethodValues {
   return {
-    cmd: createValidMethodValue(cmd),
-    addr: createValidMethodValue(addr),
-    addr_hex: createValidMethodValue(addr.toString(16).padStart(4, '0')),
+    cmd: createMethodValue(cmd),
+    addr: createMethodValue(addr),
+    addr_hex: createMethodValue(formatRegisterNumber(addr)),
     payload: createBytesMethodValue(response),
     // One byte 00 is how a register says that it does not exist.
-    value: response.length === 1 && response[0] === 0x00 ? INVALID_METHOD_VALUE : createBytesMethodValue(response),
+    value: createBytesMethodValue(response.length === 1 && response[0] === 0x00 ? new Uint8Array() : response),
   }
 }
 
@@ -106,7 +105,7 @@ const getRegister = defineMethod({
   prepare: ({ addr }) => ({
     data: Uint8Array.of(0x0d, addr >> 8, addr & 0xff),
     effect: 'reads',
-    actuator: `b509/${addr.toString(16).padStart(4, '0')}`,
+    actuator: formatBoilerActuator(addr),
     decode: (response) => registerResult(0x0d, addr, response),
   }),
 })
@@ -130,7 +129,7 @@ const setRegister = defineMethod({
       data: Uint8Array.of(0x0e, addr >> 8, addr & 0xff, ...bytes),
       // A boiler's registers are an installer's: limits of flow, load and service.
       effect: 'sensitive',
-      actuator: `b509/${addr.toString(16).padStart(4, '0')}`,
+      actuator: formatBoilerActuator(addr),
       decode: (response) => registerResult(0x0e, addr, response),
       confirm: {
         data: Uint8Array.of(0x0d, addr >> 8, addr & 0xff),
@@ -157,9 +156,9 @@ const getErrors = defineMethod({
     decode: (response) => {
       const codes = decodeErrorCodes(response)
       return {
-        kind: createValidMethodValue(kind),
+        kind: createMethodValue(kind),
         payload: createBytesMethodValue(response),
-        codes: codes === undefined ? INVALID_METHOD_VALUE : createValidMethodValue([...codes]),
+        codes: createMethodValue(codes),
       }
     },
   }),
@@ -179,12 +178,12 @@ const getErrorHistory = defineMethod({
       const entry = decodeErrorHistoryEntry(response)
       const found = entry === undefined || entry === 'empty' ? undefined : entry
       return {
-        kind: createValidMethodValue(kind),
-        index: createValidMethodValue(index),
+        kind: createMethodValue(kind),
+        index: createMethodValue(index),
         payload: createBytesMethodValue(response),
-        status: createNumberMethodValue(found?.status),
-        code: createNumberMethodValue(found?.code),
-        at: found?.at === undefined ? INVALID_METHOD_VALUE : createValidMethodValue(found.at),
+        status: createMethodValue(found?.status),
+        code: createMethodValue(found?.code),
+        at: createMethodValue(found?.at),
       }
     },
   }),

@@ -15,12 +15,10 @@ import {
 import type { DeviceMethod, MethodValues } from './device-method.ts'
 import {
   CONFIG_VALUE_MAX_AGE_MS,
-  INVALID_METHOD_VALUE,
   byteSchema,
   commonMethodParams,
   defineMethod,
-  createNumberMethodValue,
-  createValidMethodValue,
+  createMethodValue,
 } from './device-method.ts'
 
 /**
@@ -52,15 +50,15 @@ const readTimerConfig = defineMethod({
     decode: (response) => {
       const config = decodeProgramConfig(response)
       return {
-        available: createValidMethodValue(config !== undefined),
-        status: createNumberMethodValue(response[0]),
-        max_slots: createNumberMethodValue(config?.maxSlots),
-        time_resolution: createNumberMethodValue(config?.resolutionMinutes),
-        min_duration: createNumberMethodValue(config?.minMinutes),
-        has_temperature: config === undefined ? INVALID_METHOD_VALUE : createValidMethodValue(config.hasTemperature),
-        temp_slots: createNumberMethodValue(config?.temperatureSlots),
-        min_temp_c: createNumberMethodValue(config?.minCelsius),
-        max_temp_c: createNumberMethodValue(config?.maxCelsius),
+        available: createMethodValue(config !== undefined),
+        status: createMethodValue(response[0]),
+        max_slots: createMethodValue(config?.maxSlots),
+        time_resolution: createMethodValue(config?.resolutionMinutes),
+        min_duration: createMethodValue(config?.minMinutes),
+        has_temperature: createMethodValue(config?.hasTemperature),
+        temp_slots: createMethodValue(config?.temperatureSlots),
+        min_temp_c: createMethodValue(config?.minCelsius),
+        max_temp_c: createMethodValue(config?.maxCelsius),
       }
     },
   }),
@@ -80,8 +78,8 @@ const readTimerSlots = defineMethod({
     decode: (response) => {
       const counts = decodeSlotCounts(response)
       return {
-        status: createNumberMethodValue(response[0]),
-        slots_per_day: counts === undefined ? INVALID_METHOD_VALUE : createValidMethodValue([...counts]),
+        status: createMethodValue(response[0]),
+        slots_per_day: createMethodValue(counts),
       }
     },
   }),
@@ -110,15 +108,13 @@ function slotValues(response: Uint8Array): MethodValues {
   const [startHour, startMinute] = clock(slot?.startMinute)
   const [endHour, endMinute] = clock(slot?.endMinute)
   return {
-    status: createNumberMethodValue(response[0]),
-    start_hour: createNumberMethodValue(startHour),
-    start_minute: createNumberMethodValue(startMinute),
-    end_hour: createNumberMethodValue(endHour),
-    end_minute: createNumberMethodValue(endMinute),
-    temperature_raw: createNumberMethodValue(
-      slot === undefined ? undefined : (response[5] ?? 0) + 256 * (response[6] ?? 0),
-    ),
-    temperature_c: createNumberMethodValue(slot?.celsius),
+    status: createMethodValue(response[0]),
+    start_hour: createMethodValue(startHour),
+    start_minute: createMethodValue(startMinute),
+    end_hour: createMethodValue(endHour),
+    end_minute: createMethodValue(endMinute),
+    temperature_raw: createMethodValue(slot === undefined ? undefined : (response[5] ?? 0) + 256 * (response[6] ?? 0)),
+    temperature_c: createMethodValue(slot?.celsius),
   }
 }
 
@@ -158,9 +154,9 @@ const writeTimer = defineMethod({
         // Some regulators acknowledge and say nothing more.
         const code = response.length === 0 ? 0 : (response[0] ?? 0)
         return {
-          error_code: createValidMethodValue(code),
-          accepted: createValidMethodValue(code === 0),
-          ...(code === 0 ? {} : { error_description: createValidMethodValue(formatTimerWriteRefusal(code)) }),
+          error_code: createMethodValue(code),
+          accepted: createMethodValue(code === 0),
+          ...(code === 0 ? {} : { error_description: createMethodValue(formatTimerWriteRefusal(code)) }),
         }
       },
       confirm: {

@@ -10,7 +10,16 @@ import type { BoilerRegister } from './boiler-map.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import { toBoilerReadKey, toRegisterReadKey } from './read-key.ts'
 import type { RegulatorRegister, RegulatorValue } from './register.ts'
-import { decodeRegisterValue, encodeDate, encodeNumber, isWrittenValueReadBack } from './register.ts'
+import {
+  decodeRegisterValue,
+  encodeDate,
+  encodeNumber,
+  isWrittenValueReadBack,
+  formatRegisterActuator,
+  encodeRegisterData,
+  extractRegisterBytes,
+  formatBoilerActuator,
+} from './register.ts'
 import { SYSTEM_REGISTERS } from './register-map.ts'
 
 /** One setting of one device: what to send, what to ask afterwards, and whether that is it. */
@@ -27,21 +36,18 @@ export interface ConfigField {
   readonly holds: (written: Uint8Array, payload: Uint8Array) => boolean
 }
 
-const REGISTER_HEADER = 4
-
 function regulatorField(register: RegulatorRegister, limits: ConfigField['limits'], unit?: string): ConfigField {
-  const { opcode, group, number, type } = register
-  const found = (payload: Uint8Array): Uint8Array => payload.subarray(Math.min(REGISTER_HEADER, payload.length))
+  const { type } = register
   return {
     limits,
     ...(unit === undefined ? {} : { unit }),
     secondary: 0x24,
-    actuator: `b524/${pair(opcode)}.${pair(group)}.00.${number.toString(16).padStart(4, '0')}`,
+    actuator: formatRegisterActuator(register, 0),
     encode: (value) => (typeof value === 'string' ? encodeDate(value) : encodeNumber(type, Number(value))),
-    command: (bytes) => Uint8Array.of(opcode, 0x01, group, 0x00, number & 0xff, number >> 8, ...bytes),
+    command: (bytes) => encodeRegisterData(register, 0, bytes),
     key: (address) => toRegisterReadKey(address, register),
-    decode: (payload) => decodeRegisterValue(type, found(payload)),
-    holds: (written, payload) => isWrittenValueReadBack(register, written, found(payload)),
+    decode: (payload) => decodeRegisterValue(type, extractRegisterBytes(payload)),
+    holds: (written, payload) => isWrittenValueReadBack(register, written, extractRegisterBytes(payload)),
   }
 }
 
@@ -55,17 +61,13 @@ function boilerField(register: BoilerRegister, limits: readonly [number, number]
     limits,
     unit,
     secondary: 0x09,
-    actuator: `b509/${number.toString(16).padStart(4, '0')}`,
+    actuator: formatBoilerActuator(number),
     encode,
     command: (bytes) => Uint8Array.of(0x0e, number >> 8, number & 0xff, ...bytes),
     key: (address) => toBoilerReadKey(address, number),
     decode: (payload) => decodeBoilerValue(register, payload),
     holds: (written, payload) => decodeBoilerValue(register, payload) === decodeBoilerValue(register, written),
   }
-}
-
-function pair(byte: number): string {
-  return byte.toString(16).padStart(2, '0')
 }
 
 /** By the names that `system.config` has. Limits are those of the regulator's own installer menu. */

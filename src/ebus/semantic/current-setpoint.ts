@@ -10,6 +10,7 @@ import type { BusTime } from './bus-clock.ts'
 import type { PlaneReader } from './plane-reader.ts'
 import { ZONE_REGISTERS } from './register-map.ts'
 import type { TimerSlot } from './schedule.ts'
+import { formatMinuteOfDay } from './schedule.ts'
 import { readKnownTimerProgram } from './schedule-reads.ts'
 
 export const SETPOINT_REASONS = [
@@ -90,7 +91,5 @@ function daySlots(reader: PlaneReader, zone: number, { weekday }: BusTime): read
 }
 
 function slotText({ startMinute, endMinute }: TimerSlot): string {
-  const text = (minute: number): string =>
-    [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':')
-  return `${text(startMinute)}-${text(endMinute)}`
+  return `${formatMinuteOfDay(startMinute)}-${formatMinuteOfDay(endMinute)}`
 }

@@ -9,16 +9,18 @@
 import type { ProductRegisterTable } from '../registry/heating-product.ts'
 import type { CalendarDate, FieldValue, TimeOfDay } from '../wire/datatype.ts'
 import { layOutFields } from '../wire/field-positions.ts'
+import { VAILLANT_MANUFACTURER_CODE as VAILLANT } from '../wire/device-identity.ts'
 import { BROADCAST_ADDRESS } from '../wire/symbol.ts'
 import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
 import { decodeBoilerValue, findBoilerRegister } from './boiler-map.ts'
 import type { DecodedField, DecodedTelegram } from '../definitions/decoded-telegram.ts'
 import { SECRET_VALUE_PLACEHOLDER } from '../definitions/secret-field.ts'
 import { ENERGY_METER_CODES, ENERGY_PERIOD_CODES, ENERGY_USE_CODES, formatEnergyDate } from './energy-selector.ts'
-import { READ_KEY_KINDS, decodeReadKeyBytes, decodeReadKeyKind, interpretTelegram } from './read-key.ts'
+import { READ_KEY_KINDS, decodeReadKeyBytes, decodeReadKeyKind } from './read-key.ts'
+import { interpretTelegram } from './telegram-meaning.ts'
 import { findRegisterName } from './register-name.ts'
 import type { RegulatorValue } from './register.ts'
-import { decodeRegisterValue } from './register.ts'
+import { decodeRegisterValue, extractRegisterBytes } from './register.ts'
 import { decodeProgramDayTelegram, decodeTimerTelegram } from './schedule-telegram.ts'
 import type { StatusServiceField } from './status-service-table.ts'
 import { findStatusServiceBlock } from './status-service-table.ts'
@@ -29,9 +31,6 @@ export interface TelegramContext {
   /** Answers B524 the way regulators do. */
   readonly extended: boolean
 }
-
-const VAILLANT = 0xb5
-const REGISTER_HEADER = 4
 
 export function decodeTelegram(exchange: TelegramExchange, asked: TelegramContext): DecodedTelegram | undefined {
   const { telegram, response } = exchange
@@ -72,7 +71,7 @@ function decodeExtended(data: Uint8Array, response: Uint8Array): DecodedTelegram
   const register = findRegisterName(opcode, group, high * 256 + low)
   if (register === undefined) return undefined
   const writes = verb === 0x01
-  const bytes = writes ? data.subarray(6) : response.subarray(Math.min(REGISTER_HEADER, response.length))
+  const bytes = writes ? data.subarray(6) : extractRegisterBytes(response)
   const { name, type, unit, secret } = register
   if (secret) return secretTelegram(name, writes)
   return {

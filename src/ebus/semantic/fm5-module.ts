@@ -7,7 +7,7 @@
  */
 import type { RegisterReadKey } from './read-key.ts'
 import { toRegisterReadKey } from './read-key.ts'
-import { decodeRegisterValue } from './register.ts'
+import { decodeRegisterValue, extractRegisterBytes } from './register.ts'
 import type { RegulatorRegister } from './register.ts'
 import {
   MAX_INSTANCE_NUMBER,
@@ -24,7 +24,6 @@ export type Fm5Mode = (typeof FM5_MODES)[number]
 /** Configurations with solar heating; 3 is three mixers, 6 an allSTOR. */
 const SOLAR_CONFIGURATIONS: ReadonlySet<number> = new Set([1, 2])
 const MODULE_CLASS = 0x26
-const REGISTER_HEADER = 4
 
 /** `undefined` while the evidence is not there. */
 export function resolveFm5Mode(topology: HeatingTopology, shadow: RegisterShadow): Fm5Mode | undefined {
@@ -65,6 +64,6 @@ function modulePresent(topology: HeatingTopology, shadow: RegisterShadow, regula
 function numberAt(shadow: RegisterShadow, key: RegisterReadKey, register: RegulatorRegister): number | undefined {
   const entry = shadow.get(key)
   if (entry === undefined || entry.state === 'tombstone') return undefined
-  const value = decodeRegisterValue(register.type, entry.payload.subarray(REGISTER_HEADER))
+  const value = decodeRegisterValue(register.type, extractRegisterBytes(entry.payload))
   return typeof value === 'number' ? value : undefined
 }

@@ -10,7 +10,7 @@ import type { RegisterReadKey } from './read-key.ts'
 import { toBoilerReadKey, toRegisterReadKey } from './read-key.ts'
 import { computeStaleAfterMs } from './read-plan.ts'
 import type { FreshnessClass, RegulatorRegister, RegulatorValue } from './register.ts'
-import { decodeRegisterValue } from './register.ts'
+import { decodeRegisterValue, extractRegisterBytes } from './register.ts'
 import type { RegisterShadow, ValueSource } from './register-shadow.ts'
 import type { HeatingTopology } from './topology.ts'
 
@@ -50,8 +50,6 @@ export interface PlaneSources {
   readonly definedReading?: (key: RegisterReadKey, payload: Uint8Array) => number | undefined
 }
 
-const REGISTER_HEADER = 4
-
 /** One per look at one plane: it collects what the fields of that plane were made of. */
 export class PlaneReader {
   readonly shadow: RegisterShadow
@@ -85,7 +83,7 @@ export class PlaneReader {
     const address = this.topology.regulator?.address
     if (address === undefined) return undefined
     return this.readingOf(toRegisterReadKey(address, register, instance), register.freshness, (payload) =>
-      decodeRegisterValue(register.type, payload.subarray(REGISTER_HEADER)),
+      decodeRegisterValue(register.type, extractRegisterBytes(payload)),
     )
   }
 

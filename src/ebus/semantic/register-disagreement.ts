@@ -18,6 +18,7 @@ import type { RegulatorRegister, RegisterType, RegulatorValue } from './register
 import { decodeRegisterValue } from './register.ts'
 import { CIRCUIT_REGISTERS, HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
+import { createExchange } from '../wire/telegram.ts'
 import { decodeMessage } from '../definitions/message-decoder.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
 
@@ -130,14 +131,14 @@ function compareReadings(
   key: RegisterReadKey,
   ways: readonly SampleWay[],
 ): RegisterDisagreement | undefined {
-  const telegram = { ...encodeReadRequest(key, undefined), source: 0x00 }
-  const message = find({ telegram, response: new Uint8Array(), commandRepeats: 0, responseRepeats: 0 })
+  const request = encodeReadRequest(key, undefined)
+  const message = find(createExchange(request))
   if (message === undefined || message.isWrite || message.chain.length > 0) return undefined
   for (const { answers, decode } of ways) {
     const readings = answers.map((sample) => ({
       sample,
       builtIn: decode(sample),
-      defined: decodeFirstNumericField(message, telegram.data, sample),
+      defined: decodeFirstNumericField(message, request.data, sample),
     }))
     const isAlike = readings.some(
       ({ builtIn, defined }) => defined !== undefined && builtIn !== undefined && isNear(Number(builtIn), defined),

@@ -12,6 +12,7 @@
  */
 import type { RegisterReadKey } from './read-key.ts'
 import { READ_KEY_KINDS, decodeReadKeyKind } from './read-key.ts'
+import { REGISTER_HEADER_BYTES } from './register.ts'
 
 /** Who brought a value: our poll, a tool's own read, a read that confirms a write, others on the wire, the last run. */
 export type ValueSource = 'poll' | 'tool' | 'write_confirm' | 'passive' | 'broadcast' | 'cache'
@@ -39,8 +40,6 @@ export const SHADOW_LIMITS = {
   batch: 64,
 } as const
 
-/** B524 answers below this length carry no value. */
-const REGISTER_HEADER = 4
 /**
  * Answers come in the order they were given, a moment apart; one that is older than this means that the clock went
  * back.
@@ -222,5 +221,7 @@ function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
 }
 
 function isEmpty(key: RegisterReadKey, payload: Uint8Array): boolean {
-  return decodeReadKeyKind(key) === READ_KEY_KINDS.register ? payload.length <= REGISTER_HEADER : payload.length === 0
+  return decodeReadKeyKind(key) === READ_KEY_KINDS.register
+    ? payload.length <= REGISTER_HEADER_BYTES
+    : payload.length === 0
 }

@@ -26,6 +26,41 @@ export interface RegulatorRegister {
   readonly runsDown?: true
 }
 
+/** Which register, apart from how its value is written. */
+export type RegisterPlace = Pick<RegulatorRegister, 'opcode' | 'group' | 'number'>
+
+/** Kind, group and the two bytes of the register stand in front of the value; a shorter answer holds none. */
+export const REGISTER_HEADER_BYTES = 4
+
+export function extractRegisterBytes(answer: Uint8Array): Uint8Array {
+  return answer.subarray(REGISTER_HEADER_BYTES)
+}
+
+/** The data of a B524 telegram: `op 00 GG II lo hi` reads, `op 01 GG II lo hi value` writes. */
+export function encodeRegisterData(
+  { opcode, group, number }: RegisterPlace,
+  instance: number,
+  written?: Uint8Array,
+): Uint8Array {
+  const verb = written === undefined ? 0x00 : 0x01
+  return Uint8Array.of(opcode, verb, group, instance, number & 0xff, number >> 8, ...(written ?? []))
+}
+
+/** One register of one instance, as limits and approvals name it: `b524/02.03.00.0022`. */
+export function formatRegisterActuator({ opcode, group, number }: RegisterPlace, instance: number): string {
+  const place = [opcode, group, instance].map((part) => part.toString(16).padStart(2, '0'))
+  return `b524/${place.join('.')}.${formatRegisterNumber(number)}`
+}
+
+/** The same of a register of a boiler, B509. */
+export function formatBoilerActuator(number: number): string {
+  return `b509/${formatRegisterNumber(number)}`
+}
+
+export function formatRegisterNumber(number: number): string {
+  return number.toString(16).padStart(4, '0')
+}
+
 /** Six minutes: as long as a confirmation can take, and less than the half hour in which such hours are counted. */
 const RUN_DOWN_HOURS = 0.1
 

@@ -17,6 +17,7 @@ import {
   decodeSlot,
   decodeSlotCounts,
   decodeB524ProgramSelector,
+  formatMinuteOfDay,
 } from './schedule.ts'
 
 /** B555: A3 what a program can hold, A4 slots per day, A5 read a slot, A6 write one. */
@@ -81,13 +82,8 @@ export function decodeProgramDayTelegram(data: Uint8Array, response: Uint8Array)
 function slotFields(slot: TimerSlot | undefined): readonly DecodedField[] {
   const celsius = slot?.celsius
   return [
-    { name: 'start', value: clock(slot?.startMinute) },
-    { name: 'end', value: clock(slot?.endMinute) },
+    { name: 'start', value: slot === undefined ? undefined : formatMinuteOfDay(slot.startMinute) },
+    { name: 'end', value: slot === undefined ? undefined : formatMinuteOfDay(slot.endMinute) },
     ...(celsius === undefined ? [] : [{ name: 'temperature', value: celsius, unit: '°C' }]),
   ]
-}
-
-function clock(minutes: number | undefined): string | undefined {
-  if (minutes === undefined) return undefined
-  return [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0')).join(':')
 }

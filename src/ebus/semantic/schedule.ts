@@ -4,6 +4,7 @@
  *   720 family, B555   A3 what a program can hold   A4 slots per day   A5 read a slot   A6 write a slot
  *   700 family, B524   03 S1 S2 S3 WD ▸ pairs of ten-minute steps      04 S1 S2 S3 WD and the pairs
  */
+import { VAILLANT_MANUFACTURER_CODE as VAILLANT } from '../wire/device-identity.ts'
 import type { BusRequest } from '../adapter/ebus-connection.ts'
 import type { WeeklyProgramProtocol } from '../registry/heating-product.ts'
 
@@ -41,7 +42,6 @@ export interface ProgramConfig {
 const OK = 0x00
 const NO_TEMPERATURE = 0xffff
 const DAYS = 7
-const VAILLANT = 0xb5
 
 /** `undefined`: this regulator has no such program. */
 export function decodeProgramConfig(payload: Uint8Array): ProgramConfig | undefined {
@@ -184,6 +184,11 @@ export function formatTimerWriteRefusal(code: number): string {
     default:
       return `the regulator answers ${code}`
   }
+}
+
+/** `06:00`, from the minutes since midnight. */
+export function formatMinuteOfDay(minute: number): string {
+  return [Math.floor(minute / 60), minute % 60].map((part) => String(part).padStart(2, '0')).join(':')
 }
 
 /** Slots of no length say nothing; what is left is what the day does. */

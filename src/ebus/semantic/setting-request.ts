@@ -8,12 +8,13 @@ import type { ArgumentIssue } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { readBusTime } from './bus-clock.ts'
+import { readBusTime, formatBusDate } from './bus-clock.ts'
 import type { PlaneReader } from './plane-reader.ts'
 import type { RegulatorRegister, RegulatorValue } from './register.ts'
 import { encodeDate } from './register.ts'
 import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
 import { findDaySetpointRegister, readZoneName } from './zones.ts'
+import { isoTime } from '../../toolbox/iso-time.ts'
 
 /** What can be set, in a word; schedules are written day by day and have a tool part of their own. */
 export const SETTING_NAMES = [
@@ -246,9 +247,7 @@ function hoursUntil(reader: PlaneReader, until: string, nowMs: number): number |
 /** By the regulator's own clock, or by ours while nobody has heard that one. */
 function readToday(reader: PlaneReader, nowMs: number): string {
   const now = readBusTime(reader.shadow, nowMs)
-  if (now === undefined) return new Date(nowMs).toISOString().slice(0, 10)
-  const { year, month, day } = now
-  return [year, ...[month, day].map((part) => String(part).padStart(2, '0'))].join('-')
+  return now === undefined ? isoTime(nowMs).slice(0, 10) : formatBusDate(now)
 }
 
 interface HolidayContext {

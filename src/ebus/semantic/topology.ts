@@ -13,7 +13,7 @@ import type { PresenceState } from './presence.ts'
 import { stepPresence } from './presence.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import { READ_KEY_KINDS, decodeReadKeyAddress, decodeReadKeyBytes, decodeReadKeyKind } from './read-key.ts'
-import { decodeRegisterValue } from './register.ts'
+import { decodeRegisterValue, REGISTER_HEADER_BYTES, extractRegisterBytes } from './register.ts'
 import {
   CIRCUIT_REGISTERS,
   MAX_INSTANCE_NUMBER,
@@ -40,7 +40,6 @@ export interface KnownBoiler {
 const USUAL_REGULATOR = 0x15
 /** A regulator that is silent for so long gives way to another one that is not. */
 const GRACE_MS = 300_000
-const REGISTER_HEADER = 4
 const ZONES_OF_INTEREST = 3
 
 const PAIRED_GROUPS: ReadonlySet<number> = new Set([
@@ -169,11 +168,11 @@ export class HeatingTopology {
   learn(key: RegisterReadKey, payload: Uint8Array, nowMs: number): void {
     if (decodeReadKeyKind(key) !== READ_KEY_KINDS.register) return
     const address = decodeReadKeyAddress(key)
-    if (payload.length > REGISTER_HEADER) this.#hearRegulator(address, nowMs)
+    if (payload.length > REGISTER_HEADER_BYTES) this.#hearRegulator(address, nowMs)
     if (address !== this.#regulatorAddress) return
     const [opcode, group, instance, high, low] = decodeReadKeyBytes(key)
     const number = high * 256 + low
-    const value = (): Uint8Array => payload.subarray(Math.min(REGISTER_HEADER, payload.length))
+    const value = (): Uint8Array => extractRegisterBytes(payload)
     if (
       opcode === ZONE_REGISTERS.index.opcode &&
       group === ZONE_REGISTERS.index.group &&

@@ -26,18 +26,17 @@ import { stepPresence } from './presence.ts'
 import {
   CLOCK_READ_KEY,
   decodeReadKeyAddress,
-  extractAnswerValue,
   toBoilerReadKey,
   decodeReadKeyBytes,
   toEnergyReadKey,
   toErrorsReadKey,
   toHeatPumpReadKey,
   decodeReadKeyKind,
-  interpretTelegram,
   toRegisterReadKey,
   encodeReadRequest,
   toTimerReadKey,
 } from './read-key.ts'
+import { extractAnswerValue, interpretTelegram } from './telegram-meaning.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import type { RegisterType } from './register.ts'
 import { decodeRegisterValue } from './register.ts'

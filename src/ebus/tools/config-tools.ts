@@ -33,7 +33,8 @@ import {
   createBusWriteFault,
 } from './faults.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
-import { createLiveMeta, resolveBusLockKey, findBus } from './ebus-tools.ts'
+import { resolveBusLockKey, findBus, createLiveOutcome } from './ebus-tools.ts'
+import { createClaims } from './gate.ts'
 
 const TELEGRAM_MS = 4_000
 
@@ -148,8 +149,7 @@ function assess({ heating, address, name, field, value }: PlannedConfig, wish: C
     label: `${name.replaceAll('_', ' ')}: ${String(value)}${field.unit === undefined ? '' : ` ${field.unit}`}`,
     keyedChange: { bus: heating.id, field: name, value },
     preview: { field: name, before: before ?? null, after: value },
-    ...(wish.dryRun === undefined ? {} : { dryRun: wish.dryRun }),
-    ...(wish.idempotency_key === undefined ? {} : { idempotencyKey: wish.idempotency_key }),
+    ...createClaims(wish),
   }
 }
 
@@ -163,18 +163,13 @@ async function setConfig(house: EbusToolContext, planned: PlannedConfig, call: C
     // What is not known beforehand cannot be put back: nothing is changed then.
     if (!before.ok) return fail(createBusReadFault(before.fault, address))
     const answer = (success: boolean, more: JsonObject): Outcome =>
-      ok({
-        data: {
-          ...createLiveMeta(house, heating, house.clock.now()),
-          data: {
-            success,
-            field: name,
-            before: field.decode(before.value.entry.payload) ?? null,
-            wanted: value,
-            read_back: null,
-            ...more,
-          },
-        },
+      createLiveOutcome(house, heating, {
+        success,
+        field: name,
+        before: field.decode(before.value.entry.payload) ?? null,
+        wanted: value,
+        read_back: null,
+        ...more,
       })
     if (call.rehearsal) return answer(false, { dry_run: true })
     const request = {

@@ -6,7 +6,7 @@
  */
 import type { Call } from '../../bus/call.ts'
 import type { Fault } from '../../core/fault.ts'
-import type { Json, JsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { listFieldKeys } from '../definitions/message-decoder.ts'
@@ -16,7 +16,7 @@ import type { HeatingBusClient } from '../heating-bus-client.ts'
 import type { DefinedMethod, DefinedPlane } from '../methods/defined-plane.ts'
 import { createDefinedPlanes } from '../methods/defined-plane.ts'
 import type { MethodValues } from '../methods/device-method.ts'
-import { STATE_VALUE_MAX_AGE_MS, createValidMethodValue } from '../methods/device-method.ts'
+import { STATE_VALUE_MAX_AGE_MS, createMethodValue } from '../methods/device-method.ts'
 import { readDefinedMessage } from './defined-read.ts'
 import type { PlannedMessageWrite, ScalarValue } from './defined-write.ts'
 import { planMessageWrite, writeDefinedMessage } from './defined-write.ts'
@@ -125,23 +125,14 @@ export async function writeDefinedMethod(write: PlannedMessageWrite, call: Call)
   const outcome = await writeDefinedMessage(write, call)
   if (!outcome.ok) return outcome
   const { before, written, readBack, confirmed } = outcome.value
-  const named = (value: Json | undefined): MethodValues[string] => ({
-    value: value ?? null,
-    valid: value !== undefined,
-  })
   return ok({
     ...namedValues(written ?? {}),
-    before: named(before),
-    read_back: named(readBack),
-    confirmed: named(confirmed),
+    before: createMethodValue(before),
+    read_back: createMethodValue(readBack),
+    confirmed: createMethodValue(confirmed),
   })
 }
 
 function namedValues(values: JsonObject): MethodValues {
-  return Object.fromEntries(
-    Object.entries(values).map(([key, value]) => [
-      key,
-      value === null ? { value: null, valid: false } : createValidMethodValue(value),
-    ]),
-  )
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, createMethodValue(value ?? undefined)]))
 }

@@ -76,7 +76,7 @@ async function askDevice(
         `${message.circuit} ${message.name} is only heard, and was not within ${Math.round(maxAgeMs / 1_000)} s.`,
       ),
     )
-  const read = await heating.readDefined(message, input ?? '', {
+  const read = await heating.messages.read(message, input ?? '', {
     deadlineMs,
     caller: toAccountKey(call.caller),
     signal: call.signal,

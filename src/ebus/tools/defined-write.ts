@@ -173,7 +173,7 @@ async function lookAt(
   wish: { readonly deadlineMs: number; readonly caller: string; readonly signal?: AbortSignal },
 ): Promise<DecodedMessage | undefined> {
   if (look === undefined || look.isPassive) return undefined
-  const read = await heating.readDefined(look, '', { ...wish, repeatable: true })
+  const read = await heating.messages.read(look, '', { ...wish, repeatable: true })
   const decoded = read.ok ? decodeMessage(look, read.value) : undefined
   return decoded?.ok === true ? decoded.value : undefined
 }

@@ -3,7 +3,7 @@
  *
  * Pure, given its buses.
  */
-import type { Call } from '../../bus/call.ts'
+import type { Call, Outcome } from '../../bus/call.ts'
 import { toCallerKey } from '../../bus/caller.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Fault } from '../../core/fault.ts'
@@ -19,6 +19,7 @@ import { createEbusNotFoundFault } from './faults.ts'
 import type { EbusSnapshots } from './snapshots.ts'
 import type { EbusView } from './ebus-view.ts'
 import { createLiveView } from './ebus-view.ts'
+import { isoTime } from '../../toolbox/iso-time.ts'
 
 /** Handed to every tool of the family. */
 export interface EbusToolContext {
@@ -117,9 +118,28 @@ export function createLiveMeta(
 ): Omit<EbusAnswer, 'data'> {
   return {
     consistency: { mode: 'LIVE' },
-    data_timestamp: new Date(atMs).toISOString(),
+    data_timestamp: isoTime(atMs),
     ...createBusIdField(house, heating),
   }
+}
+
+/** The outcome of a call that looked at something or changed it, with what goes beside its data. */
+export function createLiveOutcome(
+  house: EbusToolContext,
+  heating: HeatingBusClient,
+  data: Json,
+  { atMs = house.clock.now(), ...beside }: { readonly atMs?: number; readonly [field: string]: Json } = {},
+): Outcome {
+  return ok({ data: { ...createLiveMeta(house, heating, atMs), ...beside, data } })
+}
+
+/** How old an answer is, and whether the device was asked for it. */
+export function createCacheJson(house: EbusToolContext, fromCache: boolean, atMs: number): JsonObject {
+  return { from_cache: fromCache, age_seconds: toAgeSeconds(atMs, house.clock.now()), observed_at: isoTime(atMs) }
+}
+
+function toAgeSeconds(atMs: number, nowMs: number): number {
+  return Math.max(0, Math.round((nowMs - atMs) / 1_000))
 }
 
 function answerer(
@@ -130,7 +150,7 @@ function answerer(
   return (data, beside = {}) => ({
     data,
     consistency,
-    data_timestamp: new Date(atMs).toISOString(),
+    data_timestamp: isoTime(atMs),
     ...createBusIdField(house, { id: busId }),
     ...beside,
   })
@@ -177,8 +197,8 @@ function namedFieldJson(
 function fieldJson(field: FieldFreshness, nowMs: number): JsonObject {
   return {
     source: field.source,
-    observed_at: new Date(field.atMs).toISOString(),
-    age_seconds: Math.max(0, Math.round((nowMs - field.atMs) / 1_000)),
+    observed_at: isoTime(field.atMs),
+    age_seconds: toAgeSeconds(field.atMs, nowMs),
     stale: isReadingStale(field, nowMs),
   }
 }

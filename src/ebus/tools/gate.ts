@@ -4,6 +4,7 @@
  */
 import type { PolicyReason } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
+import type { CallAssessment } from '../../bus/capability.ts'
 
 export const NO_INTENT: PolicyReason = { rule: 'intent', message: 'A write needs intent: MUTATE.', argument: 'intent' }
 
@@ -16,6 +17,17 @@ export const NO_KEY: PolicyReason = {
   message:
     'MUTATE needs an idempotency_key: a new one for each change, the same one only to repeat a call whose answer was lost.',
   argument: 'idempotency_key',
+}
+
+/** What the guard is told of a change beside what is changed. */
+export function createClaims({
+  dryRun,
+  idempotency_key: key,
+}: {
+  readonly dryRun?: boolean
+  readonly idempotency_key?: string
+}): Pick<CallAssessment, 'dryRun' | 'idempotencyKey'> {
+  return { ...(dryRun === undefined ? {} : { dryRun }), ...(key === undefined ? {} : { idempotencyKey: key }) }
 }
 
 interface GivenClaims {

@@ -11,7 +11,7 @@ import type { Capability } from '../../bus/capability.ts'
 import { DELEGATING_STEPS, defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { ebusFamily } from './ebus-envelope.ts'
 import { devicesListTool, devicesListDescription } from './registry-tools.ts'
-import { INVOKE_TOOL_NAME, legacyInvokeInputSchema, rpcOutputSchema } from './rpc-tools.ts'
+import { INVOKE_TOOL_NAME, legacyInvokeInputSchema, rpcOutputSchema } from './rpc-arguments.ts'
 
 const legacyInvoke = defineChange({
   family: ebusFamily,

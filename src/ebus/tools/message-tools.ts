@@ -9,7 +9,7 @@ import type { Capability } from '../../bus/capability.ts'
 import type { Call, Outcome } from '../../bus/call.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { fail, ok } from '../../core/result.ts'
+import { fail } from '../../core/result.ts'
 import type { BusDefinitions } from '../definitions/bus-definitions.ts'
 import { formatDefinitionFileFault } from '../definitions/definition-error.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
@@ -19,7 +19,7 @@ import { requireDefinitions, createUnknownMessageFault } from './definition-look
 import { readDefinedMessage } from './defined-read.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
-import { createLiveMeta, findBus } from './ebus-tools.ts'
+import { findBus, createLiveOutcome, createCacheJson } from './ebus-tools.ts'
 import { toMessageDefinitionJson } from './message-view.ts'
 import { createMessageWriteTool } from './message-write-tool.ts'
 
@@ -102,16 +102,13 @@ export function createMessageTools(house: EbusToolContext): readonly Capability[
       const messages = matching
         .slice(0, wish.limit)
         .map((message) => toMessageDefinitionJson(definitions, message, nowMs))
-      return ok({ data: { ...createLiveMeta(house, heating, nowMs), data: { count: matching.length, messages } } })
+      return createLiveOutcome(house, heating, { count: matching.length, messages }, { atMs: nowMs })
     }),
     readTool.handledBy((wish, call) => readMessage(house, wish, call)),
     createMessageWriteTool(house),
     statusTool.handledBy(async ({ bus }) => {
       const heating = findBus(house, bus)
-      if (!heating.ok) return heating
-      return ok({
-        data: { ...createLiveMeta(house, heating.value, house.clock.now()), data: statusJson(house, heating.value) },
-      })
+      return heating.ok ? createLiveOutcome(house, heating.value, statusJson(house, heating.value)) : heating
     }),
   ]
 }
@@ -165,22 +162,8 @@ async function readMessage(house: EbusToolContext, wish: ReadWish, call: Call): 
   })
   if (!read.ok) return read
   const { values, units, atMs, fromCache } = read.value
-  return ok({
-    data: {
-      ...createLiveMeta(house, heating, atMs),
-      data: {
-        circuit: message.circuit,
-        name: message.name,
-        values,
-        units,
-      },
-      cache: {
-        from_cache: fromCache,
-        age_seconds: Math.max(0, Math.round((house.clock.now() - atMs) / 1_000)),
-        observed_at: new Date(atMs).toISOString(),
-      },
-    },
-  })
+  const data = { circuit: message.circuit, name: message.name, values, units }
+  return createLiveOutcome(house, heating, data, { atMs, cache: createCacheJson(house, fromCache, atMs) })
 }
 
 function statusJson(house: EbusToolContext, { installation: { definitions } }: HeatingBusClient): JsonObject {

@@ -8,7 +8,7 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import type { Fault, PolicyReason } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { fail, ok } from '../../core/result.ts'
+import { fail } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { busArgument, ebusKeyArgument } from './arguments.ts'
 import { requireDefinitions, createUnknownMessageFault } from './definition-lookup.ts'
@@ -16,8 +16,8 @@ import type { PlannedMessageWrite } from './defined-write.ts'
 import { assessMessageWrite, planMessageWrite, writeDefinedMessage } from './defined-write.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
-import { completeEbusClaims, NO_DANGEROUS, NO_INTENT, NO_KEY, NOT_DANGEROUS } from './gate.ts'
-import { createLiveMeta, resolveBusLockKey } from './ebus-tools.ts'
+import { completeEbusClaims, NO_DANGEROUS, NO_INTENT, NO_KEY, NOT_DANGEROUS, createClaims } from './gate.ts'
+import { resolveBusLockKey, createLiveOutcome } from './ebus-tools.ts'
 
 const word = z.string().trim().min(1).max(64)
 const scalar = z.union([z.string().max(200), z.number(), z.boolean()])
@@ -68,10 +68,10 @@ export function createMessageWriteTool(house: EbusToolContext): Capability {
     ...words,
     lock: (body: JsonObject): string => resolveBusLockKey(house, body),
     plan: (wish) => plan(house, wish),
-    assess: (planned, { idempotency_key: key, ...wish }) => ({
+    assess: (planned, wish) => ({
       ...assessMessageWrite(planned),
-      reasons: gateReasons({ idempotency_key: key, ...wish }),
-      ...(key === undefined ? {} : { idempotencyKey: key }),
+      reasons: gateReasons(wish),
+      ...createClaims(wish),
     }),
     assessMistake: (wish) => ({ reasons: gateReasons(wish) }),
     act: async (planned, _wish, call) => {
@@ -79,18 +79,13 @@ export function createMessageWriteTool(house: EbusToolContext): Capability {
       if (!outcome.ok) return outcome
       const { before, written, readBack, confirmed } = outcome.value
       const { circuit, name } = planned.message
-      return ok({
-        data: {
-          ...createLiveMeta(house, planned.heating, house.clock.now()),
-          data: {
-            circuit,
-            name,
-            before: before ?? null,
-            written: written ?? null,
-            read_back: readBack ?? null,
-            confirmed: confirmed ?? null,
-          },
-        },
+      return createLiveOutcome(house, planned.heating, {
+        circuit,
+        name,
+        before: before ?? null,
+        written: written ?? null,
+        read_back: readBack ?? null,
+        confirmed: confirmed ?? null,
       })
     },
   })

@@ -6,13 +6,9 @@ import { z } from 'zod'
 import { FM5_MODES } from '../semantic/fm5-module.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { PROGRAM_CHANNELS, WEEKDAYS } from '../semantic/schedule.ts'
+import { optionalFlag as flag, optionalNumber as number, optionalText as text } from './plane-field-schemas.ts'
+import { boilerStatusSchema, cylinderSchema, heatPumpSchema, meterSchema, solarSchema } from './heat-source-schemas.ts'
 import { SETPOINT_REASONS } from '../semantic/current-setpoint.ts'
-
-/** Absent, never null and never zero: a sensor that is not there has not measured nothing. */
-const number = z.number().exactOptional()
-const flag = z.boolean().exactOptional()
-const codes = z.array(z.int()).exactOptional()
-const text = z.string().exactOptional()
 
 /** Demand and valve position are in the contract; no register that gives them is known, so they never come. */
 const zone = z.object({
@@ -61,88 +57,6 @@ const dhw = z.object({
     target_temp_c: number,
     holiday_start_date: text,
     holiday_end_date: text,
-  }),
-})
-
-/** A meter nobody has told is null. The older gateway shows zero there, which looks like a cold day. */
-const figure = z.number().nullable().describe('kWh; null while unknown.')
-const figureMeta = z.object({
-  freshness_state: z.enum(['fresh', 'stale', 'unknown']),
-  provenance: z.string(),
-  last_observed_utc: text,
-  stale: z.boolean(),
-})
-const series = z.object({
-  unit: z.literal('kWh'),
-  by_period: z
-    .object({ today: figure, this_month: figure, last_month: figure, this_year: figure, all_time: figure })
-    .describe('The figures by name; the lists below have the same ones in the order of the contract.'),
-  today: figure,
-  yearly: z.array(figure).describe('This year, all time.'),
-  monthly: z.array(figure).describe('Last month, this month.'),
-  // The same figures say how old they are, one by one: they come in different telegrams.
-  today_meta: figureMeta,
-  yearly_meta: z.array(figureMeta),
-  monthly_meta: z.array(figureMeta),
-})
-/** `total`: where a maker's definition counts both in one, in kWh. */
-const meter = z.object({
-  dhw: series.exactOptional(),
-  climate: series.exactOptional(),
-  total: z.object({ today: number, all_time: number }).exactOptional(),
-})
-
-/** In the order of the contract. Hot water in here is what the regulator says about it, not the boiler. */
-const boilerStatus = z.object({
-  state: z.object({
-    flow_temperature_c: number,
-    return_temperature_c: number,
-    central_heating_pump_active: flag,
-    water_pressure_bar: number,
-    external_pump_active: flag,
-    circulation_pump_active: flag,
-    gas_valve_active: flag,
-    flame_active: flag,
-    diverter_valve_position_pct: number,
-    fan_speed_rpm: number,
-    target_fan_speed_rpm: number,
-    // The contract's name; it is a current, in microamperes.
-    ionisation_voltage_ua: number,
-    dhw_water_flow_lpm: number,
-    dhw_demand_active: flag,
-    heating_switch_active: flag,
-    storage_load_pump_pct: number,
-    modulation_pct: number,
-    primary_circuit_flow_lpm: number,
-    flow_temp_desired_c: number,
-    dhw_temp_desired_c: number,
-    state_number: number,
-    dhw_temperature_c: number,
-    dhw_target_temperature_c: number,
-  }),
-  config: z.object({
-    dhw_operating_mode: text,
-    flowset_hc_max_c: number,
-    flowset_hwc_max_c: number,
-    partload_hc_kw: number,
-    partload_hwc_kw: number,
-    hours_till_service: number,
-  }),
-  diagnostics: z.object({
-    heating_status_raw: number,
-    dhw_status_raw: number,
-    central_heating_hours: number,
-    dhw_hours: number,
-    central_heating_starts: number,
-    dhw_starts: number,
-    pump_hours: number,
-    fan_hours: number,
-    burner_hours: number,
-    burner_starts: number,
-    deactivations_ifc: number,
-    deactivations_templimiter: number,
-    current_errors: codes.describe('Numbers of the errors that the boiler reports now; empty when there is none.'),
-    current_service_messages: codes.describe('Likewise, of what it wants serviced.'),
   }),
 })
 
@@ -225,24 +139,6 @@ const radioDevice = z.object({
   room_humidity_pct: number,
 })
 
-const solar = z.object({
-  collector_temperature_c: number,
-  return_temperature_c: number,
-  pump_active: flag,
-  current_yield: number,
-  pump_hours: number,
-  solar_enabled: flag,
-  function_mode: flag,
-})
-
-const cylinder = z.object({
-  index: z.int(),
-  temperature_c: number,
-  max_setpoint_c: number,
-  charge_hysteresis_c: number,
-  charge_offset_c: number,
-})
-
 export const slotOutputSchema = z.object({
   start_hour: z.int(),
   start_minute: z.int(),
@@ -308,65 +204,26 @@ const part = z.object({
   initiator_address: text,
 })
 
-const period = z.object({ today: number, this_month: number, all_time: number })
-const heatPump = z.object({
-  device_id: text,
-  state: z.object({
-    activity: text.describe('ready, heating, hot_water, cooling or error; of other makers in their own words.'),
-    compressor_active: flag,
-    compressor_speed_rps: number,
-    return_temperature_c: number,
-    defrost_active: flag,
-    backup_heater: text,
-    compressor_utilisation_pct: number,
-    flow_temperature_c: number,
-    flow_target_c: number,
-    heating_target_c: number,
-    source_inlet_temperature_c: number.describe('The air that is taken in.'),
-    source_outlet_temperature_c: number,
-    circuit_flow_lph: number,
-    flow_pressure_bar: number,
-    source_pressure_bar: number,
-    energy_integral_kmin: number,
-    environment_power_kw: number,
-    electric_power_kw: number,
-    cop_now: number.describe('Heat per electricity at this moment.'),
-  }),
-  energy: z.object({
-    unit: z.literal('kWh'),
-    environment_yield: z.object({ heating: period, hot_water: period, cooling: period, all_time: number }),
-    electricity: z.object({ all_time: number }),
-  }),
-  cop: z.object({ heating: period, hot_water: period }),
-  diagnostics: z.object({
-    operating_hours: number,
-    heating_hours: number,
-    cooling_hours: number,
-    hot_water_hours: number,
-    compressor_hours: number,
-    compressor_starts: number,
-    building_pump_hours: number,
-    four_way_valve_switches: number,
-    backup_heater_hours: number,
-  }),
-})
-
 /** Null means not read yet, or nothing there to read; an empty list means looked, and found none. */
 export const PLANE_SCHEMAS: Readonly<Record<SemanticPlaneName, z.ZodType>> = {
   runtime_status: z.object({ adapter_status: part, daemon_status: part }),
   zones: z.array(zone).nullable(),
   dhw: dhw.nullable(),
   energy_totals: z
-    .object({ gas: meter.exactOptional(), electric: meter.exactOptional(), solar: meter.exactOptional() })
+    .object({
+      gas: meterSchema.exactOptional(),
+      electric: meterSchema.exactOptional(),
+      solar: meterSchema.exactOptional(),
+    })
     .nullable(),
-  boiler_status: boilerStatus.nullable(),
+  boiler_status: boilerStatusSchema.nullable(),
   system: system.nullable(),
   circuits: z.array(circuit).nullable(),
   radio_devices: z.array(radioDevice).nullable(),
   fm5_mode: z.enum(FM5_MODES),
-  solar: solar.nullable(),
-  cylinders: z.array(cylinder).nullable(),
+  solar: solarSchema.nullable(),
+  cylinders: z.array(cylinderSchema).nullable(),
   schedules: z.object({ programs: z.array(program) }).nullable(),
   adapter_info: adapterInfo.nullable(),
-  heat_pump: heatPump.nullable(),
+  heat_pump: heatPumpSchema.nullable(),
 }

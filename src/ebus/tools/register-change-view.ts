@@ -8,10 +8,10 @@ import type { BusRequest } from '../adapter/ebus-connection.ts'
 import type { HeatingInstallation } from '../installation.ts'
 import { findBoilerRegister } from '../semantic/boiler-map.ts'
 import type { DecodedField, DecodedTelegram } from '../definitions/decoded-telegram.ts'
-import { interpretTelegram } from '../semantic/read-key.ts'
+import { interpretTelegram } from '../semantic/telegram-meaning.ts'
 import { isExactlyOneValue } from '../semantic/register.ts'
 import { findRegisterName } from '../semantic/register-name.ts'
-import type { TelegramExchange } from '../wire/telegram.ts'
+import { createExchange } from '../wire/telegram.ts'
 
 export interface RegisterChangeView {
   readonly label: string
@@ -25,7 +25,7 @@ export function toRegisterChangeView(
   request: BusRequest,
   look: Uint8Array | undefined,
 ): RegisterChangeView | undefined {
-  const written = installation.decode(exchangeOf(request, new Uint8Array()))
+  const written = installation.decode(createExchange(request))
   if (written?.act !== 'write') return undefined
   const label = labelOf(written)
   if (!isExact(request)) return { label, values: undefined }
@@ -35,15 +35,11 @@ export function toRegisterChangeView(
   return { label, values: { before, after } }
 }
 
-function exchangeOf(request: BusRequest, response: Uint8Array): TelegramExchange {
-  return { telegram: { ...request, source: 0x00 }, response, commandRepeats: 0, responseRepeats: 0 }
-}
-
 /** As it is remembered: a person is not kept waiting for the bus. */
 function lastAnswer(installation: HeatingInstallation, request: BusRequest): DecodedTelegram | undefined {
-  const meaning = interpretTelegram(exchangeOf(request, new Uint8Array()))
+  const meaning = interpretTelegram(createExchange(request))
   const entry = meaning?.kind === 'value' ? installation.shadow.get(meaning.key) : undefined
-  return entry?.state === 'present' ? installation.decode(exchangeOf(request, entry.payload)) : undefined
+  return entry?.state === 'present' ? installation.decode(createExchange(request, entry.payload)) : undefined
 }
 
 /** A decoder reads the value and passes over what stands behind it; an approver has to see all of it. */

@@ -24,6 +24,7 @@ import { makePlanesReady } from './plane-readiness.ts'
 import { PLANE_TOOL_DEFINITIONS } from './plane-tools.ts'
 import { listPlannedSettings, toSettingJson } from './setting-view.ts'
 import type { EbusView } from './ebus-view.ts'
+import { isoTime } from '../../toolbox/iso-time.ts'
 
 type Topic = (typeof SEMANTIC_PLANE_NAMES)[number] | 'settings' | 'devices' | 'bus' | 'messages'
 
@@ -70,7 +71,7 @@ function resource(house: EbusToolContext, heating: HeatingBusClient, topic: Topi
     const answer = {
       data,
       consistency: { mode: 'LIVE' },
-      data_timestamp: new Date(view.atMs).toISOString(),
+      data_timestamp: isoTime(view.atMs),
       ...createBusIdField(house, heating),
       ...beside,
     }

@@ -16,8 +16,8 @@ import type { TimerProgramId } from '../semantic/schedule.ts'
 import { WEEKDAYS } from '../semantic/schedule.ts'
 import type { SlotInput } from './schedule-request.ts'
 import { weekdayInputSchema } from './schedule-request.ts'
-import { assessDaySchedule, planDayWrite, dryRunDaySchedule, writeDaySchedule } from './schedule-tools.ts'
-import type { DayWriteJob, DayWritePlan } from './schedule-tools.ts'
+import { assessDaySchedule, planDayWrite, dryRunDaySchedule, writeDaySchedule } from './day-schedule.ts'
+import type { DayWriteJob, DayWritePlan } from './day-schedule.ts'
 
 const clockTime = z.string().regex(/^([01]?\d|2[0-4]):[0-5]\d$/, 'a time of day such as 06:30')
 

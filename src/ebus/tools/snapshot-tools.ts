@@ -18,10 +18,11 @@ import { busArgument, viewArguments } from './arguments.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
-import { createLiveMeta, findBus, describePlaneFreshness, resolveEbusView, createCurrentView } from './ebus-tools.ts'
+import { findBus, describePlaneFreshness, resolveEbusView, createCurrentView, createLiveOutcome } from './ebus-tools.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 import type { EbusView } from './ebus-view.ts'
 import { captureEbusView } from './ebus-view.ts'
+import { isoTime } from '../../toolbox/iso-time.ts'
 
 /** `records`: it changes nothing in the house, but it takes memory, and somebody has to answer for that. */
 const captureTool = defineTool({
@@ -117,7 +118,7 @@ export function createSnapshotTools(
       if (!taken.ok) return taken
       const { id, expiresAtMs } = taken.value
       const data = { created_at: isoTime(view.atMs), snapshot_id: id, expires_at: isoTime(expiresAtMs) }
-      return ok({ data: { data, ...createLiveMeta(house, heating.value, view.atMs) } })
+      return createLiveOutcome(house, heating.value, data, { atMs: view.atMs })
     }),
 
     dropTool.handledBy(async ({ snapshot_id: id }, call) => {
@@ -223,8 +224,4 @@ function besides(
     wanted.flatMap((name) => [...view.plane(name).fields].map(([path, field]) => [`${name}.${path}`, field] as const)),
   )
   return describePlaneFreshness({ data: null, fields }, house.clock.now(), { eachField })
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString()
 }

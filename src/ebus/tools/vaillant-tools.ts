@@ -27,7 +27,7 @@ import { addressArgument, busArgument } from './arguments.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { createEbusNotFoundFault, createBusReadFault, createBusWriteFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
-import { createLiveMeta, resolveBusLockKey, findBus } from './ebus-tools.ts'
+import { resolveBusLockKey, findBus, createLiveOutcome } from './ebus-tools.ts'
 
 /** For one telegram. */
 const TELEGRAM_MS = 4_000
@@ -75,39 +75,35 @@ interface Wish {
 }
 
 export function createVaillantTools(house: EbusToolContext): readonly Capability[] {
-  const common = { effect: 'reads', family: ebusFamily } as const
+  const reads = { effect: 'reads', family: ebusFamily, input: z.strictObject(input) } as const
   return [
     defineTool({
-      ...common,
+      ...reads,
       name: 'ebus.v1.vaillant.errors.get',
       title: 'Read what a device complains about',
       description:
         'The error numbers that a Vaillant device shows now. Their texts are in its manual, as F. and the number.',
-      input: z.strictObject(input),
       output: current,
     }).handledBy((wish, call) => readCurrent(house, { wish, kind: 'errors' }, call)),
     defineTool({
-      ...common,
+      ...reads,
       name: 'ebus.v1.vaillant.errors.history.get',
       title: 'Read what a device complained about',
       description: 'The last ten errors of a Vaillant device with their times, newest first. Takes some seconds.',
-      input: z.strictObject(input),
       output: history,
     }).handledBy((wish, call) => readHistory(house, { wish, kind: 'errors' }, call)),
     defineTool({
-      ...common,
+      ...reads,
       name: 'ebus.v1.vaillant.service.current.get',
       title: 'Read whether a device wants service',
       description: 'The numbers of the service messages that a Vaillant device shows now.',
-      input: z.strictObject(input),
       output: current,
     }).handledBy((wish, call) => readCurrent(house, { wish, kind: 'service' }, call)),
     defineTool({
-      ...common,
+      ...reads,
       name: 'ebus.v1.vaillant.service.history.get',
       title: 'Read when a device wanted service',
       description: 'The last ten service messages of a Vaillant device with their times, newest first.',
-      input: z.strictObject(input),
       output: history,
     }).handledBy((wish, call) => readHistory(house, { wish, kind: 'service' }, call)),
     defineChange({
@@ -166,41 +162,47 @@ function deviceOf(house: EbusToolContext, { address, bus }: Wish): Result<AskedD
   return ok({ heating, address: device.address, deviceId: device.identity.deviceId })
 }
 
-async function readCurrent(
-  house: EbusToolContext,
-  { wish, kind }: { readonly wish: Wish; readonly kind: Kind },
-  call: Call,
-): Promise<Outcome> {
+interface MemoryRequest {
+  readonly wish: Wish
+  readonly kind: Kind
+}
+
+async function readCurrent(house: EbusToolContext, { wish, kind }: MemoryRequest, call: Call): Promise<Outcome> {
   const device = deviceOf(house, wish)
   if (!device.ok) return device
   const { heating, address, deviceId } = device.value
-  const key = toErrorsReadKey(address, [CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS[kind]])
-  const read = await heating.read(key, { ...telegramOf(call), maxAgeMs: MAX_AGE_MS, source: 'tool' })
-  // A device that refuses has no such memory.
-  if (!read.ok && read.fault.kind !== 'refused') return fail(createBusReadFault(read.fault, address))
-  const codes = read.ok ? decodeErrorCodes(read.value.entry.payload) : undefined
-  return answer(house, heating, { address, device_id: deviceId, codes: codes === undefined ? null : [...codes] })
+  const read = await readMemory(device.value, [CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS[kind]], call)
+  if (!read.ok) return read
+  const codes = read.value === undefined ? undefined : decodeErrorCodes(read.value)
+  return createLiveOutcome(house, heating, { address, device_id: deviceId, codes: codes ?? null })
 }
 
 /** One question for each entry, until one is empty: they are kept without gaps. */
-async function readHistory(
-  house: EbusToolContext,
-  { wish, kind }: { readonly wish: Wish; readonly kind: Kind },
-  call: Call,
-): Promise<Outcome> {
+async function readHistory(house: EbusToolContext, { wish, kind }: MemoryRequest, call: Call): Promise<Outcome> {
   const device = deviceOf(house, wish)
   if (!device.ok) return device
   const { heating, address, deviceId } = device.value
   const entries: JsonObject[] = []
   for (let index = 0; index < HISTORY_LENGTH; index++) {
-    const key = toErrorsReadKey(address, [PAST_ERRORS_SELECTOR, ERROR_KIND_SELECTORS[kind], index])
-    const read = await heating.read(key, { ...telegramOf(call), maxAgeMs: MAX_AGE_MS, source: 'tool' })
-    if (!read.ok && read.fault.kind !== 'refused') return fail(createBusReadFault(read.fault, address))
-    const entry = read.ok ? decodeErrorHistoryEntry(read.value.entry.payload) : undefined
+    const read = await readMemory(device.value, [PAST_ERRORS_SELECTOR, ERROR_KIND_SELECTORS[kind], index], call)
+    if (!read.ok) return read
+    const entry = read.value === undefined ? undefined : decodeErrorHistoryEntry(read.value)
     if (entry === undefined || entry === 'empty') break
     entries.push({ index, code: entry.code, at: entry.at ?? null, status: entry.status })
   }
-  return answer(house, heating, { address, device_id: deviceId, entries })
+  return createLiveOutcome(house, heating, { address, device_id: deviceId, entries })
+}
+
+/** `undefined` for a device that refuses: it has no such memory. */
+async function readMemory(
+  { heating, address }: AskedDevice,
+  selector: readonly number[],
+  call: Call,
+): Promise<Result<Uint8Array | undefined, Fault>> {
+  const key = toErrorsReadKey(address, selector)
+  const read = await heating.read(key, { ...telegramOf(call), maxAgeMs: MAX_AGE_MS, source: 'tool' })
+  if (!read.ok && read.fault.kind !== 'refused') return fail(createBusReadFault(read.fault, address))
+  return ok(read.ok ? read.value.entry.payload : undefined)
 }
 
 async function readMonitor(
@@ -217,7 +219,12 @@ async function readMonitor(
   const sent = await heating.send(request, { ...telegramOf(call), repeatable: false })
   if (!sent.ok) return fail(createBusWriteFault(sent.fault, address))
   const [status] = sent.value
-  return answer(house, heating, { address, device_id: deviceId, status: status ?? null, payload: toHex(sent.value) })
+  return createLiveOutcome(house, heating, {
+    address,
+    device_id: deviceId,
+    status: status ?? null,
+    payload: toHex(sent.value),
+  })
 }
 
 function telegramOf(call: Call): {
@@ -226,8 +233,4 @@ function telegramOf(call: Call): {
   readonly signal: AbortSignal
 } {
   return { deadlineMs: TELEGRAM_MS, caller: toAccountKey(call.caller), signal: call.signal }
-}
-
-function answer(house: EbusToolContext, heating: HeatingBusClient, data: JsonObject): Outcome {
-  return ok({ data: { data, ...createLiveMeta(house, heating, house.clock.now()) } })
 }

@@ -33,6 +33,14 @@ export interface TelegramExchange {
   readonly responseRepeats: number
 }
 
+/** A telegram that nobody had to say twice; of what is only looked up, it does not count who asks. */
+export function createExchange(
+  telegram: Omit<Telegram, 'source'> & { readonly source?: number },
+  response: Uint8Array = new Uint8Array(),
+): TelegramExchange {
+  return { telegram: { source: 0x00, ...telegram }, response, commandRepeats: 0, responseRepeats: 0 }
+}
+
 /** NN is one byte. The standard stops at 16; devices on real buses do not, so the wire's own limit is the one kept. */
 export const MAX_TELEGRAM_DATA_BYTES = 255
 

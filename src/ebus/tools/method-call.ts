@@ -1,0 +1,293 @@
+/**
+ * Method call: one method of one device, found by name on its bus, then read, or changed and read back.
+ *
+ * Pure, given its house.
+ */
+import type { Call, Outcome } from '../../bus/call.ts'
+import { toAccountKey } from '../../bus/caller.ts'
+import { toHex } from '../../core/bytes.ts'
+import type { Fault, PolicyReason } from '../../core/fault.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
+import type { BusRequest } from '../adapter/ebus-connection.ts'
+import type { HeatingBusClient } from '../heating-bus-client.ts'
+import type { HeatingInstallation } from '../installation.ts'
+import { formatBusAddress } from '../observe/observation.ts'
+import type { DeviceMethod, MethodValues, EncodedMethodCall, MethodAnswerValue } from '../methods/device-method.ts'
+import { CONFIG_VALUE_MAX_AGE_MS, STATE_VALUE_MAX_AGE_MS, createMethodValue } from '../methods/device-method.ts'
+import type { DefinedPlane } from '../methods/defined-plane.ts'
+import { createDefinedPlanes } from '../methods/defined-plane.ts'
+import { listBuiltInMethodPlanes } from '../methods/method-plane.ts'
+import { interpretTelegram } from '../semantic/telegram-meaning.ts'
+import type { RegisterReadKey } from '../semantic/read-key.ts'
+import { SECRET_VALUE_PLACEHOLDER } from '../definitions/secret-field.ts'
+import type { DefinedMethodCall } from './defined-method.ts'
+import { planDefinedMethodCall, readDefinedMethod, writeDefinedMethod } from './defined-method.ts'
+import {
+  createEbusArgumentFault,
+  createEbusArgumentsFault,
+  createEbusNotFoundFault,
+  createBusReadFault,
+  createCancelledBusCallFault,
+  createBusWriteFault,
+} from './faults.ts'
+import type { EbusToolContext } from './ebus-tools.ts'
+import { findBus, createLiveOutcome, createCacheJson } from './ebus-tools.ts'
+import { SETTING_TOOL_HINT } from './setting-view.ts'
+import { createExchange } from '../wire/telegram.ts'
+import type { MethodInvocation } from './rpc-arguments.ts'
+import type { RegisterReadOptions } from '../semantic/read-scheduler.ts'
+
+/** What spec 1 calls the gateway, whatever address it really has. */
+const GATEWAY_SOURCE = 113
+
+export const NOT_READ_ONLY: PolicyReason = {
+  rule: 'intent',
+  message: 'This method changes something; READ_ONLY does not allow that.',
+}
+
+/** A call on its way: what was asked, by whom, of which house. */
+interface MethodCallJob {
+  readonly house: EbusToolContext
+  readonly invocation: MethodInvocation
+  readonly call: Call
+}
+
+/** What it comes to on this bus, now. */
+export interface ResolvedMethod {
+  readonly heating: HeatingBusClient
+  readonly method: DeviceMethod
+  readonly prepared: EncodedMethodCall
+  readonly request: BusRequest
+}
+
+/** In the order in which a caller can put things right: bus, device, plane, method, intent, source, parameters. */
+export function resolveMethodCall(
+  house: EbusToolContext,
+  invocation: MethodInvocation,
+): Result<ResolvedMethod | DefinedMethodCall, Fault> {
+  const heating = findBus(house, invocation.bus)
+  if (!heating.ok) return heating
+  const device = heating.value.installation.registry.find(invocation.address)
+  if (device === undefined)
+    return fail(createEbusNotFoundFault(`There is no device at ${formatBusAddress(invocation.address)}.`))
+  const planes = listBuiltInMethodPlanes(device.identity)
+  const plane = planes.find((each) => each.name === invocation.plane)
+  if (plane === undefined) {
+    const defined = createDefinedPlanes(heating.value.installation.definitions, device.addresses)
+    const chosen = defined.find((each) => each.name === invocation.plane)
+    if (chosen !== undefined) return resolveDefined(heating.value, chosen, invocation)
+    const names = [...planes, ...defined].map((each) => each.name)
+    return fail(createEbusArgumentFault('plane', `the device has ${names.join(', ') || 'no planes'}`))
+  }
+  const method = plane.methods.find((each) => each.name === invocation.method)
+  if (method === undefined)
+    return fail(
+      createEbusArgumentFault('method', `plane ${plane.name} has ${plane.methods.map((each) => each.name).join(', ')}`),
+    )
+  if (!method.routable) return fail(createEbusArgumentFault('method', notCallable(method, heating.value)))
+  if (invocation.intent === 'READ_ONLY' && !method.readOnly) return fail(notReadOnly())
+  const wrongSource = checkSource(invocation.params['source'], heating.value)
+  if (wrongSource !== undefined) return fail(wrongSource)
+  const prepared = method.prepare(invocation.params)
+  if (!prepared.ok) return fail(createEbusArgumentsFault(prepared.fault))
+  const request = requestOf(method, device.address, prepared.value)
+  return ok({ heating: heating.value, method, prepared: prepared.value, request })
+}
+
+function resolveDefined(
+  heating: HeatingBusClient,
+  plane: DefinedPlane,
+  { method: name, intent: wanted, params: given }: MethodInvocation,
+): Result<DefinedMethodCall, Fault> {
+  const method = plane.methods.find((each) => each.name === name)
+  if (method === undefined)
+    return fail(
+      createEbusArgumentFault(
+        'method',
+        `plane ${plane.name} has ${plane.methods.length} of them; registry.methods.list names them`,
+      ),
+    )
+  if (wanted === 'READ_ONLY' && !method.readOnly) return fail(notReadOnly())
+  const wrongSource = checkSource(given['source'], heating)
+  return wrongSource === undefined ? planDefinedMethodCall(heating, method, given) : fail(wrongSource)
+}
+
+function notReadOnly(): Fault {
+  return { kind: 'not-permitted', code: 'PERMISSION_DENIED', message: NOT_READ_ONLY.message, reasons: [NOT_READ_ONLY] }
+}
+
+export function callMethod(job: MethodCallJob, resolved: ResolvedMethod | DefinedMethodCall): Promise<Outcome> {
+  if ('kind' in resolved) return callDefined(job, resolved)
+  return resolved.method.readOnly ? read(job, resolved) : change(job, resolved)
+}
+
+async function callDefined({ house, invocation, call }: MethodCallJob, resolved: DefinedMethodCall): Promise<Outcome> {
+  const { heating } = resolved
+  if (resolved.kind === 'defined-write') {
+    const written = await writeDefinedMethod(resolved.write, call)
+    if (!written.ok) return written
+    return createLiveOutcome(house, heating, written.value, besideData(heating))
+  }
+  const nowMs = house.clock.now()
+  const maxAgeMs = invocation.max_age_ms ?? classAgeMs(invocation.params)
+  const read = await readDefinedMethod(resolved, { maxAgeMs, deadlineMs: invocation.timeout_ms, nowMs, call })
+  if (!read.ok) return read
+  const { values, atMs, fromCache } = read.value
+  const cache = createCacheJson(house, fromCache, atMs)
+  return createLiveOutcome(house, heating, values, { ...besideData(heating), atMs, cache })
+}
+
+function requestOf({ primary, secondary }: DeviceMethod, target: number, { data }: EncodedMethodCall): BusRequest {
+  return { target, primary, secondary, data }
+}
+
+/** With the way that leads there instead. */
+function notCallable({ readOnly }: DeviceMethod, { installation }: HeatingBusClient): string {
+  if (readOnly) return 'listed, but not to be called; the semantic tools have what it would say'
+  const regulator = installation.topology.regulator?.address
+  const where = regulator === undefined ? '' : ` (address ${regulator})`
+  return `listed, but not to be called; set_ext_register of the regulator${where} sets temperatures and modes: ${SETTING_TOOL_HINT}`
+}
+
+/** Nobody but this gateway sends here, and it has one address: its own, or what the contract calls it. */
+function checkSource(source: Json | undefined, heating: HeatingBusClient): Fault | undefined {
+  const { address } = heating.status()
+  if (source === undefined || source === GATEWAY_SOURCE || source === address) return undefined
+  const own = address === undefined ? 'its own address' : `${address}`
+  return createEbusArgumentFault('params.source', `this gateway sends as ${own}; leave it out`)
+}
+
+/**
+ * The cache is the shadow itself, whose keys name the device: the same question to two devices is two questions. What
+ * others asked for on the bus answers here as well, and its age says so.
+ */
+async function read({ house, invocation, call }: MethodCallJob, resolved: ResolvedMethod): Promise<Outcome> {
+  const { heating, method, prepared, request } = resolved
+  const served = await heating.read(keyOf(request), {
+    maxAgeMs: invocation.max_age_ms ?? classAgeMs(invocation.params) ?? method.maxAgeMs ?? 0,
+    source: 'tool',
+    deadlineMs: invocation.timeout_ms,
+    caller: toAccountKey(call.caller),
+    signal: call.signal,
+  })
+  if (!served.ok) return fail(createBusReadFault(served.fault, request.target))
+  const { entry, fromCache } = served.value
+  const values = shownValues(resolved, prepared.decode(entry.payload), entry.payload)
+  return createLiveOutcome(house, heating, values, {
+    ...besideData(heating),
+    atMs: fromCache ? entry.atMs : house.clock.now(),
+    cache: createCacheJson(house, fromCache, entry.atMs),
+  })
+}
+
+/** What a caller gets to see of an answer. */
+function shownValues(
+  { heating, method, request }: ResolvedMethod,
+  values: MethodValues,
+  response: Uint8Array,
+): MethodValues {
+  const { installation } = heating
+  if (isUnknownExtendedDevice(method, request.target, installation)) return bytesOnly(values)
+  if (installation.decode(createExchange(request, response))?.secret !== true) return values
+  return { ...values, ...Object.fromEntries(TELLING.filter((name) => name in values).map((name) => [name, HIDDEN])) }
+}
+
+/** Where an answer has its bytes, in full or in part. */
+const TELLING: readonly string[] = ['payload', 'response_payload', 'value', 'decoded']
+const HIDDEN = createMethodValue(SECRET_VALUE_PLACEHOLDER)
+
+/** Without what only a regulator's table says. */
+function bytesOnly(values: MethodValues): MethodValues {
+  const { decoded: _decoded, constraint_min: _min, constraint_max: _max, ...rest } = values
+  return rest
+}
+
+/** Callers of the older gateway choose by class instead of by milliseconds. */
+function classAgeMs({ cache_class: cacheClass, refresh_class: refreshClass }: JsonObject): number | undefined {
+  const given = cacheClass ?? refreshClass
+  return given === 'state' ? STATE_VALUE_MAX_AGE_MS : given === 'config' ? CONFIG_VALUE_MAX_AGE_MS : undefined
+}
+
+/** Throws for a method that is called a read and is none: then our own tables disagree. */
+function keyOf(request: BusRequest): RegisterReadKey {
+  const meaning = interpretTelegram(createExchange(request))
+  if (meaning?.kind !== 'value') throw new Error(`${toHex(request.data)} reads nothing`)
+  return meaning.key
+}
+
+async function change({ house, invocation, call }: MethodCallJob, resolved: ResolvedMethod): Promise<Outcome> {
+  const { heating, prepared, request } = resolved
+  const wish = { deadlineMs: invocation.timeout_ms, caller: toAccountKey(call.caller) }
+  // Nothing of ours goes out between the change and the look at it.
+  return heating.exclusively(async () => {
+    if (call.signal.aborted) return fail(createCancelledBusCallFault())
+    const before = await readBefore(resolved, wish)
+    // Not repeatable: a telegram that may have reached its target is not said a second time.
+    const sent = await heating.send(request, { ...wish, signal: call.signal, repeatable: false })
+    if (!sent.ok) return fail(createBusWriteFault(sent.fault, request.target))
+    const values = shownValues(resolved, prepared.decode(sent.value), sent.value)
+    const data = { ...values, ...before, ...(await confirm(resolved, wish)) }
+    return createLiveOutcome(house, heating, data, besideData(heating))
+  })
+}
+
+type TelegramWish = Pick<RegisterReadOptions, 'caller' | 'deadlineMs'>
+
+/**
+ * What was there before, for whoever wants to put it back: the value, and the bytes that `data` takes. From memory where
+ * that is a minute old at most; what cannot be read does not keep anybody from changing it.
+ */
+async function readBefore(resolved: ResolvedMethod, wish: TelegramWish): Promise<MethodValues> {
+  if (resolved.prepared.confirm === undefined) return {}
+  const seen = await lookAt(resolved, { ...wish, maxAgeMs: STATE_VALUE_MAX_AGE_MS, source: 'tool' })
+  return { before: seen?.shown ?? createMethodValue(undefined), ...(seen?.bytes && { before_data: seen.bytes }) }
+}
+
+/** The acknowledge says that it was heard; only a look says that it was done. */
+async function confirm(resolved: ResolvedMethod, wish: TelegramWish): Promise<MethodValues> {
+  const { confirm: look } = resolved.prepared
+  if (look === undefined) return {}
+  const seen = await lookAt(resolved, { ...wish, maxAgeMs: 0, source: 'write_confirm' })
+  // The change was acknowledged; that it could not be looked at makes it unconfirmed, not failed.
+  return {
+    read_back: seen?.shown ?? createMethodValue(undefined),
+    confirmed: createMethodValue(seen === undefined ? undefined : look.holds(seen.payload)),
+  }
+}
+
+/** What a change is about, as it is now; `undefined` where it could not be read. */
+async function lookAt(
+  resolved: ResolvedMethod,
+  wish: RegisterReadOptions,
+): Promise<
+  { readonly payload: Uint8Array; readonly shown: MethodAnswerValue; readonly bytes?: MethodAnswerValue } | undefined
+> {
+  const { heating, prepared, request } = resolved
+  if (prepared.confirm === undefined) return undefined
+  const served = await heating.read(keyOf({ ...request, data: prepared.confirm.data }), wish)
+  if (!served.ok) return undefined
+  const { payload } = served.value.entry
+  const { decoded, value: bytes } = shownValues(resolved, prepared.confirm.decode(payload), payload)
+  return { payload, shown: decoded ?? bytes ?? createMethodValue(toHex(payload)), ...(bytes && { bytes }) }
+}
+
+/** What goes beside the data of every answer here. */
+function besideData(heating: HeatingBusClient): { readonly source_address?: number } {
+  const { address } = heating.status()
+  return address === undefined ? {} : { source_address: address }
+}
+
+/**
+ * B524 of a device that is no regulator: what its registers are is written nowhere, whatever their numbers are
+ * elsewhere.
+ */
+export function isUnknownExtendedDevice(
+  { secondary }: DeviceMethod,
+  address: number,
+  installation: HeatingInstallation | undefined,
+): boolean {
+  return secondary === EXTENDED && installation?.isRegulator(address) !== true
+}
+const EXTENDED = 0x24

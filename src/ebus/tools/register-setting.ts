@@ -1,0 +1,199 @@
+/**
+ * Register setting: a setting that takes one or more registers, resolved, shown to whoever approves it, written and read
+ * back.
+ *
+ * Pure, given its house.
+ */
+import type { Call, Outcome } from '../../bus/call.ts'
+import { toAccountKey } from '../../bus/caller.ts'
+import type { CallAssessment } from '../../bus/capability.ts'
+import type { Fault } from '../../core/fault.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { Result } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
+import type { HeatingBusClient } from '../heating-bus-client.ts'
+import { formatBusAddress } from '../observe/observation.ts'
+import { VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
+import { PlaneReader } from '../semantic/plane-reader.ts'
+import { toRegisterReadKey } from '../semantic/read-key.ts'
+import type { RegulatorValue } from '../semantic/register.ts'
+import {
+  decodeRegisterValue,
+  encodeDate,
+  encodeNumber,
+  isWrittenValueReadBack,
+  formatRegisterActuator,
+  extractRegisterBytes,
+  encodeRegisterData,
+} from '../semantic/register.ts'
+import type { SettingPlan, SettingRequest, SettingRegisterWrite, SettingName } from '../semantic/setting-request.ts'
+import { SETTING_NAMES, ZONE_SETTINGS, planSetting } from '../semantic/setting-request.ts'
+import { resolveZoneNumber } from '../semantic/zone-choice.ts'
+import { readZoneName } from '../semantic/zones.ts'
+import {
+  createEbusArgumentFault,
+  createEbusArgumentsFault,
+  createBusReadFault,
+  createCancelledBusCallFault,
+  createBusWriteFault,
+} from './faults.ts'
+import type { EbusToolContext } from './ebus-tools.ts'
+import { findBus, createLiveOutcome } from './ebus-tools.ts'
+import { SET_SETTING_TOOL_NAME } from './setting-view.ts'
+import type { SettingWish } from './setting-arguments.ts'
+import { createClaims } from './gate.ts'
+
+/** For one telegram; a setting takes up to twelve. */
+const TELEGRAM_MS = 4_000
+
+export interface RegisterSetting {
+  readonly heating: HeatingBusClient
+  readonly address: number
+  readonly zone: string | undefined
+  readonly plan: SettingPlan
+}
+
+export function resolveRegisterSetting(house: EbusToolContext, wish: SettingWish): Result<RegisterSetting, Fault> {
+  const found = findBus(house, wish.bus)
+  if (!found.ok) return found
+  const heating = found.value
+  const { topology } = heating.installation
+  const address = topology.regulator?.address
+  if (address === undefined)
+    return fail({ kind: 'offline', code: 'BUS_UNAVAILABLE', message: 'No regulator has answered on this bus yet.' })
+  const reader = new PlaneReader(heating.installation)
+  const { setting, value } = wish
+  if (!isRegisterSetting(setting) || (typeof value === 'object' && 'weekdays' in value))
+    return fail(createEbusArgumentFault('value', `not for ${setting}`))
+  const ofZone = ZONE_SETTINGS.has(setting)
+  const zone = ofZone ? resolveZoneNumber(reader, wish.zone) : ok(undefined)
+  if (!zone.ok) return fail(createEbusArgumentFault('zone', zone.fault))
+  const timed = { ...(wish.hours === undefined ? {} : { hours: wish.hours }), ...untilOf(wish) }
+  const request: SettingRequest = { setting, zone: zone.value, value: valueOf(value), ...timed }
+  const plan = planSetting(reader, request, house.clock.now())
+  if (!plan.ok) return fail(createEbusArgumentsFault(plan.fault))
+  const name = zone.value === undefined ? undefined : readZoneName(reader, zone.value)
+  return ok({ heating, address, zone: name, plan: plan.value })
+}
+
+function untilOf({ until }: SettingWish): { readonly until?: string } {
+  return until === undefined ? {} : { until }
+}
+
+export function isRegisterSetting(setting: SettingWish['setting']): setting is SettingName {
+  return (SETTING_NAMES as readonly string[]).includes(setting)
+}
+
+/** Numbers are sometimes sent as text. */
+function valueOf(value: SettingRequest['value']): SettingRequest['value'] {
+  return typeof value === 'string' && value !== '' && Number.isFinite(Number(value)) ? Number(value) : value
+}
+
+/** The register that is changed last is the actuator: the same as when it is written by its number. */
+export function assessRegisterSetting(
+  { address, zone, plan, heating }: RegisterSetting,
+  wish: SettingWish,
+): CallAssessment {
+  const busId = heating.id
+  const targets = plan.steps.map(
+    (step) => `ebus:${busId}:${formatBusAddress(address)}/${formatRegisterActuator(step.register, step.instance)}`,
+  )
+  const reader = new PlaneReader(heating.installation)
+  const named = (value: (step: SettingRegisterWrite) => Json): JsonObject =>
+    Object.fromEntries(plan.steps.map((step) => [step.name, value(step)]))
+  return {
+    ...createClaims(wish),
+    effect: 'writes',
+    reasons: [],
+    target: targets.at(-1) ?? '',
+    touches: targets.slice(0, -1),
+    label: `${zone === undefined ? '' : `${zone}: `}${wish.setting.replaceAll('_', ' ')}`,
+    keyedChange: {
+      bus: busId,
+      writes: plan.steps.map((step) => [formatRegisterActuator(step.register, step.instance), step.value]),
+    },
+    preview: {
+      before: named(({ register, instance }) => reader.reading(register, instance)?.value ?? null),
+      after: named(({ value }) => value),
+    },
+  }
+}
+
+export async function writeRegisterSetting(
+  house: EbusToolContext,
+  wish: SettingWish,
+  { resolved, call }: { readonly resolved: RegisterSetting; readonly call: Call },
+): Promise<Outcome> {
+  const { heating, address, zone, plan } = resolved
+  const telegram = { deadlineMs: TELEGRAM_MS, caller: toAccountKey(call.caller) }
+  return heating.exclusively(async () => {
+    if (call.signal.aborted) return fail(createCancelledBusCallFault())
+    const before: (RegulatorValue | undefined)[] = []
+    for (const step of plan.steps) {
+      const key = toRegisterReadKey(address, step.register, step.instance)
+      const read = await heating.read(key, { ...telegram, maxAgeMs: 0, source: 'write_confirm' })
+      // What is not known beforehand cannot be put back: nothing is changed then.
+      if (!read.ok) return fail(createBusReadFault(read.fault, address))
+      before.push(decodeRegisterValue(step.register.type, extractRegisterBytes(read.value.entry.payload)))
+    }
+    const undo = undoOf(plan, before, wish.bus)
+    const answer = (
+      confirmed: boolean,
+      after: readonly (RegulatorValue | undefined)[],
+      more: JsonObject,
+    ): JsonObject => ({
+      setting: wish.setting,
+      ...(zone === undefined ? {} : { zone }),
+      confirmed,
+      changes: plan.steps.map(({ name, value }, index) => ({
+        name,
+        wanted: value,
+        before: before[index] ?? null,
+        after: after[index] ?? null,
+      })),
+      ...undo,
+      ...more,
+    })
+    if (call.rehearsal) return createLiveOutcome(house, heating, answer(false, [], { dry_run: true }))
+    const written: Uint8Array[] = []
+    for (const step of plan.steps) {
+      const bytes = bytesOf(step)
+      const data = encodeRegisterData(step.register, step.instance, bytes)
+      const request = { target: address, primary: VAILLANT_MANUFACTURER_CODE, secondary: 0x24, data }
+      const sent = await heating.send(request, { ...telegram, repeatable: false })
+      if (!sent.ok) {
+        const fault = createBusWriteFault(sent.fault, address)
+        // A change of several registers that stops half-way says how far it got, and how to put it back.
+        const known = written.length === 0 ? {} : { data: answer(false, [], {}) }
+        return fail({ ...fault, details: { ...fault.details, ...known } })
+      }
+      written.push(bytes)
+    }
+    const after: (RegulatorValue | undefined)[] = []
+    let confirmed = true
+    for (const [index, step] of plan.steps.entries()) {
+      const key = toRegisterReadKey(address, step.register, step.instance)
+      const read = await heating.read(key, { ...telegram, maxAgeMs: 0, source: 'write_confirm' })
+      const found = read.ok ? extractRegisterBytes(read.value.entry.payload) : new Uint8Array()
+      after.push(decodeRegisterValue(step.register.type, found))
+      confirmed &&= isWrittenValueReadBack(step.register, written[index] ?? new Uint8Array(), found)
+    }
+    return createLiveOutcome(house, heating, answer(confirmed, after, {}))
+  })
+}
+
+function undoOf(
+  plan: SettingPlan,
+  before: readonly (RegulatorValue | undefined)[],
+  bus: string | undefined,
+): JsonObject {
+  const ofBus = bus === undefined ? {} : { bus }
+  return { undo: plan.undo(before).map((call) => ({ tool: SET_SETTING_TOOL_NAME, arguments: { ...call, ...ofBus } })) }
+}
+
+/** Throws for what does not fit: a plan holds nothing else. */
+function bytesOf({ register, value, name }: SettingRegisterWrite): Uint8Array {
+  const bytes = typeof value === 'string' ? encodeDate(value) : encodeNumber(register.type, value)
+  if (bytes === undefined) throw new RangeError(`${name} does not take ${value}`)
+  return bytes
+}

@@ -3,10 +3,10 @@
  *
  * It reads and changes nothing.
  */
-import type { HomeseerConfig } from '../config/homeseer.ts'
 import { fail, ok, type Result } from '../core/result.ts'
 import type { DeviceKind } from './catalog/device-classification.ts'
 import { buildHomeseerCatalog } from './catalog/homeseer-catalog.ts'
+import { readJsonClientSettings, type ReachableHomeseerConfig } from './connection-settings.ts'
 import { adviseOnHomeseerLink } from './tools/link-health.ts'
 import { describeRequestOutcome, JsonClient } from './wire/json-client.ts'
 import { createControlsRequest, createStatusRequest } from './wire/json-requests.ts'
@@ -19,22 +19,16 @@ export interface ClassifiedDevice {
   readonly because: string
 }
 
-const MAX_REPLY_BYTES = 64 * 1_024 * 1_024
-
 export async function classifyAllHomeseerDevices(
-  config: HomeseerConfig & { readonly url: string },
+  config: ReachableHomeseerConfig,
 ): Promise<Result<readonly ClassifiedDevice[], string>> {
-  const { url, authentication, timeoutMs, user, password = '' } = config
+  const { url, timeoutMs } = config
   const json = new JsonClient({
-    baseUrl: url,
-    credentials: user === undefined ? undefined : { user, password },
-    authentication,
-    timeoutMs,
+    ...readJsonClientSettings(config),
     readRetries: 1,
     readRetryBackoffMs: 200,
     allTriesMs: timeoutMs * 2,
     restMs: 0,
-    maxReplyBytes: MAX_REPLY_BYTES,
   })
   try {
     const status = await json.call(createStatusRequest({ compress: true, excludeEvents: true }))

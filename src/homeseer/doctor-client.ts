@@ -11,17 +11,13 @@ import type { HomeseerConfig } from '../config/homeseer.ts'
 import { newUlid } from '../core/ids.ts'
 import type { EventDefinitionSource, EventFiles } from './catalog/event-file-store.ts'
 import { EventFileStore } from './catalog/event-file-store.ts'
+import { readAsciiAddress, readJsonClientSettings, type ReachableHomeseerConfig } from './connection-settings.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
 import { adviseOnHomeseerLink, adviseOnHomeseerPush } from './tools/link-health.ts'
 import { callAdminAdapter } from './wire/admin-adapter.ts'
 import { AsciiClient, type AsciiConnectionState } from './wire/ascii-client.ts'
 import { readRecordText } from './wire/record-field.ts'
-import {
-  describeRequestOutcome,
-  JsonClient,
-  type RequestAttemptNote,
-  type HomeseerCredentials,
-} from './wire/json-client.ts'
+import { describeRequestOutcome, JsonClient, type RequestAttemptNote } from './wire/json-client.ts'
 import { createStatusRequest, createVersionRequest } from './wire/json-requests.ts'
 
 /** The gateway's own link, or one that the doctor opened for the examination. */
@@ -41,14 +37,10 @@ interface HomeseerReach {
   readonly devices: number
 }
 
-type ReachableConfig = HomeseerConfig & { readonly url: string }
-
-/** A person waits at a keyboard. */
 const MAX_WAIT_MS = 5_000
-const MAX_REPLY_BYTES = 64 * 1_024 * 1_024
 
 /** Before a start. */
-export async function examineHomeseerAlone(config: ReachableConfig): Promise<readonly ServiceFinding[]> {
+export async function examineHomeseerAlone(config: ReachableHomeseerConfig): Promise<readonly ServiceFinding[]> {
   const json = openJsonClient(config)
   try {
     const { eventsPath: events, eventGroupsPath: groups, knownEventMembers: knownMembers } = config
@@ -60,7 +52,10 @@ export async function examineHomeseerAlone(config: ReachableConfig): Promise<rea
   }
 }
 
-export async function examineHomeseer(config: ReachableConfig, link: ExaminedLink): Promise<readonly ServiceFinding[]> {
+export async function examineHomeseer(
+  config: ReachableHomeseerConfig,
+  link: ExaminedLink,
+): Promise<readonly ServiceFinding[]> {
   const reached = linkFinding(config, link)
   return [
     reached,
@@ -76,19 +71,11 @@ function namesFinding({ aliasFile }: HomeseerConfig): readonly ServiceFinding[] 
   return names === undefined || names.ok ? [] : [{ status: 'failing', advice: names.fault }]
 }
 
-function openJsonClient(config: ReachableConfig): JsonClient {
-  const { url, authentication, timeoutMs } = config
-  return new JsonClient({
-    baseUrl: url,
-    credentials: credentialsOf(config),
-    authentication,
-    timeoutMs: Math.min(timeoutMs, MAX_WAIT_MS),
-    readRetries: 0,
-    readRetryBackoffMs: 0,
-    allTriesMs: 0,
-    restMs: 0,
-    maxReplyBytes: MAX_REPLY_BYTES,
-  })
+/** Each question once: a person waits at a keyboard. */
+function openJsonClient(config: ReachableHomeseerConfig): JsonClient {
+  const settings = readJsonClientSettings(config)
+  const timeoutMs = Math.min(settings.timeoutMs, MAX_WAIT_MS)
+  return new JsonClient({ ...settings, timeoutMs, readRetries: 0, readRetryBackoffMs: 0, allTriesMs: 0, restMs: 0 })
 }
 
 async function readHomeseer(json: JsonClient): Promise<HomeseerReach> {
@@ -100,7 +87,7 @@ async function readHomeseer(json: JsonClient): Promise<HomeseerReach> {
     : { ...describeRequestOutcome(status), devices: 0 }
 }
 
-function linkFinding({ url }: ReachableConfig, { reach }: ExaminedLink): ServiceFinding {
+function linkFinding({ url }: ReachableHomeseerConfig, { reach }: ExaminedLink): ServiceFinding {
   const { outcome, code, version, devices } = reach
   if (outcome === 'ok') {
     const homeseer = version === undefined ? 'HomeSeer' : `HomeSeer ${version}`
@@ -118,15 +105,13 @@ function pushFindings({ push: { asciiPort, webhookKey } }: HomeseerConfig, state
 }
 
 /** How the ASCII port answers, as far as one is configured. */
-function listenOnce(config: ReachableConfig): Promise<AsciiConnectionState | undefined> {
-  const { asciiPort: port } = config.push
-  if (port === undefined) return Promise.resolve(undefined)
-  const host = new URL(config.url).hostname.replaceAll(/^\[|\]$/g, '')
+function listenOnce(config: ReachableHomeseerConfig): Promise<AsciiConnectionState | undefined> {
+  const address = readAsciiAddress(config)
+  if (address === undefined) return Promise.resolve(undefined)
   return new Promise((resolve) => {
     const client = new AsciiClient({
-      host,
-      port,
-      credentials: credentialsOf(config),
+      ...address,
+      credentials: readJsonClientSettings(config).credentials,
       pingMs: MAX_WAIT_MS,
       patienceMs: MAX_WAIT_MS,
       onChanges: () => undefined,
@@ -200,8 +185,4 @@ async function adapterFindings(
 
 function degraded(advice: string): ServiceFinding {
   return { status: 'degraded', advice }
-}
-
-function credentialsOf({ user, password = '' }: HomeseerConfig): HomeseerCredentials | undefined {
-  return user === undefined ? undefined : { user, password }
 }

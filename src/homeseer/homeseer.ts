@@ -25,6 +25,7 @@ import { CatalogClient } from './catalog/catalog-client.ts'
 import { createDeviceExposurePredicate } from './catalog/homeseer-catalog.ts'
 import { EventAdapterClient } from './catalog/event-adapter-client.ts'
 import { EventFileStore, type EventDefinitionSource } from './catalog/event-file-store.ts'
+import { readAsciiAddress, readJsonClientSettings, type ReachableHomeseerConfig } from './connection-settings.ts'
 import { AliasStore } from './resolve/alias-store.ts'
 import type { Alias } from './resolve/alias.ts'
 import { DeviceClassStore } from './catalog/device-class-store.ts'
@@ -38,7 +39,8 @@ import { createHomeseerAuditTrail } from './tools/homeseer-audit-store.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
 import { createAuditQueryTool } from './tools/audit-tool.ts'
 import { createCameraPanTool, createCameraReadTools } from './tools/camera-tools.ts'
-import { createPreparedChangeTools } from './tools/change-tools.ts'
+import { createChangeCommitTool } from './tools/change-commit-tool.ts'
+import { createChangePrepareTool } from './tools/change-prepare-tool.ts'
 import { createPluginFunctionTool, createPluginListTool, createScriptRunTool } from './tools/code-tools.ts'
 import type { OfferLookup, HomeseerToolContext } from './tools/homeseer-tools.ts'
 import { createDeviceReadTools } from './tools/device-read-tools.ts'
@@ -62,10 +64,10 @@ import { readHomeseerOwnerRules } from './tools/owner-rules.ts'
 import { reportIgnoredArguments } from './tools/homeseer-change.ts'
 import { createSpeakTool } from './tools/speak-tool.ts'
 import { startWebhookListener, type WebhookListener } from './tools/webhook-listener-server.ts'
-import { openHomeseerLink, type HomeseerLink } from './wire/homeseer-link-client.ts'
+import { createHomeseerLink, type HomeseerLink } from './wire/homeseer-link-client.ts'
 
 export interface HomeseerOptions {
-  readonly config: HomeseerConfig & { readonly url: string }
+  readonly config: ReachableHomeseerConfig
   readonly database: Database
   readonly clock: Clock
   readonly logger: Logger
@@ -79,7 +81,6 @@ const ASCII = { pingMs: 60_000, patienceMs: 10_000 } as const
 /** A tool has 30 s: below that, and long enough for two tries of ten. */
 const PATIENCE = { allTriesMs: 25_000, restMs: 5_000 } as const
 const HOLDS = { listsHoldMs: 30_000, controlsHoldMs: 600_000 } as const
-const MAX_REPLY_BYTES = 64 * 1_024 * 1_024
 
 /** A file of names that cannot be read is a fault: names the owner wrote down must not be missing in silence. */
 export function createHomeseer(options: HomeseerOptions): Result<Service, string> {
@@ -96,8 +97,8 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
       logger.warn({ url, outcome: attempt.outcome }, adviseOnHomeseerLink(url, attempt) ?? 'HomeSeer is away'),
     back: () => logger.info({ url }, 'HomeSeer answers again'),
   })
-  const link = openLinkLater(options, health)
-  const homeseer = assemble(options, link.link, aliases)
+  const link = createLink(options, health)
+  const homeseer = assemble(options, link, aliases)
   const capabilities = capabilitiesOf(homeseer, options)
   let hooks: WebhookListener | undefined
   let deaf: string | undefined
@@ -105,7 +106,7 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
 
   /** A web hook that cannot be heard costs speed, not truth: everything is polled instead. */
   async function hear(): Promise<void> {
-    const { webhook } = link.link
+    const { webhook } = link
     const { webhookHost: host, webhookPort: port } = config.push
     if (webhook === undefined) return
     const heard = await startWebhookListener(webhook, { host, port })
@@ -123,26 +124,26 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
     prefixes: ['hs4', 'hs4_', 'hs4:'],
     capabilities: () => capabilities,
     start: async () => {
-      link.open()
+      link.start()
       silence = startAnnouncingChanges(homeseer, bus.announceResource)
       await hear()
     },
     stop: async () => {
       silence?.()
       await hooks?.stop()
-      link.link.close()
+      link.close()
     },
     health: () =>
       toHomeseerLinkHealth({
         url: config.url,
         last: health.last(),
-        push: link.link.pushState(),
+        push: link.pushState(),
         deaf,
-        devices: link.link.mirror.entries.size,
+        devices: link.mirror.entries.size,
       }),
     examine: async () => {
       const { examineHomeseer } = await import('./doctor-client.ts')
-      const { json, mirror } = link.link
+      const { json, mirror } = link
       const last = health.last()
       // What HomeSeer refuses was answered: the link is there.
       const isWell = last !== undefined && adviseOnHomeseerLink(url, last) === undefined
@@ -150,64 +151,32 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
         ...(isWell ? { outcome: 'ok' as const } : { outcome: undefined, ...last }),
         devices: mirror.entries.size,
       }
-      const examined = { json, reach, push: link.link.pushState(), events: homeseer.eventFiles }
+      const examined = { json, reach, push: link.pushState(), events: homeseer.eventFiles }
       const deafness = deaf === undefined ? [] : [{ status: 'degraded' as const, advice: deaf }]
       return [...(await examineHomeseer(config, examined)), ...deafness]
     },
   }
 }
 
-/** The link begins to ask as soon as it is open, so it is opened by `start` and built here. */
-function openLinkLater(
-  { config, clock, logger }: HomeseerOptions,
-  health: HomeseerLinkHealth,
-): { readonly link: HomeseerLink; readonly open: () => void } {
-  const { url, user, password = '', push } = config
-  const credentials = user === undefined ? undefined : { user, password }
-  const host = new URL(url).hostname.replaceAll(/^\[|\]$/g, '')
-  const options = {
+function createLink({ config, clock, logger }: HomeseerOptions, health: HomeseerLinkHealth): HomeseerLink {
+  const { push, readRetries, readRetryBackoffMs } = config
+  const address = readAsciiAddress(config)
+  return createHomeseerLink({
     json: {
-      baseUrl: url,
-      credentials,
-      authentication: config.authentication,
-      timeoutMs: config.timeoutMs,
-      readRetries: config.readRetries,
-      readRetryBackoffMs: config.readRetryBackoffMs,
+      ...readJsonClientSettings(config),
       ...PATIENCE,
-      maxReplyBytes: MAX_REPLY_BYTES,
-      onAttempt: (note: Parameters<HomeseerLinkHealth['note']>[0]) => {
+      readRetries,
+      readRetryBackoffMs,
+      onAttempt: (note) => {
         health.note(note)
         if (note.outcome !== 'ok') logger.debug(note, 'a request to HomeSeer failed')
       },
     },
-    ascii: push.asciiPort === undefined ? undefined : { host, port: push.asciiPort, ...ASCII },
+    ascii: address && { ...address, ...ASCII },
     webhookKey: push.webhookKey,
     mirror: { pollMs: push.pollSeconds * 1_000, resyncMs: push.resyncSeconds * 1_000 },
     clock,
-  }
-  return laterLink(() => openHomeseerLink(options))
-}
-
-/** A link whose parts are there once it has been opened; whoever asks before opens it. */
-function laterLink(make: () => HomeseerLink): { readonly link: HomeseerLink; readonly open: () => void } {
-  let made: HomeseerLink | undefined
-  const open = (): HomeseerLink => (made ??= make())
-  return {
-    open,
-    link: {
-      get json() {
-        return open().json
-      },
-      get mirror() {
-        return open().mirror
-      },
-      get webhook() {
-        return open().webhook
-      },
-      pushState: () => made?.pushState(),
-      close: () => made?.close(),
-    },
-  }
+  })
 }
 
 function assemble(
@@ -219,12 +188,8 @@ function assemble(
   const learned = config.learnAliases ? new AliasStore(database, ledger) : undefined
   const classes = new DeviceClassStore(database, ledger, config)
   const catalog = new CatalogClient({
-    get json() {
-      return link.json
-    },
-    get mirror() {
-      return link.mirror
-    },
+    json: link.json,
+    mirror: link.mirror,
     clock,
     ownerKinds: () => classes.kinds,
     ...HOLDS,
@@ -263,8 +228,7 @@ function assemble(
 function eventSource(config: HomeseerConfig, link: HomeseerLink, clock: Clock): EventDefinitionSource {
   const { eventsPath: events, eventGroupsPath: groups, knownEventMembers: knownMembers, scriptPage } = config
   if (config.eventsFrom === 'files') return new EventFileStore({ events, groups, knownMembers })
-  const json = { call: ((exchange, signal) => link.json.call(exchange, signal)) as HomeseerLink['json']['call'] }
-  return new EventAdapterClient({ json, clock, scriptPage, key: config.admin.adapterKey, knownMembers })
+  return new EventAdapterClient({ json: link.json, clock, scriptPage, key: config.admin.adapterKey, knownMembers })
 }
 
 function capabilitiesOf(
@@ -297,7 +261,8 @@ function capabilitiesOf(
     createPluginListTool(homeseer),
     createAuditQueryTool(homeseer),
     ...changes,
-    ...createPreparedChangeTools(homeseer, preparable),
+    createChangePrepareTool(homeseer, preparable),
+    createChangeCommitTool(homeseer, preparable),
     ...createIntentTools(homeseer),
     ...createAdminReadTools(homeseer, users),
   ]

@@ -19,7 +19,7 @@ import type { HomeseerCatalog } from '../../src/homeseer/catalog/homeseer-catalo
 import type { Alias } from '../../src/homeseer/resolve/alias.ts'
 import { resolveCameras, resolveDevices, resolveEvents } from '../../src/homeseer/resolve/name-resolver.ts'
 import { ResolverClient } from '../../src/homeseer/resolve/resolver-client.ts'
-import { openHomeseerLink, type HomeseerLink } from '../../src/homeseer/wire/homeseer-link-client.ts'
+import { createHomeseerLink, type HomeseerLink } from '../../src/homeseer/wire/homeseer-link-client.ts'
 import { HARD_CASE_DEVICE_REFS } from '../../src/sim/homeseer/hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
 import { createSimulatedHomeseerDevice } from '../../src/sim/homeseer/simulated-homeseer-device.ts'
@@ -40,7 +40,7 @@ beforeAll(async () => {
     dataDirectory: directory,
   })
   requests = []
-  link = openHomeseerLink({
+  link = createHomeseerLink({
     json: {
       baseUrl: `http://127.0.0.1:${simulator.httpPort}`,
       credentials: { user: 'default', password: 'default' },
@@ -58,6 +58,7 @@ beforeAll(async () => {
     mirror: { pollMs: 60_000, resyncMs: 60_000 },
     clock: systemClock,
   })
+  link.start()
   catalog = new CatalogClient({ ...link, clock: systemClock, listsHoldMs: 60_000, controlsHoldMs: 60_000 })
 })
 

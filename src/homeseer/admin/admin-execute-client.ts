@@ -15,7 +15,12 @@ import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { HomeseerToolContext } from '../tools/homeseer-tools.ts'
 import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from '../tools/faults.ts'
-import { callAdminAdapter, type AdminAdapterOptions, type AdminAdapterReply } from '../wire/admin-adapter.ts'
+import {
+  ADMIN_ADAPTER_SCRIPT,
+  callAdminAdapter,
+  type AdminAdapterOptions,
+  type AdminAdapterReply,
+} from '../wire/admin-adapter.ts'
 import { mayHomeseerHaveActed, type HomeseerLinkFault } from '../wire/link-fault.ts'
 import type { UnsupportedAdminOperations } from './capability-cache.ts'
 import { findDirectAdminRoute } from './direct-admin-route.ts'
@@ -37,8 +42,6 @@ export interface FailedAdminOperation {
   readonly onlyTheseArguments?: boolean
 }
 
-/** The file that the owner's list of scripts would name. */
-export const ADAPTER_SCRIPT_ID = 'hearthbus_admin.cs'
 /** `steps[].transport` of the envelope. */
 const TRANSPORT = 'script:adapter'
 
@@ -119,9 +122,9 @@ async function byAdapter(
     ...steps,
     { name: 'execute', status, route: 'adapter', transport: TRANSPORT, ...fallbackFrom },
   ]
-  if (homeseer.rules.scripts?.(ADAPTER_SCRIPT_ID) === false)
+  if (homeseer.rules.scripts?.(ADMIN_ADAPTER_SCRIPT) === false)
     return fail({
-      fault: unsupported(op, `the owner's list of scripts does not hold ${ADAPTER_SCRIPT_ID}`),
+      fault: unsupported(op, `the owner's list of scripts does not hold ${ADMIN_ADAPTER_SCRIPT}`),
       steps: step('unsupported'),
     })
   const asked = await askOnce(homeseer, { op, args, signal })

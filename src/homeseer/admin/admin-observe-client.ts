@@ -7,6 +7,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { HomeseerToolContext } from '../tools/homeseer-tools.ts'
 import { toTextOrEmpty } from '../tools/json-text.ts'
+import { DEVICE_PROPERTY_MEMBERS } from './content-operations.ts'
 import { formatPropertyValue } from './direct-admin-route.ts'
 
 /** `undefined` where nothing of it can be seen without running code on HomeSeer. */
@@ -42,19 +43,11 @@ async function observeDevice({ link }: HomeseerToolContext, ref: number): Promis
   return { ref, name, location, location2, userNote }
 }
 
-/** HomeSeer's property names, in lower case, and the members of a device that show them. Others cannot be seen. */
-const SHOWN: Readonly<Record<string, string>> = {
-  name: 'name',
-  location: 'location',
-  location2: 'location2',
-  usernote: 'userNote',
-}
-
 /** False only where the thing can be seen and does not show the change. */
 export function isAdminChangeVisible(op: string, args: JsonObject, after: JsonObject | undefined): boolean {
   if (after === undefined) return true
   if (op === 'config.device_metadata.set') {
-    const name = SHOWN[toTextOrEmpty(args['property']).toLowerCase()]
+    const name = DEVICE_PROPERTY_MEMBERS[toTextOrEmpty(args['property']).toLowerCase()]
     return name === undefined || after[name] === formatPropertyValue(args['value'])
   }
   const instances = Array.isArray(after['instances']) ? (after['instances'] as readonly JsonObject[]) : []

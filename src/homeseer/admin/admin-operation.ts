@@ -4,9 +4,7 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS } from '../tools/homeseer-change.ts'
-import type { AdminDomain, CallerClaims, TouchedTargets } from '../tools/owner-rules.ts'
-
-const RISKS = ['low', 'medium', 'high'] as const
+import { ADMIN_RISK_LEVELS, type AdminDomain, type CallerClaims, type TouchedTargets } from '../tools/owner-rules.ts'
 
 /** The contract's admin guard. `operationTier` is a claim: the tier follows from the tool. */
 export function createAdminGuardSchemas<Domain extends AdminDomain>(domain: Domain) {
@@ -18,16 +16,16 @@ export function createAdminGuardSchemas<Domain extends AdminDomain>(domain: Doma
   }
 }
 
-/** Claims are recorded and compared with the owner's rules (tools/rules.ts); `riskLevel` is only recorded. */
+/** Claims are recorded and compared with the owner's rules (tools/owner-rules.ts); `riskLevel` is only recorded. */
 export const ADMIN_CLAIM_SCHEMAS = {
   operationTier: z.enum(['operator', 'admin']).exactOptional().describe('Always admin, whatever is said here.'),
   changeTicket: z.string().max(200).exactOptional(),
   maintenanceWindowId: z.string().max(200).exactOptional(),
-  riskLevel: z.enum(RISKS).default('medium'),
+  riskLevel: z.enum(ADMIN_RISK_LEVELS).default('medium'),
 }
 
 export interface AdminClaims extends CallerClaims {
-  readonly riskLevel: (typeof RISKS)[number]
+  readonly riskLevel: (typeof ADMIN_RISK_LEVELS)[number]
 }
 
 /** Never reach HomeSeer: an adapter that saw `confirm` might come to rely on it. */

@@ -22,7 +22,8 @@ import { readHomeseerCatalog, readMirroredDevice } from '../tools/catalog-reader
 import { describeHomeseerPolicy } from '../tools/homeseer-policy.ts'
 import { listOwnerRuleRefusals } from '../tools/owner-rules.ts'
 import { createVersionRequest } from '../wire/json-requests.ts'
-import { ADAPTER_SCRIPT_ID, readFromAdminAdapter } from './admin-execute-client.ts'
+import { ADMIN_ADAPTER_SCRIPT } from '../wire/admin-adapter.ts'
+import { readFromAdminAdapter } from './admin-execute-client.ts'
 import { createTolerantInputSchema } from '../tools/homeseer-change.ts'
 
 const common = { family: homeseerFamily, effect: 'reads' } as const
@@ -158,7 +159,7 @@ function codeReasons({ rules }: HomeseerToolContext): readonly PolicyReason[] {
   const about = new Set(['safe-mode', 'script-list', 'admin-enabled', 'admin-domain'])
   const confirmed = { confirm: true, intent: 'list users', reason: 'asked to', maintenanceWindowId: 'none' }
   return listOwnerRuleRefusals({ ...rules, defaultDryRun: false }, confirmed, {
-    scriptId: ADAPTER_SCRIPT_ID,
+    scriptId: ADMIN_ADAPTER_SCRIPT,
     domain: 'users',
   }).filter(({ rule }) => about.has(rule))
 }

@@ -20,7 +20,7 @@ import {
   listReachedTargets,
   listTouchedThings,
 } from '../tools/consequence-client.ts'
-import { createHs4Fault } from '../tools/faults.ts'
+import { createHs4Fault, extendHs4Fault } from '../tools/faults.ts'
 import {
   BASE_GUARD_ARGUMENT_SCHEMAS,
   defineHomeseerChange,
@@ -43,7 +43,8 @@ import type { UnsupportedAdminOperations } from './capability-cache.ts'
 import { findEventActionRefs, isDescriptiveProperty } from './content-operations.ts'
 import { isSecurityCriticalOperation } from './security-critical-operation.ts'
 import { redactAdminData } from './admin-redaction.ts'
-import { ADAPTER_SCRIPT_ID, executeAdminOperation, type ExecutedAdminOperation } from './admin-execute-client.ts'
+import { ADMIN_ADAPTER_SCRIPT } from '../wire/admin-adapter.ts'
+import { executeAdminOperation, type ExecutedAdminOperation } from './admin-execute-client.ts'
 import { readAdminOperationTarget, isAdminChangeVisible } from './admin-observe-client.ts'
 import {
   ADMIN_CLAIM_SCHEMAS,
@@ -117,7 +118,7 @@ function operationTool(parts: AdminToolDependencies, operation: AdminOperation):
 
 /** In mode `adapter` every act runs a script, and the owner's list of scripts speaks for it, too. */
 function adapterScript({ config }: HomeseerToolContext): { readonly scriptId?: string } {
-  return config.admin.executionMode === 'adapter' ? { scriptId: ADAPTER_SCRIPT_ID } : {}
+  return config.admin.executionMode === 'adapter' ? { scriptId: ADMIN_ADAPTER_SCRIPT } : {}
 }
 
 /** Finds what is meant with HomeSeer's own requests. No code runs on HomeSeer for a plan. */
@@ -259,7 +260,7 @@ function holdsSecret(args: JsonObject): boolean {
 }
 
 function withEnvelope(fault: Fault, parts: AdminEnvelopeFields): Fault {
-  return { ...fault, details: { ...fault.details, envelope: createAdminEnvelope(parts) } }
+  return extendHs4Fault(fault, { details: { envelope: createAdminEnvelope(parts) } })
 }
 
 /** Not UNKNOWN: HomeSeer was asked afterwards and answered. */

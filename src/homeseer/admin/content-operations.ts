@@ -167,7 +167,8 @@ export function findEventActionRefs(given: Json | undefined): readonly number[] 
     .filter((ref) => typeof ref === 'number')
 }
 
-const PROPERTIES: Readonly<Record<string, string>> = {
+/** HomeSeer's property names, in lower case, and the members of a device that show them. Others cannot be seen. */
+export const DEVICE_PROPERTY_MEMBERS: Readonly<Record<string, string>> = {
   name: 'name',
   location: 'location',
   location2: 'location2',
@@ -176,11 +177,11 @@ const PROPERTIES: Readonly<Record<string, string>> = {
 
 /** Says what a device is called and where it stands. Any other property may say which hardware it moves. */
 export function isDescriptiveProperty(property: Json | undefined): boolean {
-  return Object.hasOwn(PROPERTIES, toTextOrEmpty(property).toLowerCase())
+  return Object.hasOwn(DEVICE_PROPERTY_MEMBERS, toTextOrEmpty(property).toLowerCase())
 }
 
 function propertyBefore({ args, before }: AdminOperationRecord): AdminUndoOperation | undefined {
-  const name = PROPERTIES[toTextOrEmpty(args['property']).toLowerCase()]
+  const name = DEVICE_PROPERTY_MEMBERS[toTextOrEmpty(args['property']).toLowerCase()]
   const value = name === undefined ? undefined : before?.[name]
   if (typeof value !== 'string') return undefined
   const { ref = 0, property = '' } = args

@@ -3,9 +3,9 @@
  * adapter: request names that nobody has documented are not tried out on somebody's house.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { ok } from '../../core/result.ts'
+import { fail, ok } from '../../core/result.ts'
 import type { HomeseerHttpExchange } from '../wire/http-exchange.ts'
-import { runScript, startHomeseerBackup } from '../wire/script-page.ts'
+import { findScriptComplaint, runScript, startHomeseerBackup } from '../wire/script-page.ts'
 import { createPluginFunctionRequest, createDevicePropertyRequest } from '../wire/json-requests.ts'
 import { toTextOrEmpty } from '../tools/json-text.ts'
 
@@ -81,11 +81,9 @@ function script(command: string, scriptPage: string): DirectAdminRoute {
       decode: (reply) => {
         const said = decode(reply)
         if (!said.ok) return said
-        // The script page answers with status 200 whatever happened; only the text tells.
-        const complaint = said.value.commands.find(({ value }) => /^error\b/i.test(value.trim()))
+        const complaint = findScriptComplaint(said.value)
         if (complaint === undefined) return ok([...said.value.responseArray])
-        const words = complaint.value.slice(0, 200).toWellFormed()
-        return { ok: false, fault: { kind: 'refused', reason: 'unsupported', text: words } }
+        return fail({ kind: 'refused', reason: 'unsupported', text: complaint })
       },
     },
   }

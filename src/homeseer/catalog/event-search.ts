@@ -3,16 +3,26 @@
  */
 import type { ReceivedEvent } from '../wire/event.ts'
 
-/**
- * HomeSeer does not mind the case of group and name. Several events can share both; the caller must then ask for an id.
- */
-export function findEvents(
-  events: readonly ReceivedEvent[],
-  wanted: { readonly id: number } | { readonly group: string; readonly name: string },
-): readonly ReceivedEvent[] {
+/** What names an event on the wire and in HomeSeer's files. */
+export interface NamedEvent {
+  readonly id: number | undefined
+  readonly group: string
+  readonly name: string
+}
+
+export type EventQuery = { readonly id: number } | { readonly group: string; readonly name: string }
+
+/** HomeSeer shows names as the owner typed them; case and blanks at the ends are not what tells two apart. */
+export function isSameHomeseerName(left: string, right: string): boolean {
+  return left.trim().toLowerCase() === right.trim().toLowerCase()
+}
+
+/** Several events can share group and name; the caller must then ask for an id. */
+export function findEvents<Event extends NamedEvent>(events: readonly Event[], wanted: EventQuery): readonly Event[] {
   if ('id' in wanted) return events.filter((event) => event.id === wanted.id)
-  const same = (left: string, right: string) => left.trim().toLowerCase() === right.trim().toLowerCase()
-  return events.filter((event) => same(event.group, wanted.group) && same(event.name, wanted.name))
+  return events.filter(
+    (event) => isSameHomeseerName(event.group, wanted.group) && isSameHomeseerName(event.name, wanted.name),
+  )
 }
 
 /**

@@ -76,15 +76,8 @@ export function groupPhysicalDevices(
   house: HomeseerCatalog,
   nameOf: (device: HomeseerDevice) => string,
 ): readonly DeviceGroup[] {
-  const groups = new Map<string, number[]>()
-  for (const device of house.devices) {
-    const name = nameOf(device)
-    const refs = groups.get(name)
-    if (refs === undefined) groups.set(name, [device.ref])
-    else refs.push(device.ref)
-  }
-  return [...groups]
-    .map(([name, refs]) => ({ name, refs }))
+  return [...Map.groupBy(house.devices, nameOf)]
+    .map(([name, devices]) => ({ name, refs: devices.map(({ ref }) => ref) }))
     .sort((left, right) => right.refs.length - left.refs.length || left.name.localeCompare(right.name, 'en'))
 }
 
@@ -118,14 +111,8 @@ function parentsOf(devices: ReadonlyMap<number, HomeseerDevice>): ReadonlyMap<nu
 }
 
 function childrenOf(parents: ReadonlyMap<number, number>): ReadonlyMap<number, readonly number[]> {
-  const children = new Map<number, number[]>()
-  for (const [child, parent] of parents) {
-    const known = children.get(parent)
-    if (known === undefined) children.set(parent, [child])
-    else known.push(child)
-  }
-  for (const refs of children.values()) refs.sort((left, right) => left - right)
-  return children
+  const children = [...parents.keys()].toSorted((left, right) => left - right)
+  return Map.groupBy(children, (child) => parents.get(child) ?? child)
 }
 
 // Exposure: which devices an agent gets to see at all. HomeSeer's own flags for voice assistants can decide it, or a list

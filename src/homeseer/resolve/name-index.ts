@@ -75,9 +75,7 @@ export function buildNameIndex(given: readonly Alias[]): NameIndex {
 }
 
 function grouped(keys: readonly string[]): ReadonlyMap<string, readonly number[]> {
-  const groups = new Map<string, number[]>()
-  for (const [position, key] of keys.entries()) add(groups, key, position)
-  return groups
+  return Map.groupBy(keys.keys(), (position) => keys[position] ?? '')
 }
 
 function add(groups: Map<string, number[]>, key: string, position: number): void {

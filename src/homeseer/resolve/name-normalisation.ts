@@ -2,8 +2,8 @@
  * Normalise: the forms of a name that are compared, from the strictest to the most forgiving.
  *
  *   toStrictNameKey   case, spaces and punctuation do not matter; nothing else is forgiven. Equal keys are the same name.
- *   normalise   compatibility forms and accents do not matter either. Equal forms are similar names.
- *   skeleton    letters that only look alike are the same. Equal skeletons are names somebody may confuse on purpose.
+ *   normaliseName   compatibility forms and accents do not matter either. Equal forms are similar names.
+ *   toConfusableSkeleton   letters that only look alike are the same. Equal skeletons are names somebody may confuse on purpose.
  *
  * Only the first may ever act without asking: `Küche` typed as `kuche` is a good guess, `Frоnt Door` with a Cyrillic о
  * is an attack or an accident, and neither is the name itself.
@@ -38,7 +38,12 @@ export function toConfusableSkeleton(text: string): string {
     .normalize('NFKC')
     .replaceAll(/\p{Cf}+/gu, '')
     .toLowerCase()
-  return normaliseName(plain.replaceAll(/\P{ASCII}/gu, (letter) => LOOKS_LIKE.get(letter) ?? letter))
+  return normaliseName(toLatinLookAlikes(plain))
+}
+
+/** Letters of other scripts as the Latin ones that they look like. The text is in lower case. */
+export function toLatinLookAlikes(text: string): string {
+  return text.replaceAll(/\P{ASCII}/gu, (letter) => LOOKS_LIKE.get(letter) ?? letter)
 }
 
 function isAscii(text: string): boolean {

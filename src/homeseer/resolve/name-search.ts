@@ -162,7 +162,7 @@ function exactPositions(index: NameIndex, asked: string): ReadonlySet<number> {
 
 function scoreInto(scores: Float64Array, index: NameIndex, query: string): void {
   if (query === '') return
-  const raise = (position: number, score: number) => {
+  const raise: Raise = (position, score) => {
     if (score > (scores[position] ?? 0)) scores[position] = score
   }
   scoreWords(index, query, raise)
@@ -173,37 +173,36 @@ function scoreInto(scores: Float64Array, index: NameIndex, query: string): void 
   for (const position of index.byNormal.get(query) ?? []) raise(position, 1)
 }
 
-function scoreWords(index: NameIndex, query: string, raise: (position: number, score: number) => void): void {
+type Raise = (position: number, score: number) => void
+
+function scoreWords(index: NameIndex, query: string, raise: Raise): void {
   const tokens = splitNameTokens(query)
-  const shared = new Uint8Array(index.aliases.length)
-  const touched: number[] = []
-  for (const token of tokens)
-    for (const position of index.words.get(token) ?? []) {
-      if (shared[position] === 0) touched.push(position)
-      shared[position] = (shared[position] ?? 0) + 1
-    }
-  for (const position of touched)
-    raise(position, computeOverlapScore(shared[position] ?? 0, tokens.length, index.wordCounts[position] ?? 1))
+  for (const [position, shared] of countShared(index.words, tokens))
+    raise(position, computeOverlapScore(shared, tokens.length, index.wordCounts[position] ?? 1))
 }
 
 function scoreConcepts(scores: Float64Array, index: NameIndex, asked: string): void {
   const wanted = findConceptsInText(asked)
-  const shared = new Uint8Array(index.aliases.length)
-  const touched: number[] = []
-  for (const concept of wanted)
-    for (const position of index.concepts.get(concept) ?? []) {
-      if (shared[position] === 0) touched.push(position)
-      shared[position] = (shared[position] ?? 0) + 1
-    }
-  for (const position of touched) {
-    const overlap = computeOverlapScore(shared[position] ?? 0, wanted.length, index.meanings[position]?.length ?? 1)
+  for (const [position, shared] of countShared(index.concepts, wanted)) {
+    const overlap = computeOverlapScore(shared, wanted.length, index.meanings[position]?.length ?? 1)
     // The contract has a score for whatever shares a word; concepts find what shares none.
     if (scores[position] === 0) scores[position] = Math.min(overlap, CONCEPT_CAP)
   }
 }
 
+/** How many of the words each alias has, by its position; aliases that have none are left out. */
+function countShared(
+  positionsByWord: ReadonlyMap<string, readonly number[]>,
+  words: readonly string[],
+): ReadonlyMap<number, number> {
+  const shared = new Map<number, number>()
+  for (const word of words)
+    for (const position of positionsByWord.get(word) ?? []) shared.set(position, (shared.get(position) ?? 0) + 1)
+  return shared
+}
+
 /** One pass over all aliases; after a find it goes on behind that alias, so each is found once. */
-function scoreText(index: NameIndex, query: string, raise: (position: number, score: number) => void): void {
+function scoreText(index: NameIndex, query: string, raise: Raise): void {
   const { joined, starts } = index
   let at = joined.indexOf(query)
   while (at >= 0) {

@@ -1,6 +1,7 @@
 /**
  * Area: all devices of one kind in a room, on a floor or in the house.
  */
+import { isSameHomeseerName } from '../catalog/event-search.ts'
 import { omitUndefined } from '../../core/json.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
@@ -17,8 +18,7 @@ export function listDevicesInArea(
   { devices }: HomeseerCatalog,
   { kind, location1, location2 }: AreaQuery,
 ): readonly HomeseerDevice[] {
-  const same = (place: string, wanted: string | undefined) =>
-    wanted === undefined || place.trim().toLowerCase() === wanted.trim().toLowerCase()
+  const same = (place: string, wanted: string | undefined) => wanted === undefined || isSameHomeseerName(place, wanted)
   return devices.filter(
     (device) =>
       device.kind === kind &&

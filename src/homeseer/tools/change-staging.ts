@@ -11,7 +11,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
 import { isMissingClaimsOnly } from '../../guard/guard-faults.ts'
 import type { HomeseerToolContext } from './homeseer-tools.ts'
-import { SUGGESTED_CALLS_FIELD, toSuggestedCallsJson } from './faults.ts'
+import { extendHs4Fault, type SuggestedToolCall } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, MAX_CLAIM_LENGTH } from './homeseer-change.ts'
 import { truncateText } from './json-text.ts'
 import { isDryRunCall, type CallerClaims } from './owner-rules.ts'
@@ -45,7 +45,8 @@ export async function stageHomeseerChange(
 ): Promise<Result<StagedHomeseerChange, Fault>> {
   const { toolName, summary } = wanted
   const claims = withWords(wanted)
-  const args = { ...wanted.args, ...claimsJson(claims) }
+  const { confirm, intent, reason, dryRun } = claims
+  const args = { ...wanted.args, ...omitUndefined({ confirm, intent, reason, dryRun }) }
   const prepared = await ask(context, 'hs4.change.prepare', { toolName, args, summary: { text: summary } })
   if (!prepared.ok) return prepared
   const { token } = prepared.value
@@ -56,24 +57,17 @@ export async function stageHomeseerChange(
   return ok({ execute: committed.value['committed'] === true, prepared: prepared.value, committed: committed.value })
 }
 
-/** What is to be done and why follows from what was asked for, unless the caller says it in words of its own. */
-function withWords({
-  claims,
-  summary,
-  query,
-}: Pick<HomeseerChangeToStage, 'claims' | 'summary' | 'query'>): HomeseerChangeToStage['claims'] {
+/** The claims with what is to be done and why, which follow from what was asked for unless the caller says it. */
+function withWords({ claims, summary, query }: HomeseerChangeToStage) {
   const { intent = summary, reason = `Asked for: ${query}` } = claims
   return { ...claims, intent: truncateText(intent, MAX_CLAIM_LENGTH), reason: truncateText(reason, MAX_CLAIM_LENGTH) }
 }
 
 /** The call as it can be made: with the claims that the caller made; as a plan where none of them confirms it. */
-export function toRunnableArguments(
-  args: JsonObject,
-  wanted: Pick<HomeseerChangeToStage, 'claims' | 'summary' | 'query'>,
-): JsonObject {
-  const { confirm, intent, reason } = withWords(wanted)
-  const words = omitUndefined({ intent, reason })
-  return confirm === true ? { ...args, confirm, ...words } : { ...args, dryRun: true }
+export function toRunnableCall(change: HomeseerChangeToStage): SuggestedToolCall {
+  const { toolName: name, args } = change
+  const { confirm, intent, reason } = withWords(change)
+  return { name, args: { ...args, ...(confirm === true ? { confirm, intent, reason } : { dryRun: true }) } }
 }
 
 async function ask(context: HandlerContext, name: string, body: JsonObject): Promise<Result<JsonObject, Fault>> {
@@ -86,21 +80,9 @@ async function ask(context: HandlerContext, name: string, body: JsonObject): Pro
 }
 
 /** A token keeps the claims it was prepared with, so committing it again is refused again: the call itself is named. */
-function withDirectCall(fault: Fault, { toolName, args, claims, summary, query }: HomeseerChangeToStage): Fault {
+function withDirectCall(fault: Fault, change: HomeseerChangeToStage): Fault {
   if (!isMissingClaimsOnly(fault)) return fault
-  const { intent = summary, reason = query } = withWords({ claims, summary, query })
-  const claimed = { confirm: true, intent, reason }
-  return {
-    ...fault,
-    details: {
-      ...fault.details,
-      [SUGGESTED_CALLS_FIELD]: [toSuggestedCallsJson({ name: toolName, args: { ...args, ...claimed } })],
-    },
-  }
-}
-
-function claimsJson({ confirm, intent, reason, dryRun }: CallerClaims): JsonObject {
-  return {
-    ...omitUndefined({ confirm, intent, reason, dryRun }),
-  }
+  const { toolName: name, args } = change
+  const { intent, reason } = withWords(change)
+  return extendHs4Fault(fault, { next: [{ name, args: { ...args, confirm: true, intent, reason } }] })
 }

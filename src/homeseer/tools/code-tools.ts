@@ -12,7 +12,7 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { runScript, type ScriptReply } from '../wire/script-page.ts'
+import { findScriptComplaint, runScript } from '../wire/script-page.ts'
 import { createPluginFunctionRequest } from '../wire/json-requests.ts'
 import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
@@ -86,7 +86,7 @@ export function createScriptRunTool(homeseer: HomeseerToolContext): Capability {
       const { scriptPage } = homeseer.config
       const reply = await homeseer.link.json.call(runScript(command, scriptPage), call.signal)
       if (!reply.ok) return fail(createHomeseerWriteFault(reply.fault, 'running a script'))
-      const error = complaintOf(reply.value)
+      const error = findScriptComplaint(reply.value)
       if (error !== undefined) return fail(createHs4Fault('HS4_ERROR', `HomeSeer ran no such script: ${error}`))
       const { responseArray, commands } = reply.value
       return createHomeseerAnswer({
@@ -111,11 +111,6 @@ async function listDevicesWithinReach(
   return house.ok
     ? ok(listOtherDeviceTargets(house.value, []))
     : fail(createHomeseerReadFault(house.fault, 'reading the devices'))
-}
-
-/** The page answers with status 200 whatever happened; only the text tells. */
-function complaintOf({ commands }: ScriptReply): string | undefined {
-  return commands.find(({ value }) => /^error\b/i.test(value.trim()))?.value.slice(0, 200)
 }
 
 /** The types that HomeSeer's `pluginfunction` request can spell as P1, P2, … */

@@ -22,6 +22,7 @@ import {
   type HomeseerCatalog,
 } from '../catalog/homeseer-catalog.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
+import { isSameHomeseerName } from '../catalog/event-search.ts'
 import type { EventFiles } from '../catalog/event-file-store.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import type { HomeseerToolContext } from './homeseer-tools.ts'
@@ -82,13 +83,9 @@ export async function assessEventRunConsequences(
     return ok({ consequences: NO_EVENT_CONSEQUENCES, reasons: ['unknown-event'], house: house.value })
   const followed = traceEventConsequences(graphOf(files), { event: definition }, relativesIn(house.value))
   // What it sets may set off an event that the definitions lack; and one that was renamed was edited since.
-  const isKnown = isWhole && isSameName(definition.name, event.name)
+  const isKnown = isWhole && isSameHomeseerName(definition.name, event.name)
   const assessed = await reasoned(homeseer, isKnown ? followed : doubted(followed, 'unknown-event'))
   return assessed.ok ? ok({ ...assessed.value, definition }) : assessed
-}
-
-function isSameName(left: string, right: string): boolean {
-  return left.trim().toLowerCase() === right.trim().toLowerCase()
 }
 
 interface KnownEvents {

@@ -24,7 +24,7 @@ import {
   refsArgument,
 } from './device-arguments.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { FIX_HINT_FIELD, createHomeseerReadFault } from './faults.ts'
+import { createHomeseerReadFault, extendHs4Fault } from './faults.ts'
 import {
   listRefsWithoutControls,
   refreshHomeseerDevices,
@@ -222,7 +222,7 @@ async function exposedRefs(
 
 /** The other request would take as long, and the caller's time would be over. */
 function tooMuchAtOnce(fault: HomeseerLinkFault): Fault {
-  const plain = createHomeseerReadFault(fault, 'reading control pairs')
-  const hint = 'Name the devices (`refs`), a few at a time: this HomeSeer takes too long to tell them all.'
-  return { ...plain, details: { ...plain.details, [FIX_HINT_FIELD]: hint } }
+  return extendHs4Fault(createHomeseerReadFault(fault, 'reading control pairs'), {
+    fixHint: 'Name the devices (`refs`), a few at a time: this HomeSeer takes too long to tell them all.',
+  })
 }

@@ -6,7 +6,7 @@
 import type { Call, Outcome } from '../../bus/call.ts'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
-import { toSuggestedCallsJson, type SuggestedToolCall } from './faults.ts'
+import { toSuggestedCallJson, type SuggestedToolCall } from './faults.ts'
 import { toTextOrEmpty } from './json-text.ts'
 
 export interface ElicitationOption {
@@ -66,7 +66,7 @@ export function toChoicesJson(
     question,
     choices: choices
       .slice(0, MAX_CHOICES)
-      .map(({ id, label, call }) => ({ id, label, call: toSuggestedCallsJson(call) })),
+      .map(({ id, label, call }) => ({ id, label, call: toSuggestedCallJson(call) })),
     execute: false,
     prepared,
   }

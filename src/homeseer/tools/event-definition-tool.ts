@@ -8,7 +8,7 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { fail, ok, type Result } from '../../core/result.ts'
+import { fail } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventFileFault, EventFiles } from '../catalog/event-file-store.ts'
@@ -16,13 +16,7 @@ import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools
 import { formatDeviceLabel } from './catalog-reader.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
 import { toActionBlockJson, toTriggerJson } from './event-definition-view.ts'
-import {
-  EVENT_SELECTOR_SCHEMAS,
-  createNoEventFault,
-  createAmbiguousEventFault,
-  createMissingEventSelectorFault,
-  type EventSelector,
-} from './event-read-tools.ts'
+import { EVENT_SELECTOR_SCHEMAS, selectEvent, type SelectedEvent } from './event-read-tools.ts'
 import { createHs4Fault, createHomeseerReadFault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
@@ -51,7 +45,7 @@ export function createEventDefinitionTool(homeseer: HomeseerToolContext): Capabi
   }).handledBy(async ({ resolveDeviceRefs, includeRaw, ...wanted }) => {
     const files = await homeseer.eventFiles.read()
     if (!files.ok) return fail(fileFault(files.fault))
-    const found = wantedDefinition(files.value, wanted)
+    const found = selectEvent(files.value.definitions, wanted)
     if (!found.ok) return found
     return createHomeseerAnswer(
       await definitionJson(homeseer, files.value, { ...found.value, resolveDeviceRefs, includeRaw }),
@@ -59,30 +53,12 @@ export function createEventDefinitionTool(homeseer: HomeseerToolContext): Capabi
   })
 }
 
-interface FoundDefinition {
-  readonly stored: EventDefinition
-  readonly matchedBy: 'id' | 'group_name'
-}
-
-function wantedDefinition({ definitions }: EventFiles, wanted: EventSelector): Result<FoundDefinition, Fault> {
-  const { id, group, name } = wanted
-  if (id === undefined && (group === undefined || name === undefined)) return fail(createMissingEventSelectorFault())
-  // HomeSeer shows group and name as the owner typed them; case and blanks at the ends are not what tells two apart.
-  const same = (left: string, right = ''): boolean => left.trim().toLowerCase() === right.trim().toLowerCase()
-  const [stored, ...others] = definitions.filter((one) =>
-    id === undefined ? same(one.group, group) && same(one.name, name) : one.id === id,
-  )
-  if (stored === undefined) return fail(createNoEventFault(wanted))
-  if (others.length > 0) return fail(createAmbiguousEventFault([stored, ...others]))
-  return ok({ stored, matchedBy: id === undefined ? 'group_name' : 'id' })
-}
-
 async function definitionJson(
   homeseer: HomeseerToolContext,
   files: EventFiles,
-  found: FoundDefinition & { readonly resolveDeviceRefs: boolean; readonly includeRaw: boolean },
+  found: SelectedEvent<EventDefinition> & { readonly resolveDeviceRefs: boolean; readonly includeRaw: boolean },
 ): Promise<JsonObject> {
-  const { stored, matchedBy, resolveDeviceRefs, includeRaw } = found
+  const { event: stored, matchedBy, resolveDeviceRefs, includeRaw } = found
   const allDeviceRefs = [...new Set([...stored.triggerRefs, ...stored.actionRefs])].sort((a, b) => a - b)
   const house = resolveDeviceRefs ? await homeseer.catalog.house() : undefined
   const triggers = stored.triggerGroups.flat()

@@ -9,7 +9,13 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { assignEventNumbers, findEvents } from '../catalog/event-search.ts'
+import {
+  assignEventNumbers,
+  findEvents,
+  isSameHomeseerName,
+  type EventQuery,
+  type NamedEvent,
+} from '../catalog/event-search.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { createHomeseerAnswer, findEventDefinition, type HomeseerToolContext } from './homeseer-tools.ts'
 import { toActionBlockJson, toTriggerJson } from './event-definition-view.ts'
@@ -44,8 +50,8 @@ export function createEventReadTools(homeseer: HomeseerToolContext): readonly Ca
   return [list(homeseer), get(homeseer)]
 }
 
-export interface SelectedEvent {
-  readonly event: ReceivedEvent
+export interface SelectedEvent<Event> {
+  readonly event: Event
   readonly matchedBy: 'id' | 'group_name'
 }
 
@@ -53,48 +59,56 @@ export interface SelectedEvent {
 export async function findSelectedEvent(
   homeseer: HomeseerToolContext,
   wanted: EventSelector,
-): Promise<Result<SelectedEvent, Fault>> {
-  const { id, group, name } = wanted
-  const asked = id !== undefined ? { id } : group !== undefined && name !== undefined ? { group, name } : undefined
-  if (asked === undefined) return fail(createMissingEventSelectorFault())
-  const named = await eventsNamed(homeseer, asked)
-  if (!named.ok) return named
-  // Two events may be called exactly alike; which of them is meant only an id can say.
-  const [event, ...others] = named.value
-  if (event === undefined) return fail(createNoEventFault(wanted))
-  if (others.length > 0) return fail(createAmbiguousEventFault([event, ...others]))
+): Promise<Result<SelectedEvent<ReceivedEvent>, Fault>> {
+  const { id } = wanted
+  const query = toEventQuery(wanted)
+  if (!query.ok) return query
+  const selected = await selectListedEvent(homeseer, wanted)
   // Both given: they must be the same event, lest a list be passed with one and another be run.
-  if (id !== undefined && !agrees(event, wanted))
+  if (selected.ok && id !== undefined && !agrees(selected.value.event, wanted))
     return fail(createHomeseerArgumentFault('name', `event ${id} is not called that`))
-  return ok({ event, matchedBy: id === undefined ? 'group_name' : 'id' })
+  return selected
 }
 
-/** Worth one more question before saying no: an event may be newer than our list. */
-async function eventsNamed(
-  { catalog }: HomeseerToolContext,
-  asked: Parameters<typeof findEvents>[1],
-): Promise<Result<readonly ReceivedEvent[], Fault>> {
-  for (const fresh of [false, true]) {
-    const events = await catalog.events(fresh)
-    if (!events.ok) return fail(createHomeseerReadFault(events.fault, 'reading the events'))
-    const found = findEvents(events.value, asked)
-    if (found.length > 0) return ok(found)
-  }
-  return ok([])
+async function selectListedEvent(
+  homeseer: HomeseerToolContext,
+  wanted: EventSelector,
+  fresh = false,
+): Promise<Result<SelectedEvent<ReceivedEvent>, Fault>> {
+  const events = await homeseer.catalog.events(fresh)
+  if (!events.ok) return fail(createHomeseerReadFault(events.fault, 'reading the events'))
+  const selected = selectEvent(events.value, wanted)
+  // Worth one more question before saying no: an event may be newer than our list.
+  const isMissing = !selected.ok && selected.fault.kind === 'not-found'
+  return isMissing && !fresh ? selectListedEvent(homeseer, wanted, true) : selected
+}
+
+/** The one event of a list that is named by its id, or by group and name. */
+export function selectEvent<Event extends NamedEvent>(
+  events: readonly Event[],
+  wanted: EventSelector,
+): Result<SelectedEvent<Event>, Fault> {
+  const query = toEventQuery(wanted)
+  if (!query.ok) return query
+  // Two events may be called exactly alike; which of them is meant only an id can say.
+  const [event, ...others] = findEvents(events, query.value)
+  if (event === undefined) return fail(createNoEventFault(wanted))
+  if (others.length > 0) return fail(createAmbiguousEventFault([event, ...others]))
+  return ok({ event, matchedBy: wanted.id === undefined ? 'group_name' : 'id' })
+}
+
+function toEventQuery({ id, group, name }: EventSelector): Result<EventQuery, Fault> {
+  if (id !== undefined) return ok({ id })
+  if (group !== undefined && name !== undefined) return ok({ group, name })
+  return fail(createHomeseerArgumentFault('id', 'give an id, or group and name', { next: [LIST_EVENTS] }))
 }
 
 function agrees(event: ReceivedEvent, { group, name }: EventSelector): boolean {
-  const same = (left: string, right = left): boolean => left.trim().toLowerCase() === right.trim().toLowerCase()
-  return same(event.group, group) && same(event.name, name)
-}
-
-/** For a caller who has not said which. */
-export function createMissingEventSelectorFault(): Fault {
-  return createHomeseerArgumentFault('id', 'give an id, or group and name', { next: [LIST_EVENTS] })
+  return isSameHomeseerName(event.group, group ?? event.group) && isSameHomeseerName(event.name, name ?? event.name)
 }
 
 /** With a search for what was meant, where there is a name to search with. */
-export function createNoEventFault(wanted: EventSelector): Fault {
+function createNoEventFault(wanted: EventSelector): Fault {
   const { id, group = '', name = '' } = wanted
   const what = id === undefined ? `${group} / ${name}` : String(id)
   return createHs4Fault('NOT_FOUND', `HomeSeer has no event ${what}.`, {
@@ -104,7 +118,7 @@ export function createNoEventFault(wanted: EventSelector): Fault {
 }
 
 /** For a name that only an id can tell from another. */
-export function createAmbiguousEventFault(events: readonly Pick<ReceivedEvent, 'id'>[]): Fault {
+function createAmbiguousEventFault(events: readonly Pick<ReceivedEvent, 'id'>[]): Fault {
   const ids = events.map(({ id }) => id ?? null)
   return createHomeseerArgumentFault('name', 'several events are called exactly that; use an id', {
     details: { ids },

@@ -45,18 +45,24 @@ export function isHs4ErrorCode(code: string | undefined): code is Hs4ErrorCode {
 }
 
 /** A fault of the family. Without `next` and `fixHint` the envelope fills in what is usual for the code. */
-export function createHs4Fault(code: Hs4ErrorCode, message: string, { details, next, fixHint }: More = {}): Fault {
-  const carried: JsonObject = {
-    ...details,
-    ...(next === undefined ? {} : { [SUGGESTED_CALLS_FIELD]: next.map(toSuggestedCallsJson) }),
-    ...(fixHint === undefined ? {} : { [FIX_HINT_FIELD]: fixHint }),
-  }
-  return { kind: KINDS[code], code, message, ...(Object.keys(carried).length === 0 ? {} : { details: carried }) }
+export function createHs4Fault(code: Hs4ErrorCode, message: string, more: More = {}): Fault {
+  const details = toDetails(more)
+  return { kind: KINDS[code], code, message, ...(Object.keys(details).length === 0 ? {} : { details }) }
+}
+
+/** The same fault with more to say; what it said under the same names before is replaced. */
+export function extendHs4Fault(fault: Fault, more: More): Fault {
+  return { ...fault, details: { ...fault.details, ...toDetails(more) } }
+}
+
+function toDetails({ details, next, fixHint }: More): JsonObject {
+  const calls = next?.map(toSuggestedCallJson)
+  return { ...details, ...omitUndefined({ [SUGGESTED_CALLS_FIELD]: calls, [FIX_HINT_FIELD]: fixHint }) }
 }
 
 /** Without `args` where there are none: the contract has them optional. */
-export function toSuggestedCallsJson({ name, args }: SuggestedToolCall): JsonObject {
-  return args === undefined ? { name } : { name, args }
+export function toSuggestedCallJson({ name, args }: SuggestedToolCall): JsonObject {
+  return omitUndefined({ name, args })
 }
 
 /** A question that failed: nothing was changed by it. */

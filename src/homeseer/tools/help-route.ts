@@ -26,7 +26,8 @@ import { isGoalAboutSeveralDevices, isQuestionText, chooseArgumentsForGoal } fro
 import { suggestToolArguments } from './help-arguments.ts'
 import { truncateText } from './json-text.ts'
 
-type HelpMode = 'read_only' | 'dry_run' | 'mutate'
+/** What the steps of a route may do. */
+export const HELP_MODES = ['read_only', 'dry_run', 'mutate'] as const
 
 export interface HelpRoute {
   readonly route: string
@@ -44,7 +45,7 @@ interface Step {
 
 export interface HelpGoal {
   readonly goal: string
-  readonly mode: HelpMode
+  readonly mode: (typeof HELP_MODES)[number]
   readonly resolver: NameResolver
   readonly offers: readonly Offer[]
   /** Ids of the installed plug-ins. */

@@ -10,7 +10,7 @@ import { EMPTY_HOMESEER_CATALOG } from '../catalog/homeseer-catalog.ts'
 import { buildNameResolver } from '../resolve/name-resolver.ts'
 import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { rankHelpRoutes } from './help-route.ts'
+import { HELP_MODES, rankHelpRoutes } from './help-route.ts'
 import { readCurrentResolver } from './resolve-tools.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
@@ -26,7 +26,7 @@ export function createHelpRouteTool(homeseer: HomeseerToolContext): Capability {
       'Says which tools to call, in which order and with which arguments, to reach a goal in this house. `mode` bounds what the route may contain.',
     input: createTolerantInputSchema({
       goal: z.string().min(3).max(500),
-      mode: z.enum(['read_only', 'dry_run', 'mutate']).default('dry_run'),
+      mode: z.enum(HELP_MODES).default('dry_run'),
     }),
     output: z.looseObject({
       routes: z.array(

@@ -14,7 +14,7 @@ import {
   FIX_HINT_FIELD,
   isHs4ErrorCode,
   SUGGESTED_CALLS_FIELD,
-  toSuggestedCallsJson,
+  toSuggestedCallJson,
   type Hs4ErrorCode,
   type SuggestedToolCall,
 } from './faults.ts'
@@ -79,7 +79,7 @@ function errorJson(fault: Fault, offer: Offer, listed: (tool: string) => string)
   const code = codeOf(fault)
   const { [SUGGESTED_CALLS_FIELD]: own, [FIX_HINT_FIELD]: hint, next: step, ...known } = fault.details ?? {}
   // The fault's own suggestion has the arguments of the call that failed in it; the usual one only its name.
-  const next = Array.isArray(own) ? own : (nextStep(fault, step) ?? usualNext(code, offer).map(toSuggestedCallsJson))
+  const next = Array.isArray(own) ? own : (nextStep(fault, step) ?? usualNext(code, offer).map(toSuggestedCallJson))
   const details = { ...known, ...extraDetails(fault), ...adminDetails(fault) }
   return {
     code,
@@ -97,7 +97,7 @@ function nextStep({ details }: Fault, given: Json | undefined): readonly Json[] 
   const step = given ?? (isJsonObject(waiting) ? waiting['next'] : undefined)
   if (!isJsonObject(step) || typeof step['tool'] !== 'string') return undefined
   const args = step['arguments']
-  return [toSuggestedCallsJson({ name: step['tool'], ...(isJsonObject(args) ? { args } : {}) })]
+  return [toSuggestedCallJson({ name: step['tool'], ...(isJsonObject(args) ? { args } : {}) })]
 }
 
 /** Another node may have suggested it, in whatever form. */

@@ -16,6 +16,8 @@ import { parseNameInListEntry } from './exact-script-call.ts'
 
 /** Spec 4, Admin Guard: the second word of `hs4.admin.<domain>.*`. */
 export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const
+/** Spec 4, Admin Guard: what a caller says of an act of administration. */
+export const ADMIN_RISK_LEVELS = ['low', 'medium', 'high'] as const
 export type AdminDomain = (typeof ADMIN_DOMAINS)[number]
 
 /** The configuration with its lists made ready to ask; `undefined` is a list that the owner did not write. */

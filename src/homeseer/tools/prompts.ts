@@ -8,15 +8,13 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import { createHomeseerAnswer } from './homeseer-tools.ts'
 import { AGENT_RULES_DOCUMENT } from './agent-contract.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
-import { ADMIN_DOMAINS } from './owner-rules.ts'
+import { HELP_MODES } from './help-route.ts'
+import { ADMIN_DOMAINS, ADMIN_RISK_LEVELS } from './owner-rules.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 const words = z.string().min(1).max(1_000)
 const maybe = z.string().max(1_000).exactOptional()
-/** As in the arguments of the admin tools (spec 4, Admin Guard). */
-const RISKS = ['low', 'medium', 'high'] as const
 const ACTIONS = ['install', 'update', 'remove', 'set_enabled', 'restart'] as const
-const MODES = ['read_only', 'dry_run', 'mutate'] as const
 
 /** `yes`, `TRUE`, `1` and a boolean all mean the same; anything else is a mistake. */
 function truth(otherwise: boolean) {
@@ -105,8 +103,8 @@ export function createHomeseerPrompts(): readonly Capability[] {
       name: 'hs4_agent_contract',
       title: 'Rules for agents',
       description: 'How to work with these tools safely.',
-      shape: { objective: maybe, mode: z.enum(MODES).default('dry_run') },
-      arguments: [optional('objective', 'What is to happen.'), optional('mode', MODES.join(', '), MODES)],
+      shape: { objective: maybe, mode: z.enum(HELP_MODES).default('dry_run') },
+      arguments: [optional('objective', 'What is to happen.'), optional('mode', HELP_MODES.join(', '), HELP_MODES)],
       text: ({ objective, mode }) =>
         lines(
           ...(objective === undefined ? [] : [`Goal: ${objective}`]),
@@ -123,20 +121,20 @@ export function createHomeseerPrompts(): readonly Capability[] {
         domain: z.enum(ADMIN_DOMAINS),
         maintenanceWindowId: maybe,
         changeTicket: maybe,
-        riskLevel: z.enum(RISKS).default('medium'),
+        riskLevel: z.enum(ADMIN_RISK_LEVELS).default('medium'),
         dryRun: truth(true),
       },
       arguments: [
         needed('objective', 'What is to happen.'),
         needed('domain', ADMIN_DOMAINS.join(', '), ADMIN_DOMAINS),
-        ...control(),
-        optional('riskLevel', RISKS.join(', '), RISKS),
+        ...CHANGE_CONTROL,
+        riskLevel,
         optional('dryRun', 'true (default) or false.', ['true', 'false']),
       ],
       text: (input) =>
         lines(
           `Goal: ${input.objective} (${input.domain}, risk ${input.riskLevel})`,
-          ...ticket(input),
+          ticket(input),
           'Read hs4://admin/policy/state and check that the gates and the execution mode are what you expect.',
           input.dryRun
             ? `Call the hs4.admin.${input.domain}.* tool with dryRun: true and show the plan. Do not go further.`
@@ -151,12 +149,12 @@ export function createHomeseerPrompts(): readonly Capability[] {
       arguments: [
         needed('objective', 'What is to happen.'),
         optional('backupId', 'The backup to go back to.'),
-        ...control(),
+        ...CHANGE_CONTROL,
       ],
       text: (input) =>
         lines(
           `Goal: ${input.objective}`,
-          ...ticket(input),
+          ticket(input),
           input.backupId === undefined
             ? 'Make a backup with hs4.admin.system.backup.start; plan it first with dryRun: true.'
             : `Check backup ${input.backupId} with hs4.admin.system.restore.start (verifyOnly: true), then make a new backup, then ask before restoring.`,
@@ -171,18 +169,18 @@ export function createHomeseerPrompts(): readonly Capability[] {
         lifecycleAction: z.enum(ACTIONS),
         maintenanceWindowId: maybe,
         changeTicket: maybe,
-        riskLevel: z.enum(RISKS).default('medium'),
+        riskLevel: z.enum(ADMIN_RISK_LEVELS).default('medium'),
       },
       arguments: [
         needed('pluginId', 'The plug-in.'),
         needed('lifecycleAction', ACTIONS.join(', '), ACTIONS),
-        ...control(),
-        optional('riskLevel', RISKS.join(', '), RISKS),
+        ...CHANGE_CONTROL,
+        riskLevel,
       ],
       text: (input) =>
         lines(
           `Goal: ${input.lifecycleAction} ${input.pluginId} (risk ${input.riskLevel})`,
-          ...ticket(input),
+          ticket(input),
           'Look at hs4.admin.plugins.catalog.get first.',
           `Plan with hs4.admin.plugins.${input.lifecycleAction} (pluginId: ${input.pluginId}, dryRun: true), show it, and ask before doing it.`,
         ),
@@ -222,13 +220,15 @@ function completion(choices: readonly string[] | undefined): Pick<PromptArgument
   return { complete: (typed) => choices.filter((choice) => choice.startsWith(typed)) }
 }
 
-function control(): readonly PromptArgument[] {
-  return [optional('maintenanceWindowId', 'The maintenance window.'), optional('changeTicket', 'The change ticket.')]
-}
+const CHANGE_CONTROL: readonly PromptArgument[] = [
+  optional('maintenanceWindowId', 'The maintenance window.'),
+  optional('changeTicket', 'The change ticket.'),
+]
+const riskLevel = optional('riskLevel', ADMIN_RISK_LEVELS.join(', '), ADMIN_RISK_LEVELS)
 
-function ticket(input: { readonly maintenanceWindowId?: string; readonly changeTicket?: string }): readonly string[] {
+function ticket(input: { readonly maintenanceWindowId?: string; readonly changeTicket?: string }): string {
   const { maintenanceWindowId: window = 'ask for it', changeTicket: number = 'ask for it' } = input
-  return [`Maintenance window: ${window}. Change ticket: ${number}.`]
+  return `Maintenance window: ${window}. Change ticket: ${number}.`
 }
 
 function lines(...all: readonly string[]): string {

@@ -50,14 +50,24 @@ export function createResolveTools(homeseer: HomeseerToolContext): readonly Capa
 /** What names mean at this moment, or why nobody knows. Where they are not `clear`, the house is read anew first. */
 export async function readCurrentResolver(
   { resolver }: HomeseerToolContext,
-  call: Pick<Call, 'caller'> | undefined,
+  call: Pick<Call, 'caller'>,
   clear: (names: NameResolver) => boolean = () => true,
 ): Promise<Result<ResolverWithWarnings, Fault>> {
-  const caller = call === undefined ? undefined : toCallerKey(call.caller)
+  const caller = toCallerKey(call.caller)
   const known = await resolver.current(caller)
   // Before anybody is asked, or hears no: the name may be newer than what we know.
   const current = known.ok && !clear(known.value.resolver) ? await resolver.renewed(caller) : known
   return current.ok ? ok(current.value) : fail(createHomeseerReadFault(current.fault, 'reading names'))
+}
+
+/** What one name means at this moment, read anew first where that leaves doubt. */
+export async function resolveCurrently<One>(
+  homeseer: HomeseerToolContext,
+  call: Call,
+  resolve: (names: NameResolver) => Resolution<One>,
+): Promise<Result<{ readonly current: ResolverWithWarnings; readonly found: Resolution<One> }, Fault>> {
+  const current = await readCurrentResolver(homeseer, call, (names) => isResolutionUnambiguous(resolve(names)))
+  return current.ok ? ok({ current: current.value, found: resolve(current.value.resolver) }) : current
 }
 
 /** Nobody has to be asked. */
@@ -138,18 +148,19 @@ interface Answering<One> {
 }
 
 /** What all three answer: who may be meant, best first, and whether one may act on it. */
-async function found<One extends ResolutionCandidate<unknown>>(
+async function answerCandidates<One extends ResolutionCandidate<unknown>>(
   { homeseer, call }: { readonly homeseer: HomeseerToolContext; readonly call: Call },
   { query, limit: most, includeEvidence: withEvidence }: Question,
   { resolve, item, more }: Answering<One>,
 ): Promise<Outcome> {
-  const current = await readCurrentResolver(homeseer, call, (names) => isResolutionUnambiguous(resolve(names)))
-  if (!current.ok) return current
-  const { candidates, total, verdict } = resolve(current.value.resolver)
+  const resolved = await resolveCurrently(homeseer, call, resolve)
+  if (!resolved.ok) return resolved
+  const { current, found } = resolved.value
+  const { candidates, total, verdict } = found
   const hint = explainAmbiguityToModel(verdict)
   return createHomeseerAnswer({
     query,
-    refresh: toRefreshJson(current.value, homeseer),
+    refresh: toRefreshJson(current, homeseer),
     totalMatches: total,
     verdict: { ...verdict },
     ...omitUndefined({ disambiguationHint: hint }),
@@ -170,7 +181,7 @@ function devices(homeseer: HomeseerToolContext): Capability {
     input: createTolerantInputSchema({ query: queryArgument, limit, includeEvidence }),
     output,
   }).handledBy((input, call) =>
-    found({ homeseer, call }, input, {
+    answerCandidates({ homeseer, call }, input, {
       resolve: (names) => resolveDevices(names, input.query),
       // Below medium confidence nothing is recommended: it is a question.
       more: (best) => ({ recommendedRef: best === undefined || best.confidence === 'low' ? null : best.target.ref }),
@@ -207,7 +218,7 @@ function events(homeseer: HomeseerToolContext): Capability {
     }),
     output,
   }).handledBy(({ groupHint, ...input }, call) =>
-    found({ homeseer, call }, input, {
+    answerCandidates({ homeseer, call }, input, {
       resolve: (names) => resolveEvents(names, input.query, groupHint),
       more: () => ({ groupHint: groupHint ?? null }),
       item: ({ target: { id, group, name } }) => ({ id: id ?? null, group, name }),
@@ -224,7 +235,7 @@ function cameras(homeseer: HomeseerToolContext): Capability {
     input: createTolerantInputSchema({ query: queryArgument, limit, includeEvidence }),
     output,
   }).handledBy((input, call) =>
-    found({ homeseer, call }, input, {
+    answerCandidates({ homeseer, call }, input, {
       resolve: (names) => resolveCameras(names, input.query),
       item: ({ target: { camId, name } }) => ({ camId, name }),
     }),

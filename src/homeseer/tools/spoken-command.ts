@@ -19,6 +19,7 @@ import {
   HOUSE_MODE_WORDS,
   LOCK_WORDS,
 } from '../catalog/device-name-tables.ts'
+import { toLatinLookAlikes } from '../resolve/name-normalisation.ts'
 import { foldAccents, hasWordInTable, splitDeviceNameWords } from '../catalog/device-name-words.ts'
 
 /** Marks that HomeSeer replaces before it speaks. */
@@ -50,29 +51,9 @@ const STATEMENT =
 
 export function isPossibleSpokenCommand(phrase: string): boolean {
   const plain = foldAccents(phrase.normalize('NFKC').replaceAll(/\p{Cf}/gu, ''))
-  if (REPLACED.test(phrase) || ASSISTANTS.test(toLatinLetters(plain)) || CALLED.test(plain)) return true
+  if (REPLACED.test(phrase) || ASSISTANTS.test(toLatinLookAlikes(plain)) || CALLED.test(plain)) return true
   const words = splitDeviceNameWords(phrase)
   const namesThing = THINGS.some((table) => hasWordInTable(words, table))
   if (WAKE_WORDS.test(plain) && namesThing) return true
   return namesThing && ACTS.some((table) => hasWordInTable(words, table)) && !STATEMENT.test(plain)
-}
-
-/** Letters that look like Latin ones, and are spoken alike. */
-const LOOK_ALIKES: Readonly<Record<string, string>> = {
-  а: 'a',
-  е: 'e',
-  і: 'i',
-  о: 'o',
-  р: 'p',
-  с: 'c',
-  х: 'x',
-  α: 'a',
-  ε: 'e',
-  ι: 'i',
-  ο: 'o',
-  χ: 'x',
-}
-
-function toLatinLetters(text: string): string {
-  return text.replaceAll(/\p{L}/gu, (letter) => LOOK_ALIKES[letter] ?? letter)
 }

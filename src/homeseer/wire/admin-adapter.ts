@@ -92,11 +92,12 @@ export const ADMIN_ADAPTER_WRITE_OPERATIONS = [
   'config.category.delete',
 ] as const
 
-const ADAPTER_SCRIPT = 'hearthbus_admin.cs'
+/** The file that the owner's list of scripts would name. */
+export const ADMIN_ADAPTER_SCRIPT = 'hearthbus_admin.cs'
 const MARK = 'hb1.'
 const VERSION = 1
 const COMMAND = new RegExp(
-  `^\\s*&?hs\\.RunScriptFunc\\("${ADAPTER_SCRIPT.replace('.', '\\.')}","Handle","(${MARK.replace('.', '\\.')}[\\w-]+(?:\\.[0-9a-f]{64})?)",true,false\\)\\s*$`,
+  `^\\s*&?hs\\.RunScriptFunc\\("${ADMIN_ADAPTER_SCRIPT.replace('.', '\\.')}","Handle","(${MARK.replace('.', '\\.')}[\\w-]+)(?:\\.([0-9a-f]{64}))?",true,false\\)\\s*$`,
 )
 
 export function callAdminAdapter(
@@ -115,7 +116,7 @@ export function callAdminAdapter(
 export function encodeAdminAdapterCommand({ id, op, args, atMs }: AdminAdapterRequest, key?: string): string {
   const packed = pack({ id, op, args, ...omitUndefined({ at: atMs }) })
   const signed = key === undefined ? packed : `${packed}.${signature(packed, key)}`
-  return `hs.RunScriptFunc("${ADAPTER_SCRIPT}","Handle","${signed}",true,false)`
+  return `hs.RunScriptFunc("${ADMIN_ADAPTER_SCRIPT}","Handle","${signed}",true,false)`
 }
 
 function signature(packed: string, key: string): string {
@@ -127,11 +128,9 @@ export function decodeAdminAdapterCommand(
   command: string,
   key?: string,
 ): Result<AdminAdapterRequest, 'broken'> | undefined {
-  const whole = COMMAND.exec(command)?.[1]
-  if (whole === undefined) return undefined
-  const [, body = '', signed] = /^(hb1\.[\w-]+)(?:\.([0-9a-f]{64}))?$/.exec(whole) ?? []
-  if (key !== undefined && signed !== signature(body, key)) return fail('broken')
-  const packed = body
+  const [, packed, signed] = COMMAND.exec(command) ?? []
+  if (packed === undefined) return undefined
+  if (key !== undefined && signed !== signature(packed, key)) return fail('broken')
   const request = unpack(packed)
   const id = readRecordText(request ?? {}, 'id')
   const op = readRecordText(request ?? {}, 'op')

@@ -32,11 +32,12 @@ export interface HomeseerLink {
   readonly pushState: () => AsciiConnectionState | undefined
   /** To be mounted on the listener that HomeSeer can reach. */
   readonly webhook: WebhookHandler | undefined
+  /** Begins to poll, and to listen at the ASCII port. Questions can be asked before. */
+  readonly start: () => void
   readonly close: () => void
 }
 
-/** Returns at once; whether HomeSeer is there shows in the answers. */
-export function openHomeseerLink(options: HomeseerLinkOptions): HomeseerLink {
+export function createHomeseerLink(options: HomeseerLinkOptions): HomeseerLink {
   const json = new JsonClient(options.json)
   const mirror = new DeviceMirrorClient({ json, rules: options.mirror, clock: options.clock })
   let pushState: AsciiConnectionState | undefined
@@ -56,13 +57,15 @@ export function openHomeseerLink(options: HomeseerLinkOptions): HomeseerLink {
     key === undefined
       ? undefined
       : createWebhookHandler({ key, onChange: (change) => mirror.pushed('webhook', [change]) })
-  mirror.start()
-  ascii?.start()
   return {
     json,
     mirror,
     pushState: () => pushState,
     webhook,
+    start: () => {
+      mirror.start()
+      ascii?.start()
+    },
     close: () => {
       ascii?.stop()
       mirror.stop()

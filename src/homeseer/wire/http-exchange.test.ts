@@ -1,16 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { encodeHttpParameters, type HomeseerHttpExchange, decodeHomeseerReply } from './http-exchange.ts'
+import {
+  createGenericHomeseerRequest,
+  encodeHttpParameters,
+  type HomeseerHttpExchange,
+  decodeHomeseerReply,
+} from './http-exchange.ts'
 import {
   createCameraSnapshotRequest,
   createControlsRequest,
-  createLocationsRequest,
   createStatusRequest,
   createVersionRequest,
   createPluginFunctionRequest,
   createControlByIndexRequest,
-  createControlByLabelRequest,
-  createControlByUseRequest,
   createControlByValueRequest,
   createCameraPanRequest,
   createEventRunByIdRequest,
@@ -42,13 +44,9 @@ describe('read request', () => {
     expect(() => createStatusRequest({ refs: [] })).toThrow(RangeError)
   })
 
-  it('reads version and locations', () => {
+  it('reads the version', () => {
     expect(answer(createVersionRequest(), '{"Response":"4.2.22.4"}\r\n')).toEqual({ ok: true, value: '4.2.22.4' })
     expect(answer(createVersionRequest(), 'ok')).toMatchObject({ ok: false, fault: { kind: 'malformed' } })
-    expect(answer(createLocationsRequest(), '{"location1":["All","Hall"],"location2":["Ground"]}')).toEqual({
-      ok: true,
-      value: { location1: ['Hall'], location2: ['Ground'] },
-    })
   })
 
   it('reads a snapshot as bytes and as base64', () => {
@@ -61,33 +59,19 @@ describe('read request', () => {
 })
 
 describe('write request', () => {
-  it('controls by value, label, index and use', () => {
+  it('controls by value and index, and asks anything else in the same form', () => {
     expect(query(createControlByValueRequest(412, 21.5))).toBe('request=controldevicebyvalue&ref=412&value=21.5')
-    expect(query(createControlByLabelRequest(412, 'On Last Level'))).toBe(
-      'request=controldevicebylabel&ref=412&label=On%20Last%20Level',
-    )
+    expect(
+      query(createGenericHomeseerRequest('controldevicebylabel', { ref: 412, label: 'On Last Level' }, 'writes')),
+    ).toBe('request=controldevicebylabel&ref=412&label=On%20Last%20Level')
     expect(query(createControlByIndexRequest(9, 0, '#ff8800'))).toBe(
       'request=controldevicebyindex&ref=9&value=0&string=%23ff8800',
     )
-    expect(query(createControlByUseRequest([410], 'Dim', { value: 30 }))).toBe(
-      'request=controldevicebycontroluse&ref=410&controluse=3&value=30',
-    )
-  })
-
-  it('has a form that keeps the values out of the address', () => {
-    const { http } = createControlByValueRequest(412, 99, { via: 'post' })
-    expect(http).toEqual({
-      method: 'POST',
-      path: '/JSON',
-      query: [],
-      body: { contentType: 'application/json', text: '{"action":"controlbyvalue","deviceref":412,"value":99}' },
-    })
-    expect(createControlByLabelRequest(1, 'On', { via: 'post' }).http.body?.text).toBe(
-      '{"action":"controlbylabel","deviceref":1,"label":"On"}',
-    )
-    expect(createEventRunByNameRequest('Evening', 'Dim', { via: 'post' }).http.body?.text).toBe(
-      '{"action":"runevent","group":"Evening","name":"Dim"}',
-    )
+    expect(
+      query(
+        createGenericHomeseerRequest('controldevicebycontroluse', { ref: [410], controluse: 3, value: 30 }, 'writes'),
+      ),
+    ).toBe('request=controldevicebycontroluse&ref=410&controluse=3&value=30')
   })
 
   it('writes the other requests', () => {

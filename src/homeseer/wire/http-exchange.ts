@@ -49,12 +49,6 @@ export function createJsonQueryForm(
   return { method: 'GET', path: JSON_PATH, query: [['request', request], ...given], body: undefined }
 }
 
-/** The second form: an action in a JSON body. */
-export function createJsonActionForm(action: string, members: JsonObject): HomeseerHttpForm {
-  const text = JSON.stringify({ action, ...members })
-  return { method: 'POST', path: JSON_PATH, query: [], body: { contentType: 'application/json', text } }
-}
-
 export function createWebPageForm(path: string, fields: readonly HttpParameter[]): HomeseerHttpForm {
   const body = { contentType: 'application/x-www-form-urlencoded', text: encodeHttpParameters(fields) }
   return { method: 'POST', path, query: [], body }
@@ -65,7 +59,7 @@ export function encodeHttpParameters(parameters: readonly HttpParameter[]): stri
   return parameters.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')
 }
 
-/** An exchange this room has no words of its own for; the answer is data as it came. */
+/** An exchange that this module has no function of its own for; the answer is data as it came. */
 export function createGenericHomeseerRequest(
   request: string,
   parameters: Readonly<Record<string, HttpParameterValue>>,

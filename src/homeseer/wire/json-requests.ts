@@ -1,9 +1,9 @@
 /**
  * Request: the questions that change nothing in the house, what changes it, and what only looks as if it did.
  */
-import { isJsonObject, type Json } from '../../core/json.ts'
+import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { decodeCameras, decodeSnapshot, type ReceivedCamera, type CameraSnapshot } from './camera.ts'
+import { decodeCameras, decodeSnapshot, type ReceivedCamera, type CameraSnapshot, type PanDirection } from './camera.ts'
 import { decodeControls, type ControlPair, decodeStatus, type StatusReply, type ReceivedDevice } from './device.ts'
 import { decodeEvents, type ReceivedEvent } from './event.ts'
 import {
@@ -15,15 +15,11 @@ import {
   type MalformedReply,
   type HomeseerReply,
   type HomeseerReplyFault,
-  createJsonActionForm,
   createGenericHomeseerRequest,
   type HomeseerHttpForm,
   decodeAcknowledgement,
 } from './http-exchange.ts'
-import { readRecordNumber, readRecordObject, readRecordText, readRecordTexts } from './record-field.ts'
 import { decodePlugins, type ReceivedPlugin } from './plugin.ts'
-import type { PanDirection } from './camera.ts'
-import { encodeControlUse, type ControlUse } from './control-use.ts'
 
 // Read requests: the questions that change nothing in the house.
 
@@ -80,26 +76,6 @@ export function createPluginsRequest(): HomeseerHttpExchange<readonly ReceivedPl
   return reading('pluginlist', decodePlugins)
 }
 
-export interface HomeseerLocations {
-  readonly location1: readonly string[]
-  readonly location2: readonly string[]
-}
-
-export function createLocationsRequest(): HomeseerHttpExchange<HomeseerLocations> {
-  return reading('getlocations', decodeLocations)
-}
-
-export interface HomeseerSessionConfig {
-  readonly version: string
-  readonly user: string
-  /** Bit mask: guest 1, admin 2, local 4, normal 8. */
-  readonly permissions: number | undefined
-}
-
-export function createSessionConfigRequest(): HomeseerHttpExchange<HomeseerSessionConfig> {
-  return reading('getsessionconfig', decodeSessionConfig)
-}
-
 function reading<Value>(
   request: string,
   decode: (value: Json) => Result<Value, MalformedReply>,
@@ -127,22 +103,6 @@ function decodeVersion(reply: HomeseerReply): Result<string, HomeseerReplyFault>
   return fail(createMalformedReply(reply, 'a version'))
 }
 
-function decodeLocations(value: Json): Result<HomeseerLocations, MalformedReply> {
-  if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'locations are not an object' })
-  // The first element can be a choice of HomeSeer's own page, not a place.
-  const places = (name: string) => readRecordTexts(value, name).filter((place) => place !== 'All')
-  return ok({ location1: places('location1'), location2: places('location2') })
-}
-
-function decodeSessionConfig(value: Json): Result<HomeseerSessionConfig, MalformedReply> {
-  if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'a session is not an object' })
-  return ok({
-    version: readRecordText(value, 'hsVersion') ?? '',
-    user: readRecordText(value, 'username') ?? '',
-    permissions: readRecordNumber(readRecordObject(value, 'userPermissions') ?? {}, 'user_permissions'),
-  })
-}
-
 // Write requests: what changes the house, and what only looks as if it did.
 //
 //   controldevice…      tells the hardware; the reply may still show the old state
@@ -157,37 +117,8 @@ export interface ControlRequestReply {
   readonly shown: ReceivedDevice | undefined
 }
 
-export interface ControlRequestOptions {
-  /** `post` keeps the values out of access logs; `get` is the documented default. */
-  readonly via: 'get' | 'post'
-}
-
-export function createControlByValueRequest(
-  ref: number,
-  value: number,
-  form?: ControlRequestOptions,
-): HomeseerHttpExchange<ControlRequestReply> {
-  return controlling(
-    'controldevicebyvalue',
-    pick(form, {
-      get: createJsonQueryForm('controldevicebyvalue', { ref, value }),
-      post: createJsonActionForm('controlbyvalue', { deviceref: ref, value }),
-    }),
-  )
-}
-
-export function createControlByLabelRequest(
-  ref: number,
-  label: string,
-  form?: ControlRequestOptions,
-): HomeseerHttpExchange<ControlRequestReply> {
-  return controlling(
-    'controldevicebylabel',
-    pick(form, {
-      get: createJsonQueryForm('controldevicebylabel', { ref, label }),
-      post: createJsonActionForm('controlbylabel', { deviceref: ref, label }),
-    }),
-  )
+export function createControlByValueRequest(ref: number, value: number): HomeseerHttpExchange<ControlRequestReply> {
+  return controlling('controldevicebyvalue', createJsonQueryForm('controldevicebyvalue', { ref, value }))
 }
 
 /** By position of the pair; the only way to hand a text box or colour picker its text. */
@@ -200,17 +131,6 @@ export function createControlByIndexRequest(
     'controldevicebyindex',
     createJsonQueryForm('controldevicebyindex', { ref, value: index, string: text }),
   )
-}
-
-/** `rootRefs` are roots: HomeSeer looks through their features for a pair of that use. */
-export function createControlByUseRequest(
-  rootRefs: readonly number[],
-  use: ControlUse,
-  given: { readonly value?: number; readonly text?: string } = {},
-): HomeseerHttpExchange<ControlRequestReply> {
-  const controluse = encodeControlUse(use)
-  const parameters = { ref: rootRefs, controluse, value: given.value, string: given.text }
-  return controlling('controldevicebycontroluse', createJsonQueryForm('controldevicebycontroluse', parameters))
 }
 
 export interface StoredStatusChange {
@@ -236,18 +156,8 @@ export function createEventRunByIdRequest(id: number): HomeseerHttpExchange<void
 }
 
 /** For HomeSeers that give events no id. */
-export function createEventRunByNameRequest(
-  group: string,
-  name: string,
-  form?: ControlRequestOptions,
-): HomeseerHttpExchange<void> {
-  return acknowledged(
-    'runevent',
-    pick(form, {
-      get: createJsonQueryForm('runevent', { group, name }),
-      post: createJsonActionForm('runevent', { group, name }),
-    }),
-  )
+export function createEventRunByNameRequest(group: string, name: string): HomeseerHttpExchange<void> {
+  return acknowledged('runevent', createJsonQueryForm('runevent', { group, name }))
 }
 
 export function createCameraPanRequest(camId: number, direction: PanDirection): HomeseerHttpExchange<void> {
@@ -282,13 +192,6 @@ function controlling(name: string, http: HomeseerHttpForm): HomeseerHttpExchange
 
 function acknowledged(name: string, http: HomeseerHttpForm): HomeseerHttpExchange<void> {
   return { name, effect: 'writes', http, decode: decodeAcknowledgement }
-}
-
-function pick(
-  form: ControlRequestOptions | undefined,
-  forms: Record<ControlRequestOptions['via'], HomeseerHttpForm>,
-): HomeseerHttpForm {
-  return forms[form?.via ?? 'get']
 }
 
 /** A status reply or an acknowledgement; both mean that the command was taken. */

@@ -25,6 +25,7 @@ export const BACKUP_PAGE_PATH = '/backup.html'
 
 /** Longer than any reply a person would read, short enough not to fill memory with. */
 const MAX_ITEMS = 2_000
+const MAX_COMPLAINT = 200
 
 export function runScript(command: string, page: string = SCRIPT_PAGE_PATH): HomeseerHttpExchange<ScriptReply> {
   const http = createWebPageForm(page, [
@@ -53,6 +54,12 @@ export function decodeScriptReply(reply: HomeseerReply): Result<ScriptReply, Hom
   for (let index = 0; index < responseArray.length; index += 2)
     commands.push({ key: scriptText(responseArray[index]), value: scriptText(responseArray[index + 1]) })
   return ok({ responseArray, commands })
+}
+
+/** What went wrong, if anything did: the page answers with status 200 whatever happened, and only the text tells. */
+export function findScriptComplaint({ commands }: ScriptReply): string | undefined {
+  const complaint = commands.find(({ value }) => /^error\b/i.test(value.trim()))
+  return complaint?.value.slice(0, MAX_COMPLAINT).toWellFormed()
 }
 
 function scriptText(item: Json | undefined): string {

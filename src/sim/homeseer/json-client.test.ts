@@ -3,25 +3,21 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../../test/local-port.ts'
 import { callAdminAdapter } from '../../homeseer/wire/admin-adapter.ts'
 import { mayHomeseerHaveActed } from '../../homeseer/wire/link-fault.ts'
+import { createGenericHomeseerRequest, type HomeseerHttpExchange } from '../../homeseer/wire/http-exchange.ts'
 import { JsonClient, type RequestAttemptNote, type JsonClientOptions } from '../../homeseer/wire/json-client.ts'
 import {
   createCamerasRequest,
   createCameraSnapshotRequest,
   createControlsRequest,
   createEventsRequest,
-  createLocationsRequest,
   createPluginsRequest,
-  createSessionConfigRequest,
   createStatusRequest,
   createVersionRequest,
   createPluginFunctionRequest,
   createControlByIndexRequest,
-  createControlByLabelRequest,
-  createControlByUseRequest,
   createControlByValueRequest,
   createCameraPanRequest,
   createEventRunByIdRequest,
-  createEventRunByNameRequest,
   createDevicePropertyRequest,
   createStoredStatusRequest,
 } from '../../homeseer/wire/json-requests.ts'
@@ -60,6 +56,12 @@ function clientOf(part: Partial<JsonClientOptions> = {}): JsonClient {
   return client
 }
 
+/** HomeSeer's POST form, which keeps the values out of the address. */
+function action(text: string): HomeseerHttpExchange<unknown> {
+  const http = { method: 'POST', path: '/JSON', query: [], body: { contentType: 'application/json', text } } as const
+  return { ...createGenericHomeseerRequest('action', {}, 'writes'), http }
+}
+
 describe('JSON client', () => {
   it('reads everything a HomeSeer tells', async () => {
     const client = clientOf()
@@ -78,11 +80,11 @@ describe('JSON client', () => {
     expect(await client.call(createPluginsRequest())).toMatchObject({
       value: [{ id: 'Z-Wave', updateAvailable: true }, {}, {}, {}],
     })
-    expect(await client.call(createLocationsRequest())).toMatchObject({
+    expect(await client.call(createGenericHomeseerRequest('getlocations', {}, 'reads'))).toMatchObject({
       value: { location2: expect.arrayContaining(['Ground']) },
     })
-    expect(await client.call(createSessionConfigRequest())).toMatchObject({
-      value: { user: 'default', permissions: 2 },
+    expect(await client.call(createGenericHomeseerRequest('getsessionconfig', {}, 'reads'))).toMatchObject({
+      value: { username: 'default', userPermissions: { user_permissions: 2 } },
     })
   })
 
@@ -109,9 +111,17 @@ describe('JSON client', () => {
       ok: true,
       value: { shown: { ref: 120 } },
     })
-    expect(await client.call(createControlByValueRequest(111, 255, { via: 'post' }))).toMatchObject({ ok: true })
-    expect(await client.call(createControlByLabelRequest(141, 'Unlock'))).toMatchObject({ ok: true })
-    expect(await client.call(createControlByUseRequest([100], 'Dim', { value: 12 }))).toMatchObject({ ok: true })
+    expect(await client.call(action('{"action":"controlbyvalue","deviceref":111,"value":255}'))).toMatchObject({
+      ok: true,
+    })
+    expect(
+      await client.call(createGenericHomeseerRequest('controldevicebylabel', { ref: 141, label: 'Unlock' }, 'writes')),
+    ).toMatchObject({ ok: true })
+    expect(
+      await client.call(
+        createGenericHomeseerRequest('controldevicebycontroluse', { ref: [100], controluse: 3, value: 12 }, 'writes'),
+      ),
+    ).toMatchObject({ ok: true })
     expect(await client.call(createControlByIndexRequest(176, 0, '#00ff00'))).toMatchObject({ ok: true })
     await expect.poll(() => house.hardware(141)?.value).toBe(0)
     expect([120, 111, 101].map((ref) => house.hardware(ref)?.value)).toEqual([255, 255, 12])
@@ -127,7 +137,7 @@ describe('JSON client', () => {
     expect(simulator.house.hardware(120)?.value).toBe(0)
     expect(await client.call(createDevicePropertyRequest(120, 'UserNote', 'new bulb'))).toMatchObject({ ok: true })
     expect(await client.call(createEventRunByIdRequest(32))).toMatchObject({ ok: true })
-    expect(await client.call(createEventRunByNameRequest('Weekend', 'Movie Night', { via: 'post' }))).toMatchObject({
+    expect(await client.call(action('{"action":"runevent","group":"Weekend","name":"Movie Night"}'))).toMatchObject({
       ok: true,
     })
     expect(await client.call(createCameraPanRequest(1, 'upstart'))).toMatchObject({ ok: true })

@@ -1,0 +1,34 @@
+/**
+ * Connection settings: how HomeSeer is reached according to the configuration, for the gateway, the doctor and the list
+ * of classes.
+ */
+import type { HomeseerConfig } from '../config/homeseer.ts'
+import type { JsonClientOptions } from './wire/json-client.ts'
+
+/** The configuration of a gateway that has a HomeSeer. */
+export type ReachableHomeseerConfig = HomeseerConfig & { readonly url: string }
+
+/** More than the state of any house; a longer answer is cut off. */
+const MAX_REPLY_BYTES = 64 * 1_024 * 1_024
+
+export function readJsonClientSettings({
+  url,
+  user,
+  password = '',
+  authentication,
+  timeoutMs,
+}: ReachableHomeseerConfig): Pick<
+  JsonClientOptions,
+  'baseUrl' | 'credentials' | 'authentication' | 'timeoutMs' | 'maxReplyBytes'
+> {
+  const credentials = user === undefined ? undefined : { user, password }
+  return { baseUrl: url, credentials, authentication, timeoutMs, maxReplyBytes: MAX_REPLY_BYTES }
+}
+
+/** Where the ASCII port listens; `undefined` where none is configured. */
+export function readAsciiAddress({
+  url,
+  push: { asciiPort: port },
+}: ReachableHomeseerConfig): { readonly host: string; readonly port: number } | undefined {
+  return port === undefined ? undefined : { host: new URL(url).hostname.replaceAll(/^\[|\]$/g, ''), port }
+}

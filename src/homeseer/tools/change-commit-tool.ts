@@ -1,0 +1,206 @@
+/**
+ * Commit a change: carries out what hs4.change.prepare keeps under a token, once, for the caller that prepared it.
+ *
+ *   peek ▸ policy as it is now ─▶ take (durable) ─▶ the tool itself, through the whole chain ─▶ finish
+ *                                                  refused before anything was tried ─▶ release
+ *
+ * A token stands for one attempt: what a crash interrupts is of unknown outcome, and stays so. One whose change the
+ * guard refused before the attempt is as it was.
+ *
+ * Reads and writes through guard and bus.
+ */
+import { z } from 'zod'
+import type { Outcome } from '../../bus/call.ts'
+import { toCallerKey } from '../../bus/caller.ts'
+import type { Capability } from '../../bus/capability.ts'
+import { defineChange } from '../../bus/capability-definition.ts'
+import type { HandlerContext } from '../../bus/call-options.ts'
+import type { Fault } from '../../core/fault.ts'
+import { parseJsonOrUndefined, type Json, type JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
+import type { DecisionPreview } from '../../guard/call-decision.ts'
+import { createDeniedFault, isMissingClaimsOnly } from '../../guard/guard-faults.ts'
+import type { ChangeResultState, PreparedChange } from '../../guard/prepared-change.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { extendHs4Fault } from './faults.ts'
+import { BASE_GUARD_ARGUMENT_SCHEMAS, createTolerantInputSchema } from './homeseer-change.ts'
+import { homeseerFamily } from './homeseer-envelope.ts'
+import { completeHomeseerClaims, isDryRunCall, type CallerClaims } from './owner-rules.ts'
+import {
+  findPreparableTool,
+  previewPreparableCall,
+  toRecordAssessment,
+  type PreparableTools,
+} from './preparable-call.ts'
+
+export function createChangeCommitTool(homeseer: HomeseerToolContext, preparable: PreparableTools): Capability {
+  return defineChange({
+    family: homeseerFamily,
+    name: 'hs4.change.commit',
+    title: 'Commit a prepared change',
+    description:
+      'Carries out a prepared change, once, if policy still allows it. Only whoever prepared it can. confirm, intent and reason are those that it was prepared with, unless they are given here. The change itself is checked, guarded and recorded as if it had been called directly.',
+    input: createTolerantInputSchema({
+      token: z.string().min(1).max(128).describe('From hs4.change.prepare.'),
+      ...BASE_GUARD_ARGUMENT_SCHEMAS,
+    }),
+    output: z.looseObject({ committed: z.boolean(), toolName: z.string(), preparedAuditRef: z.string() }),
+    effect: 'writes',
+    // The answer of the inner call is recorded with that call, where it is known which of it is secret.
+    secrets: ['token', 'data'],
+    timeoutSeconds: 90,
+    plan: ({ token, ...claims }, context) => planCommit(homeseer, preparable, { token, claims, context }),
+    // The act is the inner call, which the guard decides about by itself; here only a record changes hands.
+    assess: ({ verdict }) => toRecordAssessment(verdict.assessment),
+    act: (plan, { token, ...claims }, context) => commit(homeseer, plan, { token, claims, context }),
+  })
+}
+
+interface Committing {
+  readonly token: string
+  readonly claims: CallerClaims
+  readonly context: HandlerContext
+}
+
+interface CommitPlan {
+  /** As it was prepared, with the claims of the commit. */
+  readonly change: PreparedChange
+  /** What the policy says of it now. */
+  readonly verdict: DecisionPreview
+}
+
+async function planCommit(
+  homeseer: HomeseerToolContext,
+  preparable: PreparableTools,
+  { token, claims, context }: Committing,
+): Promise<Result<CommitPlan, Fault>> {
+  const peeked = homeseer.guard.changes.peek(token, toCallerKey(context.caller))
+  if (!peeked.ok) return fail(asToken(peeked.fault))
+  const change = { ...peeked.value, args: claimed(peeked.value, claims) }
+  const found = findPreparableTool(preparable, change.tool)
+  if (!found.ok) return found
+  const verdict = await previewPreparableCall(homeseer, found.value, { context, args: change.args })
+  return verdict.ok ? ok({ change, verdict: verdict.value }) : verdict
+}
+
+async function commit(
+  homeseer: HomeseerToolContext,
+  { change, verdict }: CommitPlan,
+  { token, claims, context }: Committing,
+): Promise<Outcome> {
+  const { changes } = homeseer.guard
+  const principal = toCallerKey(context.caller)
+  const { tool: name, args } = change
+  // Before the token is taken: a rehearsal must not use it up.
+  if (isDryRunCall(homeseer.rules, args)) return commitDry(context, change, token)
+  if (verdict.decision.verdict === 'deny')
+    return fail(asPrepared(createDeniedFault(verdict.decision), { token, claims, change }))
+  // Durable before the act: of any number of commits of one token, one goes on.
+  const taken = await changes.take(token, principal)
+  if (!taken.ok) return taken
+  const outcome = await context.call(name, claimed(taken.value, claims), { isLocal: true })
+  const preparedAuditRef = `ledger:${taken.value.preparedSeq}`
+  if (!outcome.ok && (REFUSED.has(outcome.fault.kind) || isMissingClaimsOnly(outcome.fault))) {
+    const { releasedSeq } = await changes.release(token)
+    const refs = { preparedAuditRef, commitAuditRef: `ledger:${releasedSeq}` }
+    return fail(stillCommittable(outcome.fault, { token, claims, change: taken.value, refs }))
+  }
+  const { finishedSeq } = await changes.finish(token, endOf(outcome))
+  const refs = { preparedAuditRef, commitAuditRef: `ledger:${finishedSeq}` }
+  if (!outcome.ok) return fail(extendHs4Fault(outcome.fault, { details: refs }))
+  return createHomeseerAnswer({
+    committed: true,
+    token,
+    toolName: name,
+    ...refs,
+    summary: summaryJson(taken.value),
+    data: { toolName: name, ...(outcome.value.data as JsonObject) },
+  })
+}
+
+/**
+ * What is said with the commit holds for it: whoever looked at the plan first can confirm it then. What was prepared as
+ * a plan stays one, since `dryRun: false` is no more than silence.
+ */
+function claimed({ args }: PreparedChange, { dryRun, ...said }: CallerClaims): JsonObject {
+  return { ...args, ...said, ...(dryRun === true ? { dryRun } : {}) }
+}
+
+/** The usual advice for what is not found is about names, and for what cannot be done twice about arguments. */
+function asToken(fault: Fault): Fault {
+  if (fault.kind === 'conflict') return extendHs4Fault(fault, { fixHint: SPENT_HINT })
+  if (fault.kind !== 'not-found') return fault
+  const next = [{ name: 'hs4.help.route', args: { goal: 'use hs4.change.prepare' } }]
+  return extendHs4Fault(fault, { fixHint: TOKEN_HINT, next })
+}
+
+const TOKEN_HINT = 'Prepare the change again: a token ends with its time, and is good only for whoever prepared it.'
+
+const SPENT_HINT =
+  'A token is good for one attempt; `details.state` says what became of it. Prepare the change again only if it is to happen once more.'
+
+/** The same token alone would be refused again. */
+function asPrepared(
+  fault: Fault,
+  { token, claims, change }: Pick<Committing, 'token' | 'claims'> & { readonly change: PreparedChange },
+): Fault {
+  if (isMissingClaimsOnly(fault)) {
+    const missing = completeHomeseerClaims(`Commit ${change.tool}`)(change.args, { traceId: '' })
+    const next = { tool: 'hs4.change.commit', arguments: { token, ...claims, ...missing } }
+    return extendHs4Fault(fault, { details: { next } })
+  }
+  if (fault.kind !== 'not-permitted') return fault
+  return extendHs4Fault(fault, { fixHint: PREPARED_HINT })
+}
+
+const PREPARED_HINT =
+  'Give confirm, intent and reason with the commit; for anything else in `details.reasons`, prepare the change again, or call its tool.'
+
+/** Only the guard and the queue before it say these, and they do so before a tool is reached. */
+const REFUSED: ReadonlySet<Fault['kind']> = new Set(['not-permitted', 'approval-required', 'busy'])
+
+/** After the person's yes, or a moment later, the very same token will do. */
+function stillCommittable(
+  fault: Fault,
+  {
+    token,
+    claims,
+    change,
+    refs,
+  }: Omit<Committing, 'context'> & {
+    readonly change: PreparedChange
+    readonly refs: JsonObject
+  },
+): Fault {
+  const expiresAt = isoTimeOrNull(change.expiresAtMs)
+  const next = [{ name: 'hs4.change.commit', args: { token, ...claims } }]
+  return extendHs4Fault(fault, { details: { ...refs, token, expiresAt }, next })
+}
+
+/** Default dry run, or a change that was staged as one: a plan, and the token stays as it is. */
+async function commitDry(context: HandlerContext, change: PreparedChange, token: string): Promise<Outcome> {
+  const { tool: name, args, preparedSeq } = change
+  const outcome = await context.call(name, { ...args, dryRun: true }, { isLocal: true })
+  if (!outcome.ok) return outcome
+  return createHomeseerAnswer({
+    committed: false,
+    dryRun: true,
+    token,
+    toolName: name,
+    preparedAuditRef: `ledger:${preparedSeq}`,
+    commitAuditRef: null,
+    summary: summaryJson(change),
+    data: { toolName: name, ...(outcome.value.data as JsonObject) },
+  })
+}
+
+function endOf(outcome: Outcome): ChangeResultState {
+  if (outcome.ok) return 'committed'
+  return outcome.fault.kind === 'unknown-outcome' ? 'unknown' : 'failed'
+}
+
+/** As it was given: an object, or a text that is none. */
+function summaryJson({ summary }: PreparedChange): Json {
+  return parseJsonOrUndefined(summary) ?? summary
+}

@@ -1,0 +1,221 @@
+/**
+ * Named target intent: a change of whatever a caller named. The exact name of exactly one thing is prepared and, where
+ * that is asked for, committed; anything similar asks.
+ *
+ * Reads and writes through the bus.
+ */
+import type { Call, Outcome } from '../../bus/call.ts'
+import { toCallerKey } from '../../bus/caller.ts'
+import type { HandlerContext } from '../../bus/call-options.ts'
+import type { Fault } from '../../core/fault.ts'
+import { omitUndefined, type JsonObject } from '../../core/json.ts'
+import { fail } from '../../core/result.ts'
+import type { AliasKind } from '../resolve/alias.ts'
+import {
+  warnAboutParentDevice,
+  type DeviceCandidate,
+  type Resolution,
+  type ResolutionCandidate,
+} from '../resolve/name-resolver.ts'
+import type { ReceivedEvent } from '../wire/event.ts'
+import { formatDeviceLabel } from './catalog-reader.ts'
+import { stageHomeseerChange, toRunnableCall, type HomeseerChangeToStage } from './change-staging.ts'
+import {
+  canElicit,
+  createElicitation,
+  readElicitedChoice,
+  toChoicesJson,
+  type ElicitationOption,
+} from './elicitation.ts'
+import { createHs4Fault, extendHs4Fault, type SuggestedToolCall } from './faults.ts'
+import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { explainAmbiguity, explainAmbiguityToModel, readCurrentResolver, toCandidateJson } from './resolve-tools.ts'
+
+/** What was said, by whom it is claimed, and what it may mean. */
+interface NamedTarget<One> {
+  readonly query: string
+  readonly claims: HomeseerChangeToStage['claims']
+  readonly found: Resolution<One>
+  /** Of a scene: which path the caller wanted. */
+  readonly preferPath?: string
+}
+
+export interface NamedTargetIntent<One extends ResolutionCandidate<unknown>> extends NamedTarget<One> {
+  readonly kind: AliasKind
+  readonly idOf: (one: One) => number
+  readonly labelOf: (one: One) => string
+  readonly describe: (one: One) => JsonObject
+  readonly callFor: (one: One) => SuggestedToolCall & { readonly args: JsonObject }
+  /** The endpoint that acts, where a root or master was named. */
+  readonly endpointOf: (one: One) => One | undefined
+}
+
+/** Candidates that are shown: more than a person can choose from helps nobody. */
+const TOP = 5
+
+/** Sets the device that was named; `argumentsFor` are those of hs4.devices.set beside the ref. */
+export function createDeviceIntent(
+  named: NamedTarget<DeviceCandidate>,
+  argumentsFor: (device: DeviceCandidate['target']) => JsonObject,
+): NamedTargetIntent<DeviceCandidate> {
+  const { query, found } = named
+  const candidates = found.candidates
+    .slice(0, TOP)
+    .map(({ target, score, confidence }) => ({ ref: target.ref, name: target.name, score, confidence }))
+  return {
+    ...named,
+    kind: 'device',
+    idOf: ({ target }) => target.ref,
+    labelOf: ({ target }) => `${formatDeviceLabel(target)}, ref ${target.ref}`,
+    describe: (one) => {
+      const warning = warnAboutParentDevice(one, found.candidates)
+      return {
+        resolution: {
+          query,
+          resolvedRef: one.target.ref,
+          resolvedName: one.target.name,
+          resolvedRole: one.actionability.role,
+          ...toCandidateJson(one, true),
+          candidates,
+        },
+        ...(warning === undefined ? {} : { warnings: [{ ...warning }] }),
+      }
+    },
+    callFor: ({ target }) => ({ name: 'hs4.devices.set', args: { ref: target.ref, ...argumentsFor(target) } }),
+    endpointOf: (one) => {
+      const suggestedRef = warnAboutParentDevice(one, found.candidates)?.suggestedRef
+      return found.candidates.find(({ target }) => target.ref === suggestedRef)
+    },
+  }
+}
+
+/** Runs the event that was named. */
+export function createEventIntent(
+  named: NamedTarget<ResolutionCandidate<ReceivedEvent>>,
+): NamedTargetIntent<ResolutionCandidate<ReceivedEvent>> {
+  const { query, found } = named
+  const candidates = found.candidates
+    .slice(0, TOP)
+    .map(({ target: { id, group, name }, score, confidence }) => ({ id: id ?? null, group, name, score, confidence }))
+  return {
+    ...named,
+    kind: 'event',
+    // An event without an id can be run by name, and cannot be told from another one that has none.
+    idOf: ({ target }) => target.id ?? -1,
+    labelOf: ({ target }) => `${target.group} / ${target.name}, id ${target.id ?? 'none'}`,
+    describe: (one) => ({
+      resolution: {
+        query,
+        resolvedId: one.target.id ?? null,
+        resolvedGroup: one.target.group,
+        resolvedName: one.target.name,
+        ...toCandidateJson(one, true),
+        candidates,
+      },
+    }),
+    callFor: ({ target: { id, group, name } }) => ({
+      name: 'hs4.events.run',
+      args: id === undefined ? { group, name } : { id },
+    }),
+    endpointOf: () => undefined,
+  }
+}
+
+/** The change as it is prepared, or shown to who has to choose. */
+export function toChangeToStage<One extends ResolutionCandidate<unknown>>(
+  { query, claims, callFor, labelOf }: NamedTargetIntent<One>,
+  one: One,
+): HomeseerChangeToStage {
+  const { name: toolName, args } = callFor(one)
+  return { toolName, args, claims, query, summary: `${query} → ${labelOf(one)}` }
+}
+
+export async function carryOutIntent<One extends ResolutionCandidate<unknown>>(
+  homeseer: HomeseerToolContext,
+  call: HandlerContext,
+  intent: NamedTargetIntent<One>,
+): Promise<Outcome> {
+  const { found, query, kind, idOf, labelOf, describe } = intent
+  const [top] = found.candidates
+  // With `preferPath` event or device_fallback this is the contract's NOT_FOUND: the other path is not tried.
+  if (top === undefined) return fail(createNothingNamedFault(intent))
+  if (found.verdict.kind === 'act') return prepareAndCommit(homeseer, call, { intent, one: top })
+  const choices: readonly ElicitationOption[] = found.candidates
+    .slice(0, TOP)
+    .map((one) => ({ id: idOf(one), label: labelOf(one), call: toRunnableCall(toChangeToStage(intent, one)) }))
+  const choice = readElicitedChoice(call, choices)
+  // The name as it was said, quoted: a person may see from it that it was heard wrongly.
+  const said = `(${JSON.stringify(query)})`
+  if (choice === undefined && canElicit(call))
+    return createElicitation(`${explainAmbiguity(found.verdict) ?? ''} Which one is meant? ${said}`, choices)
+  if (choice === undefined || choice === 'declined') {
+    const prepared = await prepareLikely(homeseer, call, { intent, one: top })
+    return createHomeseerAnswer({
+      ...toChoicesJson(`${explainAmbiguityToModel(found.verdict) ?? ''} ${said}`, choices, prepared),
+      ...describe(top),
+    })
+  }
+  // The choice is one of these candidates: no other is taken than those that are offered.
+  const one = found.candidates.find((candidate) => idOf(candidate) === choice.id) ?? top
+  const outcome = await prepareAndCommit(homeseer, call, { intent, one })
+  // After it worked: a name that led to a refusal is not worth keeping.
+  if (outcome.ok) await learnName(homeseer, call, { kind, id: choice.id, text: query })
+  return outcome
+}
+
+/** Spec 4 promises a prepared envelope. A likely name gets one that somebody has to commit; several equal ones none. */
+async function prepareLikely<One extends ResolutionCandidate<unknown>>(
+  homeseer: HomeseerToolContext,
+  call: HandlerContext,
+  { intent, one }: { readonly intent: NamedTargetIntent<One>; readonly one: One },
+): Promise<JsonObject | null> {
+  const { verdict } = intent.found
+  if (verdict.kind !== 'ask' || verdict.reason !== 'fuzzy' || one.confidence === 'low') return null
+  const claims = { ...intent.claims, execute: false }
+  const staged = await stageHomeseerChange(homeseer, call, toChangeToStage({ ...intent, claims }, one))
+  return staged.ok ? staged.value.prepared : null
+}
+
+async function prepareAndCommit<One extends ResolutionCandidate<unknown>>(
+  homeseer: HomeseerToolContext,
+  call: HandlerContext,
+  { intent, one }: { readonly intent: NamedTargetIntent<One>; readonly one: One },
+): Promise<Outcome> {
+  const details = intent.describe(one)
+  const staged = await stageHomeseerChange(homeseer, call, toChangeToStage(intent, one))
+  if (staged.ok) return createHomeseerAnswer({ ...staged.value, ...details })
+  // Also of a refusal the caller hears which device was meant, and of a root the call for the endpoint that acts.
+  const endpoint = intent.endpointOf(one)
+  const next = endpoint === undefined ? {} : { next: [toRunnableCall(toChangeToStage(intent, endpoint))] }
+  return fail(extendHs4Fault(staged.fault, { ...next, details }))
+}
+
+/**
+ * What was said and confirmed is the caller's own name for it from now on, unless it is something else's name already.
+ * Everybody's it becomes only where the owner of the house says it: an agent can answer its own question.
+ */
+async function learnName(
+  homeseer: HomeseerToolContext,
+  call: Call,
+  name: { readonly kind: AliasKind; readonly id: number; readonly text: string },
+): Promise<void> {
+  const { learned, configuredAliases } = homeseer
+  const current = learned === undefined ? undefined : await readCurrentResolver(homeseer, call)
+  if (learned === undefined || current?.ok !== true) return
+  const { deviceNames, eventNames } = current.value.resolver
+  const others = [...configuredAliases, ...deviceNames.aliases, ...eventNames.aliases]
+  const shared = call.caller.kind === 'principal' && call.caller.role === 'admin'
+  await learned.learn({ ...name, confirmedBy: toCallerKey(call.caller), shared }, others)
+}
+
+function createNothingNamedFault({
+  kind,
+  query,
+  preferPath,
+}: Pick<NamedTargetIntent<never>, 'kind' | 'query' | 'preferPath'>): Fault {
+  const list = kind === 'event' ? 'hs4.events.list' : 'hs4.devices.list'
+  return createHs4Fault('NOT_FOUND', `No ${kind} in this house is called anything like ${JSON.stringify(query)}.`, {
+    details: { query, ...omitUndefined({ preferPath }) },
+    next: [{ name: list, args: { limit: 50 } }],
+  })
+}

@@ -96,6 +96,7 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
     away: (attempt) =>
       logger.warn({ url, outcome: attempt.outcome }, adviseOnHomeseerLink(url, attempt) ?? 'HomeSeer is away'),
     back: () => logger.info({ url }, 'HomeSeer answers again'),
+    failed: (attempt) => logger.debug(attempt, 'a request to HomeSeer failed'),
   })
   const link = createLink(options, health)
   const homeseer = assemble(options, link, aliases)
@@ -158,7 +159,7 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
   }
 }
 
-function createLink({ config, clock, logger }: HomeseerOptions, health: HomeseerLinkHealth): HomeseerLink {
+function createLink({ config, clock }: HomeseerOptions, health: HomeseerLinkHealth): HomeseerLink {
   const { push, readRetries, readRetryBackoffMs } = config
   const address = readAsciiAddress(config)
   return createHomeseerLink({
@@ -167,10 +168,7 @@ function createLink({ config, clock, logger }: HomeseerOptions, health: Homeseer
       ...PATIENCE,
       readRetries,
       readRetryBackoffMs,
-      onAttempt: (note) => {
-        health.note(note)
-        if (note.outcome !== 'ok') logger.debug(note, 'a request to HomeSeer failed')
-      },
+      onAttempt: health.note,
     },
     ascii: address && { ...address, ...ASCII },
     webhookKey: push.webhookKey,
@@ -191,7 +189,7 @@ function assemble(
     json: link.json,
     mirror: link.mirror,
     clock,
-    ownerKinds: () => classes.kinds,
+    owner: classes,
     ...HOLDS,
   })
   const none: readonly never[] = []

@@ -36,8 +36,8 @@ import type { DeviceMirrorClient } from '../wire/device-mirror-client.ts'
 export interface CatalogOptions extends DeviceControlsOptions {
   /** How long lists of events, cameras and plug-ins hold. */
   readonly listsHoldMs: number
-  /** What the owner says that devices are. */
-  readonly ownerKinds?: () => ReadonlyMap<number, DeviceKind>
+  /** What the owner says that devices are; another map whenever that changes. */
+  readonly owner?: { readonly kinds: ReadonlyMap<number, DeviceKind> }
 }
 
 interface Kept<Value> {
@@ -85,7 +85,7 @@ export class CatalogClient {
     }
     const controls = await this.#once('controls', () => this.#controls.all())
     if (!controls.ok) return controls
-    const kinds = this.#options.ownerKinds?.()
+    const kinds = this.#options.owner?.kinds
     const { structure } = mirror
     const built = this.#built
     if (built?.structure === structure && built.controls === controls.value && built.kinds === kinds)

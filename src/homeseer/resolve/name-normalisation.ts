@@ -54,6 +54,11 @@ export function splitNameTokens(normal: string): readonly string[] {
   return normal === '' ? [] : [...new Set(normal.split(' '))]
 }
 
+/** The words of a text as names are compared, each once. */
+export function listNormalisedWords(text: string): readonly string[] {
+  return splitNameTokens(normaliseName(text))
+}
+
 /** True when only accents tell the two apart. */
 export function differsInAccents(left: string, right: string): boolean {
   const bare = (text: string) =>

@@ -15,7 +15,7 @@ import { listCameraAliases, listDeviceAliases, listEventAliases, type Alias } fr
 import { findConceptsInText, DEVICE_KINDS_BY_CONCEPT } from './name-concepts.ts'
 import { buildNameIndex, type NameIndex } from './name-index.ts'
 import { searchNames, type NameSearchHit } from './name-search.ts'
-import { normaliseName, splitNameTokens } from './name-normalisation.ts'
+import { listNormalisedWords, normaliseName } from './name-normalisation.ts'
 import { toMatchConfidence, type MatchConfidence } from './name-score.ts'
 
 export interface NameResolver {
@@ -97,7 +97,7 @@ export function buildNameResolver({ house, events, cameras, aliases }: ResolverI
 }
 
 export function resolveDevices(resolver: NameResolver, query: string): Resolution<DeviceCandidate> {
-  const wantsWrapper = splitNameTokens(normaliseName(query)).some((word) => WRAPPER_WORDS.has(word))
+  const wantsWrapper = listNormalisedWords(query).some((word) => WRAPPER_WORDS.has(word))
   const found: RankedDevice[] = []
   const kinds = kindsIn(query)
   for (const hit of searchNames(resolver.deviceNames, query)) {

@@ -13,25 +13,20 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { HOMESEER_DEVICE_KINDS } from '../../config/homeseer.ts'
 import {
   chooseControlPair,
-  chooseVerificationTiming,
   compareWithExpectation,
   createDeviceControlExchange,
   computeControlExpectation,
   type DeviceControlChoice,
-  type DeviceControlRequest,
 } from '../catalog/device-control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { parseControlUse } from '../wire/control-use.ts'
 import { mayHomeseerHaveActed } from '../wire/link-fault.ts'
-import type { MirroredValue, DeviceMirrorEntry } from '../wire/device-mirror.ts'
-import { listDevicesInArea, type AreaQuery } from './area.ts'
+import type { DeviceMirrorEntry } from '../wire/device-mirror.ts'
+import { explainEmptyArea, listDevicesInArea } from './area.ts'
 import {
   assessDeviceWriteConsequences,
   toConsequencesJson,
-  listUncertainTargets,
   addConsequencesToLabel,
-  listReachedTargets,
-  listTouchedThings,
+  toDeviceChangeAssessment,
   type AssessedConsequences,
 } from './consequence-client.ts'
 import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
@@ -45,7 +40,13 @@ import {
   type HomeseerAssessment,
   createTolerantInputSchema,
 } from './homeseer-change.ts'
-import { followLateArrival, readLastPolledValue, type LateArrivalTask } from './change-verification-client.ts'
+import {
+  followLateArrival,
+  readLastPolledValue,
+  readVerificationTiming,
+  type LateArrivalTask,
+} from './change-verification-client.ts'
+import { toDeviceControlRequest } from './device-set-request.ts'
 
 /** More than a house has lamps on one floor; a person has to read their names. */
 const MAX_DEVICES = 60
@@ -81,20 +82,20 @@ export function createAreaSetTool(homeseer: HomeseerToolContext): Capability {
     timeoutSeconds: 120,
     plan: (wish) => planArea(homeseer, wish),
     assess: assessArea,
-    act: (plan, wish, call) => actArea(homeseer, plan, { wish, call }),
+    act: (plan, _wish, call) => actArea(homeseer, plan, call),
   })
 }
 
 async function planArea(homeseer: HomeseerToolContext, wish: AreaInput): Promise<Result<Plan, Fault>> {
   const house = await readHomeseerCatalog(homeseer)
   if (!house.ok) return house
-  const found = listDevicesInArea(house.value, areaOf(wish))
+  const found = listDevicesInArea(house.value, wish)
   if (found.length === 0) return fail(nothingThere(wish))
   if (found.length > MAX_DEVICES)
     return fail(
       createHomeseerArgumentFault('location1', `${found.length} devices are more than the ${MAX_DEVICES} of one call`),
     )
-  const wanted = controlWish(wish)
+  const wanted = toDeviceControlRequest(wish)
   if (!wanted.ok) return wanted
   const members = found.map((device) => ({ device, choice: chooseControlPair(device.controls, wanted.value) }))
   const able = members.flatMap(({ device, choice }) => (choice.ok ? [{ device, choice: choice.value }] : []))
@@ -111,46 +112,25 @@ async function planArea(homeseer: HomeseerToolContext, wish: AreaInput): Promise
   return ok({ members: able, skipped, assessed: assessed.value })
 }
 
-function areaOf({ kind, location1, location2 }: AreaInput): AreaQuery {
-  return { kind, location1, location2 }
-}
-
-function controlWish({ value, label, controlUse }: AreaInput): Result<DeviceControlRequest, Fault> {
-  if (label !== undefined) return ok({ kind: 'label', label })
-  if (controlUse !== undefined) {
-    const use = parseControlUse(controlUse)
-    return use === undefined
-      ? fail(createHomeseerArgumentFault('controlUse', 'is none that is known'))
-      : ok({ kind: 'use', use, value })
-  }
-  return value === undefined
-    ? fail(createHomeseerArgumentFault('value', 'give value, label or controlUse'))
-    : ok({ kind: 'value', value })
-}
-
-function nothingThere({ kind, location1, location2 }: AreaInput): Fault {
-  const where = [location1, location2].filter((place) => place !== undefined).join(', ')
-  return createHs4Fault('NOT_FOUND', `There is no ${kind} ${where === '' ? 'in this house' : `in ${where}`}.`, {
-    next: [{ name: 'hs4.devices.list', args: { capability: kind, limit: 50 } }],
+function nothingThere(area: AreaInput): Fault {
+  return createHs4Fault('NOT_FOUND', explainEmptyArea(area), {
+    next: [{ name: 'hs4.devices.list', args: { capability: area.kind, limit: 50 } }],
   })
 }
 
 function assessArea({ members, skipped, assessed }: Plan, wish: AreaInput): HomeseerAssessment {
-  const { refs = [], ...touched } = listTouchedThings(assessed)
-  const own = members.map(({ device }) => device.ref)
-  const isSensitive = members.some(({ device }) => device.sensitivity.length > 0) || assessed.reasons.length > 0
+  const devices = members.map(({ device }) => device)
+  const { reaches = [], ...assessment } = toDeviceChangeAssessment(devices, assessed)
   const { kind, location1 = '', location2 = '' } = wish
   const place = [location1, location2].filter((part) => part !== '').join(', ')
   return {
-    effect: isSensitive ? 'sensitive' : 'writes',
+    ...assessment,
     target: `homeseer:area:${kind}:${location1}:${location2}`.toLowerCase().slice(0, 200).toWellFormed(),
     label: addConsequencesToLabel(
       `All ${members.length} of kind ${kind}${place === '' ? '' : ` in ${place}`}`,
       assessed,
     ),
-    touched: { ...touched, refs: [...own, ...refs] },
-    reaches: [...own.map(toHomeseerDeviceTarget), ...listReachedTargets(assessed)],
-    mayReach: listUncertainTargets(assessed),
+    reaches: [...devices.map(({ ref }) => toHomeseerDeviceTarget(ref)), ...reaches],
     preview: {
       devices: members.map(({ device, choice }) => ({
         ref: device.ref,
@@ -180,7 +160,7 @@ interface MemberResult {
 async function actArea(
   homeseer: HomeseerToolContext,
   { members, skipped, assessed }: Plan,
-  { call }: { readonly wish: AreaInput; readonly call: Call },
+  call: Call,
 ): Promise<Outcome> {
   const { mirror, json } = homeseer.link
   const refs = members.map(({ device }) => device.ref)
@@ -206,10 +186,16 @@ async function actArea(
     const start = before.value.get(result.ref)
     const mayArrive = result.told || result.mayHaveActed === true
     if (member !== undefined && start !== undefined && mayArrive && !matched)
-      late.push(lateArrivalTask(homeseer, { member, before: readLastPolledValue(start), house: assessed.house }))
+      late.push({
+        ref: result.ref,
+        expected: computeControlExpectation(member.choice, member.device.controls),
+        before: readLastPolledValue(start),
+        wanted: member.choice.pair.label,
+        windowMs: readVerificationTiming(homeseer, member.device, assessed.house).windowMs,
+      })
     return { ...result, matched, value: record?.value ?? null, status: record?.status ?? null }
   })
-  if (late.length > 0) void recordLateArrivals(late, call)
+  if (late.length > 0) void recordLateArrivals(homeseer, late, call)
   const untold = devices.filter(({ told }) => !told).length
   const isLost = devices.some(({ mayHaveActed = false, matched }) => mayHaveActed && !matched)
   if (isLost) return fail(createHs4Fault('UNKNOWN', LOST_ANSWERS, { details: { devices } }))
@@ -232,25 +218,13 @@ const LOST_ANSWERS =
 const NOT_ALL_THERE =
   'Those with `matched: false` were told and do not show it yet. Read them again later; lastCommand says when they have arrived.'
 
-type Member = Plan['members'][number]
-
-function lateArrivalTask(
-  { link: { mirror }, arrivals, clock, config }: HomeseerToolContext,
-  {
-    member: { device, choice },
-    before,
-    house,
-  }: { readonly member: Member; readonly before: MirroredValue; readonly house: AssessedConsequences['house'] },
-): LateArrivalTask {
-  const usualMs = config.verifyAttempts * config.verifyIntervalMs
-  const { windowMs } = chooseVerificationTiming(device, house, { usualMs, longestMs: config.verifyWaitSeconds * 1_000 })
-  const expected = computeControlExpectation(choice, device.controls)
-  return { mirror, ref: device.ref, expected, before, arrivals, clock, wanted: choice.pair.label, windowMs }
-}
-
 /** One entry for the call, when the last of them has arrived or its time is over. */
-async function recordLateArrivals(late: readonly LateArrivalTask[], call: Call): Promise<void> {
-  const outcomes = await Promise.all(late.map(followLateArrival))
+async function recordLateArrivals(
+  homeseer: HomeseerToolContext,
+  late: readonly LateArrivalTask[],
+  call: Call,
+): Promise<void> {
+  const outcomes = await Promise.all(late.map((task) => followLateArrival(homeseer, task)))
   const missing = outcomes.filter(({ outcome }) => outcome === 'not-reached').length
   await call.recordLateOutcome?.({
     outcome: missing === 0 ? 'reached' : 'not-reached',
@@ -263,7 +237,7 @@ async function recordLateArrivals(late: readonly LateArrivalTask[], call: Call):
   })
 }
 
-function isThere({ device, choice }: Member, { value, status }: DeviceMirrorEntry['record']): boolean {
+function isThere({ device, choice }: Plan['members'][number], { value, status }: DeviceMirrorEntry['record']): boolean {
   const now = { value, status: status ?? '' }
   return compareWithExpectation(computeControlExpectation(choice, device.controls), now, now) === 'reached'
 }

@@ -29,6 +29,11 @@ export function listDevicesInArea(
   )
 }
 
+export function explainEmptyArea({ kind, location1, location2 }: AreaQuery): string {
+  const where = [location1, location2].filter((place) => place !== undefined).join(', ')
+  return `There is no ${kind} ${where === '' ? 'in this house' : `in ${where}`}.`
+}
+
 /** Words that are part of places and name none. */
 const PLACE_WORDS = new Set(['floor', 'room', 'house', 'home', 'haus'])
 

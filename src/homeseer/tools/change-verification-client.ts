@@ -19,26 +19,27 @@
 import type { LateOutcome } from '../../bus/call.ts'
 import type { Clock } from '../../core/clock.ts'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { JsonObject } from '../../core/json.ts'
-import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerLinkFault } from '../wire/link-fault.ts'
+import type { HomeseerConfig } from '../../config/homeseer.ts'
 import {
+  chooseVerificationTiming,
   isUnknownValue,
   compareWithExpectation,
   type ControlExpectation,
   type DeviceObservation,
+  type VerificationTiming,
 } from '../catalog/device-control.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
+import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import type { DeviceMirrorClient } from '../wire/device-mirror-client.ts'
 import type { MirroredValue, DeviceMirrorEntry } from '../wire/device-mirror.ts'
 
-/** From the configuration (`homeseer.verifyAttempts`, `verifyIntervalMs`) and the kind of device. */
-interface VerifyRules {
-  readonly attempts: number
-  readonly intervalMs: number
-  /** It may report nothing until it has arrived. */
-  readonly slow: boolean
-  /** Whether rest at an unknown number can be an arrival; a bolt that rests between its ends is stuck. */
-  readonly mayShowOther: boolean
+/** What looking at a device needs of one HomeSeer. */
+interface VerificationContext {
+  readonly link: { readonly mirror: DeviceMirrorClient }
+  readonly config: Pick<HomeseerConfig, 'verifyAttempts' | 'verifyIntervalMs' | 'verifyWaitSeconds'>
+  readonly arrivals: LateDeviceChanges
+  readonly clock: Pick<Clock, 'now'>
 }
 
 export type ChangeVerificationOutcome = 'reached' | 'still_moving' | 'unreported' | 'elsewhere' | 'unread'
@@ -64,6 +65,8 @@ export interface DeviceChangeVerification {
 const MOVING_FACTOR = 3
 /** So many looks at the same number are rest. */
 const REST_LOOKS = 3
+/** Between two looks at a device that takes its time; a push ends the wait at once. */
+const SLOW_INTERVAL_MS = 500
 /** A relay that falls back does so within this; a person does not notice it. */
 const SETTLE_MS = 200
 
@@ -71,23 +74,41 @@ const SETTLE_MS = 200
 export function watchDeviceChange(mirror: DeviceMirrorClient, ref: number): DeviceChangeWatch {
   let heard = false
   const end = mirror.subscribe((changes) => {
-    heard ||= changes.some((one) => one.ref === ref && (one.live.source === 'ascii' || one.live.source === 'webhook'))
+    heard ||= changes.some((one) => one.ref === ref && isPushed(one.live))
   })
   return { pushHeard: () => heard, end }
 }
 
+/** How long devices are waited for that take no time. */
+export function computeUsualWaitMs({ config }: Pick<VerificationContext, 'config'>): number {
+  return config.verifyAttempts * config.verifyIntervalMs
+}
+
+export function readVerificationTiming(
+  context: Pick<VerificationContext, 'config'>,
+  device: HomeseerDevice,
+  house: HomeseerCatalog,
+): VerificationTiming {
+  const longestMs = context.config.verifyWaitSeconds * 1_000
+  return chooseVerificationTiming(device, house, { usualMs: computeUsualWaitMs(context), longestMs })
+}
+
 export interface ChangeVerificationTask {
-  readonly mirror: DeviceMirrorClient
   readonly ref: number
   readonly expected: ControlExpectation
   readonly before: MirroredValue
-  readonly rules: VerifyRules
+  readonly timing: VerificationTiming
   readonly watch: DeviceChangeWatch
   readonly signal: AbortSignal
 }
 
-export async function verifyDeviceChange(task: ChangeVerificationTask): Promise<DeviceChangeVerification> {
-  const { mirror, ref, expected, before, rules, signal } = task
+export async function verifyDeviceChange(
+  { link: { mirror }, config }: VerificationContext,
+  task: ChangeVerificationTask,
+): Promise<DeviceChangeVerification> {
+  const { ref, expected, before, timing, signal } = task
+  const intervalMs = timing.slow ? Math.max(SLOW_INTERVAL_MS, config.verifyIntervalMs) : config.verifyIntervalMs
+  const maxAttempts = Math.max(1, Math.round(timing.waitMs / intervalMs))
   const start = observationOf(before)
   // Told what it does already: there is no moment of arrival to wait for, and nothing to fall back from.
   const wasThere = compareWithExpectation(expected, start, start) === 'reached'
@@ -96,47 +117,39 @@ export async function verifyDeviceChange(task: ChangeVerificationTask): Promise<
   let attempts = 0
   let last: DeviceLook['outcome'] = 'unread'
   let looksAtRest = 0
-  for (let left = rules.attempts; left > 0 && !signal.aborted; left--) {
+  for (let left = maxAttempts; left > 0 && !signal.aborted; left--) {
     // A push ends the wait early; without push this is the pause between two looks.
-    await mirror.waitFor(
-      ref,
-      ({ live }) => compareWithExpectation(expected, start, observationOf(live)) === 'reached',
-      {
-        timeoutMs: rules.intervalMs,
-        signal,
-      },
-    )
+    await mirror.waitFor(ref, isReached(task), { timeoutMs: intervalMs, signal })
     attempts++
-    const look = await lookAt(task)
+    const look = await lookAt(mirror, task)
     looksAtRest = look.live !== undefined && look.live.value === observed?.value ? looksAtRest + 1 : 1
     observed = look.live ?? observed
     fault = look.fault
     last = look.outcome
-    const isResting = look.outcome === 'moving' && looksAtRest >= REST_LOOKS && rules.mayShowOther
+    // Rest at an unknown number can be an arrival; a bolt that rests between its ends is stuck.
+    const isResting = look.outcome === 'moving' && looksAtRest >= REST_LOOKS && !timing.slow
     if (isResting && isUnknownValue(expected, observed?.value) && hasMoved(task, observed))
       return said(task, { outcome: 'reached', attempts, observed, fault })
     // Moving looks do not count, up to the factor: a garage door needs longer than a lamp, and a stuck one must end.
-    if (look.outcome === 'moving' && !rules.slow && attempts < rules.attempts * MOVING_FACTOR) left++
+    if (look.outcome === 'moving' && !timing.slow && attempts < maxAttempts * MOVING_FACTOR) left++
     // Where the mirror shows it already, nothing else lies between two looks, and HomeSeer may be starting anew.
-    if (look.live === undefined) await wait(rules.intervalMs, undefined, { signal }).catch(() => undefined)
+    if (look.live === undefined) await wait(intervalMs, undefined, { signal }).catch(() => undefined)
     if (look.outcome !== 'reached') continue
     if (wasThere) return said(task, { outcome: 'reached', attempts, observed, fault })
     await wait(SETTLE_MS, undefined, { signal }).catch(() => undefined)
-    const second = await lookAt(task)
+    const second = await lookAt(mirror, task)
     observed = second.live ?? observed
     fault = second.fault
     last = second.outcome
     if (second.outcome === 'reached') return said(task, { outcome: 'reached', attempts: attempts + 1, observed, fault })
   }
   const isUnmoved = observed !== undefined && observed.value === before.value
-  const unreported = rules.slow && isUnmoved && !hasMoved(task, observed) ? 'unreported' : 'elsewhere'
+  const unreported = timing.slow && isUnmoved && !hasMoved(task, observed) ? 'unreported' : 'elsewhere'
   const outcome = last === 'moving' ? 'still_moving' : last === 'unread' ? 'unread' : unreported
   return said(task, { outcome, attempts, observed, fault })
 }
 
-export interface LateArrivalTask extends Pick<ChangeVerificationTask, 'mirror' | 'ref' | 'expected' | 'before'> {
-  readonly arrivals: LateDeviceChanges
-  readonly clock: Pick<Clock, 'now'>
+export interface LateArrivalTask extends Pick<ChangeVerificationTask, 'ref' | 'expected' | 'before'> {
   /** As the caller wished it. */
   readonly wanted: string
   readonly windowMs: number
@@ -146,14 +159,14 @@ export interface LateArrivalTask extends Pick<ChangeVerificationTask, 'mirror' |
  * After its caller was answered: whether the device still gets there within its time. A newer command to the device
  * ends the wait, because from then on the device is to show something else.
  */
-export async function followLateArrival(task: LateArrivalTask): Promise<LateOutcome> {
-  const { mirror, ref, expected, before, arrivals, clock, wanted, windowMs } = task
+export async function followLateArrival(
+  { link: { mirror }, arrivals, clock }: VerificationContext,
+  task: LateArrivalTask,
+): Promise<LateOutcome> {
+  const { ref, wanted, windowMs } = task
   const command = { wanted, atMs: clock.now(), outcome: 'pending' } as const
   const superseded = arrivals.begin(ref, command)
-  const start = observationOf(before)
-  const isThere = ({ live }: { readonly live: MirroredValue }): boolean =>
-    compareWithExpectation(expected, start, observationOf(live)) === 'reached'
-  const entry = await mirror.waitFor(ref, isThere, { timeoutMs: windowMs, signal: superseded })
+  const entry = await mirror.waitFor(ref, isReached(task), { timeoutMs: windowMs, signal: superseded })
   const live = mirror.entries.get(ref)?.live
   const observed = { value: live?.value ?? null, status: live?.status ?? null }
   if (superseded.aborted)
@@ -169,10 +182,23 @@ export async function followLateArrival(task: LateArrivalTask): Promise<LateOutc
   const seconds = Math.round(afterMs / 1_000)
   return {
     outcome: arrived ? 'reached' : 'not-reached',
-    source: !arrived ? 'timeout' : live?.source === 'ascii' || live?.source === 'webhook' ? 'push' : 'read',
+    source: !arrived ? 'timeout' : live !== undefined && isPushed(live) ? 'push' : 'read',
     observed,
     message: arrived ? `It shows ${wanted} ${seconds} s later.` : `It does not show ${wanted} ${seconds} s later.`,
   }
+}
+
+function isPushed({ source }: MirroredValue): boolean {
+  return source === 'ascii' || source === 'webhook'
+}
+
+/** Whether what the mirror shows is what is expected. */
+function isReached({
+  expected,
+  before,
+}: Pick<ChangeVerificationTask, 'expected' | 'before'>): (entry: DeviceMirrorEntry) => boolean {
+  const start = observationOf(before)
+  return ({ live }) => compareWithExpectation(expected, start, observationOf(live)) === 'reached'
 }
 
 interface DeviceLook {
@@ -181,7 +207,10 @@ interface DeviceLook {
   readonly fault: HomeseerLinkFault | undefined
 }
 
-async function lookAt({ mirror, ref, expected, before, signal }: ChangeVerificationTask): Promise<DeviceLook> {
+async function lookAt(
+  mirror: DeviceMirrorClient,
+  { ref, expected, before, signal }: ChangeVerificationTask,
+): Promise<DeviceLook> {
   const read = await mirror.read([ref], signal)
   // Always what HomeSeer answered, never the mirror's memory: that might hold what we hoped for.
   const entry = read.ok ? read.value.get(ref) : undefined
@@ -219,43 +248,6 @@ export function readLastPolledValue({ record, live }: DeviceMirrorEntry): Mirror
 
 function observationOf({ value, status }: MirroredValue): DeviceObservation {
   return { value, status: status ?? '' }
-}
-
-/** A text box changes its text and keeps its number; a text that is not known yet tells nothing. */
-function isOther(before: MirroredValue, now: MirroredValue): boolean {
-  return before.value !== now.value || (before.status ?? now.status) !== (now.status ?? before.status)
-}
-
-/** Spec 4's `verification`; `checks` beside the verdict say what it rests on. */
-export function toVerificationJson(
-  { matched, outcome, attempts, observed, lastChangeMoved, pushHeard, fault }: DeviceChangeVerification,
-  { wanted, before }: { readonly wanted: JsonObject; readonly before: MirroredValue },
-): JsonObject {
-  return {
-    performed: true,
-    matched,
-    outcome,
-    attempts,
-    expected: wanted,
-    before: { value: before.value ?? null, status: before.status ?? null },
-    observed:
-      observed === undefined
-        ? null
-        : {
-            value: observed.value ?? null,
-            status: observed.status ?? null,
-            lastChange: isoTimeOrNull(observed.lastChangeMs),
-            source: observed.source,
-          },
-    checks: {
-      deviceFound: observed !== undefined,
-      valueMatch: matched && observed?.value === wanted['value'],
-      changed: observed !== undefined && isOther(before, observed),
-      lastChangeMoved,
-      pushHeard,
-    },
-    ...(fault === undefined ? {} : { lastReadFailed: fault.kind }),
-  }
 }
 
 // Arrivals: what became of the last command to each device after its caller had been answered, and which number a device

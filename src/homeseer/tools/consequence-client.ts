@@ -21,6 +21,7 @@ import {
   findRootRef,
   type HomeseerCatalog,
 } from '../catalog/homeseer-catalog.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import { isSameHomeseerName } from '../catalog/event-search.ts'
 import type { EventFiles } from '../catalog/event-file-store.ts'
@@ -28,7 +29,7 @@ import type { ReceivedEvent } from '../wire/event.ts'
 import type { HomeseerToolContext } from './homeseer-tools.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
 import { createHomeseerReadFault } from './faults.ts'
-import { toHomeseerDeviceTarget } from './homeseer-change.ts'
+import { toHomeseerDeviceTarget, type HomeseerAssessment } from './homeseer-change.ts'
 import { truncateText } from './json-text.ts'
 import type { TouchedTargets } from './owner-rules.ts'
 
@@ -195,6 +196,24 @@ export function listUncertainTargets({
   house,
 }: AssessedConsequences): readonly string[] {
   return doubts.length === 0 ? [] : listOtherDeviceTargets(house, refs)
+}
+
+/**
+ * A change of some devices and of what it sets in motion, as the guard sees it. By what the devices are, never by what is
+ * asked of them: locking a door can lock somebody out.
+ */
+export function toDeviceChangeAssessment(
+  devices: readonly HomeseerDevice[],
+  assessed: AssessedConsequences,
+): Pick<HomeseerAssessment, 'effect' | 'touched' | 'reaches' | 'mayReach'> {
+  const { refs = [], ...touched } = listTouchedThings(assessed)
+  const isSensitive = assessed.reasons.length > 0 || devices.some(({ sensitivity }) => sensitivity.length > 0)
+  return {
+    effect: isSensitive ? 'sensitive' : 'writes',
+    touched: { ...touched, refs: [...devices.map(({ ref }) => ref), ...refs] },
+    reaches: listReachedTargets(assessed),
+    mayReach: listUncertainTargets(assessed),
+  }
 }
 
 export function listOtherDeviceTargets(house: HomeseerCatalog, refs: readonly number[]): readonly string[] {

@@ -1,5 +1,5 @@
 /**
- * Set wish: from the arguments of `hs4.devices.set` to the one thing that HomeSeer will be told, or to the reason why
+ * Device set request: from the arguments of `hs4.devices.set` to the one thing that HomeSeer will be told, or to the reason why
  * there is none.
  *
  *   control_value  value | label | controlUse (+ value) | text ─▶ control
@@ -34,17 +34,28 @@ export interface DeviceSetRequest {
 }
 
 /** What will be sent: a control to the hardware, or a rewrite of what HomeSeer remembers. */
-export type DeviceSetMethod =
-  | { readonly kind: 'control'; readonly choice: DeviceControlChoice; readonly autoSwitch: string | undefined }
-  | { readonly kind: 'store'; readonly value: number | undefined; readonly text: string | undefined }
+export type DeviceSetMethod = ControlMethod | StatusOnlyMethod
+
+export interface ControlMethod {
+  readonly kind: 'control'
+  readonly choice: DeviceControlChoice
+  /** Why it is told although only the status was to be written. */
+  readonly autoSwitch: string | undefined
+}
+
+export interface StatusOnlyMethod {
+  readonly kind: 'store'
+  readonly value: number | undefined
+  readonly text: string | undefined
+}
 
 export function chooseDeviceSetMethod(
   device: HomeseerDevice,
   controls: readonly ControlPair[],
   wish: DeviceSetRequest,
 ): Result<DeviceSetMethod, Fault> {
-  if (wish.mode === 'set_status') return choosesStatus(controls, wish)
-  const wanted = controlWish(wish)
+  if (wish.mode === 'set_status') return chooseStatusMethod(controls, wish)
+  const wanted = toDeviceControlRequest(wish)
   if (!wanted.ok) return wanted
   const choice = chooseControlPair(controls, wanted.value)
   return choice.ok
@@ -53,7 +64,7 @@ export function chooseDeviceSetMethod(
 }
 
 /** Value and text clearly mean one pair, or this is no control. */
-function choosesStatus(controls: readonly ControlPair[], wish: DeviceSetRequest): Result<DeviceSetMethod, Fault> {
+function chooseStatusMethod(controls: readonly ControlPair[], wish: DeviceSetRequest): Result<DeviceSetMethod, Fault> {
   const { value, statusText = wish.label } = wish
   if (wish.controlUse !== undefined || wish.text !== undefined)
     return fail(
@@ -80,23 +91,19 @@ export function findUnambiguousControl(
   return byValue?.value ?? byLabel?.value
 }
 
-function controlWish({
+/** Which control is wished for, however it is named. */
+export function toDeviceControlRequest({
   value,
   label,
   statusText,
   controlUse,
   text,
-}: DeviceSetRequest): Result<DeviceControlRequest, Fault> {
+}: Omit<DeviceSetRequest, 'mode'>): Result<DeviceControlRequest, Fault> {
   // With control_value a status text can only mean the control that shows it.
   const said = label ?? statusText
   const ways = [said, controlUse, text].filter((way) => way !== undefined)
   if (ways.length > 1 || (value !== undefined && (said !== undefined || text !== undefined)))
-    return fail(
-      createHomeseerArgumentFault(
-        'value',
-        'give one of value, label, controlUse (with value where it spans a range) or text',
-      ),
-    )
+    return fail(createHomeseerArgumentFault('value', ONE_WAY))
   if (controlUse !== undefined) {
     const use = parseControlUse(controlUse)
     if (use === undefined || use === 'None')
@@ -105,10 +112,10 @@ function controlWish({
   }
   if (said !== undefined) return ok({ kind: 'label', label: said })
   if (text !== undefined) return ok({ kind: 'text', text })
-  return value === undefined
-    ? fail(createHomeseerArgumentFault('value', 'control_value needs value, label, controlUse or text'))
-    : ok({ kind: 'value', value })
+  return value === undefined ? fail(createHomeseerArgumentFault('value', ONE_WAY)) : ok({ kind: 'value', value })
 }
+
+const ONE_WAY = 'give one of value, label, controlUse (with value where it spans a range) or text'
 
 /** Each with what the device does take, so that the next attempt can be right. */
 function noControl(device: HomeseerDevice, fault: DeviceControlFault, wish: DeviceSetRequest): Fault {

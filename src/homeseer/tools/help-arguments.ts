@@ -4,7 +4,7 @@
  */
 import type { Offer } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import { normaliseName, splitNameTokens } from '../resolve/name-normalisation.ts'
+import { listNormalisedWords } from '../resolve/name-normalisation.ts'
 import { resolveCameras, resolveDevices, resolveEvents, type NameResolver } from '../resolve/name-resolver.ts'
 import { truncateText, toTextOrEmpty } from './json-text.ts'
 
@@ -71,11 +71,11 @@ const FILLERS: Readonly<Record<string, Filler>> = {
   pluginId: pluginIn,
   plugin: pluginIn,
   direction: ({ goal, schema }) => {
-    const said = splitNameTokens(normaliseName(goal))
+    const said = listNormalisedWords(goal)
     return schema.enum?.find((one) => said.some((word) => one === `${word}start`))
   },
   enabled: ({ goal }) => {
-    const said = new Set(splitNameTokens(normaliseName(goal)))
+    const said = new Set(listNormalisedWords(goal))
     if (['disable', 'off', 'deactivate'].some((word) => said.has(word))) return false
     return ['enable', 'on', 'activate'].some((word) => said.has(word)) ? true : undefined
   },
@@ -91,8 +91,8 @@ function eventId({ goal, known }: Asked): number | undefined {
 
 /** A plug-in all of whose words are in the goal; the longest, so that `Z-Wave Plus` is not taken for `Z-Wave`. */
 function pluginIn({ goal, known }: Asked): string | undefined {
-  const said = new Set(splitNameTokens(normaliseName(goal)))
-  const named = known.plugins.filter((id) => splitNameTokens(normaliseName(id)).every((word) => said.has(word)))
+  const said = new Set(listNormalisedWords(goal))
+  const named = known.plugins.filter((id) => listNormalisedWords(id).every((word) => said.has(word)))
   return named.toSorted((left, right) => right.length - left.length)[0]
 }
 

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { chooseControlPair } from '../catalog/device-control.ts'
 import type { ControlPair } from '../wire/device.ts'
 import type { ControlUse } from '../wire/control-use.ts'
-import { normaliseName, splitNameTokens } from '../resolve/name-normalisation.ts'
+import { listNormalisedWords, normaliseName } from '../resolve/name-normalisation.ts'
 
 export type GoalVerb = 'on' | 'off' | 'open' | 'close' | 'lock' | 'unlock'
 
@@ -27,7 +27,7 @@ const MANY = new Set(
 )
 
 export function isGoalAboutSeveralDevices(goal: string): boolean {
-  return splitNameTokens(normaliseName(goal)).some((word) => MANY.has(word))
+  return listNormalisedWords(goal).some((word) => MANY.has(word))
 }
 
 /** The verbs of each; what can also be a preposition (on, an, auf, zu) counts only where no verb says otherwise. */
@@ -83,13 +83,11 @@ export function chooseArgumentsForGoal(controls: readonly ControlPair[], goal: s
   if (byAction !== undefined) return { label: byAction.label }
   // A verb that this thing has no button for is no wish for another button.
   if (action === 'open' || action === 'close' || action === 'lock' || action === 'unlock') return undefined
-  const words = splitNameTokens(normaliseName(goal))
+  const words = listNormalisedWords(goal)
   const named = controls
     .filter(
       ({ range, label }) =>
-        range === undefined &&
-        label !== '' &&
-        splitNameTokens(normaliseName(label)).every((word) => words.includes(word)),
+        range === undefined && label !== '' && listNormalisedWords(label).every((word) => words.includes(word)),
     )
     // `On Last Level` is asked for by all of its words or not at all.
     .toSorted((left, right) => right.label.length - left.label.length)[0]

@@ -8,8 +8,8 @@
 import type { Offer } from '../../bus/capability.ts'
 import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
+import { listNormalisedWords } from '../resolve/name-normalisation.ts'
 import { findConceptsInText } from '../resolve/name-concepts.ts'
-import { normaliseName, splitNameTokens } from '../resolve/name-normalisation.ts'
 import {
   resolveCameras,
   resolveDevices,
@@ -20,10 +20,11 @@ import {
   type NameResolver,
 } from '../resolve/name-resolver.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { findArea, listDevicesInArea, type AreaQuery } from './area.ts'
+import { explainEmptyArea, findArea, listDevicesInArea, type AreaQuery } from './area.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
 import { isGoalAboutSeveralDevices, isQuestionText, chooseArgumentsForGoal } from './help-goal.ts'
 import { suggestToolArguments } from './help-arguments.ts'
+import { countGoalWords, rateNamedTarget, rateTool, roundScore } from './help-score.ts'
 import { truncateText } from './json-text.ts'
 
 /** What the steps of a route may do. */
@@ -51,14 +52,6 @@ export interface HelpGoal {
   /** Ids of the installed plug-ins. */
   readonly plugins: readonly string[]
 }
-
-/** English and German words that go with one kind of route; names of things are found by the resolver. */
-const WORDS = {
-  device: 'device light lights lamp switch dim dimmer turn on off set thermostat temperature lock unlock blind fan',
-  event: 'scene event automation run activate trigger routine mode szene ereignis starte aktiviere',
-  camera: 'camera cameras snapshot picture photo pan look kamera bild foto',
-  diagnose: 'why wrong broken health diagnose problem failing error offline slow warum kaputt fehler problem',
-} as const
 
 /** What many devices are called together, and the capability or kind by which they are listed. */
 const OVERVIEWS: Readonly<Record<string, string>> = {
@@ -92,7 +85,7 @@ const MUST_ASK = 0.9
  * upon; a question is never answered with a change; what is not understood is asked about, with candidates.
  */
 export function rankHelpRoutes(asked: HelpGoal): readonly HelpRoute[] {
-  const words = new Set(splitNameTokens(normaliseName(asked.goal)))
+  const words = new Set(listNormalisedWords(asked.goal))
   const goal: HelpGoal = isQuestionText(asked.goal) ? { ...asked, mode: 'read_only' } : asked
   const routes = [...houseRoutes(goal, words), cameraRoute(goal, words)].filter((route) => route !== undefined)
   // A stable sort: of equal confidence the more specific kind, which stands first, wins.
@@ -118,13 +111,13 @@ function houseRoutes(asked: HelpGoal, words: ReadonlySet<string>): readonly (Hel
   const many = isGoalAboutSeveralDevices(goal) && asked.mode !== 'read_only' ? areaRoute(asked) : undefined
   const best = Math.max(
     devices.candidates[0]?.score ?? 0,
-    hits(words, 'event') > 0 ? (events.candidates[0]?.score ?? 0) : 0,
+    countGoalWords(words, 'event') > 0 ? (events.candidates[0]?.score ?? 0) : 0,
   )
   // Nothing is called that: as sure as the words are about something in this house at all.
   const doubt = clarification(asked, {
     devices,
     events,
-    confidence: many === undefined ? round(0.3 + 0.5 * best) : 0.3,
+    confidence: many === undefined ? roundScore(0.3 + 0.5 * best) : 0.3,
   })
   return [many, overview, doubt]
 }
@@ -169,7 +162,7 @@ function deviceRoute(
   const set = { ref: target.ref, ...wish }
   const steps =
     wish === undefined || mode === 'read_only' ? look : [...look, ...changing('hs4.devices.set', set, { mode, goal })]
-  return { route: 'device_control', confidence: confidence(score, words, 'device'), steps }
+  return { route: 'device_control', confidence: rateNamedTarget(score, words, 'device'), steps }
 }
 
 /** A device that is named so well is looked at first: `is the front door locked` is not about contacts. */
@@ -183,8 +176,7 @@ function overviewRoute(
   const filters = [...new Set(findConceptsInText(goal).flatMap((concept) => OVERVIEWS[concept] ?? []))]
   if (filters.length === 0) return undefined
   const { area } = findArea(house, goal)
-  const { location1, location2 } = area ?? {}
-  const place = omitUndefined({ location1, location2 })
+  const place = area === undefined ? {} : placeJson(area)
   const named = isGoalAboutSeveralDevices(goal) ? [] : candidates.filter(({ score }) => score >= NAMED)
   const refs = named.slice(0, MAX_CANDIDATES).map(({ target }) => target.ref)
   const steps = [
@@ -192,7 +184,7 @@ function overviewRoute(
     ...filters.map((capability) => ({ tool: 'hs4.devices.list', argsTemplate: { capability, ...place } })),
   ]
   // A complaint is not answered with a list.
-  const complains = hits(new Set(splitNameTokens(normaliseName(goal))), 'diagnose') > 0
+  const complains = countGoalWords(new Set(listNormalisedWords(goal)), 'diagnose') > 0
   return { route: 'device_overview', confidence: complains ? OVERVIEW - 0.1 : OVERVIEW + 0.35, steps }
 }
 
@@ -206,12 +198,11 @@ function areaRoute(asked: HelpGoal): HelpRoute | undefined {
   const wish = wishes.find((one) => one !== undefined)
   if (wish === undefined) {
     const elsewhere = listDevicesInArea(resolver.house, { kind: area.kind })
-    const where = [area.location1, area.location2].filter((place) => place !== undefined).join(', ')
     const question =
       unclear.length > 0
         ? `What is meant by ${unclear.map((word) => JSON.stringify(word)).join(', ')}?`
         : inArea.length === 0
-          ? `There is no ${area.kind} ${where === '' ? 'in this house' : `in ${where}`}. Which devices are meant?`
+          ? `${explainEmptyArea(area)} Which devices are meant?`
           : `None of these can do that. Which devices are meant?`
     const shown = (inArea.length > 0 ? inArea : elsewhere).slice(0, MAX_CANDIDATES)
     return asking(asked, { question, confidence: MUST_ASK, candidates: shown.map(deviceChoice) })
@@ -241,7 +232,7 @@ function eventRoute(
     { tool: 'hs4.events.get', argsTemplate: { id } },
   ]
   const steps = mode === 'read_only' ? look : [...look, ...changing('hs4.events.run', { id }, { mode, goal })]
-  return { route: 'event_execution', confidence: confidence(top.score, words, 'event'), steps }
+  return { route: 'event_execution', confidence: rateNamedTarget(top.score, words, 'event'), steps }
 }
 
 /** Which one is meant: nothing is called exactly that, or several things are. */
@@ -287,7 +278,7 @@ function asking(
 function cameraRoute({ goal, mode, resolver }: HelpGoal, words: ReadonlySet<string>): HelpRoute | undefined {
   const [named] = resolveCameras(resolver, goal).candidates
   const [only, ...others] = resolver.cameras.values()
-  const camera = named?.target ?? (hits(words, 'camera') > 0 && others.length === 0 ? only : undefined)
+  const camera = named?.target ?? (countGoalWords(words, 'camera') > 0 && others.length === 0 ? only : undefined)
   if (camera === undefined) return undefined
   const { camId, supportsPanTilt } = camera
   const look: readonly Step[] = [
@@ -299,7 +290,7 @@ function cameraRoute({ goal, mode, resolver }: HelpGoal, words: ReadonlySet<stri
   const pan = turns ? changing('hs4.cameras.pan', { camId, direction: `${side}start` }, { mode, goal }) : []
   return {
     route: 'camera_control',
-    confidence: confidence(named?.score ?? 0, words, 'camera'),
+    confidence: rateNamedTarget(named?.score ?? 0, words, 'camera'),
     steps: [...look, ...pan],
   }
 }
@@ -310,14 +301,14 @@ function toolRoutes(asked: HelpGoal, words: ReadonlySet<string>): readonly HelpR
   return (
     offers
       .filter(({ face, effect }) => face.kind === 'tool' && (mode !== 'read_only' || effect === 'reads'))
-      .map((offer) => ({ offer, share: shareOf(offer, goal, words) }))
+      .map((offer) => ({ offer, share: rateTool(offer, goal, words) }))
       .filter(({ share }) => share >= LEAST)
       .toSorted((left, right) => right.share - left.share)
       // Two, so that tools do not crowd out the routes that were made for this goal.
       .slice(0, 2)
       .map(({ offer, share }) => ({
         route: `tool:${offer.name}`,
-        confidence: round(share),
+        confidence: roundScore(share),
         steps: toolSteps(offer, asked),
       }))
   )
@@ -336,7 +327,7 @@ function diagnosticRoute(words: ReadonlySet<string>): HelpRoute {
   return {
     route: 'generic_diagnostics',
     // Last unless the goal complains, and then behind a thing that is named well.
-    confidence: round(0.25 + 0.3 * Math.min(1, hits(words, 'diagnose'))),
+    confidence: roundScore(0.25 + 0.3 * Math.min(1, countGoalWords(words, 'diagnose'))),
     steps: [
       { tool: 'hs4.health.get', argsTemplate: {} },
       { tool: 'hs4.selftest.run', argsTemplate: {} },
@@ -352,32 +343,4 @@ function changing(tool: string, args: JsonObject, { mode, goal }: Pick<HelpGoal,
   if (mode === 'dry_run')
     return [dry, { tool: 'hs4.change.prepare', argsTemplate: { toolName: tool, args: { ...args, ...claims } } }]
   return [dry, { tool, argsTemplate: { ...args, ...claims } }]
-}
-
-function confidence(score: number, words: ReadonlySet<string>, kind: keyof typeof WORDS): number {
-  // How well a thing is named counts three times as much as the words around it.
-  return round(Math.min(1, 0.75 * score + (hits(words, kind) > 0 ? 0.25 : 0)))
-}
-
-function hits(words: ReadonlySet<string>, kind: keyof typeof WORDS): number {
-  return WORDS[kind].split(' ').filter((word) => words.has(word)).length
-}
-
-/** In every other title: two tools that share these have nothing in common. */
-const LITTLE: ReadonlySet<string> = new Set(['a', 'an', 'the', 'of', 'to', 'in', 'for', 'by', 'its', 'and'])
-
-/** Names count double: `list users` is `hs4.admin.users.list` before anything that mentions users. */
-function shareOf({ name, title }: Offer, goal: string, words: ReadonlySet<string>): number {
-  if (goal.includes(name)) return 1
-  const own = splitNameTokens(normaliseName(`${name.replace(/^hs4/, '').replaceAll(/[._]/g, ' ')} ${title}`)).filter(
-    (word) => !LITTLE.has(word),
-  )
-  const said = [...words].filter((word) => !LITTLE.has(word))
-  const shared = own.filter((word) => words.has(word)).length
-  // One word in common is chance. The share is the harmonic mean, as the resolver scores names.
-  return shared < 2 ? 0 : Math.min(0.9, (2 * shared) / (own.length + said.length))
-}
-
-function round(value: number): number {
-  return Math.round(value * 1_000) / 1_000
 }

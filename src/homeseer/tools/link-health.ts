@@ -18,6 +18,8 @@ export interface HomeseerLinkHealth {
 export interface HomeseerLinkHealthListener {
   readonly away: (attempt: RequestAttemptNote) => void
   readonly back: () => void
+  /** Each attempt that came to nothing. */
+  readonly failed?: (attempt: RequestAttemptNote) => void
 }
 
 const AWAY: ReadonlySet<RequestAttemptNote['outcome']> = new Set([
@@ -35,6 +37,7 @@ export function createHomeseerLinkHealth(news: HomeseerLinkHealthListener): Home
   return {
     note: (attempt) => {
       const { request, outcome } = attempt
+      if (outcome !== 'ok') news.failed?.(attempt)
       // Late may be the camera behind it.
       if (outcome === 'timed-out' && !LINK_HEALTH_REQUEST_NAMES.has(request)) return
       const again = last !== undefined && AWAY.has(last.outcome)

@@ -1,0 +1,163 @@
+/**
+ * Device set answer: what the caller of `hs4.devices.set` hears: what was told, what the device shows since, or why
+ * neither a success nor a failure can be claimed.
+ */
+import type { Fault } from '../../core/fault.ts'
+import { omitUndefined, type Json, type JsonObject } from '../../core/json.ts'
+import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
+import type { DeviceControlChoice } from '../catalog/device-control.ts'
+import type { HomeseerDevice } from '../catalog/device.ts'
+import type { MirroredValue } from '../wire/device-mirror.ts'
+import type { HomeseerLinkFault } from '../wire/link-fault.ts'
+import type { DeviceChangeVerification } from './change-verification-client.ts'
+import type { DeviceSetMethod, DeviceSetMode, StatusOnlyMethod } from './device-set-request.ts'
+import { createHomeseerWriteFault, createHs4Fault, extendHs4Fault, type SuggestedToolCall } from './faults.ts'
+
+interface AskedSet {
+  readonly device: HomeseerDevice
+  readonly wish: { readonly mode: DeviceSetMode; readonly source?: string }
+}
+
+interface DoneSet {
+  readonly path: DeviceSetMethod
+  /** As HomeSeer shows it now. */
+  readonly raw?: Json | undefined
+  /** As HomeSeer answered the command, which is most often the state before it. */
+  readonly rawBefore?: Json | undefined
+  readonly verification: JsonObject
+}
+
+export function toDeviceSetJson(
+  { device, wish: { mode: requestedMode, source } }: AskedSet,
+  { path, raw = null, rawBefore, verification }: DoneSet,
+): JsonObject {
+  const isControl = path.kind === 'control'
+  return {
+    // A rewritten memory is not an applied change (ADR 22).
+    applied: isControl,
+    ref: device.ref,
+    name: device.name,
+    mode: isControl ? 'control_value' : 'set_status',
+    requestedMode,
+    controlPath: isControl ? 'hardware' : 'status_only',
+    ...(isControl ? toControlJson(path.choice) : toStoredStatusJson(path)),
+    ...omitUndefined({ source, modeAutoSwitch: isControl ? path.autoSwitch : undefined }),
+    ...(isControl ? {} : { stored: true, note: STORED_NOTE }),
+    raw,
+    ...omitUndefined({ rawBefore }),
+    verification,
+  }
+}
+
+/** A write of the memory tells the device nothing, and sets off what waits for that value all the same. */
+const STORED_NOTE = 'HomeSeer shows this now; the device itself was told nothing.'
+
+export function toControlJson({ pair, value, text }: DeviceControlChoice): JsonObject {
+  const controlUse = pair.use === 'None' ? undefined : pair.use
+  return { label: pair.label, ...omitUndefined({ value, text, controlUse }) }
+}
+
+export function toStoredStatusJson({ value, text }: StatusOnlyMethod): JsonObject {
+  return omitUndefined({ value, statusText: text })
+}
+
+export function toPendingJson(outcome: 'still_moving' | 'unreported', untilMs: number): JsonObject {
+  return {
+    applied: outcome === 'still_moving',
+    pending: outcome,
+    pendingUntil: isoTimeOrNull(untilMs),
+    note:
+      outcome === 'still_moving'
+        ? 'The device is on its way. Read it again later; lastCommand says when it has arrived.'
+        : 'HomeSeer took the command and the device has not reported yet. Read it again later; lastCommand tells.',
+  }
+}
+
+/** A text box changes its text and keeps its number; a text that is not known yet tells nothing. */
+function isOther(before: MirroredValue, now: MirroredValue): boolean {
+  return before.value !== now.value || (before.status ?? now.status) !== (now.status ?? before.status)
+}
+
+/** Spec 4's `verification`; `checks` beside the verdict say what it rests on. */
+export function toVerificationJson(
+  { matched, outcome, attempts, observed, lastChangeMoved, pushHeard, fault }: DeviceChangeVerification,
+  { wanted, before }: { readonly wanted: JsonObject; readonly before: MirroredValue },
+): JsonObject {
+  return {
+    performed: true,
+    matched,
+    outcome,
+    attempts,
+    expected: wanted,
+    before: { value: before.value ?? null, status: before.status ?? null },
+    observed:
+      observed === undefined
+        ? null
+        : {
+            value: observed.value ?? null,
+            status: observed.status ?? null,
+            lastChange: isoTimeOrNull(observed.lastChangeMs),
+            source: observed.source,
+          },
+    checks: {
+      deviceFound: observed !== undefined,
+      valueMatch: matched && observed?.value === wanted['value'],
+      changed: observed !== undefined && isOther(before, observed),
+      lastChangeMoved,
+      pushHeard,
+    },
+    ...(fault === undefined ? {} : { lastReadFailed: fault.kind }),
+  }
+}
+
+/** A refusal of one device is most often about rights: who may use it is told with it. */
+export function createRefusedSetFault(device: HomeseerDevice, fault: HomeseerLinkFault): Fault {
+  const { ref, name, userAccess } = device
+  if (fault.kind !== 'refused') return createHomeseerWriteFault(fault, `telling ${name}`)
+  return createHs4Fault('HS4_ERROR', `HomeSeer refused to tell ${name} (${ref}): ${fault.text}`, {
+    details: { ref, applied: false, userAccess },
+    next: [{ name: 'hs4.devices.get', args: { refs: [ref], includeControls: true } }, { name: 'hs4.selftest.run' }],
+  })
+}
+
+/** UNKNOWN, with what was seen since: the caller decides, we do not send twice. */
+export function createLostAnswerFault(
+  { ref, name }: HomeseerDevice,
+  fault: HomeseerLinkFault,
+  verification: JsonObject,
+): Fault {
+  const lost = createHomeseerWriteFault(fault, `telling ${name}`, suggestLook(ref))
+  return extendHs4Fault(lost, { details: { ref, verification } })
+}
+
+export function createUnchangedDeviceFault(
+  { device: { ref, name }, wish }: AskedSet,
+  executedMode: DeviceSetMode,
+  verification: JsonObject,
+): Fault {
+  const expected = verification['expected'] ?? null
+  return createHs4Fault('HS4_ERROR', `HomeSeer took the command, but ${name} (${ref}) did not change as requested.`, {
+    details: { ref, requestedMode: wish.mode, executedMode, expected, verification },
+    fixHint: 'Look at the device: it may be slow, stuck or out of reach.',
+    next: suggestLook(ref),
+  })
+}
+
+/** HomeSeer took the command and says no more: neither a success nor a failure. */
+export function createUnreadSetFault(
+  { ref, name }: HomeseerDevice,
+  fault: HomeseerLinkFault | undefined,
+  verification: JsonObject,
+): Fault {
+  const why =
+    fault === undefined ? 'HomeSeer no longer tells of it' : `HomeSeer’s answers cannot be read: ${fault.kind}`
+  return createHs4Fault(
+    'UNKNOWN',
+    `HomeSeer took the command, but nobody could see what ${name} (${ref}) shows since (${why}). Check the state before trying again.`,
+    { details: { ref, verification }, next: suggestLook(ref) },
+  )
+}
+
+export function suggestLook(ref: number): readonly SuggestedToolCall[] {
+  return [{ name: 'hs4.devices.status.get', args: { refs: [ref], fresh: true } }]
+}

@@ -5,10 +5,16 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
-import { DELEGATING_STEPS, defineChange, defineTool } from '../bus/capability-definition.ts'
+import { defineChange, defineTool } from '../bus/capability-definition.ts'
 import { fail } from '../core/result.ts'
-import { previewCall, createPreviewAnswer } from './call-preview.ts'
-import { HOME_TOOL_DEFAULTS, createPictureAnswer, createSentenceAnswer, previewArgument } from './home-dependencies.ts'
+import { answerCallPreview } from './call-preview.ts'
+import {
+  DELEGATING_HOME_TOOL_DEFAULTS,
+  HOME_TOOL_DEFAULTS,
+  createPictureAnswer,
+  createSentenceAnswer,
+  previewArgument,
+} from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import { isNamedByText } from './thing-search.ts'
 import { readNumberAt, readObjectsAt, readTextAt } from './json-path.ts'
@@ -29,10 +35,7 @@ export function createHomeAnnounceTools(parts: HomeDependencies): readonly Capab
   const { bus } = parts
   return [
     defineChange({
-      ...HOME_TOOL_DEFAULTS,
-      ...DELEGATING_STEPS,
-      effect: 'writes',
-      idempotent: false,
+      ...DELEGATING_HOME_TOOL_DEFAULTS,
       name: 'announce',
       title: 'Announce',
       description: 'Shows a message with a sound on voice devices: all that are awake, or those named.',
@@ -59,12 +62,8 @@ export function createHomeAnnounceTools(parts: HomeDependencies): readonly Capab
         if (meant.length === 0) return createSentenceAnswer('None of these devices is awake. Nothing was announced.')
         const devices = meant.map((device) => readTextAt(device, 'device') ?? '')
         const call = { tool: 'devices.announce', arguments: { devices, message: text } }
-        if (isPreview) {
-          const would = await previewCall(parts, call, context)
-          return would.ok
-            ? createPreviewAnswer(`${formatCount(meant.length, 'device')} would show it.`, would.value)
-            : fail(would.fault)
-        }
+        const sentence = `${formatCount(meant.length, 'device')} would show it.`
+        if (isPreview) return answerCallPreview(parts, call, { context, sentence })
         const outcome = await context.call(call.tool, call.arguments)
         if (!outcome.ok) return fail(outcome.fault)
         const names = meant.map((device) => quoteForSentence(readTextAt(device, 'name') ?? ''))

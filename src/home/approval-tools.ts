@@ -7,6 +7,7 @@
  *
  * Reads the guard's records; withdraws what the caller itself asked for.
  */
+import { isoTime } from '../toolbox/iso-time.ts'
 import { z } from 'zod'
 import { toCallerKey } from '../bus/caller.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
@@ -99,7 +100,7 @@ function approvalJson({ id, state, reason, expiresAtMs }: Approval): JsonObject 
   return {
     id,
     state: isWithdrawn({ state, reason }) ? 'withdrawn' : state,
-    expires_at: new Date(expiresAtMs).toISOString(),
+    expires_at: isoTime(expiresAtMs),
     ...(state === 'requested' ? { next: { tool: 'approval', arguments: { id, wait_seconds: 60 } } } : {}),
   }
 }

@@ -39,6 +39,16 @@ export async function previewCall(
   return ok({ asksPerson: decision.verdict === 'approval-required' })
 }
 
+/** The same as an answer; `sentence` says what would happen. */
+export async function answerCallPreview(
+  parts: Pick<HomeDependencies, 'bus' | 'guard'>,
+  call: ThingCall,
+  { context, sentence }: { readonly context: HandlerContext; readonly sentence: string },
+): Promise<Outcome> {
+  const preview = await previewCall(parts, call, context)
+  return preview.ok ? createPreviewAnswer(sentence, preview.value) : fail(preview.fault)
+}
+
 /** The answer to a preview: that nothing was done, and whether a person would be asked. */
 export function createPreviewAnswer(sentence: string, { asksPerson }: CallPreview, more: JsonObject = {}): Outcome {
   const asking = asksPerson ? ' A person would be asked first.' : ''

@@ -7,16 +7,21 @@
 import { z } from 'zod'
 import type { Capability, Offer } from '../bus/capability.ts'
 import { EFFECTS } from '../bus/capability.ts'
-import { DELEGATING_STEPS, defineChange, defineTool } from '../bus/capability-definition.ts'
+import { defineChange, defineTool } from '../bus/capability-definition.ts'
 import type { Fault } from '../core/fault.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { resolveSpelledName } from '../core/tool-name-spelling.ts'
 import { sanitizeLine } from '../core/untrusted-text.ts'
-import { HOME_TOOL_DEFAULTS, createPictureAnswer, createSentenceAnswer } from './home-dependencies.ts'
+import {
+  DELEGATING_HOME_TOOL_DEFAULTS,
+  HOME_TOOL_DEFAULTS,
+  createPictureAnswer,
+  createSentenceAnswer,
+} from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
-import { listThingNames, toThingJson } from './home-lookup-tools.ts'
+import { toThingJson } from './home-lookup-tools.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
 import { matchThings } from './thing-search.ts'
 import { ToolIndex } from './tool-index.ts'
@@ -53,7 +58,7 @@ export function createHomeCallTools(parts: HomeDependencies): readonly Capabilit
           (offer) => offer.face.kind === 'tool' && offer.family.name !== 'home' && parts.guard.visible(caller, offer),
         )
       const picture = await readHomeSnapshot(parts, context)
-      const things = matchThings(query, listThingNames(picture))
+      const things = matchThings(query, picture)
         .filter(({ isWhole, isPlaceOnly, parts: said }) => isWhole || (said > 1 && !isPlaceOnly))
         .slice(0, MAX_THINGS)
         .map(({ thing }) => thing)
@@ -69,12 +74,9 @@ export function createHomeCallTools(parts: HomeDependencies): readonly Capabilit
       })
     }),
     defineChange({
-      ...HOME_TOOL_DEFAULTS,
-      ...DELEGATING_STEPS,
+      ...DELEGATING_HOME_TOOL_DEFAULTS,
       // It calls what its caller names, which has to be in the caller's own profiles.
       composes: false,
-      effect: 'writes',
-      idempotent: false,
       name: 'tools_call',
       title: 'Call any tool',
       description: 'Calls a tool that tools_find named: same guard, same approvals, same record.',
@@ -87,7 +89,7 @@ export function createHomeCallTools(parts: HomeDependencies): readonly Capabilit
       secrets: ['arguments', 'quoted'],
       act: async (_, { name: given, arguments: body }, context) => {
         const names = parts.bus.offers().map(({ name }) => name)
-        const name = names.includes(given) ? given : resolveSpelledName(given, names)
+        const name = resolveSpelledName(given, names)
         const offer = name === undefined ? undefined : parts.bus.offer(name)
         if (name === undefined || offer === undefined || offer.family.name === 'home')
           return createSentenceAnswer(

@@ -1,6 +1,7 @@
 /**
  * Change record tools: what happened, and what needs a person. Reads the ledger and the families' health.
  */
+import { isoTime } from '../toolbox/iso-time.ts'
 import { z } from 'zod'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { Capability } from '../bus/capability.ts'
@@ -15,7 +16,6 @@ import { findThingByText } from './thing-search.ts'
 import { normaliseText } from './normalised-text.ts'
 import { readJsonValueAt, readObjectsAt, readTextAt } from './json-path.ts'
 import { summarizeLaterCalls } from './later-tools.ts'
-import { listThingNames } from './home-lookup-tools.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { quoteForSentence, quoteLongText, formatCount } from './sentence-text.ts'
@@ -56,7 +56,7 @@ export function createChangeRecordTools(parts: HomeDependencies): readonly Capab
   return [
     changes.handledBy(async ({ since, by, about }, context) => {
       const spanMs = Number(since.slice(0, -1)) * (SPAN_MS[since.slice(-1)] ?? HOUR_MS)
-      const from = new Date(parts.clock.now() - spanMs).toISOString()
+      const from = isoTime(parts.clock.now() - spanMs)
       const subject = about === undefined ? undefined : await subjectOf(parts, about, context)
       const range = { since: from, ...omitUndefined({ caller: by }) }
       const searched = await searchChanges(context, range, (row) => subject === undefined || isAbout(row, subject))
@@ -166,7 +166,7 @@ interface ChangeSubject {
 
 /** The things that are meant, or else the text itself. */
 async function subjectOf(parts: HomeDependencies, about: string, context: HandlerContext): Promise<ChangeSubject> {
-  const found = findThingByText(about, listThingNames(await readHomeSnapshot(parts, context)))
+  const found = findThingByText(about, await readHomeSnapshot(parts, context))
   const things = found.kind === 'one' ? [found.thing] : found.kind === 'question' ? found.whole : []
   return {
     labels: [normaliseText(about), ...things.map(({ name }) => normaliseText(name))],

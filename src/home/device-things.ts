@@ -78,18 +78,15 @@ export function collectDeviceThings(
   })
 }
 
-/** The tool that reads the present value of a part, and the path to it in the answer. */
-const BEFORE: Readonly<Record<string, { readonly tool: string; readonly path: readonly string[] }>> = {
+const LAMP_STATE = 'self.lamp.get_state'
+
+/** The tool that reads the present value of a part, and the path to it in the answer, which ends in its argument. */
+const BEFORE: Readonly<Record<string, { readonly tool: string; readonly path: readonly [...string[], string] }>> = {
   'self.audio_speaker.set_volume': { tool: 'self.get_device_status', path: ['audio_speaker', 'volume'] },
   'self.screen.set_brightness': { tool: 'self.get_device_status', path: ['screen', 'brightness'] },
   'self.screen.set_theme': { tool: 'self.get_device_status', path: ['screen', 'theme'] },
-  'self.lamp.turn_on': { tool: 'self.lamp.get_state', path: ['power'] },
-  'self.lamp.turn_off': { tool: 'self.lamp.get_state', path: ['power'] },
-}
-const ARGUMENT: Readonly<Record<string, string>> = {
-  'self.audio_speaker.set_volume': 'volume',
-  'self.screen.set_brightness': 'brightness',
-  'self.screen.set_theme': 'theme',
+  'self.lamp.turn_on': { tool: LAMP_STATE, path: ['power'] },
+  'self.lamp.turn_off': { tool: LAMP_STATE, path: ['power'] },
 }
 
 /** The call that restores a device's present state, read before it is changed; `undefined` when it is unknown. */
@@ -104,8 +101,8 @@ export async function createRestoreCall(
   const outcome = await context.call(`device.${slug}.${asked.tool}`, {})
   if (!outcome.ok) return undefined
   const value = readJsonValueAt(statusIn(outcome.value), ...asked.path)
-  const argument = ARGUMENT[own]
-  if (argument !== undefined) return value === undefined ? undefined : { tool, arguments: { [argument]: value } }
+  if (asked.tool !== LAMP_STATE)
+    return value === undefined ? undefined : { tool, arguments: { [asked.path.at(-1) ?? '']: value } }
   if (typeof value !== 'boolean') return undefined
   return { tool: `device.${slug}.self.lamp.turn_${value ? 'on' : 'off'}`, arguments: {} }
 }

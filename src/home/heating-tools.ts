@@ -7,38 +7,32 @@
 import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'
 import type { Capability } from '../bus/capability.ts'
-import { DELEGATING_STEPS, defineChange } from '../bus/capability-definition.ts'
+import { defineChange } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import { omitUndefined, type JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
-import { previewCall, createPreviewAnswer } from './call-preview.ts'
+import { answerCallPreview } from './call-preview.ts'
 import {
-  HOME_TOOL_DEFAULTS,
+  DELEGATING_HOME_TOOL_DEFAULTS,
   previewArgument,
   createSentenceAnswer,
   reasonForChangeArgument,
 } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import type { HomeZone } from './home-heating.ts'
-import { findRoomsByName } from './thing-search.ts'
+import { findRoomsByName } from './place-search.ts'
 import { normaliseText } from './normalised-text.ts'
 import { readJsonValueAt } from './json-path.ts'
 import { parseWeekdays } from './weekday-words.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
-import { capitaliseSentence, quoteForSentence, formatDegrees, formatList } from './sentence-text.ts'
-import { chooseThermostat, setThermostat, thermostatRooms } from './thermostat-setting.ts'
+import { formatLocalDate, capitaliseSentence, quoteForSentence, formatDegrees, formatList } from './sentence-text.ts'
+import { chooseThermostat, setThermostat, listThermostatRooms } from './thermostat-setting.ts'
 import type { ThermostatChange } from './thermostat-setting.ts'
 
 const SET = 'ebus.v1.settings.set'
 const zone = z.string().min(1).max(60).exactOptional().describe('The room or zone; can be left out where there is one.')
-const HEATS = {
-  ...HOME_TOOL_DEFAULTS,
-  ...DELEGATING_STEPS,
-  effect: 'writes',
-  idempotent: false,
-  timeoutSeconds: 120,
-} as const
+const HEATS = { ...DELEGATING_HOME_TOOL_DEFAULTS, timeoutSeconds: 120 } as const
 const NO_HEATING = 'There is no heating here that could be set.'
 
 export function createHeatingTools(parts: HomeDependencies): readonly Capability[] {
@@ -87,9 +81,7 @@ export function createHeatingTools(parts: HomeDependencies): readonly Capability
           return createSentenceAnswer(
             'Say how warm it shall be: `to` in °C, or `by` where it is known how warm it shall be now. Nothing was done.',
           )
-        const timed = {
-          ...omitUndefined({ hours: wish.hours, until: wish.until }),
-        }
+        const timed = omitUndefined({ hours: wish.hours, until: wish.until })
         const span =
           wish.hours === undefined ? (wish.until === undefined ? '' : ` until ${wish.until}`) : ` for ${wish.hours} h`
         const what = `${quoteForSentence(one.name)} to ${formatDegrees(celsius)}${span}`
@@ -214,13 +206,6 @@ function findContraryArguments({
   return both === undefined ? undefined : `Say only one of ${String(both[0])} in one call. Nothing was done.`
 }
 
-/** A day in the time zone of the house, as in a date argument. */
-function formatLocalDate(timeMs: number): string {
-  const date = new Date(timeMs)
-  const two = (value: number): string => String(value).padStart(2, '0')
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
-}
-
 function chooseZone(
   picture: HomeSnapshot,
   name: string | undefined,
@@ -230,7 +215,7 @@ function chooseZone(
   const [first] = zones
   const named = [
     ...zones.map((each) => quoteForSentence(each.name)),
-    ...thermostatRooms(picture).map(quoteForSentence),
+    ...listThermostatRooms(picture).map(quoteForSentence),
   ].slice(0, MAX_ZONES)
   if (first === undefined && named.length === 0) return { answer: createSentenceAnswer(NO_HEATING) }
   if (name === undefined && first !== undefined && named.length === 1) return { zone: first }
@@ -269,10 +254,8 @@ async function setHeating(
   { wish, context, what }: HeatingChange,
 ): Promise<Outcome> {
   if (parts.bus.offer(SET) === undefined) return createSentenceAnswer(NO_HEATING)
-  if (wish.preview) {
-    const preview = await previewCall(parts, { tool: SET, arguments: body }, context)
-    return preview.ok ? createPreviewAnswer(`This would set ${what}.`, preview.value) : fail(preview.fault)
-  }
+  if (wish.preview)
+    return answerCallPreview(parts, { tool: SET, arguments: body }, { context, sentence: `This would set ${what}.` })
   const outcome = await context.call(SET, body)
   if (!outcome.ok) return fail(outcome.fault)
   const data = readJsonValueAt(outcome.value.data, 'data')

@@ -1,6 +1,7 @@
 /**
  * Dependencies: what the tools of the home are made with, and how they answer.
  */
+import { DELEGATING_STEPS } from '../bus/capability-definition.ts'
 import { z } from 'zod'
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller, Outcome, Reply } from '../bus/call.ts'
@@ -34,6 +35,14 @@ export const HOME_TOOL_DEFAULTS = {
   output: z.looseObject({ say: z.string() }),
   completeClaims: ({ why }: JsonObject): JsonObject =>
     reasonForChangeArgument.safeParse(why).success ? {} : { why: 'The caller gave no reason.' },
+} as const
+
+/** Of tools that only delegate: their nested calls are planned, decided about and recorded themselves. */
+export const DELEGATING_HOME_TOOL_DEFAULTS = {
+  ...HOME_TOOL_DEFAULTS,
+  ...DELEGATING_STEPS,
+  effect: 'writes',
+  idempotent: false,
 } as const
 
 export const previewArgument = z.boolean().default(false).describe('Only say what would happen.')

@@ -7,10 +7,11 @@
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
 import { defineTool } from '../bus/capability-definition.ts'
-import type { Json, JsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
 import { HOME_TOOL_DEFAULTS, createSentenceAnswer, thingArgument } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
-import { findRoomsByName, findThingByText, findThingsOnFloor, matchThings } from './thing-search.ts'
+import { findRoomsByName, findThingsOnFloor } from './place-search.ts'
+import { findThingByText, matchThings } from './thing-search.ts'
 import { formatZoneSentence } from './home-heating.ts'
 import { isEverythingText, splitMeaningfulWords, THING_KINDS } from './home-words.ts'
 import { findMainSynonym } from './synonyms.ts'
@@ -18,6 +19,7 @@ import { summarizeLaterCalls } from './later-tools.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import {
+  quoteNames,
   capitaliseSentence,
   quoteForSentence,
   formatAgeInWords,
@@ -77,13 +79,12 @@ export function createHomeLookupTools(parts: HomeDependencies): readonly Capabil
     }),
     homeFind.handledBy(async ({ text, kind }, context) => {
       const picture = await readHomeSnapshot(parts, context)
-      const directory = listThingNames(picture)
-      const found = findThingByText(text, directory, { kind })
+      const found = findThingByText(text, picture, { kind })
       if (found.kind === 'one')
         return createSentenceAnswer(formatThingState(found.thing, picture), {
           things: [toThingJson(found.thing, picture)],
         })
-      const things = matchThings(text, directory, kind)
+      const things = matchThings(text, picture, kind)
         .slice(0, MAX_FOUND)
         .map((match) => match.thing)
       if (things.length === 0)
@@ -96,7 +97,7 @@ export function createHomeLookupTools(parts: HomeDependencies): readonly Capabil
     homeState.handledBy(async ({ of, detail }, context) => {
       const picture = await readHomeSnapshot(parts, context)
       const found = of.map((text) => {
-        const one = findThingByText(text, listThingNames(picture))
+        const one = findThingByText(text, picture)
         const things = toldBy(one)
         return { text, found: one, things, places: one.kind === 'one' ? [] : findPlaces(text, picture) }
       })
@@ -134,8 +135,10 @@ function findPlaces(text: string, picture: HomeSnapshot): readonly string[] {
 function formatPlaceState(key: string, picture: HomeSnapshot, maxSensors: number): string {
   const here = picture.things.filter(({ room }) => room === key)
   const zone = picture.heating?.zones.find(({ room }) => room === key)
-  const listed = (label: string, of: readonly Thing[]): readonly string[] =>
-    of.length === 0 ? [] : [`${label}: ${names(of)}`]
+  const listed = (label: string, isMeant: (thing: Thing) => boolean): readonly string[] => {
+    const meant = here.filter(isMeant)
+    return meant.length === 0 ? [] : [`${label}: ${names(meant)}`]
+  }
   const sensors = here
     .filter(({ kind, state }) => (kind === 'sensor' || kind === 'thermostat') && state !== undefined)
     .toSorted((left, right) => Number(isAboutClimate(right)) - Number(isAboutClimate(left)))
@@ -144,31 +147,31 @@ function formatPlaceState(key: string, picture: HomeSnapshot, maxSensors: number
   const about = [
     ...(zone === undefined ? [] : [formatZoneSentence(zone)]),
     ...formatWhatIsOn(here),
-    ...listed(
-      'open',
-      here.filter(({ isOpen }) => isOpen === true),
-    ),
-    ...listed(
-      'closed',
-      here.filter(({ isOpen, kind }) => isOpen === false && kind !== 'blind'),
-    ),
-    ...listed(
-      'unlocked',
-      here.filter(({ isLocked }) => isLocked === false),
-    ),
-    ...listed(
-      'locked',
-      here.filter(({ isLocked }) => isLocked === true),
-    ),
+    ...listed('open', isStandingOpen),
+    ...listed('closed', ({ isOpen, kind }) => isOpen === false && kind !== 'blind'),
+    ...listed('unlocked', isUnlocked),
+    ...listed('locked', ({ isLocked }) => isLocked === true),
     ...sensors,
   ]
   const name = quoteForSentence(picture.rooms.get(key)?.name ?? key)
   return `${name}: ${about.length === 0 ? 'nothing is known of it' : about.join('; ')}`
 }
 
+function isSwitchedOn({ isOn }: Thing): boolean {
+  return isOn === true
+}
+
+function isStandingOpen({ isOpen }: Thing): boolean {
+  return isOpen === true
+}
+
+function isUnlocked({ isLocked }: Thing): boolean {
+  return isLocked === false
+}
+
 /** That nothing is on is only said where everything that can be on is known to be off. */
 function formatWhatIsOn(here: readonly Thing[]): readonly string[] {
-  const on = here.filter(({ isOn }) => isOn === true)
+  const on = here.filter(isSwitchedOn)
   if (on.length > 0) return [`on: ${names(on)}`]
   const switchable = here.filter(({ kind }) => SWITCHABLE.has(kind))
   return switchable.length > 0 && switchable.every(({ isOn }) => isOn === false) ? ['nothing is on'] : []
@@ -187,10 +190,6 @@ function isAboutClimate({ name, kind }: Thing): boolean {
 function toldBy(found: ReturnType<typeof findThingByText>): readonly Thing[] {
   if (found.kind === 'one') return [found.thing]
   return found.kind === 'question' && found.whole.length <= MAX_NAMED ? found.whole : []
-}
-
-export function listThingNames({ things, rooms }: HomeSnapshot): Parameters<typeof findThingByText>[1] {
-  return { things, room: (key) => rooms.get(key), rooms: rooms.all() }
 }
 
 function askAbout(
@@ -250,9 +249,9 @@ function stateWords({ isOn, isOpen, isLocked, state }: Thing): string {
 }
 
 function overviewSentence({ things, heating, missing }: HomeSnapshot, waiting: number): string {
-  const on = things.filter(({ isOn, kind }) => isOn === true && kind === 'light')
-  const open = things.filter(({ isOpen }) => isOpen === true)
-  const unlocked = things.filter(({ isLocked }) => isLocked === false)
+  const on = things.filter((thing) => isSwitchedOn(thing) && thing.kind === 'light')
+  const open = things.filter(isStandingOpen)
+  const unlocked = things.filter(isUnlocked)
   const cold = (heating?.zones ?? []).filter(({ celsius }) => celsius !== undefined)
   return [
     on.length === 0 ? 'No light is on.' : `${formatCount(on.length, 'light')} on: ${names(on)}.`,
@@ -309,33 +308,19 @@ function boilerWords({
 function roomJson(key: string, name: string, { things, heating }: HomeSnapshot): JsonObject {
   const here = things.filter(({ room }) => room === key)
   const zone = heating?.zones.find(({ room }) => room === key)
-  const listed = (label: string, of: readonly Thing[]): JsonObject =>
-    of.length === 0
-      ? {}
-      : { [label]: [...of.slice(0, MAX_NAMED).map((each) => quoteForSentence(each.name)), ...more(of)] }
+  const listed = (label: string, isMeant: (thing: Thing) => boolean): JsonObject => {
+    const meant = here.filter(isMeant)
+    return meant.length === 0 ? {} : { [label]: quoteNames(meant, MAX_NAMED, 'and ') }
+  }
   return {
     room: name,
     ...(zone === undefined ? {} : { heating: formatZoneSentence(zone) }),
-    ...listed(
-      'on',
-      here.filter(({ isOn }) => isOn === true),
-    ),
-    ...listed(
-      'open',
-      here.filter(({ isOpen }) => isOpen === true),
-    ),
-    ...listed(
-      'unlocked',
-      here.filter(({ isLocked }) => isLocked === false),
-    ),
+    ...listed('on', isSwitchedOn),
+    ...listed('open', isStandingOpen),
+    ...listed('unlocked', isUnlocked),
   }
 }
 
-function more(of: readonly Thing[]): readonly Json[] {
-  return of.length <= MAX_NAMED ? [] : [`and ${of.length - MAX_NAMED} more`]
-}
-
 function names(of: readonly Thing[]): string {
-  const shown = of.slice(0, MAX_NAMED).map(({ name }) => quoteForSentence(name))
-  return formatList(of.length <= MAX_NAMED ? shown : [...shown, `${of.length - MAX_NAMED} more`])
+  return formatList(quoteNames(of, MAX_NAMED))
 }

@@ -6,7 +6,7 @@
  */
 import { normaliseText } from './normalised-text.ts'
 import { isRoomWord } from './room-words.ts'
-import { hasSynonyms } from './synonyms.ts'
+import { hasSynonyms, isSynonym } from './synonyms.ts'
 
 export const THING_KINDS = [
   'light',
@@ -206,6 +206,13 @@ const KIND_BY_WORD: ReadonlyMap<string, ThingKind> = new Map(
 
 export function findThingKind(word: string): ThingKind | undefined {
   return KIND_BY_WORD.get(word)
+}
+
+/** Two words for one thing: synonyms, or names of one kind. */
+export function isSameThingWord(left: string, right: string): boolean {
+  if (left === right || isSynonym(left, right)) return true
+  const kind = findThingKind(left)
+  return kind !== undefined && kind === findThingKind(right)
 }
 
 const KIND_ENDINGS = [...KIND_BY_WORD.keys()]

@@ -20,7 +20,7 @@ import { createUndoTools } from './undo-tools.ts'
 
 export function createHome(parts: HomeDependencies): Service {
   const runner = new LaterCallRunner(parts)
-  let silence = (): void => undefined
+  let stopAnnouncing = (): void => undefined
   const capabilities = [
     ...createHomeLookupTools(parts),
     ...createSetTools(parts),
@@ -50,11 +50,11 @@ export function createHome(parts: HomeDependencies): Service {
     ],
     capabilities: () => capabilities,
     start: () => {
-      silence = announceApprovals(parts)
+      stopAnnouncing = announceApprovals(parts)
       return runner.start()
     },
     stop: () => {
-      silence()
+      stopAnnouncing()
       return runner.stop()
     },
     health: () => ({ status: 'ok', details: {} }),

@@ -28,7 +28,7 @@ import { isAnswerWithoutAction, isLaterCallOfCaller, readPlannedCall } from './l
 import { LATER_CALL_GRACE_MS, laterCallsProjection } from './later-state.ts'
 import type { LaterCall, LaterCallResult } from './later-state.ts'
 import { parseDueTime } from './later-time.ts'
-import { quoteForSentence, formatCount } from './sentence-text.ts'
+import { formatLocalMinute, quoteForSentence, formatCount } from './sentence-text.ts'
 import type { ThingCall } from './thing.ts'
 
 const MAX_LISTED = 20
@@ -83,7 +83,12 @@ async function planLater(parts: HomeDependencies, wish: LaterWish, context: Hand
   const { caller } = context
   if (caller.kind !== 'principal')
     return createSentenceAnswer('Only principals of this node can plan a call here. Nothing was planned.')
-  if (wish.why === undefined) return fail(missing('why', wish))
+  if (wish.why === undefined)
+    return fail({
+      kind: 'invalid-arguments',
+      message: 'why is missing. Nothing was planned.',
+      details: { next: { tool: 'later', arguments: { ...wish, why: 'in your words' } } },
+    })
   const nowMs = parts.clock.now()
   const dueMs = parseDueTime(wish, nowMs)
   if (typeof dueMs === 'string') return fail({ kind: 'invalid-arguments', message: `${dueMs} Nothing was planned.` })
@@ -92,7 +97,7 @@ async function planLater(parts: HomeDependencies, wish: LaterWish, context: Hand
   const { offer, call } = found
   const again = sameCall(parts, { call, dueMs }, context)
   if (again !== undefined)
-    return createSentenceAnswer(`That is planned already for ${when(again.dueAtMs)}.`, { id: again.id })
+    return createSentenceAnswer(`That is planned already for ${formatLocalMinute(again.dueAtMs)}.`, { id: again.id })
   const preview = await previewLater(parts, found, context)
   if ('answer' in preview) return preview.answer
   const id = newUlid(nowMs)
@@ -114,7 +119,7 @@ async function planLater(parts: HomeDependencies, wish: LaterWish, context: Hand
     return fail({ kind: 'busy', message: 'Too many calls are planned. Cancel some first; nothing was planned.' })
   }
   return createSentenceAnswer(
-    `Planned for ${when(dueMs)}.${preview.asksPerson ? ' When it is due it waits for a person to agree, and is then done.' : ''}${preview.note} If this gateway is down then, it is still done up to ${LATER_CALL_GRACE_MS / 60_000} minutes late.`,
+    `Planned for ${formatLocalMinute(dueMs)}.${preview.asksPerson ? ' When it is due it waits for a person to agree, and is then done.' : ''}${preview.note} If this gateway is down then, it is still done up to ${LATER_CALL_GRACE_MS / 60_000} minutes late.`,
     { id, due_at: formatEntryTime(dueMs), ...(preview.asksPerson ? { asks_a_person: true } : {}) },
   )
 }
@@ -132,7 +137,7 @@ function plannedCall(
   const body = call.tool === 'tools_call' ? call.arguments['arguments'] : call.arguments
   const tools = bus.offers().filter((each) => each.face.kind === 'tool' && guard.visible(caller, each))
   const names = tools.map(({ name }) => name)
-  const name = names.includes(given) ? given : resolveSpelledName(given, names)
+  const name = resolveSpelledName(given, names)
   const offer = tools.find((each) => each.name === name)
   if (offer === undefined) return `There is no tool ${quoteForSentence(given)}.`
   if (offer.name === 'later') return 'A planned call cannot plan another.'
@@ -223,7 +228,9 @@ async function cancelLater(parts: HomeDependencies, id: string, context: Handler
     if (!(error instanceof UnlawfulEntryError)) throw error
     return createSentenceAnswer('It was begun or ended in this very moment. Nothing was cancelled.')
   }
-  return createSentenceAnswer(`Cancelled what was planned for ${when(call.dueAtMs)}. Nothing of it was done.`)
+  return createSentenceAnswer(
+    `Cancelled what was planned for ${formatLocalMinute(call.dueAtMs)}. Nothing of it was done.`,
+  )
 }
 
 const ENDS: Readonly<Record<LaterCallResult, string>> = {
@@ -245,7 +252,7 @@ function listLater(parts: HomeDependencies, context: HandlerContext): Outcome {
   return createSentenceAnswer(
     next === undefined
       ? 'Nothing is planned.'
-      : `${formatCount(open.length, 'call is', 'calls are')} planned; the next for ${when(next.dueAtMs)}.`,
+      : `${formatCount(open.length, 'call is', 'calls are')} planned; the next for ${formatLocalMinute(next.dueAtMs)}.`,
     {
       planned: open.slice(0, MAX_LISTED).map((call) => laterJson(parts, call)),
       ...(recent.length === 0 ? {} : { ended: recent.slice(-8).map((call) => laterJson(parts, call)) }),
@@ -257,7 +264,7 @@ function laterJson(parts: HomeDependencies, call: LaterCall): JsonObject {
   const { arguments: body, why } = readPlannedCall(parts, call)
   return {
     id: call.id,
-    due: when(call.dueAtMs),
+    due: formatLocalMinute(call.dueAtMs),
     tool: call.tool,
     quoted: quoteForSentence(JSON.stringify(body)),
     why: quoteForSentence(why),
@@ -283,21 +290,7 @@ export function summarizeLaterCalls(
     planned: calls.filter(({ state }) => state !== 'ended').length,
     troubles: troubles.map(
       ({ tool, dueAtMs, state, end }) =>
-        `${tool}, planned for ${when(dueAtMs)}: ${state === 'asked' ? 'it waits for a person.' : ENDS[end ?? 'unknown']}`,
+        `${tool}, planned for ${formatLocalMinute(dueAtMs)}: ${state === 'asked' ? 'it waits for a person.' : ENDS[end ?? 'unknown']}`,
     ),
-  }
-}
-
-function when(timeMs: number): string {
-  const date = new Date(timeMs)
-  const two = (value: number): string => String(value).padStart(2, '0')
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}`
-}
-
-function missing(name: string, wish: LaterWish): Fault {
-  return {
-    kind: 'invalid-arguments',
-    message: `${name} is missing. Nothing was planned.`,
-    details: { next: { tool: 'later', arguments: { ...wish, [name]: 'in your words' } as JsonObject } },
   }
 }

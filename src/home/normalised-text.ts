@@ -3,15 +3,14 @@
  * and punctuation.
  */
 export function normaliseText(text: string): string {
-  return text
-    .toLowerCase()
-    .replaceAll(/['’]s\b/g, ' ')
-    .replaceAll('ä', 'ae')
-    .replaceAll('ö', 'oe')
-    .replaceAll('ü', 'ue')
-    .replaceAll('ß', 'ss')
+  return writeOutUmlauts(text.toLowerCase().replaceAll(/['’]s\b/g, ' '))
     .normalize('NFKD')
     .replaceAll(/\p{M}+/gu, '')
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
+}
+
+/** Of a text in lower case: `küche` as `kueche`, `groß` as `gross`. */
+export function writeOutUmlauts(text: string): string {
+  return text.replaceAll('ä', 'ae').replaceAll('ö', 'oe').replaceAll('ü', 'ue').replaceAll('ß', 'ss')
 }

@@ -6,12 +6,13 @@
  */
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
-import { DELEGATING_STEPS, defineChange, defineTool } from '../bus/capability-definition.ts'
+import { defineChange, defineTool } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import { omitUndefined, type Json, type JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import { previewCall, createPreviewAnswer } from './call-preview.ts'
+import { answerCallPreview } from './call-preview.ts'
 import {
+  DELEGATING_HOME_TOOL_DEFAULTS,
   HOME_TOOL_DEFAULTS,
   previewArgument,
   createSentenceAnswer,
@@ -68,10 +69,7 @@ export function createSceneTools(parts: HomeDependencies): readonly Capability[]
       )
     }),
     defineChange({
-      ...HOME_TOOL_DEFAULTS,
-      ...DELEGATING_STEPS,
-      effect: 'writes',
-      idempotent: false,
+      ...DELEGATING_HOME_TOOL_DEFAULTS,
       name: 'home_scene_run',
       title: 'Run a scene',
       description:
@@ -101,12 +99,8 @@ export function createSceneTools(parts: HomeDependencies): readonly Capability[]
         }
         const call = addConfirmIntentAndReason({ tool: 'hs4.events.run', arguments: { id: only.id } }, wish)
         if (wish.preview) {
-          const preview = await previewCall(parts, call, context)
-          if (!preview.ok) return fail(preview.fault)
-          return createPreviewAnswer(
-            `${quoteForSentence(only.name)} would run. ${await sayWhatItDoes(parts, only, context)}`,
-            preview.value,
-          )
+          const sentence = `${quoteForSentence(only.name)} would run. ${await sayWhatItDoes(parts, only, context)}`
+          return answerCallPreview(parts, call, { context, sentence })
         }
         const outcome = await context.call(call.tool, call.arguments)
         if (!outcome.ok) return fail(outcome.fault)

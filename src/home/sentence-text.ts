@@ -17,6 +17,16 @@ export function quoteLongText(text: string): string {
   return `“${sanitizeLine(text, MAX_QUOTED_LONG).replaceAll(/[“”„«»"]/g, '’')}”`
 }
 
+/** At most so many names, and then how many more there are. */
+export function quoteNames(
+  things: readonly { readonly name: string }[],
+  max: number,
+  beforeCount = '',
+): readonly string[] {
+  const shown = things.slice(0, max).map(({ name }) => quoteForSentence(name))
+  return things.length <= max ? shown : [...shown, `${beforeCount}${things.length - max} more`]
+}
+
 /** `a, b and c`. */
 export function formatList(items: readonly string[]): string {
   if (items.length <= 1) return items[0] ?? ''
@@ -37,6 +47,22 @@ export function formatAgeInWords(seconds: number | undefined): string {
 /** One decimal, unless it is zero. */
 export function formatDegrees(celsius: number): string {
   return `${Math.round(celsius * 10) / 10} °C`
+}
+
+/** A day in the time zone of the house, as in a date argument: `2026-12-24`. */
+export function formatLocalDate(timeMs: number): string {
+  const date = new Date(timeMs)
+  return `${date.getFullYear()}-${padTwo(date.getMonth() + 1)}-${padTwo(date.getDate())}`
+}
+
+/** `2026-12-24 18:30` in the time zone of the house. */
+export function formatLocalMinute(timeMs: number): string {
+  const date = new Date(timeMs)
+  return `${formatLocalDate(timeMs)} ${padTwo(date.getHours())}:${padTwo(date.getMinutes())}`
+}
+
+function padTwo(value: number): string {
+  return String(value).padStart(2, '0')
 }
 
 /** The first letter of a sentence, whatever it begins with. */

@@ -10,12 +10,13 @@ import type { JsonObject } from '../core/json.ts'
 import { previewCall, createPreviewAnswer } from './call-preview.ts'
 import { createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
-import { findRoomsByName, findThingByText, findThingsOnFloor } from './thing-search.ts'
+import { findRoomsByName, findThingsOnFloor } from './place-search.ts'
+import { findThingByText } from './thing-search.ts'
 import { findThingKind, isEverythingText, parseThingCommand, splitMeaningfulWords } from './home-words.ts'
 import { normaliseText } from './normalised-text.ts'
-import { listThingNames, toThingJson } from './home-lookup-tools.ts'
+import { toThingJson } from './home-lookup-tools.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
-import { quoteForSentence, formatCount, formatList } from './sentence-text.ts'
+import { quoteNames, quoteForSentence, formatCount, formatList } from './sentence-text.ts'
 import { isChangeReadBack, addConfirmIntentAndReason } from './set-outcome.ts'
 import { maySetTogether } from './thing.ts'
 import type { Thing, ThingCall } from './thing.ts'
@@ -106,7 +107,12 @@ async function previewMany(
   const asksPerson = previews.some((preview) => preview.ok && preview.value.asksPerson)
   const refused = previews.filter((preview) => !preview.ok).length
   return createPreviewAnswer(
-    `This would set ${what}: ${formatList(namesShown(able.map(({ one }) => one)))}.${refused === 0 ? '' : ` ${refused} would be refused.`}`,
+    `This would set ${what}: ${formatList(
+      quoteNames(
+        able.map(({ one }) => one),
+        MAX_NAMED,
+      ),
+    )}.${refused === 0 ? '' : ` ${refused} would be refused.`}`,
     { asksPerson },
     { count: able.length - refused },
   )
@@ -147,18 +153,13 @@ async function carryOutAll(
     ...(waiting.length === 0 ? [] : [`${formatCount(waiting.length, 'waits', 'wait')} for a person.`]),
     ...(failed.length === 0 ? [] : [`${failed.length} failed.`]),
     ...(queue.length === 0 ? [] : [`${queue.length} were not tried: the time was over.`]),
-    ...(running.length === 0 ? [] : [`Left as they are: ${formatList(namesShown(running))}.`]),
+    ...(running.length === 0 ? [] : [`Left as they are: ${formatList(quoteNames(running, MAX_NAMED))}.`]),
   ]
   return createSentenceAnswer(sentences.join(' '), {
     ...(failed.length === 0 ? {} : { failed: failed.slice(0, MAX_NAMED) }),
     ...(waiting.length === 0 ? {} : { waiting: waiting.slice(0, MAX_NAMED) }),
     id: context.traceId,
   })
-}
-
-function namesShown(things: readonly Thing[]): readonly string[] {
-  const names = things.slice(0, MAX_NAMED).map(({ name }) => quoteForSentence(name))
-  return things.length <= MAX_NAMED ? names : [...names, `${things.length - MAX_NAMED} more`]
 }
 
 /** The selected things, or an answer that says why none could be selected. */
@@ -220,7 +221,7 @@ function inPlace(place: string, things: readonly Thing[], picture: HomeSnapshot)
 function leftOut(except: readonly string[], picture: HomeSnapshot): ThingSelection {
   const things: Thing[] = []
   for (const text of except) {
-    const found = findThingByText(text, listThingNames(picture))
+    const found = findThingByText(text, picture)
     const place = inPlace(text, picture.things, picture)
     const [word, ...others] = splitMeaningfulWords(text)
     const kind = others.length === 0 && word !== undefined ? findThingKind(word) : undefined

@@ -10,7 +10,7 @@ import type { ThingCall } from './thing.ts'
 export function addConfirmIntentAndReason(
   { tool, arguments: body }: ThingCall,
   { why: reason }: { readonly why: string },
-): ThingCall & { readonly arguments: ThingCall['arguments'] } {
+): ThingCall {
   return tool.startsWith('hs4.')
     ? { tool, arguments: { ...body, confirm: true, intent: reason, reason } }
     : { tool, arguments: body }
@@ -21,6 +21,7 @@ export function isChangeReadBack(data: Json): boolean {
   return (
     readJsonValueAt(data, 'verification', 'matched') === true ||
     readTextAt(data, 'verification', 'outcome') === 'confirmed' ||
-    readJsonValueAt(data, 'data', 'confirmed') === true
+    readJsonValueAt(data, 'data', 'confirmed') === true ||
+    (readJsonValueAt(data, 'data', 'success') === true && readJsonValueAt(data, 'data', 'read_back') !== undefined)
   )
 }

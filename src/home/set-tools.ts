@@ -8,14 +8,14 @@
 import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'
 import type { Capability } from '../bus/capability.ts'
-import { DELEGATING_STEPS, defineChange } from '../bus/capability-definition.ts'
+import { defineChange } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { previewCall, createPreviewAnswer } from './call-preview.ts'
 import {
-  HOME_TOOL_DEFAULTS,
+  DELEGATING_HOME_TOOL_DEFAULTS,
   previewArgument,
   createSentenceAnswer,
   thingArgument,
@@ -27,7 +27,7 @@ import { findThingByText } from './thing-search.ts'
 import type { ThingSearchResult } from './thing-search.ts'
 import { isPluralText } from './home-words.ts'
 import { readTextAt } from './json-path.ts'
-import { listThingNames, toThingJson } from './home-lookup-tools.ts'
+import { toThingJson } from './home-lookup-tools.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { capitaliseSentence, quoteForSentence, formatList } from './sentence-text.ts'
@@ -43,13 +43,10 @@ const wanted = z
   .union([z.string().min(1).max(60), z.number(), z.boolean()])
   .describe('on, off, open, close, lock, unlock, a number (percent or °C), or a word of its own.')
 
-/** It only delegates: its nested calls are planned, decided about and recorded themselves. */
-const SETS = { ...HOME_TOOL_DEFAULTS, ...DELEGATING_STEPS, effect: 'writes', idempotent: false } as const
-
 export function createSetTools(parts: HomeDependencies): readonly Capability[] {
   return [
     defineChange({
-      ...SETS,
+      ...DELEGATING_HOME_TOOL_DEFAULTS,
       name: 'home_set',
       title: 'Change a thing',
       description: 'Sets one thing and says what was verified; locks and doors wait for a person. `id` can be undone.',
@@ -63,7 +60,7 @@ export function createSetTools(parts: HomeDependencies): readonly Capability[] {
         const picture = await readHomeSnapshot(parts, context)
         if (isStateQuestion(input.thing) || isStateQuestion(String(input.to))) return answerQuestion(input.thing)
         const isAble = (one: Thing): boolean => chooseThingControl(one, input.to).ok
-        const found = findThingByText(input.thing, listThingNames(picture), { isAble })
+        const found = findThingByText(input.thing, picture, { isAble })
         if (found.kind === 'none')
           return createSentenceAnswer(`Nothing here is called ${quoteForSentence(input.thing)}. Nothing was done.`, {
             next: { tool: 'home_overview', arguments: {} },
@@ -73,7 +70,7 @@ export function createSetTools(parts: HomeDependencies): readonly Capability[] {
       },
     }),
     defineChange({
-      ...SETS,
+      ...DELEGATING_HOME_TOOL_DEFAULTS,
       name: 'home_set_many',
       title: 'Change many things',
       description:

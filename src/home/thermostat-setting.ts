@@ -6,7 +6,7 @@
 import type { Outcome } from '../bus/call.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import { fail } from '../core/result.ts'
-import { previewCall, createPreviewAnswer } from './call-preview.ts'
+import { answerCallPreview } from './call-preview.ts'
 import { createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
@@ -14,7 +14,7 @@ import { quoteForSentence, formatDegrees, formatList } from './sentence-text.ts'
 import { isChangeReadBack, addConfirmIntentAndReason } from './set-outcome.ts'
 import type { Thing } from './thing.ts'
 import { chooseThingControl } from './thing-control-choice.ts'
-import { findRoomsByName } from './thing-search.ts'
+import { findRoomsByName } from './place-search.ts'
 
 function thermostats({ things }: HomeSnapshot): readonly Thing[] {
   return things.filter(
@@ -23,7 +23,7 @@ function thermostats({ things }: HomeSnapshot): readonly Thing[] {
 }
 
 /** Rooms that are heated by a thermostat of another family than the heating's own. */
-export function thermostatRooms(picture: HomeSnapshot): readonly string[] {
+export function listThermostatRooms(picture: HomeSnapshot): readonly string[] {
   return thermostats(picture).flatMap(({ room }) => (room === undefined ? [] : (picture.rooms.get(room)?.name ?? [])))
 }
 
@@ -69,12 +69,8 @@ export async function setThermostat(
       `${quoteForSentence(one.name)} takes ${formatList(control.fault.slice(0, 4).map(quoteForSentence))}. Nothing was done.`,
     )
   const call = addConfirmIntentAndReason(control.value.call, wish)
-  if (wish.preview) {
-    const preview = await previewCall(parts, call, context)
-    return preview.ok
-      ? createPreviewAnswer(`This would set ${quoteForSentence(one.name)} to ${formatDegrees(celsius)}.`, preview.value)
-      : fail(preview.fault)
-  }
+  const sentence = `This would set ${quoteForSentence(one.name)} to ${formatDegrees(celsius)}.`
+  if (wish.preview) return answerCallPreview(parts, call, { context, sentence })
   const outcome = await context.call(call.tool, call.arguments)
   if (!outcome.ok) return fail(outcome.fault)
   const isSeen = isChangeReadBack(outcome.value.data)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { findThingByText, findThingsOnFloor } from './thing-search.ts'
+import { findThingsOnFloor } from './place-search.ts'
+import { findThingByText } from './thing-search.ts'
 import { splitMeaningfulWords } from './home-words.ts'
 import type { ThingKind } from './home-words.ts'
 import { Rooms } from './room.ts'
@@ -39,7 +40,7 @@ const things = [
 ]
 
 function found(text: string): string {
-  const answer = findThingByText(text, { things, room: (key) => rooms.get(key) })
+  const answer = findThingByText(text, { things, rooms })
   if (answer.kind === 'one') return answer.thing.handle
   return answer.kind === 'none' ? 'none' : `? ${answer.candidates.map(({ handle }) => handle).join(' ')}`
 }
@@ -89,7 +90,7 @@ describe('finding a thing among its like', () => {
   ]
   const search = (text: string, able?: string): string => {
     const isAble = able === undefined ? {} : { isAble: ({ handle }: Thing) => handle === able }
-    const answer = findThingByText(text, { things: like, room: (key) => rooms.get(key) }, isAble)
+    const answer = findThingByText(text, { things: like, rooms }, isAble)
     return answer.kind === 'one' ? answer.thing.handle : answer.kind
   }
 
@@ -156,8 +157,7 @@ describe('a floor that is named by where it lies', () => {
   })
 
   it('does not choose between things either', () => {
-    const look = (of: readonly Thing[]): string =>
-      findThingByText('upstairs light', { things: of, room: (key) => rooms.get(key) }).kind
+    const look = (of: readonly Thing[]): string => findThingByText('upstairs light', { things: of, rooms }).kind
     expect(look(european)).toBe('one')
     expect(look(american)).toBe('question')
   })

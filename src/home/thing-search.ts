@@ -4,11 +4,19 @@
  *
  *   "the reading lamp in the guest room"  ─▶  [reading] [lamp] [guest room]
  */
-import { EVERYDAY_WORDS, isEverythingText, isExclusionText, findThingKind, splitMeaningfulWords } from './home-words.ts'
+import {
+  EVERYDAY_WORDS,
+  findThingKind,
+  isEverythingText,
+  isExclusionText,
+  isSameThingWord,
+  splitMeaningfulWords,
+  type ThingKind,
+} from './home-words.ts'
 import { normaliseText } from './normalised-text.ts'
-import { findRoomName, isMainRoomName, isRelativeFloorName, SINGLE_ROOM_WORDS } from './room-words.ts'
-import type { ThingKind } from './home-words.ts'
-import type { Room } from './room.ts'
+import { hasGroundFloor, isOnFloor, listRoomsByWords } from './place-search.ts'
+import { findRoomName, isRelativeFloorName, SINGLE_ROOM_WORDS } from './room-words.ts'
+import type { Room, Rooms } from './room.ts'
 import { correctMisspelledWord } from './spelling-correction.ts'
 import { hasSynonyms, isSynonym, WORDS_WITH_SYNONYMS } from './synonyms.ts'
 import type { Thing } from './thing.ts'
@@ -35,11 +43,10 @@ export type ThingSearchResult =
   | { readonly kind: 'question'; readonly candidates: readonly Thing[]; readonly whole: readonly Thing[] }
   | { readonly kind: 'none' }
 
+/** What is searched; a snapshot of the home is one. */
 export interface ThingDirectory {
   readonly things: readonly Thing[]
-  readonly room: (key: string) => Room | undefined
-  /** Every room, for matching places. */
-  readonly rooms?: readonly Room[]
+  readonly rooms: Pick<Rooms, 'get' | 'all'>
 }
 
 interface FindOptions {
@@ -50,8 +57,6 @@ interface FindOptions {
 
 const MAX_CANDIDATES = 6
 const MAX_PLACE_WORDS = 4
-const GROUND_FLOOR = 'ground floor'
-const FLOOR_WORDS = new Set('floor storey story level stock stockwerk etage geschoss'.split(' '))
 /** A candidate that matches a smaller share is not offered. */
 const WORTH_ASKING = 0.34
 
@@ -93,7 +98,9 @@ export function findThingByText(
 /** Whether every word of a text is meant by a name, in either language: `Haustür` by `Front Door Camera`. */
 export function isNamedByText(text: string, name: string): boolean {
   const [said, own] = [splitMeaningfulWords(text), splitMeaningfulWords(name)]
-  return said.length > 0 && said.every((word) => own.some((each) => isSameWord(each, word) || isSamePlace(each, word)))
+  return (
+    said.length > 0 && said.every((word) => own.some((each) => isSameThingWord(each, word) || isSamePlace(each, word)))
+  )
 }
 
 function isSamePlace(left: string, right: string): boolean {
@@ -131,7 +138,7 @@ function match(
   directory: ThingDirectory,
   kind: ThingKind | undefined,
 ): { readonly matches: readonly ThingMatch[]; readonly isCorrected: boolean } {
-  const rooms = directory.rooms ?? roomsOf(directory)
+  const rooms = directory.rooms.all()
   const said = splitMeaningfulWords(text)
   if (said.length === 0) return { matches: [], isCorrected: false }
   const names = new Map(directory.things.map((thing) => [thing, namesOf(thing)]))
@@ -145,7 +152,7 @@ function match(
     .map((thing) =>
       bestMatch(thing, names.get(thing) ?? [], {
         parts,
-        room: thing.room === undefined ? undefined : directory.room(thing.room),
+        room: thing.room === undefined ? undefined : directory.rooms.get(thing.room),
       }),
     )
     .filter(({ parts: count }) => count / parts.length >= WORTH_ASKING)
@@ -161,11 +168,6 @@ function byMerit(left: ThingMatch, right: ThingMatch): number {
     left.unsaid - right.unsaid ||
     right.thing.controls.length - left.thing.controls.length
   )
-}
-
-function roomsOf({ things, room }: ThingDirectory): readonly Room[] {
-  const keys = new Set(things.flatMap(({ room: key }) => key ?? []))
-  return [...keys].flatMap((key) => room(key) ?? [])
 }
 
 /** The words of each of its names: its own, and learned aliases. */
@@ -225,56 +227,10 @@ function placeAt(ahead: readonly string[], rooms: readonly Room[]): SaidPart | u
   for (let length = ahead.length; length > 0; length--) {
     const words = ahead.slice(0, length)
     const place = findRoomName(words.join(' '))
-    const keys = roomsNamed(rooms, words).map(({ key }) => key)
+    const keys = listRoomsByWords(rooms, words).map(({ key }) => key)
     if (keys.length > 0 || place !== undefined) return { words, rooms: new Set(keys), place }
   }
   return undefined
-}
-
-/** Also for tools with a room argument. */
-export function findRoomsByName(text: string, rooms: readonly Room[]): readonly Room[] {
-  const words = splitMeaningfulWords(text)
-  const known = words.length === 0 ? [] : roomsNamed(rooms, words)
-  if (known.length > 0 || words.length === 0) return known
-  const ours = new Set(rooms.flatMap(({ aliases }) => aliases.flatMap(splitMeaningfulWords)))
-  const fixed = words.map((word) =>
-    ours.has(word) || EVERYDAY_WORDS.has(word)
-      ? word
-      : (correctMisspelledWord(word, ours) ?? correctMisspelledWord(word, SINGLE_ROOM_WORDS) ?? word),
-  )
-  return roomsNamed(rooms, fixed)
-}
-
-/** Those that are called so; else those of which it is the translation; else those that the tables have a word for. */
-function roomsNamed(rooms: readonly Room[], words: readonly string[]): readonly Room[] {
-  const said = words.join(' ')
-  const called = rooms.filter(({ aliases }) =>
-    aliases.flatMap(splitAlternatives).some((alias) => splitMeaningfulWords(alias).join(' ') === said),
-  )
-  if (called.length > 0) return called
-  const named = rooms.filter((room) => isRoomNamed(room, words, findRoomName(said)))
-  const translated = isMainRoomName(said) ? named.filter(({ aliases }) => aliases.some(isMainRoomName)) : []
-  return translated.length > 0 ? translated : named
-}
-
-/** `Büro/Office` is called by either name, and by both. */
-function splitAlternatives(name: string): readonly string[] {
-  return name.includes('/') ? [name, ...name.split('/')] : [name]
-}
-
-function isRoomNamed({ key, aliases }: Room, words: readonly string[], place: string | undefined): boolean {
-  if (place !== undefined && (key === place || aliases.some((alias) => findRoomName(alias) === place))) return true
-  const said = withoutGeneric(words)
-  return aliases.some((alias) => {
-    const own = withoutGeneric(splitMeaningfulWords(alias))
-    return own.length === said.length && own.every((word, index) => isSameWord(word, said[index] ?? ''))
-  })
-}
-
-/** In `Anna's room` the word `room` is generic; in `room 2` it is not. */
-function withoutGeneric(words: readonly string[]): readonly string[] {
-  const left = words.filter((word) => !isSynonym(word, 'room'))
-  return left.some((word) => /\p{L}/u.test(word)) ? left : words
 }
 
 interface SaidAbout {
@@ -292,7 +248,7 @@ function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbo
   let [count, places, byName] = [0, 0, 0]
   let kindSaid = false
   for (const { words, rooms, place } of parts) {
-    const named = words.map((word) => name.find((own) => isSameWord(own, word)))
+    const named = words.map((word) => name.find((own) => isSameThingWord(own, word)))
     const isNamed = named.every((own) => own !== undefined)
     const isHere = (thing.room !== undefined && rooms?.has(thing.room) === true) || isOnFloor(words, place, thing)
     const isKind = words.length === 1 && findThingKind(words[0] ?? '') === thing.kind
@@ -319,36 +275,4 @@ function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbo
 /** `Kitchen speaker` is in the kitchen by its name. */
 function isNamedPlace(name: readonly string[], place: string): boolean {
   return name.some((word) => findRoomName(word) === place)
-}
-
-/** For tools with a floor argument: those of these things that are on it. */
-export function findThingsOnFloor(text: string, things: readonly Thing[]): readonly Thing[] {
-  const words = splitMeaningfulWords(text)
-  const isUnclear = isRelativeFloorName(text) && !hasGroundFloor(things)
-  const place = isUnclear ? undefined : (findRoomName(words.join(' ')) ?? findRoomName(text))
-  return things.filter((thing) => isOnFloor(words, place, thing))
-}
-
-function hasGroundFloor(things: readonly Thing[]): boolean {
-  return things.some(({ floor }) => floor !== undefined && findRoomName(floor) === GROUND_FLOOR)
-}
-
-function isOnFloor(words: readonly string[], place: string | undefined, { floor }: Thing): boolean {
-  if (floor === undefined) return false
-  if (place !== undefined && findRoomName(floor) === place) return true
-  const own = withoutFloorWord(splitMeaningfulWords(floor))
-  const said = withoutFloorWord(words)
-  return own.length > 0 && said.length === own.length && own.every((word, index) => isSameWord(word, said[index] ?? ''))
-}
-
-/** `Second` and `the second floor` are one floor. */
-function withoutFloorWord(words: readonly string[]): readonly string[] {
-  const left = words.filter((word) => !FLOOR_WORDS.has(word))
-  return left.length > 0 ? left : words
-}
-
-function isSameWord(left: string, right: string): boolean {
-  if (left === right || isSynonym(left, right)) return true
-  const kind = findThingKind(left)
-  return kind !== undefined && kind === findThingKind(right)
 }

@@ -4,18 +4,19 @@
  *
  * Reads the ledger; writes through the families' own tools.
  */
+import { isoTime } from '../toolbox/iso-time.ts'
 import { z } from 'zod'
 import type { Outcome } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'
 import type { Capability } from '../bus/capability.ts'
-import { DELEGATING_STEPS, defineChange } from '../bus/capability-definition.ts'
+import { defineChange } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import type { Json } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { previewCall, createPreviewAnswer } from './call-preview.ts'
 import {
-  HOME_TOOL_DEFAULTS,
+  DELEGATING_HOME_TOOL_DEFAULTS,
   previewArgument,
   createSentenceAnswer,
   reasonForChangeArgument,
@@ -29,7 +30,7 @@ import type { HomeSnapshot } from './home-snapshot.ts'
 import { quoteForSentence, formatCount } from './sentence-text.ts'
 import { findReverseCalls } from './reverse-call.ts'
 import type { ReverseCall } from './reverse-call.ts'
-import { addConfirmIntentAndReason } from './set-outcome.ts'
+import { addConfirmIntentAndReason, isChangeReadBack } from './set-outcome.ts'
 
 const HOUR_MS = 3_600_000
 const LOOKED_AT = 500
@@ -44,10 +45,7 @@ interface UndoWish {
 export function createUndoTools(parts: HomeDependencies): readonly Capability[] {
   return [
     defineChange({
-      ...HOME_TOOL_DEFAULTS,
-      ...DELEGATING_STEPS,
-      effect: 'writes',
-      idempotent: false,
+      ...DELEGATING_HOME_TOOL_DEFAULTS,
       timeoutSeconds: 120,
       name: 'undo',
       title: 'Take a change back',
@@ -86,7 +84,7 @@ async function undo(parts: HomeDependencies, wish: UndoWish, context: HandlerCon
     const outcome = await context.call(call.tool, call.arguments)
     if (outcome.ok) {
       done++
-      if (isVerified(outcome.value.data)) verified++
+      if (isChangeReadBack(outcome.value.data)) verified++
     }
     // The answer says that nothing was done only while that is true.
     else if (outcome.fault.kind === 'approval-required' && done === 0) return fail(outcome.fault)
@@ -104,14 +102,6 @@ async function undo(parts: HomeDependencies, wish: UndoWish, context: HandlerCon
     [failed.length === 0 ? 'undid' : 'partly_undid']: found.traceId,
     id: context.traceId,
   })
-}
-
-function isVerified(data: Json): boolean {
-  return (
-    readJsonValueAt(data, 'verification', 'matched') === true ||
-    readJsonValueAt(data, 'data', 'confirmed') === true ||
-    (readJsonValueAt(data, 'data', 'success') === true && readJsonValueAt(data, 'data', 'read_back') !== undefined)
-  )
 }
 
 /** Only where the value or text after the change, and the present one, are known. */
@@ -163,7 +153,7 @@ function collectUndone(
 }
 
 function recentChanges({ ledger, clock }: HomeDependencies): ReturnType<HomeDependencies['ledger']['changes']> {
-  const before = { at: new Date(clock.now() + HOUR_MS).toISOString(), seq: Number.MAX_SAFE_INTEGER }
+  const before = { at: isoTime(clock.now() + HOUR_MS), seq: Number.MAX_SAFE_INTEGER }
   return ledger.changes({ since: '', before, limit: LOOKED_AT })
 }
 

@@ -1,0 +1,86 @@
+/**
+ * Place search: which rooms, or which things on a floor, somebody may mean by a name.
+ */
+import { correctMisspelledWord } from './spelling-correction.ts'
+import { EVERYDAY_WORDS, isSameThingWord, splitMeaningfulWords } from './home-words.ts'
+import { findRoomName, isMainRoomName, isRelativeFloorName, SINGLE_ROOM_WORDS } from './room-words.ts'
+import type { Room } from './room.ts'
+import { isSynonym } from './synonyms.ts'
+import type { Thing } from './thing.ts'
+
+const GROUND_FLOOR = 'ground floor'
+const FLOOR_WORDS = new Set('floor storey story level stock stockwerk etage geschoss'.split(' '))
+
+/** Also for tools with a room argument. */
+export function findRoomsByName(text: string, rooms: readonly Room[]): readonly Room[] {
+  const words = splitMeaningfulWords(text)
+  const known = words.length === 0 ? [] : listRoomsByWords(rooms, words)
+  if (known.length > 0 || words.length === 0) return known
+  const ours = new Set(rooms.flatMap(({ aliases }) => aliases.flatMap(splitMeaningfulWords)))
+  const fixed = words.map((word) =>
+    ours.has(word) || EVERYDAY_WORDS.has(word)
+      ? word
+      : (correctMisspelledWord(word, ours) ?? correctMisspelledWord(word, SINGLE_ROOM_WORDS) ?? word),
+  )
+  return listRoomsByWords(rooms, fixed)
+}
+
+/** Those that are called so; else those of which it is the translation; else those that the tables have a word for. */
+export function listRoomsByWords(rooms: readonly Room[], words: readonly string[]): readonly Room[] {
+  const said = words.join(' ')
+  const called = rooms.filter(({ aliases }) =>
+    aliases.flatMap(splitAlternatives).some((alias) => splitMeaningfulWords(alias).join(' ') === said),
+  )
+  if (called.length > 0) return called
+  const named = rooms.filter((room) => isRoomNamed(room, words, findRoomName(said)))
+  const translated = isMainRoomName(said) ? named.filter(({ aliases }) => aliases.some(isMainRoomName)) : []
+  return translated.length > 0 ? translated : named
+}
+
+/** `Büro/Office` is called by either name, and by both. */
+function splitAlternatives(name: string): readonly string[] {
+  return name.includes('/') ? [name, ...name.split('/')] : [name]
+}
+
+function isRoomNamed({ key, aliases }: Room, words: readonly string[], place: string | undefined): boolean {
+  if (place !== undefined && (key === place || aliases.some((alias) => findRoomName(alias) === place))) return true
+  const said = withoutGeneric(words)
+  return aliases.some((alias) => {
+    const own = withoutGeneric(splitMeaningfulWords(alias))
+    return own.length === said.length && own.every((word, index) => isSameThingWord(word, said[index] ?? ''))
+  })
+}
+
+/** In `Anna's room` the word `room` is generic; in `room 2` it is not. */
+function withoutGeneric(words: readonly string[]): readonly string[] {
+  const left = words.filter((word) => !isSynonym(word, 'room'))
+  return left.some((word) => /\p{L}/u.test(word)) ? left : words
+}
+
+/** For tools with a floor argument: those of these things that are on it. */
+export function findThingsOnFloor(text: string, things: readonly Thing[]): readonly Thing[] {
+  const words = splitMeaningfulWords(text)
+  const isUnclear = isRelativeFloorName(text) && !hasGroundFloor(things)
+  const place = isUnclear ? undefined : (findRoomName(words.join(' ')) ?? findRoomName(text))
+  return things.filter((thing) => isOnFloor(words, place, thing))
+}
+
+export function hasGroundFloor(things: readonly Thing[]): boolean {
+  return things.some(({ floor }) => floor !== undefined && findRoomName(floor) === GROUND_FLOOR)
+}
+
+export function isOnFloor(words: readonly string[], place: string | undefined, { floor }: Thing): boolean {
+  if (floor === undefined) return false
+  if (place !== undefined && findRoomName(floor) === place) return true
+  const own = withoutFloorWord(splitMeaningfulWords(floor))
+  const said = withoutFloorWord(words)
+  return (
+    own.length > 0 && said.length === own.length && own.every((word, index) => isSameThingWord(word, said[index] ?? ''))
+  )
+}
+
+/** `Second` and `the second floor` are one floor. */
+function withoutFloorWord(words: readonly string[]): readonly string[] {
+  const left = words.filter((word) => !FLOOR_WORDS.has(word))
+  return left.length > 0 ? left : words
+}

@@ -26,10 +26,28 @@ const message = z.strictObject({
   content: z.string().max(MAX_TEXT),
 })
 
+const modelName = z.string().max(128).exactOptional().describe('Which model; any if absent.')
+
 const meta = z.object({ ms: z.number(), model: z.string(), tokens_in: z.number(), tokens_out: z.number().optional() })
 
+/** What both tools of one instance say to the bus. */
+function toInstanceDefinition({ model, backend, maxConcurrent, timeoutSeconds }: ModelInstance) {
+  return {
+    family: busFamily,
+    effect: 'reads',
+    // Spec 2's levels: any node of the community may ask, no stranger.
+    trustRequired: 'member',
+    params: { model, backend },
+    // Spec 2 § 5.5 as data: `params.model` of a request against that of the instance; absent fits all.
+    matches: { model: 'equals' },
+    anywhere: true,
+    maxConcurrent,
+    timeoutSeconds,
+  } as const
+}
+
 // oxlint-disable-next-line typescript/explicit-function-return-type -- the type is the schemas', which follow
-export const createChatTool = ({ model, backend, maxConcurrent, timeoutSeconds }: ModelInstance) =>
+export const createChatTool = (instance: ModelInstance) =>
   defineTool({
     name: 'llm.chat',
     title: 'Chat with a language model',
@@ -38,7 +56,7 @@ export const createChatTool = ({ model, backend, maxConcurrent, timeoutSeconds }
     input: z.strictObject({
       params: z
         .strictObject({
-          model: z.string().max(128).exactOptional().describe('Which model; any if absent.'),
+          model: modelName,
           temperature: z.number().min(0).max(2).exactOptional().describe('0 is always the same, 2 is wild.'),
           max_tokens: z.int().min(1).max(131_072).exactOptional().describe('At most so long an answer.'),
         })
@@ -55,30 +73,19 @@ export const createChatTool = ({ model, backend, maxConcurrent, timeoutSeconds }
       meta,
     }),
     frames: z.object({ event: z.literal('token'), data: z.object({ text: z.string() }) }),
-    effect: 'reads',
+    ...toInstanceDefinition(instance),
     idempotent: false,
-    family: busFamily,
-    // Spec 2's levels: any node of the community may ask, no stranger.
-    trustRequired: 'member',
-    params: { model, backend },
-    // Spec 2 § 5.5 as data: `params.model` of a request against that of the instance; absent fits all.
-    matches: { model: 'equals' },
-    anywhere: true,
-    maxConcurrent,
-    timeoutSeconds,
   })
 
 // oxlint-disable-next-line typescript/explicit-function-return-type -- the type is the schemas', which follow
-export const createEmbedTool = ({ model, backend, maxConcurrent, timeoutSeconds }: ModelInstance) =>
+export const createEmbedTool = (instance: ModelInstance) =>
   defineTool({
     name: 'embed.text',
     title: 'Turn texts into vectors',
     description:
       'Gives one vector per text, from a model of this community; texts that mean similar things point in similar directions. Vectors of different models do not compare: name the model in params.model.',
     input: z.strictObject({
-      params: z
-        .strictObject({ model: z.string().max(128).exactOptional().describe('Which model; any if absent.') })
-        .default({}),
+      params: z.strictObject({ model: modelName }).default({}),
       input: z.strictObject({
         // What common embedding models take at once; longer texts belong in pieces.
         texts: z.array(z.string().max(8_192)).min(1).max(256).describe('1 to 256 texts of at most 8192 characters.'),
@@ -88,13 +95,6 @@ export const createEmbedTool = ({ model, backend, maxConcurrent, timeoutSeconds 
       output: z.object({ embeddings: z.array(z.array(z.number())) }),
       meta: meta.extend({ dimensions: z.number() }),
     }),
-    effect: 'reads',
+    ...toInstanceDefinition(instance),
     idempotent: true,
-    family: busFamily,
-    trustRequired: 'member',
-    params: { model, backend },
-    matches: { model: 'equals' },
-    anywhere: true,
-    maxConcurrent,
-    timeoutSeconds,
   })

@@ -9,6 +9,7 @@ import type { Fault } from '../core/fault.ts'
 import { omitUndefined, parseJsonOrUndefined } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { readResponseText } from '../toolbox/response-body.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 import { sanitizeText } from '../core/untrusted-text.ts'
 import type { ModelBackend, ChatCompletionEnd, ChatRequest } from './model-backend.ts'
@@ -57,11 +58,12 @@ export function createOpenAiBackend(options: OpenAiOptions): ModelBackend {
     embed: async ({ model, texts }, signal) => {
       const answered = await post(options, '/embeddings', { model, input: texts }, signal)
       if (!answered.ok) return answered
-      const parsed = embeddings.safeParse(await readJson(answered.value))
+      const text = await readResponseText(answered.value, MAX_ANSWER_BYTES).catch(() => undefined)
+      const parsed = embeddings.safeParse(parseJsonOrUndefined(text))
       const inOrder = parsed.success ? parsed.data.data.toSorted((left, right) => left.index - right.index) : []
       // A number twice would give one text the vector of another.
       if (!parsed.success || inOrder.length !== texts.length || inOrder.some(({ index }, at) => index !== at))
-        return fail(nonsense(`${name} did not answer one vector per text.`))
+        return fail(malformedAnswer(`${name} did not answer one vector per text.`))
       return ok({
         vectors: inOrder.map(({ embedding }) => embedding),
         tokensIn: parsed.data.usage?.prompt_tokens ?? words(texts.join(' ')),
@@ -104,7 +106,7 @@ async function* chat(
       const data = line.slice(5).trim()
       if (data === '[DONE]') break
       const parsed = chunk.safeParse(parseJsonOrUndefined(data))
-      if (!parsed.success) return fail(nonsense(`${options.url} sent something that is no part of an answer.`))
+      if (!parsed.success) return fail(malformedAnswer(`${options.url} sent something that is no part of an answer.`))
       usage = parsed.data.usage ?? usage
       const [choice] = parsed.data.choices
       finish = choice?.finish_reason ?? finish
@@ -203,23 +205,13 @@ async function* lines(response: Response): AsyncGenerator<string, void, void> {
   if (held !== '') yield held
 }
 
-async function readJson(response: Response): Promise<unknown> {
-  let text = ''
-  try {
-    for await (const piece of pieces(response)) text += piece
-  } catch {
-    return undefined
-  }
-  return parseJsonOrUndefined(text)
-}
-
 function brokenOff(url: string, error: unknown, signal: AbortSignal): Fault {
   if (signal.aborted) return { kind: 'cancelled', code: 'cancelled', message: 'Nobody waits for the answer any more.' }
   const why = readErrorMessage(error)
   return { kind: 'failed', code: 'internal_error', message: `The model server at ${url} broke off: ${why}.` }
 }
 
-function nonsense(message: string): Fault {
+function malformedAnswer(message: string): Fault {
   return { kind: 'failed', code: 'internal_error', message }
 }
 

@@ -1,9 +1,12 @@
 /**
- * Response body: what a server answered, read no further than a limit. A server that never ends its answer is cut off.
+ * Response body: what a server answered, or a client sent, read no further than a limit. Who never ends is cut off.
  */
 
-/** `undefined` when the body is larger than `maxBytes`. */
-export async function readResponseBytes(response: Response, maxBytes: number): Promise<Uint8Array | undefined> {
+/** `undefined` when the body is larger than `maxBytes`. Rejects when the sender breaks off. */
+export async function readResponseBytes(
+  response: Pick<Response | Request, 'body'>,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of response.body ?? []) {

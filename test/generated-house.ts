@@ -13,7 +13,7 @@ import {
   GARAGE_CONTROLS,
   LOCK_CONTROLS,
   createSimulatedHomeseerDevice,
-  createSetpointDevice,
+  createSetpointControls,
 } from '../src/sim/homeseer/simulated-homeseer-device.ts'
 import type { SimulatedHomeseerDevice } from '../src/sim/homeseer/simulated-homeseer-device.ts'
 
@@ -137,7 +137,7 @@ export function generateHouse(
       )
     add(
       { kind: 'thermostat', room, which: ['', ''], name: named('Thermostat Setpoint', 'Thermostat Solltemperatur') },
-      { pairs: createSetpointDevice('HeatSetPoint', 5, 30), value: 20, display: { suffix: ' C' } },
+      { pairs: createSetpointControls('HeatSetPoint', 5, 30), value: 20, display: { suffix: ' C' } },
     )
     // What only tells: most of what a real house has.
     for (const [inEnglish, inGerman, value] of SENSORS)

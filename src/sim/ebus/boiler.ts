@@ -8,7 +8,7 @@
 import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedHouse } from '../house-state.ts'
-import { encodeClockBytes } from './clock-bytes.ts'
+import { encodeDateTimeBlock } from './clock-bytes.ts'
 import type { SimulatedBusIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
@@ -124,7 +124,7 @@ export function answerBoiler(plant: SimulatedPlant, telegram: Telegram): BusStat
       return errorMemory(plant.house, data)
     case 0x04:
       if (data[0] === OUTSIDE) return d2c.encode(plant.house.weather.outsideCelsius)
-      return data[0] === 0x00 ? dateTime(plant.house) : EMPTY
+      return data[0] === 0x00 ? encodeDateTimeBlock(plant.house) : EMPTY
     case 0x09:
       return answerRegister(plant, data)
     // Set mode: acknowledged with 01; what is wanted is the house's business, not read from the telegram.
@@ -169,11 +169,6 @@ function answerRegister(plant: SimulatedPlant, data: Uint8Array): BusStationAnsw
   if (!value.ok || value.value === undefined || value.value < min || value.value > max) return 'refuse'
   set(plant, value.value)
   return EMPTY
-}
-
-/** The receiver's state, the time and the outside temperature. */
-function dateTime(house: SimulatedHouse): Uint8Array {
-  return Uint8Array.from([0x03, ...encodeClockBytes(house), ...d2b.encode(house.weather.outsideCelsius)])
 }
 
 /** B511 blocks 0 to 2 as the regulator reads them every ten seconds; temperatures in half degrees. */

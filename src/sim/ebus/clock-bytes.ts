@@ -3,9 +3,12 @@
  *
  *   ss mm hh dd MM ww yy     in BCD, but for the weekday: Monday is 0
  */
+import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import { toBcd } from '../../ebus/wire/digit-type.ts'
 import { computeWeekday } from '../house-control.ts'
 import type { SimulatedHouse } from '../house-state.ts'
+
+const d2b = parseNumberDatatype('D2B')
 
 export function encodeClockBytes({ timeMs }: SimulatedHouse): readonly number[] {
   const date = new Date(timeMs)
@@ -17,4 +20,9 @@ export function encodeClockBytes({ timeMs }: SimulatedHouse): readonly number[] 
     date.getUTCMonth() + 1,
   ]
   return [...parts.map(toBcd), computeWeekday(timeMs), toBcd(date.getUTCFullYear() % 100)]
+}
+
+/** B504 00: the receiver's state, the time and the outside temperature. */
+export function encodeDateTimeBlock(house: SimulatedHouse): Uint8Array {
+  return Uint8Array.from([0x03, ...encodeClockBytes(house), ...d2b.encode(house.weather.outsideCelsius)])
 }

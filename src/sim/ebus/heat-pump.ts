@@ -8,7 +8,7 @@
 import { parseNumberDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedHouse } from '../house-state.ts'
-import { encodeClockBytes } from './clock-bytes.ts'
+import { encodeDateTimeBlock } from './clock-bytes.ts'
 import type { SimulatedBusIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
@@ -109,9 +109,7 @@ export function answerHeatPump({ house }: SimulatedPlant, telegram: Telegram): B
     case 0x03:
       return first === 0x00 && (second === 0x01 || second === 0x02) ? new Uint8Array(10).fill(0xff) : EMPTY
     case 0x04:
-      return first === 0x00
-        ? Uint8Array.from([0x03, ...encodeClockBytes(house), ...d2b.encode(house.weather.outsideCelsius)])
-        : EMPTY
+      return first === 0x00 ? encodeDateTimeBlock(house) : EMPTY
     case 0x10:
       return Uint8Array.of(0x01)
     case 0x11:

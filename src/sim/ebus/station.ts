@@ -32,7 +32,7 @@ export interface BusStationOptions {
   readonly delayMs?: () => number
 }
 
-interface Errand {
+interface QueuedTelegram {
   readonly telegram: Telegram
   readonly done: (outcome: ConversationOutcome) => void
   attempts: number
@@ -44,14 +44,14 @@ const REPLY_MS = 1.5
 const GAP_MS = 0.3
 /** 133..289 µs after the stop bit of the SYN. */
 const ARBITRATION_MS = 0.2
-/** A device gives up in the end, and a list of errands must not grow behind a bus that is stuck. */
+/** A device gives up in the end, and a queue must not grow behind a bus that is stuck. */
 const MAX_ATTEMPTS = 8
 const OUTBOX_LIMIT = 64
 
 export class BusStation implements BusParticipant {
   readonly #options: BusStationOptions
   readonly #line: BusLineDecoderState = newBusLine()
-  readonly #errands: Errand[] = []
+  readonly #queue: QueuedTelegram[] = []
   readonly #initiatorsHeard = new Set<number>()
   /** SYN still to let pass. */
   #lock = 1
@@ -68,18 +68,18 @@ export class BusStation implements BusParticipant {
 
   /** How much waits to be said. */
   get waiting(): number {
-    return this.#errands.length
+    return this.#queue.length
   }
 
   /** Says something as soon as the bus allows. Throws for a device without an initiator address. */
   say(telegram: Omit<Telegram, 'source'>, done: (outcome: ConversationOutcome) => void = () => undefined): void {
     const { initiator } = this.#options
     if (initiator === undefined) throw new Error('a target cannot speak first')
-    if (this.#errands.length >= OUTBOX_LIMIT) {
+    if (this.#queue.length >= OUTBOX_LIMIT) {
       done({ kind: 'fault', fault: 'collision' })
       return
     }
-    this.#errands.push({ telegram: { ...telegram, source: initiator }, done, attempts: 0 })
+    this.#queue.push({ telegram: { ...telegram, source: initiator }, done, attempts: 0 })
   }
 
   heard(symbol: number, nowMs: number): PlannedSymbol | undefined {
@@ -94,7 +94,7 @@ export class BusStation implements BusParticipant {
     }
     if (this.#conversation !== undefined)
       return this.#converse(continueTelegramConversation(this.#conversation, symbol))
-    if (this.#contest === 'sent') return this.#judge(symbol)
+    if (this.#contest === 'sent') return this.#settleArbitration(symbol)
     if (symbol === SYN) return this.#onSyn(loneAddress)
     if (this.#contest === 'second-round') this.#yield()
     return this.#reply()
@@ -102,39 +102,39 @@ export class BusStation implements BusParticipant {
 
   #onSyn(loneAddress: boolean): PlannedSymbol | undefined {
     this.#response = undefined
-    const [errand] = this.#errands
-    if (this.#contest === 'second-round' && errand !== undefined) return this.#compete(errand)
+    const [queued] = this.#queue
+    if (this.#contest === 'second-round' && queued !== undefined) return this.#compete(queued)
     if (this.#lock > 0 && !loneAddress) this.#lock--
     // A second round is for those who tied in the first.
-    if (errand === undefined || this.#lock > 0 || loneAddress) return undefined
-    return this.#compete(errand)
+    if (queued === undefined || this.#lock > 0 || loneAddress) return undefined
+    return this.#compete(queued)
   }
 
-  #compete(errand: Errand): PlannedSymbol {
+  #compete(queued: QueuedTelegram): PlannedSymbol {
     this.#contest = 'sent'
-    return { symbol: errand.telegram.source, afterMs: ARBITRATION_MS }
+    return { symbol: queued.telegram.source, afterMs: ARBITRATION_MS }
   }
 
-  #judge(seen: number): PlannedSymbol | undefined {
-    const [errand] = this.#errands
+  #settleArbitration(seen: number): PlannedSymbol | undefined {
+    const [queued] = this.#queue
     this.#contest = 'none'
-    if (errand === undefined || seen === SYN) return undefined
-    const verdict = arbitrate(errand.telegram.source, seen)
+    if (queued === undefined || seen === SYN) return undefined
+    const verdict = arbitrate(queued.telegram.source, seen)
     if (verdict === 'second-round') this.#contest = 'second-round'
     if (verdict === 'lost')
-      this.#lock = computeLockSynCountAfterLoss(errand.telegram.source, seen, this.#initiatorsHeard.size)
+      this.#lock = computeLockSynCountAfterLoss(queued.telegram.source, seen, this.#initiatorsHeard.size)
     if (verdict !== 'won') return undefined
-    const { conversation, turn } = beginTelegramConversation(errand.telegram)
+    const { conversation, turn } = beginTelegramConversation(queued.telegram)
     this.#conversation = conversation
     return this.#converse(turn)
   }
 
   /** The one we tied with had won outright and goes on. */
   #yield(): void {
-    const [errand] = this.#errands
+    const [queued] = this.#queue
     this.#contest = 'none'
-    if (errand !== undefined)
-      this.#lock = computeLockSynCountAfterLoss(errand.telegram.source, errand.telegram.source, 0)
+    if (queued !== undefined)
+      this.#lock = computeLockSynCountAfterLoss(queued.telegram.source, queued.telegram.source, 0)
   }
 
   #converse(turn: ConversationAction): PlannedSymbol | undefined {
@@ -142,15 +142,15 @@ export class BusStation implements BusParticipant {
     if (turn.kind === 'listen') return undefined
     this.#conversation = undefined
     this.#lock = LOCK_SYN_COUNT_AFTER_SEND
-    const [errand] = this.#errands
-    if (errand === undefined) return undefined
-    errand.attempts++
+    const [queued] = this.#queue
+    if (queued === undefined) return undefined
+    queued.attempts++
     const { outcome } = turn
     // Devices insist: a heating regulator does not forget to set the boiler because a symbol was lost.
-    const again = outcome.kind === 'fault' && outcome.fault !== 'refused' && errand.attempts < MAX_ATTEMPTS
+    const again = outcome.kind === 'fault' && outcome.fault !== 'refused' && queued.attempts < MAX_ATTEMPTS
     if (again) return undefined
-    this.#errands.shift()
-    errand.done(outcome)
+    this.#queue.shift()
+    queued.done(outcome)
     return undefined
   }
 

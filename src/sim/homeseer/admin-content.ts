@@ -16,6 +16,7 @@ import {
 import {
   createChangedResult,
   createRefusedResult,
+  replaceItem,
   type SimulatedAdminResult,
   type SimulatedAdminOperations,
 } from './admin-result.ts'
@@ -81,13 +82,13 @@ export const SIMULATED_CONTENT_OPERATIONS: SimulatedAdminOperations = {
     const before = system.categories.find((one) => one.category === category)
     const after = { category, rooms: readRecordTexts(args, 'rooms') }
     system.categories = [...system.categories.filter((one) => one !== before), after]
-    return createChangedResult(before ?? null, after)
+    return createChangedResult(before, after)
   },
   'config.category.delete': ({ system }, args) => {
     const before = system.categories.find((one) => one.category === readRecordText(args, 'category'))
     if (before === undefined) return createRefusedResult('not-found', 'no such category')
     system.categories = system.categories.filter((one) => one !== before)
-    return createChangedResult(before, null)
+    return createChangedResult(before, undefined)
   },
 }
 
@@ -107,7 +108,7 @@ function createCamera({ system }: SimulatedWorld, args: JsonObject): SimulatedAd
     pan: { x: 0, y: 0 },
   }
   system.cameras = [...system.cameras, camera]
-  return createChangedResult(null, camera)
+  return createChangedResult(undefined, camera)
 }
 
 function changeCamera(
@@ -118,8 +119,8 @@ function changeCamera(
   const before = system.cameras.find((camera) => camera.camId === readRecordNumber(args, 'camId'))
   if (before === undefined) return createRefusedResult('not-found', 'no such camera')
   const after = change(before)
-  system.cameras = system.cameras.map((one) => (one === before ? after : one)).filter((one) => one !== undefined)
-  return createChangedResult(before, after === undefined ? null : after)
+  system.cameras = replaceItem(system.cameras, before, after)
+  return createChangedResult(before, after)
 }
 
 function createEvent({ system }: SimulatedWorld, args: JsonObject): SimulatedAdminResult {
@@ -132,7 +133,7 @@ function createEvent({ system }: SimulatedWorld, args: JsonObject): SimulatedAdm
   const event = withDefinition(createSimulatedEvent({ id, group, name }), readRecordObject(args, 'definition'))
   if (!system.groupRefs.has(group)) system.groupRefs.set(group, 880_011_223 + system.groupRefs.size)
   system.events = [...system.events, event]
-  return createChangedResult(null, shownEvent(event))
+  return createChangedResult(undefined, shownEvent(event))
 }
 
 /** A definition holds `enabled` and `actions: [{ref, value, label}]`; what it leaves out stays as it was. */
@@ -163,10 +164,8 @@ function changeEvent(
   const before = findWanted(system.events, args)
   if (before === undefined) return createRefusedResult('not-found', 'no such event')
   const after = change(before)
-  system.events = system.events
-    .map((event) => (event === before ? after : event))
-    .filter((event) => event !== undefined)
-  return createChangedResult(shownEvent(before), after === undefined ? null : shownEvent(after))
+  system.events = replaceItem(system.events, before, after)
+  return createChangedResult(shownEvent(before), after && shownEvent(after))
 }
 
 function findWanted(events: readonly SimulatedEvent[], args: JsonObject): SimulatedEvent | undefined {

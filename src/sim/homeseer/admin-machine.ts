@@ -9,6 +9,7 @@ import { readRecordBoolean, readRecordField, readRecordText } from '../../homese
 import {
   createChangedResult,
   createRefusedResult,
+  replaceItem,
   type SimulatedAdminResult,
   type SimulatedAdminOperations,
 } from './admin-result.ts'
@@ -56,22 +57,22 @@ export const SIMULATED_MACHINE_OPERATIONS: SimulatedAdminOperations = {
       madeMs: nowMs,
     }
     system.backups = [...system.backups, backup]
-    return createChangedResult(null, backup)
+    return createChangedResult(undefined, backup)
   },
   'system.restore.start': ({ system }, args) => {
     const backup = system.backups.find((one) => one.id === readRecordText(args, 'backupId'))
     if (backup === undefined) return createRefusedResult('not-found', 'no such backup')
     // `running` is looked at by tests; nothing here really stops.
     if (readRecordBoolean(args, 'verifyOnly') !== true) system.running = 'restarting'
-    return createChangedResult(null, { ...backup, restored: readRecordBoolean(args, 'verifyOnly') !== true })
+    return createChangedResult(undefined, { ...backup, restored: readRecordBoolean(args, 'verifyOnly') !== true })
   },
   'system.service.restart': ({ system }, args) => {
     system.running = 'restarting'
-    return createChangedResult(null, { service: readRecordText(args, 'service') ?? 'hs4', state: 'restarting' })
+    return createChangedResult(undefined, { service: readRecordText(args, 'service') ?? 'hs4', state: 'restarting' })
   },
   'system.shutdown': ({ system }) => {
     system.running = 'shut down'
-    return createChangedResult(null, { state: 'shut down' })
+    return createChangedResult(undefined, { state: 'shut down' })
   },
   'system.config.get': ({ system }) => ok({ settings: Object.fromEntries(system.settings) }),
   'system.config.set': ({ system }, args) => {
@@ -81,7 +82,7 @@ export const SIMULATED_MACHINE_OPERATIONS: SimulatedAdminOperations = {
       return createRefusedResult('invalid', 'key and a plain value are needed')
     const before = system.settings.get(key)
     system.settings.set(key, value)
-    return createChangedResult(before === undefined ? null : { key, value: before }, { key, value })
+    return createChangedResult(before === undefined ? undefined : { key, value: before }, { key, value })
   },
 }
 
@@ -92,7 +93,7 @@ function installPlugin({ system }: SimulatedWorld, args: JsonObject): SimulatedA
   const version = readRecordText(args, 'version') ?? '1.0.0.0'
   const plugin = { id, name: id, version, updateAvailable: false, instance: '', enabled: true, restarts: 0 }
   system.plugins = [...system.plugins, plugin]
-  return createChangedResult(null, plugin)
+  return createChangedResult(undefined, plugin)
 }
 
 /** Without an instance all instances are meant. */
@@ -108,7 +109,7 @@ function changePlugin(
   if (before.length === 0) return createRefusedResult('not-found', 'no such plug-in')
   const after = before.map(change).filter((one) => one !== undefined)
   system.plugins = [...system.plugins.filter((one) => !meant(one)), ...after]
-  return createChangedResult({ instances: before }, after.length === 0 ? null : { instances: after })
+  return createChangedResult({ instances: before }, after.length === 0 ? undefined : { instances: after })
 }
 
 function addInterface({ system }: SimulatedWorld, args: JsonObject): SimulatedAdminResult {
@@ -118,7 +119,7 @@ function addInterface({ system }: SimulatedWorld, args: JsonObject): SimulatedAd
   const id = `${type.toLowerCase()}-${system.interfaces.length + 1}`
   const after = { id, type, name, settings: readRecordField(args, 'settings') ?? {}, restarts: 0 }
   system.interfaces = [...system.interfaces, after]
-  return createChangedResult(null, after)
+  return createChangedResult(undefined, after)
 }
 
 function changeInterface(
@@ -129,6 +130,6 @@ function changeInterface(
   const before = system.interfaces.find((one) => one.id === readRecordText(args, 'interfaceId'))
   if (before === undefined) return createRefusedResult('not-found', 'no such interface')
   const after = change(before)
-  system.interfaces = system.interfaces.map((one) => (one === before ? after : one)).filter((one) => one !== undefined)
-  return createChangedResult(before, after === undefined ? null : after)
+  system.interfaces = replaceItem(system.interfaces, before, after)
+  return createChangedResult(before, after)
 }

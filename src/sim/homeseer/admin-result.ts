@@ -17,9 +17,14 @@ type Operation = (world: SimulatedWorld, args: JsonObject, nowMs: number) => Sim
 export type SimulatedAdminOperations = Readonly<Record<string, Operation>>
 
 /** Every write says what it found and what it left; `null` where there was or is nothing. */
-export function createChangedResult(before: object | null, after: object | null): SimulatedAdminResult {
+export function createChangedResult(before: object | undefined, after: object | undefined): SimulatedAdminResult {
   // Spread, because an interface of plain members is JSON only to a reader.
-  return ok({ before: before === null ? null : { ...before }, after: after === null ? null : { ...after } })
+  return ok({ before: before === undefined ? null : { ...before }, after: after === undefined ? null : { ...after } })
+}
+
+/** The list with another item in the place of one, or without it where there is no other. */
+export function replaceItem<Item>(items: readonly Item[], before: Item, after: Item | undefined): readonly Item[] {
+  return items.flatMap((one) => (one === before ? (after ?? []) : one))
 }
 
 export function createRefusedResult(code: AdminAdapterErrorCode, message: string): SimulatedAdminResult {

@@ -9,6 +9,7 @@ import { readRecordBoolean, readRecordText } from '../../homeseer/wire/record-fi
 import {
   createChangedResult,
   createRefusedResult,
+  replaceItem,
   type SimulatedAdminResult,
   type SimulatedAdminOperations,
 } from './admin-result.ts'
@@ -39,7 +40,7 @@ function createUser({ system }: SimulatedWorld, args: JsonObject): SimulatedAdmi
   const blank = { id: username, username, password: '', displayName: '', email: '', rights: 8, enabled: true }
   const user = withUserArgs(blank, args)
   system.users = [...system.users, user]
-  return createChangedResult(null, shownUser(user))
+  return createChangedResult(undefined, shownUser(user))
 }
 
 /** What is not given stays; a role that is none leaves the rights alone. */
@@ -62,12 +63,12 @@ function changeUser(
   const before = system.users.find((user) => user.id === readRecordText(args, 'userId'))
   if (before === undefined) return createRefusedResult('not-found', 'no such user')
   const after = change(before)
-  const rest = system.users.map((user) => (user === before ? after : user)).filter((user) => user !== undefined)
+  const rest = replaceItem(system.users, before, after)
   // Somebody must be able to let the others in again.
   if (!rest.some((user) => user.enabled && (user.rights & 2) !== 0))
     return createRefusedResult('conflict', 'the last administrator stays')
   system.users = rest
-  return createChangedResult(shownUser(before), after === undefined ? null : shownUser(after))
+  return createChangedResult(shownUser(before), after && shownUser(after))
 }
 
 function shownUser({ id, username, displayName, email, enabled, rights }: SimulatedUser): JsonObject {

@@ -1,7 +1,8 @@
 /**
- * Home: the house of hard cases. Each group is a trap that some client of HomeSeer fell into; the numbers are those of
+ * Hard case devices: a house in which each group is a trap that some client of HomeSeer fell into; the numbers are those of
  * the table in docs/protocols/homeseer.md.
  */
+import { DEVICE_MISC_FLAGS } from '../../homeseer/wire/device.ts'
 import {
   BINARY_SWITCH_CONTROLS,
   BLIND_CONTROLS,
@@ -13,7 +14,8 @@ import {
   LOCK_CONTROLS,
   createSimulatedHomeseerDevice,
   REVERSED_VALVE_CONTROLS,
-  createSetpointDevice,
+  createSetpointControls,
+  createTextDisplay,
   TEXT_BOX_CONTROLS,
   THERMOSTAT_FAN_CONTROLS,
   THERMOSTAT_MODE_CONTROLS,
@@ -60,10 +62,7 @@ export const HARD_CASE_DEVICE_REFS = {
   radiatorValve: 205,
 } as const
 
-/** Bits of `misc`: can only be read; asks before it acts by voice; is a light that dims. */
-const STATUS_ONLY = 0x10
-const VOICE_CONFIRM = 0x400
-const DIMMABLE_LIGHT = 0x6000
+const DIMMABLE_LIGHT = DEVICE_MISC_FLAGS.isLight | DEVICE_MISC_FLAGS.canDim
 
 /** A house in which every device is a trap for some client; the numbers are those of the list they come from. */
 export function createHardCaseDevices(): readonly SimulatedHomeseerDevice[] {
@@ -128,7 +127,7 @@ function lights(): readonly SimulatedHomeseerDeviceOptions[] {
       typeString: 'Z-Wave Switch Binary',
       interfaceName: 'Z-Wave',
       pairs: BINARY_SWITCH_CONTROLS,
-      misc: 0x2000,
+      misc: DEVICE_MISC_FLAGS.isLight,
     },
     ...zwave(
       { ref: 130, name: 'Dining', location: 'Dining Room', location2: 'Ground' },
@@ -141,22 +140,16 @@ function lights(): readonly SimulatedHomeseerDeviceOptions[] {
 function ways(): readonly SimulatedHomeseerDeviceOptions[] {
   return [
     ...zwave(
-      { ref: 140, name: 'Front Door', location: 'Hall', location2: 'Ground', misc: VOICE_CONFIRM },
+      { ref: 140, name: 'Front Door', location: 'Hall', location2: 'Ground', misc: DEVICE_MISC_FLAGS.voiceConfirm },
       {
         ref: 141,
         name: 'Front Door Lock',
         typeString: 'Z-Wave Door Lock',
         pairs: LOCK_CONTROLS,
-        display: {
-          texts: new Map([
-            [0, 'Unlocked'],
-            [255, 'Locked'],
-            [254, 'Unknown'],
-          ]),
-        },
+        display: createTextDisplay([0, 'Unlocked'], [255, 'Locked'], [254, 'Unknown']),
         behaviour: { kind: 'travelling', through: 254, forMs: 60 },
         value: 255,
-        misc: VOICE_CONFIRM,
+        misc: DEVICE_MISC_FLAGS.voiceConfirm,
         voiceCommand: 'front door',
       },
       battery(142, 64),
@@ -183,7 +176,7 @@ function climate(): readonly SimulatedHomeseerDeviceOptions[] {
     {
       ref: 161,
       name: 'Heating Setpoint',
-      pairs: createSetpointDevice('HeatSetPoint', 5, 30),
+      pairs: createSetpointControls('HeatSetPoint', 5, 30),
       display: degrees,
       value: 20.5,
     },
@@ -196,7 +189,7 @@ function climate(): readonly SimulatedHomeseerDeviceOptions[] {
       typeString: 'Z-Wave Temperature',
       display: degrees,
       value: 20.2,
-      misc: STATUS_ONLY,
+      misc: DEVICE_MISC_FLAGS.statusOnly,
     },
   )
 }
@@ -211,13 +204,8 @@ function oddities(): readonly SimulatedHomeseerDeviceOptions[] {
       location2: 'First',
       typeString: 'Z-Wave Contact Sensor',
       interfaceName: 'Z-Wave',
-      misc: STATUS_ONLY,
-      display: {
-        texts: new Map([
-          [0, 'Closed'],
-          [255, 'Open'],
-        ]),
-      },
+      misc: DEVICE_MISC_FLAGS.statusOnly,
+      display: createTextDisplay([0, 'Closed'], [255, 'Open']),
     },
     {
       ref: 175,
@@ -285,13 +273,8 @@ function otherNumbers(): readonly SimulatedHomeseerDeviceOptions[] {
       ...upstairs,
       pairs: BINARY_SWITCH_CONTROLS,
       shows: new Map([[255, 99]]),
-      display: {
-        texts: new Map([
-          [0, 'Off'],
-          [99, 'On'],
-        ]),
-      },
-      misc: 0x2000,
+      display: createTextDisplay([0, 'Off'], [99, 'On']),
+      misc: DEVICE_MISC_FLAGS.isLight,
     },
     {
       ref: 202,
@@ -299,12 +282,7 @@ function otherNumbers(): readonly SimulatedHomeseerDeviceOptions[] {
       ...upstairs,
       pairs: THERMOSTAT_MODE_CONTROLS,
       shows: new Map([[1, 17]]),
-      display: {
-        texts: new Map([
-          [0, 'Off'],
-          [17, 'Heating'],
-        ]),
-      },
+      display: createTextDisplay([0, 'Off'], [17, 'Heating']),
     },
     {
       ref: 203,
@@ -329,7 +307,7 @@ function otherNumbers(): readonly SimulatedHomeseerDeviceOptions[] {
       {
         ref: 205,
         name: 'Radiator Setpoint',
-        pairs: createSetpointDevice('HeatSetPoint', 5, 28),
+        pairs: createSetpointControls('HeatSetPoint', 5, 28),
         display: { suffix: ' C', decimals: 1 },
         value: 18,
         behaviour: { kind: 'sleepy', wakesEveryMs: 300_000 },
@@ -347,47 +325,6 @@ function battery(ref: number, percent: number): SimulatedHomeseerDeviceOptions {
     deviceType: { api: 4, type: 0, subType: 128 },
     display: { suffix: '%' },
     value: percent,
-    misc: STATUS_ONLY,
+    misc: DEVICE_MISC_FLAGS.statusOnly,
   }
 }
-
-/** Case 18: sensors in numbers, each with a name a person could have given it. */
-export function createManySensors(count: number, firstRef = 10_000): readonly SimulatedHomeseerDevice[] {
-  return Array.from({ length: count }, (_, index) => {
-    const [kind, display, value] = SENSOR_KINDS[index % SENSOR_KINDS.length] ?? SENSOR_KINDS[0]
-    const room = ROOMS[Math.floor(index / SENSOR_KINDS.length) % ROOMS.length] ?? ''
-    const floor = FLOORS[Math.floor(index / (SENSOR_KINDS.length * ROOMS.length)) % FLOORS.length] ?? ''
-    return createSimulatedHomeseerDevice({
-      ref: firstRef + index,
-      name: `${kind} Sensor ${index + 1}`,
-      location: room,
-      location2: floor,
-      typeString: `Z-Wave ${kind}`,
-      interfaceName: 'Z-Wave',
-      misc: STATUS_ONLY,
-      display,
-      value,
-    })
-  })
-}
-
-const SENSOR_KINDS: readonly [SensorKind, ...SensorKind[]] = [
-  ['Temperature', { suffix: ' C', decimals: 1 }, 20.5],
-  ['Humidity', { suffix: ' %' }, 45],
-  ['Luminance', { suffix: ' Lux' }, 120],
-  [
-    'Motion',
-    {
-      texts: new Map([
-        [0, 'No Motion'],
-        [255, 'Motion'],
-      ]),
-    },
-    0,
-  ],
-  ['Battery', { suffix: '%' }, 90],
-]
-type SensorKind = readonly [kind: string, display: SimulatedHomeseerDeviceOptions['display'] & object, value: number]
-
-const ROOMS = ['Kitchen', 'Hall', 'Bedroom', 'Bathroom', 'Office', 'Living Room', 'Cellar', 'Attic', 'Garage', 'Garden']
-const FLOORS = ['Ground', 'First', 'Below', 'Top', 'Outside']

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createNoHomeseerFaults } from './simulated-faults.ts'
-import { createHardCaseDevices, HARD_CASE_DEVICE_REFS, createManySensors } from './hard-case-devices.ts'
+import { createHardCaseDevices, HARD_CASE_DEVICE_REFS } from './hard-case-devices.ts'
+import { createManySensors } from './many-sensors.ts'
 import { SimulatedDevices, type SimulatedDeviceChange } from './simulated-devices.ts'
 
 const T = 1_767_225_600_000

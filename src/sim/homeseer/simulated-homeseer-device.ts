@@ -1,5 +1,6 @@
 /**
- * Part: the things a simulated house is put together from: control pairs as real plug-ins set them, and devices.
+ * Simulated HomeSeer device: what a simulated house is put together from: control pairs as real plug-ins set them, and
+ * devices.
  */
 import type { ControlPair, ControlRange, HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
 import { CONTROL_TYPE_CODES, type ControlUse } from '../../homeseer/wire/control-use.ts'
@@ -167,7 +168,7 @@ export const BLIND_CONTROLS: readonly ControlPairOptions[] = [
 ]
 export const BLIND_DISPLAY: Partial<DeviceValueDisplay> = { suffix: '% Open' }
 
-export function createSetpointDevice(
+export function createSetpointControls(
   use: 'HeatSetPoint' | 'CoolSetPoint',
   from: number,
   to: number,
@@ -195,6 +196,13 @@ export const TEXT_BOX_CONTROLS: readonly ControlPairOptions[] = [
 export const COLOUR_PICKER_CONTROLS: readonly ControlPairOptions[] = [
   { label: 'Colour', value: 0, use: 'ColorControl', type: CONTROL_TYPE_CODES.colourPicker },
 ]
+
+/** A text for each of these values. */
+export function createTextDisplay(
+  ...texts: readonly (readonly [value: number, text: string])[]
+): Partial<DeviceValueDisplay> {
+  return { texts: new Map(texts) }
+}
 
 /** What a device shows for a value. */
 export function formatDisplayText(display: DeviceValueDisplay, value: number): string {

@@ -18,7 +18,8 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { createAdminReadTools, type LastSeenUsers } from './admin/admin-read-tools.ts'
 import { createAdminResources } from './admin/admin-resources.ts'
-import { createAdminTools, createRollbackTool } from './admin/admin-tools.ts'
+import { createAdminTools } from './admin/admin-tools.ts'
+import { createRollbackTool } from './admin/rollback-tool.ts'
 import { createUnsupportedAdminOperations } from './admin/capability-cache.ts'
 import { createAdminRollbackStore } from './admin/rollback-store.ts'
 import { CatalogClient } from './catalog/catalog-client.ts'
@@ -42,7 +43,7 @@ import { createCameraPanTool, createCameraReadTools } from './tools/camera-tools
 import { createChangeCommitTool } from './tools/change-commit-tool.ts'
 import { createChangePrepareTool } from './tools/change-prepare-tool.ts'
 import { createPluginFunctionTool, createPluginListTool, createScriptRunTool } from './tools/code-tools.ts'
-import type { OfferLookup, HomeseerToolContext } from './tools/homeseer-tools.ts'
+import type { OfferLookup, HomeseerToolContext } from './tools/homeseer-tool-context.ts'
 import { createDeviceReadTools } from './tools/device-read-tools.ts'
 import { createDeviceSetTool } from './tools/device-set.ts'
 import { createEventDefinitionTool } from './tools/event-definition-tool.ts'
@@ -101,22 +102,22 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
   const link = createLink(options, health)
   const homeseer = assemble(options, link, aliases)
   const capabilities = capabilitiesOf(homeseer, options)
-  let hooks: WebhookListener | undefined
-  let deaf: string | undefined
-  let silence: (() => void) | undefined
+  let webhookListener: WebhookListener | undefined
+  let webhookFault: string | undefined
+  let stopAnnouncing: (() => void) | undefined
 
   /** A web hook that cannot be heard costs speed, not truth: everything is polled instead. */
-  async function hear(): Promise<void> {
+  async function startWebhook(): Promise<void> {
     const { webhook } = link
     const { webhookHost: host, webhookPort: port } = config.push
     if (webhook === undefined) return
     const heard = await startWebhookListener(webhook, { host, port })
     if (heard.ok) {
-      hooks = heard.value
-      logger.info({ port: hooks.port }, 'HomeSeer’s web hook is heard')
+      webhookListener = heard.value
+      logger.info({ port: webhookListener.port }, 'HomeSeer’s web hook is heard')
     } else {
-      deaf = heard.fault
-      logger.warn({ host, port, reason: deaf }, 'HomeSeer’s web hook cannot be heard')
+      webhookFault = heard.fault
+      logger.warn({ host, port, reason: webhookFault }, 'HomeSeer’s web hook cannot be heard')
     }
   }
 
@@ -126,12 +127,12 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
     capabilities: () => capabilities,
     start: async () => {
       link.start()
-      silence = startAnnouncingChanges(homeseer, bus.announceResource)
-      await hear()
+      stopAnnouncing = startAnnouncingChanges(homeseer, bus.announceResource)
+      await startWebhook()
     },
     stop: async () => {
-      silence?.()
-      await hooks?.stop()
+      stopAnnouncing?.()
+      await webhookListener?.stop()
       link.close()
     },
     health: () =>
@@ -139,7 +140,7 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
         url: config.url,
         last: health.last(),
         push: link.pushState(),
-        deaf,
+        webhookFault,
         devices: link.mirror.entries.size,
       }),
     examine: async () => {
@@ -153,8 +154,8 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
         devices: mirror.entries.size,
       }
       const examined = { json, reach, push: link.pushState(), events: homeseer.eventFiles }
-      const deafness = deaf === undefined ? [] : [{ status: 'degraded' as const, advice: deaf }]
-      return [...(await examineHomeseer(config, examined)), ...deafness]
+      const webhookFindings = webhookFault === undefined ? [] : [{ status: 'degraded' as const, advice: webhookFault }]
+      return [...(await examineHomeseer(config, examined)), ...webhookFindings]
     },
   }
 }
@@ -245,7 +246,7 @@ function capabilitiesOf(
     createAreaSetTool(homeseer),
     createSpeakTool(homeseer),
     ...createAdminTools(parts),
-    createRollbackTool(parts),
+    createRollbackTool(homeseer, parts.rollbacks),
   ]
   const preparable = new Map(changes.map((change) => [change.offer.name, change.offer]))
   const tools = [

@@ -1,6 +1,7 @@
 /**
  * Admin envelope: the contract's form for what an act of administration came to, and the difference it made.
  */
+import type { Call } from '../../bus/call.ts'
 import { z } from 'zod'
 import { omitUndefined, canonicalJson, type Json, type JsonObject } from '../../core/json.ts'
 import type { AdminDomain } from '../tools/owner-rules.ts'
@@ -27,10 +28,10 @@ export interface AdminEnvelopeFields {
   readonly auditRef: string
   readonly steps: readonly JsonObject[]
   readonly rollback?: AdminRollbackOffer | undefined
-  /** As they were; `discretion` says what of them is shown. */
+  /** As they were; `redaction` says what of them is shown. */
   readonly before?: JsonObject | undefined
   readonly after?: JsonObject | undefined
-  readonly discretion: RedactedAdminData
+  readonly redaction: RedactedAdminData
   readonly data?: JsonObject | undefined
 }
 
@@ -49,7 +50,7 @@ export function createRefusedAdminEnvelope(parts: CallParts): JsonObject {
 
 /** Only for calls that passed the guard, so every precheck is passed; a refused call is spelt by the family. */
 export function createAdminEnvelope(parts: AdminEnvelopeFields): JsonObject {
-  const { result, steps, rollback, before, after, discretion, data } = parts
+  const { result, steps, rollback, before, after, redaction, data } = parts
   const seen = before !== undefined || after !== undefined
   return {
     result,
@@ -57,9 +58,9 @@ export function createAdminEnvelope(parts: AdminEnvelopeFields): JsonObject {
     steps: [...steps],
     ...rollbackJson(rollback),
     ...callJson(parts),
-    ...(before === undefined ? {} : { before: discretion.record(before) }),
-    ...(after === undefined ? {} : { after: discretion.record(after) }),
-    ...(seen ? { diff: differenceOf(before ?? {}, after ?? {}, discretion) } : {}),
+    ...(before === undefined ? {} : { before: redaction.record(before) }),
+    ...(after === undefined ? {} : { after: redaction.record(after) }),
+    ...(seen ? { diff: differenceOf(before ?? {}, after ?? {}, redaction) } : {}),
     ...omitUndefined({ data }),
   }
 }
@@ -73,8 +74,13 @@ export function createPlannedAdminEnvelope(
     ...parts,
     result: 'planned',
     steps: [{ name: 'execute', status: 'planned', route }],
-    data: { dryRun: true, ...parts.data, payload: parts.discretion.payload },
+    data: { dryRun: true, ...parts.data, payload: parts.redaction.payload },
   })
+}
+
+/** Where the record of this very call can be found: every event of it bears the trace. */
+export function formatAuditRef(call: Pick<Call, 'traceId'>): string {
+  return `trace:${call.traceId}`
 }
 
 function checksOf({ requireTicket }: Pick<CallParts, 'requireTicket'>) {

@@ -1,5 +1,5 @@
 /**
- * Execute: carries out one act of administration, by the way the owner chose.
+ * Admin execution: carries out one act of administration, by the way the owner chose.
  *
  *   adapter  the script on HomeSeer, and nothing else
  *   direct   HomeSeer's own requests; where they cannot, the adapter if the owner allows the fallback
@@ -13,7 +13,7 @@ import { newUlid } from '../../core/ids.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import type { HomeseerToolContext } from '../tools/homeseer-tools.ts'
+import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from '../tools/faults.ts'
 import {
   ADMIN_ADAPTER_SCRIPT,

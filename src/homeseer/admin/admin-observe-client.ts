@@ -1,11 +1,11 @@
 /**
- * Observe: what HomeSeer shows of the thing that a direct act of administration is about, so that `applied` rests on
+ * Admin observation: what HomeSeer shows of the thing that a direct act of administration is about, so that `applied` rests on
  * something other than HomeSeer's ok.
  *
  * Does I/O (through the link).
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { HomeseerToolContext } from '../tools/homeseer-tools.ts'
+import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import { toTextOrEmpty } from '../tools/json-text.ts'
 import { DEVICE_PROPERTY_MEMBERS } from './content-operations.ts'
 import { formatPropertyValue } from './direct-admin-route.ts'

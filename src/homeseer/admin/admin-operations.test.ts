@@ -100,7 +100,7 @@ describe('operations', () => {
   })
 })
 
-describe('discretion', () => {
+describe('redaction', () => {
   it('hides what a secret setting was and is, and all that HomeSeer says to it', () => {
     const args = { key: 'gSMTPPassword', value: 'b' }
     const { payload, record, raw } = redactAdminData(operation('system.config.set'), args)
@@ -120,7 +120,7 @@ describe('discretion', () => {
   })
 
   it('says that a hidden value changed', () => {
-    const discretion = redactAdminData(operation('system.config.set'), { key: 'gSMTPPassword', value: 'b' })
+    const redaction = redactAdminData(operation('system.config.set'), { key: 'gSMTPPassword', value: 'b' })
     const claims = { riskLevel: 'low' } as const
     const parts = {
       result: 'applied',
@@ -131,7 +131,7 @@ describe('discretion', () => {
       steps: [],
     } as const
     const diff = (before: string, after: string) =>
-      createAdminEnvelope({ ...parts, discretion, before: { value: before }, after: { value: after } })['diff']
+      createAdminEnvelope({ ...parts, redaction, before: { value: before }, after: { value: after } })['diff']
     const hidden = { before: '[redacted]', after: '[redacted]' }
     expect(diff('a', 'b')).toEqual({ changed: true, changedKeys: ['value'], changes: { value: hidden } })
     expect(diff('b', 'b')).toEqual({ changed: false, changedKeys: [], changes: {} })

@@ -15,8 +15,13 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecretsInJson } from '../../guard/redaction.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { groupPhysicalDevices } from '../catalog/homeseer-catalog.ts'
-import { createHomeseerAnswer, toHomeseerAnswer, type HomeseerToolContext } from '../tools/homeseer-tools.ts'
-import { homeseerFamily } from '../tools/homeseer-envelope.ts'
+import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
+import {
+  createHomeseerAnswer,
+  toHomeseerAnswer,
+  homeseerFamily,
+  HOMESEER_READ_DEFAULTS,
+} from '../tools/homeseer-envelope.ts'
 import { createHs4Fault, createHomeseerReadFault } from '../tools/faults.ts'
 import { readHomeseerCatalog, readMirroredDevice } from '../tools/catalog-reader.ts'
 import { describeHomeseerPolicy } from '../tools/homeseer-policy.ts'
@@ -25,8 +30,6 @@ import { createVersionRequest } from '../wire/json-requests.ts'
 import { ADMIN_ADAPTER_SCRIPT } from '../wire/admin-adapter.ts'
 import { readFromAdminAdapter } from './admin-execute-client.ts'
 import { createTolerantInputSchema } from '../tools/homeseer-change.ts'
-
-const common = { family: homeseerFamily, effect: 'reads' } as const
 
 /** Callers that hand the guard's arguments to a read are not sent away for it; nothing is made of them. */
 const SPARE = {
@@ -94,7 +97,7 @@ interface ReadTool {
 
 function read(homeseer: HomeseerToolContext, { data, raw, refs, ...words }: ReadTool): Capability {
   return defineTool({
-    ...common,
+    ...HOMESEER_READ_DEFAULTS,
     ...words,
     input: createTolerantInputSchema({
       ...(raw === true ? { includeRaw: z.boolean().default(false) } : {}),
@@ -225,7 +228,7 @@ async function categoryList(homeseer: HomeseerToolContext, includeRefs: boolean)
 
 function diagnostics(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    ...common,
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.admin.interfaces.diagnostics',
     title: 'Diagnose interfaces',
     description:
@@ -270,7 +273,7 @@ function diagnostics(homeseer: HomeseerToolContext): Capability {
 /** The gates are this gateway's own; HomeSeer is asked for its version and nothing else. */
 function systemConfig(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    ...common,
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.admin.system.config.get',
     title: 'Get the configuration',
     description: 'HomeSeer’s version, what is switched on for changing it, and a summary of its state.',

@@ -1,5 +1,5 @@
 /**
- * Discretion: what of an act of administration may be said: to the caller, to who approves it, and for the record.
+ * Admin redaction: what of an act of administration may be said: to the caller, to who approves it, and for the record.
  *
  * The caller is told no old password either: a model that set a new one has no use for it.
  */

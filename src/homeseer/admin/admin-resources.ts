@@ -7,7 +7,7 @@
 import type { Capability } from '../../bus/capability.ts'
 import { ok } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { type HomeseerToolContext } from '../tools/homeseer-tools.ts'
+import { type HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import { describeHomeseerPolicy } from '../tools/homeseer-policy.ts'
 import { createHomeseerResource, type HomeseerResourceDefinition } from '../tools/resources.ts'
 import { readCameraConfigs, readHomeseerInterfaces, readPluginCatalog, type LastSeenUsers } from './admin-read-tools.ts'

@@ -1,33 +1,27 @@
 /**
- * Admin tools: every act of administration as a guarded tool, and the one that takes such an act back.
+ * Admin tools: every act of administration as a guarded tool.
  *
  * Reads and writes through the link.
  */
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability, Effect } from '../../bus/capability.ts'
-import { isFaultBeforeAttempt } from '../../core/fault.ts'
 import type { Fault } from '../../core/fault.ts'
 import { omitUndefined, canonicalJson, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecretsInJson } from '../../guard/redaction.ts'
-import { createHomeseerAnswer, formatAuditRef, type HomeseerToolContext } from '../tools/homeseer-tools.ts'
+import { createHomeseerAnswer } from '../tools/homeseer-envelope.ts'
+import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import { findSelectedEvent, type EventSelector } from '../tools/event-read-tools.ts'
 import {
   assessEventRunConsequences,
   assessDeviceWriteConsequences,
   listUncertainTargets,
   listReachedTargets,
-  listTouchedThings,
+  listTouchedTargets,
 } from '../tools/consequence-client.ts'
 import { createHs4Fault, extendHs4Fault } from '../tools/faults.ts'
-import {
-  BASE_GUARD_ARGUMENT_SCHEMAS,
-  defineHomeseerChange,
-  toHomeseerDeviceTarget,
-  createTolerantInputSchema,
-} from '../tools/homeseer-change.ts'
-import { toTextOrEmpty } from '../tools/json-text.ts'
+import { defineHomeseerChange, toHomeseerDeviceTarget, createTolerantInputSchema } from '../tools/homeseer-change.ts'
 import { findHomeseerDevice } from '../tools/catalog-reader.ts'
 import type { TouchedTargets } from '../tools/owner-rules.ts'
 import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
@@ -36,6 +30,7 @@ import {
   ADMIN_ENVELOPE_SCHEMA,
   createPlannedAdminEnvelope,
   createRefusedAdminEnvelope,
+  formatAuditRef,
   type AdminEnvelopeFields,
   type AdminRollbackOffer,
 } from './admin-envelope.ts'
@@ -47,14 +42,13 @@ import { ADMIN_ADAPTER_SCRIPT } from '../wire/admin-adapter.ts'
 import { executeAdminOperation, type ExecutedAdminOperation } from './admin-execute-client.ts'
 import { readAdminOperationTarget, isAdminChangeVisible } from './admin-observe-client.ts'
 import {
-  ADMIN_CLAIM_SCHEMAS,
   createAdminGuardSchemas,
   omitGuardArguments,
   type AdminClaims,
   type AdminOperation,
 } from './admin-operation.ts'
 import { ADMIN_OPERATIONS } from './admin-operations.ts'
-import type { AdminRollback, AdminRollbackStore } from './rollback-store.ts'
+import type { AdminRollbackStore } from './rollback-store.ts'
 
 export interface AdminToolDependencies {
   readonly homeseer: HomeseerToolContext
@@ -109,8 +103,8 @@ function operationTool(parts: AdminToolDependencies, operation: AdminOperation):
     }),
     act: ({ args }, claims, call) => actOperation(parts, { operation, args, claims, call }),
     rehearse: ({ args }, claims, call) => {
-      const discretion = redactAdminData(operation, args)
-      const said = { domain, claims, discretion, requireTicket, auditRef: formatAuditRef(call) }
+      const redaction = redactAdminData(operation, args)
+      const said = { domain, claims, redaction, requireTicket, auditRef: formatAuditRef(call) }
       return createPlannedAdminEnvelope({ ...said, data: { operation: op } }, homeseer.config.admin.executionMode)
     },
   })
@@ -167,7 +161,7 @@ async function planDefinition(
   const assessed = await assessDeviceWriteConsequences(homeseer, findEventActionRefs(definition))
   if (!assessed.ok) return assessed
   const isOrdinary = isHarmless(definition, assessed.value.house) && assessed.value.reasons.length === 0
-  const { refs: _, ...touched } = listTouchedThings(assessed.value)
+  const { refs: _, ...touched } = listTouchedTargets(assessed.value)
   const reaches = [...listReachedTargets(assessed.value), ...listUncertainTargets(assessed.value)]
   return ok({ args, effect: isOrdinary ? 'admin' : 'sensitive', reaches, touched })
 }
@@ -198,8 +192,8 @@ async function actOperation(parts: AdminToolDependencies, acting: Acting): Promi
   const seen = await readAdminOperationTarget(homeseer, op, args)
   const done = await executeAdminOperation(homeseer, { op, args, signal: call.signal, cache })
   const requireTicket = homeseer.config.admin.requireChangeTicket
-  const discretion = redactAdminData(operation, args)
-  const envelope = { domain, claims, requireTicket, auditRef: formatAuditRef(call), discretion }
+  const redaction = redactAdminData(operation, args)
+  const envelope = { domain, claims, requireTicket, auditRef: formatAuditRef(call), redaction }
   if (!done.ok) return fail(withEnvelope(done.fault.fault, { ...envelope, result: 'failed', steps: done.fault.steps }))
   // What the catalog knows is from before the act.
   homeseer.catalog.forget()
@@ -224,8 +218,8 @@ async function actOperation(parts: AdminToolDependencies, acting: Acting): Promi
         route: result.route,
         transport: result.transport,
         operation: op,
-        payload: discretion.payload,
-        raw: discretion.raw(result.raw),
+        payload: redaction.payload,
+        raw: redaction.raw(result.raw),
       },
     }),
   )
@@ -266,80 +260,4 @@ function withEnvelope(fault: Fault, parts: AdminEnvelopeFields): Fault {
 /** Not UNKNOWN: HomeSeer was asked afterwards and answered. */
 function unseen(op: string): Fault {
   return createHs4Fault('HS4_ERROR', `HomeSeer said yes to ${op} and shows no change.`)
-}
-
-/** Takes back one act of administration, by the call that undoes it, which passes every gate itself. */
-export function createRollbackTool({ homeseer, rollbacks }: AdminToolDependencies): Capability {
-  const input = createTolerantInputSchema({
-    rollbackId: z.string().min(1).max(64),
-    ...BASE_GUARD_ARGUMENT_SCHEMAS,
-    ...ADMIN_CLAIM_SCHEMAS,
-  })
-  const { requireChangeTicket: requireTicket, executionMode: route } = homeseer.config.admin
-  return defineHomeseerChange(homeseer.rules, {
-    name: 'hs4.admin.rollback',
-    title: 'Take an act of administration back',
-    description:
-      'Brings back what was before an act of administration whose answer said `rollback: "available"`, once.',
-    input,
-    output: ADMIN_ENVELOPE_SCHEMA,
-    effect: 'admin',
-    lock: ({ rollbackId }) => `homeseer:rollback:${toTextOrEmpty(rollbackId)}`,
-    timeoutSeconds: 120,
-    plan: async ({ rollbackId }) => findRollback(rollbacks, rollbackId),
-    refusal: (claims, call, rollback) =>
-      createRefusedAdminEnvelope({
-        domain: rollback?.domain ?? null,
-        claims,
-        requireTicket,
-        auditRef: formatAuditRef(call),
-      }),
-    rehearse: ({ id, domain, tool, args, undoes }, claims, call) => {
-      const said = {
-        domain,
-        claims,
-        discretion: redactAdminData({}, args),
-        requireTicket,
-        auditRef: formatAuditRef(call),
-      }
-      return createPlannedAdminEnvelope({ ...said, data: { rollbackId: id, undoes, by: tool } }, route)
-    },
-    assess: ({ id, domain, tool, args, undoes }) => ({
-      effect: 'admin',
-      target: `homeseer:rollback:${id}`,
-      label: `Take back ${undoes}`,
-      touched: { domain },
-      preview: { undoes, by: tool, arguments: args },
-    }),
-    act: async (rollback, claims, context) => {
-      // Taken before it is tried: of two callers at once only one may undo.
-      if (!(await rollbacks.take(rollback.id))) return fail(usedUp(rollback))
-      const { rollbackId: _, ...guard } = claims
-      const outcome = await context.call(rollback.tool, { ...rollback.args, ...guard }, { isLocal: true })
-      if (outcome.ok)
-        return createHomeseerAnswer({
-          ...(outcome.value.data as JsonObject),
-          rolledBack: rollback.undoes,
-          rollbackId: rollback.id,
-        })
-      // HomeSeer was told nothing: the rollback has not been used and may be tried again.
-      if (isFaultBeforeAttempt(outcome.fault)) await rollbacks.giveBack(rollback.id)
-      return outcome
-    },
-  })
-}
-
-function findRollback(rollbacks: AdminRollbackStore, id: string): Result<AdminRollback, Fault> {
-  const rollback = rollbacks.get(id)
-  if (rollback === undefined)
-    return fail(
-      createHs4Fault('NOT_FOUND', `There is nothing to take back under ${id}.`, {
-        fixHint: 'Use the rollbackId of an act of administration that was answered with `rollback: "available"`.',
-      }),
-    )
-  return rollback.state === 'used' ? fail(usedUp(rollback)) : ok(rollback)
-}
-
-function usedUp({ id, undoes }: AdminRollback): Fault {
-  return { kind: 'conflict', code: 'BAD_REQUEST', message: `${undoes} was taken back already (${id}).` }
 }

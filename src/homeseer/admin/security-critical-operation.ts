@@ -1,6 +1,6 @@
 /**
- * Control: which acts of administration give control of the house away, or switch off what watches over it. The gates
- * of spec 4 open the way for asking; a person says yes (ADR 162).
+ * Security-critical operations: acts of administration that give control of the house away, or switch off what watches
+ * over it. The gates of spec 4 open the way for asking; a person says yes (ADR 162).
  */
 const GIVES_AWAY: readonly RegExp[] = [
   // Whoever can log in, and as what.

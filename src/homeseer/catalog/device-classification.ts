@@ -1,5 +1,5 @@
 /**
- * Classify: what kind of thing a device is, and why changing it may need a person's consent, from everything that
+ * Device classification: what kind of thing a device is, and why changing it may need a person's consent, from everything that
  * HomeSeer says about it. Each reason bears its evidence, so that the owner can see what a guess rests on.
  *
  *   type strings and numbers ▸ ControlUse ▸ labels of the buttons ▸ plug-in ▸ name ▸ place
@@ -77,9 +77,9 @@ export function classifyDevice({ record, controls, capabilities, owner }: Device
   })
   const [first] = found
   const kind = first?.kind ?? ordinaryKind(signs)
-  const riddle = first === undefined ? findRiddleEvidence(signs, kind) : undefined
-  const riddles = riddle === undefined ? [] : [{ reason: 'controls-unknown' as const, evidence: riddle }]
-  const all = [...found, ...flags, ...riddles]
+  const unrecognised = first === undefined ? findUnrecognisedEvidence(signs, kind) : undefined
+  const unknown = unrecognised === undefined ? [] : [{ reason: 'controls-unknown' as const, evidence: unrecognised }]
+  const all = [...found, ...flags, ...unknown]
   return { kind, reasons: all.map(({ reason }) => reason), evidence: all.map(({ evidence }) => evidence) }
 }
 
@@ -117,12 +117,12 @@ const FOREIGN_LETTER =
   /(?![\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Common}\p{Script=Inherited}])\p{L}/u
 
 /** Nothing says what it is, and what it says of itself nobody here can read: it may be a door. */
-function findRiddleEvidence({ record, controls, name }: DeviceSigns, kind: DeviceKind): string | undefined {
+function findUnrecognisedEvidence({ record, controls, name }: DeviceSigns, kind: DeviceKind): string | undefined {
   if (controls.length === 0 || (kind !== 'switch' && kind !== 'other')) return undefined
   if (FOREIGN_LETTER.test(record.name)) return 'a name in letters that nobody here reads'
   if (kind !== 'other' || hasWordInTable(name, SCENE_WORDS) || hasWordInTable(name, MEDIA_WORDS)) return undefined
-  const isRiddle = controls.every((pair) => !isUnderstoodControl(pair))
-  return isRiddle
+  const isUnrecognised = controls.every((pair) => !isUnderstoodControl(pair))
+  return isUnrecognised
     ? `labels that nobody here knows: ${controls
         .map(({ label }) => label)
         .slice(0, 3)

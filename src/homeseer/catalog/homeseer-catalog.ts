@@ -1,5 +1,5 @@
 /**
- * House: all devices at once, with the links between them.
+ * HomeSeer catalog: all devices at once, with the links between them.
  */
 import type { ControlPair, ReceivedDevice } from '../wire/device.ts'
 import type { DeviceKind } from './device-classification.ts'

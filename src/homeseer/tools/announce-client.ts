@@ -7,7 +7,7 @@
  * Does I/O (a timer; the mirror).
  */
 import { Throttle } from '../../toolbox/throttle.ts'
-import type { HomeseerToolContext } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { DEVICE_CATALOG_URIS, DEVICE_STATE_URIS } from './resources.ts'
 
 const REST_MS = 100

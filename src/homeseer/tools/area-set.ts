@@ -29,13 +29,13 @@ import {
   toDeviceChangeAssessment,
   type AssessedConsequences,
 } from './consequence-client.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { createHomeseerAnswer } from './homeseer-envelope.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { formatDeviceLabel, readHomeseerCatalog } from './catalog-reader.ts'
 import { createHomeseerArgumentFault, createHomeseerReadFault, createHs4Fault } from './faults.ts'
 import {
   BASE_GUARD_ARGUMENT_SCHEMAS,
   toHomeseerDeviceTarget,
-  GUARDED_TOOL_OUTPUT_SCHEMA,
   defineHomeseerChange,
   type HomeseerAssessment,
   createTolerantInputSchema,
@@ -76,7 +76,6 @@ export function createAreaSetTool(homeseer: HomeseerToolContext): Capability {
     description:
       'Tells all devices of one kind in a room, on a floor or in the house the same thing, one after the other, and says what each shows then. All of them are named before anything happens, those that cannot be told so as well.',
     input,
-    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'writes',
     lock: 'homeseer:areas',
     timeoutSeconds: 120,

@@ -11,15 +11,14 @@ import { ok } from '../../core/result.ts'
 import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { HOMESEER_AUDIT_RESULTS } from './homeseer-audit.ts'
 import type { AuditAccessPredicate } from './homeseer-audit.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
+import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { decodeNumberCursor } from './paging.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 export function createAuditQueryTool({ audit, guard }: HomeseerToolContext): Capability {
   const tool = defineTool({
-    family: homeseerFamily,
-    effect: 'reads',
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.audit.query',
     title: 'Query the audit',
     description:

@@ -11,24 +11,18 @@ import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { PAN_DIRECTIONS, type ReceivedCamera } from '../wire/camera.ts'
 import { createCameraSnapshotRequest, createCameraPanRequest } from '../wire/json-requests.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
+import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from './faults.ts'
-import {
-  BASE_GUARD_ARGUMENT_SCHEMAS,
-  GUARDED_TOOL_OUTPUT_SCHEMA,
-  defineHomeseerChange,
-  createTolerantInputSchema,
-} from './homeseer-change.ts'
+import { BASE_GUARD_ARGUMENT_SCHEMAS, defineHomeseerChange, createTolerantInputSchema } from './homeseer-change.ts'
 import { toTextOrEmpty } from './json-text.ts'
 
-const common = { family: homeseerFamily, effect: 'reads' } as const
 const camId = z.int().min(0).describe('The camera’s id.')
 
 export function createCameraReadTools(homeseer: HomeseerToolContext): readonly Capability[] {
   return [
     defineTool({
-      ...common,
+      ...HOMESEER_READ_DEFAULTS,
       name: 'hs4.cameras.list',
       title: 'List cameras',
       description: 'Lists HomeSeer’s cameras and whether they can be moved.',
@@ -45,7 +39,7 @@ export function createCameraReadTools(homeseer: HomeseerToolContext): readonly C
     }),
 
     defineTool({
-      ...common,
+      ...HOMESEER_READ_DEFAULTS,
       name: 'hs4.cameras.snapshot.get',
       title: 'Take a picture',
       description: 'The present picture of a camera, as an image.',
@@ -87,7 +81,6 @@ export function createCameraPanTool(homeseer: HomeseerToolContext): Capability {
     description:
       'Starts or stops moving a camera up, down, left or right. A movement that was started goes on until it is stopped.',
     input: createTolerantInputSchema({ camId, direction: z.enum(PAN_DIRECTIONS), ...BASE_GUARD_ARGUMENT_SCHEMAS }),
-    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'writes',
     lock: ({ camId: id }) => `homeseer:camera:${toTextOrEmpty(id)}`,
     plan: (input) => movableCamera(homeseer, input.camId),

@@ -1,5 +1,5 @@
 /**
- * House: the devices as they are now, for tools that read: what the catalog knows, as fresh as the caller wants it.
+ * Catalog reader: the devices as they are now, for tools: what the catalog knows, as fresh as the caller wants it.
  *
  * While changes are pushed, the mirror is as new as a question would be; without push it is asked again when it is
  * older than the owner allows.
@@ -13,7 +13,7 @@ import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import { filterExposedDevices, listRefsOfPhysicalDevices, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import type { DeviceMirrorEntry } from '../wire/device-mirror.ts'
-import { type HomeseerToolContext } from './homeseer-tools.ts'
+import { type HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHs4Fault, createHomeseerReadFault } from './faults.ts'
 import type { ControlPair } from '../wire/device.ts'
 
@@ -76,7 +76,7 @@ export async function readDeviceControls(
 }
 
 /** Lists by what devices can do lack those of which nobody knows it; so they say how many these are. */
-export function listRefsWithoutControls({ devices }: HomeseerCatalog): { readonly controlsUnknown?: number } {
+export function countDevicesWithoutControls({ devices }: HomeseerCatalog): { readonly controlsUnknown?: number } {
   const unknown = devices.filter(({ controlsKnown }) => !controlsKnown).length
   return unknown === 0 ? {} : { controlsUnknown: unknown }
 }

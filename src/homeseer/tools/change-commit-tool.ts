@@ -22,10 +22,10 @@ import type { DecisionPreview } from '../../guard/call-decision.ts'
 import { createDeniedFault, isMissingClaimsOnly } from '../../guard/guard-faults.ts'
 import type { ChangeResultState, PreparedChange } from '../../guard/prepared-change.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { extendHs4Fault } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, createTolerantInputSchema } from './homeseer-change.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
 import { completeHomeseerClaims, isDryRunCall, type CallerClaims } from './owner-rules.ts'
 import {
   findPreparableTool,

@@ -19,10 +19,10 @@ import type { DecisionPreview } from '../../guard/call-decision.ts'
 import { createDeniedFault } from '../../guard/guard-faults.ts'
 import { hideSecretsInJson } from '../../guard/redaction.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHs4Fault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
 import {
   findPreparableTool,
   previewPreparableCall,

@@ -1,5 +1,5 @@
 /**
- * Staging: what the intents share. They resolve a name, prepare the change, and commit it if they were told to and the
+ * Change staging: what the intents share. They resolve a name, prepare the change, and commit it if they were told to and the
  * name left no doubt; preparing and committing are the same calls that anybody can make.
  *
  * Pure: the bus does the work.
@@ -10,7 +10,7 @@ import { omitUndefined, isJsonObject, type JsonObject } from '../../core/json.ts
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
 import { isMissingClaimsOnly } from '../../guard/guard-faults.ts'
-import type { HomeseerToolContext } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { extendHs4Fault, type SuggestedToolCall } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, MAX_CLAIM_LENGTH } from './homeseer-change.ts'
 import { truncateText } from './json-text.ts'

@@ -1,5 +1,5 @@
 /**
- * Verify: looks whether a device ended up where it was told to go.
+ * Change verification: looks whether a device ended up where it was told to go.
  *
  *   send ─▶ [push or pause ▸ fresh read] × attempts ─▶ there? ─▶ settle ▸ read again ─▶ still there ─▶ matched
  *

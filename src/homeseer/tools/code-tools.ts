@@ -14,8 +14,8 @@ import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { findScriptComplaint, runScript } from '../wire/script-page.ts'
 import { createPluginFunctionRequest } from '../wire/json-requests.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
+import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import {
   toScriptCallTarget,
   INLINE_CODE_CALL_NAME,
@@ -24,19 +24,13 @@ import {
   parseScriptCall,
 } from './exact-script-call.ts'
 import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from './faults.ts'
-import {
-  BASE_GUARD_ARGUMENT_SCHEMAS,
-  GUARDED_TOOL_OUTPUT_SCHEMA,
-  defineHomeseerChange,
-  createTolerantInputSchema,
-} from './homeseer-change.ts'
+import { BASE_GUARD_ARGUMENT_SCHEMAS, defineHomeseerChange, createTolerantInputSchema } from './homeseer-change.ts'
 import { listOtherDeviceTargets } from './consequence-client.ts'
 import { toTextOrEmpty } from './json-text.ts'
 
 export function createPluginListTool(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    family: homeseerFamily,
-    effect: 'reads',
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.plugins.list',
     title: 'List plug-ins',
     description: 'Lists the plug-ins of HomeSeer, their versions and whether an update waits.',
@@ -60,7 +54,6 @@ export function createScriptRunTool(homeseer: HomeseerToolContext): Capability {
     description:
       'Runs a script or a script statement on HomeSeer. Code can do anything, so a person has to approve each run.',
     input: createTolerantInputSchema({ command: z.string().min(1).max(4_000), ...BASE_GUARD_ARGUMENT_SCHEMAS }),
-    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'sensitive',
     // What code prints cannot be judged by anybody but its caller: it may be the password that it was asked to read.
     secrets: ['raw'],
@@ -131,7 +124,6 @@ export function createPluginFunctionTool(homeseer: HomeseerToolContext): Capabil
       params: z.array(parameter).max(50).default([]),
       ...BASE_GUARD_ARGUMENT_SCHEMAS,
     }),
-    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'sensitive',
     // With what was told by position, which no record keeps (guard/secret-place.ts).
     secrets: ['raw'],

@@ -26,7 +26,7 @@ import type { EventDefinition } from '../catalog/event-definition.ts'
 import { isSameHomeseerName } from '../catalog/event-search.ts'
 import type { EventFiles } from '../catalog/event-file-store.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import type { HomeseerToolContext } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import { toHomeseerDeviceTarget, type HomeseerAssessment } from './homeseer-change.ts'
@@ -177,7 +177,7 @@ async function houseFor({ catalog }: HomeseerToolContext, refs: readonly number[
 }
 
 /** What a chain touches, for the owner's lists. */
-export function listTouchedThings({ consequences: { refs, eventIds, doubts } }: AssessedConsequences): TouchedTargets {
+export function listTouchedTargets({ consequences: { refs, eventIds, doubts } }: AssessedConsequences): TouchedTargets {
   return {
     refs,
     ...(eventIds.length === 0 ? {} : { eventIds }),
@@ -206,7 +206,7 @@ export function toDeviceChangeAssessment(
   devices: readonly HomeseerDevice[],
   assessed: AssessedConsequences,
 ): Pick<HomeseerAssessment, 'effect' | 'touched' | 'reaches' | 'mayReach'> {
-  const { refs = [], ...touched } = listTouchedThings(assessed)
+  const { refs = [], ...touched } = listTouchedTargets(assessed)
   const isSensitive = assessed.reasons.length > 0 || devices.some(({ sensitivity }) => sensitivity.length > 0)
   return {
     effect: isSensitive ? 'sensitive' : 'writes',

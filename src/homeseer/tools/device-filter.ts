@@ -2,7 +2,7 @@
  * Device filter: which devices a list is about, and how many of them one answer holds.
  */
 import type { HomeseerDevice } from '../catalog/device.ts'
-import type { HomeseerToolContext } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 
 export interface DeviceFilters {
   readonly location1?: string
@@ -33,6 +33,6 @@ function holds(text: string, part = ''): boolean {
 }
 
 /** A caller may ask for fewer than the owner's cap, never for more (`HS4_MAX_DEVICES_DEFAULT_CAP`). */
-export function limitItems({ config }: HomeseerToolContext, wanted: number | undefined): number {
+export function limitDeviceCount({ config }: HomeseerToolContext, wanted: number | undefined): number {
   return Math.min(wanted ?? config.maxDevices, config.maxDevices)
 }

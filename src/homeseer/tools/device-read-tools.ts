@@ -12,9 +12,9 @@ import type { HomeseerDevice } from '../catalog/device.ts'
 import { listDevicesWithChildren } from '../catalog/homeseer-catalog.ts'
 import { createGenericHomeseerRequest } from '../wire/http-exchange.ts'
 import { isWorthSmallerRequest, type HomeseerLinkFault } from '../wire/link-fault.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createDeviceStatusTool } from './device-status.ts'
-import { limitItems, matchesDeviceFilter } from './device-filter.ts'
+import { limitDeviceCount, matchesDeviceFilter } from './device-filter.ts'
 import {
   maxItemsArgument,
   includeControlsArgument,
@@ -23,10 +23,10 @@ import {
   nameFilterArgument,
   refsArgument,
 } from './device-arguments.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault, extendHs4Fault } from './faults.ts'
 import {
-  listRefsWithoutControls,
+  countDevicesWithoutControls,
   refreshHomeseerDevices,
   readDeviceControls,
   readHomeseerCatalog,
@@ -36,15 +36,13 @@ import {
 import { pageCursorArgument, cutNumberedPage } from './paging.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
-const common = { family: homeseerFamily, effect: 'reads' } as const
-
 export function createDeviceReadTools(homeseer: HomeseerToolContext): readonly Capability[] {
   return [list(homeseer), get(homeseer), controls(homeseer), createDeviceStatusTool(homeseer)]
 }
 
 function list(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    ...common,
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.devices.list',
     title: 'List devices',
     description:
@@ -78,7 +76,7 @@ function list(homeseer: HomeseerToolContext): Capability {
     const house = await readHomeseerCatalog(homeseer)
     if (!house.ok) return house
     const { limit, offset, cursor, maxDevices: wanted, includeControls: pairs, includeRaw: raw, ...filters } = input
-    const maxDevices = limitItems(homeseer, wanted)
+    const maxDevices = limitDeviceCount(homeseer, wanted)
     // The cap bounds a page, not the list: devices beyond it can be reached by paging.
     const found = house.value.devices.filter((device) => matchesDeviceFilter(device, filters))
     const page = cutNumberedPage(found, (device) => device.ref, {
@@ -103,7 +101,7 @@ function list(homeseer: HomeseerToolContext): Capability {
       limit,
       includeRaw: raw,
       nextCursor: page.value.nextCursor,
-      ...listRefsWithoutControls(house.value),
+      ...countDevicesWithoutControls(house.value),
       items: shown.value.map((device) =>
         createDeviceView(homeseer, device, { includeControls: pairs, includeRaw: raw }),
       ),
@@ -113,7 +111,7 @@ function list(homeseer: HomeseerToolContext): Capability {
 
 function get(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    ...common,
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.devices.get',
     title: 'Get devices',
     description:
@@ -142,7 +140,7 @@ function get(homeseer: HomeseerToolContext): Capability {
       if (!house.ok) return house
       const own = requestedRefs.map((ref) => house.value.byRef.get(ref)).filter((device) => device !== undefined)
       const resolved = resolveChildren ? listDevicesWithChildren(house.value, requestedRefs) : own
-      const shown = resolved.slice(0, limitItems(homeseer, wanted))
+      const shown = resolved.slice(0, limitDeviceCount(homeseer, wanted))
       // Only what is shown is read again: a root with a hundred features need not cost a hundred reads.
       const fresh = await refreshHomeseerDevices(homeseer, refsOf(shown), raw)
       if (!fresh.ok) return fresh
@@ -155,7 +153,7 @@ function get(homeseer: HomeseerToolContext): Capability {
         missing: requestedRefs.filter((ref) => !isFound(ref)),
         includeRaw: raw,
         resolveChildren,
-        maxDevices: limitItems(homeseer, wanted),
+        maxDevices: limitDeviceCount(homeseer, wanted),
         totalResolvedDevices: resolved.length,
         returnedDevices: shown.length,
         truncated: shown.length < resolved.length,
@@ -183,7 +181,7 @@ async function withControls(
 
 function controls(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    ...common,
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.devices.controls.get',
     title: 'Get control pairs',
     description:

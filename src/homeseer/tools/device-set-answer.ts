@@ -126,7 +126,7 @@ export function createLostAnswerFault(
   fault: HomeseerLinkFault,
   verification: JsonObject,
 ): Fault {
-  const lost = createHomeseerWriteFault(fault, `telling ${name}`, suggestLook(ref))
+  const lost = createHomeseerWriteFault(fault, `telling ${name}`, suggestStatusRead(ref))
   return extendHs4Fault(lost, { details: { ref, verification } })
 }
 
@@ -139,7 +139,7 @@ export function createUnchangedDeviceFault(
   return createHs4Fault('HS4_ERROR', `HomeSeer took the command, but ${name} (${ref}) did not change as requested.`, {
     details: { ref, requestedMode: wish.mode, executedMode, expected, verification },
     fixHint: 'Look at the device: it may be slow, stuck or out of reach.',
-    next: suggestLook(ref),
+    next: suggestStatusRead(ref),
   })
 }
 
@@ -154,10 +154,10 @@ export function createUnreadSetFault(
   return createHs4Fault(
     'UNKNOWN',
     `HomeSeer took the command, but nobody could see what ${name} (${ref}) shows since (${why}). Check the state before trying again.`,
-    { details: { ref, verification }, next: suggestLook(ref) },
+    { details: { ref, verification }, next: suggestStatusRead(ref) },
   )
 }
 
-export function suggestLook(ref: number): readonly SuggestedToolCall[] {
+export function suggestStatusRead(ref: number): readonly SuggestedToolCall[] {
   return [{ name: 'hs4.devices.status.get', args: { refs: [ref], fresh: true } }]
 }

@@ -46,7 +46,7 @@ import {
   createRefusedSetFault,
   createUnchangedDeviceFault,
   createUnreadSetFault,
-  suggestLook,
+  suggestStatusRead,
   toControlJson,
   toDeviceSetJson,
   toPendingJson,
@@ -66,11 +66,11 @@ import {
   BASE_GUARD_ARGUMENT_SCHEMAS,
   createTolerantInputSchema,
   defineHomeseerChange,
-  GUARDED_TOOL_OUTPUT_SCHEMA,
   toHomeseerDeviceTarget,
   type HomeseerAssessment,
 } from './homeseer-change.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { createHomeseerAnswer } from './homeseer-envelope.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 
 /** What can be wished for, shared with the intents. */
 export const DEVICE_SET_SCHEMAS = {
@@ -111,7 +111,6 @@ export function createDeviceSetTool(homeseer: HomeseerToolContext): Capability {
     description:
       'Tells one device something (by value, label or control use), waits for it to report back and says what it shows then. Values that the device would refuse are refused before they are sent. Locks, doors, alarms, devices with voice confirmation, and whatever sets one of these in motion through HomeSeer’s events need a person’s approval.',
     input,
-    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'writes',
     // One at a time per device: the second would be verified against what the first one did.
     lock: ({ ref }) => (typeof ref === 'number' ? toHomeseerDeviceTarget(ref) : undefined),
@@ -252,7 +251,9 @@ async function store(homeseer: HomeseerToolContext, act: Act, path: StatusOnlyMe
     call.signal,
   )
   if (!sent.ok)
-    return fail(createHomeseerWriteFault(sent.fault, `writing the status of ${device.name}`, suggestLook(device.ref)))
+    return fail(
+      createHomeseerWriteFault(sent.fault, `writing the status of ${device.name}`, suggestStatusRead(device.ref)),
+    )
   if (!wish.verify) return createHomeseerAnswer(toDeviceSetJson(act, { path, verification: { performed: false } }))
   const { before, watch } = act
   const { ref } = device

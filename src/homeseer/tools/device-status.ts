@@ -12,7 +12,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import { filterExposedDevices, buildHomeseerCatalog, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import { createStatusRequest } from '../wire/json-requests.ts'
-import { toHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import {
   maxItemsArgument,
   includeRawArgument,
@@ -20,13 +20,11 @@ import {
   nameFilterArgument,
   refsArgument,
 } from './device-arguments.ts'
-import { limitItems, matchesDeviceFilter } from './device-filter.ts'
+import { limitDeviceCount, matchesDeviceFilter } from './device-filter.ts'
 import { toDeviceView, readHomeseerCatalog, readCatalogWithFreshDevices, createDeviceView } from './catalog-reader.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import { toHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
-
-const common = { family: homeseerFamily, effect: 'reads' } as const
 
 /** The names are HomeSeer's own request parameters, which the contract passes through. */
 interface StatusInput {
@@ -44,7 +42,7 @@ interface StatusInput {
 
 export function createDeviceStatusTool(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    ...common,
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.devices.status.get',
     title: 'Get status',
     description:
@@ -79,7 +77,7 @@ export async function readDeviceStatusData(
   input: StatusInput,
 ): Promise<Result<Json, Fault>> {
   const everything = input.everything ?? homeseer.config.statusIncludeEverything
-  const maxDevices = limitItems(homeseer, input.maxDevices)
+  const maxDevices = limitDeviceCount(homeseer, input.maxDevices)
   // The mirror keeps the plain fields only; everything else is a question to HomeSeer.
   const direct = everything || input.includeRaw || input.voiceonly || !input.compress || !input.excludeevents
   const found = direct ? await askStatus(homeseer, { ...input, everything }) : await knownStatus(homeseer, input)

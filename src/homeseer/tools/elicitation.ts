@@ -1,5 +1,5 @@
 /**
- * Asking: what happens when a name could mean more than one thing. A client that can ask its person is made to; the
+ * Elicitation: what happens when a name could mean more than one thing. A client that can ask its person is made to; the
  * person's choice is the target, and the name is remembered for it. Any other client gets the choices, each as the call
  * that would be made; where one of them is likely, it is prepared and never committed.
  */

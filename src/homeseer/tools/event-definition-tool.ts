@@ -12,19 +12,17 @@ import { fail } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventFileFault, EventFiles } from '../catalog/event-file-store.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { toActionBlockJson, toTriggerJson } from './event-definition-view.ts'
 import { EVENT_SELECTOR_SCHEMAS, selectEvent, type SelectedEvent } from './event-read-tools.ts'
 import { createHs4Fault, createHomeseerReadFault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
-const common = { family: homeseerFamily, effect: 'reads' } as const
-
 export function createEventDefinitionTool(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    ...common,
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.events.definition.get',
     title: 'Get the definition of an event',
     description:

@@ -9,6 +9,7 @@ import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
+import type { EventDefinition } from '../catalog/event-definition.ts'
 import {
   assignEventNumbers,
   findEvents,
@@ -17,9 +18,9 @@ import {
   type NamedEvent,
 } from '../catalog/event-search.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { createHomeseerAnswer, findEventDefinition, type HomeseerToolContext } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { toActionBlockJson, toTriggerJson } from './event-definition-view.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import {
   createHomeseerArgumentFault,
   createHs4Fault,
@@ -28,8 +29,6 @@ import {
 } from './faults.ts'
 import { pageCursorArgument, cutNumberedPage } from './paging.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
-
-const common = { family: homeseerFamily, effect: 'reads' } as const
 
 /** The two ways to name an event. */
 export const EVENT_SELECTOR_SCHEMAS = {
@@ -128,7 +127,7 @@ function createAmbiguousEventFault(events: readonly Pick<ReceivedEvent, 'id'>[])
 
 function list(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    ...common,
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.events.list',
     title: 'List events',
     description: 'Lists HomeSeer’s events (automations and scenes), by part of their group or name.',
@@ -168,7 +167,7 @@ const EXTENDED = /^(trigger|action|condition|definition)/i
 
 function get(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    ...common,
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.events.get',
     title: 'Get an event',
     description: 'Shows one event, by id or by exact group and name, and what HomeSeer says about how it works.',
@@ -200,4 +199,13 @@ function get(homeseer: HomeseerToolContext): Capability {
       ...(includeRaw ? { raw: event.raw } : {}),
     })
   })
+}
+
+/** The definition of an event where HomeSeer's files can be read; why not is no reason to fail here. */
+async function findEventDefinition(
+  { eventFiles }: HomeseerToolContext,
+  id: number,
+): Promise<EventDefinition | undefined> {
+  const files = await eventFiles.read()
+  return files.ok ? files.value.definitions.find((one) => one.id === id) : undefined
 }

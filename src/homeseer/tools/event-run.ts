@@ -13,7 +13,8 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { createEventRunByIdRequest, createEventRunByNameRequest } from '../wire/json-requests.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { createHomeseerAnswer } from './homeseer-envelope.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { EVENT_SELECTOR_SCHEMAS, findSelectedEvent, type EventSelector } from './event-read-tools.ts'
 import {
   assessEventRunConsequences,
@@ -23,14 +24,13 @@ import {
   addConsequencesToLabel,
   listReachedTargets,
   listOtherDeviceTargets,
-  listTouchedThings,
+  listTouchedTargets,
   type AssessedConsequences,
 } from './consequence-client.ts'
 import { createHomeseerWriteFault } from './faults.ts'
 import {
   BASE_GUARD_ARGUMENT_SCHEMAS,
   defineHomeseerChange,
-  GUARDED_TOOL_OUTPUT_SCHEMA,
   type HomeseerAssessment,
   createTolerantInputSchema,
 } from './homeseer-change.ts'
@@ -48,7 +48,6 @@ export function createEventRunTool(homeseer: HomeseerToolContext): Capability {
     description:
       'Runs one of HomeSeer’s events now, with everything it does. Events that open locks or gates, run scripts or carry the security mark need a person’s approval.',
     input: createTolerantInputSchema({ ...EVENT_SELECTOR_SCHEMAS, ...BASE_GUARD_ARGUMENT_SCHEMAS }),
-    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'writes',
     // The id may be hidden behind a name, so the lock is on running events as such.
     lock: 'homeseer:events',
@@ -113,7 +112,7 @@ function touchedByRun(
   assessed: AssessedConsequences,
   { events }: HomeseerOwnerRules,
 ): TouchedTargets {
-  const { refs, eventIds, mayTouchAnything } = listTouchedThings(assessed)
+  const { refs, eventIds, mayTouchAnything } = listTouchedTargets(assessed)
   const ids = [...new Set([event.id, ...(eventIds ?? [])])]
   if (events !== undefined) return { eventIds: ids }
   const isUnknown = mayTouchAnything === true || assessed.definition === undefined

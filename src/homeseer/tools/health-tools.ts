@@ -13,20 +13,18 @@ import { createControlsRequest, createVersionRequest } from '../wire/json-reques
 import { isWorthSmallerRequest, type HomeseerLinkFault } from '../wire/link-fault.ts'
 import type { Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
+import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import { describeHomeseerPolicy } from './homeseer-policy.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
-
-const common = { family: homeseerFamily, effect: 'reads' } as const
 
 type Check = JsonObject & { readonly check: string; readonly status: 'pass' | 'warn' | 'fail' }
 
 export function createHealthTools(homeseer: HomeseerToolContext): readonly Capability[] {
   return [
     defineTool({
-      ...common,
+      ...HOMESEER_READ_DEFAULTS,
       name: 'hs4.health.get',
       title: 'HomeSeer health',
       description:
@@ -61,7 +59,7 @@ export function createHealthTools(homeseer: HomeseerToolContext): readonly Capab
     }),
 
     defineTool({
-      ...common,
+      ...HOMESEER_READ_DEFAULTS,
       name: 'hs4.selftest.run',
       title: 'Self-test',
       description:

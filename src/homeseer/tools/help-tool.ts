@@ -8,8 +8,8 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import { EMPTY_HOMESEER_CATALOG } from '../catalog/homeseer-catalog.ts'
 import { buildNameResolver } from '../resolve/name-resolver.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
+import { createHomeseerAnswer, homeseerFamily, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { HELP_MODES, rankHelpRoutes } from './help-route.ts'
 import { readCurrentResolver } from './resolve-tools.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
@@ -18,8 +18,7 @@ const NOTHING = buildNameResolver({ house: EMPTY_HOMESEER_CATALOG, events: [], c
 
 export function createHelpRouteTool(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    family: homeseerFamily,
-    effect: 'reads',
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.help.route',
     title: 'How to reach a goal',
     description:

@@ -8,7 +8,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import { toTextOrEmpty } from './json-text.ts'
 import {
   createAuditEntry,
-  readAuditSubject,
+  readAuditAccessFacts,
   passesAuditFilter,
   type HomeseerAuditFilter,
   type HomeseerAuditTrail,
@@ -48,7 +48,7 @@ export function createHomeseerAuditTrail({ listed, body }: HomeseerAuditSource):
           if (entry === undefined || !OURS.test(toTextOrEmpty(entry['tool']))) continue
           // Newest first, so all that follow are older still.
           if (isTooOld(entry, filter)) return { entries, next: undefined }
-          if (!mayRead(readAuditSubject(entry, row.end))) continue
+          if (!mayRead(readAuditAccessFacts(entry, row.end))) continue
           const shown = shownOf(row, entry)
           if (passesAuditFilter(shown, filter)) entries.push(shown)
         }

@@ -66,7 +66,7 @@ export interface AuditedCall {
   readonly result: Json | undefined
 }
 
-export function readAuditSubject(entry: JsonObject, end: JsonObject | undefined): AuditAccessFacts {
+export function readAuditAccessFacts(entry: JsonObject, end: JsonObject | undefined): AuditAccessFacts {
   const effect = toTextOrEmpty(end?.['effect'] ?? entry['effect'])
   const target = end?.['target'] ?? entry['target']
   return {

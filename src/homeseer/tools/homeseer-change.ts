@@ -10,8 +10,7 @@ import type { CapabilityDefinition } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'
-import { createHomeseerAnswer } from './homeseer-tools.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
 import {
   completeHomeseerClaims,
   isDryRunCall,
@@ -37,7 +36,7 @@ export const BASE_GUARD_ARGUMENT_SCHEMAS = {
 }
 
 /** What every guarded tool of the core answers at least one of; a dry run says so. */
-export const GUARDED_TOOL_OUTPUT_SCHEMA = z.looseObject({
+const GUARDED_TOOL_OUTPUT_SCHEMA = z.looseObject({
   dryRun: z.boolean().exactOptional(),
   applied: z.boolean().exactOptional(),
   invoked: z.boolean().exactOptional(),
@@ -61,7 +60,9 @@ export interface HomeseerAssessment {
 export interface HomeseerChangeDefinition<
   Input extends z.ZodType<JsonObject & CallerClaims, unknown>,
   Plan,
-> extends Omit<CapabilityDefinition<Input>, 'family'> {
+> extends Omit<CapabilityDefinition<Input>, 'family' | 'output'> {
+  /** Where it is another one than that of the guarded tools of the core. */
+  readonly output?: z.ZodType
   readonly effect: Exclude<Effect, 'reads'>
   readonly plan: (input: z.output<Input>, context: HandlerContext) => Promise<Result<Plan, Fault>>
   readonly assess: (plan: Plan, input: z.output<Input>) => HomeseerAssessment
@@ -85,6 +86,7 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Caller
 ): Capability {
   const { assess, alwaysTouched = {}, refusal, rehearse = usualRehearsal(definition) } = definition
   return defineChange<Input, Plan>({
+    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     ...definition,
     ...unlessDry(rules, definition),
     family: homeseerFamily,

@@ -6,9 +6,11 @@
  *
  * Arguments that do not fit the schema are answered in the same form.
  */
+import type { Outcome } from '../../bus/call.ts'
 import type { Family, JsonSchema, Offer } from '../../bus/capability.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import { omitUndefined, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { fail, ok, type Result } from '../../core/result.ts'
 import { sanitizeJson } from '../../core/untrusted-text.ts'
 import {
   FIX_HINT_FIELD,
@@ -73,6 +75,17 @@ export const homeseerFamily: Family = {
     isError: true,
   }),
   outputSchema,
+}
+
+/** What the tools that only read have in common. */
+export const HOMESEER_READ_DEFAULTS = { family: homeseerFamily, effect: 'reads' } as const
+
+export function createHomeseerAnswer(data: Json): Outcome {
+  return ok({ data })
+}
+
+export function toHomeseerAnswer(result: Result<Json, Fault>): Outcome {
+  return result.ok ? createHomeseerAnswer(result.value) : fail(result.fault)
 }
 
 function errorJson(fault: Fault, offer: Offer, listed: (tool: string) => string): JsonObject {

@@ -2,7 +2,7 @@
  * Policy state: what is switched on for changing HomeSeer, for operators who want to see it before they act.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { HomeseerToolContext } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { ADMIN_DOMAINS } from './owner-rules.ts'
 
 /** That lists are configured is told; what is on them is the owner's own business. */

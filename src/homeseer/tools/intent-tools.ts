@@ -21,8 +21,8 @@ import { toDeviceSetArguments } from './device-set-request.ts'
 import { DEVICE_SET_SCHEMAS } from './device-set.ts'
 import { toChoicesJson, type ElicitationOption } from './elicitation.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import {
   carryOutIntent,
   createDeviceIntent,

@@ -61,14 +61,14 @@ export interface HomeseerLinkFacts {
   readonly last: RequestAttemptNote | undefined
   readonly push: AsciiConnectionState | undefined
   /** Why the web hook is not heard although it should be. */
-  readonly deaf?: string | undefined
+  readonly webhookFault?: string | undefined
   readonly devices: number
 }
 
 /** An absent HomeSeer degrades this family and nothing else. */
-export function toHomeseerLinkHealth({ url, last, push, deaf, devices }: HomeseerLinkFacts): ServiceHealth {
+export function toHomeseerLinkHealth({ url, last, push, webhookFault, devices }: HomeseerLinkFacts): ServiceHealth {
   const onLink = adviseOnHomeseerLink(url, last)
-  const advice = onLink ?? adviseOnHomeseerPush(push) ?? deaf
+  const advice = onLink ?? adviseOnHomeseerPush(push) ?? webhookFault
   return {
     status: advice === undefined ? 'ok' : 'degraded',
     details: {

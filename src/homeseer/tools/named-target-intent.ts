@@ -28,7 +28,8 @@ import {
   type ElicitationOption,
 } from './elicitation.ts'
 import { createHs4Fault, extendHs4Fault, type SuggestedToolCall } from './faults.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { createHomeseerAnswer } from './homeseer-envelope.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { explainAmbiguity, explainAmbiguityToModel, readCurrentResolver, toCandidateJson } from './resolve-tools.ts'
 
 /** What was said, by whom it is claimed, and what it may mean. */

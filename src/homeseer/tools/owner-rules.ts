@@ -1,5 +1,5 @@
 /**
- * Rules: what the owner's configuration says about changing HomeSeer, and every reason why one change is refused.
+ * Owner rules: what the owner's configuration says about changing HomeSeer, and every reason why one change is refused.
  *
  *   1 dry run, asked for or by default ▸ 2 mode, confirm, intent, reason (not when dry)
  *   ▸ 3 device, event and camera lists ▸ 4 scripts ▸ 5 plug-in functions

@@ -12,7 +12,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { resolveSpelledName } from '../../core/tool-name-spelling.ts'
 import type { DecisionPreview } from '../../guard/call-decision.ts'
 import { createHomeseerArgumentFault } from './faults.ts'
-import type { HomeseerToolContext } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { truncateText } from './json-text.ts'
 
 /** Tools whose calls can be prepared, by name. */

@@ -5,9 +5,8 @@
 import { z } from 'zod'
 import type { Capability, PromptArgument } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import { createHomeseerAnswer } from './homeseer-tools.ts'
 import { AGENT_RULES_DOCUMENT } from './agent-contract.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { HELP_MODES } from './help-route.ts'
 import { ADMIN_DOMAINS, ADMIN_RISK_LEVELS } from './owner-rules.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
@@ -191,8 +190,7 @@ export function createHomeseerPrompts(): readonly Capability[] {
 function prompt<Shape extends z.ZodRawShape>(definition: Prompt<Shape>): Capability {
   const { name, title, description, shape, text } = definition
   return defineTool({
-    family: homeseerFamily,
-    effect: 'reads',
+    ...HOMESEER_READ_DEFAULTS,
     name,
     title,
     description,

@@ -24,12 +24,10 @@ import {
   type ResolutionVerdict,
 } from '../resolve/name-resolver.ts'
 import type { ResolverWithWarnings } from '../resolve/resolver-client.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
+import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
-
-const common = { family: homeseerFamily, effect: 'reads' } as const
 
 export const queryArgument = z.string().min(1).max(200).describe('What a person would say.')
 /** Spec 4's default and bound. */
@@ -173,7 +171,7 @@ async function answerCandidates<One extends ResolutionCandidate<unknown>>(
 
 function devices(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    ...common,
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.resolve.devices',
     title: 'Find devices by name',
     description:
@@ -205,7 +203,7 @@ function actionabilityJson({ actionability }: DeviceCandidate): JsonObject {
 
 function events(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    ...common,
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.resolve.events',
     title: 'Find events by name',
     description:
@@ -228,7 +226,7 @@ function events(homeseer: HomeseerToolContext): Capability {
 
 function cameras(homeseer: HomeseerToolContext): Capability {
   return defineTool({
-    ...common,
+    ...HOMESEER_READ_DEFAULTS,
     name: 'hs4.resolve.cameras',
     title: 'Find cameras by name',
     description: 'Finds the cameras that somebody may mean, best first.',

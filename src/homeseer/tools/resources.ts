@@ -18,13 +18,13 @@ import { toAliasProvenance, type Alias, type AliasKind } from '../resolve/alias.
 import type { NameResolver } from '../resolve/name-resolver.ts'
 import { createVersionRequest } from '../wire/json-requests.ts'
 import { AGENT_RULES_DOCUMENT } from './agent-contract.ts'
-import { toHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { readDeviceStatusData } from './device-status.ts'
-import { homeseerFamily } from './homeseer-envelope.ts'
+import { toHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import type { AuditAccessPredicate } from './homeseer-audit.ts'
 import { toEventJson } from './event-read-tools.ts'
 import { createHomeseerReadFault } from './faults.ts'
-import { listRefsWithoutControls, readHomeseerCatalog, createDeviceView } from './catalog-reader.ts'
+import { countDevicesWithoutControls, readHomeseerCatalog, createDeviceView } from './catalog-reader.ts'
 import { toTextOrEmpty } from './json-text.ts'
 import { describeHomeseerPolicy } from './homeseer-policy.ts'
 import { readCurrentResolver, toRefreshJson } from './resolve-tools.ts'
@@ -59,8 +59,7 @@ export function createHomeseerResource(
 ): Capability {
   const uri = `hs4://${path}`
   const tool = defineTool({
-    family: homeseerFamily,
-    effect: 'reads',
+    ...HOMESEER_READ_DEFAULTS,
     // A resource is a capability under its own address, so that reading it takes the one way in like any call.
     name: uri,
     title,
@@ -127,7 +126,7 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
       })
       return ok({
         generatedAt: isoTimeOrNull(homeseer.clock.now()),
-        ...listRefsWithoutControls(house.value),
+        ...countDevicesWithoutControls(house.value),
         matrix: Object.fromEntries(matrix.filter(([, refs]) => refs.length > 0)),
       })
     },

@@ -8,14 +8,10 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { fail, ok } from '../../core/result.ts'
 import { createSpeakRequest } from '../wire/json-requests.ts'
-import { createHomeseerAnswer, type HomeseerToolContext } from './homeseer-tools.ts'
+import { createHomeseerAnswer } from './homeseer-envelope.ts'
+import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHomeseerWriteFault } from './faults.ts'
-import {
-  BASE_GUARD_ARGUMENT_SCHEMAS,
-  GUARDED_TOOL_OUTPUT_SCHEMA,
-  defineHomeseerChange,
-  createTolerantInputSchema,
-} from './homeseer-change.ts'
+import { BASE_GUARD_ARGUMENT_SCHEMAS, defineHomeseerChange, createTolerantInputSchema } from './homeseer-change.ts'
 import { truncateText } from './json-text.ts'
 import { isPossibleSpokenCommand } from './spoken-command.ts'
 
@@ -30,7 +26,6 @@ export function createSpeakTool(homeseer: HomeseerToolContext): Capability {
       host: z.string().max(200).exactOptional().describe('Speakers as HomeSeer names them, HOST:NAME; absent: all.'),
       ...BASE_GUARD_ARGUMENT_SCHEMAS,
     }),
-    output: GUARDED_TOOL_OUTPUT_SCHEMA,
     effect: 'writes',
     lock: 'homeseer:speak',
     plan: async ({ phrase, host }) => ok({ phrase, host }),

@@ -82,6 +82,7 @@ describe('write request', () => {
       'request=setdeviceproperty&ref=5&property=UserNote&value=',
     )
     expect(query(createEventRunByIdRequest(31))).toBe('request=runevent&id=31')
+    expect(query(createEventRunByNameRequest('Evening', 'Dim'))).toBe('request=runevent&group=Evening&name=Dim')
     expect(query(createCameraPanRequest(1, 'leftstart'))).toBe('request=pancamera&camid=1&direction=leftstart')
     expect(query(createPluginFunctionRequest({ plugin: 'updater', functionName: 'Go', parameters: ['a b', 2] }))).toBe(
       'request=pluginfunction&plugin=updater&function=Go&P1=a%20b&P2=2',

@@ -4,7 +4,6 @@
  *
  *   exchange ▸ json-client ▸ bytes ▸ Reply ▸ exchange.decode ▸ Result
  */
-import type { JsonObject } from '../../core/json.ts'
 import { ok, type Result, fail } from '../../core/result.ts'
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'

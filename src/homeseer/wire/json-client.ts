@@ -88,12 +88,13 @@ export class JsonClient {
   ): Promise<Result<Value, HomeseerLinkFault>> {
     if (exchange.effect === 'writes') return this.#tries(exchange, 0, signal)
     const down = this.#down
-    if (down === undefined) return this.#judge(exchange, await this.#tries(exchange, this.#options.readRetries, signal))
+    if (down === undefined)
+      return this.#recordOutcome(exchange, await this.#tries(exchange, this.#options.readRetries, signal))
     if (this.#probing || performance.now() < down.untilMs) return fail(down.fault)
     // One asks, once; whoever comes meanwhile is told what is known.
     this.#probing = true
     try {
-      return this.#judge(exchange, await this.#tries(exchange, 0, signal))
+      return this.#recordOutcome(exchange, await this.#tries(exchange, 0, signal))
     } finally {
       this.#probing = false
     }
@@ -104,7 +105,7 @@ export class JsonClient {
   }
 
   /** Remembers what the link came to. What fails at once is tried again at once: nobody waits for that. */
-  #judge<Value>(
+  #recordOutcome<Value>(
     { name }: HomeseerHttpExchange<Value>,
     result: Result<Value, HomeseerLinkFault>,
   ): Result<Value, HomeseerLinkFault> {

@@ -4,6 +4,7 @@
  *
  * Does I/O (reads the body of the request it is given).
  */
+import { readResponseBytes } from '../../toolbox/response-body.ts'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { decodeWebhook, type WebhookChange } from './webhook.ts'
 
@@ -24,7 +25,7 @@ export function createWebhookHandler({ key, onChange }: WebhookOptions): Webhook
   return async (request) => {
     if (!sameSecret(new URL(request.url).searchParams.get('key') ?? '', key)) return answer(403, 'wrong key')
     if (request.method !== 'POST') return answer(405, 'only POST')
-    const body = await readBody(request)
+    const body = await readResponseBytes(request, MAX_BODY_BYTES).catch(() => undefined)
     if (body === undefined) return answer(413, 'too large or cut off')
     const change = decodeWebhook(body)
     if (!change.ok) return answer(400, change.fault.detail)
@@ -37,23 +38,6 @@ export function createWebhookHandler({ key, onChange }: WebhookOptions): Webhook
 function sameSecret(given: string, wanted: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(wanted))
-}
-
-/** `undefined` past the limit, and when the sender goes away. */
-async function readBody(request: Request): Promise<Uint8Array | undefined> {
-  if (request.body === null) return new Uint8Array()
-  const pieces: Uint8Array[] = []
-  let size = 0
-  try {
-    for await (const piece of request.body as AsyncIterable<Uint8Array>) {
-      size += piece.length
-      if (size > MAX_BODY_BYTES) return undefined
-      pieces.push(piece)
-    }
-  } catch {
-    return undefined
-  }
-  return Buffer.concat(pieces, size)
 }
 
 function answer(status: number, text: string): Response {

@@ -1,18 +1,13 @@
 /**
- * Dependencies: what the HomeSeer tools are given. They know nothing of who made it.
+ * HomeSeer tool context: what the HomeSeer tools are given. They know nothing of who made it.
  */
-import type { Call, Outcome } from '../../bus/call.ts'
 import type { Offer } from '../../bus/capability.ts'
 import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { Fault } from '../../core/fault.ts'
-import type { Json } from '../../core/json.ts'
-import { fail, ok, type Result } from '../../core/result.ts'
 import type { GuardServices } from '../../guard/guard.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
 import type { DeviceClassStore } from '../catalog/device-class-store.ts'
 import type { DeviceExposurePredicate } from '../catalog/homeseer-catalog.ts'
-import type { EventDefinition } from '../catalog/event-definition.ts'
 import type { EventDefinitionSource } from '../catalog/event-file-store.ts'
 import type { AliasStore } from '../resolve/alias-store.ts'
 import type { Alias } from '../resolve/alias.ts'
@@ -48,26 +43,4 @@ export interface HomeseerToolContext {
   readonly guard: Pick<GuardServices, 'previewDecision' | 'changes' | 'mode' | 'mayRead'>
   readonly audit: HomeseerAuditTrail
   readonly clock: Clock
-}
-
-export function createHomeseerAnswer(data: Json): Outcome {
-  return ok({ data })
-}
-
-export function toHomeseerAnswer(result: Result<Json, Fault>): Outcome {
-  return result.ok ? createHomeseerAnswer(result.value) : fail(result.fault)
-}
-
-/** Where the record of this very call can be found: every event of it bears the trace. */
-export function formatAuditRef(call: Pick<Call, 'traceId'>): string {
-  return `trace:${call.traceId}`
-}
-
-/** The definition of an event where HomeSeer's files can be read; why not is no reason to fail here. */
-export async function findEventDefinition(
-  { eventFiles }: HomeseerToolContext,
-  id: number,
-): Promise<EventDefinition | undefined> {
-  const files = await eventFiles.read()
-  return files.ok ? files.value.definitions.find((one) => one.id === id) : undefined
 }

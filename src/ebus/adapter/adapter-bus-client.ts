@@ -289,8 +289,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
     if (heard === undefined) return
     const own = owner === OWN_SEAT
     if (heard.kind === 'broken') {
-      const { reason, command, response } = heard
-      this.#events.emit({ kind: 'broken', reason, command, response, own })
+      this.#events.emit({ ...heard, own })
       return
     }
     const { exchange } = heard

@@ -5,7 +5,7 @@
  *   events()      ◂ every exchange on the wire, our own among them, and what happens to the adapter
  */
 import type { Result } from '../../core/result.ts'
-import type { BrokenTelegramCause } from '../wire/bus-line.ts'
+import type { BusLineEvent } from '../wire/bus-line.ts'
 import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
 import type { AdapterInfo } from './adapter-info.ts'
 import type { SharedPortHost } from './shared-port-client.ts'
@@ -99,13 +99,7 @@ export type BusEvent = EbusNotice & {
 export type EbusNotice =
   /** `own` is true for what this gateway sent; then the same exchange is not third-party evidence. */
   | { readonly kind: 'exchange'; readonly exchange: TelegramExchange; readonly own: boolean }
-  | {
-      readonly kind: 'broken'
-      readonly reason: BrokenTelegramCause
-      readonly command: Uint8Array
-      readonly response: Uint8Array
-      readonly own: boolean
-    }
+  | (Extract<BusLineEvent, { readonly kind: 'broken' }> & { readonly own: boolean })
   | { readonly kind: 'connected' }
   | { readonly kind: 'disconnected'; readonly reason: string }
   /** SYN came back, or stayed away. */

@@ -1,22 +1,18 @@
 /**
  * Port client: a lasting connection to an adapter, translated between its bytes and port events.
  */
-import type { BackoffSchedule } from '../../core/backoff.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { InfoId } from './adapter-info.ts'
 import { paceBytes } from './paced-transport.ts'
 import { ReconnectingConnection } from './reconnecting-connection-client.ts'
+import type { ReconnectingConnectionOptions } from './reconnecting-connection-client.ts'
 import type { PortEvent, PortOutput, PortProtocol } from './port.ts'
-import type { ByteConnection, ByteTransport } from './transport.ts'
+import type { ByteConnection } from './transport.ts'
 
-export interface PortClientOptions {
-  readonly transport: ByteTransport
+export interface PortClientOptions extends Omit<ReconnectingConnectionOptions, 'serve'> {
   readonly newProtocol: () => PortProtocol
-  readonly backoff: BackoffSchedule
   readonly clock: Clock
-  readonly random: () => number
   readonly onUp: () => void
-  readonly onDown: (reason: string) => void
   readonly onEvent: (event: PortEvent) => void
 }
 

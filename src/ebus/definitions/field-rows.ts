@@ -57,11 +57,11 @@ interface RowScale {
 
 function addRowFields(row: FieldCells, context: RowContext): DefinitionLineFault | undefined {
   const at = ` in field ${context.index}`
-  const name = take(row, 'name')
-  const partText = take(row, 'part').toLowerCase()
+  const name = takeCell(row, 'name')
+  const partText = takeCell(row, 'part').toLowerCase()
   const part = fieldPart(partText, context)
   if (part === 'invalid') return { code: 'invalid-argument', detail: `part ${partText}${at}` }
-  const types = take(row, 'type')
+  const types = takeCell(row, 'type')
   if (types === '') return { code: 'missing-argument', detail: `field type${at}` }
   const scale = readScale(row)
   if (!scale.ok) return { code: scale.fault.code, detail: `${scale.fault.detail}${at}` }
@@ -103,11 +103,11 @@ function fieldPart(text: string, context: FieldContext): FieldPart | undefined |
 }
 
 function readScale(row: FieldCells): Result<RowScale, DefinitionLineFault> {
-  let divisorText = take(row, 'divisor')
-  let valuesText = take(row, 'values')
-  const range = take(row, 'range')
+  let divisorText = takeCell(row, 'divisor')
+  let valuesText = takeCell(row, 'values')
+  const range = takeCell(row, 'range')
   if (divisorText === '' && valuesText === '') {
-    divisorText = take(row, 'divisor/values')
+    divisorText = takeCell(row, 'divisor/values')
     if (divisorText.includes('=')) [divisorText, valuesText] = ['', divisorText]
   }
   const divisor = divisorText === '' ? 0 : parseDivisor(divisorText)
@@ -192,7 +192,7 @@ function baseField(
       bytes = length === 0 ? 1 : length
     }
   }
-  const field = { name: target.name, part: target.part, length: bytes, attributes: attributesOf(target.row) }
+  const field = { name: target.name, part: target.part, length: bytes, attributes: collectAttributes(target.row) }
   if (constant !== undefined) return ok({ ...field, type, constant, values: undefined })
   if (type.kind !== 'number')
     return divisor !== 0 || scale.values.size > 0
@@ -246,7 +246,7 @@ function deriveField(
     ...template,
     name: target.name === '' ? template.name : target.name,
     part: target.part,
-    attributes: attributesOf(target.row),
+    attributes: collectAttributes(target.row),
   }
   const { type } = template
   if (template.constant !== undefined || type.kind !== 'number')
@@ -276,13 +276,14 @@ function newName(token: string): string | undefined {
 
 const NO_ATTRIBUTES: FieldAttributes = {}
 
-function attributesOf(row: FieldCells): FieldAttributes {
+/** The cells that say something. */
+export function collectAttributes(row: FieldCells): FieldAttributes {
   let attributes: Record<string, string> | undefined
   for (const [key, value] of row) if (value !== '') (attributes ??= {})[key] = value
   return attributes ?? NO_ATTRIBUTES
 }
 
-function take(row: FieldCells, column: string): string {
+export function takeCell(row: FieldCells, column: string): string {
   const value = row.get(column) ?? ''
   row.delete(column)
   return value

@@ -31,14 +31,21 @@ export class MessageChains {
       .filter(({ atMs }) => Math.abs(data.atMs - atMs) <= maxAgeMs)
     const [first] = complete
     if (first === undefined || complete.length < parts.length) return undefined
-    const idLength = message.chain[0]?.id.length ?? 0
-    return {
-      command: Uint8Array.from([
-        ...first.command.subarray(0, idLength),
-        ...complete.flatMap(({ command }) => [...command.subarray(idLength)]),
-      ]),
-      response: Uint8Array.from(complete.flatMap(({ response }) => [...response])),
-      atMs: data.atMs,
-    }
+    return { ...joinChainParts(message, [first, ...complete.slice(1)]), atMs: data.atMs }
+  }
+}
+
+/** The parts of a chain as one: the first id, then the data of all. */
+export function joinChainParts(
+  { chain, id }: Pick<MessageDefinition, 'chain' | 'id'>,
+  parts: readonly [TelegramData, ...TelegramData[]],
+): TelegramData {
+  const idLength = chain[0]?.id.length ?? id.length
+  return {
+    command: Uint8Array.from([
+      ...parts[0].command.subarray(0, idLength),
+      ...parts.flatMap(({ command }) => [...command.subarray(idLength)]),
+    ]),
+    response: Uint8Array.from(parts.flatMap(({ response }) => [...response])),
   }
 }

@@ -13,7 +13,7 @@ import { MAX_DEFINED_DATA_BYTES } from './data-type.ts'
 import type { DefinitionErrorCode, DefinitionLineFault } from './definition-error.ts'
 import type { FieldAttributes, DefinedField, FieldPart } from './field.ts'
 import type { FieldCells } from './field-rows.ts'
-import { createFields, splitList } from './field-rows.ts'
+import { createFields, splitList, collectAttributes, takeCell } from './field-rows.ts'
 import { computeFieldsLength } from './field-layout.ts'
 import { isCircuitName, isIdentifier } from './identifier.ts'
 import { parseBoundedNumber } from './scan-number.ts'
@@ -106,7 +106,7 @@ export function createMessages(
   if (id.length + limit('m', commandMax) > maxLength || limit('s', maxLength) > maxLength)
     return fail({ code: 'invalid-position', detail: 'data length' })
   const { targets, qq } = addresses.value
-  const attributes = filledCells(row)
+  const attributes = collectAttributes(row)
   return ok(
     targets.map((zz, index) => {
       const circuit = targets.length > 1 ? `${names.value.circuit}.${index}` : names.value.circuit
@@ -151,12 +151,6 @@ function parseType(text: string): MessageType {
   return { isWrite: isActive || second === 'w', isPassive: !isActive, pollPriority: 0, defaultName: text }
 }
 
-function take(row: FieldCells, column: string): string {
-  const value = row.get(column) ?? ''
-  row.delete(column)
-  return value
-}
-
 /** A `*` in a default is replaced by the cell; without one the default counts only where the cell is empty. */
 function combine(value: string, fallback: string): string {
   const star = fallback.indexOf('*')
@@ -169,8 +163,8 @@ function takeNames(
   defaults: ReadonlyMap<string, string> | undefined,
 ): Result<{ readonly circuit: string; readonly level: string; readonly name: string }, DefinitionLineFault> {
   const fallback = (column: string): string => defaults?.get(column) ?? ''
-  let circuit = combine(take(row, 'circuit'), fallback('circuit'))
-  let level = combine(take(row, 'level'), fallback('level'))
+  let circuit = combine(takeCell(row, 'circuit'), fallback('circuit'))
+  let level = combine(takeCell(row, 'level'), fallback('level'))
   const hash = circuit.indexOf('#')
   if (hash >= 0) {
     level = circuit.slice(hash + 1)
@@ -178,11 +172,11 @@ function takeNames(
   }
   if (circuit === '') return fail({ code: 'missing-argument', detail: 'circuit' })
   if (!isCircuitName(circuit)) return fail({ code: 'invalid-argument', detail: `circuit name ${circuit}` })
-  const ownName = take(row, 'name')
+  const ownName = takeCell(row, 'name')
   const name = ownName === '' ? '' : combine(ownName, fallback('name'))
   if (name === '') return fail({ code: 'missing-argument', detail: 'name' })
   if (!isIdentifier(name)) return fail({ code: 'invalid-argument', detail: `name ${name}` })
-  const comment = combine(take(row, 'comment'), fallback('comment'))
+  const comment = combine(takeCell(row, 'comment'), fallback('comment'))
   if (comment !== '') row.set('comment', comment)
   return ok({ circuit, level, name })
 }
@@ -193,11 +187,11 @@ function takeAddresses(
   row: FieldCells,
   defaults: ReadonlyMap<string, string> | undefined,
 ): Result<{ readonly qq: number | undefined; readonly targets: readonly (number | undefined)[] }, DefinitionLineFault> {
-  const qqText = take(row, 'qq') || (defaults?.get('qq') ?? '')
+  const qqText = takeCell(row, 'qq') || (defaults?.get('qq') ?? '')
   const qq = qqText === '' ? undefined : parseBoundedNumber(qqText, BYTE)
   if (typeof qq === 'string') return fail({ code: qq, detail: `qq ${qqText}` })
   if (qq !== undefined && !isInitiatorAddress(qq)) return fail({ code: 'invalid-address', detail: `qq ${qqText}` })
-  const zzText = take(row, 'zz') || (defaults?.get('zz') ?? '')
+  const zzText = takeCell(row, 'zz') || (defaults?.get('zz') ?? '')
   const targets: number[] = []
   for (const entry of splitList(zzText)) {
     const token = trimCell(entry)
@@ -225,7 +219,7 @@ function takeIds(
   defaults: ReadonlyMap<string, string> | undefined,
   type: MessageType,
 ): Result<MessageIds, DefinitionLineFault> {
-  const ownService = take(row, 'pbsb')
+  const ownService = takeCell(row, 'pbsb')
   const serviceText = ownService === '' ? (defaults?.get('pbsb') ?? '') : ownService
   const service = parseIdBytes(serviceText)
   if (typeof service === 'string') return fail({ code: service, detail: `pbsb ${serviceText}` })
@@ -237,7 +231,7 @@ function takeIds(
   let maxLength = 0
   let length = DEFAULT_CHAIN_LENGTH
   let hasLength = false
-  const entries = splitList(take(row, 'id'))
+  const entries = splitList(takeCell(row, 'id'))
   for (const entry of entries.length === 0 ? [''] : entries) {
     const text = prefix + trimCell(entry)
     const [idText = '', lengthText] = text.split(/:(.*)/s)
@@ -283,11 +277,4 @@ function parseIdBytes(text: string): number[] | DefinitionErrorCode {
     bytes.push(byte)
     at += 2
   }
-}
-
-const NO_ATTRIBUTES: FieldAttributes = {}
-
-function filledCells(row: FieldCells): FieldAttributes {
-  const filled = [...row].filter(([, value]) => value !== '')
-  return filled.length === 0 ? NO_ATTRIBUTES : Object.fromEntries(filled)
 }

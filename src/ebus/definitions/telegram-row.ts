@@ -19,6 +19,7 @@ import { DefinitionSet } from './definition-set.ts'
 import { encodeCommands } from './message-encoder.ts'
 import { DefinitionIndex } from './definition-index.ts'
 import type { MessageDefinition } from './message-definition.ts'
+import { joinChainParts } from './message-chain.ts'
 
 /** ebusd sends from its own address, whatever QQ a definition names; this is its default. */
 const DEFAULT_SOURCE = 0x31
@@ -72,7 +73,7 @@ export class TelegramRowTranslator {
     if (message === undefined) return withResult(row, { error: formatDefinitionError('not-found') })
     const identity = named === undefined ? this.#identityOf(message) : {}
     const lookup = named !== undefined && wantsLookup(row) ? { lookup: lookupResult(named.value, found) } : {}
-    const decoded = decodeMessage(message, joinTelegrams(message, telegrams))
+    const decoded = decodeMessage(message, telegrams.length === 1 ? first : joinChainParts(message, telegrams))
     if (!decoded.ok) return withResult(row, { ...identity, error: formatDefinitionError(decoded.fault), ...lookup })
     const text = formatDecodedMessage(decoded.value)
     const numeric = formatDecodedMessageNumerically(decoded.value)
@@ -243,23 +244,6 @@ function hexTexts(value: unknown): readonly string[] | undefined {
 
 function hexBytes(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, 'hex'))
-}
-
-/** The parts of a chain as one: the first id, then the data of all. */
-function joinTelegrams(
-  message: MessageDefinition,
-  telegrams: readonly [ReadTelegram, ...ReadTelegram[]],
-): TelegramData {
-  const [first] = telegrams
-  if (telegrams.length === 1) return first
-  const idLength = message.chain[0]?.id.length ?? message.id.length
-  return {
-    command: Uint8Array.from([
-      ...first.command.subarray(0, idLength),
-      ...telegrams.flatMap(({ command }) => [...command.subarray(idLength)]),
-    ]),
-    response: Uint8Array.from(telegrams.flatMap(({ response }) => [...response])),
-  }
 }
 
 /** Numbers keep the digits that they are printed with: 0.000 stays 0.000. */

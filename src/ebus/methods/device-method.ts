@@ -24,19 +24,24 @@ export interface MethodAnswerValue extends JsonObject {
 }
 export type MethodValues = Readonly<Record<string, MethodAnswerValue>>
 
-export interface EncodedMethodCall {
+/** What an answer says, by name; bytes are shown as hex, and what the device did not say is `undefined`. */
+export type MethodAnswer = Readonly<Record<string, Json | Uint8Array | undefined>>
+
+export interface MethodTelegram<Answer = MethodAnswer> {
   readonly data: Uint8Array
   readonly effect: Effect
   /** What would be changed, for limits and approvals: `b524/02.03.00.0022`. */
   readonly actuator: string
-  readonly decode: (response: Uint8Array) => MethodValues
+  readonly decode: (response: Uint8Array) => Answer
   /** Reads what a write has changed, and says whether that is it. */
   readonly confirm?: {
     readonly data: Uint8Array
     readonly holds: (response: Uint8Array) => boolean
-    readonly decode: (response: Uint8Array) => MethodValues
+    readonly decode: (response: Uint8Array) => Answer
   }
 }
+
+export type EncodedMethodCall = MethodTelegram<MethodValues>
 
 /** What is listed of a method, whether the built-in tables have it or a definition file. */
 export interface MethodSummary {
@@ -73,7 +78,7 @@ type MethodName = Pick<DeviceMethod, 'plane' | 'name' | 'secondary' | 'readOnly'
 interface Definition<Params> extends MethodName {
   readonly maxAgeMs?: number
   readonly params: z.ZodType<Params>
-  readonly prepare: (params: Params) => EncodedMethodCall | readonly ArgumentIssue[]
+  readonly prepare: (params: Params) => MethodTelegram | readonly ArgumentIssue[]
 }
 
 export function defineMethod<Params>(definition: Definition<Params>): DeviceMethod {
@@ -95,7 +100,7 @@ export function defineMethod<Params>(definition: Definition<Params>): DeviceMeth
           })),
         )
       const prepared = prepare(parsed.data)
-      return Array.isArray(prepared) ? fail(prepared as readonly ArgumentIssue[]) : ok(prepared as EncodedMethodCall)
+      return 'data' in prepared ? ok(toEncodedCall(prepared)) : fail(prepared)
     },
   }
 }
@@ -170,9 +175,24 @@ export function createMethodValue(value: Json | undefined): MethodAnswerValue {
   return value === undefined ? { value: null, valid: false } : { value, valid: true }
 }
 
-/** Bytes as hex; none at all are no value. */
-export function createBytesMethodValue(bytes: Uint8Array): MethodAnswerValue {
-  return createMethodValue(bytes.length === 0 ? undefined : toHex(bytes))
+function toEncodedCall({ decode, confirm, ...telegram }: MethodTelegram): EncodedMethodCall {
+  return {
+    ...telegram,
+    decode: (response) => toMethodValues(decode(response)),
+    ...(confirm === undefined
+      ? {}
+      : { confirm: { ...confirm, decode: (response) => toMethodValues(confirm.decode(response)) } }),
+  }
+}
+
+/** No bytes at all are no value. */
+function toMethodValues(values: MethodAnswer): MethodValues {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => {
+      if (!(value instanceof Uint8Array)) return [name, createMethodValue(value)]
+      return [name, createMethodValue(value.length === 0 ? undefined : toHex(value))]
+    }),
+  )
 }
 
 export function createMissingParamIssue(param: string, or?: string): ArgumentIssue {

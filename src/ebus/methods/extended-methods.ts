@@ -18,16 +18,14 @@ import {
 import type { RegisterPlace, RegulatorRegister } from '../semantic/register.ts'
 import { findRegister } from '../semantic/register-map.ts'
 import { findRegisterName } from '../semantic/register-name.ts'
-import type { DeviceMethod, MethodValues, EncodedMethodCall } from './device-method.ts'
+import type { DeviceMethod, MethodAnswer, MethodTelegram } from './device-method.ts'
 import {
   CONFIG_VALUE_MAX_AGE_MS,
   byteSchema,
   createByteListSchema,
-  createBytesMethodValue,
   commonMethodParams,
   defineMethod,
   createMissingParamIssue,
-  createMethodValue,
   registerNumberSchema,
 } from './device-method.ts'
 
@@ -46,7 +44,7 @@ const extended = z.strictObject({
 type Extended = z.output<typeof extended>
 
 /** Names as the older gateway gives them; `decoded` is ours, where the register is known. */
-function extendedResult(params: Extended, write: boolean, response: Uint8Array): MethodValues {
+function extendedResult(params: Extended, write: boolean, response: Uint8Array): MethodAnswer {
   const { group, instance, addr } = params
   const { opcode } = placeOf(params)
   const known = registerOf(params)
@@ -55,26 +53,21 @@ function extendedResult(params: Extended, write: boolean, response: Uint8Array):
   const decoded = known === undefined || bytes.length === 0 ? undefined : decodeRegisterValue(known.type, bytes)
   const replyAddr = answered ? (response[2] ?? 0) + 256 * (response[3] ?? 0) : undefined
   return {
-    optype: createMethodValue(write ? 1 : 0),
-    opcode: createMethodValue(opcode),
-    group: createMethodValue(group),
-    instance: createMethodValue(instance),
-    addr: createMethodValue(addr),
-    addr_hex: createMethodValue(formatRegisterNumber(addr)),
-    payload: createBytesMethodValue(response),
-    prefix: createBytesMethodValue(response.subarray(0, answered ? REGISTER_HEADER_BYTES : 0)),
-    reply_kind: createMethodValue(answered ? response[0] : undefined),
-    reply_group: createMethodValue(answered ? response[1] : undefined),
-    reply_addr: createMethodValue(replyAddr),
-    reply_addr_hex: createMethodValue(replyAddr === undefined ? undefined : formatRegisterNumber(replyAddr)),
-    value: createBytesMethodValue(bytes),
-    ...(known === undefined ? {} : { decoded: createMethodValue(decoded) }),
-    ...(known?.user === undefined
-      ? {}
-      : {
-          constraint_min: createMethodValue(known.user[0]),
-          constraint_max: createMethodValue(known.user[1]),
-        }),
+    optype: write ? 1 : 0,
+    opcode,
+    group,
+    instance,
+    addr,
+    addr_hex: formatRegisterNumber(addr),
+    payload: response,
+    prefix: response.subarray(0, answered ? REGISTER_HEADER_BYTES : 0),
+    reply_kind: answered ? response[0] : undefined,
+    reply_group: answered ? response[1] : undefined,
+    reply_addr: replyAddr,
+    reply_addr_hex: replyAddr === undefined ? undefined : formatRegisterNumber(replyAddr),
+    value: bytes,
+    ...(known === undefined ? {} : { decoded }),
+    ...(known?.user === undefined ? {} : { constraint_min: known.user[0], constraint_max: known.user[1] }),
   }
 }
 
@@ -83,7 +76,7 @@ function placeOf({ group, addr, opcode, op }: Extended): RegisterPlace {
 }
 
 /** Limits and approvals are about one register of one instance, not about the device. */
-function readCall(params: Extended): EncodedMethodCall {
+function readCall(params: Extended): MethodTelegram {
   return {
     data: encodeRegisterData(placeOf(params), params.instance),
     effect: 'reads',
@@ -92,19 +85,19 @@ function readCall(params: Extended): EncodedMethodCall {
   }
 }
 
+const EXTENDED = { plane: 'system', secondary: 0x24 } as const
+
 const getExtRegister = defineMethod({
-  plane: 'system',
+  ...EXTENDED,
   name: 'get_ext_register',
-  secondary: 0x24,
   readOnly: true,
   params: extended,
   prepare: readCall,
 })
 
 const setExtRegister = defineMethod({
-  plane: 'system',
+  ...EXTENDED,
   name: 'set_ext_register',
-  secondary: 0x24,
   readOnly: false,
   params: z.strictObject({
     ...extended.shape,
@@ -113,7 +106,7 @@ const setExtRegister = defineMethod({
     payload: createByteListSchema(1, 249).optional().describe('The older name of data.'),
     value: z.number().optional().describe('Instead of data: the number itself, where the register is known.'),
   }),
-  prepare: ({ data, payload, value, ...params }): EncodedMethodCall | readonly ArgumentIssue[] => {
+  prepare: ({ data, payload, value, ...params }): MethodTelegram | readonly ArgumentIssue[] => {
     const given = data ?? payload
     // Two answers to one question: neither is guessed to be the one that is meant.
     if (value !== undefined && given !== undefined) return [valueIssue('not together with data')]
@@ -168,9 +161,8 @@ function judgeWrite(params: Extended, bytes: Uint8Array): Effect | Omit<Argument
 
 /** Spec 1: `[0x03, SEL1, SEL2, SEL3, WD]`, Monday is 0. The selectors are the regulator's own. */
 const readTimer = defineMethod({
-  plane: 'system',
+  ...EXTENDED,
   name: 'read_timer',
-  secondary: 0x24,
   readOnly: true,
   maxAgeMs: CONFIG_VALUE_MAX_AGE_MS,
   params: z.strictObject({
@@ -185,14 +177,14 @@ const readTimer = defineMethod({
     effect: 'reads',
     actuator: `b524/03.${toHex(Uint8Array.of(sel1, sel2, sel3, weekday))}`,
     decode: (response) => ({
-      opcode: createMethodValue(0x03),
-      sel1: createMethodValue(sel1),
-      sel2: createMethodValue(sel2),
-      sel3: createMethodValue(sel3),
-      weekday: createMethodValue(weekday),
-      payload: createBytesMethodValue(response),
-      value: createBytesMethodValue(response),
-      slot_count: createMethodValue(shortSlotCount(response)),
+      opcode: 0x03,
+      sel1,
+      sel2,
+      sel3,
+      weekday,
+      payload: response,
+      value: response,
+      slot_count: shortSlotCount(response),
     }),
   }),
 })
@@ -208,9 +200,8 @@ function shortSlotCount(response: Uint8Array): number | undefined {
 }
 
 const readRaw = defineMethod({
-  plane: 'system',
+  ...EXTENDED,
   name: 'read_raw',
-  secondary: 0x24,
   // Any opcode at all, those that write among them.
   readOnly: false,
   params: z.strictObject({ ...commonMethodParams, payload: createByteListSchema(1, MAX_RAW) }),
@@ -220,9 +211,9 @@ const readRaw = defineMethod({
     // By opcode: an owner can limit or forbid "raw 04" without knowing every payload.
     actuator: `b524/raw.${toHex(payload.subarray(0, 1))}`,
     decode: (response) => ({
-      request_payload: createBytesMethodValue(payload),
-      response_payload: createBytesMethodValue(response),
-      value: createBytesMethodValue(response),
+      request_payload: payload,
+      response_payload: response,
+      value: response,
     }),
   }),
 })

@@ -8,15 +8,13 @@ import { PAST_ERRORS_SELECTOR, CURRENT_ERRORS_SELECTOR, ERROR_KIND_SELECTORS } f
 import { parseNumberDatatype } from '../wire/datatype-parser.ts'
 import { fromBcd } from '../wire/digit-type.ts'
 import { EXTENDED_REGISTER_METHODS } from './extended-methods.ts'
-import type { DeviceMethod, MethodValues } from './device-method.ts'
+import type { DeviceMethod, MethodAnswer } from './device-method.ts'
 import {
   byteSchema,
   createByteListSchema,
-  createBytesMethodValue,
   commonMethodParams,
   defineMethod,
   createMissingParamIssue,
-  createMethodValue,
   registerNumberSchema,
 } from './device-method.ts'
 import { formatRegisterNumber, formatBoilerActuator } from '../semantic/register.ts'
@@ -37,27 +35,27 @@ const getOperationalData = defineMethod({
     effect: 'reads',
     actuator: `b504/${toHex(Uint8Array.of(op))}`,
     decode: (response) => ({
-      op: createMethodValue(op),
-      payload: createBytesMethodValue(response),
+      op,
+      payload: response,
       ...(op === 0x00 ? dateTime(response) : {}),
     }),
   }),
 })
 
 /** dcf SS MM HH DD MM ww YY temperature, or without the receiver's state on older devices. */
-function dateTime(response: Uint8Array): MethodValues {
+function dateTime(response: Uint8Array): MethodAnswer {
   // Ten bytes with the state of the radio clock in front, nine without.
   const at = response.length >= 10 ? 1 : 0
   const bcd = (index: number): number | undefined => fromBcd(response[at + index] ?? 0xff)
   const temperature = OUTSIDE.decode(response.subarray(at + 7))
   return {
-    dcfstate: createMethodValue(at === 1 ? response[0] : undefined),
-    time_hour: createMethodValue(bcd(2)),
-    time_minute: createMethodValue(bcd(1)),
-    date_day: createMethodValue(bcd(3)),
-    date_month: createMethodValue(bcd(4)),
-    date_year: createMethodValue(yearOf(bcd(6))),
-    temp: createMethodValue(temperature.ok ? temperature.value : undefined),
+    dcfstate: at === 1 ? response[0] : undefined,
+    time_hour: bcd(2),
+    time_minute: bcd(1),
+    date_day: bcd(3),
+    date_month: bcd(4),
+    date_year: yearOf(bcd(6)),
+    temp: temperature.ok ? temperature.value : undefined,
   }
 }
 
@@ -81,18 +79,18 @@ const setOperationalData = defineMethod({
     // What it does is written nowhere.
     effect: 'sensitive',
     actuator: `b505/${toHex(Uint8Array.of(op))}`,
-    decode: (response) => ({ op: createMethodValue(op), payload: createBytesMethodValue(response) }),
+    decode: (response) => ({ op, payload: response }),
   }),
 })
 
-function registerResult(cmd: number, addr: number, response: Uint8Array): MethodValues {
+function registerResult(cmd: number, addr: number, response: Uint8Array): MethodAnswer {
   return {
-    cmd: createMethodValue(cmd),
-    addr: createMethodValue(addr),
-    addr_hex: createMethodValue(formatRegisterNumber(addr)),
-    payload: createBytesMethodValue(response),
+    cmd,
+    addr,
+    addr_hex: formatRegisterNumber(addr),
+    payload: response,
     // One byte 00 is how a register says that it does not exist.
-    value: createBytesMethodValue(response.length === 1 && response[0] === 0x00 ? new Uint8Array() : response),
+    value: response.length === 1 && response[0] === 0x00 ? new Uint8Array() : response,
   }
 }
 
@@ -156,9 +154,9 @@ const getErrors = defineMethod({
     decode: (response) => {
       const codes = decodeErrorCodes(response)
       return {
-        kind: createMethodValue(kind),
-        payload: createBytesMethodValue(response),
-        codes: createMethodValue(codes),
+        kind,
+        payload: response,
+        codes,
       }
     },
   }),
@@ -178,12 +176,12 @@ const getErrorHistory = defineMethod({
       const entry = decodeErrorHistoryEntry(response)
       const found = entry === undefined || entry === 'empty' ? undefined : entry
       return {
-        kind: createMethodValue(kind),
-        index: createMethodValue(index),
-        payload: createBytesMethodValue(response),
-        status: createMethodValue(found?.status),
-        code: createMethodValue(found?.code),
-        at: createMethodValue(found?.at),
+        kind,
+        index,
+        payload: response,
+        status: found?.status,
+        code: found?.code,
+        at: found?.at,
       }
     },
   }),

@@ -12,14 +12,8 @@ import {
   encodeSlotWrite,
   formatTimerWriteRefusal,
 } from '../semantic/schedule.ts'
-import type { DeviceMethod, MethodValues } from './device-method.ts'
-import {
-  CONFIG_VALUE_MAX_AGE_MS,
-  byteSchema,
-  commonMethodParams,
-  defineMethod,
-  createMethodValue,
-} from './device-method.ts'
+import type { DeviceMethod, MethodAnswer } from './device-method.ts'
+import { CONFIG_VALUE_MAX_AGE_MS, byteSchema, commonMethodParams, defineMethod } from './device-method.ts'
 
 /**
  *   A3 Z H                                       config    status, slots, minutes …, °C from and to
@@ -36,12 +30,11 @@ const program = z.strictObject({ ...commonMethodParams, zone: byteSchema, hc: z.
 // Twelve slots are the most that any program was seen to hold.
 const place = z.strictObject({ ...program.shape, weekday: z.int().min(0).max(6), slot: z.int().min(0).max(11) })
 
+const TIMER_READ = { plane: 'timer', secondary: 0x55, readOnly: true, maxAgeMs: CONFIG_VALUE_MAX_AGE_MS } as const
+
 const readTimerConfig = defineMethod({
-  plane: 'timer',
+  ...TIMER_READ,
   name: 'read_timer_config',
-  secondary: 0x55,
-  readOnly: true,
-  maxAgeMs: CONFIG_VALUE_MAX_AGE_MS,
   params: program,
   prepare: ({ zone, hc }) => ({
     data: Uint8Array.of(0xa3, zone, hc),
@@ -50,26 +43,23 @@ const readTimerConfig = defineMethod({
     decode: (response) => {
       const config = decodeProgramConfig(response)
       return {
-        available: createMethodValue(config !== undefined),
-        status: createMethodValue(response[0]),
-        max_slots: createMethodValue(config?.maxSlots),
-        time_resolution: createMethodValue(config?.resolutionMinutes),
-        min_duration: createMethodValue(config?.minMinutes),
-        has_temperature: createMethodValue(config?.hasTemperature),
-        temp_slots: createMethodValue(config?.temperatureSlots),
-        min_temp_c: createMethodValue(config?.minCelsius),
-        max_temp_c: createMethodValue(config?.maxCelsius),
+        available: config !== undefined,
+        status: response[0],
+        max_slots: config?.maxSlots,
+        time_resolution: config?.resolutionMinutes,
+        min_duration: config?.minMinutes,
+        has_temperature: config?.hasTemperature,
+        temp_slots: config?.temperatureSlots,
+        min_temp_c: config?.minCelsius,
+        max_temp_c: config?.maxCelsius,
       }
     },
   }),
 })
 
 const readTimerSlots = defineMethod({
-  plane: 'timer',
+  ...TIMER_READ,
   name: 'read_timer_slots',
-  secondary: 0x55,
-  readOnly: true,
-  maxAgeMs: CONFIG_VALUE_MAX_AGE_MS,
   params: program,
   prepare: ({ zone, hc }) => ({
     data: Uint8Array.of(0xa4, zone, hc),
@@ -78,19 +68,16 @@ const readTimerSlots = defineMethod({
     decode: (response) => {
       const counts = decodeSlotCounts(response)
       return {
-        status: createMethodValue(response[0]),
-        slots_per_day: createMethodValue(counts),
+        status: response[0],
+        slots_per_day: counts,
       }
     },
   }),
 })
 
 const readTimer = defineMethod({
-  plane: 'timer',
+  ...TIMER_READ,
   name: 'read_timer',
-  secondary: 0x55,
-  readOnly: true,
-  maxAgeMs: CONFIG_VALUE_MAX_AGE_MS,
   params: place,
   prepare: ({ zone, hc, weekday, slot }) => ({
     data: Uint8Array.of(0xa5, zone, hc, weekday, slot),
@@ -101,20 +88,20 @@ const readTimer = defineMethod({
 })
 
 /** The temperature as it is on the wire and as a number; a slot that is unavailable has neither. */
-function slotValues(response: Uint8Array): MethodValues {
+function slotValues(response: Uint8Array): MethodAnswer {
   const slot = decodeSlot(response)
   const clock = (minutes: number | undefined): readonly [number | undefined, number | undefined] =>
     minutes === undefined ? [undefined, undefined] : [Math.floor(minutes / 60), minutes % 60]
   const [startHour, startMinute] = clock(slot?.startMinute)
   const [endHour, endMinute] = clock(slot?.endMinute)
   return {
-    status: createMethodValue(response[0]),
-    start_hour: createMethodValue(startHour),
-    start_minute: createMethodValue(startMinute),
-    end_hour: createMethodValue(endHour),
-    end_minute: createMethodValue(endMinute),
-    temperature_raw: createMethodValue(slot === undefined ? undefined : (response[5] ?? 0) + 256 * (response[6] ?? 0)),
-    temperature_c: createMethodValue(slot?.celsius),
+    status: response[0],
+    start_hour: startHour,
+    start_minute: startMinute,
+    end_hour: endHour,
+    end_minute: endMinute,
+    temperature_raw: slot === undefined ? undefined : (response[5] ?? 0) + 256 * (response[6] ?? 0),
+    temperature_c: slot?.celsius,
   }
 }
 
@@ -154,9 +141,9 @@ const writeTimer = defineMethod({
         // Some regulators acknowledge and say nothing more.
         const code = response.length === 0 ? 0 : (response[0] ?? 0)
         return {
-          error_code: createMethodValue(code),
-          accepted: createMethodValue(code === 0),
-          ...(code === 0 ? {} : { error_description: createMethodValue(formatTimerWriteRefusal(code)) }),
+          error_code: code,
+          accepted: code === 0,
+          ...(code === 0 ? {} : { error_description: formatTimerWriteRefusal(code) }),
         }
       },
       confirm: {

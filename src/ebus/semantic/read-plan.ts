@@ -82,19 +82,18 @@ export function computeStaleAfterMs(freshness: FreshnessClass, pollMs: number): 
 export function planReads(topology: HeatingTopology, shadow: RegisterShadow, nowMs: number): readonly PlannedRead[] {
   const { regulator, boiler } = topology
   const plan: PlannedRead[] = []
+  const read = (key: RegisterReadKey, freshness: FreshnessClass, essential = false): void => {
+    plan.push({ key, freshness, essential })
+  }
   if (regulator === undefined) {
     for (const address of topology.candidates())
-      plan.push({ key: toRegisterReadKey(address, SYSTEM_REGISTERS.outdoorTemperature), freshness: 'state_fast' })
+      read(toRegisterReadKey(address, SYSTEM_REGISTERS.outdoorTemperature), 'state_fast')
   } else {
     const { address } = regulator
     const add = (registers: Iterable<RegulatorRegister>, instance = 0): void => {
       for (const register of registers)
         if (register.secret !== true)
-          plan.push({
-            key: toRegisterReadKey(address, register, instance),
-            freshness: register.freshness,
-            essential: ESSENTIAL.has(register),
-          })
+          read(toRegisterReadKey(address, register, instance), register.freshness, ESSENTIAL.has(register))
     }
     // Eight of them; see FIRST_LOOK.
     add([SYSTEM_REGISTERS.systemScheme, SYSTEM_REGISTERS.moduleConfiguration])
@@ -123,41 +122,23 @@ export function planReads(topology: HeatingTopology, shadow: RegisterShadow, now
     }
     plan.push(...planTimerProgramReads(topology, shadow))
     const date = readBusTime(shadow, nowMs)
-    if (date !== undefined)
-      for (const selector of listEnergySelectors(date))
-        plan.push({ key: toEnergyReadKey(selector), freshness: 'config' })
+    if (date !== undefined) for (const selector of listEnergySelectors(date)) read(toEnergyReadKey(selector), 'config')
     for (let instance = 3; instance < MAX_INSTANCE_NUMBER; instance++)
       add([ZONE_REGISTERS.index, CIRCUIT_REGISTERS.type], instance)
   }
   if (boiler?.registers === 'bai') {
     for (const kind of Object.values(ERROR_KIND_SELECTORS))
-      plan.push({
-        key: toErrorsReadKey(boiler.address, [CURRENT_ERRORS_SELECTOR, kind]),
-        freshness: 'state_slow',
-        essential: true,
-      })
+      read(toErrorsReadKey(boiler.address, [CURRENT_ERRORS_SELECTOR, kind]), 'state_slow', true)
     for (const part of [BOILER_STATE_REGISTERS, BOILER_CONFIG_REGISTERS, BOILER_DIAGNOSTIC_REGISTERS])
       for (const register of Object.values<BoilerRegister>(part))
         for (const number of boilerNumbers(boiler.address, register, shadow))
-          plan.push({
-            key: toBoilerReadKey(boiler.address, number),
-            freshness: register.freshness,
-            essential: ESSENTIAL.has(register),
-          })
+          read(toBoilerReadKey(boiler.address, number), register.freshness, ESSENTIAL.has(register))
   }
   const { heatPump } = topology
   if (heatPump?.registers === 'hmu') {
-    plan.push({
-      key: toStatusReadKey(heatPump.address, HEAT_PUMP_STATE_BLOCK),
-      freshness: 'state_fast',
-      essential: true,
-    })
+    read(toStatusReadKey(heatPump.address, HEAT_PUMP_STATE_BLOCK), 'state_fast', true)
     for (const register of Object.values<HeatPumpRegister>(HEAT_PUMP_REGISTERS))
-      plan.push({
-        key: toHeatPumpReadKey(heatPump.address, register),
-        freshness: register.freshness,
-        essential: HEAT_PUMP_ESSENTIAL.has(register),
-      })
+      read(toHeatPumpReadKey(heatPump.address, register), register.freshness, ESSENTIAL.has(register))
   }
   return inOrder(unique(plan))
 }
@@ -171,7 +152,9 @@ function boilerNumbers(address: number, register: BoilerRegister, shadow: Regist
 }
 
 /** What people ask for first: how warm it is and shall be, whether it heats, whether something is wrong. */
-const ESSENTIAL: ReadonlySet<RegulatorRegister | BoilerRegister> = new Set<RegulatorRegister | BoilerRegister>([
+const ESSENTIAL: ReadonlySet<RegulatorRegister | BoilerRegister | HeatPumpRegister> = new Set<
+  RegulatorRegister | BoilerRegister | HeatPumpRegister
+>([
   ZONE_REGISTERS.roomTemperature,
   ZONE_REGISTERS.currentSetpoint,
   ZONE_REGISTERS.operatingMode,
@@ -194,9 +177,6 @@ const ESSENTIAL: ReadonlySet<RegulatorRegister | BoilerRegister> = new Set<Regul
   BOILER_STATE_REGISTERS.flow_temperature_c,
   BOILER_STATE_REGISTERS.flame_active,
   BOILER_STATE_REGISTERS.water_pressure_bar,
-])
-
-const HEAT_PUMP_ESSENTIAL: ReadonlySet<HeatPumpRegister> = new Set([
   HEAT_PUMP_REGISTERS.flow,
   HEAT_PUMP_REGISTERS.environmentPower,
   HEAT_PUMP_REGISTERS.electricPower,

@@ -197,15 +197,16 @@ const ALL: ReadonlyMap<number, RegulatorRegister> = new Map(
     ...REMOTES.values(),
   ]
     .flatMap((registers) => Object.values<RegulatorRegister>(registers))
-    .map((register) => [placeOf(register), register]),
+    .map((register) => [packRegisterPlace(register.opcode, register.group, register.number), register]),
 )
 
 export const REGULATOR_REGISTER_COUNT = ALL.size
 
 export function findRegister(opcode: number, groupNumber: number, number: number): RegulatorRegister | undefined {
-  return ALL.get(placeOf({ opcode, group: groupNumber, number }))
+  return ALL.get(packRegisterPlace(opcode, groupNumber, number))
 }
 
-function placeOf({ opcode, group: number, number: rr }: { opcode: number; group: number; number: number }): number {
-  return opcode * 2 ** 24 + number * 2 ** 16 + rr
+/** One number for each register, whatever the instance. */
+export function packRegisterPlace(opcode: number, groupNumber: number, number: number): number {
+  return opcode * 2 ** 24 + groupNumber * 2 ** 16 + number
 }

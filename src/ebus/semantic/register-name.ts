@@ -16,6 +16,7 @@ import {
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
   createRemoteDeviceRegisters,
+  packRegisterPlace,
 } from './register-map.ts'
 
 export interface RegisterNameAndType {
@@ -159,17 +160,13 @@ function named(
   if (first === undefined) return []
   const { opcode, group } = first
   return [...rows, ...(ALSO_KNOWN[prefix] ?? [])].map(([number, name, type, secret = false]) => [
-    placeOf(opcode, group, number),
+    packRegisterPlace(opcode, group, number),
     { name: `${prefix}.${name}`, type, unit: unitOf(name, type), secret },
   ])
 }
 
 export function findRegisterName(opcode: number, group: number, number: number): RegisterNameAndType | undefined {
-  return NAMES.get(placeOf(opcode, group, number))
-}
-
-function placeOf(opcode: number, group: number, number: number): number {
-  return opcode * 2 ** 24 + group * 2 ** 16 + number
+  return NAMES.get(packRegisterPlace(opcode, group, number))
 }
 
 function unitOf(name: string, type: RegisterType): string | undefined {

@@ -7,7 +7,6 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { ok } from '../../core/result.ts'
 import { busLimitArgument, viewArguments } from './arguments.ts'
 import {
   busMessagesSchema,
@@ -18,7 +17,7 @@ import {
 } from './bus-schemas.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
-import { resolveEbusView } from './ebus-tools.ts'
+import { answerFromView } from './ebus-tools.ts'
 import type { EbusView } from './ebus-view.ts'
 
 const common = { effect: 'reads', family: ebusFamily } as const
@@ -81,48 +80,28 @@ const watchTool = defineTool({
 
 export function createEbusBusTools(house: EbusToolContext): readonly Capability[] {
   return [
-    summaryTool.handledBy(async (wish, call) => {
-      const looked = resolveEbusView(house, wish, call)
-      if (!looked.ok) return looked
-      const { view, answer } = looked.value
-      return ok({ data: answer(view.summary()) })
-    }),
-
-    messagesTool.handledBy(async ({ limit, payload, ...wish }, call) => {
-      const looked = resolveEbusView(house, wish, call)
-      if (!looked.ok) return looked
-      const { view, answer } = looked.value
-      return ok({ data: answer(listBusMessages(view, { limit, payload })) })
-    }),
-
-    periodicityTool.handledBy(async ({ limit, ...wish }, call) => {
-      const looked = resolveEbusView(house, wish, call)
-      if (!looked.ok) return looked
-      const { view, answer } = looked.value
-      return ok({ data: answer(list(view.status(), view.periodicity(), view.capacity.periodicity, limit)) })
-    }),
-
-    specimensTool.handledBy(async ({ limit, family, ...wish }, call) => {
-      const looked = resolveEbusView(house, wish, call)
-      if (!looked.ok) return looked
-      const { view, answer } = looked.value
-      // Newest first, unlike the two lists of the freeze, so `limit` cuts at the other end.
-      const items = view.specimens().filter((specimen) => family === undefined || specimen['family'] === family)
-      return ok({ data: answer({ count: items.length, items: items.slice(0, limit) }) })
-    }),
+    summaryTool.handledBy(answerFromView(house, (view) => view.summary())),
+    messagesTool.handledBy(
+      answerFromView(house, (view, { limit, payload }) => listBusMessages(view, { limit, payload })),
+    ),
+    periodicityTool.handledBy(
+      answerFromView(house, (view, { limit }) =>
+        list(view.status(), view.periodicity(), view.capacity.periodicity, limit),
+      ),
+    ),
+    specimensTool.handledBy(
+      answerFromView(house, (view, { limit, family }) => {
+        // Newest first, unlike the two lists of the freeze, so `limit` cuts at the other end.
+        const items = view.specimens().filter((specimen) => family === undefined || specimen['family'] === family)
+        return { count: items.length, items: items.slice(0, limit) }
+      }),
+    ),
   ]
 }
 
 /** Only where overheard values are used at all; otherwise there is nothing to watch. */
 export function createWatchTools(house: EbusToolContext): readonly Capability[] {
-  return [
-    watchTool.handledBy(async (wish, call) => {
-      const looked = resolveEbusView(house, wish, call)
-      if (!looked.ok) return looked
-      const { view, answer } = looked.value
-      return ok({ data: answer(view.watch()) })
-    }),
-  ]
+  return [watchTool.handledBy(answerFromView(house, (view) => view.watch()))]
 }
 
 /** Also behind the resource: both leave bytes out unless they are asked for or are all there is. */

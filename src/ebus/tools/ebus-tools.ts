@@ -102,6 +102,17 @@ export function resolveEbusView(
   return ok({ view, answer: answerer(house, view, { mode: 'SNAPSHOT', snapshot_id: id }) })
 }
 
+/** The handler of a tool that shows one thing of a view. */
+export function answerFromView<Wish extends EbusViewRequest>(
+  house: EbusToolContext,
+  show: (view: EbusView, wish: Wish) => Json,
+): (wish: Wish, call: Call) => Promise<Outcome> {
+  return async (wish, call) => {
+    const looked = resolveEbusView(house, wish, call)
+    return looked.ok ? ok({ data: looked.value.answer(show(looked.value.view, wish)) }) : looked
+  }
+}
+
 /** Which bus it was is only worth saying where there are several. */
 export function createBusIdField(
   { buses }: Pick<EbusToolContext, 'buses'>,
@@ -110,17 +121,21 @@ export function createBusIdField(
   return buses.length > 1 ? { bus: id } : {}
 }
 
-/** What goes beside the data of an answer that was made now. */
+/** What goes beside the data of every answer: when it was so, and on which bus. */
+function createAnswerMeta(
+  house: EbusToolContext,
+  { id, atMs, consistency }: { readonly id: string; readonly atMs: number; readonly consistency: JsonObject },
+): Pick<EbusAnswer, 'consistency' | 'data_timestamp'> {
+  return { consistency, data_timestamp: isoTime(atMs), ...createBusIdField(house, { id }) }
+}
+
+/** Of an answer that was made now. */
 export function createLiveMeta(
   house: EbusToolContext,
-  heating: HeatingBusClient,
+  { id }: Pick<HeatingBusClient, 'id'>,
   atMs: number,
-): Omit<EbusAnswer, 'data'> {
-  return {
-    consistency: { mode: 'LIVE' },
-    data_timestamp: isoTime(atMs),
-    ...createBusIdField(house, heating),
-  }
+): Pick<EbusAnswer, 'consistency' | 'data_timestamp'> {
+  return createAnswerMeta(house, { id, atMs, consistency: { mode: 'LIVE' } })
 }
 
 /** The outcome of a call that looked at something or changed it, with what goes beside its data. */
@@ -144,16 +159,10 @@ function toAgeSeconds(atMs: number, nowMs: number): number {
 
 function answerer(
   house: EbusToolContext,
-  { atMs, busId }: EbusView,
+  { atMs, busId: id }: EbusView,
   consistency: JsonObject,
 ): ResolvedEbusView['answer'] {
-  return (data, beside = {}) => ({
-    data,
-    consistency,
-    data_timestamp: isoTime(atMs),
-    ...createBusIdField(house, { id: busId }),
-    ...beside,
-  })
+  return (data, beside = {}) => ({ data, ...createAnswerMeta(house, { id, atMs, consistency }), ...beside })
 }
 
 /** How old a plane is, as a whole and field by field; nothing for a plane about which nothing is known. */

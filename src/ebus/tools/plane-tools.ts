@@ -18,7 +18,8 @@ import { PLANE_SCHEMAS } from './plane-schemas.ts'
 
 /** One row per tool; what they do differs in nothing but the plane. */
 interface PlaneTool {
-  readonly name: string
+  /** `ebus.v1.semantic.PLANE.get` unless it is another. */
+  readonly name?: string
   readonly plane: SemanticPlaneName
   readonly title: string
   readonly description: string
@@ -41,84 +42,72 @@ export const PLANE_TOOL_DEFINITIONS: readonly PlaneTool[] = [
   },
   { ...ADAPTER_INFO, name: 'ebus.v1.adapter_info.get' },
   // The name under which another gateway of the same contract offers it.
-  { ...ADAPTER_INFO, name: 'ebus.v1.semantic.adapter_info.get' },
+  ADAPTER_INFO,
   {
-    name: 'ebus.v1.semantic.zones.get',
     plane: 'zones',
     title: 'Read the heating zones',
     description:
       'Every zone with its room temperature and humidity, what it does now, its mode, preset and target, quick veto and holiday. Null until the regulator has been read once. `state.wanted_now_c` is how warm each shall be now, and `wanted_because` why. To change a setpoint or mode: settings.set.',
   },
   {
-    name: 'ebus.v1.semantic.dhw.get',
     plane: 'dhw',
     title: 'Read the hot water',
     description:
       'Hot water temperature now and wanted, mode, preset and holiday. Null when nobody has read it for 15 minutes. To change it: settings.set.',
   },
   {
-    name: 'ebus.v1.semantic.energy_totals.get',
     plane: 'energy_totals',
     title: 'Read the energy meters',
     description:
       'Gas and electricity for heating (climate) and hot water in kWh: today, last and this month, this year and all time. A figure nobody knows is null.',
   },
   {
-    name: 'ebus.v1.semantic.boiler_status.get',
     plane: 'boiler_status',
     title: 'Read the boiler',
     description:
       'Flow and return temperature, pressure, flame, modulation, pumps and fan of the boiler, its limits, hours and starts. Null without a boiler that is known.',
   },
   {
-    name: 'ebus.v1.semantic.system.get',
     plane: 'system',
     title: 'Read the heating system as a whole',
     description:
       'Outside temperature, water pressure, cylinder temperatures, maintenance, and settings of the whole system.',
   },
   {
-    name: 'ebus.v1.semantic.circuits.get',
     plane: 'circuits',
     title: 'Read the heating circuits',
     description:
       'Every circuit with pump, mixer, flow temperatures, heating curve and limits, and which device manages it (`managing_device`, named only where that is certain).',
   },
   {
-    name: 'ebus.v1.semantic.radio_devices.get',
     plane: 'radio_devices',
     title: 'Read what is paired with the regulator',
     description:
       'Thermostats, base stations and modules in the slots of the regulator, with reception, firmware and room values.',
   },
   {
-    name: 'ebus.v1.semantic.fm5_mode.get',
     plane: 'fm5_mode',
     title: 'Read whether a function module is interpreted',
     description: 'INTERPRETED, GPIO_ONLY (there, but nobody can tell what hangs on it) or ABSENT.',
   },
   {
-    name: 'ebus.v1.semantic.solar.get',
     plane: 'solar',
     title: 'Read the solar heating',
     description:
       'Collector and return temperature, pump and yield. Empty without a function module that is interpreted.',
   },
   {
-    name: 'ebus.v1.semantic.cylinders.get',
     plane: 'cylinders',
     title: 'Read the cylinders',
     description: 'Cylinders behind a function module, with temperature and limits.',
   },
   {
-    name: 'ebus.v1.semantic.heat_pump.get',
     plane: 'heat_pump',
     title: 'Read the heat pump',
     description:
       'What the heat pump does, its compressor, source and flow temperatures, power taken and yielded, energy and COP by period, hours and starts. Null without a heat pump that is known.',
   },
   {
-    name: 'ebus.v1.semantic.schedules.get',
     plane: 'schedules',
     title: 'Read the weekly programs',
     description:
@@ -128,9 +117,10 @@ export const PLANE_TOOL_DEFINITIONS: readonly PlaneTool[] = [
 
 /** What is known, and how old it is. What was never read is read now, within the deadline of the call. */
 export function createPlaneTools(house: EbusToolContext): readonly Capability[] {
-  return PLANE_TOOL_DEFINITIONS.map(({ plane, ...words }) =>
+  return PLANE_TOOL_DEFINITIONS.map(({ plane, name = `ebus.v1.semantic.${plane}.get`, ...words }) =>
     defineTool({
       ...words,
+      name,
       input: z.strictObject({ ...viewArguments, detail: detailArgument }),
       output: createEbusOutputSchema(PLANE_SCHEMAS[plane]),
       effect: 'reads',

@@ -25,7 +25,7 @@ import {
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { createEbusArgumentFault, createEbusNotFoundFault } from './faults.ts'
 import type { EbusToolContext, ResolvedEbusView, EbusViewRequest } from './ebus-tools.ts'
-import { resolveEbusView } from './ebus-tools.ts'
+import { resolveEbusView, answerFromView } from './ebus-tools.ts'
 import { toSettingJson } from './setting-view.ts'
 
 const METHODS = 100
@@ -84,22 +84,17 @@ const methodsList = defineTool({
 
 export function createRegistryTools(house: EbusToolContext): readonly Capability[] {
   return [
-    devicesListTool.handledBy(async (wish, call) => {
-      const looked = resolveEbusView(house, wish, call)
-      if (!looked.ok) return looked
-      const { view, answer } = looked.value
-      return ok({ data: answer(view.devices().map((device) => toBusDeviceJson(device))) })
-    }),
+    devicesListTool.handledBy(answerFromView(house, (view) => view.devices().map((device) => toBusDeviceJson(device)))),
 
-    devicesGet.handledBy(async ({ address, ...wish }, call) => {
-      const found = findDevice(house, { address, ...wish }, call)
+    devicesGet.handledBy(async (wish, call) => {
+      const found = findDevice(house, wish, call)
       if (!found.ok) return found
       const { device, answer } = found.value
-      return ok({ data: answer(toBusDeviceJson(device, address)) })
+      return ok({ data: answer(toBusDeviceJson(device, wish.address)) })
     }),
 
-    planesList.handledBy(async ({ address, ...wish }, call) => {
-      const found = findDevice(house, { address, ...wish }, call)
+    planesList.handledBy(async (wish, call) => {
+      const found = findDevice(house, wish, call)
       if (!found.ok) return found
       const { device, answer } = found.value
       return ok({ data: answer(device.planes.map(toMethodPlaneJson)) })

@@ -123,14 +123,13 @@ export function stepBusLine(line: BusLineDecoderState, symbol: number): BusLineE
   }
   switch (line.phase) {
     case 'command':
-      return onCommand(line, symbol)
+    case 'response':
+      return onPart(line, symbol)
     case 'idle':
       beginCommand(line)
-      return onCommand(line, symbol)
+      return onPart(line, symbol)
     case 'command-ack':
       return onCommandAck(line, symbol)
-    case 'response':
-      return onResponse(line, symbol)
     case 'response-ack':
       return onResponseAck(line, symbol)
     case 'deaf':
@@ -156,7 +155,8 @@ function beginCommand(line: BusLineDecoderState): void {
   line.responseRepeats = 0
 }
 
-function onCommand(line: BusLineDecoderState, symbol: number): BusLineEvent | undefined {
+/** A symbol of a command or a response: half an escape, or a byte. */
+function onPart(line: BusLineDecoderState, symbol: number): BusLineEvent | undefined {
   if (!line.escaping && symbol === ESC) {
     line.escaping = true
     return undefined
@@ -164,6 +164,10 @@ function onCommand(line: BusLineDecoderState, symbol: number): BusLineEvent | un
   const value = line.escaping ? unescapePair(symbol) : symbol
   line.escaping = false
   if (value === undefined) return endAt(line, 'deaf', 'invalid-escape')
+  return line.phase === 'command' ? onCommand(line, value) : onResponse(line, value)
+}
+
+function onCommand(line: BusLineDecoderState, value: number): BusLineEvent | undefined {
   const at = line.commandLength
   // A repeat begins with the same QQ, without a new arbitration.
   if (at === 0 && line.commandRepeats > 0 && value !== line.command[0]) return endAt(line, 'deaf', 'unexpected-symbol')
@@ -203,14 +207,7 @@ function onCommandAck(line: BusLineDecoderState, symbol: number): BusLineEvent |
   return undefined
 }
 
-function onResponse(line: BusLineDecoderState, symbol: number): BusLineEvent | undefined {
-  if (!line.escaping && symbol === ESC) {
-    line.escaping = true
-    return undefined
-  }
-  const value = line.escaping ? unescapePair(symbol) : symbol
-  line.escaping = false
-  if (value === undefined) return endAt(line, 'deaf', 'invalid-escape')
+function onResponse(line: BusLineDecoderState, value: number): BusLineEvent | undefined {
   const at = line.responseLength
   line.response[at] = value
   line.responseLength = at + 1

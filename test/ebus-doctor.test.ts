@@ -1,7 +1,7 @@
 /** The wrong word in front of an adapter's address, against far ends that speak each protocol on a real socket. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ebusConfigSchema } from '../src/config/ebus.ts'
-import { examineEbusAlone } from '../src/ebus/doctor-client.ts'
+import { examineEbus } from '../src/ebus/doctor-client.ts'
 import { startEbusSimulator } from '../src/sim/ebus/simulator-server.ts'
 import type { EbusSimulator } from '../src/sim/ebus/simulator-server.ts'
 
@@ -12,11 +12,10 @@ beforeAll(async () => {
 afterAll(() => simulator.stop())
 
 async function advice(word: string, port: number | undefined): Promise<string> {
-  const [finding] = await examineEbusAlone(
-    ebusConfigSchema.parse({ buses: [{ adapter: `${word}:127.0.0.1:${port}` }] }),
-    '/none',
-  )
-  return finding?.advice ?? ''
+  const [finding] = await examineEbus(ebusConfigSchema.parse({ buses: [{ adapter: `${word}:127.0.0.1:${port}` }] }), {
+    dataRoot: '/none',
+  })
+  return finding?.sentence ?? ''
 }
 
 describe('the doctor of an eBUS', () => {

@@ -2,6 +2,7 @@
  * Capability: everything callable, described once. From this one value come the bus registration, the MCP tool, the
  * CLI help and docs/contract.md (spec 2 § 3.1).
  */
+import type { DoctorFinding } from '../core/doctor-finding.ts'
 import type { Fault, PolicyReason } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
@@ -193,8 +194,11 @@ export interface Service {
   readonly health: () => ServiceHealth
   /** Tests whether the service is ready, which may take a moment; absent where `health` is enough. */
   readonly probe?: () => Promise<ServiceHealth>
-  /** What the doctor says about this service; absent where `health` says it all. */
-  readonly examine?: () => Promise<readonly ServiceFinding[]>
+  /**
+   * What the doctor says about this service; absent where `health` says it all. A service of this program calls the
+   * examination that the doctor calls before a start, and adds what only a running service knows.
+   */
+  readonly examine?: () => Promise<readonly DoctorFinding[]>
   /**
    * The version of the service itself, whatever its capabilities' versions are; absent for services of this program.
    */
@@ -206,10 +210,14 @@ export interface ServiceHealth {
   readonly details: JsonObject
 }
 
-/** A sentence of the doctor: what works, or what is wrong and what the owner can do about it. */
-export interface ServiceFinding {
-  readonly status: ServiceHealth['status']
-  readonly advice: string
+/**
+ * A service whose far end is away is only degraded, since the gateway itself works; but the house does not, so the
+ * doctor reports a failure.
+ */
+export function toHealthFinding(about: string, { status, details }: ServiceHealth): DoctorFinding {
+  const { advice, away } = details
+  const level = away === true || status === 'failing' ? 'fail' : status === 'degraded' ? 'warn' : 'ok'
+  return { level, about, sentence: typeof advice === 'string' ? advice : `is ${away === true ? 'failing' : status}.` }
 }
 
 export function formatCapabilityVersion(version: CapabilityVersion): string {

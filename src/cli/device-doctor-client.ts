@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import { networkInterfaces } from 'node:os'
 import type { Command } from 'commander'
+import { formatFindingLines } from '../core/doctor-finding.ts'
 import { examineOta } from '../devices/enrol/ota-doctor-client.ts'
 import type { CallView } from '../web/api-requests.ts'
 import { fetchFromGateway, printAnswer } from './command-client.ts'
@@ -18,8 +19,6 @@ export interface DeviceExaminationOptions {
   readonly device?: string | undefined
   readonly ota?: string
 }
-
-const MARKS = { good: '✓', doubt: '!', problem: '✗' } as const
 
 /** As a stranger unless a device is named: then with its identity, and so with what it would be told. */
 export async function examineDevice(command: Command, { device, ota }: DeviceExaminationOptions): Promise<void> {
@@ -36,7 +35,7 @@ export async function examineDevice(command: Command, { device, ota }: DeviceExa
   const { told, findings, healthy } = await examineOta({ otaUrl, identity })
   const lines = [
     `${known === undefined ? 'A stranger' : known.device} asks at ${otaUrl}`,
-    ...findings.map(({ level, text }) => `${MARKS[level]} ${text}`),
+    ...formatFindingLines(findings),
     '',
     healthy ? 'A device would get there.' : 'A device would not get there.',
   ]

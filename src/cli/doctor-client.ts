@@ -1,21 +1,23 @@
 /**
  * Doctor's facts: what there is to know about a node from outside it.
  */
-import { existsSync, statfsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname } from 'node:path'
 import type { TopologySnapshot } from '../bus/topology.ts'
 import { formatConfigProblem } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
 import { resolveDataDirectory, resolveDataRoot } from '../config/data-directory.ts'
+import { readFaceListener } from '../config/listeners.ts'
 import type { Config } from '../config/schema.ts'
+import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { formatLedgerFinding } from '../ledger/ledger-finding.ts'
 import { FORK_REMEDIES_TEXT } from '../ledger/ledger-fork.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import { parseNote, verifyNote } from '../ledger/signed-note.ts'
-import { isPathWritable, listLooseKeys } from '../main/own-doctor-facts-store.ts'
+import { checkDataDirectory } from '../main/data-directory-check-store.ts'
+import { findListenFaults } from '../toolbox/listen-check-client.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
 import { formatContractDisagreements } from '../web/contract-disagreement.ts'
 import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
@@ -23,8 +25,6 @@ import type { LedgerView } from '../web/views.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
 import type { RunningGatewayRecord } from './gateway-client.ts'
 import { readProjectedState, verifyFiles } from './ledger-files-client.ts'
-import { checkListeners } from './listener-check-client.ts'
-import { gatherNotifyFacts } from './notify.ts'
 import { listStartRefusals } from './start-check-client.ts'
 
 export async function gatherDoctorFacts(given: {
@@ -36,19 +36,19 @@ export async function gatherDoctorFacts(given: {
   const running = findRunningGateway(given.data)
   // Where the gateway that runs keeps its records: that may be the demo's.
   const root = running.ok ? running.value.dataRoot : resolveDataRoot(given.data, process.env, homedir())
+  // What a start would meet is examined only while no gateway runs: its own ports are taken, by itself.
+  const alone = running.ok ? undefined : config
+  const listenerFaults = alone === undefined ? [] : await findListenFaults([readFaceListener(alone.listen)])
   const status = running.ok ? await requestGateway(running.value, { path: '/api/status' }) : undefined
   return {
     nodeVersion: process.version,
-    dataRoot: root,
+    ...checkDataDirectory(root),
     configProblems: loaded.ok ? [] : loaded.fault.map(formatConfigProblem),
     configFile: loaded.ok ? loaded.value.path : undefined,
-    dataWritable: isPathWritable(nearestExisting(root)),
-    dataIsBlocked: !statSync(nearestExisting(root)).isDirectory(),
-    freeBytes: freeBytes(root),
-    looseKeys: listLooseKeys(resolveDataDirectory(root)),
     gateway: running.ok ? { url: running.value.note.url, answers: status?.ok === true } : undefined,
-    listenerFaults: running.ok || config === undefined ? [] : await checkListeners(config),
-    openWithoutToken: running.ok || config === undefined ? undefined : openWithoutToken(root, config),
+    listenerFaults,
+    // An address that is not this machine's is not one that others can reach.
+    openWithoutToken: alone === undefined || listenerFaults.length > 0 ? undefined : openWithoutToken(root, alone),
     ledger: config === undefined ? 'unknown' : await ledgerFacts(root, config),
     // A gateway that did not answer once is not asked again: each time somebody would wait.
     ...(running.ok && status?.ok === true && config !== undefined ? await cosigningFacts(running.value, config) : {}),
@@ -56,41 +56,13 @@ export async function gatherDoctorFacts(given: {
     services:
       running.ok && status?.ok === true
         ? await servicesNow(running.value)
-        : [...(await familiesAlone(config, root)), ...gatherNotifyFacts(config?.notify ?? [], process.env)],
-    startRefusals: running.ok ? [] : await listStartRefusals(root),
+        : config === undefined
+          ? []
+          : await servicesBeforeStart(config, root),
+    startRefusals: running.ok ? [] : await listStartRefusals(root, config),
     configNotes: loaded.ok ? loaded.value.notes : [],
     idleSettings: loaded.ok ? loaded.value.idle : [],
   }
-}
-
-/** While no gateway runs, nobody has asked the far ends; so the doctor does. */
-async function familiesAlone(config: Config | undefined, root: string): Promise<DoctorFacts['services']> {
-  if (config === undefined) return []
-  const [ebus, homeseer] = await Promise.all([ebusAlone(config, root), homeseerAlone(config)])
-  return [...ebus, ...homeseer]
-}
-
-async function ebusAlone({ ebus }: Config, root: string): Promise<DoctorFacts['services']> {
-  if (ebus.buses.length === 0) return []
-  const { examineEbusAlone } = await import('../ebus/doctor-client.ts')
-  return (await examineEbusAlone(ebus, root)).map((finding) => ({ name: 'ebus', ...finding }))
-}
-
-async function homeseerAlone({ homeseer }: Config): Promise<DoctorFacts['services']> {
-  const { url } = homeseer
-  if (url === undefined) return []
-  const { examineHomeseerAlone } = await import('../homeseer/doctor-client.ts')
-  return (await examineHomeseerAlone({ ...homeseer, url })).map((finding) => ({ name: 'homeseer', ...finding }))
-}
-
-/** A first start makes the directory, so its parent is what has to be writable. */
-function nearestExisting(path: string): string {
-  return existsSync(path) ? path : nearestExisting(dirname(path))
-}
-
-function freeBytes(root: string): number {
-  const { bavail, bsize } = statfsSync(nearestExisting(root))
-  return bavail * bsize
 }
 
 function openWithoutToken(root: string, { listen: { host } }: Config): string | undefined {
@@ -148,8 +120,14 @@ async function topologyFacts(
   return { unmatched: explainUnmatchedPatterns(config, names), disagreements: formatContractDisagreements(topology) }
 }
 
+/** Loaded only here: it knows every module, and other commands should not pay for that. */
+async function servicesBeforeStart(config: Config, dataRoot: string): Promise<readonly DoctorFinding[]> {
+  const { examineConfiguredServices } = await import('../main/service-examination.ts')
+  return examineConfiguredServices(config, { dataRoot, environment: process.env })
+}
+
 /** A running node examines its services itself: it holds the connections that a second one would disturb. */
-async function servicesNow(gateway: RunningGatewayRecord): Promise<DoctorFacts['services']> {
+async function servicesNow(gateway: RunningGatewayRecord): Promise<readonly DoctorFinding[]> {
   const answer = await requestGateway(gateway, { path: '/api/doctor' })
-  return answer.ok ? (answer.value as unknown as Pick<DoctorFacts, 'services'>).services : []
+  return answer.ok ? (answer.value as unknown as { readonly findings: readonly DoctorFinding[] }).findings : []
 }

@@ -1,13 +1,13 @@
 /**
  * Doctor: what is wrong and what to do about it, as an answer of this program.
  */
-import type { DoctorFindingView } from '../web/views.ts'
+import { formatFindingLines } from '../core/doctor-finding.ts'
+import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 
 /** Warnings leave the exit code alone: a script that runs it every night should not cry over them. */
-export function formatDoctorFindings(findings: readonly DoctorFindingView[]): CommandAnswer {
-  const marks = { ok: '✓', warn: '!', fail: '✗' } as const
+export function formatDoctorFindings(findings: readonly DoctorFinding[]): CommandAnswer {
   const failed = findings.some((finding) => finding.level === 'fail')
   const warned = findings.some((finding) => finding.level === 'warn')
   const closing = failed
@@ -17,9 +17,7 @@ export function formatDoctorFindings(findings: readonly DoctorFindingView[]): Co
       : 'All is well.'
   return {
     json: findings.map((finding) => ({ ...finding })),
-    text: [...findings.map(({ level, about, sentence }) => `${marks[level]} ${about}: ${sentence}`), '', closing].join(
-      '\n',
-    ),
+    text: [...formatFindingLines(findings), '', closing].join('\n'),
     exit: failed ? EXIT_CODES.integrity : EXIT_CODES.ok,
   }
 }

@@ -8,7 +8,7 @@ import { OwnerTokenUnusableError } from '../guard/owner-token-store.ts'
 import { startGateway } from '../main.ts'
 import type { Gateway, GatewayOptions } from '../main.ts'
 import type { StartFault } from '../main/start-fault.ts'
-import { explainDataDirectoryTrouble } from './data-directory-trouble.ts'
+import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { ExitCode } from './command-output.ts'
 

@@ -42,7 +42,7 @@ import { verifyStoredLog } from '../ledger/log-verification.ts'
 import type { LogVerificationOptions, LogVerificationReport } from '../ledger/log-verification.ts'
 import { resolveLogOrigin } from '../main/log-origin-store.ts'
 import { ledgerEntryCaches, listStoredContentAudits, ledgerProjections } from '../main/ledger-projections.ts'
-import { explainDataDirectoryTrouble } from './data-directory-trouble.ts'
+import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
 export function readVerifierKey(dataRoot: string, config: Config): Promise<Result<VerifierKey, string>> {

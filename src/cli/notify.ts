@@ -1,14 +1,12 @@
 /**
- * Notify: the command that sends a trial notice to every place that people are told at, and what the doctor sees of
- * them without trying.
+ * Notify: the command that sends a trial notice to every place that people are told at.
  *
  * Pure: the sending is `bring`'s.
  */
 import type { Command } from 'commander'
 import type { NotifyDestination } from '../config/notify.ts'
-import type { DoctorFacts } from '../web/doctor.ts'
 import { postNotice } from '../web/notice-client.ts'
-import { explainUndeliveredNotices, resolveNoticeDestination } from '../web/notice-destination.ts'
+import { resolveNoticeDestination } from '../web/notice-destination.ts'
 import { createTestNotice } from '../web/notice.ts'
 import type { PersonNotice } from '../web/notice.ts'
 import { readCommandConfig, printAnswer } from './command-client.ts'
@@ -63,18 +61,4 @@ export function formatNotifyAttempts(tried: readonly Tried[]): CommandAnswer {
     ),
     exit: tried.every(({ trouble }) => trouble === undefined) ? EXIT_CODES.ok : EXIT_CODES.failed,
   }
-}
-
-/** For the doctor, while no gateway runs. Nothing is sent: a phone that rings is for whoever asked for a trial. */
-export function gatherNotifyFacts(
-  notify: readonly NotifyDestination[],
-  environment: Environment,
-): DoctorFacts['services'] {
-  if (notify.length === 0) return []
-  const unusable = notify
-    .map((destination) => resolveNoticeDestination(destination, environment))
-    .flatMap((place) => (place.ok ? [] : [place.fault]))
-  if (unusable.length > 0) return [{ name: 'notify', status: 'degraded', advice: explainUndeliveredNotices(unusable) }]
-  const places = notify.length === 1 ? '1 place' : `${notify.length} places`
-  return [{ name: 'notify', status: 'ok', advice: `${places}, not tried; hearthbus notify tries.` }]
 }

@@ -3,21 +3,28 @@
  */
 import { existsSync } from 'node:fs'
 import { resolveDataDirectory } from '../config/data-directory.ts'
+import type { DataDirectory } from '../config/data-directory.ts'
+import type { Config } from '../config/schema.ts'
 import { Database, DatabaseTooNewError } from '../core/database-store.ts'
 import { ProcessLockUnusableError, takeProcessLock } from '../core/process-lock-store.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
 import { OwnerTokenUnusableError, readOwnerToken } from '../guard/owner-token-store.ts'
+import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 import { loadAllMigrations } from './ledger-files-client.ts'
 
 /**
  * Sentences, for a directory that no gateway uses. Damage is left to whoever verifies, modes to whoever looks at keys.
  */
-export async function listStartRefusals(dataRoot: string): Promise<readonly string[]> {
-  const { lock, ownerToken, database: path } = resolveDataDirectory(dataRoot)
+export async function listStartRefusals(dataRoot: string, config: Config | undefined): Promise<readonly string[]> {
+  const data = resolveDataDirectory(dataRoot)
+  const { lock, ownerToken, database: path } = data
   const migrations = await loadAllMigrations()
+  const hasMesh = config?.mesh.enabled === true
   return [
     ...refusalOf(lock, () => takeProcessLock(lock)?.release()),
     ...refusalOf(ownerToken, () => void readOwnerToken(ownerToken)),
     ...refusalOf(path, () => new Database({ path, migrations, readOnly: true }).close()),
+    ...(hasMesh ? await refusalOfMesh(data) : []),
   ]
 }
 
@@ -29,6 +36,19 @@ function refusalOf(path: string, look: () => void): readonly string[] {
     return []
   } catch (error) {
     return isRefusal(error) ? [error.message] : []
+  }
+}
+
+/** Nobody else looks at this database; of what it holds, the start says whether it was altered. */
+async function refusalOfMesh(data: DataDirectory): Promise<readonly string[]> {
+  const { locateMeshFiles } = await import('../main/mesh.ts')
+  const { database: path } = locateMeshFiles(data)
+  if (!existsSync(path)) return []
+  try {
+    new Database({ path, migrations: [], readOnly: true }).close()
+    return []
+  } catch (error) {
+    return [explainDataDirectoryTrouble(error, data.root) ?? readErrorMessage(error)]
   }
 }
 

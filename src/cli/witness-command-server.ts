@@ -18,7 +18,7 @@ import {
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { startWitness } from '../ledger/witness-server.ts'
 import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
-import { explainDataDirectoryTrouble } from './data-directory-trouble.ts'
+import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { ExitCode } from './command-output.ts'
 import { waitForSignal } from './process-signal.ts'

@@ -1,51 +1,68 @@
 /**
  * Listeners: every address that a gateway with this configuration listens at, with the keys that set it.
  */
+import type { ListenAddressSettings } from '../core/listen-address.ts'
 import type { Config } from './schema.ts'
 
-export interface ConfiguredListener {
-  /** The key of the configuration that sets the host, such as `listen.host`. */
-  readonly hostKey: string
-  readonly host: string
-  readonly portKey: string
-  /** 0: the system chooses a free one. */
-  readonly port: number
-  readonly protocol: 'tcp' | 'udp'
+/** The shared port is for programs on this machine. */
+const LOOPBACK = '127.0.0.1'
+
+export function readFaceListener({ host, port }: Config['listen']): ListenAddressSettings {
+  return { hostKey: 'listen.host', host, portKey: 'listen.port', port, protocol: 'tcp' }
 }
 
-export function listConfiguredListeners({ listen, devices, mesh, homeseer }: Config): readonly ConfiguredListener[] {
-  const { host, mqtt } = devices
-  const { webhookKey, webhookHost, webhookPort } = homeseer.push
-  const hasMqtt = devices.enabled && mqtt.enabled
-  const hasWebhook = homeseer.url !== undefined && webhookKey !== undefined
-  const forDevices = { hostKey: 'devices.host', host, protocol: 'tcp' } as const
-  const web: ConfiguredListener = {
-    hostKey: 'listen.host',
-    host: listen.host,
-    portKey: 'listen.port',
-    port: listen.port,
-    protocol: 'tcp',
-  }
-  const webhook: ConfiguredListener = {
-    hostKey: 'homeseer.push.webhookHost',
-    host: webhookHost,
-    portKey: 'homeseer.push.webhookPort',
-    port: webhookPort,
-    protocol: 'tcp',
-  }
+export function readMeshListener({ host, port }: Config['mesh']): ListenAddressSettings {
+  return { hostKey: 'mesh.host', host, portKey: 'mesh.port', port, protocol: 'tcp' }
+}
+
+export function readWebhookListener({
+  webhookHost: host,
+  webhookPort: port,
+}: Config['homeseer']['push']): ListenAddressSettings {
+  const keys = { hostKey: 'homeseer.push.webhookHost', portKey: 'homeseer.push.webhookPort' }
+  return { ...keys, host, port, protocol: 'tcp' }
+}
+
+/** The OTA and WebSocket port first, then those of the gateway's own MQTT broker. */
+export function listDeviceListeners({
+  host,
+  port,
+  mqtt,
+}: Config['devices']): readonly [ListenAddressSettings, ...ListenAddressSettings[]] {
+  const shared = { hostKey: 'devices.host', host, protocol: 'tcp' } as const
+  const http = { ...shared, portKey: 'devices.port', port }
+  if (!mqtt.enabled) return [http]
   return [
-    web,
-    ...(devices.enabled ? [{ ...forDevices, portKey: 'devices.port', port: devices.port }] : []),
-    ...(hasMqtt ? [{ ...forDevices, portKey: 'devices.mqtt.port', port: mqtt.port }] : []),
-    ...(hasMqtt
-      ? [{ ...forDevices, portKey: 'devices.mqtt.udpPort', port: mqtt.udpPort, protocol: 'udp' as const }]
-      : []),
-    ...(mesh.enabled ? [{ ...web, hostKey: 'mesh.host', host: mesh.host, portKey: 'mesh.port', port: mesh.port }] : []),
-    ...(hasWebhook ? [webhook] : []),
+    http,
+    { ...shared, portKey: 'devices.mqtt.port', port: mqtt.port },
+    { ...shared, portKey: 'devices.mqtt.udpPort', port: mqtt.udpPort, protocol: 'udp' },
   ]
 }
 
-export interface SharedPort {
+/** `undefined` for a bus whose adapter is not shared. */
+export function readSharedAdapterListener(
+  { buses }: Pick<Config['ebus'], 'buses'>,
+  id: string,
+): ListenAddressSettings | undefined {
+  const index = buses.findIndex((bus) => bus.id === id)
+  const port = buses[index]?.sharedPort
+  if (port === undefined) return undefined
+  const portKey = `ebus.buses.${index}.sharedPort`
+  return { hostKey: portKey, host: LOOPBACK, portKey, port, protocol: 'tcp' }
+}
+
+function listConfiguredListeners({ listen, devices, mesh, homeseer, ebus }: Config): readonly ListenAddressSettings[] {
+  const hasWebhook = homeseer.url !== undefined && homeseer.push.webhookKey !== undefined
+  return [
+    readFaceListener(listen),
+    ...(devices.enabled ? listDeviceListeners(devices) : []),
+    ...(mesh.enabled ? [readMeshListener(mesh)] : []),
+    ...(hasWebhook ? [readWebhookListener(homeseer.push)] : []),
+    ...ebus.buses.flatMap(({ id }) => readSharedAdapterListener(ebus, id) ?? []),
+  ]
+}
+
+interface SharedPort {
   readonly portKey: string
   readonly message: string
 }
@@ -63,7 +80,7 @@ export function findSharedPorts(config: Config): readonly SharedPort[] {
 
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
-function isSamePlace(left: ConfiguredListener, right: ConfiguredListener): boolean {
+function isSamePlace(left: ListenAddressSettings, right: ListenAddressSettings): boolean {
   if (left.port !== right.port || left.protocol !== right.protocol) return false
   return left.host === right.host || [left.host, right.host].some((host) => EVERY_ADDRESS.has(host))
 }

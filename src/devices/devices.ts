@@ -9,12 +9,13 @@
  * Does its I/O through the gateway and its stores.
  */
 import type { CapabilityBus } from '../bus/bus.ts'
-import type { Capability, Service } from '../bus/capability.ts'
+import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
 import type { DevicesConfig } from '../config/devices.ts'
 import { computeBackoffMs } from '../core/backoff.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
+import { readSystemErrorCode } from '../core/thrown-error.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { DeviceListeners, VoiceOptions } from './enrol/gateway-server.ts'
 import { openDeviceListeners } from './enrol/gateway-server.ts'
@@ -77,20 +78,25 @@ export function createDevices(options: DevicesOptions): Service {
     createRefusedDevicesResource(parts),
     ...createEnrolmentTools({ ...parts, transports }),
   ]
+  const health = (): ServiceHealth =>
+    reportDevicesHealth(doors.house, {
+      host: config.host,
+      port: config.port,
+      trouble: doors.trouble,
+      transports,
+      unheard: doors.unheard,
+    })
   return {
     name: 'devices',
     prefixes: ['devices'],
     capabilities: () => capabilities,
     start: () => doors.open(),
     stop: () => doors.close(),
-    health: () =>
-      reportDevicesHealth(doors.house, {
-        host: config.host,
-        port: config.port,
-        trouble: doors.trouble,
-        transports,
-        unheard: doors.unheard,
-      }),
+    health,
+    examine: async () => {
+      const { examineDevices } = await import('./doctor-client.ts')
+      return examineDevices(config, health())
+    },
   }
 }
 
@@ -146,7 +152,9 @@ class Doors {
       if (this.#closing.signal.aborted) return
       this.trouble = explainDeviceListenFault(error, config)
       const pauseMs = computeBackoffMs(REOPEN, this.#attempts++)
-      logger.error({ err: error, retryMs: pauseMs }, this.trouble)
+      // The sentence says it all where the machine refused; only a mistake of ours needs its stack.
+      const details = readSystemErrorCode(error) === undefined ? { err: error } : {}
+      logger.error({ ...details, retryMs: pauseMs }, this.trouble)
       this.#retry = setTimeout(() => void this.open(), pauseMs)
       return
     }

@@ -4,6 +4,7 @@
 import type { DevicesConfig } from '../config/devices.ts'
 import { formatHttpAddress } from '../core/http-address.ts'
 import { isLoopback } from '../core/loopback.ts'
+import { listDeviceListeners } from '../config/listeners.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
 import type { DeviceListenersOptions } from './enrol/gateway-server.ts'
 import type { ToolTimeouts } from './session/tool-timeout.ts'
@@ -67,20 +68,12 @@ export function readDeviceUrlRules({ urls }: DevicesConfig): readonly UrlRule[] 
 }
 
 /** Which of the three ports could not be opened, and why. */
-export function explainDeviceListenFault(error: unknown, { host, port, mqtt }: DevicesConfig): string {
+export function explainDeviceListenFault(error: unknown, config: DevicesConfig): string {
   const failed = systemError(error)
-  const listener = { hostKey: 'devices.host', host, protocol: 'tcp' } as const
+  const [http, mqtt, udp] = listDeviceListeners(config)
   // Only the UDP socket is bound without listening.
-  if (failed.syscall === 'bind')
-    return explainListenFault(error, {
-      ...listener,
-      portKey: 'devices.mqtt.udpPort',
-      port: mqtt.udpPort,
-      protocol: 'udp',
-    })
-  if (mqtt.enabled && failed.port === mqtt.port)
-    return explainListenFault(error, { ...listener, portKey: 'devices.mqtt.port', port: mqtt.port })
-  return explainListenFault(error, { ...listener, portKey: 'devices.port', port })
+  const place = failed.syscall === 'bind' ? udp : failed.port === mqtt?.port ? mqtt : http
+  return explainListenFault(error, place ?? http)
 }
 
 function systemError(error: unknown): NodeJS.ErrnoException & { readonly port?: number } {

@@ -24,9 +24,9 @@ export function adviseOnBusStatus(
 
 /** On what keeps everything from being heard; `undefined` where the bus is heard. */
 export function adviseOnBusConnection(status: BusStatus, adapter: string): string | undefined {
-  const { connected, signal, misread, unanswered, transport } = status
+  const { connected, refusal, signal, misread, unanswered, transport } = status
   if (!connected)
-    return `The adapter at ${adapter} is not connected. Is it powered, on the network, and is the address right? Trying again by itself.`
+    return `The adapter at ${adapter} is not connected. ${adviseOnRefusal(refusal)} Trying again by itself.`
   if (misread === true)
     return transport === 'enh' || transport === 'ens'
       ? `What ${adapter} says is not the enhanced protocol. If it is a plain adapter, write \`tcp:\`, \`udp:\` or \`serial:\` in front of its address.`
@@ -36,7 +36,34 @@ export function adviseOnBusConnection(status: BusStatus, adapter: string): strin
     return transport === 'ebusd-tcp'
       ? `What listens at ${adapter} does not answer like an ebusd. If it is an adapter, write \`enh:\` or \`tcp:\` in front of its address.`
       : `What listens at ${adapter} does not answer like an enhanced adapter. If it is an ebusd, write \`ebusd:\` in front of its address; if it is a plain adapter, \`tcp:\`.`
-  return 'The adapter is connected, but the bus carries no signal: check the two bus wires, and whether the heating has power.'
+  return transport === 'tcp-plain'
+    ? 'The adapter is connected, but the bus carries no signal: check the two bus wires, and whether the heating has power. If it is an ebusd, write `ebusd:` in front of its address.'
+    : 'The adapter is connected, but the bus carries no signal: check the two bus wires, and whether the heating has power.'
+}
+
+/** By the system's word for why there is no connection. */
+function adviseOnRefusal(refusal: string | undefined): string {
+  switch (refusal) {
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'Its name is not known in this network: check it, or use its IP address.'
+    case 'ECONNREFUSED':
+      return 'Nothing listens there: is the port right, and is its program running?'
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return 'This machine has no route to it: is it powered and on the network, and is the address right?'
+    case 'ENOENT':
+      return 'There is no such device on this machine: is it plugged in, and is the path right?'
+    case 'ENOTTY':
+      return 'That is no serial device: check the path.'
+    case 'EACCES':
+    case 'EPERM':
+      return 'This user may not open that device: add the user to the group that owns it (often dialout), and start again.'
+    case 'EBUSY':
+      return 'Another program uses that device: stop it, or, if it is an ebusd, write `ebusd:` and its address.'
+    default:
+      return 'Is it powered, on the network, and is the address right?'
+  }
 }
 
 function sourceAdvice(source: SourceAddressState): string | undefined {

@@ -1,12 +1,18 @@
 /**
- * eBUS doctor: whether each adapter is there and its bus alive, and what is wrong with the definition files.
+ * eBUS examination: whether each adapter is there and its bus alive, whether it can be shared, and what is wrong with
+ * the definition files.
  *
- * A running gateway hands over what it hears. Before the start the doctor connects and listens for a moment; nothing is
- * sent on the bus.
+ * A running gateway hands over what it hears. Before a start the examination connects and listens for a moment; nothing
+ * is sent on the bus.
  */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
-import type { ServiceFinding } from '../bus/capability.ts'
 import type { EbusConfig } from '../config/ebus.ts'
+import { readSharedAdapterListener } from '../config/listeners.ts'
+import type { DoctorFinding } from '../core/doctor-finding.ts'
+import { findListenFaults } from '../toolbox/listen-check-client.ts'
 import { openEbus } from './adapter/bus-client.ts'
 import { parseAdapterEndpoint } from './adapter/adapter-endpoint.ts'
 import { adviseOnBusConnection } from './bus-advice.ts'
@@ -28,17 +34,6 @@ const DIALECT_MS = 2_000
 /** Never used: to find a free address one would have to ask for it. */
 const UNUSED_ADDRESS = 0xff
 
-/** Before a start. */
-export async function examineEbusAlone(config: EbusConfig, dataRoot: string): Promise<readonly ServiceFinding[]> {
-  const heard = await Promise.all(
-    config.buses.map(async ({ id, adapter }) => {
-      const advice = await listenToBus(id, adapter)
-      return { id, adapter, hasSignal: advice === undefined, advice }
-    }),
-  )
-  return examineEbus(config, { dataRoot, heard })
-}
-
 export interface ExaminedBus {
   readonly id: string
   readonly adapter: string
@@ -48,22 +43,60 @@ export interface ExaminedBus {
   readonly advice: string | undefined
 }
 
+/** What a running gateway knows. */
+export interface RunningEbus {
+  readonly heard: readonly ExaminedBus[]
+  /** Why adapters are not shared although they should be. */
+  readonly unshared: readonly string[]
+}
+
 export async function examineEbus(
-  { definitions }: Pick<EbusConfig, 'definitions'>,
-  { dataRoot, heard }: { readonly dataRoot: string; readonly heard: readonly ExaminedBus[] },
-): Promise<readonly ServiceFinding[]> {
-  const found = heard.map(({ id, adapter, hasSignal, advice }): ServiceFinding => {
+  config: EbusConfig,
+  { dataRoot, running }: { readonly dataRoot: string; readonly running?: RunningEbus },
+): Promise<readonly DoctorFinding[]> {
+  if (config.buses.length === 0) return []
+  const { heard, unshared } = running ?? (await examineAdapters(config))
+  const found = heard.map(({ id, adapter, hasSignal, advice }) => {
     const sentence = advice ?? `The adapter at ${adapter} answers, and the bus carries a signal.`
-    const status = advice === undefined ? 'ok' : hasSignal ? 'degraded' : 'failing'
-    return { status, advice: heard.length > 1 ? `${id}: ${sentence}` : sentence }
+    const level = advice === undefined ? 'ok' : hasSignal ? 'warn' : 'fail'
+    return toFinding(level, heard.length > 1 ? `${id}: ${sentence}` : sentence)
   })
-  return definitions === undefined ? found : [...found, ...(await definitionFindings(definitions, dataRoot))]
+  const { definitions } = config
+  return [
+    ...found,
+    ...unshared.map((why) => toFinding('warn', `The adapter cannot be shared. ${why}`)),
+    ...(definitions === undefined
+      ? []
+      : await inExistingRoot(dataRoot, (root) => examineDefinitions(definitions, root))),
+  ]
+}
+
+function toFinding(level: DoctorFinding['level'], sentence: string): DoctorFinding {
+  return { level, about: 'ebus', sentence }
+}
+
+async function examineAdapters(config: EbusConfig): Promise<RunningEbus> {
+  const { buses } = config
+  const listeners = buses.flatMap(({ id }) => readSharedAdapterListener(config, id) ?? [])
+  const [unshared, ...heard] = await Promise.all([findListenFaults(listeners), ...buses.map(listenToBus)])
+  return { heard, unshared }
+}
+
+/** What is fetched for an examination leaves no data directory where none was. */
+async function inExistingRoot<Value>(dataRoot: string, work: (root: string) => Promise<Value>): Promise<Value> {
+  if (existsSync(dataRoot)) return work(dataRoot)
+  const temporary = mkdtempSync(join(tmpdir(), 'hearthbus-doctor-'))
+  try {
+    return await work(temporary)
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
 }
 
 /** Every file is read, whatever devices there are: the owner asked what is wrong with them. */
-async function definitionFindings(definitions: string, dataRoot: string): Promise<readonly ServiceFinding[]> {
+async function examineDefinitions(definitions: string, dataRoot: string): Promise<readonly DoctorFinding[]> {
   const catalog = await openCatalog(definitions, { dataRoot, now: Date.now })
-  if (!catalog.ok) return [{ status: 'failing', advice: catalog.fault }]
+  if (!catalog.ok) return [toFinding('fail', catalog.fault)]
   const { folder } = catalog.value
   let messages = 0
   const disagreements: RegisterDisagreement[] = []
@@ -80,16 +113,12 @@ async function definitionFindings(definitions: string, dataRoot: string): Promis
   const told = new Set([...folder.templateFaults, ...faults].map(formatDefinitionFileFault))
   return [
     messages === 0
-      ? { status: 'failing', advice: `${definitions} has no message definitions; it should be in ebusd’s layout.` }
-      : { status: 'ok', advice: `${messages} messages are defined in ${definitions}.` },
-    ...[...told].map((text): ServiceFinding => ({
-      status: 'failing',
-      advice: `A definition file is not read to its end: ${text}.`,
-    })),
-    ...[...new Set(disagreements.map(formatDisagreement))].map((text): ServiceFinding => ({
-      status: 'failing',
-      advice: `Definition and built-in map disagree: ${text}.`,
-    })),
+      ? toFinding('fail', `${definitions} has no message definitions; it should be in ebusd’s layout.`)
+      : toFinding('ok', `${messages} messages are defined in ${definitions}.`),
+    ...[...told].map((text) => toFinding('fail', `A definition file is not read to its end: ${text}.`)),
+    ...[...new Set(disagreements.map(formatDisagreement))].map((text) =>
+      toFinding('fail', `Definition and built-in map disagree: ${text}.`),
+    ),
   ]
 }
 
@@ -108,9 +137,10 @@ function fileDisagreements(file: string, messages: readonly MessageDefinition[])
   })
 }
 
-async function listenToBus(id: string, adapter: string): Promise<string | undefined> {
+async function listenToBus({ id, adapter }: EbusConfig['buses'][number]): Promise<ExaminedBus> {
   const endpoint = parseAdapterEndpoint(adapter)
-  if (!endpoint.ok) return `${adapter} is no adapter; ${endpoint.fault.expected}.`
+  if (!endpoint.ok)
+    return { id, adapter, hasSignal: false, advice: `${adapter} is no adapter; ${endpoint.fault.expected}.` }
   const bus = openEbus({ id, endpoint: endpoint.value, source: UNUSED_ADDRESS })
   try {
     const endMs = performance.now() + MAX_WAIT_MS
@@ -118,7 +148,8 @@ async function listenToBus(id: string, adapter: string): Promise<string | undefi
       await pause(LOOK_EVERY_MS)
     // SYN stands in enhanced bytes, too: only a while of listening tells whether they are read as what they are.
     await pause(DIALECT_MS)
-    return adviseOnBusConnection(bus.status(), adapter)
+    const advice = adviseOnBusConnection(bus.status(), adapter)
+    return { id, adapter, hasSignal: advice === undefined, advice }
   } finally {
     await bus.close()
   }

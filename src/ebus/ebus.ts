@@ -9,11 +9,13 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
 import type { EbusConfig } from '../config/ebus.ts'
+import { readSharedAdapterListener } from '../config/listeners.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
+import { explainListenFault } from '../toolbox/listen-fault.ts'
 import type { BusStatus } from './adapter/ebus-connection.ts'
 import { openEbus } from './adapter/bus-client.ts'
 import { parseAdapterEndpoint } from './adapter/adapter-endpoint.ts'
@@ -55,7 +57,6 @@ export interface EbusOptions {
 }
 
 const MS_PER_SECOND = 1_000
-const LOOPBACK = '127.0.0.1'
 const UNUSED_ADDRESS = 0xff
 const FAULTS_TOLD = 3
 
@@ -68,6 +69,8 @@ export function createEbus(options: EbusOptions): Service {
   const house = { buses, snapshots, clock, version, definitions }
   const capabilities = [...allCapabilities(house, config), ...LEGACY_EBUS_TOOLS]
   const ports: SharedPort[] = []
+  /** Why adapters are not shared although they should be. */
+  const unshared: string[] = []
   return {
     name: 'ebus',
     prefixes: ['ebus.'],
@@ -76,12 +79,17 @@ export function createEbus(options: EbusOptions): Service {
       for (const heating of buses) heating.start()
       // The house is heard before its words are known.
       if (definitions !== undefined) void loadDefinitions(definitions, buses, options)
-      for (const { id, sharedPort } of config.buses) {
-        const seats = buses.find((heating) => heating.id === id)?.seatHost
-        if (sharedPort === undefined || seats === undefined) continue
-        const opened = await SharedPort.open(seats, { host: LOOPBACK, port: sharedPort })
-        if (opened.ok) ports.push(opened.value)
-        else logger.error({ bus: id, port: sharedPort }, `the adapter cannot be shared: ${opened.fault.reason}`)
+      for (const { id, seatHost: seats } of buses) {
+        const place = readSharedAdapterListener(config, id)
+        if (place === undefined || seats === undefined) continue
+        const opened = await SharedPort.open(seats, place)
+        if (opened.ok) {
+          ports.push(opened.value)
+          continue
+        }
+        const why = explainListenFault(opened.fault.error, place)
+        unshared.push(why)
+        logger.error({ bus: id, port: place.port }, `the adapter cannot be shared: ${why}`)
       }
     },
     stop: async () => {
@@ -96,7 +104,7 @@ export function createEbus(options: EbusOptions): Service {
         const { connected, signal } = heating.status()
         return { id, adapter, hasSignal: connected && signal, advice: busAdvice(heating) }
       })
-      return examineEbus(config, { dataRoot: options.dataRoot, heard })
+      return examineEbus(config, { dataRoot: options.dataRoot, running: { heard, unshared } })
     },
   }
 }

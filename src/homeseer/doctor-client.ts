@@ -1,14 +1,17 @@
 /**
- * HomeSeer's doctor: what is in the way between the gateway and HomeSeer, and what to do about it.
+ * HomeSeer examination: what is in the way between the gateway and HomeSeer, and what to do about it.
  *
- * A running gateway hands over what its own link knows. Before the start the doctor asks what the gateway would ask: it
- * logs in, reads, and listens for a moment. It changes nothing; the only script that it runs on HomeSeer is the admin
+ * A running gateway hands over what its own link knows. Before a start the examination asks what the gateway would ask:
+ * it logs in, reads, and listens for a moment. It changes nothing; the only script that it runs on HomeSeer is the admin
  * adapter that the owner configured, to ask for its version.
  */
 import { omitUndefined } from '../core/json.ts'
-import type { ServiceFinding } from '../bus/capability.ts'
+import { connect as connectTls } from 'node:tls'
 import type { HomeseerConfig } from '../config/homeseer.ts'
+import { readWebhookListener } from '../config/listeners.ts'
+import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { newUlid } from '../core/ids.ts'
+import { findListenFault } from '../toolbox/listen-check-client.ts'
 import type { EventDefinitionSource, EventFiles } from './catalog/event-file-store.ts'
 import { EventFileStore } from './catalog/event-file-store.ts'
 import { readAsciiAddress, readJsonClientSettings, type ReachableHomeseerConfig } from './connection-settings.ts'
@@ -20,13 +23,15 @@ import { readRecordText } from './wire/record-field.ts'
 import { describeRequestOutcome, JsonClient, type RequestAttemptNote } from './wire/json-client.ts'
 import { createStatusRequest, createVersionRequest } from './wire/json-requests.ts'
 
-/** The gateway's own link, or one that the doctor opened for the examination. */
-export interface ExaminedLink {
+/** The gateway's own link, or one that was opened for the examination. */
+export interface ExaminedHomeseerLink {
   readonly json: Pick<JsonClient, 'call'>
   readonly reach: HomeseerReach
   /** `undefined`: no push by the ASCII port is configured. */
   readonly push: AsciiConnectionState | undefined
   readonly events: EventDefinitionSource
+  /** Why the web hook is not heard although it should be. */
+  readonly deaf: string | undefined
 }
 
 interface HomeseerReach {
@@ -39,36 +44,46 @@ interface HomeseerReach {
 
 const MAX_WAIT_MS = 5_000
 
-/** Before a start. */
-export async function examineHomeseerAlone(config: ReachableHomeseerConfig): Promise<readonly ServiceFinding[]> {
+/** `running`: the link of a running gateway. */
+export async function examineHomeseer(
+  config: ReachableHomeseerConfig,
+  running?: ExaminedHomeseerLink,
+): Promise<readonly DoctorFinding[]> {
+  if (running !== undefined) return examineLink(config, running)
   const json = openJsonClient(config)
   try {
     const { eventsPath: events, eventGroupsPath: groups, knownEventMembers: knownMembers } = config
-    const [reach, push] = await Promise.all([readHomeseer(json), listenOnce(config)])
-    const link = { json, reach, push, events: new EventFileStore({ events, groups, knownMembers }) }
-    return [...namesFinding(config), ...(await examineHomeseer(config, link))]
+    const [reach, push, deaf] = await Promise.all([readHomeseer(json), listenOnce(config), findDeafness(config)])
+    const link = { json, reach, push, deaf, events: new EventFileStore({ events, groups, knownMembers }) }
+    return [...namesFinding(config), ...(await examineLink(config, link))]
   } finally {
     json.close()
   }
 }
 
-export async function examineHomeseer(
+async function examineLink(
   config: ReachableHomeseerConfig,
-  link: ExaminedLink,
-): Promise<readonly ServiceFinding[]> {
-  const reached = linkFinding(config, link)
+  link: ExaminedHomeseerLink,
+): Promise<readonly DoctorFinding[]> {
+  const reached = await linkFinding(config, link)
   return [
     reached,
     ...pushFindings(config, link.push),
+    ...(link.deaf === undefined ? [] : [warning(link.deaf)]),
     ...(await eventFindings(config, link)),
-    ...(reached.status === 'ok' ? await adapterFindings(config, link) : []),
+    ...(reached.level === 'ok' ? await adapterFindings(config, link) : []),
   ]
 }
 
 /** The gateway does not start with a file that it cannot read. */
-function namesFinding({ aliasFile }: HomeseerConfig): readonly ServiceFinding[] {
+function namesFinding({ aliasFile }: HomeseerConfig): readonly DoctorFinding[] {
   const names = aliasFile === undefined ? undefined : readAliasFile(aliasFile)
-  return names === undefined || names.ok ? [] : [{ status: 'failing', advice: names.fault }]
+  if (names === undefined || names.ok) return []
+  return [{ ...toFinding('fail', names.fault), refusesStart: true }]
+}
+
+async function findDeafness({ push }: HomeseerConfig): Promise<string | undefined> {
+  return push.webhookKey === undefined ? undefined : findListenFault(readWebhookListener(push))
 }
 
 /** Each question once: a person waits at a keyboard. */
@@ -87,21 +102,43 @@ async function readHomeseer(json: JsonClient): Promise<HomeseerReach> {
     : { ...describeRequestOutcome(status), devices: 0 }
 }
 
-function linkFinding({ url }: ReachableHomeseerConfig, { reach }: ExaminedLink): ServiceFinding {
+async function linkFinding({ url }: ReachableHomeseerConfig, { reach }: ExaminedHomeseerLink): Promise<DoctorFinding> {
   const { outcome, code, version, devices } = reach
   if (outcome === 'ok') {
     const homeseer = version === undefined ? 'HomeSeer' : `HomeSeer ${version}`
-    return { status: 'ok', advice: `${homeseer} at ${url} answers, with ${devices} devices.` }
+    return toFinding('ok', `${homeseer} at ${url} answers, with ${devices} devices.`)
   }
+  if (mayBeTls(url, outcome) && (await speaksTls(new URL(url))))
+    return toFinding('fail', `What answers at ${url} speaks TLS. Write https:// in homeseer.url.`)
   const last = outcome === undefined ? undefined : { outcome, ...omitUndefined({ code }) }
-  return { status: 'failing', advice: adviseOnHomeseerLink(url, last) ?? `HomeSeer at ${url} refuses to be read.` }
+  return toFinding('fail', adviseOnHomeseerLink(url, last) ?? `HomeSeer at ${url} refuses to be read.`)
+}
+
+/** A server that expects TLS hangs up on plain HTTP, sends an alert that is no HTTP, or answers 400. */
+function mayBeTls(url: string, outcome: HomeseerReach['outcome']): boolean {
+  return url.startsWith('http:') && (outcome === 'unreachable' || outcome === 'http-status')
+}
+
+/** By a handshake; nothing is asked over it, so it does not matter whose certificate it is. */
+function speaksTls({ hostname, port }: URL): Promise<boolean> {
+  const host = hostname.replaceAll(/^\[|\]$/g, '')
+  return new Promise((resolve) => {
+    const socket = connectTls({ host, port: Number(port === '' ? 80 : port), rejectUnauthorized: false })
+    const end = (speaks: boolean) => (): void => {
+      socket.destroy()
+      resolve(speaks)
+    }
+    socket.setTimeout(MAX_WAIT_MS, end(false))
+    socket.once('error', end(false))
+    socket.once('secureConnect', end(true))
+  })
 }
 
 function pushFindings({ push: { asciiPort, webhookKey } }: HomeseerConfig, state: AsciiConnectionState | undefined) {
   if (asciiPort === undefined && webhookKey === undefined)
-    return [degraded('HomeSeer pushes nothing, so everything is polled. Set homeseer.push.asciiPort.')]
+    return [warning('HomeSeer pushes nothing, so everything is polled. Set homeseer.push.asciiPort.')]
   const advice = adviseOnHomeseerPush(state)
-  return advice === undefined ? [] : [degraded(advice)]
+  return advice === undefined ? [] : [warning(advice)]
 }
 
 /** How the ASCII port answers, as far as one is configured. */
@@ -124,7 +161,10 @@ function listenOnce(config: ReachableHomeseerConfig): Promise<AsciiConnectionSta
   })
 }
 
-async function eventFindings(config: HomeseerConfig, { events }: ExaminedLink): Promise<readonly ServiceFinding[]> {
+async function eventFindings(
+  config: HomeseerConfig,
+  { events }: ExaminedHomeseerLink,
+): Promise<readonly DoctorFinding[]> {
   const { eventsPath, eventsFrom, unreadEvents } = config
   // What the adapter says about events is part of what is said about the adapter.
   if (eventsFrom === 'adapter') return []
@@ -133,19 +173,19 @@ async function eventFindings(config: HomeseerConfig, { events }: ExaminedLink): 
   const path = 'path' in files.fault ? files.fault.path : eventsPath
   const meanwhile = unreadEvents === 'ask' ? 'every change asks a person' : 'every event asks a person'
   return [
-    degraded(
+    warning(
       `HomeSeer’s event files cannot be read from here (${path}), so nobody knows what a change sets in motion, and ${meanwhile}. Three ways out: set homeseer.eventsPath and homeseer.eventGroupsPath to a shared folder or a copy (with homeseer.eventsMaxAgeHours), or homeseer.eventsFrom: adapter with docs/homeseer/hearthbus_admin.cs on HomeSeer.`,
     ),
   ]
 }
 
 /** Events with members that nobody here knows ask a person. */
-function memberFindings({ definitions, unread }: EventFiles): readonly ServiceFinding[] {
+function memberFindings({ definitions, unread }: EventFiles): readonly DoctorFinding[] {
   const strange = definitions.filter(({ unknown }) => unknown.length > 0)
   const names = [...new Set(strange.flatMap(({ unknown }) => unknown))].slice(0, 20)
   if (strange.length === 0 && unread === 0) return []
   return [
-    degraded(
+    warning(
       `${strange.length + unread} of HomeSeer’s events hold what is not understood here (${names.join(', ')}), and ask a person. Members that do nothing can be named under homeseer.knownEventMembers.`,
     ),
   ]
@@ -154,22 +194,18 @@ function memberFindings({ definitions, unread }: EventFiles): readonly ServiceFi
 /** Asked only where the owner relies on the adapter: no script runs on a HomeSeer whose owner never chose that. */
 async function adapterFindings(
   { admin, eventsFrom, scriptPage, unreadEvents }: HomeseerConfig,
-  { json }: ExaminedLink,
-): Promise<readonly ServiceFinding[]> {
+  { json }: ExaminedHomeseerLink,
+): Promise<readonly DoctorFinding[]> {
   const { adapterKey: key } = admin
   if (key === undefined)
     return eventsFrom === 'adapter'
-      ? [
-          degraded(
-            'homeseer.admin.adapterKey is not set: the adapter on HomeSeer refuses requests without a signature.',
-          ),
-        ]
+      ? [warning('homeseer.admin.adapterKey is not set: the adapter on HomeSeer refuses requests without a signature.')]
       : []
   const request = { id: newUlid(), op: 'adapter.describe', args: {}, atMs: Date.now() }
   const asked = await json.call(callAdminAdapter(request, { page: scriptPage, key }))
   if (asked.ok && asked.value.ok) {
     const version = readRecordText(asked.value.data, 'version') ?? 'of an unknown version'
-    return [{ status: 'ok', advice: `The admin adapter ${version} is installed on HomeSeer.` }]
+    return [toFinding('ok', `The admin adapter ${version} is installed on HomeSeer.`)]
   }
   const meanwhile =
     eventsFrom === 'adapter'
@@ -177,12 +213,16 @@ async function adapterFindings(
       : ''
   const why = asked.ok && !asked.value.ok ? `refuses this gateway (${asked.value.message})` : 'is not installed'
   return [
-    degraded(
+    warning(
       `The admin adapter ${why}: copy docs/homeseer/hearthbus_admin.cs into HomeSeer’s scripts folder, with the key of homeseer.admin.adapterKey in it (docs/protocols/homeseer.md § 4).${meanwhile}`,
     ),
   ]
 }
 
-function degraded(advice: string): ServiceFinding {
-  return { status: 'degraded', advice }
+function toFinding(level: DoctorFinding['level'], sentence: string): DoctorFinding {
+  return { level, about: 'homeseer', sentence }
+}
+
+function warning(sentence: string): DoctorFinding {
+  return toFinding('warn', sentence)
 }

@@ -9,6 +9,7 @@
  */
 import type { Capability, Service } from '../bus/capability.ts'
 import type { HomeseerConfig } from '../config/homeseer.ts'
+import { readWebhookListener } from '../config/listeners.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
@@ -109,15 +110,15 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
   /** A web hook that cannot be heard costs speed, not truth: everything is polled instead. */
   async function startWebhook(): Promise<void> {
     const { webhook } = link
-    const { webhookHost: host, webhookPort: port } = config.push
     if (webhook === undefined) return
-    const heard = await startWebhookListener(webhook, { host, port })
+    const place = readWebhookListener(config.push)
+    const heard = await startWebhookListener(webhook, place)
     if (heard.ok) {
       webhookListener = heard.value
       logger.info({ port: webhookListener.port }, 'HomeSeer’s web hook is heard')
     } else {
       webhookFault = heard.fault
-      logger.warn({ host, port, reason: webhookFault }, 'HomeSeer’s web hook cannot be heard')
+      logger.warn({ host: place.host, port: place.port, reason: webhookFault }, 'HomeSeer’s web hook cannot be heard')
     }
   }
 
@@ -153,9 +154,8 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
         ...(isWell ? { outcome: 'ok' as const } : { outcome: undefined, ...last }),
         devices: mirror.entries.size,
       }
-      const examined = { json, reach, push: link.pushState(), events: homeseer.eventFiles }
-      const webhookFindings = webhookFault === undefined ? [] : [{ status: 'degraded' as const, advice: webhookFault }]
-      return [...(await examineHomeseer(config, examined)), ...webhookFindings]
+      const push = link.pushState()
+      return examineHomeseer(config, { json, reach, push, events: homeseer.eventFiles, deaf: webhookFault })
     },
   }
 }

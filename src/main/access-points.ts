@@ -3,17 +3,20 @@
  *
  * Pure joining.
  */
+import { toHealthFinding } from '../bus/capability.ts'
 import type { GuardedBus } from '../call/guarded-bus.ts'
 import { expandUrlVariables } from '../config/access-points.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
+import type { DoctorFinding } from '../core/doctor-finding.ts'
 import type { Logger } from '../core/logger.ts'
-import { ok } from '../core/result.ts'
+import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { AccessPoint, AccessPointClients } from '../mcp/access-point-client.ts'
 import { createCatalogueCache } from '../mcp/catalogue.ts'
 import { subscribeToChanges } from '../mcp/change-subscription.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
+import { findMcpProfile } from '../mcp/profile.ts'
 import { createRequestStateSeal } from '../mcp/request-state-seal.ts'
 import { createMisconfiguredStart } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
@@ -45,17 +48,13 @@ export async function openAccessPoints(
   const catalogues = createCatalogueCache({ bus: spine.bus, profiles: config.profiles, families })
   const answering = { bus: spine.bus, stateSeal: createRequestStateSeal(systemClock), log: logger }
   const points: AccessPoint[] = []
-  for (const { name, url, profile } of config.accessPoints) {
-    const expanded = expandUrlVariables(url, process.env)
-    if (!expanded.ok)
-      return createMisconfiguredStart(
-        `accessPoints: ${name} needs the environment variable ${expanded.fault.missing}, which is not set.`,
-      )
+  for (const point of config.accessPoints) {
+    const expanded = resolveAccessPointUrl(point, { config, environment: process.env, families })
+    if (!expanded.ok) return createMisconfiguredStart(expanded.fault)
+    const { name, profile } = point
     // Whoever speaks in the room is a principal of its own, with no more rights than the profile.
     const principal = createAccessPointPrincipal({ name, profile })
     const door = { profile, style: 'underscore' } as const
-    if (catalogues.find(principal, door) === 'no-such-profile')
-      return createMisconfiguredStart(`accessPoints: ${name} names the profile ${profile}, and there is none.`)
     points.push({
       name,
       url: expanded.value,
@@ -79,5 +78,36 @@ export async function openAccessPoints(
     stopWatching()
     await clients.stop()
   }
-  return ok({ reporter: clients.reporter, stop })
+  const { name, health } = clients.reporter
+  const examine = async (): Promise<readonly DoctorFinding[]> => [toHealthFinding(name, health())]
+  return ok({ reporter: { name, health, examine }, stop })
+}
+
+interface AccessPointContext {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly families: readonly string[]
+}
+
+/**
+ * Before a start. Voice backends are not connected to: one that takes a single connection per access point would drop
+ * the one that works.
+ */
+export function examineAccessPoints(config: Config, context: AccessPointContext): readonly DoctorFinding[] {
+  return config.accessPoints.flatMap((point): readonly DoctorFinding[] => {
+    const url = resolveAccessPointUrl(point, { config, ...context })
+    return url.ok ? [] : [{ level: 'fail', about: 'access-points', sentence: url.fault, refusesStart: true }]
+  })
+}
+
+/** The fault is a sentence: a gateway does not start with it. */
+function resolveAccessPointUrl(
+  { name, url, profile }: Config['accessPoints'][number],
+  { config, environment, families }: AccessPointContext & { readonly config: Config },
+): Result<string, string> {
+  const expanded = expandUrlVariables(url, environment)
+  if (!expanded.ok)
+    return fail(`accessPoints: ${name} needs the environment variable ${expanded.fault.missing}, which is not set.`)
+  if (findMcpProfile(profile, config.profiles, new Set(families)) === undefined)
+    return fail(`accessPoints: ${name} names the profile ${profile}, and there is none.`)
+  return expanded
 }

@@ -6,6 +6,7 @@
 import type { Service } from '../bus/capability.ts'
 import type { GuardedBus } from '../call/guarded-bus.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
+import { readFaceListener } from '../config/listeners.ts'
 import type { Config } from '../config/schema.ts'
 import { toHex } from '../core/bytes.ts'
 import { systemClock } from '../core/clock.ts'
@@ -19,6 +20,7 @@ import { hashAccessToken, isSameHash } from '../guard/access-token.ts'
 import { createGuardLimits } from '../guard/limits.ts'
 import { guardProjection, readOwnerTokenHash } from '../guard/guard-state.ts'
 import { openOwnerToken, OWNER_TOKEN_KIND } from '../guard/owner-token-store.ts'
+import { findListenFault } from '../toolbox/listen-check-client.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { createMcpHttpHandler } from '../mcp/http-server.ts'
@@ -56,7 +58,11 @@ export async function startFaces(parts: FacesDependencies): Promise<Result<Start
   const { host, maxBodyBytes, maxSessions, anonymous, tokenHash } = config.listen
   // Refused rather than warned about: an open port without a credential would give access to the whole house.
   const hasToken = tokenHash !== undefined || spine.guard.tokens.list().length > 0
-  if (!isLoopback(host) && !hasToken) return createMisconfiguredStart(explainMissingToken(host))
+  if (!isLoopback(host) && !hasToken)
+    // An address that is not this machine's is not one that others can reach.
+    return createMisconfiguredStart(
+      (await findListenFault(readFaceListener(config.listen))) ?? explainMissingToken(host),
+    )
   const { ledger } = spine
   const owner = await openOwnerToken(parts.data.ownerToken, {
     known: () => readOwnerTokenHash(ledger.projections.state(guardProjection)),
@@ -128,8 +134,7 @@ async function openListener(
   try {
     return ok(await startHttpListener({ host, port, rules: config.listen, logger, routes }))
   } catch (error) {
-    const settings = { hostKey: 'listen.host', host, portKey: 'listen.port', port, protocol: 'tcp' } as const
-    return createMisconfiguredStart(explainListenFault(error, settings))
+    return createMisconfiguredStart(explainListenFault(error, readFaceListener(config.listen)))
   }
 }
 

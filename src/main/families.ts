@@ -62,6 +62,17 @@ export const familyMigrations: readonly ModuleMigrations[] = [
 /** The envelopes of all families; a peer's tools use them as well, whether or not the family runs here. */
 export const familyEnvelopes: readonly Family[] = [runtimeFamily, devicesFamily, homeseerFamily, ebusFamily, homeFamily]
 
+/** The families that a gateway with this configuration has. */
+export function listConfiguredFamilies({ devices, homeseer, ebus }: Config): readonly string[] {
+  return [
+    runtimeFamily.name,
+    homeFamily.name,
+    ...(devices.enabled ? [devicesFamily.name] : []),
+    ...(homeseer.url === undefined ? [] : [homeseerFamily.name]),
+    ...(ebus.buses.length === 0 ? [] : [ebusFamily.name]),
+  ]
+}
+
 /** Nothing is contacted before `start`. A family that is not configured is not even loaded. */
 export async function createFamilyServices(parts: FamilyDependencies): Promise<Result<readonly Service[], StartFault>> {
   // The only one that can fail: its alias file may be unreadable.

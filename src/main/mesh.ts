@@ -10,6 +10,7 @@ import type { Service } from '../bus/capability.ts'
 import { createBusMetrics } from '../bus/metrics.ts'
 import type { GuardedBus } from '../call/guarded-bus.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
+import { readMeshListener } from '../config/listeners.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
@@ -21,6 +22,7 @@ import type { NodeKey } from '../ledger/key-store.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { SchemaAlteredError } from '../core/database-store.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
+import { examineMesh } from '../mesh/doctor-client.ts'
 import { MembershipAlteredError, MeshStore } from '../mesh/identity/mesh-store.ts'
 import type { MeshStoreOptions } from '../mesh/identity/mesh-store.ts'
 import type { Community } from '../mesh/identity/community.ts'
@@ -56,7 +58,7 @@ export interface PreparedMesh {
 export interface StartedMesh {
   readonly state: () => MeshState
   /** It offers no capabilities, but reports its health like a service. */
-  readonly reporter: Pick<Service, 'name' | 'health'>
+  readonly reporter: Pick<Service, 'name' | 'health' | 'examine'>
   /** Asks the other nodes to cosign the newest checkpoint. */
   readonly cosign: () => Promise<void>
   readonly gossip: ConsensusGossip
@@ -124,13 +126,15 @@ export async function prepareMesh(parts: MeshDependencies): Promise<Result<Prepa
         })
       } catch (error) {
         if (readSystemErrorCode(error) === undefined) throw error
-        const { host, port } = config.mesh
-        const settings = { hostKey: 'mesh.host', host, portKey: 'mesh.port', port, protocol: 'tcp' } as const
-        return createMisconfiguredStart(explainListenFault(error, settings))
+        return createMisconfiguredStart(explainListenFault(error, readMeshListener(config.mesh)))
       }
       return ok({
         state: () => mesh.state(),
-        reporter: { name: 'mesh', health: () => mesh.health() },
+        reporter: {
+          name: 'mesh',
+          health: () => mesh.health(),
+          examine: () => examineMesh(config.mesh, { health: mesh.health() }),
+        },
         cosign: () => witness?.cosign() ?? Promise.resolve(),
         gossip,
       })

@@ -1,11 +1,18 @@
 /**
- * Service examination: what the doctor says about each service of a running node. A service that can examine itself
- * answers with its own findings, the same as before a start; for the others their health is reported.
+ * Service examination: what the doctor says about each service. Each has one examination: before a start it asks the
+ * world, in a running node the service hands over what it knows.
+ *
+ * Only joins; nothing of a service that is not configured is loaded.
  */
 import { setTimeout as rest } from 'node:timers/promises'
-import type { Service, ServiceFinding } from '../bus/capability.ts'
-import type { ServiceDoctorFacts } from '../web/doctor.ts'
-import { toServiceDoctorFacts } from '../web/doctor.ts'
+import type { Service } from '../bus/capability.ts'
+import { toHealthFinding } from '../bus/capability.ts'
+import { resolveDataDirectory } from '../config/data-directory.ts'
+import type { Config } from '../config/schema.ts'
+import type { DoctorFinding } from '../core/doctor-finding.ts'
+import { examineNotify } from '../web/notice-destination.ts'
+import { examineAccessPoints } from './access-points.ts'
+import { listConfiguredFamilies } from './families.ts'
 
 /** A person waits for the answer; an examination before the start may take as long. */
 const MAX_WAIT_MS = 8_000
@@ -13,29 +20,89 @@ const MAX_WAIT_MS = 8_000
 const CANNOT_WORK =
   'cannot do its work: it tried to write, and could not. Is the disk full or read-only, or the data directory gone?'
 
-/** `failing`: the services that have just found, by trying, that they cannot do their work. */
-export async function examineServices(
+export interface ExaminationContext {
+  readonly dataRoot: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** Before a start: every service that a gateway with this configuration would have. */
+export async function examineConfiguredServices(
+  config: Config,
+  { dataRoot, environment }: ExaminationContext,
+): Promise<readonly DoctorFinding[]> {
+  const families = listConfiguredFamilies(config)
+  const found = await Promise.all([
+    examineConfiguredDevices(config),
+    examineConfiguredHomeseer(config),
+    examineConfiguredEbus(config, dataRoot),
+    examineConfiguredModels(config, environment),
+    examineConfiguredMesh(config, dataRoot),
+  ])
+  return [
+    ...found.flat(),
+    ...examineNotify(config.notify, environment),
+    ...examineAccessPoints(config, { environment, families }),
+  ]
+}
+
+async function examineConfiguredDevices({ devices }: Config): Promise<readonly DoctorFinding[]> {
+  if (!devices.enabled) return []
+  const { examineDevices } = await import('../devices/doctor-client.ts')
+  return examineDevices(devices)
+}
+
+async function examineConfiguredHomeseer({ homeseer }: Config): Promise<readonly DoctorFinding[]> {
+  const { url } = homeseer
+  if (url === undefined) return []
+  const { examineHomeseer } = await import('../homeseer/doctor-client.ts')
+  return examineHomeseer({ ...homeseer, url })
+}
+
+async function examineConfiguredEbus({ ebus }: Config, dataRoot: string): Promise<readonly DoctorFinding[]> {
+  if (ebus.buses.length === 0) return []
+  const { examineEbus } = await import('../ebus/doctor-client.ts')
+  return examineEbus(ebus, { dataRoot })
+}
+
+async function examineConfiguredModels(
+  { models }: Config,
+  environment: ExaminationContext['environment'],
+): Promise<readonly DoctorFinding[]> {
+  if (!models.builtin && models.endpoints.length === 0) return []
+  const { examineModels } = await import('../models/doctor-client.ts')
+  return examineModels({ config: models, environment })
+}
+
+async function examineConfiguredMesh({ mesh }: Config, dataRoot: string): Promise<readonly DoctorFinding[]> {
+  if (!mesh.enabled) return []
+  const [{ examineMesh }, { locateMeshFiles }] = await Promise.all([
+    import('../mesh/doctor-client.ts'),
+    import('./mesh.ts'),
+  ])
+  return examineMesh(mesh, locateMeshFiles(resolveDataDirectory(dataRoot)))
+}
+
+/** In a running node. `failing`: the services that have just found, by trying, that they cannot do their work. */
+export async function examineRunningServices(
   services: readonly Pick<Service, 'name' | 'health' | 'examine'>[],
   failing: readonly string[],
-): Promise<readonly ServiceDoctorFacts[]> {
-  const facts = await Promise.all(
+): Promise<readonly DoctorFinding[]> {
+  const found = await Promise.all(
     services.map(async (service) => {
       const { name } = service
-      const fromHealth = toServiceDoctorFacts({ name, ...service.health() })
+      const fromHealth = toHealthFinding(name, service.health())
       // A service that knew beforehand has advice of its own.
-      if (failing.includes(name) && fromHealth.status === 'ok')
-        return [{ ...fromHealth, status: 'failing', advice: CANNOT_WORK }]
+      if (failing.includes(name) && fromHealth.level === 'ok')
+        return [{ level: 'fail', about: name, sentence: CANNOT_WORK } as const]
       const findings = await findingsInTime(service)
-      return findings === undefined || findings.length === 0
-        ? [fromHealth]
-        : findings.map((finding) => ({ name, ...finding }))
+      return findings === undefined || findings.length === 0 ? [fromHealth] : findings
     }),
   )
-  return facts.flat()
+  return found.flat()
 }
 
 /** `undefined` where the service has nothing of its own to say, says it too late, or fails to look. */
-async function findingsInTime({ examine }: Pick<Service, 'examine'>): Promise<readonly ServiceFinding[] | undefined> {
+async function findingsInTime({ examine }: Pick<Service, 'examine'>): Promise<readonly DoctorFinding[] | undefined> {
   if (examine === undefined) return undefined
   const impatience = new AbortController()
   const late = rest(MAX_WAIT_MS, undefined, { signal: impatience.signal, ref: false }).catch(() => undefined)

@@ -3,6 +3,7 @@
  */
 import type { Offer } from '../bus/capability.ts'
 import { systemClock } from '../core/clock.ts'
+import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { newUlid } from '../core/ids.ts'
 import type { Authenticator } from '../guard/authenticator.ts'
 import { listProfileNames } from '../mcp/profile.ts'
@@ -16,7 +17,6 @@ import {
 } from '../web/client-snippet.ts'
 import { createConsoleHandler } from '../web/console-server.ts'
 import { formatContractDisagreements } from '../web/contract-disagreement.ts'
-import type { ServiceDoctorFacts } from '../web/doctor.ts'
 import { diagnoseDoctorFacts } from '../web/doctor.ts'
 import { createEventsHandler } from '../web/events-server.ts'
 import { createEventFeed } from '../web/event-feed.ts'
@@ -31,8 +31,8 @@ import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { SettingsView } from '../web/views.ts'
 import type { FacesDependencies } from './faces-server.ts'
 import { createProfileMembershipTest } from './guard-config.ts'
-import { gatherOwnDoctorFacts } from './own-doctor-facts-store.ts'
-import { examineServices } from './service-examination.ts'
+import { checkDataDirectory } from './data-directory-check-store.ts'
+import { examineRunningServices } from './service-examination.ts'
 
 export interface WebFaceHandlers {
   readonly routes: readonly HttpRoute[]
@@ -52,7 +52,7 @@ export function createWebFace(parts: FacesDependencies, face: WebFace): WebFaceH
   const { config, spine, logger } = parts
   const { bus } = spine
   const { status, authenticate, probe, tooMany } = face
-  const examine = async (): Promise<readonly ServiceDoctorFacts[]> => examineServices(parts.reporters, await probe())
+  const examine = async (): Promise<readonly DoctorFinding[]> => examineRunningServices(parts.reporters, await probe())
   const url = (): string => status().url
   const feed = createEventFeed(newUlid())
   const history = createMeasurementHistory()
@@ -99,11 +99,7 @@ function profilesOf({ config, spine, families }: FacesDependencies): Profiles {
 }
 
 /** Contains no secrets: everybody who is signed in at the console may read it. */
-function settingsView(
-  parts: FacesDependencies,
-  status: StatusView,
-  services: readonly ServiceDoctorFacts[],
-): SettingsView {
+function settingsView(parts: FacesDependencies, status: StatusView, services: readonly DoctorFinding[]): SettingsView {
   const { config, version, spine } = parts
   const tools = spine.bus.offers().filter(({ face }) => face.kind === 'tool')
   const command = resolveHearthbusCommand(process.argv[1] ?? '')
@@ -130,7 +126,7 @@ function settingsView(
 function findingsOf(
   { config, data, spine }: FacesDependencies,
   status: StatusView,
-  services: readonly ServiceDoctorFacts[],
+  services: readonly DoctorFinding[],
 ): SettingsView['findings'] {
   const { ledger, bus } = spine
   const names = bus.offers().map(({ name }) => name)
@@ -139,7 +135,16 @@ function findingsOf(
   const unsound = formatLedgerState(ledger.state())
   return [
     ...diagnoseDoctorFacts({
-      ...gatherOwnDoctorFacts(data, status, services),
+      ...checkDataDirectory(data.root),
+      nodeVersion: process.version,
+      // A configuration with problems would not have started.
+      configProblems: [],
+      configFile: undefined,
+      // The gateway answers, since it produces this answer. Its port is taken, by itself.
+      gateway: { url: status.url, answers: true },
+      listenerFaults: [],
+      ledger: undefined,
+      services,
       unmatched: explainUnmatchedPatterns(config, names),
       disagreements: formatContractDisagreements(bus.topologySnapshot()),
     }).filter(({ about }) => !outside.has(about)),

@@ -29,13 +29,21 @@ export interface MeshHealthFacts {
 /** Whoever lists hundreds of members has `topology`. */
 const MAX_NAMED = 5
 
+export const NO_COMMUNITY_ADVICE =
+  'This node belongs to no community, so it reaches nobody: hearthbus mesh init founds one, hearthbus mesh join enters one.'
+
+/** `how` it is out of reach, as the predicate of the sentence. */
+export function explainLostBroker(servers: readonly string[], how: string): string {
+  return `${nameBroker(servers)} ${how}. Is the server running, and does it let this node in?`
+}
+
+function nameBroker(servers: readonly string[]): string {
+  return `NATS (${servers.map(redactServerAddress).join(', ')})`
+}
+
 export function reportMeshHealth(facts: MeshHealthFacts): ServiceHealth {
   const { self, community, reached, nats, untold, refused } = facts
-  if (community === undefined)
-    return degraded(
-      { community: null },
-      'This node belongs to no community, so it reaches nobody: hearthbus mesh init founds one, hearthbus mesh join enters one.',
-    )
+  if (community === undefined) return degraded({ community: null }, NO_COMMUNITY_ADVICE)
   const others = [...community.members].filter(([nodeId]) => nodeId !== self)
   const missing = others.filter(([nodeId]) => !reached.has(nodeId)).map(([, { name }]) => name)
   const details = {
@@ -64,15 +72,12 @@ export function reportMeshHealth(facts: MeshHealthFacts): ServiceHealth {
 
 function brokerAdvice(nats: MeshHealthFacts['nats']): readonly string[] {
   if (nats === undefined) return []
-  const { downSinceMs, isShut } = nats
-  const called = `NATS (${nats.servers.map(redactServerAddress).join(', ')})`
+  const { servers, downSinceMs, isShut } = nats
   if (downSinceMs !== undefined)
-    return [
-      `${called} has been out of reach since ${new Date(downSinceMs).toISOString()}. Is the server running, and does it let this node in?`,
-    ]
+    return [explainLostBroker(servers, `has been out of reach since ${new Date(downSinceMs).toISOString()}`)]
   if (!isShut) return []
   return [
-    `${called} is reached, but nodes do not find each other there: the registry cannot be opened. Does the server run with JetStream (nats-server -js), and may this node use it?`,
+    `${nameBroker(servers)} is reached, but nodes do not find each other there: the registry cannot be opened. Does the server run with JetStream (nats-server -js), and may this node use it?`,
   ]
 }
 

@@ -6,10 +6,12 @@
 import type { Capability, Service } from '../bus/capability.ts'
 import type { ModelsConfig } from '../config/models.ts'
 import type { Clock } from '../core/clock.ts'
+import type { Fault } from '../core/fault.ts'
 import type { Logger } from '../core/logger.ts'
 import { ok } from '../core/result.ts'
 import type { ModelBackend } from './model-backend.ts'
 import { BUILTIN_MODEL_NAME, builtinBackend } from './builtin-backend.ts'
+import { examineModels, explainMissingKey, listMissingKeys } from './doctor-client.ts'
 import { createChatTool, createEmbedTool } from './model-tools.ts'
 import type { ModelInstance } from './model-tools.ts'
 import { createOpenAiBackend } from './openai-client.ts'
@@ -32,9 +34,8 @@ const BUILTIN_SECONDS = 30
 
 export function createModelsService({ config, environment, clock, logger }: ModelsDependencies): Service {
   const servers: MonitoredBackend[] = []
-  const keyless = config.endpoints.flatMap(({ keyVariable: name }) =>
-    name === undefined || (environment[name] ?? '') !== '' ? [] : [name],
-  )
+  const keyless = listMissingKeys(config, environment)
+  const troubles = (): readonly Fault[] => servers.flatMap((server) => server.trouble() ?? [])
   const stopping = new AbortController()
   let timer: NodeJS.Timeout | undefined
   const look = (which: readonly MonitoredBackend[]): void => {
@@ -65,7 +66,7 @@ export function createModelsService({ config, environment, clock, logger }: Mode
     prefixes: ['llm', 'embed'],
     capabilities: () => capabilities,
     start: async () => {
-      for (const name of keyless) logger.warn({}, keyAdvice(name))
+      for (const name of keyless) logger.warn({}, explainMissingKey(name))
       look(servers)
       timer = setInterval(() => look(servers.filter((server) => server.trouble()?.kind === 'offline')), LOOK_MS).unref()
     },
@@ -74,22 +75,18 @@ export function createModelsService({ config, environment, clock, logger }: Mode
       stopping.abort()
     },
     health: () => {
-      const troubles = servers.flatMap((server) => server.trouble() ?? [])
-      const advice = [...keyless.map(keyAdvice), ...troubles.map(({ message }) => message)].join(' ')
+      const known = troubles()
+      const advice = [...keyless.map(explainMissingKey), ...known.map(({ message }) => message)].join(' ')
       if (advice === '') return { status: 'ok', details: { instances: capabilities.length } }
-      // A model that one server lacks is a word in a list; a server that is away, or lets nobody in, is all of its
-      // models.
-      const isAway = troubles.some(({ kind }) => kind !== 'not-found')
+      // As the examination has it (doctor-client.ts).
+      const isAway = known.some(({ kind }) => kind !== 'not-found')
       return {
         status: 'degraded',
         details: { advice, instances: capabilities.length, ...(isAway ? { away: true } : {}) },
       }
     },
+    examine: () => examineModels({ config, environment, troubles: troubles() }),
   }
-}
-
-function keyAdvice(variable: string): string {
-  return `models: the environment variable ${variable}, which should hold a key, is not set.`
 }
 
 function builtin(clock: Clock): readonly Capability[] {

@@ -2,16 +2,8 @@
  * Listen fault: why a listener cannot be opened, in a sentence that names the settings to change. Used by the start,
  * and by the doctor before the start.
  */
+import type { ListenAddressSettings } from '../core/listen-address.ts'
 import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
-
-export interface ListenAddressSettings {
-  /** The key of the configuration that sets the host, such as `listen.host`. */
-  readonly hostKey: string
-  readonly host: string
-  readonly portKey: string
-  readonly port: number
-  readonly protocol: 'tcp' | 'udp'
-}
 
 export function explainListenFault(error: unknown, settings: ListenAddressSettings): string {
   const { hostKey, host, portKey, port, protocol } = settings

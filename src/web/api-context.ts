@@ -8,6 +8,7 @@ import type { z } from 'zod'
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
+import type { DoctorFinding } from '../core/doctor-finding.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
@@ -19,7 +20,6 @@ import type { EventFeed } from './event-feed.ts'
 import type { MeasurementHistory } from './measurement-history.ts'
 import type { SignIn } from './sign-in.ts'
 import type { SettingsView } from './views.ts'
-import type { ServiceDoctorFacts } from './doctor.ts'
 
 export interface ApiOptions {
   readonly bus: CapabilityBus
@@ -31,7 +31,7 @@ export interface ApiOptions {
   readonly status: () => StatusView
   readonly settings: () => Promise<SettingsView>
   /** What the doctor says about each service. */
-  readonly examine: () => Promise<readonly ServiceDoctorFacts[]>
+  readonly examine: () => Promise<readonly DoctorFinding[]>
   /**
    * Profiles by name, each with a function that tells whether it includes a tool. Called each time, because families
    * come and go with their devices.

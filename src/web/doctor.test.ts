@@ -8,13 +8,12 @@ const WELL: DoctorFacts = {
   dataRoot: '/data',
   configProblems: [],
   configFile: '/etc/hearthbus.yaml',
-  dataWritable: true,
   freeBytes: 5e9,
   looseKeys: [],
   gateway: { url: 'http://127.0.0.1:7420', answers: true },
   listenerFaults: [],
   ledger: { entries: 3, findings: [] },
-  services: [{ name: 'runtime', status: 'ok', advice: undefined }],
+  services: [{ level: 'ok', about: 'runtime', sentence: 'is ok.' }],
 }
 
 function about(name: string, facts: Partial<DoctorFacts>): unknown {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
+import { examineNotify, explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
 
 const DESTINATION = { url: 'https://ntfy.example/k3x9', format: 'ntfy', names: false } as const
 
@@ -40,5 +40,23 @@ describe('a place', () => {
     expect(explainUndeliveredNotices([{ host: 'ntfy.example', trouble: 'it answered 403' }])).toBe(
       'People are not told at ntfy.example that calls wait for them: it answered 403.',
     )
+  })
+})
+
+describe('the doctor, of places where people are told', () => {
+  it('names a variable that is not set, and sends nothing', () => {
+    const wanted = { ...DESTINATION, tokenVariable: 'NTFY_TOKEN' }
+    expect(examineNotify([DESTINATION, wanted], {})).toEqual([
+      {
+        about: 'notify',
+        level: 'warn',
+        sentence:
+          'People are not told at ntfy.example that calls wait for them: the environment variable NTFY_TOKEN, which should hold its token, is not set.',
+      },
+    ])
+    expect(examineNotify([wanted], { NTFY_TOKEN: 'tk_1' })).toEqual([
+      { about: 'notify', level: 'ok', sentence: '1 place, not tried; hearthbus notify tries.' },
+    ])
+    expect(examineNotify([], {})).toEqual([])
   })
 })

@@ -1,5 +1,6 @@
 /** Notice destination: where people are notified, with everything that is needed to post there. */
 import type { NotifyDestination } from '../config/notify.ts'
+import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 
@@ -31,6 +32,31 @@ export function resolveNoticeDestination(
   // Checked here: the error for such a header would contain the token.
   if (!/^[\x21-\x7E]+$/.test(token)) return fail({ host, trouble: `${variable} holds what cannot be a token` })
   return ok({ ...place, token })
+}
+
+/**
+ * `failing`: what a running gateway knows. Before a start nothing is sent: a phone that rings is for a person who asked
+ * for a trial.
+ */
+export function examineNotify(
+  notify: readonly NotifyDestination[],
+  environment: Readonly<Record<string, string | undefined>>,
+  failing?: readonly UnusableNoticeDestination[],
+): readonly DoctorFinding[] {
+  if (notify.length === 0) return []
+  const about = 'notify'
+  const unusable =
+    failing ??
+    notify
+      .map((destination) => resolveNoticeDestination(destination, environment))
+      .flatMap((place) => (place.ok ? [] : [place.fault]))
+  if (unusable.length > 0) {
+    const trial = failing === undefined ? '' : ' Try it with: hearthbus notify.'
+    return [{ level: 'warn', about, sentence: `${explainUndeliveredNotices(unusable)}${trial}` }]
+  }
+  const places = notify.length === 1 ? '1 place' : `${notify.length} places`
+  const sentence = failing === undefined ? `${places}, not tried; hearthbus notify tries.` : `${places}, none failing.`
+  return [{ level: 'ok', about, sentence }]
 }
 
 export function explainUndeliveredNotices(failing: readonly UnusableNoticeDestination[]): string {

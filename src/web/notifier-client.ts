@@ -23,12 +23,12 @@ import type { Approvals } from '../guard/approvals.ts'
 import { toApprovalView } from './approval-view.ts'
 import { createApprovalNotice } from './notice.ts'
 import { postNotice } from './notice-client.ts'
-import { explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
+import { examineNotify, explainUndeliveredNotices, resolveNoticeDestination } from './notice-destination.ts'
 import type { NoticeDestination, UnusableNoticeDestination } from './notice-destination.ts'
 
 export interface Notifier {
   /** Reports the destinations that accepted no notice lately. */
-  readonly reporter: Pick<Service, 'name' | 'health'>
+  readonly reporter: Pick<Service, 'name' | 'health' | 'examine'>
   readonly stop: () => void
 }
 
@@ -69,7 +69,11 @@ export function startNotifier(parts: NotifierDependencies): Notifier | undefined
   // Requests from before this start: it is not known whether anybody was notified then.
   for (const approval of approvals.list({ state: 'requested' }).toReversed()) hear(approval)
   return {
-    reporter: { name: 'notify', health: () => healthOf(tellers, unusable) },
+    reporter: {
+      name: 'notify',
+      health: () => healthOf(tellers, unusable),
+      examine: async () => examineNotify(config.notify, environment, failingOf(tellers, unusable)),
+    },
     stop: () => {
       leave()
       for (const teller of tellers) teller.stop()
@@ -160,14 +164,18 @@ class Teller {
   }
 }
 
+function failingOf(
+  tellers: readonly Teller[],
+  unusable: readonly UnusableNoticeDestination[],
+): readonly UnusableNoticeDestination[] {
+  return [...unusable, ...tellers.flatMap(({ host, trouble }) => (trouble === undefined ? [] : [{ host, trouble }]))]
+}
+
 function healthOf(
   tellers: readonly Teller[],
   unusable: readonly UnusableNoticeDestination[],
 ): ReturnType<Service['health']> {
-  const failing = [
-    ...unusable,
-    ...tellers.flatMap(({ host, trouble }) => (trouble === undefined ? [] : [{ host, trouble }])),
-  ]
+  const failing = failingOf(tellers, unusable)
   const details = {
     places: tellers.length + unusable.length,
     notices: tellers.reduce((sum, { taken }) => sum + taken, 0),

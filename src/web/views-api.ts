@@ -17,7 +17,7 @@ export function addViewRoutes(api: HonoApi, options: ApiOptions): void {
   api.get('/topology', (context) => context.json(bus.topologySnapshot()))
   api.get('/stats', (context) => context.json(bus.stats()))
   api.get('/settings', async (context) => context.json(await settings()))
-  api.get('/doctor', async (context) => context.json({ services: await examine() }))
+  api.get('/doctor', async (context) => context.json({ findings: await examine() }))
   api.get('/history', (context) => {
     const ids = context.req.queries('id')
     return context.json(history.read(ids))

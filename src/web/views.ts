@@ -1,5 +1,6 @@
 /** Views: the API's answers, as the console and the CLI read them. Types only, so that importing them costs nothing. */
 import type { CredentialRestrictions } from '../bus/call.ts'
+import type { DoctorFinding } from '../core/doctor-finding.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 
 export type RoleName = 'observer' | 'agent' | 'approver' | 'admin'
@@ -192,19 +193,13 @@ export interface SettingsView {
   readonly version: string
   readonly profiles: readonly { readonly name: string; readonly tools: number; readonly builtIn: boolean }[]
   readonly clients: readonly McpClientView[]
-  readonly findings: readonly DoctorFindingView[]
+  readonly findings: readonly DoctorFinding[]
 }
 
 export interface McpClientView {
   readonly name: string
   readonly where: string
   readonly snippet: string
-}
-
-export interface DoctorFindingView {
-  readonly level: 'ok' | 'warn' | 'fail'
-  readonly about: string
-  readonly sentence: string
 }
 
 /** The events of the stream, by name. */

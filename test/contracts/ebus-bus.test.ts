@@ -55,7 +55,7 @@ busContract(
       const lender = openEbus({ id: 'lender', endpoint: { kind: 'enh', host, port }, ...settings, source: 0x37 })
       if (lender.seatHost === undefined) throw new Error('nothing to share')
       const shared = await SharedPort.open(lender.seatHost, { host, port: 0 })
-      if (!shared.ok) throw new Error(shared.fault.reason)
+      if (!shared.ok) throw shared.fault.error
       return {
         endpoint: { kind: 'enh', host, port: shared.value.port },
         close: async () => {

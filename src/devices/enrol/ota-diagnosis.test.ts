@@ -6,8 +6,8 @@ const TIME = { timestamp: 1, timezone_offset: 60 }
 const MQTT = { endpoint: '192.168.1.2:1883', client_id: 'c', username: 'u', password: 'p', publish_topic: 't' }
 const problems = (answer: JsonObject) =>
   diagnoseOtaAnswer({ server_time: TIME, ...answer })
-    .findings.filter(({ level }) => level === 'problem')
-    .map(({ text }) => text)
+    .findings.filter(({ level }) => level === 'fail')
+    .map(({ sentence }) => sentence)
 const webSocket = (url: string) => ({ websocket: { url, token: '' } })
 
 describe('diagnosis', () => {
@@ -15,7 +15,7 @@ describe('diagnosis', () => {
     const answer = { server_time: TIME, ...webSocket('ws://192.168.1.2:7421/xiaozhi/v1/') }
     expect(diagnoseOtaAnswer(answer)).toEqual({
       target: { kind: 'websocket', url: 'ws://192.168.1.2:7421/xiaozhi/v1/', host: '192.168.1.2', port: 7421 },
-      findings: [{ level: 'good', text: 'The device is sent to 192.168.1.2.' }],
+      findings: [{ level: 'ok', about: 'device', sentence: 'The device is sent to 192.168.1.2.' }],
     })
     expect(diagnoseOtaAnswer({ server_time: TIME, mqtt: MQTT }).target).toEqual({
       kind: 'mqtt',
@@ -40,7 +40,7 @@ describe('diagnosis', () => {
   it('has doubts about the inside address of a container', () => {
     expect(
       diagnoseOtaAnswer(webSocket('ws://172.18.0.3:7421/'))
-        .findings.map(({ text }) => text)
+        .findings.map(({ sentence }) => sentence)
         .join(),
     ).toContain('Docker')
   })
@@ -51,7 +51,7 @@ describe('diagnosis', () => {
     expect(problems({ mqtt: { ...MQTT, endpoint: '' } })).toEqual(['mqtt.endpoint is empty.'])
     const both = diagnoseOtaAnswer({ mqtt: MQTT, ...webSocket('ws://192.168.1.2:1/') })
     expect(both.target.kind).toBe('mqtt')
-    expect(both.findings.map(({ text }) => text).join()).toContain('Both sections')
+    expect(both.findings.map(({ sentence }) => sentence).join()).toContain('Both sections')
   })
 
   it('knows the mistakes of other servers', () => {

@@ -4,14 +4,10 @@
  * Works on any server's answer: most devices that "do not connect" were told something they cannot use, such as the
  * inside address of a container.
  */
+import type { DoctorFinding } from '../../core/doctor-finding.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
-
-export interface OtaFinding {
-  readonly level: 'good' | 'doubt' | 'problem'
-  readonly text: string
-}
 
 /** What a device would try to reach, after looking at the answer as it does. */
 export type DeviceConnectionTarget =
@@ -22,12 +18,14 @@ export type DeviceConnectionTarget =
 
 export interface OtaDiagnosis {
   readonly target: DeviceConnectionTarget
-  readonly findings: readonly OtaFinding[]
+  readonly findings: readonly DoctorFinding[]
 }
 
-const good = (text: string): OtaFinding => ({ level: 'good', text })
-const doubt = (text: string): OtaFinding => ({ level: 'doubt', text })
-const problem = (text: string): OtaFinding => ({ level: 'problem', text })
+const about = 'device'
+const good = (sentence: string): DoctorFinding => ({ level: 'ok', about, sentence })
+const doubt = (sentence: string): DoctorFinding => ({ level: 'warn', about, sentence })
+/** Keeps the device away. */
+const problem = (sentence: string): DoctorFinding => ({ level: 'fail', about, sentence })
 
 export function diagnoseOtaAnswer(answer: JsonObject): OtaDiagnosis {
   const findings = [...aboutTime(answer['server_time']), ...aboutFirmware(answer['firmware'])]
@@ -47,7 +45,7 @@ export function diagnoseOtaAnswer(answer: JsonObject): OtaDiagnosis {
   return { target: { kind: 'nothing' }, findings }
 }
 
-function examineWebSocket(section: JsonObject, findings: OtaFinding[]): OtaDiagnosis {
+function examineWebSocket(section: JsonObject, findings: DoctorFinding[]): OtaDiagnosis {
   const url = text(section['url'])
   if (typeof section['token'] !== 'string')
     findings.push(doubt('No token: the device keeps using the one it had before.'))
@@ -66,7 +64,7 @@ function examineWebSocket(section: JsonObject, findings: OtaFinding[]): OtaDiagn
   return { target: { kind: 'websocket', url, host, port: Number(port) }, findings }
 }
 
-function examineMqtt(section: JsonObject, findings: OtaFinding[]): OtaDiagnosis {
+function examineMqtt(section: JsonObject, findings: DoctorFinding[]): OtaDiagnosis {
   const [host = '', port = '8883'] = text(section['endpoint']).split(':')
   for (const key of ['client_id', 'username', 'password', 'publish_topic'])
     if (typeof section[key] !== 'string')
@@ -81,7 +79,7 @@ function examineMqtt(section: JsonObject, findings: OtaFinding[]): OtaDiagnosis 
   return { target: { kind: 'mqtt', host, port: Number(port) }, findings }
 }
 
-function aboutHost(host: string): readonly OtaFinding[] {
+function aboutHost(host: string): readonly DoctorFinding[] {
   if (isLoopback(host))
     return [problem(`${host} is this machine: no device can reach it. Ask at the address that devices use.`)]
   if (host === '0.0.0.0') return [problem('0.0.0.0 is no address to connect to.')]
@@ -95,7 +93,7 @@ function isPrivate(host: string): boolean {
   return /^(?:10|127)\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\./.test(host) || host.endsWith('.local')
 }
 
-function aboutTime(value: Json | undefined): readonly OtaFinding[] {
+function aboutTime(value: Json | undefined): readonly DoctorFinding[] {
   if (!isJsonObject(value)) return [doubt('No server_time: the clock on the device will be wrong.')]
   const offset = value['timezone_offset']
   if (typeof offset === 'number' && Math.abs(offset) > 14 * 60)
@@ -103,7 +101,7 @@ function aboutTime(value: Json | undefined): readonly OtaFinding[] {
   return []
 }
 
-function aboutFirmware(value: Json | undefined): readonly OtaFinding[] {
+function aboutFirmware(value: Json | undefined): readonly DoctorFinding[] {
   if (!isJsonObject(value)) return []
   const version = text(value['version'])
   if (!/^\d+(?:\.\d+)*$/.test(version))

@@ -9,11 +9,12 @@
  */
 import { connect } from 'node:net'
 import { toHex } from '../../core/bytes.ts'
+import type { DoctorFinding } from '../../core/doctor-finding.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import { encodeMqttConnect } from '../wire/mqtt-packet.ts'
-import type { OtaFinding, DeviceConnectionTarget } from './ota-diagnosis.ts'
+import type { DeviceConnectionTarget } from './ota-diagnosis.ts'
 import { diagnoseOtaAnswer } from './ota-diagnosis.ts'
 import { DOCTOR_REQUEST_HEADER } from './ota-endpoint.ts'
 
@@ -25,7 +26,7 @@ export interface OtaExaminationOptions {
 
 export interface OtaReport {
   readonly told: JsonObject | undefined
-  readonly findings: readonly OtaFinding[]
+  readonly findings: readonly DoctorFinding[]
   /** Whether nothing was found that keeps the device away. */
   readonly healthy: boolean
 }
@@ -38,13 +39,17 @@ export async function examineOta({
   timeoutMs = TIMEOUT_MS,
 }: OtaExaminationOptions): Promise<OtaReport> {
   const asked = await askAsDevice(otaUrl, identity, timeoutMs)
-  if (typeof asked === 'string') return report(undefined, [{ level: 'problem', text: asked }])
+  if (typeof asked === 'string') return report(undefined, [toFinding('fail', asked)])
   const { target, findings } = diagnoseOtaAnswer(asked)
   return report(asked, [...findings, ...(await reach(target, timeoutMs))])
 }
 
-function report(told: JsonObject | undefined, findings: readonly OtaFinding[]): OtaReport {
-  return { told, findings, healthy: !findings.some(({ level }) => level === 'problem') }
+function toFinding(level: DoctorFinding['level'], sentence: string): DoctorFinding {
+  return { level, about: 'device', sentence }
+}
+
+function report(told: JsonObject | undefined, findings: readonly DoctorFinding[]): OtaReport {
+  return { told, findings, healthy: !findings.some(({ level }) => level === 'fail') }
 }
 
 /** The answer, or a sentence about why there is none. */
@@ -74,7 +79,7 @@ async function askAsDevice(otaUrl: string, identity: DeviceIdentity, timeoutMs: 
   }
 }
 
-async function reach(target: DeviceConnectionTarget, timeoutMs: number): Promise<readonly OtaFinding[]> {
+async function reach(target: DeviceConnectionTarget, timeoutMs: number): Promise<readonly DoctorFinding[]> {
   if (target.kind === 'websocket') return tryWebSocket(target, timeoutMs)
   if (target.kind === 'mqtt') return tryMqtt(target, timeoutMs)
   return []
@@ -102,14 +107,14 @@ interface Address {
   readonly port: number
 }
 
-function verdict({ host, port }: Address, { refused, welcome }: { refused: boolean; welcome: boolean }): OtaFinding {
-  if (refused) return { level: 'good', text: `${host}:${port} answers, and lets nobody in without credentials.` }
-  if (welcome) return { level: 'doubt', text: `${host}:${port} lets anybody in, without credentials.` }
-  return { level: 'problem', text: `${host}:${port} answers, but not as a backend for devices would.` }
+function verdict({ host, port }: Address, { refused, welcome }: { refused: boolean; welcome: boolean }): DoctorFinding {
+  if (refused) return toFinding('ok', `${host}:${port} answers, and lets nobody in without credentials.`)
+  if (welcome) return toFinding('warn', `${host}:${port} lets anybody in, without credentials.`)
+  return toFinding('fail', `${host}:${port} answers, but not as a backend for devices would.`)
 }
 
-function unreachable({ host, port }: Address, why: string): OtaFinding {
-  return { level: 'problem', text: `${host}:${port} cannot be reached from here: ${why}.` }
+function unreachable({ host, port }: Address, why: string): DoctorFinding {
+  return toFinding('fail', `${host}:${port} cannot be reached from here: ${why}.`)
 }
 
 type Heard = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly why: string }

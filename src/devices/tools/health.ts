@@ -17,6 +17,8 @@ export interface DeviceListenerFacts {
   readonly unheard: number
 }
 
+export const BROKER_GONE_ADVICE = 'The MQTT broker cannot be reached: check devices.broker.url and its account.'
+
 export const VOICE_BACKEND_HINT =
   'A device that connects here has left its voice backend. Leave it there and give the backend tools (accessPoints), or pass its voice on (devices.voice): docs/voice.md.'
 
@@ -63,7 +65,7 @@ function adviceFor(facts: {
   readonly unheard: number
 }): string | undefined {
   const { brokerGone, shutOut, withheld, pending, unheard } = facts
-  if (brokerGone) return 'The MQTT broker cannot be reached: check devices.broker.url and its account.'
+  if (brokerGone) return BROKER_GONE_ADVICE
   if (shutOut !== undefined) {
     const { slug, enrolled } = shutOut
     const key = enrolled.transport === 'mqtt' ? 'devices.mqtt.enabled' : 'devices.broker'

@@ -149,6 +149,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
     return {
       transport: this.#options.transportClass,
       connected: this.#port.connected,
+      refusal: this.#port.refusal,
       signal: this.#signal === 'present',
       misread: this.#events.misread,
       unanswered: this.#ready && this.#isUnanswered,

@@ -115,6 +115,8 @@ export type EbusNotice =
 export interface BusStatus {
   readonly transport: TransportClass
   readonly connected: boolean
+  /** The system's word for why there is no connection, such as ECONNREFUSED, where it has one. */
+  readonly refusal?: string | undefined
   readonly signal: boolean
   /** What comes looks like another protocol: the wrong word stands in front of the adapter's address. */
   readonly misread?: boolean

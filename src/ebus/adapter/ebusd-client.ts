@@ -178,6 +178,7 @@ export class EbusdBus implements EbusConnection {
     return {
       transport: 'ebusd-tcp',
       connected: this.#commands.connected,
+      refusal: this.#commands.refusal,
       signal: this.#signal,
       unanswered: this.#commands.connected && !this.#hasAnswered,
       source: this.#forbidden ? 'forbidden' : 'admitted',

@@ -29,6 +29,10 @@ export class EbusdTextClient {
     return this.#connection.connected
   }
 
+  get refusal(): string | undefined {
+    return this.#connection.refusal
+  }
+
   get reconnects(): number {
     return this.#connection.reconnects
   }

@@ -30,6 +30,10 @@ export class PortClient {
     return this.#protocol !== undefined
   }
 
+  get refusal(): string | undefined {
+    return this.#connection.refusal
+  }
+
   get reconnects(): number {
     return this.#connection.reconnects
   }

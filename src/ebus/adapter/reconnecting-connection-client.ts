@@ -23,6 +23,7 @@ export class ReconnectingConnection {
   readonly #running: Promise<void>
   #connection: ByteConnection | undefined
   #connections = 0
+  #refusal: string | undefined
 
   constructor(options: ReconnectingConnectionOptions) {
     this.#options = options
@@ -31,6 +32,11 @@ export class ReconnectingConnection {
 
   get connected(): boolean {
     return this.#connection !== undefined
+  }
+
+  /** The system's word for why the last attempt came to nothing; `undefined` after one that connected. */
+  get refusal(): string | undefined {
+    return this.#refusal
   }
 
   /** Connections after the first. */
@@ -58,6 +64,7 @@ export class ReconnectingConnection {
     const { transport, backoff, random, serve, onDown } = this.#options
     for (let attempt = 0; !signal.aborted; attempt++) {
       const connected = await transport.connect(signal)
+      this.#refusal = connected.ok ? undefined : connected.fault.code
       if (connected.ok) {
         this.#connections++
         this.#connection = connected.value

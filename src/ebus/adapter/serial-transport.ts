@@ -25,11 +25,24 @@ export function createSerialTransport({ path, baud }: SerialOptions): ByteTransp
       if (signal.aborted) return fail({ kind: 'unreachable', reason: 'cancelled' })
       const port = new Port({ path, baudRate: baud, autoOpen: false })
       const refused = await new Promise<Error | null>((resolve) => port.open((error) => resolve(error)))
-      if (refused !== null) return fail({ kind: 'unreachable', reason: refused.message })
+      if (refused !== null)
+        return fail({ kind: 'unreachable', reason: refused.message, code: findRefusal(refused.message) })
       watchPresence(port)
       return ok(connectStream(port))
     },
   }
+}
+
+/** The package says only in the system's words why a port cannot be opened. */
+const REFUSALS: readonly (readonly [words: RegExp, code: string])[] = [
+  [/no such (?:file|device)/i, 'ENOENT'],
+  [/permission denied/i, 'EACCES'],
+  [/inappropriate ioctl|is a directory/i, 'ENOTTY'],
+  [/cannot lock port|busy/i, 'EBUSY'],
+]
+
+function findRefusal(message: string): string | undefined {
+  return REFUSALS.find(([words]) => words.test(message))?.[1]
 }
 
 /**

@@ -33,7 +33,7 @@ export interface SharedPortOptions {
 
 export interface SharedPortFault {
   readonly kind: 'cannot-listen'
-  readonly reason: string
+  readonly error: unknown
 }
 
 const MAX_CLIENTS = 8
@@ -55,7 +55,7 @@ export class SharedPort {
     const shared = new SharedPort(seats)
     return startListening(shared.#server, place).then(
       () => ok(shared),
-      (error: Error) => fail({ kind: 'cannot-listen', reason: error.message }),
+      (error: unknown) => fail({ kind: 'cannot-listen', error }),
     )
   }
 

@@ -4,6 +4,7 @@
 import { connect } from 'node:net'
 
 import { fail, ok } from '../../core/result.ts'
+import { readSystemErrorCode } from '../../core/thrown-error.ts'
 import { connectStream } from './stream-transport.ts'
 import type { ByteTransport } from './transport.ts'
 
@@ -23,12 +24,12 @@ export function createTcpTransport({ host, port }: TcpOptions): ByteTransport {
       new Promise((resolve) => {
         // Two-byte messages in lockstep: waiting for more to send would cost 40 ms per symbol.
         const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS })
-        const giveUp = (reason: string): void => {
+        const giveUp = (reason: string, code?: string): void => {
           socket.destroy()
           settle()
-          resolve(fail({ kind: 'unreachable', reason }))
+          resolve(fail({ kind: 'unreachable', reason, code }))
         }
-        const onError = (error: Error): void => giveUp(error.message)
+        const onError = (error: Error): void => giveUp(error.message, readSystemErrorCode(error))
         const onAbort = (): void => giveUp('cancelled')
         const timer = setTimeout(() => giveUp(`no answer within ${CONNECT_TIMEOUT_MS} ms`), CONNECT_TIMEOUT_MS)
         const settle = (): void => {

@@ -13,6 +13,8 @@ import type { Result } from '../../core/result.ts'
 interface TransportFault {
   readonly kind: 'unreachable'
   readonly reason: string
+  /** The system's word for it, such as ECONNREFUSED, where it has one. */
+  readonly code?: string | undefined
 }
 
 export interface ByteConnection {

@@ -5,6 +5,7 @@
 import { createSocket } from 'node:dgram'
 
 import { fail, ok } from '../../core/result.ts'
+import { readSystemErrorCode } from '../../core/thrown-error.ts'
 import { BoundedQueue } from './bounded-queue.ts'
 import type { ByteConnection, ByteTransport } from './transport.ts'
 
@@ -38,7 +39,7 @@ export function createUdpTransport({ host, port }: UdpOptions): ByteTransport {
         // A port nobody listens on comes back as an error of the socket.
         socket.on('error', (error) => {
           end(error.message)
-          resolve(fail({ kind: 'unreachable', reason }))
+          resolve(fail({ kind: 'unreachable', reason, code: readSystemErrorCode(error) }))
         })
         socket.on('message', (bytes) => queue.push(bytes))
         const connection: ByteConnection = {

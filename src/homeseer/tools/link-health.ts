@@ -124,6 +124,15 @@ function adviseOnUnreachableHost(url: string, code: string | undefined): string 
       return `This machine has no route to ${url}. Check the network and homeseer.url.`
     case 'EPROTO':
       return `What answers at ${url} does not speak TLS. Write http:// in homeseer.url where HomeSeer has no certificate.`
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+      return `This machine does not trust the certificate at ${url}. Name its file in NODE_EXTRA_CA_CERTS, or write http:// in homeseer.url.`
+    case 'CERT_HAS_EXPIRED':
+      return `The certificate at ${url} has expired. Renew it on HomeSeer.`
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `The certificate at ${url} is for another name. Write that name in homeseer.url.`
     default:
       return `HomeSeer at ${url} does not answer. Check that it runs and that homeseer.url is right.`
   }

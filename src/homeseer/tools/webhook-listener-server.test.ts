@@ -4,7 +4,13 @@ import { expect, it } from 'vitest'
 import { startWebhookListener } from './webhook-listener-server.ts'
 
 it('holds only so many connections, whoever opens them, and hears HomeSeer beside them', async () => {
-  const started = await startWebhookListener(async () => new Response('ok'), { host: '127.0.0.1', port: 0 })
+  const started = await startWebhookListener(async () => new Response('ok'), {
+    hostKey: 'homeseer.push.webhookHost',
+    host: '127.0.0.1',
+    portKey: 'homeseer.push.webhookPort',
+    port: 0,
+    protocol: 'tcp',
+  })
   if (!started.ok) throw new Error(started.fault)
   const sockets = Array.from({ length: 100 }, () => connect(started.value.port, '127.0.0.1'))
   const ended: Promise<unknown>[] = sockets.map((socket) =>

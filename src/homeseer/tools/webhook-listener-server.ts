@@ -4,6 +4,7 @@
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import type { ListenAddressSettings } from '../../core/listen-address.ts'
 import { startListening } from '../../core/listen-server.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { admitRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
@@ -19,12 +20,11 @@ export interface WebhookListener {
 const REQUEST_MS = 10_000
 /** HomeSeer keeps one or two; a stranger without the key takes none of the other listeners' connections. */
 const MAX_CONNECTIONS = 64
-const KEYS = { hostKey: 'homeseer.push.webhookHost', portKey: 'homeseer.push.webhookPort' } as const
 
 /** Fails with a sentence where the port or the address is not to be had. */
 export async function startWebhookListener(
   handler: WebhookHandler,
-  { host, port }: { readonly host: string; readonly port: number },
+  place: ListenAddressSettings,
 ): Promise<Result<WebhookListener, string>> {
   const listener = getRequestListener((request) => handler(request))
   const times = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS }
@@ -33,9 +33,7 @@ export async function startWebhookListener(
     if (admitRequest(limiter, request, response)) void listener(request, response)
   })
   server.on('connection', (socket: Socket) => limiter.accept(socket))
-  const listening = await startListening(server, { host, port }).catch((error: unknown) =>
-    explainListenFault(error, { ...KEYS, host, port, protocol: 'tcp' }),
-  )
+  const listening = await startListening(server, place).catch((error: unknown) => explainListenFault(error, place))
   if (typeof listening === 'string') return fail(listening)
   return ok({
     port: listening,

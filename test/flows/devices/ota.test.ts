@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../local-port.ts'
 import { examineOta } from '../../../src/devices/enrol/ota-doctor-client.ts'
-import type { OtaFinding } from '../../../src/devices/enrol/ota-diagnosis.ts'
+import type { DoctorFinding } from '../../../src/core/doctor-finding.ts'
 import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
 import { createNumberedIdentity } from '../../../src/sim/devices/identity.ts'
 import type { House } from './house.ts'
@@ -97,8 +97,8 @@ describe('with a disk that refuses', () => {
   })
 })
 
-const sentences = (findings: readonly OtaFinding[], level: OtaFinding['level']) =>
-  findings.filter((finding) => finding.level === level).map(({ text }) => text)
+const sentences = (findings: readonly DoctorFinding[], level: DoctorFinding['level']) =>
+  findings.filter((finding) => finding.level === level).map(({ sentence }) => sentence)
 
 describe('the doctor', () => {
   it.each(['websocket', 'mqtt'] as const)('sees what a %s device is told and that it is guarded', async (transport) => {
@@ -107,9 +107,9 @@ describe('the doctor', () => {
     const { told, findings } = await examineOta({ otaUrl: house.ota, identity: device.identity })
     expect(JSON.stringify(told)).not.toContain('"token":"ey')
     expect(told).toMatchObject(transport === 'mqtt' ? { mqtt: { password: '' } } : { websocket: { token: '' } })
-    expect(sentences(findings, 'good')).toEqual([expect.stringContaining('lets nobody in without credentials')])
+    expect(sentences(findings, 'ok')).toEqual([expect.stringContaining('lets nobody in without credentials')])
     // The house of this test is on the loopback, where no real device could reach it: the doctor says so.
-    expect(sentences(findings, 'problem')).toEqual([
+    expect(sentences(findings, 'fail')).toEqual([
       '127.0.0.1 is this machine: no device can reach it. Ask at the address that devices use.',
     ])
     expect(house.registrar.pending()).toHaveLength(pending)
@@ -120,7 +120,7 @@ describe('the doctor', () => {
     const identity = { deviceId: '02:00:00:00:00:99', clientId: '00000099-0000-4000-8000-000000000000' }
     const pending = house.registrar.pending().length
     const { findings, healthy } = await examineOta({ otaUrl: house.ota, identity })
-    expect(findings.map(({ text }) => text)).toEqual([
+    expect(findings.map(({ sentence }) => sentence)).toEqual([
       'A stranger: it shows a code and waits until somebody approves it.',
     ])
     expect(healthy).toBe(true)
@@ -135,7 +135,7 @@ describe('the doctor', () => {
     const identity = { deviceId: '02:00:00:00:00:99', clientId: '00000099-0000-4000-8000-000000000000' }
     const visit = async (body: string) => {
       answer = body
-      return sentences((await examineOta({ otaUrl, identity, timeoutMs: 20_000 })).findings, 'problem').join(' ')
+      return sentences((await examineOta({ otaUrl, identity, timeoutMs: 20_000 })).findings, 'fail').join(' ')
     }
     expect(await visit('nonsense')).toContain('not JSON')
     expect(await visit('{}')).toContain('Neither websocket nor mqtt')

@@ -29,7 +29,7 @@ async function lending(): Promise<{ simulator: EbusSimulator; lender: EbusConnec
   })
   if (lender.seatHost === undefined) throw new Error('nothing to share')
   const shared = await SharedPort.open(lender.seatHost, { host: '127.0.0.1', port: 0 })
-  if (!shared.ok) throw new Error(shared.fault.reason)
+  if (!shared.ok) throw shared.fault.error
   closing.push(
     simulator.stop,
     () => lender.close(),

@@ -1,21 +1,20 @@
 /**
- * Listener check: which of the configured listeners a start could not open, found by opening and closing each.
+ * Listen check: whether a listener could be opened, found by opening and closing it. For examinations before a start:
+ * while a gateway runs, its own ports are of course taken.
  */
 import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
-import { listConfiguredListeners } from '../config/listeners.ts'
-import type { Config } from '../config/schema.ts'
-import { explainListenFault } from '../toolbox/listen-fault.ts'
-import type { ListenAddressSettings } from '../toolbox/listen-fault.ts'
+import type { ListenAddressSettings } from '../core/listen-address.ts'
+import { explainListenFault } from './listen-fault.ts'
 
-/** A sentence for each listener that cannot be opened now; while a gateway runs its own ports are of course taken. */
-export async function checkListeners(config: Config): Promise<readonly string[]> {
-  const faults = await Promise.all(listConfiguredListeners(config).map(listenerFault))
+/** A sentence for each listener that cannot be opened now. */
+export async function findListenFaults(listeners: readonly ListenAddressSettings[]): Promise<readonly string[]> {
+  const faults = await Promise.all(listeners.map(findListenFault))
   return faults.filter((fault) => fault !== undefined)
 }
 
 /** By trying: asking the system for its sockets takes rights that a doctor should not need. */
-async function listenerFault(settings: ListenAddressSettings): Promise<string | undefined> {
+export async function findListenFault(settings: ListenAddressSettings): Promise<string | undefined> {
   try {
     await (settings.protocol === 'udp' ? tryUdp(settings) : tryTcp(settings))
     return undefined

@@ -1,0 +1,72 @@
+/**
+ * Data directory check: whether a gateway could use a data directory, in the words in which a start refuses it; and how
+ * full its disk is, and who can read its keys.
+ *
+ * What it creates to find out, it removes: there is no data directory afterwards where none was.
+ */
+import { accessSync, constants, existsSync, mkdirSync, opendirSync, rmdirSync, statfsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { resolveDataDirectory } from '../config/data-directory.ts'
+import type { DataDirectory } from '../config/data-directory.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
+import type { DoctorFacts } from '../web/doctor.ts'
+import { explainDataDirectoryTrouble } from './data-directory-trouble.ts'
+
+export function checkDataDirectory(
+  root: string,
+): Pick<DoctorFacts, 'dataRoot' | 'dataTrouble' | 'freeBytes' | 'looseKeys'> {
+  const data = resolveDataDirectory(root)
+  const dataTrouble = findTrouble(data)
+  // What is in a directory that this user may not enter is not known.
+  return { dataRoot: root, dataTrouble, freeBytes: freeBytes(root), looseKeys: listLooseKeys(data) }
+}
+
+function findTrouble({ root, keys, lock, database }: DataDirectory): string | undefined {
+  try {
+    if (existsSync(root) || isBelowFile(root)) for (const folder of [root, keys]) checkFolder(folder)
+    else tryToCreate(root)
+    for (const file of [lock, database]) if (existsSync(file)) accessSync(file, constants.R_OK | constants.W_OK)
+    return undefined
+  } catch (error) {
+    return explainDataDirectoryTrouble(error, root) ?? `${root} cannot be used (${readErrorMessage(error)}).`
+  }
+}
+
+function checkFolder(path: string): void {
+  const existing = findExisting(path)
+  opendirSync(existing).closeSync()
+  accessSync(existing, constants.W_OK | constants.X_OK)
+}
+
+function isBelowFile(path: string): boolean {
+  return !statSync(findExisting(path)).isDirectory()
+}
+
+/** By creating the first folder that is missing: permissions are not all that can be in the way. */
+function tryToCreate(root: string): void {
+  const parent = dirname(root)
+  if (!existsSync(parent)) return tryToCreate(parent)
+  mkdirSync(root)
+  try {
+    rmdirSync(root)
+  } catch {
+    // A gateway that was started meanwhile uses it.
+  }
+}
+
+function findExisting(path: string): string {
+  return existsSync(path) ? path : findExisting(dirname(path))
+}
+
+function freeBytes(root: string): number {
+  const { bavail, bsize } = statfsSync(findExisting(root))
+  return bavail * bsize
+}
+
+/** Keys that other users of the machine may read or write, with their modes. */
+function listLooseKeys({ nodeKey, ownerToken }: DataDirectory): DoctorFacts['looseKeys'] {
+  return [nodeKey, ownerToken]
+    .filter((path) => existsSync(path))
+    .map((path) => ({ path, mode: (statSync(path).mode & 0o777).toString(8) }))
+    .filter(({ mode }) => mode !== '600' && mode !== '400')
+}

@@ -49,8 +49,11 @@ export async function runCommand(
   { data, config }: Home,
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  /** A program that runs the command, such as `setpriv` with its arguments. */
+  through: readonly string[] = [],
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [CLI, '--data', data, '--config', config, ...words], {
+  const [program = '', ...line] = [...through, process.execPath, CLI, '--data', data, '--config', config, ...words]
+  const child = spawn(program, line, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
   })

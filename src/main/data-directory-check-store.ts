@@ -4,7 +4,7 @@
  *
  * What it creates to find out, it removes: there is no data directory afterwards where none was.
  */
-import { accessSync, constants, existsSync, mkdirSync, opendirSync, rmdirSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { resolveDataDirectory } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
@@ -16,9 +16,7 @@ export function checkDataDirectory(
   root: string,
 ): Pick<DoctorFacts, 'dataRoot' | 'dataTrouble' | 'freeBytes' | 'looseKeys'> {
   const data = resolveDataDirectory(root)
-  const dataTrouble = findTrouble(data)
-  // What is in a directory that this user may not enter is not known.
-  return { dataRoot: root, dataTrouble, freeBytes: freeBytes(root), looseKeys: listLooseKeys(data) }
+  return { dataRoot: root, dataTrouble: findTrouble(data), freeBytes: freeBytes(root), looseKeys: listLooseKeys(data) }
 }
 
 function findTrouble({ root, keys, lock, database }: DataDirectory): string | undefined {
@@ -34,7 +32,7 @@ function findTrouble({ root, keys, lock, database }: DataDirectory): string | un
 
 function checkFolder(path: string): void {
   const existing = findExisting(path)
-  opendirSync(existing).closeSync()
+  readdirSync(existing)
   accessSync(existing, constants.W_OK | constants.X_OK)
 }
 

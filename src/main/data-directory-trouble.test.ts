@@ -20,6 +20,8 @@ describe('data trouble', () => {
   it('says that the disk is full also where the system names no file', () => {
     const full = errorWith({ code: 'ENOSPC', errno: -28, syscall: 'write' })
     expect(explainDataDirectoryTrouble(full, '/data/home')).toContain('is full')
+    const database = errorWith({ code: 'ERR_SQLITE_ERROR', errcode: 13 })
+    expect(explainDataDirectoryTrouble(database, '/data/home')).toContain('is full')
   })
 
   it('says that a file is no database, whatever extended code SQLite gives', () => {

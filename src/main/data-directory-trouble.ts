@@ -9,6 +9,7 @@ import { ProcessLockUnusableError } from '../core/process-lock-store.ts'
 const SQLITE_ERROR = 'ERR_SQLITE_ERROR'
 const SQLITE_NOTADB = 26
 const SQLITE_CORRUPT = 11
+const SQLITE_FULL = 13
 
 /** `undefined`: this is not about the data directory, but a mistake of ours. */
 export function explainDataDirectoryTrouble(error: unknown, root: string): string | undefined {
@@ -41,15 +42,20 @@ function fileSentence(error: Error & { readonly code: unknown }, root: string): 
       return `${root} is not there and cannot be made (${error.message}).`
     case 'ENOSPC':
     case 'EDQUOT':
-      return `The disk that holds ${root} is full. Make room and start again.`
+      return fullDiskSentence(root)
     default:
       return undefined
   }
+}
+
+function fullDiskSentence(root: string): string {
+  return `The disk that holds ${root} is full. Make room and start again.`
 }
 
 function databaseSentence(error: Error, root: string): string {
   const code = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined
   if (code === SQLITE_NOTADB || code === SQLITE_CORRUPT)
     return `A database in ${root} is damaged or is none (${error.message}). Put the directory back from a backup.`
+  if (code === SQLITE_FULL) return fullDiskSentence(root)
   return `The database in ${root} cannot be used (${error.message}). Is the disk full or read-only, or the file another user's?`
 }

@@ -43,7 +43,12 @@ function nameBroker(servers: readonly string[]): string {
 
 export function reportMeshHealth(facts: MeshHealthFacts): ServiceHealth {
   const { self, community, reached, nats, untold, refused } = facts
-  if (community === undefined) return degraded({ community: null }, NO_COMMUNITY_ADVICE)
+  if (community === undefined) {
+    // Its registry is opened for a community only.
+    const lost = nats?.downSinceMs === undefined ? [] : brokerAdvice(nats)
+    const away = lost.length === 0 ? {} : { away: true }
+    return degraded({ community: null, ...away }, [...lost, NO_COMMUNITY_ADVICE].join(' '))
+  }
   const others = [...community.members].filter(([nodeId]) => nodeId !== self)
   const missing = others.filter(([nodeId]) => !reached.has(nodeId)).map(([, { name }]) => name)
   const details = {

@@ -41,7 +41,9 @@ export interface DoctorFacts {
 
 const LOW_DISK_BYTES = 1_000_000_000
 /** Less than the ledger and its tables need for an hour of calls. */
-const FULL_DISK_BYTES = 16_000_000
+const SHORT_DISK_BYTES = 16_000_000
+/** Less than a first start needs: on a file system of 1 MiB it succeeds, on one of 300 KiB it does not. */
+const FULL_DISK_BYTES = 1_000_000
 
 export function diagnoseDoctorFacts(facts: DoctorFacts): readonly DoctorFinding[] {
   const before = [nodeFinding(facts), ...configFindings(facts), dataFinding(facts), ...keyFindings(facts)]
@@ -107,7 +109,13 @@ function dataFinding({ dataRoot, dataTrouble, freeBytes }: DoctorFacts): DoctorF
   if (freeBytes < FULL_DISK_BYTES)
     return refusal(
       'data',
-      `The disk that holds ${dataRoot} is full. No call can be recorded, so every call is refused. Make room first.`,
+      `The disk that holds ${dataRoot} is full. Make room and start again: without it no call can be recorded, and every call is refused.`,
+    )
+  if (freeBytes < SHORT_DISK_BYTES)
+    return toFinding(
+      'fail',
+      'data',
+      `${dataRoot} has only ${(freeBytes / 1e6).toFixed(1)} MB free, not enough for an hour of calls. Make room: when it is full every call is refused, because none can be recorded.`,
     )
   if (freeBytes < LOW_DISK_BYTES)
     return toFinding(

@@ -120,7 +120,7 @@ export class NatsLink {
       } catch (error) {
         const why = readErrorMessage(error)
         if (this.#told !== why)
-          logger.warn({ err: error, servers: this.#shown }, 'NATS cannot be reached; it is tried until it can be')
+          logger.warn({ reason: why, servers: this.#shown }, 'NATS cannot be reached; it is tried until it can be')
         this.#told = why
       }
       this.#down()

@@ -24,7 +24,10 @@ describe('advice', () => {
 
   it.each<[Partial<BusStatus>, string]>([
     [{ connected: false, signal: false }, 'The adapter at enh:a:1 is not connected.'],
+    [{ connected: false, refusal: 'EHOSTUNREACH' }, 'is not connected. This machine has no route to it'],
+    [{ connected: false, refusal: 'EBUSY' }, 'is not connected. Another program uses that device: stop it'],
     [{ signal: false }, 'check the two bus wires'],
+    [{ signal: false, transport: 'tcp-plain' }, 'If it is an ebusd, write `ebusd:` in front of its address.'],
     [{ signal: false, misread: true }, 'What enh:a:1 says is not the enhanced protocol.'],
     [{ transport: 'tcp-plain', misread: true }, 'Write `enh:` in front of its address.'],
     [{ source: 'none-free' }, 'Set `source` to one that is free.'],

@@ -16,6 +16,11 @@ describe('data trouble', () => {
     ).toContain('a file in its place')
   })
 
+  it('is a sentence also where nothing is known to do about it', () => {
+    const loop = errorWith({ code: 'ELOOP', path: '/data/home' })
+    expect(explainDataDirectoryTrouble(loop, '/data/home')).toBe('/data/home cannot be used (the system says so).')
+  })
+
   // `node -e "fs.writeFileSync(fd, …)"` on a full tmpfs: code ENOSPC, syscall write, no path.
   it('says that the disk is full also where the system names no file', () => {
     const full = errorWith({ code: 'ENOSPC', errno: -28, syscall: 'write' })

@@ -27,8 +27,8 @@ function concerns(path: unknown, root: string): boolean {
   return path === root || path.startsWith(`${root}${sep}`) || root.startsWith(`${path}${sep}`)
 }
 
-/** Codes of the system that a person can do something about; others are not ours to explain. */
-function fileSentence(error: Error & { readonly code: unknown }, root: string): string | undefined {
+/** What a person can do about a code of the system, as far as we know it. */
+function fileSentence(error: Error & { readonly code: unknown }, root: string): string {
   switch (error.code) {
     case 'ENOTDIR':
     case 'EEXIST':
@@ -44,7 +44,7 @@ function fileSentence(error: Error & { readonly code: unknown }, root: string): 
     case 'EDQUOT':
       return fullDiskSentence(root)
     default:
-      return undefined
+      return `${root} cannot be used (${error.message}).`
   }
 }
 

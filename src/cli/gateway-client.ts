@@ -5,9 +5,9 @@
  * agent shows the token in HEARTHBUS_TOKEN, or none; one that decides or administers shows the owner's, which only the
  * owner's files hold. One that only looks does so, too, where the node asks everybody for a token.
  */
-import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { resolveDataDirectory, resolveDataRoot, resolveDemoDataRoot } from '../config/data-directory.ts'
+import { readBoundedFile } from '../core/bounded-file-store.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { isProcessLockHeld } from '../core/process-lock-store.ts'
@@ -151,11 +151,13 @@ export function refuseCredential(
 
 function readText(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8')
+    return readBoundedFile(path, MAX_NOTE_BYTES).toString()
   } catch {
     return undefined
   }
 }
+
+const MAX_NOTE_BYTES = 65_536
 
 /** Signal 0 asks without sending. */
 function isAlive(pid: number): boolean {

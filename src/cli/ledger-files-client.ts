@@ -5,13 +5,15 @@
  * need the ledger to themselves, so they are only done here when no gateway runs.
  */
 import type { KeyObject } from 'node:crypto'
-import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { resolveDataDirectory } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
+import { requireRegularFile } from '../core/bounded-file-store.ts'
 import { systemClock } from '../core/clock.ts'
 import { findAlteredSchema } from '../core/database-schema-store.ts'
 import { Database } from '../core/database-store.ts'
@@ -20,7 +22,9 @@ import { takeProcessLock } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
+import { readFileIfPresent } from '../ledger/atomic-file-store.ts'
 import { CheckpointStore } from '../ledger/checkpoint-store.ts'
+import { verifyLedgerExport } from '../ledger/export-store.ts'
 import { formatLedgerFault } from '../ledger/ledger-fork.ts'
 import { formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
 import { EntryCacheAudit } from '../ledger/entry-cache-store.ts'
@@ -60,6 +64,7 @@ export function readVerifierKey(dataRoot: string, config: Config): Promise<Resul
 
 function newestNoteIn({ database: path }: DataDirectory): string | undefined {
   if (!existsSync(path)) return undefined
+  requireRegularFile(path)
   const database = new Database({ path, migrations: [], readOnly: true })
   try {
     return new CheckpointStore(database.sql).latest()?.note
@@ -130,6 +135,15 @@ export async function readWitnessPolicyFile(path: string): Promise<Result<Witnes
   }
 }
 
+/** Verifies an exported copy, with the rules of every module. */
+export function verifyExport(
+  folder: string,
+  key: VerifierKey,
+  options: LogVerificationOptions,
+): Promise<LogVerificationReport> {
+  return verifyLedgerExport(folder, key, { ...options, projections: ledgerProjections })
+}
+
 /** Everything again from the stored bytes. The fault is a sentence. */
 export function verifyFiles(
   dataRoot: string,
@@ -151,6 +165,7 @@ async function verifyIn(
   // Read-only, so nothing is migrated: checking must not change what it checks. Tables of a newer program are not
   // understood, and would only be found changed.
   const migrations = await loadAllMigrations()
+  requireRegularFile(data.database)
   const copy = isWritable(dirname(data.database)) ? undefined : copyDatabase(data.database)
   const database = new Database({ path: copy?.path ?? data.database, migrations, readOnly: true })
   // One view of all tables, whoever writes meanwhile; then the log, which is never behind them.
@@ -158,7 +173,8 @@ async function verifyIn(
   const checkpoints = new CheckpointStore(database.sql)
   const tables = { size: readCommittedTablesSize(database.sql), signed: checkpoints.latest()?.size ?? 0 }
   // After the tables and before the entries: what is signed meanwhile is in neither, or in all that are read later.
-  const text = await readIfThere(data.lastSigned)
+  // A file that cannot be read is not a checkpoint either.
+  const text = await readFileIfPresent(data.lastSigned).catch(() => new Uint8Array(0))
   const origin = await resolveLogOrigin(config, data, () => checkpoints.latest()?.note)
   const secret = deriveTailKey(createNoteSigner(origin, key.value.privateKey))
   const lookup = openLookup(data.ledger)
@@ -188,10 +204,10 @@ async function verifyIn(
   }
 }
 
-/** Before the log is: it is never ahead of it. `undefined` for a cache that a start would make anew. */
+/** Before the log is: it is never ahead of it. `undefined` where there is none that could be read. */
 function openLookup(folder: string): { readonly store: LookupStore; readonly close: () => void } | undefined {
   const path = join(folder, 'lookup.db')
-  if (!existsSync(path)) return undefined
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined
   const copy = isWritable(folder) ? undefined : copyDatabase(path)
   try {
     const store = new LookupStore(copy?.path ?? path, { readOnly: true })
@@ -206,8 +222,14 @@ function openLookup(folder: string): { readonly store: LookupStore; readonly clo
   }
 }
 
-/** Even to read, SQLite makes a file beside the database, which a write-protected medium does not take. */
+/**
+ * Even to read, SQLite makes a file beside the database, which a write-protected medium does not take, unless it hears
+ * that nobody writes; but then it reads no write-ahead log.
+ */
 function copyDatabase(path: string): { readonly path: string; readonly remove: () => void } {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
+  if (log === undefined || log.size === 0)
+    return { path: `${pathToFileURL(path).href}?immutable=1`, remove: () => undefined }
   const folder = mkdtempSync(join(tmpdir(), 'hearthbus-verify-'))
   for (const rest of ['', '-wal'])
     if (existsSync(`${path}${rest}`)) copyFileSync(`${path}${rest}`, join(folder, `copy${rest}`))
@@ -339,8 +361,4 @@ async function orSentence<Value>(
     if (sentence === undefined) throw error
     return fail(sentence)
   }
-}
-
-async function readIfThere(path: string): Promise<Uint8Array | undefined> {
-  return existsSync(path) ? readFile(path) : undefined
 }

@@ -9,9 +9,8 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { formatCheckpointFault, openCheckpoint } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
-import { verifyLedgerExport } from '../ledger/export-store.ts'
-import { formatLedgerFinding } from '../ledger/ledger-finding.ts'
-import type { LedgerFinding } from '../ledger/ledger-finding.ts'
+import { formatLedgerFinding, formatUncheckedParts } from '../ledger/ledger-finding.ts'
+import type { LogVerificationReport } from '../ledger/log-verification.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { verifyBodyOpening } from '../ledger/body-opening.ts'
@@ -26,6 +25,7 @@ import {
   readWitnessPolicyFile,
   readProof,
   readVerifierKey,
+  verifyExport,
   verifyFiles,
 } from './ledger-files-client.ts'
 import { verifyBundle } from './ledger-bundle-client.ts'
@@ -87,7 +87,7 @@ async function verifyHere(command: Command, { checkpoint }: VerifyOptions): Prom
       exit: EXIT_CODES.integrity,
     })
   const { root: hash } = report.value
-  printAnswer(command, reportAnswer({ ...report.value, about: hash === undefined ? '' : `, root ${toHex(hash)}` }))
+  printAnswer(command, reportAnswer(report.value, hash === undefined ? '' : `, root ${toHex(hash)}`))
 }
 
 async function verifyPacket(command: Command, file: string, { vkey, checkpoint }: VerifyOptions): Promise<void> {
@@ -109,8 +109,8 @@ async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }
   }
   const kept = await keptCheckpoints(checkpoint, key.value)
   if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })
-  const { size, findings, more, erased } = await verifyLedgerExport(folder, key.value, { kept: kept.value })
-  printAnswer(command, reportAnswer({ size, findings, more, erased, about: `, signed by ${key.value.name}` }))
+  const report = await verifyExport(folder, key.value, { kept: kept.value })
+  printAnswer(command, reportAnswer(report, `, signed by ${key.value.name}`))
 }
 
 /** What somebody kept elsewhere, as the log signed it. The fault is a sentence. */
@@ -167,28 +167,23 @@ const PROOF_FAULTS: Readonly<Record<TlogProofFault['kind'], string>> = {
   'not-included': 'it is about another entry',
 }
 
-interface Reported {
-  readonly size: number
-  readonly findings: readonly LedgerFinding[]
-  readonly more: number
-  /** A copy has no bodies, and so nothing to say of these. */
-  readonly erased?: number
-  readonly about: string
-}
-
-function reportAnswer({ size, findings, more, erased = 0, about }: Reported): CommandAnswer {
+function reportAnswer(
+  { size, findings, more, erased, unchecked }: LogVerificationReport,
+  about: string,
+): CommandAnswer {
   const sentences = findings.map(formatLedgerFinding)
+  const left = unchecked.length === 0 ? [] : [`Not looked at: ${formatUncheckedParts(unchecked)}.`]
   if (findings.length === 0) {
     const gone = erased === 0 ? '' : `, the words of ${erased} erased on request`
     return {
-      json: { ok: true, size, findings: [], erased },
-      text: `${size} entries, all in order${gone}${about}.`,
+      json: { ok: true, size, findings: [], erased, unchecked: [...unchecked] },
+      text: [`${size} entries, all in order${gone}${about}.`, ...left].join('\n'),
     }
   }
   const rest = more === 0 ? [] : [`… and ${more} more.`]
   return {
-    json: { ok: false, size, findings: sentences, more, erased },
-    text: [...sentences, ...rest].join('\n'),
+    json: { ok: false, size, findings: sentences, more, erased, unchecked: [...unchecked] },
+    text: [...sentences, ...rest, ...left].join('\n'),
     exit: EXIT_CODES.integrity,
   }
 }

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { resolveDataDirectory } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
+import { requireRegularFile } from '../core/bounded-file-store.ts'
 import { Database, DatabaseTooNewError } from '../core/database-store.ts'
 import { ProcessLockUnusableError, takeProcessLock } from '../core/process-lock-store.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
@@ -23,7 +24,10 @@ export async function listStartRefusals(dataRoot: string, config: Config | undef
   return [
     ...refusalOf(lock, () => takeProcessLock(lock)?.release()),
     ...refusalOf(ownerToken, () => void readOwnerToken(ownerToken)),
-    ...refusalOf(path, () => new Database({ path, migrations, readOnly: true }).close()),
+    ...refusalOf(path, () => {
+      requireRegularFile(path)
+      new Database({ path, migrations, readOnly: true }).close()
+    }),
     ...(hasMesh ? await refusalOfMesh(data) : []),
   ]
 }

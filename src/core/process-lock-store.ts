@@ -5,6 +5,7 @@
  */
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { requireRegularFile } from './bounded-file-store.ts'
 
 export interface ProcessLock {
   readonly release: () => void
@@ -18,6 +19,7 @@ const LOOKERS_LEAVE_MS = 250
 
 /** `undefined` when another process holds it. */
 export function takeProcessLock(path: string): ProcessLock | undefined {
+  requireRegularFile(path)
   const file = new DatabaseSync(path)
   try {
     file.exec(`PRAGMA busy_timeout = ${LOOKERS_LEAVE_MS}; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE`)
@@ -41,6 +43,7 @@ export function takeProcessLock(path: string): ProcessLock | undefined {
 export function isProcessLockHeld(path: string): boolean {
   if (!existsSync(path)) return false
   try {
+    requireRegularFile(path)
     const file = new DatabaseSync(path, { readOnly: true })
     try {
       file.exec('PRAGMA busy_timeout = 0; SELECT COUNT(*) FROM sqlite_schema')

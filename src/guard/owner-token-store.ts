@@ -2,9 +2,10 @@
  * Owner token: the credential of this machine's owner, in a file that only they can read. The CLI approves with it, so
  * agents must not be able to read it.
  */
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { randomUUID } from 'node:crypto'
 import { dirname } from 'node:path'
+import { FileUnusableError, readBoundedFile } from '../core/bounded-file-store.ts'
 import { toHex } from '../core/bytes.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
@@ -70,10 +71,22 @@ export function readOwnerToken(path: string): string {
     throw new OwnerTokenUnusableError(
       `${path} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${path}`,
     )
-  const token = readFileSync(path, 'utf8').trim()
+  const token = readTokenText(path)
   if (!isAccessToken(token))
     throw new OwnerTokenUnusableError(`${path} holds no token. Remove the file; the next start makes a new one.`)
   return token
+}
+
+/** A token has some fifty. */
+const MAX_TOKEN_BYTES = 4_096
+
+function readTokenText(path: string): string {
+  try {
+    return readBoundedFile(path, MAX_TOKEN_BYTES).toString().trim()
+  } catch (error) {
+    if (error instanceof FileUnusableError) return ''
+    throw error
+  }
 }
 
 /** On record first: after a crash in between there is no file, and the next start makes another one. */

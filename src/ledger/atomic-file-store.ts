@@ -4,9 +4,10 @@
  *   write path.tmp ▸ fsync it ▸ rename over path ▸ fsync the directory
  */
 import { close, fdatasync, open, rename, writeFile } from 'node:fs'
-import { open as openHandle, readFile } from 'node:fs/promises'
+import { open as openHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
+import { readBoundedFile } from '../core/bounded-file-store.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 
 /** One writer per path at a time; resolves when the new content is durable. */
@@ -50,10 +51,13 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
+/** An entry bundle has at most 16 MiB. */
+const MAX_FILE_BYTES = 33_554_432
+
 /** `undefined` when there is no such file; any other error is thrown. */
-export async function readFileIfPresent(path: string): Promise<Uint8Array | undefined> {
+export async function readFileIfPresent(path: string, limit = MAX_FILE_BYTES): Promise<Uint8Array | undefined> {
   try {
-    return new Uint8Array(await readFile(path))
+    return new Uint8Array(readBoundedFile(path, limit))
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

@@ -14,20 +14,29 @@ export class EntryBodyAudit {
   /** Bodies that are missing, and whose erasure was not read yet. */
   readonly #awaited = new Set<number>()
   readonly #erased = new Set<number>()
+  readonly #lost = new Set<number>()
 
-  /** `isGone`: the entry commits to a body, and it is not stored. */
+  /** `isGone`: the entry commits to a body, and no copy of it is stored. */
   constructor(findings: LedgerFindings, isGone: (seq: number) => boolean) {
     this.#findings = findings
     this.#isGone = isGone
   }
 
-  read(entry: LedgerEntry, seq: number, stored: SaltedBody | undefined): void {
+  /** `copies`: of each place that should have its body. */
+  read(entry: LedgerEntry, seq: number, copies: readonly (SaltedBody | undefined)[]): void {
     const committed = entry['body_hash']
-    if (committed === undefined && stored !== undefined) this.#findings.add({ kind: 'body-without-entry', seq })
-    if (committed !== undefined && stored === undefined) this.#awaited.add(seq)
-    if (committed !== undefined && stored !== undefined && !isCommitted(stored, committed))
-      this.#findings.add({ kind: 'body-differs', seq })
+    for (const stored of copies) {
+      if (committed === undefined && stored !== undefined) this.#findings.add({ kind: 'body-without-entry', seq })
+      if (committed !== undefined && stored === undefined) this.#awaited.add(seq)
+      if (committed !== undefined && stored !== undefined && !isCommitted(stored, committed))
+        this.#findings.add({ kind: 'body-differs', seq })
+    }
     if (entry.kind === BODY_ERASED_KIND) this.#readErasure(entry['entry'], seq)
+  }
+
+  /** The entry cannot be read: whether it committed to a body is not known. */
+  lose(seq: number): void {
+    this.#lost.add(seq)
   }
 
   /** How many were erased, according to the entries. */
@@ -42,6 +51,7 @@ export class EntryBodyAudit {
   #readErasure(target: unknown, seq: number): void {
     const entry = isSequenceNumber(target) && target < seq ? target : undefined
     // Checked now rather than remembered: the body may have been there when its entry was read, and erased meanwhile.
+    if (entry !== undefined && this.#lost.has(entry)) return
     if (entry === undefined || this.#erased.has(entry) || !this.#isGone(entry))
       return this.#findings.add({ kind: 'erasure-unfounded', seq, entry })
     this.#erased.add(entry)

@@ -21,6 +21,7 @@ export class CallAudit {
   readonly #findings: LedgerFindings
   readonly #from: number
   readonly #isCall: CallEntryPredicate
+  readonly #lost = new Set<number>()
   /** Calls that were entered and have not ended, within what was audited. */
   readonly open = new Set<number>()
 
@@ -47,12 +48,18 @@ export class CallAudit {
     return entry
   }
 
+  /** The entry cannot be read: what it began or ended is not known. */
+  lose(seq: number): void {
+    this.#lost.add(seq)
+  }
+
   #close(call: number | undefined): boolean {
     if (call === undefined) return false
+    if (this.#lost.has(call)) return true
     return call < this.#from ? this.#isCall(call) : this.open.delete(call)
   }
 
   #hasEnded(call: number): boolean {
-    return !this.open.has(call) && this.#isCall(call)
+    return this.#lost.size > 0 || (!this.open.has(call) && this.#isCall(call))
   }
 }

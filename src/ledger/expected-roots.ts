@@ -48,6 +48,11 @@ export class ExpectedCheckpointRoots {
     else if (opened.ok) this.expect(place, opened.value.checkpoint)
   }
 
+  /** Whether a checkpoint of that size is expected. */
+  has(size: number): boolean {
+    return this.#bySize.has(size)
+  }
+
   /** The tree has just reached `size` entries. */
   reached(size: number, tree: { readonly root: () => Uint8Array }): void {
     const expected = this.#bySize.get(size)

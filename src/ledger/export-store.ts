@@ -26,7 +26,8 @@ import { formatCheckpointFault, formatSignedCheckpoint, openCheckpoint } from '.
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { findLedgerFork } from './ledger-fork.ts'
 import type { VerifierKey } from './note-key.ts'
-import { LogStore } from './log-store.ts'
+import { ExportedLog } from './exported-log-store.ts'
+import type { UntypedProjection } from './projection.ts'
 import {
   formatBodiesPath,
   decodeEntryBundle,
@@ -87,7 +88,7 @@ async function write(
   const files = new Map<string, Uint8Array>()
   for (const name of wanted) files.set(formatTilePath(name), await contentOf(source.directory, name))
   for (const [path, content] of bodyFiles(source)) {
-    const before = await readFileIfPresent(join(directory, path))
+    const before = await readFileIfPresent(join(directory, path), content.length)
     if (before === undefined || !areBytesEqual(before, content)) files.set(path, content)
   }
   const directories = new Set<string>()
@@ -105,14 +106,19 @@ async function write(
   return ok({ size, files: files.size + 1 })
 }
 
+export interface ExportVerificationOptions extends LogVerificationOptions {
+  /** Their rules say which entry may follow which; without them that is not looked at. */
+  readonly projections?: readonly UntypedProjection[]
+}
+
 /** Verifies an exported copy with the key of its log, without a database. */
 export function verifyLedgerExport(
   directory: string,
   key: VerifierKey,
-  options?: LogVerificationOptions,
+  { projections, ...options }: ExportVerificationOptions = {},
 ): Promise<LogVerificationReport> {
-  const log = new LogStore({ directory, key: undefined, readOnly: true })
-  return verifyStoredLog({ log, key }, options).finally(() => log.close())
+  const log = new ExportedLog(directory)
+  return verifyStoredLog({ log, key, ...(projections && { projections }) }, options).finally(() => log.close())
 }
 
 /** The size of the directory's checkpoint, once it is verified to be a part of this ledger. */

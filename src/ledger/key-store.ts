@@ -6,8 +6,9 @@
  */
 import { createPrivateKey, generateKeyPairSync, hkdfSync, randomBytes } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { link, open, readFile, stat, unlink } from 'node:fs/promises'
+import { link, open, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { explainUnreadableFile, readBoundedFile } from '../core/bounded-file-store.ts'
 import { toBase64url, toUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -45,12 +46,15 @@ export async function loadExistingNodeKey(path: string): Promise<Result<NodeKey,
   try {
     const { mode } = await stat(path)
     if ((mode & 0o077) !== 0) return fail({ kind: 'key-readable-by-others', path, mode: mode & 0o777 })
-    return decodeKey(path, await readFile(path, 'utf8'))
+    return decodeKey(path, readBoundedFile(path, MAX_KEY_BYTES).toString())
   } catch (error) {
     if (readSystemErrorCode(error) === 'ENOENT') return fail({ kind: 'key-missing', path })
-    return fail({ kind: 'key-unreachable', path, reason: readErrorMessage(error) })
+    return fail({ kind: 'key-unreachable', path, reason: explainUnreadableFile(error) ?? readErrorMessage(error) })
   }
 }
+
+/** A PEM file of an Ed25519 key has some hundred. */
+const MAX_KEY_BYTES = 65_536
 
 export function formatNodeId(publicKey: Uint8Array): string {
   return `ed25519:${toBase64url(publicKey)}`

@@ -17,8 +17,12 @@ export type LedgerFinding =
   | { readonly kind: 'body-without-entry'; readonly seq: number }
   /** An erasure of something that is still there, was never there or was erased before. */
   | { readonly kind: 'erasure-unfounded'; readonly seq: number; readonly entry: number | undefined }
-  | { readonly kind: 'tile-differs'; readonly level: number; readonly index: number }
-  | { readonly kind: 'bundle-unreadable'; readonly index: number; readonly reason: string }
+  | { readonly kind: 'tile-differs'; readonly path: string }
+  | { readonly kind: 'bundle-unreadable'; readonly path: string; readonly reason: string }
+  /** `count` entries, the first of them `seq`, are not those whose hashes were signed. */
+  | { readonly kind: 'bundle-differs'; readonly path: string; readonly seq: number; readonly count: number }
+  /** The tail has another entry than the files that were signed. */
+  | { readonly kind: 'tail-differs'; readonly seq: number }
   | { readonly kind: 'checkpoint-untrusted'; readonly where: CheckpointLocation; readonly reason: string }
   | {
       readonly kind: 'tail-missing'
@@ -33,6 +37,7 @@ export type LedgerFinding =
   /** How far the tables say that they have followed the log. */
   | { readonly kind: 'tables-size-differs'; readonly size: number; readonly expected: number }
   | { readonly kind: 'file-missing'; readonly path: string }
+  | { readonly kind: 'file-unreadable'; readonly path: string; readonly reason: string }
   /** Others may read or replace it. */
   | { readonly kind: 'file-exposed'; readonly path: string; readonly reason: string }
   | { readonly kind: 'unreadable'; readonly reason: string }
@@ -92,9 +97,13 @@ export function formatLedgerFinding(finding: LedgerFinding): string {
     case 'erasure-unfounded':
       return `Entry ${finding.seq} says that the body of entry ${finding.entry ?? '?'} was erased, which is not so.`
     case 'tile-differs':
-      return `Tile ${finding.level}/${finding.index} is missing or does not hold the hashes of its entries.`
+      return `${finding.path} does not hold the hashes of its entries.`
     case 'bundle-unreadable':
-      return `Entry bundle ${finding.index} cannot be read: ${finding.reason}.`
+      return `${finding.path} is no entry bundle: ${finding.reason}.`
+    case 'bundle-differs':
+      return `${finding.path} does not hold the entries that were signed: ${finding.count === 1 ? `entry ${finding.seq} is another` : `${finding.count} are others, the first of them entry ${finding.seq}`}.`
+    case 'tail-differs':
+      return `The tail of the log has another entry ${finding.seq} than the one that was signed.`
     case 'checkpoint-untrusted':
       return `The checkpoint (${finding.where}) cannot be trusted: ${finding.reason}.`
     case 'tail-missing':
@@ -111,6 +120,8 @@ export function formatLedgerFinding(finding: LedgerFinding): string {
       return `The database says that its tables follow the log up to entry ${finding.size}, the log says ${finding.expected} (ledger_applied).`
     case 'file-missing':
       return `${finding.path} is missing.`
+    case 'file-unreadable':
+      return `${finding.path} cannot be read: ${finding.reason}.`
     case 'file-exposed':
       return `${finding.path} is not as it should be: ${finding.reason}.`
     case 'copy-differs':
@@ -122,6 +133,23 @@ export function formatLedgerFinding(finding: LedgerFinding): string {
     default:
       return `The ledger could not be read to its end: ${finding.reason}.`
   }
+}
+
+/** What belongs to a ledger and was not looked at: it is not there, or it follows from entries that are not known. */
+export type UncheckedPart = keyof typeof UNCHECKED_PARTS
+
+const UNCHECKED_PARTS = {
+  bodies: 'what entries commit to (bodies/)',
+  succession: 'which entry may follow which',
+  tail: 'the tail of the log',
+  'last-signed': 'checkpoint.signed',
+  tables: 'the tables of the database',
+  lookups: 'the lookup cache',
+  keys: 'the keys',
+}
+
+export function formatUncheckedParts(parts: readonly UncheckedPart[]): string {
+  return parts.map((part) => UNCHECKED_PARTS[part]).join(', ')
 }
 
 function entryFaultWords(fault: EntryFault): string {

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { requireRegularFile } from '../core/bounded-file-store.ts'
 import { toUtf8 } from '../core/bytes.ts'
 import type { ModuleMigrations } from '../core/database-store.ts'
 
@@ -32,6 +33,7 @@ export function writeCommittedTablesSize(sql: DatabaseSync, size: number): void 
 /** Why a database of an older format cannot be used; `undefined` for any other. */
 export function explainOutdatedLedger(path: string): string | undefined {
   if (!existsSync(path)) return undefined
+  requireRegularFile(path)
   const sql = new DatabaseSync(path, { readOnly: true })
   try {
     const isOld = sql.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'ledger_entry'").get() !== undefined

@@ -58,6 +58,7 @@ describe('verify', () => {
       more: 0,
       erased: 1,
       compared: true,
+      unchecked: [],
     })
   })
 
@@ -69,6 +70,8 @@ describe('verify', () => {
 
   it('finds a cut-off tail', async () => {
     expect(await afterRewrite((entries) => entries.slice(0, 297))).toEqual([
+      { kind: 'file-missing', path: 'tile/entries/001.p/44' },
+      { kind: 'file-missing', path: 'tile/0/001.p/44' },
       { kind: 'tail-missing', where: 'export', size: 297, signed: 300 },
       { kind: 'tail-missing', where: 'file', size: 297, signed: 300 },
       { kind: 'tail-missing', where: 'database 300', size: 297, signed: 300 },

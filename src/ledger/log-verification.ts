@@ -7,8 +7,9 @@
  *        ├──▸ which entry may follow which (projection.ts)
  *        └──▸ tables that repeat what entries say (lookups, entry-cache-store.ts), once all entries were read
  *
- * The same function verifies a running node's log, a copy of a data directory and an export alone: what is not there
- * (tail, bodies, database) is not compared, and what is there gives the same findings.
+ * The same function verifies a running node's log, a copy of a data directory and an export alone. What was signed is
+ * read from the files that an export has, too, and so gives the same findings in each; what is not there (tail, bodies,
+ * database, keys) is named in the report as not looked at.
  *
  * From an earlier checkpoint (`since`) it does the same for what came after. Of what came before it relies on full
  * tiles, whose root that signature covers, and does not read the entries again; nor are succession and
@@ -24,12 +25,13 @@ import type { SignedCheckpoint } from './checkpoint.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
 import type { EntryCacheAudit } from './entry-cache-store.ts'
 import { LedgerFindings } from './ledger-finding.ts'
-import type { LedgerFinding } from './ledger-finding.ts'
+import type { LedgerFinding, UncheckedPart } from './ledger-finding.ts'
 import type { LogStore } from './log-store.ts'
-import type { LookupStore } from './lookup-store.ts'
+import type { AuditedLookups } from './lookup-audit.ts'
 import type { VerifierKey } from './note-key.ts'
 import type { UntypedProjection, StoredContentAudit } from './projection.ts'
 import type { TailContents } from './tail-reader-store.ts'
+import type { TileStore } from './tile-store.ts'
 import { LedgerVerification } from './ledger-verification.ts'
 
 export interface LogVerificationOptions {
@@ -43,9 +45,17 @@ export interface LogVerificationOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** How a log is read. From `base` up to `size`, entries are read from the tail, or from memory. */
+export type VerifiableLog = Pick<
+  LogStore,
+  'checkpoint' | 'entry' | 'body' | 'size' | 'base' | 'damage' | 'tailFirst'
+> & {
+  readonly tiles: Pick<TileStore, 'examine' | 'examineBodies' | 'has' | 'partialWidths'>
+}
+
 /** A log, and what is beside it where there is more than an export. */
 export interface LogToVerify {
-  readonly log: LogStore
+  readonly log: VerifiableLog
   readonly key: VerifierKey
   /** The tail as it is on the disk now. */
   readonly tail?: () => TailContents
@@ -64,7 +74,7 @@ export interface LogToVerify {
   readonly contents?: readonly StoredContentAudit[]
   /** Names of parts of the database's schema that differ from what the program creates. */
   readonly schema?: () => readonly string[]
-  readonly lookup?: Pick<LookupStore, 'reach' | 'rows'>
+  readonly lookup?: AuditedLookups
   /** One view of log and tables, whoever else writes meanwhile. */
   readonly view?: <Value>(read: () => Value) => Promise<Value>
 }
@@ -85,6 +95,7 @@ export interface LogVerificationReport {
   readonly erased: number
   /** Whether the tables that copy the log were compared: only where every entry was read. */
   readonly compared: boolean
+  readonly unchecked: readonly UncheckedPart[]
 }
 
 /** Rejects only when `signal` aborts; every other error is a finding. */
@@ -102,7 +113,7 @@ export async function verifyStoredLog(
     for (let goesOn = true; goesOn;) {
       const beganMs = performance.now()
       goesOn = await view(() => verification.turn())
-      options.onProgress?.(verification.next, stored.log.size)
+      options.onProgress?.(verification.next, Math.max(verification.next, stored.log.size))
       if (options.share === undefined) await setImmediate()
       else await setTimeout((performance.now() - beganMs) * (1 / options.share - 1), undefined, { ref: false })
       options.signal?.throwIfAborted()
@@ -117,12 +128,13 @@ export async function verifyStoredLog(
   const { list, more } = findings
   return {
     from: run?.from ?? 0,
-    size: run?.next ?? 0,
+    size: run?.size() ?? 0,
     root: run?.root(),
     signed: run?.published,
     findings: list,
     more,
     erased: run?.erased() ?? 0,
     compared: run?.compared ?? false,
+    unchecked: [...(run?.unchecked ?? [])],
   }
 }

@@ -7,6 +7,7 @@
 import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
+import { requireRegularFile } from '../core/bounded-file-store.ts'
 import { BODY_ERASED_KIND } from './entry-group.ts'
 import type { CallWorkReference } from '../core/fault.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
@@ -144,6 +145,7 @@ export class LookupStore {
 
   constructor(path: string, options: { readonly readOnly?: boolean } = {}) {
     this.#isLive = options.readOnly !== true
+    requireRegularFile(path)
     this.#sql = this.#isLive ? openCache(path) : new DatabaseSync(path, { readOnly: true })
     // One view of all rows, whoever writes meanwhile.
     if (!this.#isLive) this.#sql.exec('BEGIN')

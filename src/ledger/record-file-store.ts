@@ -2,7 +2,7 @@
  * Record file: records of one length, each at the place of its number, in a file that is made anew when it is lost. It
  * is never synced: after a power cut a record may be missing or wrong, so nothing is believed because it is in there.
  */
-import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 
 export interface RecordFileOptions {
@@ -46,9 +46,10 @@ export class RecordFileStore {
 
   #openOrCreate(): number {
     const { path, isWritable } = this.#options
-    if (!isWritable) return openSync(path, 'r')
+    // A pipe that somebody put there would be waited for.
+    if (!isWritable) return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
-      return openSync(path, 'r+')
+      return openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
     } catch (error) {
       if (readSystemErrorCode(error) !== 'ENOENT') throw error
       return openSync(path, 'w+', 0o600)

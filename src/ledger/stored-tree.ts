@@ -234,6 +234,13 @@ export class GrowingTreeEdge {
     this.#complete()
   }
 
+  /** The same as `append` of each: hashes one after another, no more than the tile has room for. */
+  appendLeaves(leaves: Uint8Array): void {
+    const nodes = (this.#levels[0] ??= allocateTileNodes())
+    nodes.set(leaves, (this.#size % TILE_WIDTH) * HASH_BYTES)
+    for (let left = leaves.length / HASH_BYTES; left > 0; left--) this.#complete()
+  }
+
   /** A view of a complete node in a tile that is still filling; `undefined` for others, in full tiles or to come. */
   node(height: number, index: number): Uint8Array | undefined {
     if ((index + 1) * 2 ** height > this.#size) return undefined

@@ -11,8 +11,9 @@
  */
 import { createHmac } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { explainUnreadableFile, FileUnusableError, readRange, withRegularFile } from '../core/bounded-file-store.ts'
 import { areBytesEqual } from '../core/bytes.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 import {
@@ -62,7 +63,8 @@ export function readTail(directory: string, key: KeyObject | undefined, signed =
   let [mac, torn]: [Uint8Array | undefined, number] = [undefined, 0]
   for (const [place, name] of names.entries()) {
     const path = join(directory, name)
-    const bytes = readFileSync(path)
+    const { content: bytes, reason } = readSegment(path)
+    if (bytes === undefined) return { segments, torn, damage: `${path} cannot be read: ${reason ?? 'it is gone'}` }
     const isLast = place === names.length - 1
     const first = Number(name)
     // A crash while the segment was being created.
@@ -100,6 +102,30 @@ export function readTail(directory: string, key: KeyObject | undefined, signed =
     mac = groups.at(-1)?.mac ?? macBeforeSegment(bytes)
   }
   return { segments, torn, damage: undefined }
+}
+
+/** More zeros than one erased body, or a file that is extended ahead of its groups, has one after another. */
+const MAX_ZEROS = 16_777_216
+const PIECE_BYTES = 4_194_304
+
+/** Piece by piece: a sparse file ends where its zeros begin, however long it claims to be. */
+function readSegment(path: string): { readonly content?: Buffer; readonly reason?: string | undefined } {
+  try {
+    const content = withRegularFile(path, (file, size) => {
+      if (size <= MAX_ZEROS) return readRange(file, 0, size)
+      const pieces: Buffer[] = []
+      for (let [at, zeros] = [0, 0]; at < size; at += PIECE_BYTES) {
+        const piece = readRange(file, at, Math.min(PIECE_BYTES, size - at))
+        zeros = countWrittenBytes(piece) === 0 ? zeros + piece.length : 0
+        if (zeros > MAX_ZEROS) throw new FileUnusableError(path, 'it goes on behind what was written')
+        pieces.push(piece)
+      }
+      return Buffer.concat(pieces)
+    })
+    return { content }
+  } catch (error) {
+    return { reason: explainUnreadableFile(error) }
+  }
 }
 
 interface SegmentReading {

@@ -17,12 +17,18 @@ import {
   fdatasyncSync,
   openSync,
   readdirSync,
-  readFileSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import {
+  explainUnreadableFile,
+  FileUnusableError,
+  readBoundedFile,
+  readRange,
+  withRegularFile,
+} from '../core/bounded-file-store.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 import { syncDirectory, writeFileWithoutDirectorySync } from './atomic-file-store.ts'
@@ -37,6 +43,17 @@ export interface StoredBodies {
   readonly records: readonly BodyRecord[]
 }
 
+/** What is under a name: its content, or why that cannot be read; neither where there is nothing. */
+export interface ExaminedFile<Content> {
+  readonly content: Content | undefined
+  readonly reason: string | undefined
+}
+
+/** More than any tile, bundle or checkpoint has: what is only somewhat too long is compared, and differs. */
+const MAX_FILE_BYTES = 33_554_432
+/** Larger files of bodies are counted through before they are read. */
+const MAX_UNCOUNTED_BYTES = 16_777_216
+
 /** Two at a time: they share syncs of the file system's own journal, and leave threads for the tail's. */
 const WRITERS = 2
 
@@ -44,6 +61,7 @@ const MAC_BYTES = 32
 
 export class TileStore {
   readonly #directory: string
+  readonly #isWritable: boolean
   readonly #folders = new Set<string>()
   /** Files written since the last sync. */
   #unsynced = new Set<string>()
@@ -56,18 +74,23 @@ export class TileStore {
 
   constructor(directory: string, isWritable: boolean) {
     this.#directory = directory
+    this.#isWritable = isWritable
     this.#nodes = new RecordFileStore({ path: join(directory, 'nodes'), recordBytes: EXPANDED_TILE_BYTES, isWritable })
     this.bundleMacs = new RecordFileStore({ path: join(directory, 'bundle-macs'), recordBytes: MAC_BYTES, isWritable })
   }
 
-  /** `undefined` when there is no such file. */
+  /** `undefined` when there is no such file, or something else in its place. */
   read(path: string): Buffer | undefined {
-    try {
-      return readFileSync(join(this.#directory, path))
-    } catch (error) {
-      if (readSystemErrorCode(error) === 'ENOENT' || readSystemErrorCode(error) === 'ENOTDIR') return undefined
-      throw error
-    }
+    return this.#ifUsable(() => this.#read(path))
+  }
+
+  /** For whoever verifies: also says why something cannot be read. */
+  examine(path: string): ExaminedFile<Buffer> {
+    return examined(() => this.#read(path))
+  }
+
+  examineBodies(index: number): ExaminedFile<StoredBodies> {
+    return examined(() => this.#readBodies(index))
   }
 
   has(path: string): boolean {
@@ -115,9 +138,7 @@ export class TileStore {
 
   /** `undefined` when there is none, or it is not one. */
   bodies(index: number): StoredBodies | undefined {
-    const bytes = this.read(formatBodiesPath(index))
-    const records = bytes && readBodyRecords(bytes, 0, bytes.length)
-    return bytes && records && { bytes, records }
+    return this.#ifUsable(() => this.#readBodies(index))
   }
 
   writeBodies(index: number, bodies: readonly (SaltedBody & { readonly index: number })[]): void {
@@ -166,6 +187,33 @@ export class TileStore {
     this.bundleMacs.close()
   }
 
+  #ifUsable<Content>(read: () => Content): Content | undefined {
+    try {
+      return read()
+    } catch (error) {
+      const code = readSystemErrorCode(error)
+      // Who only reads can go on without it, and say what is wrong; who writes must not.
+      if (code === 'ENOENT' || code === 'ENOTDIR' || error instanceof FileUnusableError || !this.#isWritable)
+        return undefined
+      throw error
+    }
+  }
+
+  #read(path: string): Buffer {
+    return readBoundedFile(join(this.#directory, path), MAX_FILE_BYTES)
+  }
+
+  #readBodies(index: number): StoredBodies {
+    const path = join(this.#directory, formatBodiesPath(index))
+    const bytes = withRegularFile(path, (file, size) => {
+      if (size > MAX_UNCOUNTED_BYTES && !isWholeBodyFile(file, size)) throw new FileUnusableError(path, NOT_WHOLE)
+      return readRange(file, 0, size)
+    })
+    const records = readBodyRecords(bytes, 0, bytes.length)
+    if (records === undefined) throw new FileUnusableError(path, NOT_WHOLE)
+    return { bytes, records }
+  }
+
   #write(name: string, content: Uint8Array): void {
     const path = this.#place(name)
     writeFileSync(path, content, { mode: 0o600 })
@@ -182,6 +230,29 @@ export class TileStore {
     }
     for (let at = folder; at.length >= this.#directory.length; at = dirname(at)) this.#unsyncedFolders.add(at)
     return path
+  }
+}
+
+const NOT_WHOLE = 'it is not whole'
+/** Index and length, before the salt. */
+const BODY_HEAD_BYTES = 8
+
+/** Whether it consists of the bodies of one bundle, by their lengths. */
+function isWholeBodyFile(file: number, size: number): boolean {
+  let at = 0
+  for (let count = 0; at < size && count <= TILE_WIDTH; count++) {
+    const head = readRange(file, at, BODY_HEAD_BYTES)
+    if (head.length < BODY_HEAD_BYTES) return false
+    at += BODY_HEAD_BYTES + BODY_SALT_BYTES + head.readUInt32BE(4)
+  }
+  return at === size
+}
+
+function examined<Content>(read: () => Content): ExaminedFile<Content> {
+  try {
+    return { content: read(), reason: undefined }
+  } catch (error) {
+    return { content: undefined, reason: explainUnreadableFile(error) }
   }
 }
 

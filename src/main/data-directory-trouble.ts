@@ -2,6 +2,7 @@
  * Data trouble: what the system or SQLite says about a data directory, for a person.
  */
 import { sep } from 'node:path'
+import { FileUnusableError } from '../core/bounded-file-store.ts'
 import { DatabaseTooNewError } from '../core/database-store.ts'
 import { ProcessLockUnusableError } from '../core/process-lock-store.ts'
 
@@ -14,6 +15,7 @@ const SQLITE_FULL = 13
 /** `undefined`: this is not about the data directory, but a mistake of ours. */
 export function explainDataDirectoryTrouble(error: unknown, root: string): string | undefined {
   if (error instanceof ProcessLockUnusableError || error instanceof DatabaseTooNewError) return error.message
+  if (error instanceof FileUnusableError) return `${error.path} cannot be used: ${error.message}.`
   if (!(error instanceof Error) || !('code' in error)) return undefined
   if (error.code === SQLITE_ERROR) return databaseSentence(error, root)
   // A write to an open file names no path. A start writes nowhere else.

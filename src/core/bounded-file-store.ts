@@ -1,0 +1,81 @@
+/**
+ * Bounded file: the content of a file that somebody else may have replaced. A pipe would be waited for without end, and
+ * a sparse file of a terabyte would fill the memory; both are refused before anything is read.
+ */
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import type { Stats } from 'node:fs'
+import { readErrorMessage, readSystemErrorCode } from './thrown-error.ts'
+
+/** What is there is not a file that this program wrote. The message is a clause about "it". */
+export class FileUnusableError extends Error {
+  readonly path: string
+
+  constructor(path: string, reason: string) {
+    super(reason)
+    this.path = path
+  }
+}
+
+/** Throws `FileUnusableError`, and what the system says otherwise. */
+export function readBoundedFile(path: string, limit: number): Buffer {
+  return withRegularFile(path, (file, size) => {
+    if (size > limit) throw new FileUnusableError(path, `it has ${size} bytes, and at most ${limit} are expected`)
+    return readRange(file, 0, size)
+  })
+}
+
+/** Runs `read` on an open regular file. A link may lead to it. */
+export function withRegularFile<Value>(path: string, read: (file: number, size: number) => Value): Value {
+  // Without O_NONBLOCK the open of a pipe waits for a writer.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const stats = fstatSync(file)
+    if (!stats.isFile()) throw new FileUnusableError(path, `it is ${typeOf(stats)}`)
+    return read(file, stats.size)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** For what opens the file itself: SQLite waits for the other end of a pipe. Does nothing where there is no file. */
+export function requireRegularFile(path: string): void {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats !== undefined && !stats.isFile()) throw new FileUnusableError(path, `it is ${typeOf(stats)}`)
+}
+
+/** Fewer bytes where the file ends before. */
+export function readRange(file: number, from: number, bytes: number): Buffer {
+  const content = Buffer.allocUnsafe(bytes)
+  let at = 0
+  while (at < bytes) {
+    const read = readSync(file, content, at, bytes - at, from + at)
+    if (read === 0) break
+    at += read
+  }
+  return at === bytes ? content : content.subarray(0, at)
+}
+
+/** Why a file could not be read, as a clause about "it"; `undefined` where there is none. */
+export function explainUnreadableFile(error: unknown): string | undefined {
+  if (error instanceof FileUnusableError) return error.message
+  switch (readSystemErrorCode(error)) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return undefined
+    case 'EACCES':
+    case 'EPERM':
+      return 'this user may not read it'
+    case 'ELOOP':
+      return 'it is a link that leads to itself'
+    case 'ENXIO':
+      return 'it is a socket'
+    default:
+      return readErrorMessage(error)
+  }
+}
+
+function typeOf(stats: Stats): string {
+  if (stats.isDirectory()) return 'a folder'
+  if (stats.isFIFO()) return 'a pipe'
+  return 'a device'
+}

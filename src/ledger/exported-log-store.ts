@@ -1,0 +1,62 @@
+/**
+ * Exported log: entries and bodies as an export has them, in bundles alone. There is no tail: a folder of that name in
+ * an export is not looked at.
+ */
+import { sliceSaltedBody } from './entry-group.ts'
+import type { SaltedBody } from './entry-group.ts'
+import type { LedgerLeafRow } from './log-store.ts'
+import type { VerifiableLog } from './log-verification.ts'
+import { LruCache } from './lru-cache.ts'
+import { decodeEntryBundle, TILE_WIDTH } from './tile.ts'
+import { TileStore } from './tile-store.ts'
+import type { StoredBodies } from './tile-store.ts'
+
+const BUNDLES_KEPT = 64
+const BODIES_KEPT = 16
+
+export class ExportedLog implements VerifiableLog {
+  readonly tiles: TileStore
+  readonly checkpoint: Buffer | undefined
+  readonly damage = undefined
+  /** No entry is anywhere but in the files. */
+  readonly base = 0
+  readonly size = 0
+  readonly tailFirst = 0
+  readonly #signed: number
+  readonly #bundles = new LruCache<number, readonly Uint8Array[]>(BUNDLES_KEPT)
+  readonly #bodies = new LruCache<number, StoredBodies>(BODIES_KEPT)
+
+  constructor(directory: string) {
+    this.tiles = new TileStore(directory, false)
+    this.checkpoint = this.tiles.read('checkpoint')
+    // Whether it was signed is checked by whoever verifies.
+    this.#signed = Number(this.checkpoint?.toString().split('\n')[1])
+  }
+
+  /** `undefined` when there is none, or its bundle cannot be read. */
+  entry(seq: number): LedgerLeafRow | undefined {
+    const index = Math.floor(seq / TILE_WIDTH)
+    const bytes = this.#bundles.get(index, () => this.#readBundle(index))?.[seq % TILE_WIDTH]
+    return bytes && { seq, bytes }
+  }
+
+  /** `undefined` when the entry has none, or it was erased. */
+  body(seq: number): SaltedBody | undefined {
+    const index = Math.floor(seq / TILE_WIDTH)
+    const stored = this.#bodies.get(index, () => this.tiles.bodies(index))
+    const record = stored?.records.find((one) => one.index === seq % TILE_WIDTH)
+    return stored && record && sliceSaltedBody(stored.bytes, record)
+  }
+
+  close(): void {
+    this.tiles.close()
+  }
+
+  #readBundle(index: number): readonly Uint8Array[] | undefined {
+    const width = Math.min(TILE_WIDTH, this.#signed - index * TILE_WIDTH)
+    if (!(width > 0)) return undefined
+    const bundle = this.tiles.tile({ level: 'entries', index, width })
+    const decoded = bundle && decodeEntryBundle(bundle, width)
+    return decoded?.ok === true ? decoded.value : undefined
+  }
+}

@@ -19,6 +19,53 @@ function codesOf(family: Family): readonly string[] {
   })
 }
 
+const entryRows = ['ledger', 'consensus']
+  .flatMap((name) => readFileSync(new URL(`../docs/protocols/${name}.md`, import.meta.url), 'utf8').split('\n'))
+  .filter((line) => line.startsWith('| `'))
+
+/** Where a kind stands in full, or after another of its family: `approval.requested`, `.approved`. */
+function rowsAbout(kind: string): readonly string[] {
+  const at = kind.lastIndexOf('.')
+  const [family, last] = [kind.slice(0, at), kind.slice(at + 1)]
+  return entryRows.filter(
+    (row) => row.includes(`\`${kind}\``) || (row.includes(`\`${family}.`) && RegExp(`\`\\.?${last}\``).test(row)),
+  )
+}
+
+interface WrittenEntry {
+  readonly kind: string
+  readonly fields: readonly string[]
+}
+
+/** A kind has a point in it, which no other union's does; or it is a constant that says so. */
+const LITERAL = /\{\s*kind: '([a-z]+(?:\.[a-z-]+)+)'(?:,([^{}]*)\})?/g
+const CONSTANT = /_KIND\b[^=\n]*= '([a-z.-]+)'/g
+/** What an approval is about: the function that records it writes its parts. */
+const NO_FIELD = 'binding'
+
+function listWrittenEntries(): readonly WrittenEntry[] {
+  const folder = new URL('../src/', import.meta.url)
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  return files
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .flatMap((file) => {
+      const text = readFileSync(new URL(file, folder), 'utf8')
+      return [
+        ...text.matchAll(LITERAL).map(([, kind = '', rest = '']) => ({ kind, fields: fieldsIn(rest) })),
+        ...text.matchAll(CONSTANT).map(([, kind = '']) => ({ kind, fields: [] })),
+      ]
+    })
+}
+
+/** The names in an object literal, without those that are spread into it. */
+function fieldsIn(literal: string): readonly string[] {
+  const flat = literal.replaceAll(/\([^()]*\)/g, '').replaceAll(/\([^()]*\)/g, '').replaceAll(/\[[^[\]]*\]/g, '')
+  return flat
+    .split(',')
+    .map((part) => /^\s*(\w+)\s*(?::|$)/.exec(part)?.[1] ?? '')
+    .filter((name) => name !== '' && name !== NO_FIELD)
+}
+
 const running = readFileSync(new URL('../docs/running.md', import.meta.url), 'utf8')
 
 describe('documents', () => {
@@ -51,21 +98,19 @@ describe('documents', () => {
   })
 
   it('name every kind of entry that decides or is checked', () => {
-    const documents = ['ledger', 'consensus'].map((name) =>
-      readFileSync(new URL(`../docs/protocols/${name}.md`, import.meta.url), 'utf8'),
-    )
-    const rows = documents.flatMap((text) => text.split('\n')).filter((line) => line.startsWith('| `'))
     const kinds = new Set(ledgerProjections.flatMap(({ apply, check }) => Object.keys({ ...apply, ...check })))
-    // In full, or after another of its family: `approval.requested`, `.approved`.
-    const isNamed = (kind: string): boolean => {
-      const at = kind.lastIndexOf('.')
-      const [family, last] = [kind.slice(0, at), kind.slice(at + 1)]
-      return rows.some(
-        (row) => row.includes(`\`${kind}\``) || (row.includes(`\`${family}.`) && RegExp(`\`\\.?${last}\``).test(row)),
-      )
-    }
     expect(kinds.size).toBeGreaterThan(60)
-    expect([...kinds].filter((kind) => !isNamed(kind))).toEqual([])
+    expect([...kinds].filter((kind) => rowsAbout(kind).length === 0)).toEqual([])
+  })
+
+  it('name every kind of entry that the source writes, with its fields', () => {
+    const written = listWrittenEntries()
+    expect(new Set(written.map(({ kind }) => kind)).size).toBeGreaterThan(80)
+    const missing = written.flatMap(({ kind, fields }) => {
+      const text = rowsAbout(kind).join(' ')
+      return text === '' ? [kind] : fields.filter((field) => !RegExp(`\\b${field}\\b`).test(text)).map((field) => `${kind} ${field}`)
+    })
+    expect([...new Set(missing)]).toEqual([])
   })
 
   it('index every decision by its title', () => {

@@ -18,6 +18,7 @@ import hashlib
 import json
 import math
 import pathlib
+import stat
 import sys
 
 TILE = 256
@@ -169,25 +170,52 @@ def canonical(value):
     return number_text(value)
 
 
+def parsed(data):
+    """An object, or nothing: JSON knows no NaN, and canonical JSON no name twice."""
+
+    def members(pairs):
+        if len(dict(pairs)) != len(pairs):
+            raise ValueError("a name stands twice")
+        return dict(pairs)
+
+    def refuse(text):
+        raise ValueError(f"{text} is no JSON")
+
+    try:
+        value = json.loads(data.decode(), object_pairs_hook=members, parse_constant=refuse)
+        return value if isinstance(value, dict) and canonical(value).encode() == data else None
+    except (ValueError, RecursionError):
+        return None
+
+
 # C2SP signed notes and checkpoints.
-def open_checkpoint(text, vkey):
+def strict_base64(text):
+    data = base64.b64decode(text, validate=True)
+    if base64.b64encode(data).decode() != text:
+        raise ValueError("it is not base64 as everybody writes it")
+    return data
+
+
+def open_checkpoint(data, vkey):
+    text = data.decode()
     name, key_id, encoded = vkey.split("+", 2)
     key = base64.b64decode(encoded, validate=True)
     if key[:1] != b"\x01" or sha256(name.encode() + b"\n" + key)[:4].hex() != key_id:
         raise ValueError("the key's id does not belong to its name and key")
-    body, _, signatures = text.rpartition("\n\n")
-    message = (body + "\n").encode()
-    for line in signatures.splitlines():
-        dash, signer, blob = line.split(" ")
-        data = base64.b64decode(blob, validate=True)
-        if dash == "\u2014" and signer == name and data[:4].hex() == key_id:
-            if not is_signed(key[1:], message, data[4:]):
-                raise ValueError("the log's signature is wrong")
-            origin, size, root = body.split("\n")[:3]
-            if origin != name:
-                raise ValueError("it is of another log")
-            return int(size), base64.b64decode(root, validate=True)
-    raise ValueError("the log has not signed it")
+    body, _, signatures = text.removesuffix("\n").rpartition("\n\n")
+    lines = [line.split(" ") for line in signatures.split("\n")]
+    if not text.endswith("\n") or any(len(line) != 3 or line[0] != "\u2014" for line in lines):
+        raise ValueError("it is no signed note")
+    signed = [(signer, strict_base64(blob)) for _, signer, blob in lines]
+    own = [blob[4:] for signer, blob in signed if signer == name and blob[:4].hex() == key_id]
+    if not own:
+        raise ValueError("the log has not signed it")
+    if not all(is_signed(key[1:], (body + "\n").encode(), signature) for signature in own):
+        raise ValueError("the log's signature is wrong")
+    origin, size, root = body.split("\n")[:3]
+    if origin != name:
+        raise ValueError("it is of another log")
+    return int(size), strict_base64(root)
 
 
 # C2SP tlog-tiles.
@@ -203,27 +231,57 @@ def tile_path(level, index, width):
     return f"tile/{level}/{index_path(index)}" + ("" if width == TILE else f".p/{width}")
 
 
-def read(folder, path):
+# More than any tile or bundle has; a file of bodies has 256 of 8 MiB at most.
+MOST_BYTES, MOST_BODIES = 2**25, TILE * (40 + 2**23)
+
+
+def read(folder, path, most=MOST_BYTES):
+    """Nothing where there is no file; a pipe or a file without end is not waited for."""
     try:
-        return (folder / path).read_bytes()
-    except FileNotFoundError:
-        found(f"{path} is missing")
+        status = (folder / path).stat()
+        if stat.S_ISREG(status.st_mode) and status.st_size <= most:
+            return (folder / path).read_bytes()
+        found(f"{path} is not a file of such a log")
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        found(f"{path} cannot be read: {error.strerror}")
+    return b""
+
+
+def split_bundle(bundle, width):
+    """The entries, or nothing where there are not so many."""
+    entries, at = [], 0
+    while at < len(bundle):
+        end = at + 2 + int.from_bytes(bundle[at : at + 2], "big")
+        entries.append(bundle[at + 2 : end])
+        at = end
+    return entries if len(entries) == width and at == len(bundle) else None
+
+
+def read_tile(folder, level, index, width):
+    """A partial tile may be gone once the full one is there, which begins with it (C2SP tlog-tiles)."""
+    stored = read(folder, tile_path(level, index, width))
+    if stored is not None:
+        return stored
+    full = read(folder, tile_path(level, index, TILE)) if width < TILE else None
+    if full is None:
+        found(f"{tile_path(level, index, width)} is missing")
+        return b""
+    if level != "entries":
+        return full[: 32 * width]
+    entries = split_bundle(full, TILE) or []
+    return b"".join(len(entry).to_bytes(2, "big") + entry for entry in entries[:width])
 
 
 def entries_of(folder, size):
     for index in range((size + TILE - 1) // TILE):
         width = min(TILE, size - index * TILE)
-        bundle = read(folder, tile_path("entries", index, width))
-        at, count = 0, 0
-        while bundle is not None and at < len(bundle):
-            length = int.from_bytes(bundle[at : at + 2], "big")
-            yield bundle[at + 2 : at + 2 + length]
-            at += 2 + length
-            count += 1
-        if bundle is None or count != width or at != len(bundle):
+        entries = split_bundle(read_tile(folder, "entries", index, width), width)
+        if entries is None:
             found(f"entry bundle {index} does not hold {width} entries")
             return
+        yield from entries
 
 
 def bodies_of(folder, size):
@@ -232,38 +290,58 @@ def bodies_of(folder, size):
         return None
     bodies = {}
     for index in range((size + TILE - 1) // TILE):
-        path = folder / "bodies" / index_path(index)
-        data = path.read_bytes() if path.exists() else b""
-        at = 0
+        path = f"bodies/{index_path(index)}"
+        data = read(folder, path, MOST_BODIES) or b""
+        at, count, places = 0, 0, set()
         while at < len(data):
             place, length = int.from_bytes(data[at : at + 4], "big"), int.from_bytes(data[at + 4 : at + 8], "big")
             salt, body = data[at + 8 : at + 40], data[at + 40 : at + 40 + length]
+            at, count = at + 40 + length, count + 1
+            if at > len(data) or count > TILE or (any(salt) and (place >= TILE or place in places)):
+                found(f"{path} is not whole, or holds a body of no entry, or one twice")
+                break
             if any(salt):
+                places.add(place)
                 bodies[index * TILE + place] = (salt, body)
-            at += 40 + length
     return bodies
 
 
 def check_tiles(folder, tree):
     for level, hashes in tree.levels.items():
         for first in range(0, len(hashes), TILE):
-            tile = hashes[first : first + TILE]
-            stored = read(folder, tile_path(level, first // TILE, len(tile)))
-            if stored is not None and stored != b"".join(tile):
-                found(f"tile {level}/{first // TILE} does not hold the hashes of its entries")
+            tile, index = hashes[first : first + TILE], first // TILE
+            if read_tile(folder, level, index, len(tile)) != b"".join(tile):
+                found(f"tile {level}/{index} does not hold the hashes of its entries")
+            if len(tile) < TILE:
+                check_narrower(folder, level, index, tile)
+
+
+def check_narrower(folder, level, index, tile):
+    """Partial tiles of older checkpoints, which stay for their readers, hold the first hashes or entries of the same."""
+    for kind in [level, "entries"] if level == 0 else [level]:
+        beside = (folder / tile_path(kind, index, 1)).parent
+        for width in [int(each.name) for each in beside.iterdir() if each.name.isdigit()] if beside.is_dir() else []:
+            if not 0 < width < len(tile):
+                continue
+            stored = read(folder, tile_path(kind, index, width))
+            if kind == "entries":
+                stored = b"".join(leaf_hash(each) for each in split_bundle(stored, width) or [])
+            if stored != b"".join(tile[:width]):
+                found(f"{tile_path(kind, index, width)} does not begin like the tile that it is a part of")
 
 
 def check_entries(folder, size, kept):
-    tree, entries, open_calls = Tree(), [], set()
+    tree, entries, open_calls, ended_calls = Tree(), [], set(), set()
     for data in entries_of(folder, size):
         seq = tree.size
         tree.append(leaf_hash(data))
         if tree.size in kept and kept[tree.size] != tree.root():
             found(f"the first {tree.size} entries are not the ones that were signed")
-        entry = json.loads(data)
+        entry = parsed(data)
+        if entry is None or not isinstance(entry.get("kind"), str):
+            found(f"entry {seq} is not canonical JSON with a kind")
+            entry = {"kind": "", "v": 1, "seq": seq}
         entries.append(entry)
-        if canonical(entry).encode() != data:
-            found(f"entry {seq} is not canonical JSON")
         if entry.get("v") != 1 or entry.get("seq") != seq:
             found(f"entry {seq} says that it is entry {entry.get('seq')}")
         if entry["kind"] == "call.enter":
@@ -272,11 +350,23 @@ def check_entries(folder, size, kept):
             if entry.get("call") not in open_calls:
                 found(f"entry {seq} ends call {entry.get('call')}, which was not open")
             open_calls.discard(entry.get("call"))
+            ended_calls.add(entry.get("call"))
+        elif entry["kind"] == "call.outcome" and entry.get("call") not in ended_calls:
+            found(f"entry {seq} tells more about call {entry.get('call')}, which had not ended")
     return tree, entries
 
 
 def check_bodies(entries, bodies):
-    erased = {entry["entry"] for entry in entries if entry["kind"] == "body.erased"}
+    erased = {}
+    for seq, entry in enumerate(entries):
+        if entry["kind"] == "body.erased":
+            target = entry.get("entry")
+            if target in bodies or target in erased or not (isinstance(target, int) and 0 <= target < seq):
+                found(f"entry {seq} says that the body of entry {target} was erased, which is not so")
+            erased[target] = seq
+    for seq in bodies:
+        if seq >= len(entries):
+            found(f"a body is stored for entry {seq}, which there is not")
     for seq, entry in enumerate(entries):
         if "body_hash" not in entry:
             if seq in bodies:
@@ -289,7 +379,7 @@ def check_bodies(entries, bodies):
         salt, body = bodies[seq]
         if sha256(salt + body).hex() != entry["body_hash"]:
             found(f"the body of entry {seq} is not the one the entry commits to")
-        if entry["kind"] == "call.enter":
+        elif entry["kind"] == "call.enter":
             content = json.loads(body)
             if sha256(bytes.fromhex(content["salt"]) + canonical(content["args"]).encode()).hex() != entry["args_hash"]:
                 found(f"args_hash of entry {seq} is not that of its arguments")
@@ -461,7 +551,7 @@ def read_packet_entry(packed, size, root):
 def check_packet(packet, vkey, kept):
     if packet.get("format") != "hearthbus-audit-packet/v1":
         raise ValueError("it is no audit packet")
-    size, root = open_checkpoint(packet["checkpoint"], vkey)
+    size, root = open_checkpoint(packet["checkpoint"].encode(), vkey)
     if kept is not None:
         given = packet.get("consistency", {})
         path = [base64.b64decode(one, validate=True) for one in given.get("path", [])]
@@ -499,7 +589,7 @@ def audit_packet(args):
         packet = json.loads(args.folder.read_text(encoding="utf-8"))
         # As a file, or as the tool answered it.
         packet = packet["data"] if packet.get("ok") is True else packet
-        kept = None if args.checkpoint is None else open_checkpoint(args.checkpoint.read_text(), args.vkey)
+        kept = None if args.checkpoint is None else open_checkpoint(args.checkpoint.read_bytes(), args.vkey)
         said = check_packet(packet, args.vkey, kept)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         print(f"The packet cannot be trusted: {error}.")
@@ -763,10 +853,10 @@ def main():
     if args.folder.is_file():
         return audit_packet(args)
     try:
-        size, root = open_checkpoint((args.folder / "checkpoint").read_text(), args.vkey)
+        size, root = open_checkpoint(read(args.folder, "checkpoint") or b"", args.vkey)
         kept = {}
         if args.checkpoint is not None:
-            kept_size, kept_root = open_checkpoint(args.checkpoint.read_text(), args.vkey)
+            kept_size, kept_root = open_checkpoint(args.checkpoint.read_bytes(), args.vkey)
             kept[kept_size] = kept_root
             if kept_size > size:
                 found(f"there are {size} entries, but {kept_size} were signed")

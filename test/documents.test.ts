@@ -59,7 +59,10 @@ function listWrittenEntries(): readonly WrittenEntry[] {
 
 /** The names in an object literal, without those that are spread into it. */
 function fieldsIn(literal: string): readonly string[] {
-  const flat = literal.replaceAll(/\([^()]*\)/g, '').replaceAll(/\([^()]*\)/g, '').replaceAll(/\[[^[\]]*\]/g, '')
+  const flat = literal
+    .replaceAll(/\([^()]*\)/g, '')
+    .replaceAll(/\([^()]*\)/g, '')
+    .replaceAll(/\[[^[\]]*\]/g, '')
   return flat
     .split(',')
     .map((part) => /^\s*(\w+)\s*(?::|$)/.exec(part)?.[1] ?? '')
@@ -108,7 +111,9 @@ describe('documents', () => {
     expect(new Set(written.map(({ kind }) => kind)).size).toBeGreaterThan(80)
     const missing = written.flatMap(({ kind, fields }) => {
       const text = rowsAbout(kind).join(' ')
-      return text === '' ? [kind] : fields.filter((field) => !RegExp(`\\b${field}\\b`).test(text)).map((field) => `${kind} ${field}`)
+      return text === ''
+        ? [kind]
+        : fields.filter((field) => !RegExp(`\\b${field}\\b`).test(text)).map((field) => `${kind} ${field}`)
     })
     expect([...new Set(missing)]).toEqual([])
   })

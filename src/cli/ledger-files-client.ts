@@ -207,7 +207,7 @@ async function verifyIn(
 /** Before the log is: it is never ahead of it. `undefined` where there is none that could be read. */
 function openLookup(folder: string): { readonly store: LookupStore; readonly close: () => void } | undefined {
   const path = join(folder, 'lookup.db')
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined
+  if (!existsSync(path) || !statSync(path).isFile()) return undefined
   const copy = isWritable(folder) ? undefined : copyDatabase(path)
   try {
     const store = new LookupStore(copy?.path ?? path, { readOnly: true })

@@ -26,8 +26,7 @@ export function readBoundedFile(path: string, limit: number): Buffer {
 
 /** Runs `read` on an open regular file. A link may lead to it. */
 export function withRegularFile<Value>(path: string, read: (file: number, size: number) => Value): Value {
-  // Without O_NONBLOCK the open of a pipe waits for a writer.
-  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const file = openWithoutWaiting(path)
   try {
     const stats = fstatSync(file)
     if (!stats.isFile()) throw new FileUnusableError(path, `it is ${typeOf(stats)}`)
@@ -37,10 +36,26 @@ export function withRegularFile<Value>(path: string, read: (file: number, size: 
   }
 }
 
+/** Without O_NONBLOCK the open of a pipe waits for a writer. */
+function openWithoutWaiting(path: string): number {
+  try {
+    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    const code = readSystemErrorCode(error)
+    if (code !== 'ELOOP' && code !== 'ENXIO') throw error
+    throw new FileUnusableError(path, code === 'ELOOP' ? 'it is a link that leads to itself' : 'it is a socket')
+  }
+}
+
 /** For what opens the file itself: SQLite waits for the other end of a pipe. Does nothing where there is no file. */
 export function requireRegularFile(path: string): void {
-  const stats = statSync(path, { throwIfNoEntry: false })
-  if (stats !== undefined && !stats.isFile()) throw new FileUnusableError(path, `it is ${typeOf(stats)}`)
+  try {
+    const stats = statSync(path)
+    if (!stats.isFile()) throw new FileUnusableError(path, `it is ${typeOf(stats)}`)
+  } catch (error) {
+    const reason = explainUnreadableFile(error)
+    if (reason !== undefined) throw new FileUnusableError(path, reason)
+  }
 }
 
 /** Fewer bytes where the file ends before. */
@@ -67,8 +82,6 @@ export function explainUnreadableFile(error: unknown): string | undefined {
       return 'this user may not read it'
     case 'ELOOP':
       return 'it is a link that leads to itself'
-    case 'ENXIO':
-      return 'it is a socket'
     default:
       return readErrorMessage(error)
   }

@@ -70,6 +70,24 @@ describe('export', () => {
     expect(await verified()).toMatchObject({ size: 520, findings: [] })
   })
 
+  it('verifies with an older checkpoint, for which full tiles begin with the partial ones that are gone', async () => {
+    await fixture.fill(300)
+    await exported()
+    const checkpoint = readFileSync(join(directory, 'checkpoint'))
+    await fixture.fill(600)
+    await exported()
+    writeFileSync(join(directory, 'checkpoint'), checkpoint)
+    expect(existsSync(join(directory, 'tile/0/001.p'))).toBe(false)
+    expect(await verified()).toMatchObject({ size: 300, findings: [] })
+  })
+
+  it('does not look at a tail that somebody put into it', async () => {
+    await fixture.fill(300)
+    await exported()
+    cpSync(join(fixture.log, 'tail'), join(directory, 'tail'), { recursive: true })
+    expect(await verified()).toMatchObject({ size: 300, findings: [], unchecked: expect.arrayContaining(['tail']) })
+  })
+
   it('does not touch a directory that holds something else', async () => {
     await fixture.fill(300)
     await exported()

@@ -275,7 +275,12 @@ export class LedgerVerification {
     const stored = new Map<number, SaltedBody>()
     const path = formatBodiesPath(index)
     const { content, reason } = this.#stored.log.tiles.examineBodies(index)
-    if (reason !== undefined) this.#findings.add({ kind: 'file-unreadable', path, reason })
+    if (reason !== undefined) {
+      this.#findings.add({ kind: 'file-unreadable', path, reason })
+      // Rows that were made of these bodies cannot be made again.
+      this.#cacheAudits = []
+      this.unchecked.add('tables')
+    }
     for (const record of content?.records ?? []) {
       const seq = index * TILE_WIDTH + record.index
       const body = content && sliceSaltedBody(content.bytes, record)

@@ -2,7 +2,8 @@
  * Record file: records of one length, each at the place of its number, in a file that is made anew when it is lost. It
  * is never synced: after a power cut a record may be missing or wrong, so nothing is believed because it is in there.
  */
-import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { requireRegularFile } from '../core/bounded-file-store.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 
 export interface RecordFileOptions {
@@ -46,10 +47,10 @@ export class RecordFileStore {
 
   #openOrCreate(): number {
     const { path, isWritable } = this.#options
-    // A pipe that somebody put there would be waited for.
-    if (!isWritable) return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    requireRegularFile(path)
+    if (!isWritable) return openSync(path, 'r')
     try {
-      return openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+      return openSync(path, 'r+')
     } catch (error) {
       if (readSystemErrorCode(error) !== 'ENOENT') throw error
       return openSync(path, 'w+', 0o600)

@@ -40,6 +40,10 @@ function fileSentence(error: Error & { readonly code: unknown }, root: string): 
       return `${root} may not be used by this user (${error.message}). Run this as the user who owns it.`
     case 'EROFS':
       return `${root} is on a file system that is mounted read-only. A gateway has to write there.`
+    case 'EISDIR':
+    case 'ELOOP':
+    case 'ENXIO':
+      return `Something else is in the place of a file in ${root} (${error.message}). Put the directory back from a backup.`
     case 'ENOENT':
       return `${root} is not there and cannot be made (${error.message}).`
     case 'ENOSPC':

@@ -156,12 +156,13 @@ export class LedgerVerification {
 
   /** Entries that no checkpoint beside the tiles covers. */
   #readRecent(end: number): void {
+    let missing = 0
     for (let seq = this.next; seq < end; seq++) {
       const bytes = this.#stored.log.entry(seq)?.bytes
-      if (bytes === undefined) {
-        this.#tree?.lose()
-        this.#findings.add({ kind: 'entries-missing', from: seq, to: seq })
-      } else this.#tree?.append(bytes)
+      if (bytes !== undefined) this.#tree?.append(bytes)
+      missing = bytes === undefined ? missing + 1 : 0
+      const isLastMissing = missing > 0 && (seq + 1 === end || this.#stored.log.entry(seq + 1) !== undefined)
+      if (isLastMissing) this.#findings.add({ kind: 'entries-missing', from: seq + 1 - missing, to: seq })
       this.#readEntry(seq, bytes, undefined)
     }
   }
@@ -195,6 +196,8 @@ export class LedgerVerification {
   #lose(seq: number): void {
     this.#calls.lose(seq)
     this.#bodies?.lose(seq)
+    // The leaves of a signed one are known from its tile.
+    if (seq >= this.#signedSize()) this.#tree?.lose()
     if (this.#isIncomplete) return
     this.#isIncomplete = true
     this.unchecked.add('succession').add('tables').add('lookups')

@@ -7,7 +7,7 @@
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { verifyExport, verifyFiles } from '../src/cli/ledger-files-client.ts'
-import { explainDataDirectoryTrouble } from '../src/cli/data-directory-trouble.ts'
+import { explainDataDirectoryTrouble } from '../src/main/data-directory-trouble.ts'
 import { configSchema } from '../src/config/schema.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { formatLedgerFinding } from '../src/ledger/ledger-finding.ts'

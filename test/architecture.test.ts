@@ -60,9 +60,9 @@ const LAYERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   homeseer: [['wire'], ['catalog'], ['resolve'], ['tools'], ['admin']],
   mesh: [['identity'], ['discovery', 'packets'], ['http', 'nats']],
-  // One folder per subject. Tasks, the thoughts about them, the seals over these and what the system tells of all need
-  // each other; the other subjects need none.
-  runtime: [['consensus'], ['random'], ['reputation'], ['skills'], ['tasks', 'trail', 'proofs', 'system']],
+  // One folder per subject: the trail of thoughts and its sessions, the seals over these, what the system tells, and the
+  // tasks, which show all of it. The other subjects need none.
+  runtime: [['consensus'], ['random'], ['reputation'], ['skills'], ['trail'], ['proofs'], ['system'], ['tasks']],
 }
 
 /** A package with side effects is imported in as few files as it has roles. */

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
 import { ok } from '../core/result.ts'
-import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from './runtime-dependencies.ts'
+import { createRuntimeAnswer } from './runtime-dependencies.ts'
 import { defineRuntimeTool } from './runtime-tool.ts'
 import { MAX_REASON_LENGTH, createTextArgument } from './text-arguments.ts'
 
@@ -34,7 +34,6 @@ Work on record: what was to be done, why it was done so, what was changed, and a
 
 const guideResource = defineRuntimeTool({
   effect: 'reads',
-  lock: RUNTIME_LOCK_KEY,
   // A resource is a capability named by its URI, so that reading it passes through the same stages as any call.
   name: GUIDE_URI,
   title: 'How audited work goes',
@@ -46,7 +45,6 @@ const guideResource = defineRuntimeTool({
 
 const guidePrompt = defineRuntimeTool({
   effect: 'reads',
-  lock: RUNTIME_LOCK_KEY,
   name: 'audited_work',
   title: 'Do audited work',
   description: 'Begins work that is put on record, sealed and proved.',

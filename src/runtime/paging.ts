@@ -34,6 +34,17 @@ export function readCursor<Key extends readonly number[]>(
   return key.ok ? key : fail(createRuntimeArgumentFault('cursor', key.fault))
 }
 
+/** How many of the rows a page takes whose texts are long; always one, so that paging goes on. */
+export function countFittingRows<Row>(
+  rows: readonly Row[],
+  { limit, maxCharacters }: { readonly limit: number; readonly maxCharacters: number },
+  lengthOf: (row: Row) => number,
+): number {
+  let characters = 0
+  const tooMuch = rows.findIndex((row) => (characters += lengthOf(row)) > maxCharacters)
+  return tooMuch === -1 ? limit : Math.max(1, Math.min(limit, tooMuch))
+}
+
 /** One more row than the page tells whether there is a next page. */
 export function cutPage<Row>(
   rows: readonly Row[],

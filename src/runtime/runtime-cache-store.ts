@@ -12,7 +12,7 @@ import { readEntryText } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { ERASED_PLACEHOLDER } from '../ledger/projection-log.ts'
 import { runtimeMigrations } from './migrations.ts'
-import { SESSION_FINAL_KIND, SESSION_START_KIND } from './proofs/session-leaf.ts'
+import { SESSION_FINAL_KIND, SESSION_START_KIND } from './trail/session-leaf.ts'
 import { isRetryTransition } from './tasks/task-machine.ts'
 import type { TaskStatus } from './tasks/task-machine.ts'
 import { rankPriority } from './tasks/priority.ts'
@@ -23,9 +23,9 @@ import {
   TASK_TRANSITION_KIND,
   readTaskId,
   listErasableTaskFields,
-} from './tasks/task-entries.ts'
-import type { ErasableTaskField } from './tasks/task-entries.ts'
-import { THOUGHT_KIND } from './trail/thought-leaf.ts'
+} from './task-entries.ts'
+import type { ErasableTaskField } from './task-entries.ts'
+import { THOUGHT_FIELDS, THOUGHT_KIND } from './trail/thought-leaf.ts'
 
 type Words = Readonly<Record<ErasableTaskField, string | null>>
 
@@ -87,7 +87,6 @@ export const runtimeEntryCache: EntryCache = {
     [TASK_TRANSITION_KIND]: changeTask,
 
     [THOUGHT_KIND]: (sql, { entry, leafHash }) => {
-      const text = (field: string): Json => entry[field] ?? null
       prepareCachedStatement(
         sql,
         `INSERT OR REPLACE INTO thought_records VALUES (:seq, :id, :type, :task_id, :agent_id, :session_id, :timestamp,
@@ -95,7 +94,7 @@ export const runtimeEntryCache: EntryCache = {
       ).run({
         seq: entry.seq,
         leaf_hash: leafHash,
-        ...Object.fromEntries(THOUGHT_COLUMNS.map((column) => [column, text(column) as string | null])),
+        ...Object.fromEntries(THOUGHT_FIELDS.map((field) => [field, (entry[field] ?? null) as string | null])),
       })
     },
 
@@ -144,21 +143,6 @@ export const runtimeEntryCache: EntryCache = {
     return entry.kind === SESSION_START_KIND ? [{ what: 'session', id: readEntryText(entry, 'session_id') ?? '' }] : []
   },
 }
-
-const THOUGHT_COLUMNS = [
-  'id',
-  'type',
-  'task_id',
-  'agent_id',
-  'session_id',
-  'timestamp',
-  'prev_hash',
-  'hash',
-  'principal',
-  'client',
-  'public_key',
-  'signature',
-] as const
 
 function changeTask(sql: DatabaseSync, { entry, body }: CachedEntry): void {
   const id = readTaskId(entry)

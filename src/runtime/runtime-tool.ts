@@ -7,6 +7,7 @@ import type { CallAssessment } from '../bus/capability.ts'
 import { defineTool } from '../bus/capability-definition.ts'
 import type { ToolBuilder, ToolDefinition } from '../bus/capability-definition.ts'
 import type { JsonObject } from '../core/json.ts'
+import { RUNTIME_LOCK_KEY } from './runtime-dependencies.ts'
 import { selectFailureEnvelopePattern, runtimeFamily } from './runtime-envelope.ts'
 
 const PATTERN_SENTENCES = {
@@ -27,6 +28,7 @@ export function defineRuntimeTool<Input extends z.ZodType<JsonObject, unknown>>(
 ): ToolBuilder<Input> {
   const { name, description } = definition
   return defineTool({
+    lock: RUNTIME_LOCK_KEY,
     ...definition,
     family: runtimeFamily,
     description: addFailureEnvelopeToDescription(name, description),

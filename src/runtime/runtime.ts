@@ -10,7 +10,7 @@ import type { DrawKey } from '../ledger/draw.ts'
 import type { RuntimeStores } from './runtime-dependencies.ts'
 import { createGuideResources } from './guide-resources.ts'
 import { runtimeProjection } from './runtime-state.ts'
-import { createSessionStore } from './proofs/session-store.ts'
+import { createSessionStore } from './trail/session-store.ts'
 import { createProofTools } from './proofs/tools.ts'
 import { createRandomTools } from './random/tools.ts'
 import { Reputation } from './reputation/reputation.ts'
@@ -26,7 +26,7 @@ import { createBusInspectionTools } from './system/bus-tools.ts'
 import type { BusInspection } from './system/bus-tools.ts'
 import { createChangeTools } from './system/change-tools.ts'
 import type { ChangeToolsBus, ChangeToolsGuard } from './system/change-tools.ts'
-import { checkLedger, findWorstStatus, checkLockQueue, toSnakeCase } from './system/health-checks.ts'
+import { checkLedger, findWorstStatus, checkLockQueue, toHealthChecksJson } from './system/health-checks.ts'
 import type { HealthCheck, LockQueueFacts } from './system/health-checks.ts'
 import { gatherLedgerFacts } from './system/ledger-facts.ts'
 import { createExportTools } from './system/export-tools.ts'
@@ -75,13 +75,16 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
   // The `phase` of server_ping and server_health: phase1 until the service has started.
   let started = false
 
+  const checks = (): { readonly ledger: HealthCheck; readonly queue: HealthCheck } => ({
+    ledger: checkLedger(gatherLedgerFacts(records, config.checkpointSeconds)),
+    queue: checkLockQueue(queue()),
+  })
   const facts = {
     version: config.version,
     mode: config.mode,
-    checkpointSeconds: config.checkpointSeconds,
     started: () => started,
     uptimeMs: () => clock.monotonic() - startedMs,
-    queue,
+    checks,
     watched: { guard, reporters },
   }
   // Shared: a session's seal, its records and their tasks are written and checked together.
@@ -96,10 +99,6 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
   const reputation = new Reputation(ledger)
   const skills = createSkillRegistry(records, createSkillScanner(config.skillRoots), state)
   const probe = createDatabaseHealthProbe(records, config.dataDirectory)
-  const standing = (): Readonly<Record<string, HealthCheck>> => ({
-    ledger: checkLedger(gatherLedgerFacts(records, config.checkpointSeconds)),
-    queue: checkLockQueue(queue()),
-  })
   const capabilities: readonly Capability[] = [
     ...createServerTools(records, facts, probe),
     ...createTrailTools(records, stores),
@@ -133,8 +132,8 @@ export function createAuditedRuntimeService(options: RuntimeOptions): Service {
       started = false
     },
     // Without a test write, because this is called often.
-    health: () => healthOf(standing()),
-    probe: async () => healthOf({ ...standing(), database: await probe.database(), disk: await probe.disk() }),
+    health: () => healthOf(checks()),
+    probe: async () => healthOf({ ...checks(), database: await probe.database(), disk: await probe.disk() }),
   }
 }
 
@@ -142,6 +141,6 @@ function healthOf(checks: Readonly<Record<string, HealthCheck>>): ServiceHealth 
   const wrong = Object.values(checks).flatMap(({ status, message }) => (status === 'skipped' ? [] : (message ?? [])))
   return {
     status: findWorstStatus(Object.values(checks)),
-    details: { ...(wrong.length === 0 ? {} : { advice: wrong.join(' ') }), ...toSnakeCase(checks) },
+    details: { ...(wrong.length === 0 ? {} : { advice: wrong.join(' ') }), ...toHealthChecksJson(checks) },
   }
 }

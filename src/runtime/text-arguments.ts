@@ -1,5 +1,5 @@
 /**
- * Text: what a caller may write into a record. Bounded, and text in the sense of Unicode.
+ * Text arguments: what a caller may write into a record. Bounded, and text in the sense of Unicode.
  */
 import { z } from 'zod'
 
@@ -23,5 +23,11 @@ export function createTextArgument(maxLength: number, empty = 'must not be empty
     .max(maxLength)
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be Unicode text without NUL')
 }
+
+/** In the one spelling that the ledger has, so that text compares as time does. */
+export const timeArgument = z.iso
+  .datetime({ offset: true })
+  .transform((time) => new Date(time).toISOString())
+  .describe('ISO 8601, such as 2026-01-31T22:00:00Z or with an offset.')
 
 export const idArgument = (): z.ZodString => createTextArgument(MAX_ID_LENGTH)

@@ -9,7 +9,8 @@ import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Call } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import { fromHex, toHex } from '../../core/bytes.ts'
+import { fromHex, toBase64, toHex } from '../../core/bytes.ts'
+import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import type { Guard } from '../../guard/guard.ts'
@@ -210,27 +211,31 @@ export function createConsensusTools(
       const decision = said === 'yes' ? 'allow' : 'deny'
       if (quorums.get(roundId) === undefined) {
         const elsewhere = await peers()?.voteElsewhere(roundId, { digest, decision, caller })
-        if (elsewhere === undefined) return fail(createRuntimeFault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
+        if (elsewhere === undefined) return fail(createUnknownRoundFault(roundId))
         if (!elsewhere.ok)
           return fail(
             elsewhere.code === undefined
               ? { kind: 'invalid-arguments', message: elsewhere.message }
               : createRuntimeFault(elsewhere.code, elsewhere.message),
           )
-        return createRuntimeAnswer({ vote_signed: true, sig_b64: base64(elsewhere.signature), level: 'SOFT' })
+        return createRuntimeAnswer({
+          vote_signed: true,
+          sig_b64: toBase64(fromHex(elsewhere.signature)),
+          level: 'SOFT',
+        })
       }
       const cast = await quorums.vote(roundId, { by: caller, decision, reason, digest })
       if (!cast.ok) return cast
       return createRuntimeAnswer({
         vote_signed: true,
-        sig_b64: base64(cast.value.signature),
+        sig_b64: toBase64(fromHex(cast.value.signature)),
         level: quorums.get(roundId)?.level ?? 'SOFT',
       })
     }),
 
     finality.handledBy(async ({ round_id: roundId }) => {
       const round = quorums.get(roundId)
-      if (round === undefined) return fail(createRuntimeFault('ROUND_NOT_FOUND', `There is no round ${roundId}.`))
+      if (round === undefined) return fail(createUnknownRoundFault(roundId))
       return createRuntimeAnswer(finalityOf(round, approvals.get(roundId)?.state ?? 'expired', drawFor(round)))
     }),
 
@@ -244,6 +249,10 @@ export function createConsensusTools(
   ]
 }
 
+function createUnknownRoundFault(roundId: string): Fault {
+  return createRuntimeFault('ROUND_NOT_FOUND', `There is no round ${roundId}.`)
+}
+
 function finalityOf(round: QuorumRoundRecord, state: string, draw: Json): Json {
   const keys = new Map(round.voters.map(({ voter, key }) => [voter, key]))
   return {
@@ -254,7 +263,7 @@ function finalityOf(round: QuorumRoundRecord, state: string, draw: Json): Json {
       key_hex: keys.get(voter) ?? '',
       vote: decision === 'allow' ? 'yes' : 'no',
       body,
-      sig_b64: base64(signature),
+      sig_b64: toBase64(fromHex(signature)),
       log_index: seq,
     })),
     evidence: {
@@ -266,12 +275,8 @@ function finalityOf(round: QuorumRoundRecord, state: string, draw: Json): Json {
       draw,
       conflicts: round.conflicts.map(({ voter, votes }) => ({
         voter,
-        votes: votes.map(({ body, signature }) => ({ body, sig_b64: base64(signature) })),
+        votes: votes.map(({ body, signature }) => ({ body, sig_b64: toBase64(fromHex(signature)) })),
       })),
     },
   }
-}
-
-function base64(signature: string): string {
-  return Buffer.from(fromHex(signature)).toString('base64')
 }

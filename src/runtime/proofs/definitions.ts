@@ -1,15 +1,11 @@
 /** Definitions: the three tools of the proof store, and the list of sessions. */
 import { z } from 'zod'
-import { RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { assessRecordCall, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { THOUGHT_TYPES } from '../trail/thought.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
 import { idArgument, MAX_REASON_LENGTH, createTextArgument } from '../text-arguments.ts'
 
-const common = { lock: RUNTIME_LOCK_KEY } as const
-
 export const auditSessionStartTool = defineRuntimeTool({
-  ...common,
   name: 'audit_session_start',
   title: 'Start an audit session',
   description:
@@ -55,7 +51,6 @@ const leftOut = z.object({
 })
 
 export const merkleFinalizeTool = defineRuntimeTool({
-  ...common,
   name: 'merkle_finalize',
   title: 'Seal an audit session',
   description:
@@ -93,7 +88,6 @@ export const merkleFinalizeTool = defineRuntimeTool({
 })
 
 export const merkleRootTool = defineRuntimeTool({
-  ...common,
   name: 'merkle_root',
   title: 'Read the root of a sealed session',
   description: 'Returns the Merkle root with which a finalized session was sealed, and where the ledger holds it.',
@@ -104,7 +98,6 @@ export const merkleRootTool = defineRuntimeTool({
 
 /** Not in spec 5, where sessions are only found by their ids. */
 export const auditSessionListTool = defineRuntimeTool({
-  ...common,
   name: 'audit_session_list',
   title: 'Read the audit sessions',
   description:

@@ -17,6 +17,7 @@ import { createRuntimeAnswer, toRuntimeAnswer, readCallOrigin } from '../runtime
 import type { RuntimeStores } from '../runtime-dependencies.ts'
 import { createRuntimeFault } from '../faults.ts'
 import { runGeneratorToEnd, runGeneratorYielding } from '../generator-runner.ts'
+import { createUnknownSessionFault } from '../trail/session-binding.ts'
 import { createUnknownTaskFault } from '../trail/thought-recording.ts'
 import type { ThoughtTrailStores } from '../trail/thought-recording.ts'
 import { verifyTrail } from '../trail/trail-verification.ts'
@@ -24,9 +25,9 @@ import type { TrailReport } from '../trail/trail-verification.ts'
 import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
 import { cutPage, readCursor } from '../paging.ts'
 import { auditSessionListTool, auditSessionStartTool, merkleFinalizeTool, merkleRootTool } from './definitions.ts'
-import { isSessionSealedBy, SESSION_FINAL_KIND, createSessionStartEvent } from './session-leaf.ts'
+import { isSessionSealedBy, SESSION_FINAL_KIND, createSessionStartEvent } from '../trail/session-leaf.ts'
 import type { AuditSessionState } from '../runtime-state.ts'
-import type { ListedSession, SealedSessionRoot } from './session-store.ts'
+import type { ListedSession, SealedSessionRoot } from '../trail/session-store.ts'
 import { computeSessionRoot } from './session-tree.ts'
 
 /** The signed checkpoints and proofs that finalizing needs. */
@@ -78,7 +79,7 @@ export function createProofTools(
     merkleRootTool.handledBy(async ({ session_id: sessionId }) => {
       const root = sessions.root(sessionId)
       if (root !== undefined) return sealedRoot(records, root)
-      if (!stores.state.sessions.has(sessionId)) return fail(notFound(sessionId))
+      if (!stores.state.sessions.has(sessionId)) return fail(createUnknownSessionFault(sessionId))
       return fail(
         createRuntimeFault('ERR_NOT_FINALIZED', `Session ${sessionId} is open; merkle_finalize seals it.`, {
           session_id: sessionId,
@@ -260,7 +261,7 @@ function recordsLeftOut({ thoughts }: ThoughtTrailStores, tasks: ReadonlySet<str
 /** The log decides whether it is open, whatever the row says. */
 function openSession({ state }: ThoughtTrailStores, sessionId: string): Result<AuditSessionState, Fault> {
   const session = state.sessions.get(sessionId)
-  if (session === undefined) return fail(notFound(sessionId))
+  if (session === undefined) return fail(createUnknownSessionFault(sessionId))
   if (session.finalizedAt === null) return ok(session)
   return fail(
     createRuntimeFault('ERR_ALREADY_FINALIZED', `Session ${sessionId} was finalized; merkle_root has its root.`, {
@@ -297,8 +298,4 @@ function chosenId(sessionId: string, taken: boolean): Fault {
     : createRuntimeFault('ERR_SESSION_ID_REFUSED', 'Session ids are minted by the server; leave `session_id` out.', {
         session_id: sessionId,
       })
-}
-
-function notFound(sessionId: string): Fault {
-  return createRuntimeFault('ERR_SESSION_NOT_FOUND', `There is no session ${sessionId}.`, { session_id: sessionId })
 }

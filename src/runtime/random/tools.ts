@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { fail } from '../../core/result.ts'
-import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import { createRuntimeAnswer } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { createRuntimeArgumentFault, createRuntimeFault } from '../faults.ts'
 import { idArgument } from '../text-arguments.ts'
@@ -36,7 +36,6 @@ const hexBytes = (max: number): z.ZodString =>
 const alpha = hexBytes(MAX_ALPHA_BYTES).describe('The input, in hexadecimal; may be empty.')
 
 export const vrfEvalTool = defineRuntimeTool({
-  lock: RUNTIME_LOCK_KEY,
   effect: 'reads',
   name: 'vrf_eval',
   title: 'Verifiable random output',
@@ -55,7 +54,6 @@ export const vrfEvalTool = defineRuntimeTool({
 })
 
 export const vrfVerifyTool = defineRuntimeTool({
-  lock: RUNTIME_LOCK_KEY,
   effect: 'reads',
   name: 'vrf_verify',
   title: 'Check a verifiable random output',

@@ -7,6 +7,7 @@
 import { readEntryTime } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { RingBuffer } from '../../toolbox/ring-buffer.ts'
 import { ReputationEvidenceReader } from './evidence.ts'
 import type { ReputationEvidence } from './evidence.ts'
 import { REPUTATION_FORMULA, REPUTATION_DOMAINS } from './formula.ts'
@@ -27,9 +28,8 @@ export interface ReputationEvent {
 
 interface Standing {
   readonly current: ReputationScore
-  readonly events: ReputationEvent[]
-  /** Older events that are no longer listed but still count. */
-  readonly dropped: number
+  /** The newest, which are listed; older ones count all the same. */
+  readonly events: RingBuffer<ReputationEvent>
 }
 
 /** Entries per piece. */
@@ -84,14 +84,14 @@ export class Reputation {
       if (subject === undefined || delta === undefined) continue
       const domains = this.#subjects.get(subject) ?? new Map<ReputationDomain, Standing>()
       this.#subjects.set(subject, domains)
-      const before = domains.get(domain) ?? { current: createNeutralScore(this.#epoch), events: [], dropped: 0 }
       const epoch = this.#epoch
-      const { after, counted } = applyReputationChange(before.current, { rule, domain, delta, epoch })
-      const { events } = before
+      const { current, events } = domains.get(domain) ?? {
+        current: createNeutralScore(epoch),
+        events: new RingBuffer<ReputationEvent>(MAX_EVENTS),
+      }
+      const { after, counted } = applyReputationChange(current, { rule, domain, delta, epoch })
       events.push({ rule, logIndex: seq, epoch, at, delta: counted, scoreAfter: after.score })
-      const isFull = events.length > MAX_EVENTS
-      if (isFull) events.shift()
-      domains.set(domain, { current: after, events, dropped: before.dropped + (isFull ? 1 : 0) })
+      domains.set(domain, { current: after, events })
     }
   }
 
@@ -120,8 +120,11 @@ export class Reputation {
     subject: string,
     domain: ReputationDomain,
   ): { readonly events: readonly ReputationEvent[]; readonly dropped: number } {
-    const standing = this.#subjects.get(subject)?.get(domain)
-    return { events: standing?.events.toReversed() ?? [], dropped: standing?.dropped ?? 0 }
+    const { events } = this.#subjects.get(subject)?.get(domain) ?? {}
+    return {
+      events: events?.newest().toReversed() ?? [],
+      dropped: events === undefined ? 0 : events.pushed - events.size,
+    }
   }
 
   #rowOf(subject: string, domain: ReputationDomain, current: ReputationScore): ReputationRow {

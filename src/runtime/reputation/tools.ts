@@ -9,7 +9,7 @@ import type { Call, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
-import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import { createRuntimeAnswer } from '../runtime-dependencies.ts'
 import type { RuntimeStores } from '../runtime-dependencies.ts'
 import { createRuntimeFault } from '../faults.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
@@ -24,7 +24,6 @@ import { computeReputationGates } from './score.ts'
 const MAX_SUBJECT_LENGTH = 520
 
 const common = {
-  lock: RUNTIME_LOCK_KEY,
   effect: 'reads',
   // The first call of all reads the whole ledger, a piece at a time.
   timeoutSeconds: 600,

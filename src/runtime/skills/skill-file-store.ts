@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { constants } from 'node:fs'
+import type { BigIntStats } from 'node:fs'
 import { lstat, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { canonicalJson } from '../../core/json.ts'
@@ -47,7 +48,7 @@ export async function listSkillFiles(folder: string, known: SkillFileHashes): Pr
       else if (!file.isFile() || file.size > MAX_FILE_BYTES || found.length >= MAX_FILES || !path.isWellFormed())
         omitted += 1
       else {
-        const stamp = [file.ino, file.size, file.mtimeNs, file.ctimeNs].join(' ')
+        const stamp = formatFileStamp(file)
         const place = join(folder, path)
         const before = known.get(place)
         const bytes = before?.stamp === stamp ? undefined : await readSkillFile(folder, path)
@@ -69,13 +70,18 @@ export async function listSkillFiles(folder: string, known: SkillFileHashes): Pr
   }
 }
 
+/** By which a file is told to have changed. */
+export function formatFileStamp({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [ino, size, mtimeNs, ctimeNs].join(' ')
+}
+
 /** `undefined` if it is no regular file any more, or too large. A link in its place is not followed. */
 export async function readSkillFile(folder: string, path: string): Promise<Uint8Array | undefined> {
   try {
     const file = await open(join(folder, path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
-      const { size } = await file.stat()
-      return (await file.stat()).isFile() && size <= MAX_FILE_BYTES ? await file.readFile() : undefined
+      const state = await file.stat()
+      return state.isFile() && state.size <= MAX_FILE_BYTES ? await file.readFile() : undefined
     } finally {
       await file.close()
     }

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { readSystemErrorCode } from '../../core/thrown-error.ts'
-import { listSkillFiles } from './skill-file-store.ts'
+import { formatFileStamp, listSkillFiles } from './skill-file-store.ts'
 import type { SkillFileHashes, SkillFiles } from './skill-file-store.ts'
 import { parseSkill } from './skill.ts'
 import type { Skill } from './skill.ts'
@@ -108,12 +108,11 @@ async function filesBeside(folder: string, known: SkillFileHashes): Promise<Resu
 async function readSkill(path: string, known: Known | undefined): Promise<Known | undefined> {
   try {
     const file = await stat(path, { bigint: true })
-    const { ino, size, mtimeNs, ctimeNs } = file
-    const stamp = [ino, size, mtimeNs, ctimeNs].join(' ')
+    const stamp = formatFileStamp(file)
     if (known?.stamp === stamp) return known
     // A pipe or a device would never stop being read.
     if (!file.isFile()) return { stamp, parsed: fail('is not a file') }
-    if (size > MAX_SKILL_BYTES) return { stamp, parsed: fail(`is larger than ${MAX_SKILL_BYTES} bytes`) }
+    if (file.size > MAX_SKILL_BYTES) return { stamp, parsed: fail(`is larger than ${MAX_SKILL_BYTES} bytes`) }
     return { stamp, parsed: parseSkill(await readFile(path)) }
   } catch (error) {
     const code = codeOf(error)

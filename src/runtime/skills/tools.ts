@@ -11,7 +11,7 @@ import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import { createRuntimeAnswer } from '../runtime-dependencies.ts'
 import { createRuntimeFault } from '../faults.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { createTextArgument } from '../text-arguments.ts'
@@ -59,7 +59,6 @@ const skillList = defineRuntimeTool({
   }),
   // What it notices goes on record, as every call does; for the caller it is a look.
   effect: 'reads',
-  lock: RUNTIME_LOCK_KEY,
 })
 
 const skillGet = defineRuntimeTool({
@@ -97,7 +96,6 @@ const skillGet = defineRuntimeTool({
       .exactOptional(),
   }),
   effect: 'reads',
-  lock: RUNTIME_LOCK_KEY,
 })
 
 const skillResource = defineRuntimeTool({
@@ -108,7 +106,6 @@ const skillResource = defineRuntimeTool({
   input: z.strictObject({ name: createTextArgument(MAX_SEARCH_LENGTH) }),
   output: z.string(),
   effect: 'reads',
-  lock: RUNTIME_LOCK_KEY,
 })
 
 const skillFileResource = defineRuntimeTool({
@@ -119,7 +116,6 @@ const skillFileResource = defineRuntimeTool({
   input: z.strictObject({ name: createTextArgument(MAX_SEARCH_LENGTH), file: createTextArgument(MAX_PATH_LENGTH) }),
   output: z.unknown(),
   effect: 'reads',
-  lock: RUNTIME_LOCK_KEY,
 })
 
 export function createSkillTools(registry: SkillRegistry): readonly Capability[] {

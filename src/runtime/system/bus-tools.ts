@@ -12,12 +12,10 @@ import type { CallTraceEvent } from '../../bus/trace.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isSpellingOfName, toUnderscoreName } from '../../core/tool-name-spelling.ts'
 import type { Guard } from '../../guard/guard.ts'
-import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import { createRuntimeAnswer } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { limitArgument } from '../paging.ts'
 import { idArgument } from '../text-arguments.ts'
-
-const common = { lock: RUNTIME_LOCK_KEY, effect: 'reads' } as const
 
 /** Figures grow with the bus; each is spelt where it is made. */
 const figures = z.record(z.string(), z.unknown())
@@ -27,7 +25,7 @@ const DEFAULT_CAPABILITIES = 250
 const MAX_CAPABILITIES = 1_000
 
 const busTopology = defineRuntimeTool({
-  ...common,
+  effect: 'reads',
   name: 'bus_topology',
   title: 'What is on the bus',
   description:
@@ -58,7 +56,7 @@ const busTopology = defineRuntimeTool({
 })
 
 const busTraces = defineRuntimeTool({
-  ...common,
+  effect: 'reads',
   name: 'bus_traces',
   title: 'The last calls',
   description: `Lists the calls under way, and the last ones, newest first: who called what, where it ran, how it ended and how long each stage took. The last ${TRACE_BUFFER_CAPACITY.toLocaleString('en')} are kept in memory; for proof of older ones see the ledger.`,
@@ -72,7 +70,7 @@ const busTraces = defineRuntimeTool({
 })
 
 const busStats = defineRuntimeTool({
-  ...common,
+  effect: 'reads',
   name: 'bus_stats',
   title: 'The bus in numbers',
   description: 'Counts since the start: calls, errors by code, retries, quarantines, and mean time per capability.',

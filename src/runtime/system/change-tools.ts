@@ -7,20 +7,20 @@ import { z } from 'zod'
 import type { CapabilityBus } from '../../bus/bus.ts'
 import type { Caller } from '../../bus/call.ts'
 import type { Capability, Effect } from '../../bus/capability.ts'
-import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Approvals } from '../../guard/approvals.ts'
 import type { Guard } from '../../guard/guard.ts'
 import type { Grants } from '../../guard/grants-store.ts'
 import type { RecordedChange } from '../../ledger/ledger-reader.ts'
 import type { RecordedChangeQuery } from '../../ledger/lookup-store.ts'
+import { readEntryBodyFields } from '../../ledger/projection-log.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
-import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import { createRuntimeAnswer } from '../runtime-dependencies.ts'
 import type { RuntimeStores } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
-import { cursorArgument, limitArgument, cutPage, readCursor } from '../paging.ts'
-import { idArgument } from '../text-arguments.ts'
+import { countFittingRows, cursorArgument, limitArgument, cutPage, readCursor } from '../paging.ts'
+import { idArgument, timeArgument } from '../text-arguments.ts'
 import {
   CHANGE_RESULTS,
   toLedgerChangeView,
@@ -30,14 +30,7 @@ import {
 } from './change.ts'
 import type { LedgerChangeView, ChangeFilter, ChangeContext } from './change.ts'
 
-/** In the one spelling that the ledger has, so that text compares as time does. */
-const timeArgument = z.iso
-  .datetime({ offset: true })
-  .transform((time) => new Date(time).toISOString())
-  .describe('ISO 8601, such as 2026-01-31T22:00:00Z or with an offset.')
-
 const ledgerChanges = defineRuntimeTool({
-  lock: RUNTIME_LOCK_KEY,
   effect: 'reads',
   name: 'ledger_changes',
   title: 'What was changed, and by whom',
@@ -105,7 +98,9 @@ export function createChangeTools(
           guard.mayRead(caller, { principal, effect: effect as Effect, target }, bus.offer(capability))
         const { found, lookedTo } = look(records, range, { filter, around, mayRead, wanted: limit + 1 })
         const cursorOf = (last: Place): string => encodeCursor(scope, [Date.parse(last.at), last.seq])
-        const { rows, ...next } = cutPage(found, fitting(found, limit), ({ place }) => cursorOf(place))
+        const size = { limit, maxCharacters: MAX_PAGE_CHARACTERS }
+        const fitting = countFittingRows(found, size, ({ change }) => JSON.stringify(change).length)
+        const { rows, ...next } = cutPage(found, fitting, ({ place }) => cursorOf(place))
         return createRuntimeAnswer({
           now: isoTime(records.clock.now()),
           changes: rows.map(({ change }) => change as JsonObject),
@@ -152,13 +147,6 @@ function look(
   return { found, lookedTo: place }
 }
 
-/** How many of them a page takes; always one, so that paging goes on. */
-function fitting(found: readonly Found[], limit: number): number {
-  let characters = 0
-  const tooMuch = found.findIndex(({ change }) => (characters += JSON.stringify(change).length) > MAX_PAGE_CHARACTERS)
-  return tooMuch === -1 ? limit : Math.max(1, Math.min(limit, tooMuch))
-}
-
 function surroundings(
   { ledger }: RuntimeStores,
   { bus, guard, caller }: { readonly bus: ChangeToolsBus; readonly guard: ChangeToolsGuard; readonly caller: Caller },
@@ -175,10 +163,7 @@ function surroundings(
     nodeName: (node) => bus.nodeName(node),
     approval: (approval) => guard.approvals.get(approval),
     grantedBy: (grant) => givers().get(grant),
-    words: (seq) => {
-      const body = mayHearWords ? ledger.body(seq) : undefined
-      return body?.kind === 'kept' && isJsonObject(body.body) ? body.body : {}
-    },
+    words: (seq) => (mayHearWords ? readEntryBodyFields(ledger, seq) : undefined) ?? {},
   }
 }
 

@@ -12,17 +12,16 @@ import { mayAddRecords } from '../../guard/caller-authority.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { collectAuditPacket, formatAuditPacketFault } from '../../ledger/audit-packet-collection.ts'
 import type { AuditPacketFault } from '../../ledger/audit-packet-collection.ts'
-import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import { createRuntimeAnswer } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { createRuntimeFault } from '../faults.ts'
-import { idArgument } from '../text-arguments.ts'
+import { idArgument, timeArgument } from '../text-arguments.ts'
 import { mayReadEntryBody, mayReadEntry, toLedgerFault } from './ledger-tools.ts'
 
 const SCOPES = ['task_id', 'session_id', 'since'] as const
 const list = z.array(z.record(z.string(), z.unknown()))
 
 const auditExport = defineRuntimeTool({
-  lock: RUNTIME_LOCK_KEY,
   effect: 'reads',
   name: 'audit_export',
   title: 'A packet for handover or audit',
@@ -31,11 +30,7 @@ const auditExport = defineRuntimeTool({
   input: z.strictObject({
     task_id: idArgument().exactOptional().describe('The task, and what its callers said was for it.'),
     session_id: idArgument().exactOptional().describe('From audit_session_start, with the tasks that it was about.'),
-    since: z.iso
-      .datetime({ offset: true })
-      .transform((time) => new Date(time).toISOString())
-      .exactOptional()
-      .describe('Everything but reads from then on; ISO 8601.'),
+    since: timeArgument.exactOptional().describe('Everything but reads from then on; ISO 8601.'),
     from_size: z
       .int()
       .min(0)

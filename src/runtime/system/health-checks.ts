@@ -32,7 +32,7 @@ export function findWorstStatus(checks: readonly HealthCheck[]): HealthStatus {
 }
 
 /** As JSON: the same, without the types. */
-export function toSnakeCase(checks: Readonly<Record<string, HealthCheck>>): JsonObject {
+export function toHealthChecksJson(checks: Readonly<Record<string, HealthCheck>>): JsonObject {
   return Object.fromEntries(Object.entries(checks).map(([name, check]) => [name, { ...check }]))
 }
 

@@ -4,11 +4,8 @@
  * Asking makes the node sign what it holds, which changes no record: they read.
  */
 import { z } from 'zod'
-import { RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { idArgument } from '../text-arguments.ts'
-
-const common = { lock: RUNTIME_LOCK_KEY, effect: 'reads' } as const
 
 /**
  * A key of its own: reading a long ledger again takes many seconds, and whoever may only look must not keep everybody
@@ -20,7 +17,7 @@ const VERIFY_LOCK = 'runtime:verify'
 const size = z.int().min(0).max(Number.MAX_SAFE_INTEGER)
 
 export const ledgerCheckpointTool = defineRuntimeTool({
-  ...common,
+  effect: 'reads',
   name: 'ledger_checkpoint',
   title: 'Signed checkpoint of the ledger',
   description:
@@ -37,7 +34,7 @@ export const ledgerCheckpointTool = defineRuntimeTool({
 })
 
 export const ledgerProofTool = defineRuntimeTool({
-  ...common,
+  effect: 'reads',
   name: 'ledger_proof',
   title: 'Proof that something is in the ledger',
   description:
@@ -58,7 +55,7 @@ export const ledgerProofTool = defineRuntimeTool({
 
 /** For a person with a trace id from a log or a peer, who wants to know what this node wrote about it. */
 export const ledgerTraceTool = defineRuntimeTool({
-  ...common,
+  effect: 'reads',
   name: 'ledger_trace',
   title: 'What the ledger says about a trace',
   description:
@@ -72,7 +69,7 @@ export const ledgerTraceTool = defineRuntimeTool({
 })
 
 export const ledgerConsistencyTool = defineRuntimeTool({
-  ...common,
+  effect: 'reads',
   name: 'ledger_consistency',
   title: 'Proof that the ledger only grew',
   description:
@@ -88,7 +85,7 @@ export const ledgerConsistencyTool = defineRuntimeTool({
 })
 
 export const ledgerVerifyTool = defineRuntimeTool({
-  ...common,
+  effect: 'reads',
   lock: VERIFY_LOCK,
   name: 'ledger_verify',
   title: 'Verify the ledger',

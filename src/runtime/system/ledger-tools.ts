@@ -36,18 +36,19 @@ import {
   ledgerVerifyTool,
 } from './ledger-definitions.ts'
 
+const NOTHING_SIGNED = createRuntimeFault(
+  'ERR_OUT_OF_RANGE',
+  'Nothing is signed yet, and this credential does not have it signed.',
+)
+
 export function createLedgerTools(ledger: Ledger, draws: DrawKey): readonly Capability[] {
   const verifierKey = formatVerifierKey(ledger.verifierKey)
   return [
     ledgerCheckpointTool.handledBy(async (_, { caller }) => {
       // A caller that changes nothing at all is shown what was signed before.
-      const latest = mayAddRecords(caller) ? undefined : ledger.latestCheckpoint()
-      const signed = latest === undefined && mayAddRecords(caller) ? await ledger.checkpoint() : ok(latest)
+      const signed = mayAddRecords(caller) ? await ledger.checkpoint() : ok(ledger.latestCheckpoint())
       if (!signed.ok) return fail(toLedgerFault(signed.fault))
-      if (signed.value === undefined)
-        return fail(
-          createRuntimeFault('ERR_OUT_OF_RANGE', 'Nothing is signed yet, and this credential does not have it signed.'),
-        )
+      if (signed.value === undefined) return fail(NOTHING_SIGNED)
       const { origin, size, root } = signed.value.checkpoint
       return createRuntimeAnswer({
         checkpoint: formatSignedCheckpoint(signed.value),
@@ -140,10 +141,7 @@ async function sampleNow(ledger: Ledger, draws: DrawKey, mayRecord: boolean): Pr
   const signed = mayRecord ? await ledger.checkpoint() : ok(undefined)
   if (!signed.ok) return fail(toLedgerFault(signed.fault))
   const report = await sampleLedger(ledger, draws)
-  if (report === undefined)
-    return fail(
-      createRuntimeFault('ERR_OUT_OF_RANGE', 'Nothing is signed yet, and this credential does not have it signed.'),
-    )
+  if (report === undefined) return fail(NOTHING_SIGNED)
   if (mayRecord) await recordSample(ledger, report)
   const state = ledger.state()
   const { size, alpha, publicKey, proof, output, entries, findings } = report

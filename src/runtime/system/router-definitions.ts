@@ -4,7 +4,6 @@
  */
 import { z } from 'zod'
 import { DELEGATING_STEPS } from '../../bus/capability-definition.ts'
-import { RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { runtimeFamily } from '../runtime-envelope.ts'
 import { defineRuntimeTool, addFailureEnvelopeToDescription } from '../runtime-tool.ts'
 import { idArgument, createTextArgument } from '../text-arguments.ts'
@@ -89,7 +88,6 @@ export const routerScoreTool = defineRuntimeTool({
     refusal: z.string().exactOptional(),
   }),
   effect: 'reads',
-  lock: RUNTIME_LOCK_KEY,
 })
 
 export const routerCallDefinition = {
@@ -152,7 +150,6 @@ export const routerFallbackTool = defineRuntimeTool({
   }),
   effect: 'records',
   assess: ({ reset }) => ({ effect: reset ? 'records' : 'reads', reasons: [] }),
-  lock: RUNTIME_LOCK_KEY,
 })
 
 export const routerStatsTool = defineRuntimeTool({
@@ -174,5 +171,4 @@ export const routerStatsTool = defineRuntimeTool({
     sticky_sessions: z.int(),
   }),
   effect: 'reads',
-  lock: RUNTIME_LOCK_KEY,
 })

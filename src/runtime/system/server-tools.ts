@@ -8,17 +8,16 @@ import type { CallChannel } from '../../bus/call.ts'
 import { omitTerminalCommands } from '../../core/fault.ts'
 import type { Capability } from '../../bus/capability.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
+import { createRuntimeAnswer } from '../runtime-dependencies.ts'
 import type { RuntimeStores } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { collectAttentionItems, attentionOutputSchema } from './attention.ts'
 import type { AttentionList, AttentionSources } from './attention.ts'
-import { healthCheckOutputSchema, checkLedger, findWorstStatus, checkLockQueue, toSnakeCase } from './health-checks.ts'
-import type { LockQueueFacts } from './health-checks.ts'
-import { gatherLedgerFacts } from './ledger-facts.ts'
+import { healthCheckOutputSchema, findWorstStatus, toHealthChecksJson } from './health-checks.ts'
+import type { HealthCheck } from './health-checks.ts'
 import type { DatabaseHealthProbe } from './probe-store.ts'
 
-const common = { lock: RUNTIME_LOCK_KEY, effect: 'reads', input: z.strictObject({}) } as const
+const common = { effect: 'reads', input: z.strictObject({}) } as const
 
 /** Spec 5's words for where the process stands; `mode` is that of the configuration. */
 const standing = {
@@ -61,15 +60,15 @@ const serverHealth = defineRuntimeTool({
 export interface ServerToolFacts {
   readonly version: string
   readonly mode: string
-  readonly checkpointSeconds: number
   readonly started: () => boolean
   readonly uptimeMs: () => number
-  readonly queue: () => LockQueueFacts
+  /** Of the checks, those that need no test write. */
+  readonly checks: () => { readonly ledger: HealthCheck; readonly queue: HealthCheck }
   readonly watched: AttentionSources
 }
 
 export function createServerTools(
-  records: RuntimeStores,
+  { clock }: Pick<RuntimeStores, 'clock'>,
   facts: ServerToolFacts,
   probe: DatabaseHealthProbe,
 ): readonly Capability[] {
@@ -83,16 +82,16 @@ export function createServerTools(
     serverPing.handledBy(async () => createRuntimeAnswer({ pong: true, ...now() })),
     serverHealth.handledBy(async (_, { caller, channel }) => {
       const [database, disk] = await Promise.all([probe.database(), probe.disk()])
-      const ledger = checkLedger(gatherLedgerFacts(records, facts.checkpointSeconds))
-      const checks = { database, ledger, disk, queue: checkLockQueue(facts.queue()) }
+      const { ledger, queue } = facts.checks()
+      const checks = { database, ledger, disk, queue }
       return createRuntimeAnswer({
         status: findWorstStatus(Object.values(checks)),
         ...now(),
         db_tables: probe.tables(),
-        checks: toSnakeCase(checks),
+        checks: toHealthChecksJson(checks),
         ...(caller.kind === 'peer'
           ? {}
-          : { attention: attentionFor(channel, collectAttentionItems(facts.watched, checks, records.clock.now())) }),
+          : { attention: attentionFor(channel, collectAttentionItems(facts.watched, checks, clock.now())) }),
       })
     }),
   ]

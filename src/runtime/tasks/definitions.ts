@@ -2,7 +2,6 @@
  * Definitions: the five task tools as values.
  */
 import { z } from 'zod'
-import { RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { assessRecordCall, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
 import { idArgument } from '../text-arguments.ts'
@@ -22,8 +21,6 @@ import {
 } from './task.ts'
 import type { TaskPatch } from './task.ts'
 
-const common = { lock: RUNTIME_LOCK_KEY } as const
-
 /** More are a plan of their own; a call stays one transaction and one answer that a model can read. */
 const MAX_MORE_TASKS = 49
 
@@ -34,7 +31,6 @@ const creationArguments = {
 }
 
 export const taskCreateTool = defineRuntimeTool({
-  ...common,
   name: 'task_create',
   title: 'Create a task',
   description:
@@ -55,7 +51,6 @@ export const taskCreateTool = defineRuntimeTool({
 const TASK_PARTS = ['history', 'thoughts', 'changes'] as const
 
 export const taskGetTool = defineRuntimeTool({
-  ...common,
   name: 'task_get',
   title: 'Read a task',
   description:
@@ -143,7 +138,6 @@ const updateInput = z
   })
 
 export const taskUpdateTool = defineRuntimeTool({
-  ...common,
   name: 'task_update',
   title: 'Change a task',
   description:
@@ -160,7 +154,6 @@ export const taskUpdateTool = defineRuntimeTool({
 })
 
 export const taskListTool = defineRuntimeTool({
-  ...common,
   name: 'task_list',
   title: 'List tasks',
   description:
@@ -184,7 +177,6 @@ export const taskListTool = defineRuntimeTool({
 })
 
 export const taskNextActionsTool = defineRuntimeTool({
-  ...common,
   name: 'task_next_actions',
   title: 'What can be worked on now',
   description:

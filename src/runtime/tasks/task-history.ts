@@ -5,13 +5,13 @@
  *
  * Reads through the ledger.
  */
-import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { readEntryNumber, readEntryText } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
+import { readEntryBodyFields } from '../../ledger/projection-log.ts'
 import type { Task } from './task.ts'
-import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND, readTaskId } from './task-entries.ts'
+import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND, readTaskId } from '../task-entries.ts'
 
 /** A task with more changes has another problem than an incomplete list. */
 const MAX_STEPS = 200
@@ -38,8 +38,7 @@ export function toTaskHistoryJson(ledger: Pick<Ledger, 'entry' | 'body'>, task: 
 
 function taskStep(ledger: Pick<Ledger, 'body'>, entry: LedgerEntry): JsonObject {
   const { fields, emptied, from, to } = entry
-  const body = ledger.body(entry.seq)
-  const words = body.kind === 'kept' && isJsonObject(body.body) ? body.body : undefined
+  const words = readEntryBodyFields(ledger, entry.seq)
   const reason = words === undefined ? null : words['reason']
   return {
     change: CHANGES[entry.kind] ?? entry.kind,

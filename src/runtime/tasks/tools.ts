@@ -28,7 +28,7 @@ import { taskCreateTool, taskGetTool, taskListTool, taskNextActionsTool, taskUpd
 import { findDependencyCycle } from './dependency-graph.ts'
 import { INITIAL_TASK_STATUS, TASK_TRANSITIONS } from './task-machine.ts'
 import type { Task, TaskPatch } from './task.ts'
-import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND } from './task-entries.ts'
+import { TASK_CHANGED_KIND, TASK_CREATED_KIND, TASK_TRANSITION_KIND } from '../task-entries.ts'
 import { toTaskHistoryJson } from './task-history.ts'
 import type { TaskStore } from './task-store.ts'
 
@@ -90,9 +90,7 @@ export function createTaskTools(
       return createRuntimeAnswer({
         tasks: rows.map(({ task }) => ({ ...task, next_statuses: TASK_TRANSITIONS[task.status] })),
         blocked_count: store.countBlocked(filter),
-        stalled: store
-          .stalled(filter, MAX_STALLED)
-          .map(({ id, cancelled_dependencies }) => ({ id, cancelled_dependencies })),
+        stalled: store.stalled(filter, MAX_STALLED).map((task) => ({ ...task })),
         ...next,
       })
     }),

@@ -2,13 +2,10 @@
  * Definitions: the three tools of the decision trail as values.
  */
 import { z } from 'zod'
-import { RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { assessRecordCall, defineRuntimeTool, idempotencyKeyArgument } from '../runtime-tool.ts'
 import { cursorArgument, limitArgument } from '../paging.ts'
 import { idArgument, MAX_THOUGHT_LENGTH, createTextArgument } from '../text-arguments.ts'
 import { signatureArgument, THOUGHT_TYPES, thoughtOutputSchema } from './thought.ts'
-
-const common = { lock: RUNTIME_LOCK_KEY } as const
 
 const authorArguments = {
   agent_id: idArgument().describe('Who thinks it. Only a claim unless it is signed.'),
@@ -22,7 +19,6 @@ const authorArguments = {
 export const reflectionArgument = z.strictObject(authorArguments)
 
 export const thoughtRecordTool = defineRuntimeTool({
-  ...common,
   name: 'thought_record',
   title: 'Record a thought',
   description:
@@ -49,7 +45,6 @@ export const thoughtRecordTool = defineRuntimeTool({
 const timeArgument = z.iso.datetime().transform((time) => new Date(time).toISOString())
 
 export const thoughtRecordListTool = defineRuntimeTool({
-  ...common,
   name: 'thought_record_list',
   title: 'Read the decision trail',
   description:
@@ -81,7 +76,6 @@ const tally = {
 }
 
 export const auditVerifyChainTool = defineRuntimeTool({
-  ...common,
   name: 'audit_verify_chain',
   title: 'Verify the decision trail',
   description:

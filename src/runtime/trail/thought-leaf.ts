@@ -40,24 +40,13 @@ export type NewThought = Omit<ThoughtRow, 'seq' | 'log_index' | 'leaf_hash'>
 export function createThoughtEvent(thought: NewThought, traceId: string): LedgerEvent {
   return {
     kind: THOUGHT_KIND,
-    id: thought.id,
-    type: thought.type,
-    task_id: thought.task_id,
-    agent_id: thought.agent_id,
-    session_id: thought.session_id ?? undefined,
-    timestamp: thought.timestamp,
-    prev_hash: thought.prev_hash,
-    hash: thought.hash,
-    principal: thought.principal,
-    client: thought.client ?? undefined,
-    public_key: thought.public_key ?? undefined,
-    signature: thought.signature ?? undefined,
+    ...Object.fromEntries(THOUGHT_FIELDS.map((field) => [field, thought[field] ?? undefined])),
     trace_id: traceId,
   }
 }
 
 /** Every column but the three that place it (`seq`, `log_index`, `leaf_hash`), which are compared on their own. */
-const COMPARED = [
+export const THOUGHT_FIELDS = [
   'id',
   'type',
   'task_id',
@@ -87,7 +76,7 @@ export function decodeThoughtLeaf(bytes: Uint8Array): StoredThoughtLeaf | undefi
 export function listThoughtLeafFlaws(record: ThoughtRow, { bytes, entry }: StoredThoughtLeaf): readonly string[] {
   return [
     // Canonical JSON has no `undefined`: an absent field is a null column.
-    ...COMPARED.filter((field) => (entry[field] ?? null) !== record[field]),
+    ...THOUGHT_FIELDS.filter((field) => (entry[field] ?? null) !== record[field]),
     ...(entry.seq === record.log_index ? [] : ['log_index']),
     ...(toHex(computeLeafHash(bytes)) === record.leaf_hash ? [] : ['leaf_hash']),
   ]

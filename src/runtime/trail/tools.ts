@@ -11,7 +11,7 @@ import type { Result } from '../../core/result.ts'
 import { createRuntimeAnswer, toRuntimeAnswer } from '../runtime-dependencies.ts'
 import type { RuntimeStores } from '../runtime-dependencies.ts'
 import { formatCursorScope, encodeCursor } from '../../toolbox/cursor.ts'
-import { cutPage, readCursor } from '../paging.ts'
+import { countFittingRows, cutPage, readCursor } from '../paging.ts'
 import { runGeneratorYielding } from '../generator-runner.ts'
 import { auditVerifyChainTool, thoughtRecordTool, thoughtRecordListTool } from './definitions.ts'
 import { readThoughtContent } from './thought-leaf.ts'
@@ -106,7 +106,9 @@ function listThoughts(
   // One more than asked for, to know whether there is a next page.
   const found = thoughts.list(filter, { after, limit: limit + 1 })
   const readable = found.map((row) => ({ row, content: keptContent(records, row.log_index) }))
-  const { rows, ...next } = cutPage(readable, fitting(readable, limit), ({ row }) => encodeCursor(scope, [row.seq]))
+  const size = { limit, maxCharacters: MAX_PAGE_CHARACTERS }
+  const fitting = countFittingRows(readable, size, ({ content }) => content?.length ?? 0)
+  const { rows, ...next } = cutPage(readable, fitting, ({ row }) => encodeCursor(scope, [row.seq]))
   return { listed: rows.map(({ row, content }) => toThought(row, content)), ...next }
 }
 
@@ -127,13 +129,6 @@ function isKnownTask({ state, thoughts }: ThoughtTrailStores, taskId: string): b
 function keptContent({ ledger }: RuntimeStores, logIndex: number): string | undefined {
   const state = ledger.body(logIndex)
   return state.kind === 'kept' ? readThoughtContent(state.body) : undefined
-}
-
-/** How many of the rows a page takes; always one, so that paging goes on. */
-function fitting(rows: readonly { readonly content: string | undefined }[], limit: number): number {
-  let characters = 0
-  const tooMuch = rows.findIndex(({ content }) => (characters += content?.length ?? 0) > MAX_PAGE_CHARACTERS)
-  return tooMuch === -1 ? limit : Math.max(1, Math.min(limit, tooMuch))
 }
 
 function verdict({

@@ -13,8 +13,8 @@
 import { canonicalJson } from '../../core/json.ts'
 import { BODY_ERASED_KIND } from '../../ledger/entry-group.ts'
 import { decodeEntry } from '../../ledger/entry.ts'
-import { SESSION_START_KIND } from '../proofs/session-leaf.ts'
-import { readTaskId } from '../tasks/task-entries.ts'
+import { SESSION_START_KIND } from './session-leaf.ts'
+import { readTaskId } from '../task-entries.ts'
 import {
   readCommittedContent,
   findThoughtContentFlaw,

@@ -4,7 +4,7 @@
  *   task.created ─▶ task.changed ─▶ task.transition ─▶ …     status, version and dependencies: in the entries
  *        └ body         └ body          └ body               words: in the body of the last entry that set them
  */
-import type { LedgerEntry } from '../../ledger/entry.ts'
+import type { LedgerEntry } from '../ledger/entry.ts'
 
 export const TASK_CREATED_KIND = 'task.created'
 export const TASK_CHANGED_KIND = 'task.changed'

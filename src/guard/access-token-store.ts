@@ -12,13 +12,13 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
+import { isoTime } from '../toolbox/iso-time.ts'
 import { explainTokenAuthorityRefusal } from './caller-authority.ts'
 import type { GuardState } from './guard-state.ts'
 import { findTokenByName } from './principal-state.ts'
 import type { AccessTokenState } from './principal-state.ts'
 import { hashAccessToken, isAccessTokenLive, mintAccessToken, explainAccessTokenFlaw } from './access-token.ts'
 import type { NewAccessToken, AccessTokenRecord } from './access-token.ts'
-import { formatEntryTime } from '../ledger/projection-log.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
 export interface AccessTokens {
@@ -126,7 +126,7 @@ export function createAccessTokens(options: {
           role,
           by: author,
           restrictions: restrictions as JsonObject | undefined,
-          expires_at: ttlMs === undefined ? undefined : formatEntryTime(nowMs + ttlMs),
+          expires_at: ttlMs === undefined ? undefined : isoTime(nowMs + ttlMs),
         })
         const made = state.tokens.get(hash)
         if (made === undefined) throw new Error('a token was recorded and is not there')

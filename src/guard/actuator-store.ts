@@ -89,10 +89,7 @@ function countUse({ actuators }: GuardState, target: string, atMs: number): void
 }
 
 /** The hours that still count towards the daily limit. */
-export function listHoursOfLastDay(
-  hours: readonly ActuatorUsageOfHour[],
-  atMs: number,
-): readonly ActuatorUsageOfHour[] {
+function listHoursOfLastDay(hours: readonly ActuatorUsageOfHour[], atMs: number): readonly ActuatorUsageOfHour[] {
   return hours.filter(({ hour }) => hour >= hourOf(atMs) - HOURS_PER_DAY - 1)
 }
 

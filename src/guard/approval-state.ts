@@ -165,8 +165,7 @@ function refuseDecision(state: GuardState, { id, binding }: ApprovalRecord, entr
 }
 
 function known({ approvals }: GuardState, entry: LedgerEntry): ApprovalRecord | undefined {
-  const id = readEntryText(entry, 'approval')
-  return id === undefined ? undefined : approvals.get(id)
+  return approvals.get(readEntryText(entry, 'approval') ?? '')
 }
 
 function bindingOf(entry: LedgerEntry): CallBinding | undefined {

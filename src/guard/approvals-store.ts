@@ -8,7 +8,6 @@ import { toAccountKeyFromCallerKey, toCallerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { newUlid } from '../core/ids.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { isJsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import {
@@ -16,7 +15,6 @@ import {
   APPROVAL_CLOCK_SLACK_MS,
   APPROVAL_WITHDRAWN_REASON,
   explainApprovalExpiry,
-  findApprovalStatus,
 } from './approval.ts'
 import type {
   Approval,
@@ -27,20 +25,21 @@ import type {
 } from './approval.ts'
 import { isApprovalClosed } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
+import { findApprovalOfCall, listNewestApprovals } from './approval-lookup.ts'
+import { addApprovalWords } from './approval-words.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import { computeJsonSha256 } from './call-binding.ts'
 import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'
-import { differsOnlyInWording } from './grant.ts'
-import { computeCertificateHash, computeRoundDigest } from './quorum-round.ts'
-import type { QuorumRoundTerms } from './quorum-round.ts'
+import { computeCertificateHash, toQuorumEntryFields } from './quorum-round.ts'
+import type { ProposedVotingTerms } from './quorum-round.ts'
 import type { QuorumRoundStore } from './quorum-round-store.ts'
 import { QUORUM_DECIDER_NAME } from './quorum-round-state.ts'
 import type { VoteDecision } from './vote.ts'
 import type { GrantStore } from './grants-store.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactText } from './secret-detection.ts'
-import { ERASED_PLACEHOLDER, readErasableText, formatEntryTime, readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
+import { isoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
 /** What the guard itself uses inside its transactions. */
@@ -84,10 +83,6 @@ export interface ApprovalStore extends Approvals {
 
 const MAX_LIST = 500
 const MAX_REASON = 1_000
-/** How many earlier requests about one exact call are looked at. */
-const MAX_PAST = 20
-/** How many requests of one caller and tool are searched for the same call in other words. */
-const MAX_REWORDED = 200
 
 export function createApprovalStore(options: {
   readonly state: GuardState
@@ -106,19 +101,15 @@ export function createApprovalStore(options: {
 
   const read = (id: string): Approval | undefined => {
     const record = state.approvals.get(id)
-    return record && withWords(record, state, log)
+    return record && addApprovalWords(record, state, log)
   }
-  /** Newest first: ids sort by time. */
-  const newest = (wanted: (record: ApprovalRecord) => boolean, limit: number): readonly Approval[] =>
-    [...state.approvals.values()]
-      .filter(wanted)
-      .toSorted((left, right) => (left.id < right.id ? 1 : -1))
-      .slice(0, limit)
-      .map((record) => withWords(record, state, log))
-
   /** One change of state: the ledger entry, what follows from it, and the notification. */
-  function announce(transaction: GuardTransaction, event: AnnouncedEvent, body?: JsonObject): Approval {
-    const { kind, approval: id, binding, ...fields } = event
+  function announce(
+    transaction: GuardTransaction,
+    { id, binding }: Pick<ApprovalRecord, 'id' | 'binding'>,
+    { kind, ...fields }: AnnouncedEvent,
+    body?: JsonObject,
+  ): Approval {
     const { principal, tool, target } = binding
     transaction.record({ kind, approval: id, principal, tool, target, ...fields }, body)
     const approval = read(id)
@@ -139,8 +130,8 @@ export function createApprovalStore(options: {
     }
   }
 
-  function expireIn(transaction: GuardTransaction, { id, state: was, binding }: ApprovalRecord, because: string): void {
-    announce(transaction, { kind: 'approval.expired', approval: id, binding, was, because })
+  function expireIn(transaction: GuardTransaction, approval: ApprovalRecord, because: string): void {
+    announce(transaction, approval, { kind: 'approval.expired', was: approval.state, because })
   }
 
   function decide(
@@ -151,7 +142,7 @@ export function createApprovalStore(options: {
     return transact((transaction) => {
       store.sweepIn(transaction)
       const approval = read(id)
-      if (approval === undefined) return fail({ kind: 'not-found', message: `There is no approval ${id}.` } as const)
+      if (approval === undefined) return alreadyGone(id)
       // In a voting round, its terms say who votes.
       const flaw = approval.round === undefined ? explainApproverRefusal(by, decidable(approval)) : undefined
       if (flaw !== undefined) {
@@ -180,29 +171,26 @@ export function createApprovalStore(options: {
     return ok(approval)
   }
 
+  function approveIn(
+    transaction: GuardTransaction,
+    approval: Pick<ApprovalRecord, 'id' | 'binding'>,
+    decision: JsonObject,
+  ): Approval {
+    const until = { expires_at: isoTime(transaction.nowMs + config.useMs) }
+    return announce(transaction, approval, { kind: 'approval.approved', ...decision, ...until })
+  }
+
   function settleIn(transaction: GuardTransaction, id: string): void {
     const [approval, round] = [state.approvals.get(id), state.rounds.get(id)]
     if (approval === undefined || round === undefined) return
-    const { binding } = approval
     const outcome = rounds.outcome(round, transaction.nowMs)
     const by = QUORUM_DECIDER_NAME
     switch (outcome.kind) {
-      case 'quorum': {
-        const until = { expires_at: formatEntryTime(transaction.nowMs + config.useMs) }
-        const certificate = computeCertificateHash(outcome.yeses)
-        announce(transaction, {
-          kind: 'approval.approved',
-          approval: id,
-          binding,
-          by,
-          certificate,
-          grant: null,
-          ...until,
-        })
+      case 'quorum':
+        approveIn(transaction, approval, { by, certificate: computeCertificateHash(outcome.yeses), grant: null })
         return
-      }
       case 'denied':
-        announce(transaction, { kind: 'approval.denied', approval: id, binding, by }, { reason: outcome.why })
+        announce(transaction, approval, { kind: 'approval.denied', by }, { reason: outcome.why })
         return
       case 'lost':
         expireIn(transaction, approval, 'a yes no longer counts')
@@ -215,7 +203,8 @@ export function createApprovalStore(options: {
     settleIn,
 
     list: ({ state: wanted, principal, before, limit } = {}) =>
-      newest(
+      listNewestApprovals(
+        { state, log },
         (record) =>
           (wanted === undefined || record.state === wanted) &&
           (principal === undefined || record.binding.principal === principal) &&
@@ -240,24 +229,20 @@ export function createApprovalStore(options: {
         if (approval.state !== 'requested') return alreadyDecided(approval)
         const granted = grant === undefined ? ok(undefined) : grants.createIn(transaction, { grant, approval, by })
         if (!granted.ok) return granted
-        const decision = { by: toCallerKey(by), grant: granted.value ?? null }
-        const until = { expires_at: formatEntryTime(transaction.nowMs + config.useMs) }
-        const { binding } = approval
-        return ok(announce(transaction, { kind: 'approval.approved', approval: id, binding, ...decision, ...until }))
+        return ok(approveIn(transaction, approval, { by: toCallerKey(by), grant: granted.value ?? null }))
       }),
 
     deny: (id, by, reason) =>
       decide(id, by, (transaction, approval) => {
         if (approval.round !== undefined) return castIn(transaction, approval, { by, decision: 'deny', reason })
-        const { state: reached, grantId, expiresAtMs, binding } = approval
+        const { state: reached, grantId, expiresAtMs } = approval
         if (reached !== 'requested' && reached !== 'approved') return alreadyDecided(approval)
         if (grantId !== undefined) grants.takeBackIn(transaction, grantId, by)
         const kept = redactText(reason.slice(0, MAX_REASON)).toWellFormed()
         // An approval that is taken back counts as a denial for as long as the approval would have held.
-        const instead =
-          reached === 'approved' ? { grant: grantId ?? null, expires_at: formatEntryTime(expiresAtMs) } : {}
-        const denial = { kind: 'approval.denied', approval: id, binding, by: toCallerKey(by), ...instead } as const
-        return ok(announce(transaction, denial, { reason: kept }))
+        const instead = reached === 'approved' ? { grant: grantId ?? null, expires_at: isoTime(expiresAtMs) } : {}
+        const denial = { kind: 'approval.denied', by: toCallerKey(by), ...instead } as const
+        return ok(announce(transaction, approval, denial, { reason: kept }))
       }),
 
     withdraw: (id, by) =>
@@ -269,7 +254,7 @@ export function createApprovalStore(options: {
         if (isApprovalClosed(approval))
           return fail({ kind: 'conflict', message: `Request ${id} is already ${approval.state}.` })
         expireIn(transaction, approval, APPROVAL_WITHDRAWN_REASON)
-        return ok(withWords(state.approvals.get(id) ?? approval, state, log))
+        return ok(addApprovalWords(state.approvals.get(id) ?? approval, state, log))
       }),
 
     subscribe: (listener) => {
@@ -279,36 +264,10 @@ export function createApprovalStore(options: {
 
     standingIn: (transaction, binding, leaves, terms) => {
       const { nowMs } = transaction
-      const { principal, tool, argsHash } = binding
+      const { principal, tool } = binding
       for (const { id, binding: asked } of state.approvals.values())
         if (state.rounds.has(id) && asked.principal === principal && asked.tool === tool) settleIn(transaction, id)
-      const past = newest(
-        ({ id, binding: asked }) =>
-          asked.principal === principal &&
-          asked.tool === tool &&
-          asked.argsHash === argsHash &&
-          (terms === undefined || meets(state.rounds.get(id), terms)),
-        MAX_PAST,
-      )
-      const exact = findApprovalStatus(past, binding, nowMs)
-      if (exact.standing.state !== 'none' || leaves === undefined) return exact
-      // The same call in other words is the same request: it is asked once, its approval counts, and its denial holds.
-      // A denial of a node's call holds for everybody the node speaks for.
-      const account = toAccountKeyFromCallerKey(principal)
-      const reworded = newest(
-        ({ binding: asked, state: reached, expiresAtMs }) =>
-          expiresAtMs > nowMs &&
-          asked.tool === tool &&
-          (reached === 'denied'
-            ? asked.principal === principal || asked.principal === account
-            : (reached === 'requested' || reached === 'approved') && asked.principal === principal),
-        MAX_REWORDED,
-      ).filter(({ id }) => {
-        const said = readArgumentLeafHashes(state, id, log)
-        return said !== undefined && differsOnlyInWording(said, leaves)
-      })
-      const { standing } = findApprovalStatus(reworded, binding, nowMs)
-      return { standing, notes: exact.notes }
+      return findApprovalOfCall({ state, log }, { binding, leaves, terms }, nowMs)
     },
 
     isProposed: (principal, tool) => {
@@ -336,19 +295,18 @@ export function createApprovalStore(options: {
       return ok(
         announce(
           transaction,
+          { id, binding },
           {
             kind: 'approval.requested',
-            approval: id,
-            binding,
             args_hash: binding.argsHash,
             definition_hash: binding.definitionHash,
             policy_version: binding.policyVersion,
             promise_hash: binding.promiseHash,
             leaves_hash: leaves === undefined ? null : computeJsonSha256(leaves),
             preview_hash: shown.previewHash ?? null,
-            expires_at: formatEntryTime(nowMs + openMs),
+            expires_at: isoTime(nowMs + openMs),
             trace_id: shown.traceId,
-            ...(terms === undefined ? {} : { quorum: quorumFields(terms, { binding, shown }) }),
+            ...(terms === undefined ? {} : { quorum: toQuorumEntryFields(terms, binding, shown.effect) }),
           },
           { ...(shown as unknown as JsonObject), ...(leaves === undefined ? {} : { leaves }) },
         ),
@@ -358,15 +316,13 @@ export function createApprovalStore(options: {
     useIn: (transaction, id, { traceId }) => {
       const approval = state.approvals.get(id)
       if (approval === undefined) throw new Error(`approval ${id} is gone`)
-      const { binding } = approval
-      announce(transaction, { kind: 'approval.used', approval: id, binding, trace_id: traceId })
+      announce(transaction, approval, { kind: 'approval.used', trace_id: traceId })
     },
 
     giveBackIn: (transaction, id, { traceId }) => {
       const approval = state.approvals.get(id)
       if (approval?.state !== 'used' || approval.usedTrace !== traceId) return
-      const { binding } = approval
-      announce(transaction, { kind: 'approval.approved', approval: id, binding, given_back_by: traceId })
+      announce(transaction, approval, { kind: 'approval.approved', given_back_by: traceId })
     },
 
     sweepIn: (transaction) => {
@@ -403,24 +359,6 @@ export function createApprovalStore(options: {
   return store
 }
 
-/** The terms without what the call itself determines. */
-export type ProposedVotingTerms = Pick<QuorumRoundTerms, 'need' | 'voters' | 'veto' | 'house' | 'epoch' | 'witnesses'>
-
-function quorumFields(
-  { need, voters, veto, house, epoch, witnesses }: ProposedVotingTerms,
-  { binding, shown }: { readonly binding: CallBinding; readonly shown: CallForApprover },
-): JsonObject {
-  const named = voters.map(({ voter, key }) => ({ voter, key }))
-  const [digest, { effect }] = [computeRoundDigest(binding), shown]
-  return { need, voters: named, veto, house, epoch, digest, effect, witnesses }
-}
-
-/** Whether a round demands at least these terms, of nobody else. */
-function meets(round: QuorumRoundTerms | undefined, { need, voters, veto }: ProposedVotingTerms): boolean {
-  if (round === undefined || round.need < need || (veto && !round.veto)) return false
-  return round.voters.every(({ voter, key }) => voters.some((each) => each.voter === voter && each.key === key))
-}
-
 const NO_GRANTS: Fault = { kind: 'not-permitted', message: 'A round is about one exact call: votes make no grant.' }
 
 function alreadyGone(id: string): Result<never, Fault> {
@@ -433,48 +371,7 @@ function decidable({ binding, shown }: Approval): ApproverEligibilityFacts {
 
 interface AnnouncedEvent {
   readonly kind: ApprovalEvent['kind']
-  readonly approval: string
-  readonly binding: CallBinding
-  readonly [field: string]: Json | CallBinding | undefined
-}
-
-/** Adds what people were shown and answered, unless it was erased. */
-function withWords(record: ApprovalRecord, state: GuardState, log: Pick<ProjectionLogWriter, 'body'>): Approval {
-  const { askedSeq, saidSeq, because, usedTrace: _, ...approval } = record
-  const asked = readEntryBodyFields(log, askedSeq)
-  const { leaves: __, ...shown } = asked ?? ERASED_CALL
-  const reason =
-    record.state === 'expired'
-      ? because
-      : saidSeq === undefined
-        ? undefined
-        : readErasableText(readEntryBodyFields(log, saidSeq), 'reason')
-  const round = state.rounds.get(record.id)
-  return {
-    ...approval,
-    shown: shown as unknown as CallForApprover,
-    reason,
-    ...(round === undefined ? {} : { round, askedSeq }),
-  }
-}
-
-/** The hashes of the single arguments. They could be guessed, so they are erased together with the texts. */
-export function readArgumentLeafHashes(
-  state: GuardState,
-  id: string,
-  log: Pick<ProjectionLogWriter, 'body'>,
-): ArgumentLeafHashes | undefined {
-  const leaves = readEntryBodyFields(log, state.approvals.get(id)?.askedSeq)?.['leaves']
-  return isJsonObject(leaves) ? (leaves as ArgumentLeafHashes) : undefined
-}
-
-const ERASED_CALL: JsonObject = {
-  title: ERASED_PLACEHOLDER,
-  label: ERASED_PLACEHOLDER,
-  effect: 'sensitive',
-  arguments: {},
-  channel: 'api',
-  traceId: '',
+  readonly [field: string]: Json | undefined
 }
 
 function queueFull(whose: string, config: ApprovalsConfig): Fault {

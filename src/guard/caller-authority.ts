@@ -9,6 +9,7 @@ import type { Caller, CredentialRestrictions } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
+import { createRefusalFault } from './guard-faults.ts'
 import { matchesAnyPattern } from './name-pattern.ts'
 
 type Principal = Caller & { readonly kind: 'principal' }
@@ -32,14 +33,17 @@ export function explainAdministrationRefusal(by: Caller): Fault | undefined {
   const role = adminFlaw(by)
   if (role !== undefined) return role
   if (by.kind !== 'principal' || !isForPartOfHouse(by)) return undefined
-  return refusal('token-narrowed', 'This credential is narrowed to parts of the house, and this concerns all of it.')
+  return createRefusalFault(
+    'token-narrowed',
+    'This credential is narrowed to parts of the house, and this concerns all of it.',
+  )
 }
 
 /** Why this caller may not create a console link, whose session would have no restrictions; or `undefined`. */
 export function explainConsoleLinkRefusal(by: Caller): Fault | undefined {
   const flaw = explainAdministrationRefusal(by)
   if (flaw !== undefined || by.kind !== 'principal' || by.restrictions?.effects === undefined) return flaw
-  return refusal('token-narrowed', 'This credential is narrowed, and a sign-in at the console would not be.')
+  return createRefusalFault('token-narrowed', 'This credential is narrowed, and a sign-in at the console would not be.')
 }
 
 /** Why this caller may not create, replace or revoke a token with these restrictions, or `undefined`. */
@@ -52,17 +56,23 @@ export function explainTokenAuthorityRefusal(by: Caller, token: CredentialRestri
     isBeyond(token?.profiles, own.profiles, (profile, profiles) => profiles.includes(profile)) ||
     isBeyond(token?.devices, own.devices, isDeviceWithin)
   if (!exceeds) return undefined
-  return refusal('token-narrowed', 'This credential is narrowed: a token of its making is narrowed at least as much.')
+  return createRefusalFault(
+    'token-narrowed',
+    'This credential is narrowed: a token of its making is narrowed at least as much.',
+  )
 }
 
 /** Why this caller may not stop everything, or `undefined`. Stopping is for those who act, approve or administer. */
 export function explainStopRefusal(by: Caller): Fault | undefined {
   if (by.kind === 'service') return undefined
   if (by.kind === 'peer' || by.role === 'observer')
-    return refusal('role', 'A caller that may neither act nor approve does not stop others.')
+    return createRefusalFault('role', 'A caller that may neither act nor approve does not stop others.')
   const acts = by.restrictions?.effects?.some((effect) => effect !== 'reads' && effect !== 'records') ?? true
   if (acts && !isForPartOfHouse(by)) return undefined
-  return refusal('token-narrowed', 'This credential is narrowed to less than the house that a stop would stop.')
+  return createRefusalFault(
+    'token-narrowed',
+    'This credential is narrowed to less than the house that a stop would stop.',
+  )
 }
 
 /** Whether a caller may read the status of the house and the node. */
@@ -104,10 +114,13 @@ export function mayReadRecord(caller: Caller, { principal, effect, target, inPro
 }
 
 function adminFlaw(by: Caller): Fault | undefined {
-  if (by.kind !== 'principal' || by.role !== 'admin') return refusal('role', 'The role admin is needed.')
+  if (by.kind !== 'principal' || by.role !== 'admin') return createRefusalFault('role', 'The role admin is needed.')
   return coversEffect(by, 'admin')
     ? undefined
-    : refusal('token-effects', `This credential is narrowed to what ${by.restrictions?.effects?.join(', ')}.`)
+    : createRefusalFault(
+        'token-effects',
+        `This credential is narrowed to what ${by.restrictions?.effects?.join(', ')}.`,
+      )
 }
 
 /** Absent means everything, so only something at least as restricted lies within. */
@@ -125,8 +138,4 @@ function isDeviceWithin(device: string, own: readonly string[]): boolean {
   const prefix = device.endsWith('*') ? device.slice(0, -1) : undefined
   if (prefix === undefined) return matchesAnyPattern(own, device)
   return own.some((pattern) => pattern.endsWith('*') && prefix.startsWith(pattern.slice(0, -1)))
-}
-
-function refusal(rule: string, message: string): Fault {
-  return { kind: 'not-permitted', message, reasons: [{ rule, message }] }
 }

@@ -94,6 +94,5 @@ function move(
 }
 
 function known({ changes }: Pick<GuardState, 'changes'>, entry: LedgerEntry): ChangeRecord | undefined {
-  const name = readEntryText(entry, 'change')
-  return name === undefined ? undefined : changes.get(name)
+  return changes.get(readEntryText(entry, 'change') ?? '')
 }

@@ -9,13 +9,13 @@ import type { Offer } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
-import { toBase64url, fromBase64url, toHex } from '../core/bytes.ts'
+import { toBase64url, fromBase64url } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { isOutsideValidityPeriod } from './approval.ts'
 import { computeArgumentsHash } from './call-binding.ts'
 import {
-  hashChangeToken,
+  formatChangeName,
   isChangeToken,
   mintChangeToken,
   decryptChangeArguments,
@@ -27,8 +27,9 @@ import type { ChangeRecord } from './change-state.ts'
 import type { GuardState } from './guard-state.ts'
 import { redactArguments } from './redaction.ts'
 import { redactText } from './secret-detection.ts'
-import { formatEntryTime, readEntryBodyFields } from '../ledger/projection-log.ts'
+import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
+import { isoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
 export interface ChangesConfig {
@@ -108,7 +109,7 @@ export function createChangeStore(options: {
   }
 
   function find(token: string, principal: string, nowMs: number): Result<ChangeRecord, Fault> {
-    const change = isChangeToken(token) ? state.changes.get(nameOf(token)) : undefined
+    const change = isChangeToken(token) ? state.changes.get(formatChangeName(token)) : undefined
     // For anybody but its owner, a token looks like one that does not exist.
     if (change?.principal !== principal || isChangeForgettable(change, nowMs)) return fail(noSuchChange())
     if (change.state !== 'prepared') return fail(alreadyTaken(change))
@@ -132,8 +133,8 @@ export function createChangeStore(options: {
   }
 
   function committing(token: string): ChangeRecord {
-    const change = state.changes.get(nameOf(token))
-    if (change?.state !== 'committing') throw new RangeError(`change ${nameOf(token)} is not being committed`)
+    const change = state.changes.get(formatChangeName(token))
+    if (change?.state !== 'committing') throw new RangeError(`change ${formatChangeName(token)} is not being committed`)
     return change
   }
 
@@ -151,9 +152,9 @@ export function createChangeStore(options: {
         if (!makeRoomIn(transaction, principal))
           return fail({ kind: 'busy', message: 'Too many prepared changes wait already.', retryAfterMs: ttlMs })
         const expiresAtMs = nowMs + ttlMs
-        const named = { change: nameOf(token), principal, tool, args_hash: argsHash }
+        const named = { change: formatChangeName(token), principal, tool, args_hash: argsHash }
         const preparedSeq = record(
-          { kind: 'change.prepared', ...named, expires_at: formatEntryTime(expiresAtMs) },
+          { kind: 'change.prepared', ...named, expires_at: isoTime(expiresAtMs) },
           { arguments: redactArguments(args, offer), summary: kept, sealed },
         )
         return ok({ token, expiresAtMs, preparedSeq })
@@ -204,11 +205,6 @@ function finishIn(
   return record({ kind: `change.${end}`, change: name, principal, tool })
 }
 
-/** The change's name in the ledger, which cannot be used to commit it. */
-function nameOf(token: string): string {
-  return toHex(hashChangeToken(token)).slice(0, 32)
-}
-
 function noSuchChange(): Fault {
   return { kind: 'not-found', message: 'There is no such prepared change, or its time is over. Prepare it again.' }
 }
@@ -216,7 +212,7 @@ function noSuchChange(): Fault {
 function alreadyTaken({ state, finishedAtMs }: ChangeRecord): Fault {
   const details = {
     state,
-    finished_at: finishedAtMs === undefined ? null : formatEntryTime(finishedAtMs),
+    finished_at: finishedAtMs === undefined ? null : isoTime(finishedAtMs),
   }
   if (state === 'unknown')
     return {

@@ -5,12 +5,11 @@
  *
  * Pure, but for the state that it is given.
  */
-import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryNumber, readEntryText, readEntryTime, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
-import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex } from './quorum-round-state.ts'
-import type { ForeignQuorumRound } from './quorum-round-store.ts'
+import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex, readSignedVote } from './quorum-round-state.ts'
+import type { ForeignQuorumRound } from './quorum-round.ts'
 import { isVoteSignatureValid, parseVote, computeVoteHash } from './vote.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
 
@@ -56,7 +55,7 @@ export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<Gua
   'consensus.voted-elsewhere': (state, entry) => {
     const [house = '', id = ''] = [readEntryText(entry, 'house'), readEntryText(entry, 'round')]
     const round = state.foreignRounds.get(formatForeignRoundKey({ house, id }))
-    const [vote, voter] = [voteIn(entry), readEntryText(entry, 'voter')]
+    const [vote, voter] = [readSignedVote(entry), readEntryText(entry, 'voter')]
     if (round === undefined || vote === undefined || voter === undefined) return INCOMPLETE
     const body = parseVote(vote)
     const key = voter.startsWith(NODE_VOTER_PREFIX)
@@ -79,11 +78,6 @@ export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<Gua
     state.conflicts.set(about, readEntryTime(entry))
     return undefined
   },
-}
-
-function voteIn(entry: LedgerEntry): SignedVote | undefined {
-  const [body, signature] = [readEntryText(entry, 'vote'), readEntryText(entry, 'signature')]
-  return body === undefined || signature === undefined ? undefined : { body, signature }
 }
 
 const INCOMPLETE = 'it lacks what such an entry says'

@@ -125,8 +125,7 @@ function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
 }
 
 function known({ grants }: GuardState, entry: LedgerEntry): GrantRecord | undefined {
-  const id = readEntryText(entry, 'grant')
-  return id === undefined ? undefined : grants.get(id)
+  return grants.get(readEntryText(entry, 'grant') ?? '')
 }
 
 function inForce(state: GuardState, entry: LedgerEntry): GrantRecord | undefined {

@@ -10,7 +10,7 @@ import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { readArgumentLeafHashes } from './approvals-store.ts'
+import { readArgumentLeafHashes } from './approval-words.ts'
 import { explainApproverRefusal, APPROVAL_CLOCK_SLACK_MS, isOutsideValidityPeriod } from './approval.ts'
 import type { Approval } from './approval.ts'
 import { computeJsonSha256 } from './call-binding.ts'
@@ -20,8 +20,9 @@ import type { Grant, GrantRequest } from './grant.ts'
 import { GRANT_USED_UP_MESSAGE } from './grant-state.ts'
 import type { GrantRecord } from './grant-state.ts'
 import type { GuardState } from './guard-state.ts'
-import { formatEntryTime, readEntryBodyFields } from '../ledger/projection-log.ts'
+import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
+import { isoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
 /** What faces and the CLI use. */
@@ -146,7 +147,7 @@ export function createGrantStore(options: {
           bounds,
           free,
           max_uses: grant.maxUses,
-          expires_at: formatEntryTime(nowMs + grant.durationMs),
+          expires_at: isoTime(nowMs + grant.durationMs),
         },
         { frame },
       )

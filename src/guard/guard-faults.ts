@@ -4,6 +4,7 @@ import type { Offer } from '../bus/capability.ts'
 import type { Fault, PolicyReason } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
+import { isoTime } from '../toolbox/iso-time.ts'
 import type { Approval } from './approval.ts'
 import type { IdempotencyKeyStatus } from './idempotency-key-store.ts'
 import type { PolicyDecision } from './policy.ts'
@@ -18,6 +19,11 @@ export function createDeniedFault({ reasons, retryAfterMs }: PolicyDecision & { 
   // What the caller forgot is its mistake. Beside a ban it is told as well, so that nothing comes out bit by bit.
   const kind = issues.length === reasons.length ? 'invalid-arguments' : 'not-permitted'
   return { kind, message, reasons, details: { issues } }
+}
+
+/** Refused by one rule. */
+export function createRefusalFault(rule: string, message: string): Fault {
+  return { kind: 'not-permitted', message, reasons: [{ rule, message }] }
 }
 
 /** Whether a call was refused for nothing but claims that its caller left out. */
@@ -40,7 +46,7 @@ export function completeCall(
 
 export function createApprovalRequiredFault(approval: Approval, reasons: readonly PolicyReason[]): Fault {
   const { id, binding, shown, expiresAtMs } = approval
-  const expiresAt = new Date(expiresAtMs).toISOString()
+  const expiresAt = isoTime(expiresAtMs)
   const why = reasons.map((reason) => reason.message).join(' ')
   return {
     kind: 'approval-required',

@@ -93,8 +93,7 @@ function inFlight(state: GuardState, entry: LedgerEntry): IdempotencyKeyRecord |
 }
 
 function known({ keys }: GuardState, entry: LedgerEntry): IdempotencyKeyRecord | undefined {
-  const hash = readEntryText(entry, 'key')
-  return hash === undefined ? undefined : keys.get(hash)
+  return keys.get(readEntryText(entry, 'key') ?? '')
 }
 
 const NOT_RESERVED = 'no such key is reserved'

@@ -45,8 +45,9 @@ export function isChangeToken(text: string): boolean {
   return TOKEN.test(text)
 }
 
-export function hashChangeToken(token: string): Uint8Array {
-  return new Uint8Array(hash('sha256', token, 'buffer'))
+/** The change's name in the ledger, which cannot be used to commit it. */
+export function formatChangeName(token: string): string {
+  return hash('sha256', token).slice(0, 32)
 }
 
 /** iv ‖ tag ‖ ciphertext. */

@@ -13,6 +13,7 @@ import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryTime, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
+import { isAccessTokenLive } from './access-token.ts'
 import type { AccessTokenRecord } from './access-token.ts'
 
 /** By name; one token per name is valid at a time. */
@@ -40,7 +41,7 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
     const atMs = readEntryTime(entry)
     if (state.tokens.has(hash)) return 'there was this token before'
     const before = findTokenByName(state, name)
-    if (before !== undefined && isGood(before, atMs)) return `there was a token named ${name}`
+    if (before !== undefined && isAccessTokenLive(before, atMs)) return `there was a token named ${name}`
     // The name of an expired token may be used again.
     if (before !== undefined) state.tokens.set(before.hash, { ...before, revokedAtMs: atMs })
     state.tokens.dropOldest(MAX_TOKENS_KEPT, ({ revokedAtMs }) => revokedAtMs !== undefined)
@@ -114,17 +115,12 @@ export function findRoleOfPrincipalAt(state: GuardState, name: string, atMs: num
   const console = PRINCIPAL_ROLES.find((role) => name === consoleName(role))
   if (console !== undefined) return state.consoleRoles.has(console) ? console : undefined
   const token = findTokenByName(state, name)
-  return token !== undefined && isGood(token, atMs) ? token.role : undefined
+  return token !== undefined && isAccessTokenLive(token, atMs) ? token.role : undefined
 }
 
 export function findTokenByName({ tokenNames, tokens }: GuardState, name: string): AccessTokenState | undefined {
   const hash = tokenNames.get(name)
-  const token = hash === undefined ? undefined : tokens.get(hash)
-  return token
-}
-
-function isGood({ revokedAtMs, expiresAtMs }: AccessTokenState, atMs: number): boolean {
-  return revokedAtMs === undefined && (expiresAtMs === undefined || atMs < expiresAtMs)
+  return hash === undefined ? undefined : tokens.get(hash)
 }
 
 export function explainAdminEntryRefusal(state: GuardState, entry: LedgerEntry): string | undefined {

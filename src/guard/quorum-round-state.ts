@@ -48,7 +48,7 @@ const OWNER_CREDENTIAL = 'owner'
 export const roundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'consensus.voted': (state, entry) => {
     const round = roundNamed(state, entry)
-    const vote = signedVoteIn(entry)
+    const vote = readSignedVote(entry)
     const voter = readEntryText(entry, 'voter')
     if (round === undefined) return 'there is no such round'
     if (vote === undefined || voter === undefined) return 'it lacks what such an entry says'
@@ -295,14 +295,14 @@ function keyOf({ voters }: QuorumRoundRecord, voter: string): string {
   return voters.find((each) => each.voter === voter)?.key ?? ''
 }
 
-function signedVoteIn(value: { readonly [field: string]: Json }): SignedVote | undefined {
+export function readSignedVote(value: { readonly [field: string]: Json }): SignedVote | undefined {
   const { vote: body, signature } = value
   return typeof body === 'string' && typeof signature === 'string' ? { body, signature } : undefined
 }
 
 function votesIn(value: Json | undefined): readonly SignedVote[] {
   if (!Array.isArray(value)) return []
-  return value.flatMap((each) => (isJsonObject(each) ? (signedVoteIn(each) ?? []) : []))
+  return value.flatMap((each) => (isJsonObject(each) ? (readSignedVote(each) ?? []) : []))
 }
 
 function termsIn(value: Json | undefined): QuorumRoundTerms | undefined {

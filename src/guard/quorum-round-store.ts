@@ -14,7 +14,13 @@ import type { DrawKey } from '../ledger/draw.ts'
 import type { GuardState } from './guard-state.ts'
 import { findRoleOfPrincipalAt } from './principal-state.ts'
 import { computeDefaultQuorum } from './quorum-round.ts'
-import type { QuorumRoundRecord, QuorumRoundTerms, QuorumRoundVoter } from './quorum-round.ts'
+import type {
+  ForeignQuorumRound,
+  ProposedVotingTerms,
+  QuorumRoundOutcome,
+  QuorumRoundRecord,
+  QuorumRoundVoter,
+} from './quorum-round.ts'
 import {
   explainVoteConflictFlaw,
   countYesVotes,
@@ -80,7 +86,7 @@ export interface QuorumRoundStore {
   readonly terms: (
     request: QuorumRequest,
     about: VotedCall & { readonly isRule: boolean; readonly nowMs: number },
-  ) => Result<Pick<QuorumRoundTerms, 'need' | 'voters' | 'veto' | 'house' | 'epoch' | 'witnesses'>, Fault>
+  ) => Result<ProposedVotingTerms, Fault>
   /** Casts the caller's vote, signed here. */
   readonly castIn: (
     transaction: GuardTransaction,
@@ -104,21 +110,6 @@ export interface QuorumRoundStore {
   readonly outcome: (round: QuorumRoundRecord, nowMs: number) => QuorumRoundOutcome
   readonly self: QuorumRoundVoter
 }
-
-export interface ForeignQuorumRound {
-  readonly id: string
-  readonly digest: string
-  readonly house: string
-  readonly epoch: number
-  readonly expiresAtMs: number
-}
-
-export type QuorumRoundOutcome =
-  | { readonly kind: 'open' }
-  | { readonly kind: 'quorum'; readonly yeses: readonly SignedVote[] }
-  | { readonly kind: 'denied'; readonly why: string }
-  /** The quorum was reached and is lost again. */
-  | { readonly kind: 'lost' }
 
 export function createQuorumRoundStore({
   state,
@@ -180,38 +171,47 @@ export function createQuorumRoundStore({
     return isNode ? { voter: self.voter, seed: voting.nodeSeed } : undefined
   }
 
-  function recordIn(
+  /** Records a vote that is valid. */
+  function acceptIn(
     transaction: GuardTransaction,
     round: QuorumRoundRecord,
-    { voter, vote, reason }: { readonly voter: string; readonly vote: SignedVote; readonly reason?: string },
-  ): void {
-    const kept = reason === undefined ? '' : redactText(reason.slice(0, MAX_REASON)).toWellFormed()
-    transaction.record(
+    { voter, vote, reason = '' }: { readonly voter: string; readonly vote: SignedVote; readonly reason?: string },
+  ): Result<SignedVote, Fault> {
+    const { nowMs, record } = transaction
+    const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: nowMs })
+    if (flaw !== undefined)
+      return fail(createVoteFault(nowMs >= round.expiresAtMs ? 'ROUND_CLOSED' : 'NOT_A_VOTER', `${flaw}.`))
+    const { body, signature } = vote
+    const kept = redactText(reason.slice(0, MAX_REASON)).toWellFormed()
+    record(
       {
         kind: 'consensus.voted',
         approval: round.id,
         voter,
-        vote: vote.body,
-        signature: vote.signature,
+        vote: body,
+        signature,
         decision: parseVote(vote)?.decision,
       },
       kept === '' ? undefined : { reason: kept },
     )
+    return ok(vote)
   }
 
-  function conflictIn(
-    transaction: GuardTransaction,
+  /** Records both votes where they prove that their voter contradicted itself. */
+  function refuseSecondIn(
+    { record }: GuardTransaction,
     round: QuorumRoundRecord,
     voter: string,
     votes: readonly SignedVote[],
-  ): void {
-    if (explainVoteConflictFlaw(round, voter, votes) !== undefined) return
-    transaction.record({
-      kind: 'consensus.equivocated',
-      approval: round.id,
-      voter,
-      votes: votes.map(({ body, signature }): JsonObject => ({ vote: body, signature })),
-    })
+  ): Result<never, Fault> {
+    if (explainVoteConflictFlaw(round, voter, votes) === undefined)
+      record({
+        kind: 'consensus.equivocated',
+        approval: round.id,
+        voter,
+        votes: votes.map(({ body, signature }): JsonObject => ({ vote: body, signature })),
+      })
+    return fail(createVoteFault('EQUIVOCATION', `${voter} has said both; both votes are kept, and neither counts.`))
   }
 
   return {
@@ -263,8 +263,7 @@ export function createQuorumRoundStore({
     castIn: (transaction, id, { by, decision, reason, digest }) => {
       const round = state.rounds.get(id)
       const approval = state.approvals.get(id)
-      if (round === undefined || approval === undefined)
-        return fail(createVoteFault('ROUND_NOT_FOUND', `There is no round ${id}.`))
+      if (round === undefined || approval === undefined) return fail(createUnknownRoundFault(id))
       const speaking = speaker(round, by)
       if (speaking === undefined)
         return fail(createVoteFault('NOT_A_VOTER', `${toCallerKey(by)} is no voter of this round; agents never are.`))
@@ -292,30 +291,19 @@ export function createQuorumRoundStore({
         )
       if (approval.state !== 'requested' && approval.state !== 'approved')
         return fail(createVoteFault('ROUND_CLOSED', `The round is ${approval.state}.`))
-      if (before !== undefined) {
-        conflictIn(transaction, round, voter, [before, vote])
-        return fail(createVoteFault('EQUIVOCATION', `${voter} has said both; both votes are kept, and neither counts.`))
-      }
-      const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: transaction.nowMs })
-      if (flaw !== undefined) return fail(createVoteFault(closingCode(round, transaction.nowMs), `${flaw}.`))
-      recordIn(transaction, round, { voter, vote, reason })
-      return ok(vote)
+      if (before !== undefined) return refuseSecondIn(transaction, round, voter, [before, vote])
+      return acceptIn(transaction, round, { voter, vote, reason })
     },
 
     takeIn: (transaction, id, { voter, vote }) => {
       const round = state.rounds.get(id)
-      if (round === undefined) return fail(createVoteFault('ROUND_NOT_FOUND', `There is no round ${id}.`))
+      if (round === undefined) return fail(createUnknownRoundFault(id))
       const before = round.votes.find((cast) => cast.voter === voter)
       if (before !== undefined && before.body === vote.body)
         return fail(createVoteFault('ALREADY_VOTED', `${voter} has voted before.`))
-      if (before !== undefined && explainVoteConflictFlaw(round, voter, [before, vote]) === undefined) {
-        conflictIn(transaction, round, voter, [before, vote])
-        return fail(createVoteFault('EQUIVOCATION', `${voter} has said both; both votes are kept, and neither counts.`))
-      }
-      const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: transaction.nowMs })
-      if (flaw !== undefined) return fail(createVoteFault(closingCode(round, transaction.nowMs), `${flaw}.`))
-      recordIn(transaction, round, { voter, vote })
-      return ok(vote)
+      if (before !== undefined && explainVoteConflictFlaw(round, voter, [before, vote]) === undefined)
+        return refuseSecondIn(transaction, round, voter, [before, vote])
+      return acceptIn(transaction, round, { voter, vote })
     },
 
     signElsewhere: (round, { decision, seq, prev, nowMs }) =>
@@ -351,8 +339,8 @@ export function createQuorumRoundStore({
   }
 }
 
-function closingCode({ expiresAtMs }: QuorumRoundRecord, nowMs: number): VoteErrorCode {
-  return nowMs >= expiresAtMs ? 'ROUND_CLOSED' : 'NOT_A_VOTER'
+function createUnknownRoundFault(id: string): Fault {
+  return createVoteFault('ROUND_NOT_FOUND', `There is no round ${id}.`)
 }
 
 function voteFrame(

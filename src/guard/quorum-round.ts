@@ -8,6 +8,7 @@
  */
 import type { Effect } from '../bus/capability.ts'
 import { computeJsonSha256 } from './call-binding.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { CallBinding } from './call-binding.ts'
 import { computeVoteHash } from './vote.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
@@ -36,6 +37,18 @@ export interface QuorumRoundTerms {
   readonly effect: Effect
   /** Keys of those who could cosign when the round began (C2SP vkeys); which of them has to is drawn. */
   readonly witnesses: readonly string[]
+}
+
+/** The terms without what the call itself determines. */
+export type ProposedVotingTerms = Pick<QuorumRoundTerms, 'need' | 'voters' | 'veto' | 'house' | 'epoch' | 'witnesses'>
+
+/** A round of another node. */
+export interface ForeignQuorumRound {
+  readonly id: string
+  readonly digest: string
+  readonly house: string
+  readonly epoch: number
+  readonly expiresAtMs: number
 }
 
 export interface CastVote extends SignedVote {
@@ -69,6 +82,14 @@ export interface QuorumRoundRecord extends QuorumRoundTerms {
   readonly hardWitness: string | undefined
 }
 
+/** What follows from the votes of a round. */
+export type QuorumRoundOutcome =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'quorum'; readonly yeses: readonly SignedVote[] }
+  | { readonly kind: 'denied'; readonly why: string }
+  /** The quorum was reached and is lost again. */
+  | { readonly kind: 'lost' }
+
 /** Facts 3.3: ⌊2n/3⌋ + 1. */
 export function computeDefaultQuorum(voters: number): number {
   return Math.floor((2 * voters) / 3) + 1
@@ -90,4 +111,23 @@ export function raiseFinalityLevel(level: FinalityLevel, to: FinalityLevel): Fin
 
 export function hasVotedTwice({ conflicts }: Pick<QuorumRoundRecord, 'conflicts'>, voter: string): boolean {
   return conflicts.some((conflict) => conflict.voter === voter)
+}
+
+/** The terms as the entry of a request has them. */
+export function toQuorumEntryFields(
+  { need, voters, veto, house, epoch, witnesses }: ProposedVotingTerms,
+  binding: CallBinding,
+  effect: Effect,
+): JsonObject {
+  const named = voters.map(({ voter, key }) => ({ voter, key }))
+  return { need, voters: named, veto, house, epoch, digest: computeRoundDigest(binding), effect, witnesses }
+}
+
+/** Whether a round demands at least these terms, of nobody else. */
+export function meetsProposedTerms(
+  round: QuorumRoundTerms | undefined,
+  { need, voters, veto }: ProposedVotingTerms,
+): boolean {
+  if (round === undefined || round.need < need || (veto && !round.veto)) return false
+  return round.voters.every(({ voter, key }) => voters.some((each) => each.voter === voter && each.key === key))
 }

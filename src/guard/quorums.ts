@@ -21,7 +21,8 @@ import { createDeniedFault } from './guard-faults.ts'
 import type { CallReservationDependencies } from './call-reservation.ts'
 import type { QuorumRoundRecord, QuorumRoundVoter } from './quorum-round.ts'
 import { createVoteFault } from './quorum-round-store.ts'
-import type { ForeignQuorumRound, QuorumRequest } from './quorum-round-store.ts'
+import type { QuorumRoundStore } from './quorum-round-store.ts'
+import type { QuorumRequest } from './quorum-round-store.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
 
@@ -58,10 +59,7 @@ export interface QuorumRounds {
   readonly list: () => readonly QuorumRoundRecord[]
   /** Draws witnesses, and raises levels: HARD where the drawn one has cosigned, ABSOLUTE after the dispute window. */
   readonly finalize: (cosigned: CosignedCheckpoints) => Promise<void>
-  readonly signElsewhere: (
-    round: ForeignQuorumRound,
-    vote: { readonly decision: VoteDecision; readonly seq: number; readonly prev: string; readonly nowMs: number },
-  ) => SignedVote
+  readonly signElsewhere: QuorumRoundStore['signElsewhere']
   /** Closes every open round: what was decided in them is not known any more. */
   readonly abandon: (because: string) => Promise<void>
   /** This node as a voter. */
@@ -115,6 +113,16 @@ export function createQuorumRounds(
     })
   }
 
+  /** Carries out what follows from a vote, in its transaction. */
+  function settled<Value>(id: string, voteIn: (transaction: GuardTransaction) => Value): Promise<Value> {
+    return transact((transaction) => {
+      approvals.sweepIn(transaction)
+      const voted = voteIn(transaction)
+      approvals.settleIn(transaction, id)
+      return voted
+    })
+  }
+
   return {
     self: rounds.self,
 
@@ -139,22 +147,8 @@ export function createQuorumRounds(
       return transact((transaction) => proposeIn(transaction, { assessed: assessed.value, argsHash, proposal }))
     },
 
-    vote: (id, vote) =>
-      transact((transaction) => {
-        approvals.sweepIn(transaction)
-        const cast = rounds.castIn(transaction, id, vote)
-        approvals.settleIn(transaction, id)
-        return cast
-      }),
-
-    take: (id, vote) =>
-      transact((transaction) => {
-        approvals.sweepIn(transaction)
-        const taken = rounds.takeIn(transaction, id, vote)
-        approvals.settleIn(transaction, id)
-        return taken
-      }),
-
+    vote: (id, vote) => settled(id, (transaction) => rounds.castIn(transaction, id, vote)),
+    take: (id, vote) => settled(id, (transaction) => rounds.takeIn(transaction, id, vote)),
     get: (id) => state.rounds.get(id),
     list: () => [...state.rounds.values()].toReversed(),
     contradictions: (sinceMs) =>

@@ -71,8 +71,10 @@ export function redactJson(
   data: Json,
   secretNames: readonly string[] = [],
   reader: RedactionAudience = 'record',
+  bounds: Bounds = KEPT,
 ): Json {
-  return redactValue(data, undefined, newWalk({ ...PLAIN, reader, secrets: lowerCase(secretNames), bounds: KEPT }), 0)
+  const walk = newWalk({ bounds, reader, secrets: lowerCase(secretNames), root: undefined, bareCode: false })
+  return redactValue(data, undefined, walk, 0)
 }
 
 /** Hides secrets and cuts nothing: for answers that are replayed later. */
@@ -81,10 +83,8 @@ export function hideSecretsInJson(
   secretNames: readonly string[] = [],
   reader: RedactionAudience = 'record',
 ): Json {
-  return redactValue(data, undefined, newWalk({ ...PLAIN, reader, secrets: lowerCase(secretNames), bounds: WHOLE }), 0)
+  return redactJson(data, secretNames, reader, WHOLE)
 }
-
-const PLAIN = { root: undefined, bareCode: false } as const
 
 function lowerCase(names: readonly string[] = []): ReadonlySet<string> {
   return new Set(names.map((name) => name.toLowerCase()))

@@ -1,0 +1,84 @@
+/**
+ * Approval lookup: what people have said about a call so far, from the requests on record.
+ *
+ * Pure, given the state and the log.
+ */
+import { toAccountKeyFromCallerKey } from '../bus/caller.ts'
+import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
+import { findApprovalStatus } from './approval.ts'
+import type { Approval, ApprovalStatusWithNotes } from './approval.ts'
+import type { ApprovalRecord } from './approval-state.ts'
+import { addApprovalWords, readArgumentLeafHashes } from './approval-words.ts'
+import type { ArgumentLeafHashes, CallBinding } from './call-binding.ts'
+import { differsOnlyInWording } from './grant.ts'
+import type { GuardState } from './guard-state.ts'
+import { meetsProposedTerms } from './quorum-round.ts'
+import type { ProposedVotingTerms } from './quorum-round.ts'
+
+/** How many earlier requests about one exact call are looked at. */
+const MAX_PAST = 20
+/** How many requests of one caller and tool are searched for the same call in other words. */
+const MAX_REWORDED = 200
+
+interface ApprovalRecords {
+  readonly state: GuardState
+  readonly log: Pick<ProjectionLogWriter, 'body'>
+}
+
+/** Newest first: ids sort by time. */
+export function listNewestApprovals(
+  { state, log }: ApprovalRecords,
+  isWanted: (record: ApprovalRecord) => boolean,
+  limit: number,
+): readonly Approval[] {
+  return [...state.approvals.values()]
+    .filter(isWanted)
+    .toSorted((left, right) => (left.id < right.id ? 1 : -1))
+    .slice(0, limit)
+    .map((record) => addApprovalWords(record, state, log))
+}
+
+/** A call that is to be made, with the terms of the vote about it, if there has to be one. */
+interface CallToLookUp {
+  readonly binding: CallBinding
+  readonly leaves: ArgumentLeafHashes | undefined
+  readonly terms: ProposedVotingTerms | undefined
+}
+
+export function findApprovalOfCall(
+  records: ApprovalRecords,
+  { binding, leaves, terms }: CallToLookUp,
+  nowMs: number,
+): ApprovalStatusWithNotes {
+  const { principal, tool, argsHash } = binding
+  const { state, log } = records
+  const past = listNewestApprovals(
+    records,
+    ({ id, binding: asked }) =>
+      asked.principal === principal &&
+      asked.tool === tool &&
+      asked.argsHash === argsHash &&
+      (terms === undefined || meetsProposedTerms(state.rounds.get(id), terms)),
+    MAX_PAST,
+  )
+  const exact = findApprovalStatus(past, binding, nowMs)
+  if (exact.standing.state !== 'none' || leaves === undefined) return exact
+  // The same call in other words is the same request: it is asked once, its approval counts, and its denial holds.
+  // A denial of a node's call holds for everybody the node speaks for.
+  const account = toAccountKeyFromCallerKey(principal)
+  const reworded = listNewestApprovals(
+    records,
+    ({ binding: asked, state: reached, expiresAtMs }) =>
+      expiresAtMs > nowMs &&
+      asked.tool === tool &&
+      (reached === 'denied'
+        ? asked.principal === principal || asked.principal === account
+        : (reached === 'requested' || reached === 'approved') && asked.principal === principal),
+    MAX_REWORDED,
+  ).filter(({ id }) => {
+    const said = readArgumentLeafHashes(state, id, log)
+    return said !== undefined && differsOnlyInWording(said, leaves)
+  })
+  const { standing } = findApprovalStatus(reworded, binding, nowMs)
+  return { standing, notes: exact.notes }
+}

@@ -1,0 +1,56 @@
+/**
+ * Approval words: what people were shown and what they said, from the erasable bodies of the entries of an approval.
+ *
+ * Pure, given the log.
+ */
+import { isJsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
+import { ERASED_PLACEHOLDER, readEntryBodyFields, readErasableText } from '../ledger/projection-log.ts'
+import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
+import type { Approval, CallForApprover } from './approval.ts'
+import type { ApprovalRecord } from './approval-state.ts'
+import type { ArgumentLeafHashes } from './call-binding.ts'
+import type { GuardState } from './guard-state.ts'
+
+/** Adds what people were shown and answered, unless it was erased. */
+export function addApprovalWords(
+  record: ApprovalRecord,
+  state: GuardState,
+  log: Pick<ProjectionLogWriter, 'body'>,
+): Approval {
+  const { askedSeq, saidSeq, because, usedTrace: _, ...approval } = record
+  const asked = readEntryBodyFields(log, askedSeq)
+  const { leaves: __, ...shown } = asked ?? ERASED_CALL
+  const reason =
+    record.state === 'expired'
+      ? because
+      : saidSeq === undefined
+        ? undefined
+        : readErasableText(readEntryBodyFields(log, saidSeq), 'reason')
+  const round = state.rounds.get(record.id)
+  return {
+    ...approval,
+    shown: shown as unknown as CallForApprover,
+    reason,
+    ...(round === undefined ? {} : { round, askedSeq }),
+  }
+}
+
+/** The hashes of the single arguments. They could be guessed, so they are erased together with the texts. */
+export function readArgumentLeafHashes(
+  state: GuardState,
+  id: string,
+  log: Pick<ProjectionLogWriter, 'body'>,
+): ArgumentLeafHashes | undefined {
+  const leaves = readEntryBodyFields(log, state.approvals.get(id)?.askedSeq)?.['leaves']
+  return isJsonObject(leaves) ? (leaves as ArgumentLeafHashes) : undefined
+}
+
+const ERASED_CALL: JsonObject = {
+  title: ERASED_PLACEHOLDER,
+  label: ERASED_PLACEHOLDER,
+  effect: 'sensitive',
+  arguments: {},
+  channel: 'api',
+  traceId: '',
+}

@@ -119,13 +119,13 @@ function registry(): void {
   globalThis.gc?.()
   const before = process.memoryUsage().heapUsed
   const bus = node(us.id)
-  const book = new PeerDirectory(us.id, bus)
-  for (const capability of capabilities) if (capability.schemas) book.schemas.keep(capability, capability.schemas)
+  const directory = new PeerDirectory(us.id, bus)
+  for (const capability of capabilities) if (capability.schemas) directory.schemas.keep(capability, capability.schemas)
   const take = (documents: readonly object[]): number => {
     const startedMs = performance.now()
     for (const document of documents) {
-      const heard = book.hear(document, { community, nowMs, monotonicMs: 0, source: 'bench' })
-      if (heard.kind === 'heard') book.publish(heard.peer)
+      const heard = directory.hear(document, { community, nowMs, monotonicMs: 0, source: 'bench' })
+      if (heard.kind === 'heard') directory.publish(heard.peer)
     }
     return performance.now() - startedMs
   }

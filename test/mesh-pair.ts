@@ -239,7 +239,7 @@ function side(
     rate: new PeerRateLimiter(rate),
     clock: systemClock,
   }
-  const desk = createControlHandler({
+  const control = createControlHandler({
     self: identity.id,
     sessions,
     community: () => community,
@@ -256,7 +256,7 @@ function side(
     identity,
     gate,
     bus: () => bus,
-    desk: (...asked) => (isOld ? desk(...asked)?.then(withoutActors) : desk(...asked)),
+    control: (...asked) => (isOld ? control(...asked)?.then(withoutActors) : control(...asked)),
     report: (error) => {
       throw error
     },

@@ -115,7 +115,7 @@ export function joinCommunity(command: MeshCommand, text: string): Promise<Comma
     if (!joined.ok) return fail(joined.fault)
     const { issuer, addresses } = invitation.value
     // First: a gateway beside us looks for its inviter as soon as it sees the community.
-    await store.remember([{ nodeId: issuer, addresses }], systemClock.now())
+    await store.peers.save([{ nodeId: issuer, addresses }], systemClock.now())
     const accepted = await store.accept(joined.value)
     if (!accepted.ok && accepted.fault.kind !== 'not-newer') return fail(communitySentence(accepted.fault))
     const { name, id, members } = joined.value

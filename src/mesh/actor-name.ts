@@ -1,5 +1,5 @@
 /**
- * Actor: for whom a node calls another one, in a word that it signs with the call (ADR 94).
+ * Actor name: for whom a node calls another one, in a word that it signs with the call (ADR 94).
  *
  *   claude · service:console-history · peer:ed25519:…/claude, who called us through a node of their own
  *

@@ -1,5 +1,5 @@
 /**
- * Input: what a handler on another node may learn of a caller that it can ask back (MCP multi round-trip requests), and
+ * Body interaction: what a handler on another node may learn of a caller that it can ask back (MCP multi round-trip requests), and
  * what the caller answered.
  *
  *   input=1 in the envelope ⇒ the body is { arguments, input: { capabilities?, responses?, state? } }

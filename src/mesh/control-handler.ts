@@ -1,5 +1,5 @@
 /**
- * Desk: answers the questions that nodes ask each other about themselves.
+ * Control handler: answers the control requests that nodes send each other about themselves.
  *
  *   mesh.session    a session key                      mesh.exchange   manifests both ways, and who else is known
  *   mesh.manifest   the full manifest                  mesh.schemas    contracts by their hashes
@@ -101,7 +101,7 @@ export function createControlHandler(parts: ControlHandlerDependencies): Control
     },
     'mesh.exchange': (body, asker) => {
       const { manifest, community } = exchangeBody.parse(body)
-      return ok(parts.exchange(asker, { manifest: manifest, ...community }))
+      return ok(parts.exchange(asker, { manifest, ...community }))
     },
     'mesh.manifest': () => ok(parts.own()?.full ?? {}),
     'mesh.community': () => ok(parts.community()?.document ?? {}),

@@ -1,9 +1,10 @@
 /**
- * Way order: which way to a peer is tried first.
+ * Endpoint order: which endpoint of a peer is tried first.
  *
- * A way that led nowhere just now is tried last: an address of another network costs seconds to find out about.
+ * One that led nowhere just now is tried last: an address of another network costs seconds to find out about.
  */
 import type { Clock } from '../core/clock.ts'
+import { formatDestinationKey } from './transport.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'
 
 const BAD_WAY_MS = 30_000
@@ -21,16 +22,12 @@ export class EndpointOrder {
   inOrder({ nodeId, ways }: PeerAddress): readonly PeerEndpoint[] {
     if (this.#badUntilMs.size === 0 || ways.length < 2) return ways
     const nowMs = this.#clock.monotonic()
-    const isBad = (way: PeerEndpoint): boolean => (this.#badUntilMs.get(wayKey(nodeId, way)) ?? 0) > nowMs
+    const isBad = (way: PeerEndpoint): boolean => (this.#badUntilMs.get(formatDestinationKey(nodeId, way)) ?? 0) > nowMs
     return [...ways.filter((way) => !isBad(way)), ...ways.filter(isBad)]
   }
 
   ledNowhere(nodeId: string, way: PeerEndpoint): void {
     if (this.#badUntilMs.size >= MAX_BAD_WAYS) this.#badUntilMs.clear()
-    this.#badUntilMs.set(wayKey(nodeId, way), this.#clock.monotonic() + BAD_WAY_MS)
+    this.#badUntilMs.set(formatDestinationKey(nodeId, way), this.#clock.monotonic() + BAD_WAY_MS)
   }
-}
-
-function wayKey(nodeId: string, way: PeerEndpoint): string {
-  return way.transport === 'http' ? `${nodeId} ${way.host} ${way.port}` : nodeId
 }

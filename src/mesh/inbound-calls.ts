@@ -1,8 +1,8 @@
 /**
- * Inbound: this node as a provider. Whatever a transport brings in goes through the gate, then to the desk (questions
- * between nodes) or to the bus, where the chain locks, validates, guards and records it like any other call.
+ * Inbound calls: this node as a provider. Whatever a transport brings in goes through the gate, then to the control
+ * handler (requests between nodes) or to the bus, where the chain locks, validates, guards and records it like any other call.
  *
- *   bytes ─▶ envelope ─▶ gate ─▶ mesh.* ─▶ desk
+ *   bytes ─▶ envelope ─▶ gate ─▶ mesh.* ─▶ control handler
  *                          └───▶ anything else ─▶ bus.handleCall, here only unless the envelope leaves hops
  *
  * Pure: the transports do the I/O.
@@ -44,7 +44,7 @@ export interface InboundCallDependencies {
   readonly identity: NodeIdentity
   readonly gate: MessageGateDependencies
   readonly bus: () => CapabilityBus | undefined
-  readonly desk: ControlHandler
+  readonly control: ControlHandler
   /** A mistake of ours, for the log. */
   readonly report: (error: unknown) => void
 }
@@ -124,7 +124,7 @@ export class InboundCalls {
     options: InboundServeOptions,
   ): Promise<Outcome> {
     if (this.#stopping) return fail(createMeshRefusal('partition', 'stopping', 'This node is stopping.'))
-    const answered = this.#parts.desk(envelope.capability, body, admitted.caller)
+    const answered = this.#parts.control(envelope.capability, body, admitted.caller)
     if (answered !== undefined) {
       const answer = await answered
       return answer.ok ? ok({ data: answer.value }) : answer

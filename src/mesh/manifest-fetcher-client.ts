@@ -1,5 +1,5 @@
 /**
- * Contents: what other nodes offer, fetched from them where a manifest says that there is something new.
+ * Manifest fetcher: what other nodes offer, fetched from them where a manifest says that there is something new.
  *
  *   manifest heard ─▶ capabilities? ─▶ schemas? ─▶ on the bus
  *        ▲ there was news meanwhile       │
@@ -10,7 +10,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
-import type { Json, JsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import type { Result } from '../core/result.ts'
 import type { PeerCapability } from '../bus/peer.ts'
@@ -21,11 +21,11 @@ import type { KnownPeer, PeerDirectory } from './peer-directory.ts'
 import type { PeerAddress } from './transport.ts'
 
 export interface ManifestFetcherDependencies {
-  readonly book: PeerDirectory
+  readonly directory: PeerDirectory
   readonly clock: Clock
   readonly logger: Logger
   readonly community: () => Community | undefined
-  readonly ask: (peer: PeerAddress, question: string, body: Json) => Promise<Result<JsonObject, Fault>>
+  readonly ask: (peer: PeerAddress, question: string, body: JsonObject) => Promise<Result<JsonObject, Fault>>
 }
 
 /** So few that what comes is read in a moment. */
@@ -62,31 +62,31 @@ export class ManifestFetcher {
   }
 
   async #fetchOnce(nodeId: string): Promise<void> {
-    const { book, clock } = this.#parts
+    const { directory, clock } = this.#parts
     // Each time anew: it may have gone and come back as another entry.
-    const peer = book.find(nodeId)
+    const peer = directory.find(nodeId)
     if (peer === undefined) return
     if (peer.capabilitiesHash !== peer.manifest.capabilitiesHash) {
-      const full = await this.#parts.ask(book.addressOf(peer), 'mesh.manifest', {})
+      const full = await this.#parts.ask(directory.addressOf(peer), 'mesh.manifest', {})
       const community = this.#parts.community()
       if (!full.ok || community === undefined) return
-      book.hear(full.value, { community, nowMs: clock.now(), monotonicMs: clock.monotonic(), source: 'exchange' })
+      directory.hear(full.value, { community, nowMs: clock.now(), monotonicMs: clock.monotonic(), source: 'exchange' })
     }
     await this.#fetchSchemas(peer)
-    book.publish(peer)
+    directory.publish(peer)
   }
 
   async #fetchSchemas(peer: KnownPeer): Promise<void> {
-    const { book, logger } = this.#parts
-    const missing = book.missingSchemas(peer)
+    const { directory, logger } = this.#parts
+    const missing = directory.missingSchemas(peer)
     const wrong: PeerCapability[] = []
     const batches: (readonly PeerCapability[])[] = []
     for (let at = 0; at < missing.length; at += SCHEMAS_AT_ONCE) batches.push(missing.slice(at, at + SCHEMAS_AT_ONCE))
     // A batch that grows is walked to its end.
     for (const some of batches) {
-      if (book.missingSchemas(peer).length === 0) break
+      if (directory.missingSchemas(peer).length === 0) break
       const hashes = [...new Set(some.map(({ schemaHash }) => schemaHash))]
-      const answer = await this.#parts.ask(book.addressOf(peer), 'mesh.schemas', { hashes })
+      const answer = await this.#parts.ask(directory.addressOf(peer), 'mesh.schemas', { hashes })
       if (!answer.ok && UNANSWERED.has(answer.fault.kind)) break
       if (!answer.ok) {
         // Too large for one answer: one by one, and what is too large alone is no contract for us.
@@ -97,14 +97,14 @@ export class ManifestFetcher {
       for (const capability of some) {
         const schemas = decodeSchemas(answer.value[capability.schemaHash])
         if (schemas === undefined) continue
-        if (!book.schemas.keep(capability, schemas)) wrong.push(capability)
+        if (!directory.schemas.keep(capability, schemas)) wrong.push(capability)
         // Reading a contract takes milliseconds where it is large: everybody else's requests go between two of them.
         await setImmediate()
       }
     }
     const [first] = wrong
     if (first === undefined) return
-    book.refuseSchemas(
+    directory.refuseSchemas(
       peer,
       wrong.map(({ schemaHash }) => schemaHash),
     )

@@ -1,5 +1,5 @@
 /**
- * Answer: an outcome as it travels between nodes.
+ * Mesh answer: an outcome as it travels between nodes.
  *
  *   200 { ok: true, data, content?, usage?, input_required?, replayed?, device? }
  *   4xx, 5xx { error, message, retry_after_ms?, alt_nodes?, schema_hash_expected?, … ,
@@ -51,7 +51,7 @@ export function encodeReplyBody({ data, content, usage, inputRequired, replayed,
   return {
     ok: true,
     data,
-    ...(content === undefined ? {} : { content: content }),
+    ...(content === undefined ? {} : { content }),
     ...(usage === undefined
       ? {}
       : {

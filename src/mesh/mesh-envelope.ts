@@ -1,5 +1,5 @@
 /**
- * Envelope: everything about a call between nodes but its body, and the text that its proof covers.
+ * Mesh envelope: everything about a call between nodes but its body, and the text that its proof covers.
  *
  *   spec 2:  capability, version, request_id, from, community, timestamp, body
  *   added:   to, key_id, deadline_ms (what is left of it), session, hops, stream, schema_hash, traceparent, input,

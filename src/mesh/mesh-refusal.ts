@@ -1,5 +1,5 @@
 /**
- * Refusal: why a node does not let a message in, in spec 2's codes, with a reason that a program can tell apart.
+ * Mesh refusal: why a node does not let a message in, in spec 2's codes, with a reason that a program can tell apart.
  */
 import { toFaultKind } from '../bus/error-code.ts'
 import type { ErrorCode } from '../bus/error-code.ts'

@@ -1,7 +1,7 @@
 /**
  * Mesh: other nodes as providers. Joins identity, discovery and the transports to one bus.
  *
- *   outbound ◀─ bus ─▶ inbound ◀─ gate ◀─ HTTP, NATS        neighbourhood ─▶ peer book ─▶ bus.onPeer…
+ *   outbound ◀─ bus ─▶ inbound ◀─ gate ◀─ HTTP, NATS        peer sync ─▶ peer directory ─▶ bus.onPeer…
  *
  * It is made before the bus, which needs the way out at its construction, and started after it.
  */
@@ -35,7 +35,7 @@ import { PeerOffers } from './peer-offers.ts'
 import type { KnownPeer } from './peer-directory.ts'
 import { createProviderSide } from './provider-side.ts'
 import { OwnNode } from './own-node.ts'
-import type { PeerAddress } from './transport.ts'
+import { startPeriodicJob } from '../toolbox/periodic-job.ts'
 import type { ProviderSessions } from './sessions.ts'
 
 /** New capabilities come in groups: a moment's patience makes one manifest of them. */
@@ -44,7 +44,7 @@ const SETTLE_MS = 20
 const WATCH_MS = 500
 /** A router gives out new addresses now and then; nobody is found at an old one. */
 const ADDRESSES_MS = 5_000
-/** Well within the ten seconds after which a manifest is renewed (self.ts). */
+/** Well within the ten seconds after which a manifest is renewed (own-node.ts). */
 const RENEW_CHECK_MS = 2_500
 /** Where others are is kept for the next start; a minute of it may be lost. */
 const REMEMBER_MS = 60_000
@@ -61,15 +61,15 @@ export class Mesh {
   readonly #nats: MeshBroker | undefined
   readonly #tls: TlsIdentity
   /** Inbound is made with it before there is a bus; until the start it knows no question. */
-  readonly #desk = { answer: ((): undefined => undefined) as ReturnType<typeof createControlHandler> }
+  readonly #control = { answer: ((): undefined => undefined) as ReturnType<typeof createControlHandler> }
   #bus: CapabilityBus | undefined
   #self: OwnNode | undefined
-  #book: PeerDirectory | undefined
+  #directory: PeerDirectory | undefined
   #offers: PeerOffers | undefined
-  #neighbourhood: PeerSync | undefined
+  #peerSync: PeerSync | undefined
   #server: MeshHttpServer | undefined
   #sources: readonly PeerSource[] = []
-  readonly #timers: NodeJS.Timeout[] = []
+  readonly #stopJobs: (() => void)[] = []
   #settling: NodeJS.Timeout | undefined
   #knownDigest: string | undefined
   #addresses: readonly string[] = []
@@ -84,7 +84,7 @@ export class Mesh {
     this.#http = new MeshHttpClient({ tls: this.#tls, maxAnswerBytes: config.maxBodyBytes })
     const { sessions, inbound, packets } = createProviderSide(options, {
       bus: () => this.#bus,
-      desk: (question, body, asker) => this.#desk.answer(question, body, asker),
+      control: (question, body, asker) => this.#control.answer(question, body, asker),
     })
     this.#sessions = sessions
     this.#inbound = inbound
@@ -96,7 +96,7 @@ export class Mesh {
       transports: { http: this.#http, nats: this.#nats },
       clock,
       signatures: config.signatures,
-      onUnreachable: (nodeId) => this.#neighbourhood?.doubt(nodeId),
+      onUnreachable: (nodeId) => this.#peerSync?.doubt(nodeId),
     })
   }
 
@@ -128,22 +128,24 @@ export class Mesh {
       maxOffers: this.#options.config.offersPerNode,
       monotonic: () => clock.monotonic(),
       logger,
-      publish: (nodeId) => this.#publishPeer(nodeId),
+      publish: (nodeId) => this.#directory?.republish(nodeId),
     })
     offers.touch()
-    const book = new PeerDirectory(identity.id, bus, (peer) => offers.screen(peer))
+    const directory = new PeerDirectory(identity.id, bus, (peer) => offers.screen(peer))
     this.#offers = offers
     for (const capability of self.capabilities())
-      if (capability.schemas !== undefined) book.schemas.keep(capability, capability.schemas)
-    const neighbourhood = new PeerSync({
+      if (capability.schemas !== undefined) directory.schemas.keep(capability, capability.schemas)
+    const peerSync = new PeerSync({
       self: identity.id,
-      book,
+      directory,
       clock,
       logger,
       community: () => store.community(),
       own: () => self.manifest(),
       ask: (...question) => this.#outbound.ask(...question),
-      askUnknown: (peer, question, body, signal) => this.#askUnknown(peer, question, { body, signal }),
+      // Signed, since a node that does not know us gives us no session key.
+      askUnknown: (peer, name, body, signal) =>
+        this.#outbound.askToJoin(peer, body, { name, communityId: this.community?.id ?? '', signal }),
       identify: (host, port) => requestNodeIdentity({ host, port, tls: this.#tls }),
       onCommunity: (community) => this.#hearCommunity(community),
       onGone: (nodeId) => {
@@ -152,39 +154,41 @@ export class Mesh {
       },
     })
     this.#self = self
-    this.#book = book
-    this.#neighbourhood = neighbourhood
-    this.#desk.answer = createControlHandler({
+    this.#directory = directory
+    this.#peerSync = peerSync
+    this.#control.answer = createControlHandler({
       self: identity.id,
       sessions: this.#sessions,
       community: () => store.community(),
       own: () => self.manifest(),
       schemas: (hashes) => self.schemas(hashes),
-      exchange: (peer, said) => neighbourhood.answerExchange(said, peer),
+      exchange: (peer, said) => peerSync.answerExchange(said, peer),
       join: async (request) => {
         // Whoever is reached may know of a use that an older copy of this node's data does not.
-        await neighbourhood.hearCommunities()
+        await peerSync.hearCommunities()
         return store.admitJoiner(request, { authority: this.#authority, nowMs: clock.now() })
       },
       merge: (community) => this.#hearCommunity(community),
       witness: start.witness,
       gossip: start.gossip,
     })
-    // The manifest names the port, so the door is open before anybody is told of it.
+    // The manifest names the port, so the listener is open before any node is told of it.
     await this.#listen(start)
     this.#sources = createPeerSources(this.#options, {
       registry: this.#nats?.source,
       port: () => this.#server?.port ?? 0,
     })
-    for (const source of this.#sources) await source.start((hint) => neighbourhood.hint(hint, source.name))
+    for (const source of this.#sources) await source.start((hint) => peerSync.hint(hint, source.name))
     this.#recall()
-    neighbourhood.start()
+    peerSync.start()
     this.#knownDigest = store.community()?.digest
     this.#publish()
-    this.#every(WATCH_MS, () => this.#watchCommunity())
-    this.#every(ADDRESSES_MS, () => this.#watchAddresses())
-    this.#every(RENEW_CHECK_MS, () => this.#publish())
-    this.#every(REMEMBER_MS, () => this.#remember())
+    this.#stopJobs.push(
+      startPeriodicJob(WATCH_MS, () => this.#watchCommunity(), logger),
+      startPeriodicJob(ADDRESSES_MS, () => this.#watchAddresses(), logger),
+      startPeriodicJob(RENEW_CHECK_MS, () => this.#publish(), logger),
+      startPeriodicJob(REMEMBER_MS, () => this.#remember(), logger),
+    )
     void this.#watchRegistry(bus)
     logger.info({ ...this.state() }, 'the mesh listens')
   }
@@ -194,7 +198,7 @@ export class Mesh {
       port: this.#server?.port ?? 0,
       addresses: this.#addresses,
       community: this.community?.id,
-      peers: this.#book?.peers.length ?? 0,
+      peers: this.#directory?.peers.length ?? 0,
       nats: this.#nats?.isConnected ?? false,
     }
   }
@@ -217,28 +221,28 @@ export class Mesh {
   }
 
   get peers(): readonly KnownPeer[] {
-    return this.#book?.peers ?? []
+    return this.#directory?.peers ?? []
   }
 
   /** A question to one peer, outside the bus: what main uses to have checkpoints cosigned. */
   ask(nodeId: string, question: string, body: JsonObject, timeoutMs: number): Promise<Result<JsonObject, Fault>> {
-    const peer = this.#book?.find(nodeId)
-    const address = peer === undefined ? { nodeId, ways: [] } : (this.#book?.addressOf(peer) ?? { nodeId, ways: [] })
-    return this.#outbound.ask(address, question, body, AbortSignal.timeout(timeoutMs))
+    const peer = this.#directory?.find(nodeId)
+    const address = peer && this.#directory?.addressOf(peer)
+    return this.#outbound.ask(address ?? { nodeId, ways: [] }, question, body, AbortSignal.timeout(timeoutMs))
   }
 
   async stop(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer)
+    for (const stop of this.#stopJobs) stop()
     clearTimeout(this.#settling)
     // Refusing comes first: while others hear the goodbye, they still send, and have to be told that nothing was tried.
     this.#inbound.stop()
     const goodbye = this.#self?.goodbye()
     await Promise.race([
-      this.#sayGoodbye(goodbye?.slim),
+      goodbye && this.#peerSync?.sayGoodbye(goodbye.slim, GOODBYE_MS),
       new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref()),
     ])
     this.#remember()
-    this.#neighbourhood?.stop()
+    this.#peerSync?.stop()
     for (const source of this.#sources) await source.stop(goodbye)
     await this.#server?.stop()
     this.#http.close()
@@ -284,8 +288,8 @@ export class Mesh {
     this.#options.logger.info({ addresses: this.#addresses }, 'this node has other addresses than before')
     for (const source of this.#sources) source.moved?.()
     this.#publish()
-    this.#neighbourhood?.knockAgain()
-    void this.#neighbourhood?.tellAll()
+    this.#peerSync?.probeAgain()
+    void this.#peerSync?.tellAll()
   }
 
   /** Resolves when they are kept; `undefined` where they are those that were known. */
@@ -299,11 +303,6 @@ export class Mesh {
     return store.setAddresses(addresses)
   }
 
-  #publishPeer(nodeId: string): void {
-    const peer = this.#book?.find(nodeId)
-    if (peer?.isOnBus === true) this.#book?.publish(peer)
-  }
-
   #publish(): void {
     const [own, community] = [this.#self?.manifest(), this.community?.document]
     if (own !== undefined && community !== undefined) for (const source of this.#sources) source.publish(own, community)
@@ -315,7 +314,7 @@ export class Mesh {
     const before = offers.revision
     this.#options.store.refresh()
     // A command beside us may have accepted what was withheld.
-    if (offers.revision !== before) for (const { nodeId } of this.peers) this.#publishPeer(nodeId)
+    if (offers.revision !== before) this.#directory?.republishAll()
     const community = this.community
     if (community?.digest === this.#knownDigest) return
     this.#knownDigest = community?.digest
@@ -327,8 +326,8 @@ export class Mesh {
     this.#publish()
     // Who came in while this node runs was told where its inviter is; who was a stranger a moment ago may be none now.
     this.#recall()
-    this.#neighbourhood?.knockAgain()
-    void this.#neighbourhood?.tellAll()
+    this.#peerSync?.probeAgain()
+    void this.#peerSync?.tellAll()
   }
 
   async #hearCommunity(community: Community): Promise<void> {
@@ -339,15 +338,6 @@ export class Mesh {
       logger.warn({ fault: merged.fault }, 'records about members were refused')
   }
 
-  /** Signed, since a node that does not know us gives us no session key. */
-  #askUnknown(
-    peer: PeerAddress,
-    name: string,
-    { body, signal }: { readonly body: JsonObject; readonly signal: AbortSignal },
-  ): Promise<Result<JsonObject, Fault>> {
-    return this.#outbound.askToJoin(peer, body, { name, communityId: this.community?.id ?? '', signal })
-  }
-
   /** Ends with the bus. Only what this node offers itself is in its manifest. */
   async #watchRegistry(bus: CapabilityBus): Promise<void> {
     for await (const event of bus.subscribe()) {
@@ -356,9 +346,9 @@ export class Mesh {
       this.#settling ??= setTimeout(() => {
         this.#settling = undefined
         this.#offers?.touch()
-        for (const { nodeId } of this.peers) this.#publishPeer(nodeId)
+        this.#directory?.republishAll()
         this.#publish()
-        void this.#neighbourhood?.tellAll()
+        void this.#peerSync?.tellAll()
       }, SETTLE_MS)
     }
   }
@@ -370,34 +360,21 @@ export class Mesh {
   #recall(): void {
     const { store, identity } = this.#options
     const { community } = this
-    const remembered = store.remembered()
+    const remembered = store.peers.list()
     if (community !== undefined) this.#bus?.expectPeers(listOtherMemberNames(community, identity.id, remembered))
     for (const { nodeId, addresses } of remembered)
       for (const text of addresses) {
         const address = parsePeerAddress(text)
-        if (address !== undefined) this.#neighbourhood?.hint({ kind: 'address', ...address, nodeId }, 'remembered')
+        if (address !== undefined) this.#peerSync?.hint({ kind: 'address', ...address, nodeId }, 'remembered')
       }
   }
 
   #remember(): void {
     const { store, clock } = this.#options
-    if (this.#book !== undefined) this.#keep(store.remember(this.#book.toRemember(), clock.now()))
+    if (this.#directory !== undefined) this.#keep(store.peers.save(this.#directory.toRemember(), clock.now()))
   }
 
   #keep(kept: Promise<void>): void {
     kept.catch((error: unknown) => this.#options.logger.warn({ err: error }, 'addresses could not be remembered'))
-  }
-
-  async #sayGoodbye(manifest: JsonObject | undefined): Promise<void> {
-    const community = this.community
-    const book = this.#book
-    if (manifest === undefined || community === undefined || book === undefined) return
-    const body = { manifest, community: { revision: community.revision, digest: community.digest } }
-    const signal = AbortSignal.timeout(GOODBYE_MS)
-    await Promise.all(book.peers.map((peer) => this.#outbound.ask(book.addressOf(peer), 'mesh.exchange', body, signal)))
-  }
-
-  #every(ms: number, job: () => void): void {
-    this.#timers.push(setInterval(job, ms))
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Gate: whether a message from another node comes in at all, cheapest question first.
+ * Message gate: whether a message from another node comes in at all, cheapest question first.
  *
  *   of our community? ▸ for us? ▸ of about now? ▸ from a member? ▸ under a living session key? ▸ proven?
  *     ▸ not too many? ▸ new?
@@ -63,26 +63,42 @@ const OPEN_QUESTIONS: ReadonlySet<string> = new Set([JOIN_REQUEST_NAME, MERGE_RE
 /** Whose budget it is: no node's id. */
 const STRANGERS = 'whoever is no member'
 
+export const NO_COMMUNITY_REFUSAL = createMeshRefusal(
+  'unauthorized',
+  'no-community',
+  'This node belongs to no community yet.',
+)
+export const UNKNOWN_SESSION_REFUSAL = createMeshRefusal(
+  'invalid_signature',
+  'unknown-session',
+  'This session key is not, or no longer, known here.',
+)
+
+export function createStandingRefusal(
+  standing: 'revoked' | 'stranger',
+  nodeId: string,
+  { name }: Pick<Community, 'name'>,
+): Fault {
+  return standing === 'revoked'
+    ? createMeshRefusal('revoked', 'revoked', `${nodeId} was revoked from ${name}.`)
+    : createMeshRefusal('unauthorized', 'stranger', `${nodeId} is no member of ${name}.`)
+}
+
 export function admitMessage(sealed: MessageWithProof, parts: MessageGateDependencies): Result<AdmittedMessage, Fault> {
   const { envelope, proof } = sealed
   const { from, capability } = envelope
   const community = parts.community()
-  if (community === undefined)
-    return fail(createMeshRefusal('unauthorized', 'no-community', 'This node belongs to no community yet.'))
+  if (community === undefined) return fail(NO_COMMUNITY_REFUSAL)
   const addressed = checkAddress(envelope, community.id, parts)
   if (addressed !== undefined) return fail(addressed)
   const isOpen = OPEN_QUESTIONS.has(capability)
   const standing = findMemberStanding(community, from)
-  if (standing.kind === 'revoked')
-    return fail(createMeshRefusal('revoked', 'revoked', `${from} was revoked from ${community.name}.`))
-  if (standing.kind === 'stranger' && !isOpen)
-    return fail(createMeshRefusal('unauthorized', 'stranger', `${from} is no member of ${community.name}.`))
+  if (standing.kind === 'revoked' || (standing.kind === 'stranger' && !isOpen))
+    return fail(createStandingRefusal(standing.kind, from, community))
   const session = envelope.keyId === undefined ? undefined : parts.sessions.find(envelope.keyId)
   if (session === undefined && !isOpen && capability !== SESSION_REQUEST_NAME)
     // A signed message without a living session could be an old one, replayed to a node that has restarted.
-    return fail(
-      createMeshRefusal('invalid_signature', 'unknown-session', 'This session key is not, or no longer, known here.'),
-    )
+    return fail(UNKNOWN_SESSION_REFUSAL)
   if (!isMessageProofValid(formatSignedCall(toEnvelopeFields(envelope), sealed.bodyHash), proof, { from, session }))
     return fail(
       createMeshRefusal('invalid_signature', 'proof', 'The signature does not belong to this message and sender.'),

@@ -1,5 +1,5 @@
 /**
- * Proof: that a message is its sender's own words. A signature for what changes something, a session's MAC for the
+ * Message proof: that a message is its sender's own words. A signature for what changes something, a session's MAC for the
  * rest.
  *
  *   ed25519:…        the node's signature        hmac-sha256:…        the MAC of the session key that the message names

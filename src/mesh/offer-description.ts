@@ -1,5 +1,5 @@
 /**
- * Offer words: what a peer says of its capabilities, made fit for a model and marked with the node that says it.
+ * Offer description: what a peer says of its capabilities, made fit for a model and marked with the node that says it.
  */
 import type { McpExposure, PromptArgument } from '../bus/capability.ts'
 import type { PeerCapability } from '../bus/peer.ts'

@@ -1,5 +1,5 @@
 /**
- * Outbound: this node as a caller. What only reads goes in packets, where it can; everything else in messages of its
+ * Outbound calls: this node as a caller. What only reads goes in packets, where it can; everything else in messages of its
  * own, sealed one by one.
  *
  *   packet    session key ▸ wire ▸ small enough? ▸ sent with whatever else goes there ─▶ outcome
@@ -247,7 +247,7 @@ function isPackable({ offer }: CapabilityEntry, { body, interaction }: Call): bo
   )
 }
 
-/** What the peer book gave the bus to keep. */
+/** What the peer directory gave the bus to keep. */
 function peerOf({ endpoint }: CapabilityEntry): PeerAddress {
   return endpoint as PeerAddress
 }

@@ -1,5 +1,5 @@
 /**
- * Visible outcome: what another node answered, without what nobody can see and not nested deeper than anything here is
+ * Outcome sanitizer: what another node answered, without what nobody can see and not nested deeper than anything here is
  * made for. It reaches models, people's screens and logs.
  *
  *   turn of the event loop     it came: proof ▸ parsed ▸ counted      next: cleaned      next: checked by its schema

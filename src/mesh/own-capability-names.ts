@@ -1,5 +1,5 @@
 /**
- * Own names: what this node calls its own capabilities, so that no peer's can be taken for one of them.
+ * Own capability names: what this node calls its own capabilities, so that no peer's can be taken for one of them.
  *
  *   same name, here too      the peer's provider of it; its effect is at least ours
  *   below a prefix of ours   refused: an agent would take it for this house's

@@ -9,7 +9,7 @@ function full(knocks: number, source: string): PeerCandidates {
   for (let port = 1; port <= ROOM; port++) {
     const candidate = candidates.add({ host: '192.0.2.1', port, source })
     if (candidate === undefined) throw new Error('there was room for this one')
-    for (let knock = 0; knock < knocks; knock++) candidates.knockLater(candidate, 0)
+    for (let knock = 0; knock < knocks; knock++) candidates.probeLater(candidate, 0)
   }
   return candidates
 }

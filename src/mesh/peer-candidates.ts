@@ -1,5 +1,5 @@
 /**
- * Candidates: addresses where another node may live, and when to knock there next.
+ * Peer candidates: addresses where another node may live, and when to probe each of them next.
  */
 import { computeBackoffMs } from '../core/backoff.ts'
 import { STATIC_PEER_SOURCE_NAME } from './discovery/peer-source.ts'
@@ -22,7 +22,7 @@ export interface CandidateAddress {
   readonly source: string
 }
 
-const KNOCK = { firstMs: 500, maxMs: 30_000, factor: 2 }
+const PROBE_BACKOFF = { firstMs: 500, maxMs: 30_000, factor: 2 }
 /** Beyond this many the wait no longer grows. */
 const MAX_ATTEMPT = 8
 /** Hints come from strangers, too. */
@@ -31,7 +31,7 @@ const MAX_CANDIDATES = 1_024
 export class PeerCandidates {
   readonly #byPlace = new Map<string, PeerCandidate>()
 
-  /** The new one; `undefined` where somebody is known to knock already, or where there are too many. */
+  /** The new one; `undefined` where it is known already, or where there are too many. */
   add({ host, port, nodeId, source }: CandidateAddress): PeerCandidate | undefined {
     const key = `${host} ${port}`
     const known = this.#byPlace.get(key)
@@ -49,8 +49,8 @@ export class PeerCandidates {
     return [...this.#byPlace.values()].filter(({ isBusy, dueMs }) => !isBusy && nowMs >= dueMs)
   }
 
-  knockLater(candidate: PeerCandidate, nowMs: number): void {
-    candidate.dueMs = nowMs + computeBackoffMs(KNOCK, Math.min(candidate.attempt++, MAX_ATTEMPT))
+  probeLater(candidate: PeerCandidate, nowMs: number): void {
+    candidate.dueMs = nowMs + computeBackoffMs(PROBE_BACKOFF, Math.min(candidate.attempt++, MAX_ATTEMPT))
   }
 
   /** All of them are worth another look at once. */

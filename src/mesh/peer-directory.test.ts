@@ -18,23 +18,23 @@ const context = { authority: { self: us, root }, nowMs: NEW_YEAR_MS }
 const echoing = describeOwnCapability(offered({ name: 'test.echo' }))
 
 let bus: CapabilityBus
-let book: PeerDirectory
+let directory: PeerDirectory
 let community: Community
 
 beforeEach(() => {
   bus = node(us.id)
-  book = new PeerDirectory(us.id, bus)
+  directory = new PeerDirectory(us.id, bus)
   const founded = createCommunity({ name: 'v', root, founder: { nodeId: us.id, name: 'us' }, nowMs: NEW_YEAR_MS })
   const grown = admitMember(founded, { nodeId: peer.id, name: 'peer', level: 'member' }, context)
   if (!grown.ok) throw new Error(grown.fault.kind)
   community = grown.value
 })
 
-describe('peer book', () => {
+describe('peer directory', () => {
   it('puts a proven member on the bus, with contracts it has heard of', () => {
-    book.schemas.keep(echoing, echoing.schemas ?? { request: {} })
+    directory.schemas.keep(echoing, echoing.schemas ?? { request: {} })
     const heard = hear(full({ sequence: 1 }))
-    book.publish(peerIn(heard))
+    directory.publish(peerIn(heard))
     expect(bus.offer('test.echo')?.requestSchema).toEqual({ type: 'object' })
     expect(bus.stats().peers).toBe(1)
   })
@@ -51,27 +51,29 @@ describe('peer book', () => {
       describeOwnCapability(offered({ name: `test.wordy${index}`, requestSchema: { $comment: filler } })),
     )
     const heard = peerIn(hear(full({ sequence: 1, capabilities: wordy })))
-    expect(book.missingSchemas(heard)).toHaveLength(40)
-    for (const capability of wordy.slice(0, 33)) book.schemas.keep(capability, capability.schemas ?? { request: {} })
-    expect(book.missingSchemas(heard)).toHaveLength(7)
-    for (const capability of wordy.slice(33, 34)) book.schemas.keep(capability, capability.schemas ?? { request: {} })
-    expect(book.missingSchemas(heard)).toEqual([])
+    expect(directory.missingSchemas(heard)).toHaveLength(40)
+    for (const capability of wordy.slice(0, 33))
+      directory.schemas.keep(capability, capability.schemas ?? { request: {} })
+    expect(directory.missingSchemas(heard)).toHaveLength(7)
+    for (const capability of wordy.slice(33, 34))
+      directory.schemas.keep(capability, capability.schemas ?? { request: {} })
+    expect(directory.missingSchemas(heard)).toEqual([])
   })
 
   it('keeps no contract that is longer than any, nor more than there is room for', () => {
     const of = (name: string, length: number): PeerCapability =>
       describeOwnCapability(offered({ name, requestSchema: { $comment: 'x'.repeat(length) } }))
     const keep = (capability: PeerCapability): boolean =>
-      book.schemas.keep(capability, capability.schemas ?? { request: {} })
+      directory.schemas.keep(capability, capability.schemas ?? { request: {} })
     expect(keep(of('test.endless', 600_000))).toBe(false)
     const many = Array.from({ length: 80 }, (_, index) => of(`test.many${index}`, 250_000))
     for (const capability of many) expect(keep(capability)).toBe(true)
-    expect(many.filter(({ schemaHash }) => book.schemas.find(schemaHash) !== undefined)).toEqual(many.slice(-67))
+    expect(many.filter(({ schemaHash }) => directory.schemas.find(schemaHash) !== undefined)).toEqual(many.slice(-67))
   })
 
   it('calls a member what it calls itself, unless that is no name or the community gave it to another', () => {
     const called = (displayName: string, sequence: number): string | undefined => {
-      book.publish(peerIn(hear(full({ displayName, sequence }))))
+      directory.publish(peerIn(hear(full({ displayName, sequence }))))
       return bus.nodeName(peer.id)
     }
     expect(called('peer', 1)).toBe('peer')
@@ -91,7 +93,7 @@ describe('peer book', () => {
     const back = full({ sequence: 5_000_000_001, capabilities: [], nowMs: NEW_YEAR_MS + 2_000 })
     expect(hear(back).kind).toBe('old')
     const answered = (manifest: unknown): PeerEvent =>
-      book.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', isLive: true })
+      directory.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', isLive: true })
     // Of the same process, and overtaken on its way.
     expect(answered(full({ sequence: 5_000_000_006, capabilities: [] })).kind).toBe('old')
     expect(answered(back)).toMatchObject({ kind: 'heard', peer: { capabilities: [] } })
@@ -107,11 +109,11 @@ describe('peer book', () => {
     })
     const heard = peerIn(hear(full({ sequence: 1 }), '192.0.2.9'))
     hear(full({ sequence: 2, ...at('192.0.2.77') }))
-    expect(book.placesOf(heard)).toEqual(['192.0.2.77:7080'])
+    expect(directory.placesOf(heard)).toEqual(['192.0.2.77:7080'])
     // An address that it never announced, such as the owner's own name for it, is as good as before.
     hear(full({ sequence: 3, ...at('192.0.2.77') }), 'attic.example')
     hear(full({ sequence: 4, ...at('192.0.2.88') }))
-    expect(book.placesOf(heard)).toEqual(['attic.example:7080', '192.0.2.88:7080'])
+    expect(directory.placesOf(heard)).toEqual(['attic.example:7080', '192.0.2.88:7080'])
   })
 
   it('refuses strangers, the revoked, other communities and itself', () => {
@@ -126,31 +128,31 @@ describe('peer book', () => {
 
   it('keeps health and calls in flight across a refresh', () => {
     const heard = peerIn(hear(full({ sequence: 1 })))
-    book.publish(heard)
+    directory.publish(heard)
     const [entry] = bus.registry.named('test.echo')
     if (entry === undefined) throw new Error('not on the bus')
     entry.inFlight = 3
     hear(withoutCapabilities(full({ sequence: 2 })))
-    book.publish(heard)
+    directory.publish(heard)
     expect(bus.registry.named('test.echo')).toEqual([entry])
     expect(entry.inFlight).toBe(3)
   })
 
   it('forgets who is silent for 90 s, who says goodbye, and who does not answer three times', () => {
-    book.publish(peerIn(hear(full({ sequence: 1 }))))
-    expect(book.sweep(community, 90_000)).toEqual([])
-    expect(book.sweep(community, 90_001)).toEqual([peer.id])
-    book.publish(peerIn(hear(full({ sequence: 2 }))))
+    directory.publish(peerIn(hear(full({ sequence: 1 }))))
+    expect(directory.sweep(community, 90_000)).toEqual([])
+    expect(directory.sweep(community, 90_001)).toEqual([peer.id])
+    directory.publish(peerIn(hear(full({ sequence: 2 }))))
     expect(hear(full({ sequence: 3, lifeMs: 0 }))).toEqual({ kind: 'left', nodeId: peer.id })
-    book.publish(peerIn(hear(full({ sequence: 4 }))))
-    expect([book.fail(peer.id), book.fail(peer.id), book.fail(peer.id)]).toEqual([false, false, true])
+    directory.publish(peerIn(hear(full({ sequence: 4 }))))
+    expect([directory.fail(peer.id), directory.fail(peer.id), directory.fail(peer.id)]).toEqual([false, false, true])
     expect(bus.stats().peers).toBe(0)
-    expect(book.departed(peer.id)?.ways).toEqual([{ transport: 'http', host: '192.0.2.9', port: 7080 }])
+    expect(directory.departed(peer.id)?.ways).toEqual([{ transport: 'http', host: '192.0.2.9', port: 7080 }])
   })
 
   it('does not keep a contract under a hash that is not its own', () => {
-    expect(book.schemas.keep(echoing, { request: { type: 'string' } })).toBe(false)
-    expect(book.missingSchemas(peerIn(hear(full({}))))).toHaveLength(1)
+    expect(directory.schemas.keep(echoing, { request: { type: 'string' } })).toBe(false)
+    expect(directory.missingSchemas(peerIn(hear(full({}))))).toHaveLength(1)
   })
 
   it('holds two hundred nodes', () => {
@@ -165,7 +167,7 @@ describe('peer book', () => {
       if (next.ok) grown = next.value
     }
     community = grown
-    for (const other of others) book.publish(peerIn(hear(full({}, other))))
+    for (const other of others) directory.publish(peerIn(hear(full({}, other))))
     expect(bus.registry.named('test.echo')).toHaveLength(200)
   })
 })
@@ -196,7 +198,7 @@ describe('address', () => {
 
 function hear(manifest: unknown, host?: string): PeerEvent {
   const reached = host === undefined ? undefined : ({ transport: 'http', host, port: 7080 } as const)
-  return book.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', reached })
+  return directory.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', reached })
 }
 
 function full(change: Partial<ManifestInput>, identity = peer): ReturnType<typeof issueManifest> {

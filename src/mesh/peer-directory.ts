@@ -1,5 +1,5 @@
 /**
- * Peer book: the other nodes as they were last heard, proven and of our community only.
+ * Peer directory: the other nodes as they were last heard, proven and of our community only.
  *
  *   hint ─▶ manifest heard ─▶ (capabilities fetched by their hash) ─▶ (schemas fetched by theirs) ─▶ on the bus
  *                │ 90 s of silence · goodbye · revoked · unreachable three times running
@@ -185,6 +185,16 @@ export class PeerDirectory {
     if (peer.isOnBus) this.#events.onPeerUpdated(record)
     else this.#events.onPeerAdded(record)
     peer.isOnBus = true
+  }
+
+  /** The bus shall look at its offers again. */
+  republish(nodeId: string): void {
+    const peer = this.#peers.get(nodeId)
+    if (peer?.isOnBus === true) this.publish(peer)
+  }
+
+  republishAll(): void {
+    for (const nodeId of [...this.#peers.keys()]) this.republish(nodeId)
   }
 
   addressOf({ nodeId, manifest, reached, hasNats }: KnownPeer): PeerAddress {

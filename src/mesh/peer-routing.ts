@@ -1,5 +1,5 @@
 /**
- * Ways: how this node gets to others. Which way to a peer is tried first, and which transport carries it.
+ * Peer routing: how this node gets to others. Which endpoint of a peer is tried first, and which transport carries it.
  *
  *   best way ─offline: nothing was sent─▶ next way ─▶ … ─▶ what came back, or why nobody was reached
  *

@@ -38,15 +38,14 @@ describe('a neighbour that only a registry tells of', () => {
 
 describe('a neighbour whose manifests are refused', () => {
   it('is in the log once, and once more after it was heard again', () => {
-    const { clock, warnings, neighbourhood, manifest } = house()
+    const { clock, warnings, peerSync, manifest } = house()
     const say = (sequence: number): void =>
-      neighbourhood.hint(
+      peerSync.hint(
         { kind: 'manifest', manifest: withoutCapabilities(manifest([], sequence)), way: { transport: 'nats' } },
         'nats',
       )
     const stale = withoutCapabilities(manifest([], 1))
-    const repeat = (): void =>
-      neighbourhood.hint({ kind: 'manifest', manifest: stale, way: { transport: 'nats' } }, 'nats')
+    const repeat = (): void => peerSync.hint({ kind: 'manifest', manifest: stale, way: { transport: 'nats' } }, 'nats')
     clock.advance(86_400_000)
     for (let times = 0; times < 3; times++) repeat()
     expect(warnings).toEqual(['a manifest was refused'])
@@ -83,11 +82,11 @@ describe('a neighbour that is asked for what it offers', () => {
   })
 
   it('is told once more, at once, when there was news of us meanwhile', async () => {
-    const { neighbourhood, hear, asked, answer } = house()
+    const { peerSync, hear, asked, answer } = house()
     hear('capabilities', ['test.one'], 1)
     hear('manifest', ['test.one'], 1)
-    void neighbourhood.tellAll()
-    void neighbourhood.tellAll()
+    void peerSync.tellAll()
+    void peerSync.tellAll()
     expect(asked).toEqual(['mesh.exchange'])
     answer({})
     await expect.poll(() => asked.length).toBe(2)
@@ -97,7 +96,7 @@ describe('a neighbour that is asked for what it offers', () => {
 })
 
 function house(): {
-  readonly neighbourhood: PeerSync
+  readonly peerSync: PeerSync
   readonly clock: ReturnType<typeof manualClock>
   readonly warnings: readonly string[]
   readonly bus: ReturnType<typeof node>
@@ -117,10 +116,10 @@ function house(): {
   const asked: string[] = []
   const warnings: string[] = []
   const waiting: ((value: JsonObject | undefined) => void)[] = []
-  const book = new PeerDirectory(us.id, bus)
-  const neighbourhood = new PeerSync({
+  const directory = new PeerDirectory(us.id, bus)
+  const peerSync = new PeerSync({
     self: us.id,
-    book,
+    directory,
     clock,
     logger: { ...silentLogger, warn: (_, message) => void warnings.push(message) },
     community: () => grown.value,
@@ -138,12 +137,12 @@ function house(): {
   const manifest = (names: readonly string[], sequence: number): JsonObject => {
     const capabilities = names.map((name) => describeOwnCapability(offered({ name })))
     for (const capability of capabilities)
-      if (capability.schemas !== undefined) book.schemas.keep(capability, capability.schemas)
+      if (capability.schemas !== undefined) directory.schemas.keep(capability, capability.schemas)
     const facts = { displayName: 'other', endpoints: [], inFlight: 0, uptimeSeconds: 1, nowMs: clock.now() }
     return issueManifest({ ...facts, communityId: root.id, capabilities, sequence }, other)
   }
   return {
-    neighbourhood,
+    peerSync,
     clock,
     warnings,
     bus,
@@ -152,11 +151,11 @@ function house(): {
       const full = manifest(names, sequence)
       const { capabilities, capabilities_hash: hash } = full
       if (kind === 'manifest')
-        neighbourhood.hint({ kind, manifest: withoutCapabilities(full), way: { transport: 'nats' } }, 'nats')
-      else if (typeof hash === 'string') neighbourhood.hint({ kind, nodeId: other.id, hash, capabilities }, 'nats')
+        peerSync.hint({ kind, manifest: withoutCapabilities(full), way: { transport: 'nats' } }, 'nats')
+      else if (typeof hash === 'string') peerSync.hint({ kind, nodeId: other.id, hash, capabilities }, 'nats')
     },
     answer: (value) => waiting.shift()?.(value),
     manifest,
-    leave: () => book.remove(other.id),
+    leave: () => directory.remove(other.id),
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Neighbourhood: keeps in touch with the other nodes. Knocks where somebody may be, exchanges manifests, fetches what
- * is new, and notices who has gone.
+ * Peer sync: keeps in touch with the other nodes. Probes addresses where a node may be, exchanges manifests, fetches what
+ * is new, and notices which nodes have gone.
  *
- *   hint ─▶ knock ─▶ exchange ─▶ capabilities? ─▶ schemas? ─▶ on the bus ─▶ exchange every few seconds
+ *   hint ─▶ probe ─▶ exchange ─▶ capabilities? ─▶ schemas? ─▶ on the bus ─▶ exchange every few seconds
  *             ▲ backs off                                        │ no answer three times running
  *             └──────────────────────────────────────────────────┘
  *
@@ -28,26 +28,23 @@ import { readMeshRefusalReason } from './mesh-refusal.ts'
 import type { OwnManifest } from './own-node.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'
 
+type ControlRequestSender = (
+  peer: PeerAddress,
+  question: string,
+  body: JsonObject,
+  signal: AbortSignal,
+) => Promise<Result<JsonObject, Fault>>
+
 export interface PeerSyncDependencies {
   readonly self: string
-  readonly book: PeerDirectory
+  readonly directory: PeerDirectory
   readonly clock: Clock
   readonly logger: Logger
   readonly community: () => Community | undefined
   readonly own: () => OwnManifest | undefined
-  readonly ask: (
-    peer: PeerAddress,
-    question: string,
-    body: Json,
-    signal: AbortSignal,
-  ) => Promise<Result<JsonObject, Fault>>
+  readonly ask: ControlRequestSender
   /** A signed question to a node that may not know us. */
-  readonly askUnknown: (
-    peer: PeerAddress,
-    question: string,
-    body: JsonObject,
-    signal: AbortSignal,
-  ) => Promise<Result<JsonObject, Fault>>
+  readonly askUnknown: ControlRequestSender
   /** Whose key answers at an address. */
   readonly identify: (host: string, port: number) => Promise<string | undefined>
   /** Records that proved themselves; whether any is new is for the store to say. */
@@ -74,7 +71,7 @@ export class PeerSync {
   readonly #candidates = new PeerCandidates()
   readonly #asking = new Set<string>()
   readonly #askAgainMs = new Map<string, number>()
-  readonly #contents: ManifestFetcher
+  readonly #fetcher: ManifestFetcher
   /** What members offer, until the manifest that names it comes: a registry tells it first. */
   readonly #offered = new Map<string, CapabilitiesHint>()
   /** Node and reason of manifests that were refused, as the log has it. */
@@ -84,7 +81,7 @@ export class PeerSync {
 
   constructor(parts: PeerSyncDependencies) {
     this.#parts = parts
-    this.#contents = new ManifestFetcher({ ...parts, ask: (...question) => this.#ask(...question) })
+    this.#fetcher = new ManifestFetcher({ ...parts, ask: (...question) => this.#ask(...question) })
   }
 
   start(): void {
@@ -115,44 +112,51 @@ export class PeerSync {
 
   /** Something of ours has changed: everybody hears now and not in a few seconds. */
   async tellAll(): Promise<void> {
-    await Promise.all(this.#parts.book.peers.map((peer) => this.#exchange(peer)))
+    await Promise.all(this.#parts.directory.peers.map((peer) => this.#exchange(peer)))
   }
 
   /** What everybody who is reached holds about who belongs here, before this node decides about it. */
   async hearCommunities(): Promise<void> {
-    await Promise.all(this.#parts.book.peers.map((peer) => this.#fetchCommunity(peer)))
+    await Promise.all(this.#parts.directory.peers.map((peer) => this.#fetchCommunity(peer)))
   }
 
   /** Who belongs here has changed: whoever did not answer, or was none of ours, is asked again now. */
-  knockAgain(): void {
+  probeAgain(): void {
     this.#candidates.hurry()
   }
 
   /** A call found nobody there. */
   doubt(nodeId: string): void {
-    if (this.#parts.book.find(nodeId) !== undefined) this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic())
+    if (this.#parts.directory.find(nodeId) !== undefined) this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic())
+  }
+
+  /** A manifest without life to every node that is reached; none of them is waited for beyond the time given. */
+  async sayGoodbye(manifest: JsonObject, timeoutMs: number): Promise<void> {
+    const { directory, ask, community } = this.#parts
+    const held = community()
+    if (held === undefined) return
+    const body = { manifest, community: { revision: held.revision, digest: held.digest } }
+    const signal = AbortSignal.timeout(timeoutMs)
+    await Promise.all(directory.peers.map((peer) => ask(directory.addressOf(peer), 'mesh.exchange', body, signal)))
   }
 
   /** The other side's part of an exchange; ours is the answer. */
-  answerExchange(
-    said: { readonly manifest: Json; readonly revision: number; readonly digest: string },
-    peer: string,
-  ): JsonObject {
-    if (isJsonObject(said.manifest)) this.#hear(said.manifest, 'exchange')
-    const known = this.#parts.book.find(peer)
-    if (known !== undefined) this.#compareCommunity(known, said)
+  answerExchange({ manifest, digest }: { readonly manifest: Json; readonly digest: string }, peer: string): JsonObject {
+    if (isJsonObject(manifest)) this.#hear(manifest, 'exchange')
+    const known = this.#parts.directory.find(peer)
+    if (known !== undefined) this.#compareCommunity(known, digest)
     return this.#say()
   }
 
   #tick(): void {
-    const { book, clock } = this.#parts
+    const { directory, clock } = this.#parts
     const nowMs = clock.monotonic()
-    for (const nodeId of book.sweep(this.#parts.community(), nowMs)) this.#gone(nodeId)
-    for (const peer of book.peers) {
+    for (const nodeId of directory.sweep(this.#parts.community(), nowMs)) this.#gone(nodeId)
+    for (const peer of directory.peers) {
       const dueMs = this.#askAgainMs.get(peer.nodeId) ?? peer.heardMs + QUIET_MS
       if (nowMs >= dueMs) void this.#exchange(peer)
     }
-    for (const candidate of this.#candidates.due(nowMs)) void this.#knock(candidate)
+    for (const candidate of this.#candidates.due(nowMs)) void this.#probe(candidate)
   }
 
   async #exchange(peer: KnownPeer): Promise<void> {
@@ -164,7 +168,7 @@ export class PeerSync {
     }
     this.#asking.add(nodeId)
     this.#askAgainMs.delete(nodeId)
-    const answer = await this.#ask(this.#parts.book.addressOf(peer), 'mesh.exchange', this.#say())
+    const answer = await this.#ask(this.#parts.directory.addressOf(peer), 'mesh.exchange', this.#say())
     this.#asking.delete(nodeId)
     if (this.#stop.signal.aborted) return
     if (answer.ok) {
@@ -173,8 +177,8 @@ export class PeerSync {
       return
     }
     this.#parts.logger.debug({ node: nodeId, fault: answer.fault.message }, 'a node did not answer')
-    void this.#remind(this.#parts.book.addressOf(peer), answer.fault)
-    if (this.#parts.book.fail(nodeId)) this.#gone(nodeId)
+    void this.#remind(this.#parts.directory.addressOf(peer), answer.fault)
+    if (this.#parts.directory.fail(nodeId)) this.#gone(nodeId)
     else this.#askAgainMs.set(nodeId, this.#parts.clock.monotonic() + DOUBT_MS)
   }
 
@@ -183,26 +187,24 @@ export class PeerSync {
     const { manifest, community, peers } = answer
     const isLive = isJsonObject(manifest) && manifest['node_id'] === nodeId
     const heard = isJsonObject(manifest) ? this.#hear(manifest, 'exchange', { reached, isLive }) : undefined
-    const peer = this.#parts.book.find(nodeId)
+    const peer = this.#parts.directory.find(nodeId)
     // An answer proves that it lives even when its manifest is the one that we know.
     if (heard?.kind === 'old' && peer !== undefined) {
       peer.heardMs = this.#parts.clock.monotonic()
       peer.failures = 0
-      this.#parts.book.publish(peer)
+      this.#parts.directory.publish(peer)
     }
-    if (peer !== undefined && isJsonObject(community)) {
-      const { revision, digest } = community
-      if (typeof revision === 'number' && typeof digest === 'string') this.#compareCommunity(peer, { revision, digest })
-    }
+    const digest = isJsonObject(community) ? community['digest'] : undefined
+    if (peer !== undefined && typeof digest === 'string') this.#compareCommunity(peer, digest)
     if (Array.isArray(peers)) for (const each of peers.slice(0, MAX_TOLD_PEERS)) this.#hearsay(each)
   }
 
   #say(): JsonObject {
-    const { own, community, book } = this.#parts
+    const { own, community, directory } = this.#parts
     const held = community()
-    const peers = book.peers
+    const peers = directory.peers
       .slice(0, MAX_TOLD_PEERS)
-      .map((peer) => ({ node_id: peer.nodeId, addresses: [...book.placesOf(peer)] }))
+      .map((peer) => ({ node_id: peer.nodeId, addresses: [...directory.placesOf(peer)] }))
     return {
       manifest: own()?.slim ?? {},
       community: { revision: held?.revision ?? 1, digest: held?.digest ?? '' },
@@ -215,10 +217,10 @@ export class PeerSync {
     source: string,
     how: { readonly reached?: PeerEndpoint | undefined; readonly isLive?: boolean } = {},
   ): PeerEvent | undefined {
-    const { book, clock } = this.#parts
+    const { directory, clock } = this.#parts
     const community = this.#parts.community()
     if (community === undefined) return undefined
-    const heard = book.hear(manifest, {
+    const heard = directory.hear(manifest, {
       community,
       nowMs: clock.now(),
       monotonicMs: clock.monotonic(),
@@ -229,13 +231,13 @@ export class PeerSync {
       this.#refused(manifest['node_id'], heard.why, source)
     if (heard.kind === 'left') this.#gone(heard.nodeId)
     if (heard.kind === 'heard') {
-      // It is on the bus: nobody knocks any more. Where it was is remembered by `gone`.
+      // It is on the bus: it is probed no more. Where it was is remembered by `gone`.
       this.#candidates.forget(heard.peer.nodeId)
       for (const key of this.#told) if (key.startsWith(`"${heard.peer.nodeId}" `)) this.#told.delete(key)
       const offered = this.#offered.get(heard.peer.nodeId)
       this.#offered.delete(heard.peer.nodeId)
       if (!heard.wantsCapabilities) this.#complete(heard.peer)
-      else if (offered === undefined || !this.#learn(offered)) void this.#contents.fetch(heard.peer.nodeId)
+      else if (offered === undefined || !this.#learn(offered)) void this.#fetcher.fetch(heard.peer.nodeId)
     }
     return heard
   }
@@ -251,36 +253,35 @@ export class PeerSync {
 
   /** On the bus with whatever is known; what is missing of its contracts comes after. */
   #complete(peer: KnownPeer): void {
-    const { book } = this.#parts
-    if (book.missingSchemas(peer).length > 0) void this.#contents.fetch(peer.nodeId)
-    else book.publish(peer)
+    const { directory } = this.#parts
+    if (directory.missingSchemas(peer).length > 0) void this.#fetcher.fetch(peer.nodeId)
+    else directory.publish(peer)
   }
 
   /** `false` when it is not what the newest manifest of a node that we know names: it may be what the next one does. */
   #learn(hint: CapabilitiesHint): boolean {
-    const { book, community } = this.#parts
+    const { directory, community } = this.#parts
     const { nodeId, hash, capabilities } = hint
-    const peer = book.find(nodeId)
+    const peer = directory.find(nodeId)
     if (peer?.manifest.capabilitiesHash !== hash) {
       if (community()?.members.has(nodeId) === true) this.#offered.set(nodeId, hint)
       return false
     }
     const read = readCapabilities(capabilities, hash)
     if (read === undefined) return false
-    book.learn(nodeId, read, hash)
+    directory.learn(nodeId, read, hash)
     this.#complete(peer)
     return true
   }
 
-  #compareCommunity(peer: KnownPeer, said: { readonly revision: number; readonly digest: string }): void {
+  /** Of two sets that differ, either may hold what the other lacks: both sides ask. */
+  #compareCommunity(peer: KnownPeer, digest: string): void {
     const held = this.#parts.community()
-    // Of two sets neither number says that the other holds nothing new: both sides ask.
-    if (held === undefined || said.digest === held.digest) return
-    void this.#fetchCommunity(peer)
+    if (held !== undefined && digest !== held.digest) void this.#fetchCommunity(peer)
   }
 
   async #fetchCommunity(peer: KnownPeer): Promise<void> {
-    const answer = await this.#ask(this.#parts.book.addressOf(peer), 'mesh.community', {})
+    const answer = await this.#ask(this.#parts.directory.addressOf(peer), 'mesh.community', {})
     if (answer.ok) await this.#hearCommunity(answer.value)
   }
 
@@ -305,7 +306,7 @@ export class PeerSync {
   #hearsay(told: Json): void {
     if (!isJsonObject(told) || typeof told['node_id'] !== 'string' || !Array.isArray(told['addresses'])) return
     const { node_id: nodeId, addresses } = told
-    if (nodeId === this.#parts.self || this.#parts.book.find(nodeId) !== undefined) return
+    if (nodeId === this.#parts.self || this.#parts.directory.find(nodeId) !== undefined) return
     if (this.#parts.community()?.members.has(nodeId) !== true) return
     for (const text of addresses.slice(0, 4)) {
       const address = typeof text === 'string' ? parsePeerAddress(text) : undefined
@@ -317,16 +318,16 @@ export class PeerSync {
     const { nodeId } = place
     if (nodeId !== undefined && (nodeId === this.#parts.self || this.#isKnownAt(nodeId, place))) return
     const candidate = this.#candidates.add(place)
-    if (candidate !== undefined) void this.#knock(candidate)
+    if (candidate !== undefined) void this.#probe(candidate)
   }
 
   /** A node that has moved is on the bus for a while yet, at an address where it is no more. */
   #isKnownAt(nodeId: string, { host, port }: CandidateAddress): boolean {
-    const peer = this.#parts.book.find(nodeId)
-    return peer !== undefined && this.#parts.book.placesOf(peer).includes(formatPeerAddress(host, port))
+    const peer = this.#parts.directory.find(nodeId)
+    return peer !== undefined && this.#parts.directory.placesOf(peer).includes(formatPeerAddress(host, port))
   }
 
-  async #knock(candidate: PeerCandidate): Promise<void> {
+  async #probe(candidate: PeerCandidate): Promise<void> {
     const { host, port } = candidate
     candidate.isBusy = true
     const nodeId = candidate.nodeId ?? (await this.#parts.identify(host, port))
@@ -344,19 +345,19 @@ export class PeerSync {
     if (answer?.ok === true && nodeId !== undefined) this.#took(answer.value, nodeId, way)
     // At an address that the owner named, or that the network gave away again, another node may live by now.
     else if (candidate.source === STATIC_PEER_SOURCE_NAME) candidate.nodeId = undefined
-    this.#candidates.knockLater(candidate, this.#parts.clock.monotonic())
+    this.#candidates.probeLater(candidate, this.#parts.clock.monotonic())
   }
 
   #gone(nodeId: string): void {
-    const { book, onGone, logger } = this.#parts
+    const { directory, onGone, logger } = this.#parts
     this.#askAgainMs.delete(nodeId)
     logger.info({ node: nodeId }, 'a node is gone')
     onGone(nodeId)
-    for (const way of book.departed(nodeId)?.ways ?? [])
+    for (const way of directory.departed(nodeId)?.ways ?? [])
       if (way.transport === 'http') this.#addCandidate({ ...way, nodeId, source: 'remembered' })
   }
 
-  #ask(peer: PeerAddress, question: string, body: Json): Promise<Result<JsonObject, Fault>> {
+  #ask(peer: PeerAddress, question: string, body: JsonObject): Promise<Result<JsonObject, Fault>> {
     return this.#parts.ask(peer, question, body, AbortSignal.any([this.#stop.signal, AbortSignal.timeout(ASK_MS)]))
   }
 }

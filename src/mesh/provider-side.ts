@@ -24,7 +24,7 @@ export interface ProviderSideServices {
 
 export function createProviderSide(
   { config, identity, store, clock, logger }: MeshOptions,
-  { bus, desk }: Pick<InboundCallDependencies, 'bus' | 'desk'>,
+  { bus, control }: Pick<InboundCallDependencies, 'bus' | 'control'>,
 ): ProviderSideServices {
   const sessions = new ProviderSessions(identity.id, clock, config.signatures)
   const gate: MessageGateDependencies = {
@@ -40,7 +40,7 @@ export function createProviderSide(
     identity,
     gate,
     bus,
-    desk,
+    control,
     report: (error) => logger.error({ err: error }, 'a message of another node failed here'),
   })
   return {

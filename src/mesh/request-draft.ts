@@ -1,5 +1,5 @@
 /**
- * Draft: a message to another node before it is addressed and sealed.
+ * Request draft: a message to another node before it is addressed and sealed.
  */
 import type { Clock } from '../core/clock.ts'
 import { newUlid } from '../core/ids.ts'

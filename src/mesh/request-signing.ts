@@ -1,5 +1,5 @@
 /**
- * Seal: a draft made into a message that only its addressee takes, and the answer to it, believed only if proven.
+ * Request signing: a draft made into a message that only its addressee takes, and the answer to it, believed only if proven.
  */
 import type { Outcome } from '../bus/call.ts'
 import type { Clock } from '../core/clock.ts'

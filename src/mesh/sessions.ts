@@ -5,16 +5,11 @@
  * Pure: time is an argument.
  */
 import type { KeyObject } from 'node:crypto'
+import { toBase64url } from '../core/bytes.ts'
 import { randomBytes } from '../core/ids.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import {
-  computeTextMac,
-  createEphemeralKey,
-  SESSION_ID_LENGTH,
-  encodeSessionId,
-  deriveSessionKey,
-} from './identity/session-key.ts'
+import { computeTextMac, createEphemeralKey, SESSION_ID_LENGTH, deriveSessionKey } from './identity/session-key.ts'
 import type { EphemeralKey } from './identity/session-key.ts'
 import { DEFAULT_CALLS_PER_PACKET, MAX_CALLS_PER_PACKET } from './packets/packet.ts'
 
@@ -66,7 +61,7 @@ export class ProviderSessions {
   /** The answer to a handshake; `undefined` when the caller's key is none. */
   give(caller: string, callerKey: string, wanted: SessionSignatureMode = 'session'): JsonObject | undefined {
     const own = createEphemeralKey()
-    const id = encodeSessionId(randomBytes(16))
+    const id = toBase64url(randomBytes(16))
     const parties = { sessionId: id, from: caller, to: this.#self, callerKey, providerKey: own.publicKey }
     const key = deriveSessionKey(own, callerKey, parties)
     if (key === undefined) return undefined

@@ -24,6 +24,10 @@ export interface MessageDestination<Kind extends PeerEndpoint['transport'] = Pee
   readonly way: Extract<PeerEndpoint, { transport: Kind }>
 }
 
+export function formatDestinationKey(nodeId: string, way: PeerEndpoint): string {
+  return way.transport === 'http' ? `${nodeId} ${way.host} ${way.port}` : nodeId
+}
+
 export interface MeshMessage {
   readonly fields: EnvelopeFields
   readonly proof: string

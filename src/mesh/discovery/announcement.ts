@@ -1,6 +1,6 @@
 /**
  * Announcement: what a node says of itself on the local network, as DNS-SD TXT entries (M02). Anybody can say anything
- * there: it only tells where to knock.
+ * there: it is only an address to probe.
  *
  *   v=1  id=<43 characters of the node id>  community=<16 characters of a hash>  contract=1.0
  *

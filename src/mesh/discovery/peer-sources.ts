@@ -1,5 +1,5 @@
 /**
- * Sources: all ways in which this node hears of others, as its configuration has them.
+ * Peer sources: all sources from which this node hears of others, as its configuration has them.
  *
  * Pure: the sources do the I/O.
  */

@@ -1,5 +1,5 @@
 /**
- * Headers: the envelope as HTTP carries it, under spec 2's names (CONTRACT § 5) and, for what spec 2 lacks, names in
+ * Envelope headers: the envelope as HTTP carries it, under spec 2's names (CONTRACT § 5) and, for what spec 2 lacks, names in
  * its style.
  */
 import type { EnvelopeFields } from '../mesh-envelope.ts'

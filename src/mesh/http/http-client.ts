@@ -14,7 +14,12 @@ import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
-import { createLostAnswerFault, createUnreachableFault, createCancelledSendFault } from '../transport.ts'
+import {
+  createLostAnswerFault,
+  createUnreachableFault,
+  createCancelledSendFault,
+  formatDestinationKey,
+} from '../transport.ts'
 import type {
   DeliveredMessage,
   MessageDestination,
@@ -25,6 +30,7 @@ import type {
   DeliveredStream,
 } from '../transport.ts'
 import { CALL_HTTP_PATH, encodeEnvelopeHeaders, SIGNATURE_HTTP_HEADER } from './envelope-headers.ts'
+import { MAX_PACKET_OVERHEAD_BYTES } from './packet-frames.ts'
 import { PacketLinks } from './packet-link-client.ts'
 import { PinnedAgent } from './pinned-agent-client.ts'
 import type { TlsIdentity } from './pinned-agent-client.ts'
@@ -50,8 +56,6 @@ interface Posted {
 }
 
 const MAX_AGENTS = 1_024
-/** What a packet has around its answers. */
-const ROOM_BYTES = 65_536
 
 export class MeshHttpClient implements MeshTransport<'http'> {
   readonly name = 'http'
@@ -63,7 +67,7 @@ export class MeshHttpClient implements MeshTransport<'http'> {
     this.#options = options
     this.#links = new PacketLinks({
       agent: (to) => this.#agent(to),
-      maxAnswerBytes: options.maxAnswerBytes + ROOM_BYTES,
+      maxAnswerBytes: options.maxAnswerBytes + MAX_PACKET_OVERHEAD_BYTES,
     })
   }
 
@@ -216,7 +220,7 @@ export class MeshHttpClient implements MeshTransport<'http'> {
   }
 
   #agent({ nodeId, way }: HttpDestination): PinnedAgent {
-    const key = `${nodeId} ${way.host} ${way.port}`
+    const key = formatDestinationKey(nodeId, way)
     let agent = this.#agents.get(key)
     if (agent === undefined) {
       if (this.#agents.size >= MAX_AGENTS) this.#closeAgents()

@@ -17,7 +17,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
 import { admitRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { encodeFaultBody } from '../mesh-answer.ts'
-import { readNodeId } from '../identity/certificate.ts'
+import { readTlsPeerId } from '../identity/certificate.ts'
 import type { InboundCalls } from '../inbound-calls.ts'
 import { createMeshRefusal } from '../mesh-refusal.ts'
 import type { PacketProvider } from '../packets/packet-provider.ts'
@@ -235,8 +235,7 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<Uin
 }
 
 function memberAt(socket: TLSSocket, { isMember }: MeshPublicViews): string | undefined {
-  const certificate = socket.getPeerX509Certificate()
-  const id = certificate === undefined ? undefined : readNodeId(certificate)
+  const id = readTlsPeerId(socket)
   return id !== undefined && isMember(id) ? id : undefined
 }
 

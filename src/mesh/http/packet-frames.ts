@@ -13,6 +13,9 @@ import { fromUtf8 } from '../../core/bytes.ts'
 const LINE_FEED = 0x0a
 const NOTHING = Buffer.alloc(0)
 
+/** What a packet has around its calls or answers, at most. */
+export const MAX_PACKET_OVERHEAD_BYTES = 65_536
+
 export function encodePacketFrame(packet: string): string {
   return `${packet}\n`
 }

@@ -9,6 +9,7 @@
 import { request } from 'node:http'
 import type { Agent } from 'node:http'
 import type { Socket } from 'node:net'
+import { formatDestinationKey } from '../transport.ts'
 import type { MessageDestination, PacketConnectionEvents, PacketConnection } from '../transport.ts'
 import { PACKETS_HTTP_PATH, PACKETS_UPGRADE_PROTOCOL } from './envelope-headers.ts'
 import { encodePacketFrame, PacketFrameReader } from './packet-frames.ts'
@@ -66,7 +67,7 @@ export class PacketLinks {
   }
 
   #placeFor({ nodeId, way }: MessageDestination<'http'>): Place {
-    const key = `${nodeId} ${way.host} ${way.port}`
+    const key = formatDestinationKey(nodeId, way)
     let place = this.#places.get(key)
     if (place === undefined) {
       if (this.#places.size >= MAX_LINKS) this.close()

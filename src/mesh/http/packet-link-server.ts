@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { PacketProvider, PacketSource } from '../packets/packet-provider.ts'
 import { PACKETS_HTTP_PATH, PACKETS_UPGRADE_PROTOCOL } from './envelope-headers.ts'
-import { encodePacketFrame, PacketFrameReader } from './packet-frames.ts'
+import { encodePacketFrame, PacketFrameReader, MAX_PACKET_OVERHEAD_BYTES } from './packet-frames.ts'
 
 export interface PacketLinkServerOptions {
   readonly provider: PacketProvider
@@ -18,8 +18,6 @@ export interface PacketLinkServerOptions {
 const MAX_UNTAKEN_BYTES = 16_777_216
 /** A member has one; a few more are of networks that it left without a word. */
 const MAX_LINKS_EACH = 8
-/** What a packet has around its calls. */
-const ROOM_BYTES = 65_536
 
 export class PacketLinkServer {
   readonly #options: PacketLinkServerOptions
@@ -72,7 +70,7 @@ export class PacketLinkServer {
 
   #serve(socket: Duplex, member: string): void {
     const { provider, maxBodyBytes } = this.#options
-    const maxBytes = maxBodyBytes + ROOM_BYTES
+    const maxBytes = maxBodyBytes + MAX_PACKET_OVERHEAD_BYTES
     const source: PacketSource = {
       shownBy: member,
       mayLose: false,

@@ -8,7 +8,7 @@ import { Socket } from 'node:net'
 import { connect } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
 import type { Duplex } from 'node:stream'
-import { readNodeId } from '../identity/certificate.ts'
+import { readTlsPeerId } from '../identity/certificate.ts'
 
 export interface TlsIdentity {
   /** PEM. */
@@ -16,13 +16,33 @@ export interface TlsIdentity {
   readonly key: string
 }
 
+/** Whose key is there is for the caller to check, once TLS is agreed. */
+export function connectToNode({
+  host,
+  port,
+  tls,
+}: {
+  readonly host: string
+  readonly port: number
+  readonly tls: TlsIdentity
+}): TLSSocket {
+  return connect({
+    host,
+    port,
+    cert: tls.certificate,
+    key: tls.key,
+    minVersion: 'TLSv1.3',
+    ALPNProtocols: ['http/1.1'],
+    // Judged by the key and by nothing else.
+    rejectUnauthorized: false,
+  })
+}
+
 export interface PinnedAgentOptions {
   readonly host: string
   readonly port: number
-  /** `undefined`: whoever is there; `learn` hears who that is. */
-  readonly nodeId: string | undefined
+  readonly nodeId: string
   readonly tls: TlsIdentity
-  readonly learn?: (nodeId: string) => void
 }
 
 export class PeerKeyMismatchError extends Error {
@@ -46,17 +66,8 @@ export class PinnedAgent extends Agent {
     _options: unknown,
     callback?: (error: Error | null, stream: Duplex) => void,
   ): Duplex | null | undefined {
-    const { host, port, nodeId, tls, learn } = this.#options
-    const socket = connect({
-      host,
-      port,
-      cert: tls.certificate,
-      key: tls.key,
-      minVersion: 'TLSv1.3',
-      ALPNProtocols: ['http/1.1'],
-      // Judged below, by the key and by nothing else.
-      rejectUnauthorized: false,
-    })
+    const { host, port, nodeId } = this.#options
+    const socket = connectToNode(this.#options)
     const impatience = setTimeout(
       () => socket.destroy(new Error(`no TLS connection within ${CONNECT_MS} ms`)),
       CONNECT_MS,
@@ -68,13 +79,12 @@ export class PinnedAgent extends Agent {
     }
     socket.once('error', settle)
     socket.once('secureConnect', () => {
-      const shown = shownBy(socket)
-      if (shown === undefined || (nodeId !== undefined && shown !== nodeId)) {
+      const shown = readTlsPeerId(socket)
+      if (shown !== nodeId) {
         socket.destroy()
         settle(new PeerKeyMismatchError(`${host}:${port} is ${shown ?? 'nobody we know'} and not ${nodeId}`))
         return
       }
-      learn?.(shown)
       socket.setNoDelay(true)
       socket.setKeepAlive(true, 15_000)
       socket.on('timeout', () => socket.destroy())
@@ -97,9 +107,4 @@ export class PinnedAgent extends Agent {
 
 function restUntil(socket: Duplex, ms: number): void {
   if (socket instanceof Socket) socket.setTimeout(ms)
-}
-
-function shownBy(socket: TLSSocket): string | undefined {
-  const certificate = socket.getPeerX509Certificate()
-  return certificate === undefined ? undefined : readNodeId(certificate)
 }

@@ -1,5 +1,5 @@
 /**
- * Capability on the wire: what a manifest says about one capability, in spec 2's snake case (CONTRACT § 6), with the
+ * Capability wire format: what a manifest says about one capability, in spec 2's snake case (CONTRACT § 6), with the
  * fields a caller needs beyond it: trust, idempotence, streaming, timeout, matcher, secrets and instance.
  *
  * Schemas do not travel in manifests: they are fetched once by their hash.
@@ -129,8 +129,8 @@ export function decodeSchemas(value: unknown): PeerSchemas | undefined {
   if (!parsed.success) return undefined
   const { request_schema: request, response_schema: response, stream_schema: stream } = parsed.data
   return {
-    request: request,
-    ...(response === null ? {} : { response: response }),
-    ...(stream === null ? {} : { stream: stream }),
+    request,
+    ...(response === null ? {} : { response }),
+    ...(stream === null ? {} : { stream }),
   }
 }

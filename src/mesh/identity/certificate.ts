@@ -25,6 +25,7 @@ import {
   encodeDerUtf8String,
 } from './der.ts'
 import { encodeNodeId, formatShortId } from './node-key.ts'
+import type { TLSSocket } from 'node:tls'
 import type { NodeIdentity } from './node-key.ts'
 
 const ED25519 = encodeDerSequence(encodeDerObjectId('1.3.101.112'))
@@ -61,6 +62,11 @@ export function createNodeCertificate({ id, publicKey, privateKey }: NodeIdentit
 }
 
 /** Whose key a TLS peer has shown; TLS itself has proven that it holds the private half. */
+export function readTlsPeerId(socket: Pick<TLSSocket, 'getPeerX509Certificate'>): string | undefined {
+  const certificate = socket.getPeerX509Certificate()
+  return certificate && readNodeId(certificate)
+}
+
 export function readNodeId(certificate: X509Certificate): string | undefined {
   return encodeNodeId(certificate.publicKey)
 }

@@ -123,8 +123,8 @@ describe('mesh store', () => {
 
   it('remembers where others were', async () => {
     const peers = [{ nodeId: joiner.id, addresses: ['192.0.2.9:7080'], name: 'barn' }]
-    await store.remember(peers, nowMs)
-    expect(store.remembered()).toEqual(peers)
+    await store.peers.save(peers, nowMs)
+    expect(store.peers.list()).toEqual(peers)
   })
 })
 

@@ -13,7 +13,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { toBase64url, fromBase64url, fromUtf8, toUtf8 } from '../../core/bytes.ts'
-import { canonicalJson, isJsonObject } from '../../core/json.ts'
+import { canonicalJson, isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
@@ -91,7 +91,8 @@ export function readInvitation(text: string, nowMs: number): Result<Invitation, 
   const [prefix, encoded, signature, ...more] = text.trim().split('.')
   if (text.length > MAX_TEXT || prefix !== PREFIX || signature === undefined || more.length > 0)
     return malformed(`it does not look like ${PREFIX}.….…`)
-  const document = parsedJson(fromBase64url(encoded ?? ''))
+  const bytes = fromBase64url(encoded ?? '')
+  const document = parseJsonOrUndefined(bytes && fromUtf8(bytes))
   const parsed = payload.safeParse(document)
   if (!parsed.success || !isJsonObject(document)) return malformed('its content is not an invitation')
   const secret = fromBase64url(parsed.data.secret)
@@ -155,15 +156,6 @@ function proofOf(document: JsonObject, secret: Uint8Array): string {
   return createHmac('sha256', secret)
     .update(encodeSignedText(document, ['proof']))
     .digest('base64url')
-}
-
-function parsedJson(bytes: Uint8Array | undefined): unknown {
-  const text = bytes === undefined ? undefined : fromUtf8(bytes)
-  try {
-    return text === undefined ? undefined : JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function malformed(reason: string): { readonly ok: false; readonly fault: InvitationFault } {

@@ -5,7 +5,7 @@
  *   admission            a node comes in, by an anchor, or as an anchor, by the root; names the invitation it came with
  *   revocation           a node is out for good; of an anchor it says which of its decisions stand (`keeps`)
  *
- * Each record is proven by itself. Which of them count together is for the community to say (community.ts).
+ * Each record is proven by itself. Which of them count together is for the community to say (membership-rules.ts).
  */
 import { blake3 } from '@noble/hashes/blake3.js'
 import { z } from 'zod'
@@ -128,10 +128,8 @@ export function readMembershipRecord(
   communityId: string,
 ): Result<MembershipRecord, MembershipRecordFault> {
   const parsed = wireRecord.safeParse(value)
-  if (!parsed.success || !isJsonObject(value)) {
-    const issue = parsed.error?.issues[0]
-    return fail({ kind: 'malformed', reason: `${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}` })
-  }
+  if (!parsed.success || !isJsonObject(value))
+    return fail({ kind: 'malformed', reason: formatFirstIssue(parsed.error) })
   const wire = parsed.data
   if (wire.community_id !== communityId) return fail({ kind: 'foreign', id: wire.community_id })
   const record = recordFrom(wire, value)
@@ -140,6 +138,12 @@ export function readMembershipRecord(
   if (record.admissions.some((each) => each.level === 'anchor' && !each.isCertified))
     return fail({ kind: 'bad-signature' })
   return isProven(record) ? ok(record) : fail({ kind: 'bad-signature' })
+}
+
+/** What is wrong with a document, from the error of its schema. */
+export function formatFirstIssue(error: Pick<z.ZodError, 'issues'> | undefined): string {
+  const issue = error?.issues[0]
+  return `${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}`
 }
 
 /** A signature is checked once: the same records come with every exchange. Bounded, since they come from others. */
@@ -155,17 +159,21 @@ function isProven({ digest, signer, document }: MembershipRecord): boolean {
 
 function recordFrom(wire: WireRecord, document: JsonObject): MembershipRecord {
   const { community_id: communityId, signed_by: signer } = wire
-  const none: Omit<MembershipRecord, 'admissions' | 'revocations' | 'keeps' | 'number' | 'name'> = {
+  const record: MembershipRecord = {
     digest: documentDigest(document),
     signer,
     communityId,
     document,
+    number: undefined,
+    name: undefined,
+    admissions: [],
+    revocations: new Map(),
+    keeps: new Set(),
   }
   switch (wire.type) {
     case 'community-manifest':
       return {
-        ...none,
-        number: undefined,
+        ...record,
         name: wire.name,
         admissions: wire.members.map((row) => ({
           nodeId: row.node_id,
@@ -177,13 +185,11 @@ function recordFrom(wire: WireRecord, document: JsonObject): MembershipRecord {
           isCertified: row.level === 'anchor' && isAnchorCertificate(communityId, row.node_id, row.certificate),
         })),
         revocations: new Map(wire.revoked.map((row) => [row.node_id, row.revoked_at])),
-        keeps: new Set(),
       }
     case 'admission':
       return {
-        ...none,
+        ...record,
         number: wire.number,
-        name: undefined,
         admissions: [
           {
             nodeId: wire.node_id,
@@ -195,15 +201,11 @@ function recordFrom(wire: WireRecord, document: JsonObject): MembershipRecord {
             isCertified: wire.level === 'anchor' && signer === communityId,
           },
         ],
-        revocations: new Map(),
-        keeps: new Set(),
       }
     default:
       return {
-        ...none,
+        ...record,
         number: wire.number,
-        name: undefined,
-        admissions: [],
         revocations: new Map([[wire.node_id, wire.revoked_at]]),
         keeps: new Set(wire.keeps),
       }

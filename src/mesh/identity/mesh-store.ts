@@ -4,7 +4,7 @@
  *
  *   community     every record about who belongs here that was proven
  *   invitation    what was given out here, with its secret, and who used it
- *   peer          where others were last reached, and what they were called
+ *   peer          where others were last reached, and what they were called (peer-address-store.ts)
  *   offer_…       what others were seen to offer (offer-store.ts)
  *   fact          how far the sequence of manifests is reserved; where this node listens
  *
@@ -32,6 +32,7 @@ import { isJoinRequestProven } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import { OFFER_TABLES_SQL, OfferStore } from './offer-store.ts'
 import type { MembershipLevel } from './membership-record.ts'
+import { PeerAddressStore } from './peer-address-store.ts'
 import { explainMembershipRollback } from './membership-log.ts'
 import type { MembershipLog } from './membership-log.ts'
 
@@ -52,14 +53,6 @@ const migrations: ModuleMigrations = {
   ],
 }
 
-export interface StoredPeer {
-  readonly nodeId: string
-  /** `host:port`. */
-  readonly addresses: readonly string[]
-  /** What it called itself; `undefined` when it was not heard yet. */
-  readonly name?: string | undefined
-}
-
 export type JoinFault =
   | { readonly kind: 'unknown-invitation' }
   | { readonly kind: 'used-invitation' }
@@ -75,7 +68,6 @@ export type JoinFault =
  * every second would use a block up in thirty years, and a start every second all of them in three months.
  */
 const SEQUENCE_BLOCK = 1_000_000_000
-const MAX_REMEMBERED = 256
 const MAX_INVITATIONS = 256
 /** So long after its end an invitation still says why it opens nothing. */
 const INVITATION_KEPT_MS = 86_400_000
@@ -97,6 +89,7 @@ export class MembershipAlteredError extends Error {
 
 export class MeshStore {
   readonly offers: OfferStore
+  readonly peers: PeerAddressStore
   readonly #database: Database
   readonly #sealKey: Uint8Array
   readonly #log: MembershipLog | undefined
@@ -107,6 +100,7 @@ export class MeshStore {
   constructor(path: string, { sealKey, log }: MeshStoreOptions) {
     this.#database = new Database({ path, migrations: [migrations], isWhole: true })
     this.offers = new OfferStore(this.#database)
+    this.peers = new PeerAddressStore(this.#database)
     this.#sealKey = sealKey
     this.#log = log
     try {
@@ -277,28 +271,6 @@ export class MeshStore {
   /** Where this node listens, as the gateway last found out. */
   addresses(): readonly string[] {
     return JSON.parse(factIn(this.#database.sql, 'addresses') ?? '[]') as string[]
-  }
-
-  async remember(peers: readonly StoredPeer[], nowMs: number): Promise<void> {
-    if (peers.length === 0) return
-    await this.#database.commit((sql) => {
-      const put = sql.prepare('INSERT OR REPLACE INTO peer VALUES (?, ?, ?, ?)')
-      for (const { nodeId, addresses, name } of peers) put.run(nodeId, JSON.stringify(addresses), nowMs, name ?? null)
-      sql
-        .prepare('DELETE FROM peer WHERE node_id NOT IN (SELECT node_id FROM peer ORDER BY seen_at_ms DESC LIMIT ?)')
-        .run(MAX_REMEMBERED)
-    })
-  }
-
-  remembered(): readonly StoredPeer[] {
-    return this.#database.sql
-      .prepare('SELECT node_id, addresses, name FROM peer ORDER BY seen_at_ms DESC')
-      .all()
-      .map(({ node_id: nodeId, addresses, name }) => ({
-        nodeId: String(nodeId),
-        addresses: JSON.parse(String(addresses)) as string[],
-        name: typeof name === 'string' ? name : undefined,
-      }))
   }
 
   close(): void {

@@ -18,7 +18,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { toBase64url, fromBase64url } from '../../core/bytes.ts'
+import { fromBase64url } from '../../core/bytes.ts'
 
 export interface EphemeralKey {
   /** Base64url of 32 bytes. */
@@ -67,9 +67,5 @@ export function isTextMacValid(key: KeyObject, text: string, given: string): boo
   return bytes?.length === right.length && timingSafeEqual(bytes, right)
 }
 
-/** 16 bytes in base64url. */
+/** Of 16 bytes in base64url. */
 export const SESSION_ID_LENGTH = 22
-
-export function encodeSessionId(chance: Uint8Array): string {
-  return toBase64url(chance)
-}

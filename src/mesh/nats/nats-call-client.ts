@@ -180,7 +180,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     if (signal.aborted) return Promise.resolve(fail(createCancelledSendFault()))
     const head = { t: 'call' as const, f: { ...message.fields }, p: message.proof }
     const payload = encodeNatsMessage(emit === undefined ? head : { ...head, w: STREAM_WINDOW_FRAMES }, message.body)
-    const limit = connection.info?.max_payload ?? 1_048_576
+    const limit = this.#options.link.maxPayload
     if (payload.length > limit) return Promise.resolve(fail(tooLarge(limit)))
     // Whoever knows it can withdraw the call, or answer nonsense. So a node that was called knows that of no other call.
     const id = `${(this.#count++).toString(36)}_${toBase64url(randomBytes(12))}`

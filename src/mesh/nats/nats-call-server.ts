@@ -32,8 +32,6 @@ export interface NatsCallServerOptions {
   readonly packets: PacketProvider
   readonly maxBodyBytes: number
   readonly clock: Clock
-  /** Whether a session key is one that this very process has given. */
-  readonly knowsSession: (keyId: string) => boolean
 }
 
 interface Served {
@@ -108,7 +106,7 @@ export class NatsCallServer {
     packets.receive(fromUtf8(data) ?? '', {
       shownBy: undefined,
       mayLose: true,
-      maxBytes: link.connection?.info?.max_payload ?? 1_048_576,
+      maxBytes: link.maxPayload,
       running: 0,
       answer: (packet) => this.#publish(reply, packet),
       served: (status, ms) => this.#count(status, ms),
@@ -148,7 +146,7 @@ export class NatsCallServer {
   #answer(reply: string, delivered: DeliveredMessage, requestId: string): void {
     const { link, clock } = this.#options
     let payload = encodeNatsMessage({ t: 'reply', s: delivered.status, p: delivered.proof }, delivered.text)
-    const limit = link.connection?.info?.max_payload ?? 1_048_576
+    const limit = link.maxPayload
     if (payload.length > limit) payload = this.#tooLarge(requestId, limit)
     const untilMs = clock.monotonic() + KEEP_REPLIES_MS
     const isFull = this.#kept.size >= MAX_KEPT_REPLIES
@@ -186,7 +184,7 @@ export class NatsCallServer {
     // A process that has restarted knows nothing of what the one before it did, and must not say that it was nothing;
     // nor must one whose replies were too large or too many to keep.
     const isForgetful = this.#options.clock.monotonic() < this.#forgetfulUntilMs
-    if (keyId === undefined || isForgetful || !this.#options.knowsSession(keyId)) {
+    if (keyId === undefined || isForgetful || !this.#options.inbound.knowsSession(keyId)) {
       this.#publish(reply, encodeNatsMessage({ t: 'forgotten' }))
       return
     }

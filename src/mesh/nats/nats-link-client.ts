@@ -1,5 +1,5 @@
 /**
- * Link: this node's one connection to NATS. It is kept for as long as the node runs; whoever uses it asks whether it is
+ * NATS link: this node's one connection to NATS. It is kept for as long as the node runs; whoever uses it asks whether it is
  * up and hears when it comes and goes.
  */
 import { connect } from '@nats-io/transport-node'
@@ -28,6 +28,8 @@ export interface NatsLinkEvents {
 
 const RECONNECT_MS = 250
 const PING_MS = 5_000
+/** What servers take that say nothing of it. */
+const DEFAULT_MAX_PAYLOAD = 1_048_576
 
 export class NatsLink {
   readonly #options: NatsLinkOptions
@@ -62,6 +64,11 @@ export class NatsLink {
   /** `undefined` while it is down. */
   get connection(): NatsConnection | undefined {
     return this.#isUp ? this.#connection : undefined
+  }
+
+  /** The largest message that the server takes, in bytes. */
+  get maxPayload(): number {
+    return this.connection?.info?.max_payload ?? DEFAULT_MAX_PAYLOAD
   }
 
   /** Resolves at once where a server is there; goes on trying where none is, for as long as it takes. */

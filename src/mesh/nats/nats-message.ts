@@ -1,5 +1,5 @@
 /**
- * Message: what travels in one NATS payload. One line of JSON that says what it is, a line feed, and the body as it is.
+ * NATS message: what travels in one NATS payload. One line of JSON that says what it is, a line feed, and the body as it is.
  *
  *   to a node        call (envelope, proof, window) · ack (frames taken) · cancel · again (was it answered?)
  *   back             frame (number, event) · reply (status, proof) · unknown (it never came, signed) · forgotten

@@ -6,6 +6,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Logger } from '../../core/logger.ts'
 import type { Result } from '../../core/result.ts'
+import { isoTime } from '../../toolbox/iso-time.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import { stripNodeIdPrefix } from '../identity/node-key.ts'
 import type { InboundCalls } from '../inbound-calls.ts'
@@ -55,7 +56,7 @@ export class NatsTransport implements MeshBroker {
   constructor(options: NatsOptions) {
     const { identity, communityId, inbound, packets, maxBodyBytes, clock, logger } = options
     this.#options = options
-    this.#startedAt = new Date(clock.now()).toISOString()
+    this.#startedAt = isoTime(clock.now())
     this.#link = new NatsLink(options, {
       onUp: (connection) => {
         const community = communityId()
@@ -72,7 +73,6 @@ export class NatsTransport implements MeshBroker {
       packets,
       maxBodyBytes,
       clock,
-      knowsSession: (keyId) => inbound.knowsSession(keyId),
     })
     this.source = new NatsRegistry({
       link: this.#link,

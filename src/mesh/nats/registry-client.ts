@@ -13,7 +13,7 @@ import { Kvm } from '@nats-io/kv'
 import type { KV, KvWatchEntry } from '@nats-io/kv'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../core/clock.ts'
-import { canonicalJson, isJsonObject, isNestedWithin } from '../../core/json.ts'
+import { canonicalJson, isJsonObject, isNestedWithin, parseJsonOrUndefined } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Logger } from '../../core/logger.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
@@ -147,8 +147,8 @@ export class NatsRegistry implements PeerSource {
 
   #take(entry: KvWatchEntry): void {
     if (entry.operation !== 'PUT') return
-    const value = parsed(entry)
-    if (!isJsonObject(value)) return
+    const value = parseJsonOrUndefined(entry.string())
+    if (!isJsonObject(value) || !isNestedWithin(value, MAX_MESH_BODY_DEPTH)) return
     const [kind, token = ''] = entry.key.split('.')
     if (kind === 'community') {
       this.#put.communityMs = this.#options.clock.monotonic()
@@ -216,13 +216,4 @@ function nothingPut(): Put {
 function isOlder({ revision: heard }: JsonObject, held: JsonObject | undefined): boolean {
   const ours = held?.['revision']
   return typeof heard === 'number' && typeof ours === 'number' && heard < ours
-}
-
-function parsed(entry: KvWatchEntry): unknown {
-  try {
-    const value: unknown = JSON.parse(entry.string())
-    return isNestedWithin(value, MAX_MESH_BODY_DEPTH) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,5 +1,5 @@
 /**
- * Credit: how far ahead of its reader a stream may run. NATS itself knows no back-pressure: a reader that is too slow
+ * Stream credit: how far ahead of its reader a stream may run. NATS itself knows no back-pressure: a reader that is too slow
  * is cut off by the server. So the reader says what it has taken, and the writer waits when too much is under way.
  *
  *   window 16 frames, an ack every 8, and one every two seconds that only says "still here" (X01: 16, 8, 5 s)

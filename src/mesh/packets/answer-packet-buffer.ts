@@ -1,5 +1,5 @@
 /**
- * Kept answers: the latest packets of answers of one session, in case they got lost on their way.
+ * Answer packet buffer: the latest packets of answers of one session, in case they got lost on their way.
  *
  * Bounded in number and in size; who asks for one that is not kept any more hears that it is forgotten. They are kept
  * as they were sent: nothing is done per answer until somebody asks, which is seldom.

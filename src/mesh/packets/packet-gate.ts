@@ -9,8 +9,10 @@
  * Pure: time comes from outside.
  */
 import type { Fault } from '../../core/fault.ts'
+import { parseJsonOrUndefined } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
+import { createStandingRefusal, NO_COMMUNITY_REFUSAL, UNKNOWN_SESSION_REFUSAL } from '../message-gate.ts'
 import type { AdmittedMessage, MessageGateDependencies } from '../message-gate.ts'
 import { findMemberStanding } from '../identity/community.ts'
 import { MAX_CLOCK_SKEW_MS } from '../identity/mesh-time.ts'
@@ -34,35 +36,20 @@ export function admitPacket(
 ): Result<AdmittedPacket, Fault> {
   const { keyId } = packet.head
   const community = communityOf()
-  if (community === undefined)
-    return fail(createMeshRefusal('unauthorized', 'no-community', 'This node belongs to no community yet.'))
+  if (community === undefined) return fail(NO_COMMUNITY_REFUSAL)
   const session = sessions.find(keyId)
-  if (session === undefined)
-    return fail(
-      createMeshRefusal('invalid_signature', 'unknown-session', 'This session key is not, or no longer, known here.'),
-    )
+  if (session === undefined) return fail(UNKNOWN_SESSION_REFUSAL)
   const { peer } = session
   const standing = findMemberStanding(community, peer)
-  if (standing.kind === 'revoked')
-    return fail(createMeshRefusal('revoked', 'revoked', `${peer} was revoked from ${community.name}.`))
-  if (standing.kind === 'stranger')
-    return fail(createMeshRefusal('unauthorized', 'stranger', `${peer} is no member of ${community.name}.`))
+  if (standing.kind !== 'member') return fail(createStandingRefusal(standing.kind, peer, community))
   if ((shownBy !== undefined && shownBy !== peer) || !matchesExpectedPacketProof('call', packet, session))
     return fail(createMeshRefusal('invalid_signature', 'proof', 'The proof does not belong to this packet and sender.'))
-  const [sentMs, ...calls] = listOf(packet.payload)
+  const payload = parseJsonOrUndefined(packet.payload)
+  const [sentMs, ...calls] = Array.isArray(payload) ? payload : []
   if (typeof sentMs !== 'number')
     return fail(createMeshRefusal('bad_request', 'not-json', 'The packet is no list of calls.'))
   const skewMs = Math.abs(clock.now() - sentMs)
   if (!(skewMs <= MAX_CLOCK_SKEW_MS))
     return fail(createMeshRefusal('expired', 'skew', `The packet is dated ${Math.round(skewMs / 1_000)} s from now.`))
   return ok({ session, caller: { kind: 'peer', id: peer, level: standing.level }, calls })
-}
-
-function listOf(payload: string): readonly unknown[] {
-  try {
-    const value: unknown = JSON.parse(payload)
-    return Array.isArray(value) ? value : []
-  } catch {
-    return []
-  }
 }

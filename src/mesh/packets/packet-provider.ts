@@ -63,6 +63,14 @@ interface Running {
   readonly source: PacketSource
 }
 
+/** One call of a packet that was admitted, and where its answer goes. */
+interface PacketCallArrival {
+  readonly number: number
+  readonly caller: AdmittedMessage['caller']
+  readonly source: PacketSource
+  readonly startedMs: number
+}
+
 interface Served {
   readonly session: MeshSession
   readonly seen: SequenceWindow
@@ -152,7 +160,8 @@ export class PacketProvider {
     served.isReading = true
     for (let index = 0; index < calls.length; index++) {
       request = decodePacketCall(calls[index], request)
-      this.#serve(served, head.first + index, { request, caller, source, mayBeTooLarge })
+      const arrival = { number: head.first + index, caller, source, startedMs: this.#parts.gate.clock.monotonic() }
+      this.#serve(served, arrival, { request, mayBeTooLarge })
     }
     served.isReading = false
     if (served.running.size === 0) this.#flush(served)
@@ -160,87 +169,56 @@ export class PacketProvider {
 
   #serve(
     served: Served,
-    number: number,
-    {
-      request,
-      caller,
-      source,
-      mayBeTooLarge,
-    }: {
-      request: PacketCall | undefined
-      caller: AdmittedMessage['caller']
-      source: PacketSource
-      mayBeTooLarge: boolean
-    },
+    arrival: PacketCallArrival,
+    decoded: { readonly request: PacketCall | undefined; readonly mayBeTooLarge: boolean },
   ): void {
-    const startedMs = this.#parts.gate.clock.monotonic()
-    const wrong = this.#wrong(served, number, { request, caller, mayBeTooLarge, nowMs: startedMs })
-    if (wrong !== undefined || request === undefined) {
-      this.#answer(served, number, { outcome: fail(wrong ?? garbled()), source, startedMs })
-      return
-    }
-    const serving = this.#start(request, caller, startedMs)
+    const { number, source } = arrival
+    const serving = this.#start(served, arrival, decoded)
     if (!serving.ok) {
-      this.#answer(served, number, { outcome: serving, source, startedMs })
+      this.#answer(served, arrival, serving)
       return
     }
     served.running.set(number, { serving: serving.value, source })
     source.running++
-    void this.#finish(served, number, { serving: serving.value, source, startedMs })
+    void this.#finish(served, arrival, serving.value)
   }
 
-  async #finish(
-    served: Served,
-    number: number,
-    { serving, source, startedMs }: { serving: InboundPeerCall; source: PacketSource; startedMs: number },
-  ): Promise<void> {
+  async #finish(served: Served, arrival: PacketCallArrival, serving: InboundPeerCall): Promise<void> {
     // It never rejects: what goes wrong inside is an outcome.
     const outcome = await serving.outcome
-    served.running.delete(number)
-    source.running--
-    this.#answer(served, number, { outcome, source, startedMs })
+    served.running.delete(arrival.number)
+    arrival.source.running--
+    this.#answer(served, arrival, outcome)
   }
 
-  #start(request: PacketCall, caller: AdmittedMessage['caller'], nowMs: number): Result<InboundPeerCall, Fault> {
-    const { inbound } = this.#parts
+  #start(
+    { seen }: Served,
+    { number, caller, startedMs }: PacketCallArrival,
+    { request, mayBeTooLarge }: { readonly request: PacketCall | undefined; readonly mayBeTooLarge: boolean },
+  ): Result<InboundPeerCall, Fault> {
+    const { inbound, maxBodyBytes, gate } = this.#parts
+    if (request === undefined)
+      return fail(createMeshRefusal('bad_request', 'envelope', 'The call is not as packets hold them.'))
+    if (mayBeTooLarge && Buffer.byteLength(JSON.stringify(request.body)) > maxBodyBytes)
+      return fail(createMeshRefusal('bad_request', 'too-large', 'The body is larger than this node takes.'))
+    const tooOften = checkPeerRateLimit({ from: caller.id, capability: request.capability }, startedMs, gate)
+    if (tooOften !== undefined) return fail(tooOften)
+    if (!seen.see(number))
+      return fail(
+        createMeshRefusal(
+          'expired',
+          'replayed',
+          `Call ${number} of this session was here before. Send it anew, under a new number.`,
+        ),
+      )
     try {
-      return inbound.servePacketCall(request, caller, nowMs)
+      return inbound.servePacketCall(request, caller, startedMs)
     } catch (error) {
       return inbound.mistake(error)
     }
   }
 
-  #wrong(
-    { seen }: Served,
-    number: number,
-    about: {
-      request: PacketCall | undefined
-      caller: AdmittedMessage['caller']
-      mayBeTooLarge: boolean
-      nowMs: number
-    },
-  ): Fault | undefined {
-    const { request, caller, mayBeTooLarge, nowMs } = about
-    if (request === undefined) return garbled()
-    const { maxBodyBytes, gate } = this.#parts
-    if (mayBeTooLarge && Buffer.byteLength(JSON.stringify(request.body)) > maxBodyBytes)
-      return createMeshRefusal('bad_request', 'too-large', 'The body is larger than this node takes.')
-    const late = checkPeerRateLimit({ from: caller.id, capability: request.capability }, nowMs, gate)
-    if (late !== undefined) return late
-    return seen.see(number)
-      ? undefined
-      : createMeshRefusal(
-          'expired',
-          'replayed',
-          `Call ${number} of this session was here before. Send it anew, under a new number.`,
-        )
-  }
-
-  #answer(
-    served: Served,
-    number: number,
-    { outcome, source, startedMs }: { outcome: Outcome; source: PacketSource; startedMs: number },
-  ): void {
+  #answer(served: Served, { number, source, startedMs }: PacketCallArrival, outcome: Outcome): void {
     const { inbound, gate } = this.#parts
     const { status, text } = inbound.encoded(outcome)
     source.served?.(status, gate.clock.monotonic() - startedMs)
@@ -337,10 +315,6 @@ export class PacketProvider {
 const MAX_BYTES_PER_CHARACTER = 3
 /** Key id, proof, number and status around an answer. */
 const HEAD_BYTES = 256
-
-function garbled(): Fault {
-  return createMeshRefusal('bad_request', 'envelope', 'The call is not as packets hold them.')
-}
 
 function tooLarge(number: number, limit: number): string {
   const sentence = `The answer is larger than the ${limit} bytes that can be carried. What was done, was done.`

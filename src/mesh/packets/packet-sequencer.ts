@@ -1,5 +1,5 @@
 /**
- * In turn: packets that came in together, taken one after the other. What follows from the first, down to what is
+ * Packet sequencer: packets that came in together, taken one after the other. What follows from the first, down to what is
  * written to the socket for it, is done before the second is looked at: the far end then works on the one while this
  * end works on the other, instead of both waiting for each other with all calls in one heap.
  *

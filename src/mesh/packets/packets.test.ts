@@ -304,7 +304,7 @@ function open(mine: SessionSignatureMode, theirs: SessionSignatureMode): void {
   const report = (error: unknown): never => {
     throw error
   }
-  const inbound = new InboundCalls({ identity: providerKey, gate, bus: () => bus, desk: () => undefined, report })
+  const inbound = new InboundCalls({ identity: providerKey, gate, bus: () => bus, control: () => undefined, report })
   provider = new PacketProvider({ identity: providerKey, gate, inbound, maxBodyBytes: 262_144 })
   caller = new PacketCaller(clock)
   session = sessionBetween(mine, sessions)

@@ -1,5 +1,5 @@
 /**
- * By number: what is under way in one session, found by the number of its call.
+ * Pending call table: what is under way in one session, found by the number of its call.
  *
  * Numbers count up and most calls are short, so each has a place in a ring; one that is still there when its place is
  * wanted moves to a map. A map alone would do, but not under load: whenever V8 renews the table of a map, the old one

@@ -1,7 +1,7 @@
 /**
  * Periodic job: runs a function at an interval for as long as the node runs.
  *
- * Does I/O: it has a timer.
+ * Pure, apart from waiting.
  */
 import type { Logger } from '../core/logger.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
@@ -10,7 +10,7 @@ import { readErrorMessage } from '../core/thrown-error.ts'
  * Never overlaps with itself. A failure is logged once for each reason: with a broken disk, a line every second would
  * fill what is left of it. Returns a function that stops it.
  */
-export function startPeriodicJob(ms: number, job: () => Promise<unknown>, logger: Logger): () => void {
+export function startPeriodicJob(ms: number, job: () => unknown, logger: Logger): () => void {
   let running = false
   let told: string | undefined
   const failed = (error: unknown): void => {
@@ -25,11 +25,9 @@ export function startPeriodicJob(ms: number, job: () => Promise<unknown>, logger
   const timer = setInterval(() => {
     if (running) return
     running = true
-    job()
-      .then(succeeded, failed)
-      .finally(() => {
-        running = false
-      })
+    new Promise((resolve) => resolve(job())).then(succeeded, failed).finally(() => {
+      running = false
+    })
   }, ms)
   return () => clearInterval(timer)
 }

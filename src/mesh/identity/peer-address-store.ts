@@ -1,0 +1,45 @@
+/**
+ * Peer address store: where other nodes were last reached and what they called themselves, for the next start.
+ */
+import type { Database } from '../../core/database-store.ts'
+
+export interface StoredPeer {
+  readonly nodeId: string
+  /** `host:port`. */
+  readonly addresses: readonly string[]
+  /** What it called itself; `undefined` when it was not heard yet. */
+  readonly name?: string | undefined
+}
+
+const MAX_REMEMBERED = 256
+
+export class PeerAddressStore {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async save(peers: readonly StoredPeer[], nowMs: number): Promise<void> {
+    if (peers.length === 0) return
+    await this.#database.commit((sql) => {
+      const put = sql.prepare('INSERT OR REPLACE INTO peer VALUES (?, ?, ?, ?)')
+      for (const { nodeId, addresses, name } of peers) put.run(nodeId, JSON.stringify(addresses), nowMs, name ?? null)
+      sql
+        .prepare('DELETE FROM peer WHERE node_id NOT IN (SELECT node_id FROM peer ORDER BY seen_at_ms DESC LIMIT ?)')
+        .run(MAX_REMEMBERED)
+    })
+  }
+
+  /** The last seen first. */
+  list(): readonly StoredPeer[] {
+    return this.#database.sql
+      .prepare('SELECT node_id, addresses, name FROM peer ORDER BY seen_at_ms DESC')
+      .all()
+      .map(({ node_id: nodeId, addresses, name }) => ({
+        nodeId: String(nodeId),
+        addresses: JSON.parse(String(addresses)) as string[],
+        name: typeof name === 'string' ? name : undefined,
+      }))
+  }
+}

@@ -1,4 +1,5 @@
 /** Listen: opens a server's port and returns which one it is, where 0 asked for any. */
+import type { ServerResponse } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
 
 /** Rejects with the system's error: the port is used by another program, or the address belongs to another machine. */
@@ -16,4 +17,10 @@ export function startListening(
       resolve((server.address() as AddressInfo).port)
     })
   })
+}
+
+/** Not to be kept by any cache: it is what is true now. */
+export function sendJsonResponse(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
+  response.end(JSON.stringify(body))
 }

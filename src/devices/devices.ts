@@ -1,9 +1,9 @@
 /**
- * Devices: the ESP32 family as one service. Opens the doors, follows the fleet, keeps the bus in step with it.
+ * Devices: the ESP32 family as one service. Opens its listeners, follows the fleet, keeps the bus in step with it.
  *
  *   fleet events ▸ event log, roster ▸ capabilities `device.<slug>.<tool>` come and go
  *
- * A door that cannot be opened does not keep the rest of the house from starting: it is tried again, and health says
+ * A listener that cannot be opened does not keep the other families from starting: it is tried again, and health says
  * why.
  *
  * Does its I/O through the gateway and its stores.
@@ -63,8 +63,8 @@ const REOPEN = { firstMs: 5_000, maxMs: 60_000, factor: 2 }
 
 export function createDevices(options: DevicesOptions): Service {
   const { config } = options
-  const doors = new Doors(options)
-  const parts = { house: () => doors.house }
+  const runtime = new DevicesRuntime(options)
+  const parts = { house: () => runtime.house }
   const transports = [
     'websocket',
     ...(config.mqtt.enabled ? ['mqtt'] : []),
@@ -79,19 +79,19 @@ export function createDevices(options: DevicesOptions): Service {
     ...createEnrolmentTools({ ...parts, transports }),
   ]
   const health = (): ServiceHealth =>
-    reportDevicesHealth(doors.house, {
+    reportDevicesHealth(runtime.house, {
       host: config.host,
       port: config.port,
-      trouble: doors.trouble,
+      trouble: runtime.trouble,
       transports,
-      unheard: doors.unheard,
+      unheard: runtime.unheard,
     })
   return {
     name: 'devices',
     prefixes: ['devices'],
     capabilities: () => capabilities,
-    start: () => doors.open(),
-    stop: () => doors.close(),
+    start: () => runtime.open(),
+    stop: () => runtime.close(),
     health,
     examine: async () => {
       const { examineDevices } = await import('./doctor-client.ts')
@@ -101,14 +101,14 @@ export function createDevices(options: DevicesOptions): Service {
 }
 
 /** Everything that is held while devices can come in. */
-class Doors {
+class DevicesRuntime {
   house: RunningDevices | undefined
   trouble: string | undefined
   readonly #options: DevicesOptions
   readonly #closing = new AbortController()
   readonly #waiting: PendingDevicesNotice
   readonly #refusals: Throttle
-  readonly #doorLog: DeviceRefusalLog
+  readonly #refusalLog: DeviceRefusalLog
   /** Devices that somebody spoke to in vain. */
   readonly #unheard = new Set<string>()
   #gateway: DeviceListeners | undefined
@@ -124,7 +124,7 @@ class Doors {
       clock,
     })
     this.#refusals = new Throttle(() => bus.announceResource(REFUSED_DEVICES_URI), PENDING_NOTICE_THROTTLE_MS)
-    this.#doorLog = new DeviceRefusalLog(clock.now())
+    this.#refusalLog = new DeviceRefusalLog()
   }
 
   /** How many devices somebody spoke to in vain. */
@@ -144,7 +144,7 @@ class Doors {
         ...this.#voiceOptions(),
         signingKey: this.#options.signingKey,
         registrar: { ...settings.registrar, onWaiting: this.#waiting.changed },
-        onRefused: (refusal) => this.#turnedAway(refusal),
+        onRefused: (refusal) => this.#recordRefusal(refusal),
         onError: (error, message) => logger.error({ err: error }, message),
       })
     } catch (error) {
@@ -164,7 +164,7 @@ class Doors {
       return
     }
     this.trouble = undefined
-    this.house = this.#furnish(this.#gateway)
+    this.house = this.#build(this.#gateway)
     void this.#follow(this.house)
     await this.house.roster.syncAll()
     logger.info(
@@ -185,7 +185,7 @@ class Doors {
     await this.#gateway?.close()
   }
 
-  #furnish(gateway: DeviceListeners): RunningDevices {
+  #build(gateway: DeviceListeners): RunningDevices {
     const { config, database, ledger, bus, clock, logger } = this.#options
     const { fleet, registrar } = gateway
     const store = new ToolPinStore(database, ledger)
@@ -212,7 +212,7 @@ class Doors {
       calls,
       store,
       events: new DeviceEventLog(),
-      refused: () => this.#doorLog.list(clock.now()),
+      refused: () => this.#refusalLog.list(clock.now()),
       otaUrl: formatOtaUrl(config, gateway.httpPort),
       localOnly: isLoopbackOnlyListener(config),
       publicUrl: config.publicUrl !== undefined,
@@ -220,11 +220,11 @@ class Doors {
   }
 
   /** Seen by the owner at once; on record as often as a stranger should be able to make us write. */
-  #turnedAway(refusal: DeviceRefusal): void {
+  #recordRefusal(refusal: DeviceRefusal): void {
     const { ledger, clock, logger } = this.#options
     const { door, why, deviceId, remoteAddress: address } = refusal
     const known = deviceId === undefined ? undefined : this.#gateway?.registrar.device(deviceId)
-    const count = this.#doorLog.add(refusal, known !== undefined, clock.now())
+    const count = this.#refusalLog.add(refusal, known !== undefined, clock.now())
     this.#refusals.trigger()
     if (known === undefined || count === undefined) return
     const device = this.house?.store.slug(known.deviceId) ?? ''

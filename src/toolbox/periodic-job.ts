@@ -10,7 +10,13 @@ import { readErrorMessage } from '../core/thrown-error.ts'
  * Never overlaps with itself. A failure is logged once for each reason: with a broken disk, a line every second would
  * fill what is left of it. Returns a function that stops it.
  */
-export function startPeriodicJob(ms: number, job: () => unknown, logger: Logger): () => void {
+export function startPeriodicJob(
+  ms: number,
+  job: () => unknown,
+  logger: Logger,
+  /** When it runs for the first time. */
+  firstMs = ms,
+): () => void {
   let running = false
   let told: string | undefined
   const failed = (error: unknown): void => {
@@ -22,12 +28,16 @@ export function startPeriodicJob(ms: number, job: () => unknown, logger: Logger)
     if (told !== undefined) logger.info({}, 'a regular job works again')
     told = undefined
   }
-  const timer = setInterval(() => {
+  const run = (): void => {
     if (running) return
     running = true
     new Promise((resolve) => resolve(job())).then(succeeded, failed).finally(() => {
       running = false
     })
-  }, ms)
-  return () => clearInterval(timer)
+  }
+  let timer = setTimeout(() => {
+    run()
+    timer = setInterval(run, ms)
+  }, firstMs)
+  return () => clearTimeout(timer)
 }

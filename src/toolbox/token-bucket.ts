@@ -26,9 +26,9 @@ export function refillBucket(bucket: TokenBucket, rate: TokenRate, nowMs: number
   return { tokens: Math.min(rate.burst, bucket.tokens + gained), atMs: Math.max(nowMs, bucket.atMs) }
 }
 
-/** `undefined` when there is no token left; then the bucket stays as it was. */
-export function takeToken(bucket: TokenBucket, rate: TokenRate, nowMs: number): TokenBucket | undefined {
-  const { tokens, atMs } = refillBucket(bucket, rate, nowMs)
+/** `undefined` when there is no token left; then the bucket stays as it was. A bucket that is not there is a full one. */
+export function takeToken(bucket: TokenBucket | undefined, rate: TokenRate, nowMs: number): TokenBucket | undefined {
+  const { tokens, atMs } = bucket === undefined ? createFullBucket(rate, nowMs) : refillBucket(bucket, rate, nowMs)
   return tokens < 1 ? undefined : { tokens: tokens - 1, atMs }
 }
 
@@ -40,7 +40,15 @@ export function computeMsUntilToken(bucket: TokenBucket, rate: TokenRate, nowMs:
   return Math.ceil(((1 - tokens) * rate.perMs) / rate.tokens)
 }
 
-/** A full bucket need not be remembered. */
+/** The bucket, or `undefined` where it is full: a full one need not be remembered. */
+export function forgetFullBucket(
+  bucket: TokenBucket | undefined,
+  rate: TokenRate,
+  nowMs: number,
+): TokenBucket | undefined {
+  return bucket === undefined || isBucketFull(bucket, rate, nowMs) ? undefined : bucket
+}
+
 export function isBucketFull(bucket: TokenBucket, rate: TokenRate, nowMs: number): boolean {
   return refillBucket(bucket, rate, nowMs).tokens >= rate.burst
 }

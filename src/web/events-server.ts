@@ -7,6 +7,7 @@
  *   data: {"calls":[…],"skipped":0}
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { sendJsonResponse } from '../core/listen-server.ts'
 import { mayViewStatus } from '../guard/caller-authority.ts'
 import type { EventFeed, FeedEvent } from './event-feed.ts'
 import { isCrossSiteRequest } from './sign-in.ts'
@@ -106,6 +107,5 @@ function frame({ id, name, data }: Pick<FeedEvent, 'id' | 'name' | 'data'>): str
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
-  response.end(JSON.stringify({ ok: false, error: { code: 'refused', message } }))
+  sendJsonResponse(response, status, { ok: false, error: { code: 'refused', message } })
 }

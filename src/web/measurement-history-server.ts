@@ -7,6 +7,7 @@
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Logger } from '../core/logger.ts'
+import { startPeriodicJob } from '../toolbox/periodic-job.ts'
 import type { EventFeed } from './event-feed.ts'
 import type { MeasurementHistory } from './measurement-history.ts'
 import { MEASUREMENT_PROBES } from './measurements.ts'
@@ -28,24 +29,7 @@ const CALLER = { kind: 'service', id: 'console-history' } as const
 
 export function startMeasurementSampling(options: MeasurementSamplingOptions): () => void {
   const { logger, everyMs = EVERY_MS } = options
-  let running = false
-  const sample = (): void => {
-    if (running) return
-    running = true
-    sampleOnce(options)
-      .catch((error: unknown) => logger.error({ err: error }, 'the history could not be continued'))
-      .finally(() => {
-        running = false
-      })
-  }
-  const first = setTimeout(sample, Math.min(FIRST_MS, everyMs))
-  const timer = setInterval(sample, everyMs)
-  first.unref()
-  timer.unref()
-  return () => {
-    clearTimeout(first)
-    clearInterval(timer)
-  }
+  return startPeriodicJob(everyMs, () => sampleOnce(options), logger, Math.min(FIRST_MS, everyMs))
 }
 
 async function sampleOnce({ bus, history, feed }: Omit<MeasurementSamplingOptions, 'logger'>): Promise<void> {

@@ -5,6 +5,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../bus/call.ts'
+import { sendJsonResponse } from '../core/listen-server.ts'
 import type { Result } from '../core/result.ts'
 import { isLocalRequest } from '../guard/authenticator.ts'
 import { mayViewStatus } from '../guard/caller-authority.ts'
@@ -30,7 +31,7 @@ export function createMonitorHandler({
 }: MonitorOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (request, response) => {
     const path = request.url?.split('?')[0]
-    if (path === '/health') return answer(response, 200, { status: 'ok' })
+    if (path === '/health') return sendJsonResponse(response, 200, { status: 'ok' })
     if (path === '/ready') {
       const tried = await probe()
       const { ledger, services } = status()
@@ -38,20 +39,15 @@ export function createMonitorHandler({
         .filter(({ name, status: how }) => how === 'failing' || tried.includes(name))
         .map(({ name }) => name)
       const ready = ledger.state === 'sound' && failing.length === 0
-      return answer(response, ready ? 200 : 503, { ready, ledger: ledger.state, failing })
+      return sendJsonResponse(response, ready ? 200 : 503, { ready, ledger: ledger.state, failing })
     }
-    if (path !== '/metrics') return answer(response, 404, { error: 'nothing here' })
+    if (path !== '/metrics') return sendJsonResponse(response, 404, { error: 'nothing here' })
     const { headers, socket } = request
     const known = isLocalRequest(headers, socket.remoteAddress) ? undefined : know(headers, socket.remoteAddress)
-    if (known?.ok === false) return answer(response, known.fault.status, { error: known.fault.message })
+    if (known?.ok === false) return sendJsonResponse(response, known.fault.status, { error: known.fault.message })
     if (known?.ok === true && !mayViewStatus(known.value))
-      return answer(response, 403, { error: 'This credential is narrowed, and reading is not in it.' })
+      return sendJsonResponse(response, 403, { error: 'This credential is narrowed, and reading is not in it.' })
     const { text, contentType } = await metrics()
     response.writeHead(200, { 'content-type': contentType }).end(text)
   }
-}
-
-function answer(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
-  response.end(JSON.stringify(body))
 }

@@ -1,5 +1,5 @@
 /**
- * Addresses: where devices are told to go. By default the address at which they reached us, since that one works.
+ * Advertised addresses: where devices are told to go. By default the address at which they reached us, since that one works.
  *
  * The firmware's URL parser takes the first `:` for the port, so there is always one, and knows no IPv6.
  */

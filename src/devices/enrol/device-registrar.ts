@@ -1,5 +1,5 @@
 /**
- * Registrar: decides what a device is told and who is let in.
+ * Device registrar: decides what a device is told and who is let in.
  *
  *   OTA ▸ known MAC and UUID, approved ▸ credentials      revoked ▸ nothing      anybody else ▸ a code
  *

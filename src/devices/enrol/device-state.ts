@@ -190,13 +190,11 @@ function withToken(tokens: readonly IssuedToken[], hash: string): readonly Issue
 }
 
 function known(devices: StateTable<EnrolledDeviceRecord>, entry: LedgerEntry): EnrolledDeviceRecord | undefined {
-  const id = readEntryText(entry, 'device_id')
-  return id === undefined ? undefined : devices.get(id)
+  return devices.get(readEntryText(entry, 'device_id') ?? '')
 }
 
 function labelled({ labels }: DeviceState, entry: LedgerEntry): DeviceLabel | undefined {
-  const id = readEntryText(entry, 'device_id')
-  return id === undefined ? undefined : labels.get(id)
+  return labels.get(readEntryText(entry, 'device_id') ?? '')
 }
 
 function setLabel({ labels }: DeviceState, entry: LedgerEntry, label: DeviceLabel): void {

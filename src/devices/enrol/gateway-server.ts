@@ -1,5 +1,5 @@
 /**
- * Gateway: all of devices/ put together. One fleet, one registrar, and the doors that are open.
+ * Gateway server: all of devices/ put together. One fleet, one registrar, and the listeners that are open.
  *
  *   OTA, pictures, WebSocket ── devices-server ──┐
  *   MQTT ── mqtt-server + UDP audio ──────────────┼──▶ fleet
@@ -88,7 +88,7 @@ export interface DeviceListeners {
   readonly close: () => Promise<void>
 }
 
-interface Doors {
+interface OpenListeners {
   server: DevicesServer | undefined
   udp: UdpAudioServer | undefined
   mqtt: MqttDevices | undefined
@@ -106,7 +106,7 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
     webSocketPath: WEBSOCKET_PATH,
     visionPath: VISION_PATH,
   }
-  const doors: Doors = { server: undefined, udp: undefined, mqtt: undefined, broker: undefined }
+  const listeners: OpenListeners = { server: undefined, udp: undefined, mqtt: undefined, broker: undefined }
   const store = new EnrolStore(database, log)
   const photoUploads = createPhotoUploads({ url: (local) => formatVisionUrl(addresses, local), clock })
   const backend = backendFor(options.voice, store, clock)
@@ -129,7 +129,7 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
     broker: options.broker,
     transport: options.transport ?? 'websocket',
     onBoot: (device) => {
-      if (device.transport === 'mqtt-broker') doors.broker?.expect(device)
+      if (device.transport === 'mqtt-broker') listeners.broker?.expect(device)
     },
     onVoid: (deviceId) => fleet.disconnect(deviceId, 'its credentials were withdrawn'),
     onNewcomer: (deviceId) => fleet.forget(deviceId),
@@ -137,26 +137,31 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
   })
   const close = async () => {
     fleet.close()
-    await Promise.all([doors.server?.close(), doors.mqtt?.close(), doors.broker?.close(), doors.udp?.close()])
+    await Promise.all([
+      listeners.server?.close(),
+      listeners.mqtt?.close(),
+      listeners.broker?.close(),
+      listeners.udp?.close(),
+    ])
   }
   try {
     const server = { registrar, photoUploads, acceptor: fleet, onRefused, clock, backend, photoTarget }
-    doors.server = createDevicesServer({ ...options.server, ...server })
-    addresses = { ...addresses, httpPort: await doors.server.listen(host, options.httpPort) }
+    listeners.server = createDevicesServer({ ...options.server, ...server })
+    addresses = { ...addresses, httpPort: await listeners.server.listen(host, options.httpPort) }
     if (options.mqtt !== undefined) {
-      doors.udp = await openUdpAudio({ host, port: options.mqtt.udpPort })
-      const udp = { host: chooseHostForDevice(addresses, undefined), server: doors.udp }
+      listeners.udp = await openUdpAudio({ host, port: options.mqtt.udpPort })
+      const udp = { host: chooseHostForDevice(addresses, undefined), server: listeners.udp }
       const { maxConnections } = options.server ?? {}
       const limit = maxConnections === undefined ? {} : { maxConnections }
       const mqtt = { host, port: options.mqtt.port, acceptor: fleet, admit: registrar.admit, udp, onRefused, ...limit }
-      doors.mqtt = await acceptMqttDevices(mqtt)
-      addresses = { ...addresses, mqttPort: doors.mqtt.port }
+      listeners.mqtt = await acceptMqttDevices(mqtt)
+      addresses = { ...addresses, mqttPort: listeners.mqtt.port }
     }
     if (options.broker !== undefined) {
       const { recognise } = registrar
       const devices = () =>
         registrar.devices().filter(({ state, transport }) => state === 'approved' && transport === 'mqtt-broker')
-      doors.broker = connectMqttBroker({ ...options.broker, acceptor: fleet, recognise, devices, clock })
+      listeners.broker = connectMqttBroker({ ...options.broker, acceptor: fleet, recognise, devices, clock })
     }
   } catch (error) {
     await close()
@@ -168,8 +173,8 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
     voice: voice === undefined ? undefined : { ...voice, codeOf: (deviceId) => backend?.codeOf(deviceId) },
     httpPort: addresses.httpPort,
     mqttPort: addresses.mqttPort,
-    udp: doors.udp,
-    brokerConnected: () => doors.broker?.connected() ?? false,
+    udp: listeners.udp,
+    brokerConnected: () => listeners.broker?.connected() ?? false,
     close,
   }
 }

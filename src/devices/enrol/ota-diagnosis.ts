@@ -1,5 +1,5 @@
 /**
- * Diagnosis: what a device would make of an OTA answer, in sentences for the person who has to fix it.
+ * OTA diagnosis: what a device would make of an OTA answer, in sentences for the person who has to fix it.
  *
  * Works on any server's answer: most devices that "do not connect" were told something they cannot use, such as the
  * inside address of a container.

@@ -1,5 +1,5 @@
 /**
- * Doctor: plays a device's OTA request, and tries what the device would try with the answer.
+ * OTA doctor: plays a device's OTA request, and tries what the device would try with the answer.
  *
  *   GET ota ▸ POST ota as this device ▸ diagnose ▸ TCP
  *     ▸ an upgrade or CONNECT without credentials, which must be refused
@@ -12,6 +12,7 @@ import { toHex } from '../../core/bytes.ts'
 import type { DoctorFinding } from '../../core/doctor-finding.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
+import { readResponseText } from '../../toolbox/response-body.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import { encodeMqttConnect } from '../wire/mqtt-packet.ts'
 import type { DeviceConnectionTarget } from './ota-diagnosis.ts'
@@ -32,6 +33,7 @@ export interface OtaReport {
 }
 
 const TIMEOUT_MS = 5_000
+const MAX_ANSWER_BYTES = 65_536
 
 export async function examineOta({
   otaUrl,
@@ -69,8 +71,9 @@ async function askAsDevice(otaUrl: string, identity: DeviceIdentity, timeoutMs: 
       },
       body: JSON.stringify({ version: 2, mac_address: identity.deviceId, uuid: identity.clientId }),
     })
-    const body = await response.text()
+    const body = await readResponseText(response, MAX_ANSWER_BYTES)
     if (response.status !== 200) return `${otaUrl} answered ${response.status}; a device takes nothing but 200.`
+    if (body === undefined) return `${otaUrl} answered more than a device can hold.`
     const value = JSON.parse(body) as Json
     return isJsonObject(value) ? value : `${otaUrl} answered JSON that is not an object.`
   } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * Waiting room: strangers with a code, until a person approves them or their time is over.
+ * Pending devices: strangers with a code, until a person approves them or their time is over.
  *
  * In memory and bounded: a stranger costs nothing on the disk, and one address cannot crowd out the others. A device
  * that lost its place, by a restart for example, asks again within two minutes and gets a new code.

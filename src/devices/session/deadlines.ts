@@ -1,5 +1,5 @@
 /**
- * Silence: what a session does when nothing comes in. Deadlines, retries, keep-alive and signs of life.
+ * Deadlines: what a session does when nothing comes in. Time-outs, retries, keep-alive and signs of life.
  */
 import { encodeKeepAliveMessage } from '../wire/device-frame.ts'
 import { expireWaitingDeviceCalls } from './device-calls.ts'

@@ -1,5 +1,5 @@
 /**
- * Calls: the queue of one device, and what becomes of a call from its turn to its answer.
+ * Device calls: the queue of one device, and what becomes of a call from its turn to its answer.
  *
  *   queued ──its turn──▶ tools/call ──▶ answer | deadline | disconnected
  *

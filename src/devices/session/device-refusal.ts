@@ -1,5 +1,5 @@
 /**
- * Refusal: somebody who was not let in, where, why, and whom they claimed to be.
+ * Device refusal: somebody who was not let in, where, why, and whom they claimed to be.
  *
  * Nothing in it is proved. It is for the owner to look at; whoever was refused hears no more than a status.
  */

@@ -1,7 +1,7 @@
 /**
- * Fleet server: one berth per device, the calls that are under way, and everybody who listens.
+ * Fleet server: one session runner per device, the calls that are under way, and all listeners.
  *
- * Does I/O: timers and links, through the berths.
+ * Does I/O: timers and links, through the runners.
  */
 import { toBase64 } from '../../core/bytes.ts'
 import { DeadlineWheel, WheelTimer } from '../../bus/deadline-timer.ts'
@@ -56,7 +56,7 @@ const MAX_COUNTERS = 64
 type CallResult = Result<ToolResult, DeviceFault>
 
 interface Pending {
-  readonly berth: SessionRunner
+  readonly runner: SessionRunner
   readonly settle: (result: CallResult) => void
 }
 
@@ -70,7 +70,7 @@ class FleetServer implements Fleet, DeviceAcceptor {
   readonly #clock: Clock
   readonly #options: FleetOptions
   readonly #runnerOptions: SessionRunnerOptions
-  readonly #berths = new Map<string, SessionRunner>()
+  readonly #runners = new Map<string, SessionRunner>()
   readonly #pending = new Map<number, Pending>()
   readonly #feed = new DeviceEventFeed()
   readonly #ignored = new Map<string, number>()
@@ -90,13 +90,13 @@ class FleetServer implements Fleet, DeviceAcceptor {
       onStep: ({ session }, input, effects) => options.onStep?.(session.device, input, effects),
       onBug: ({ session }, error) => options.onBug?.(session.device, error),
     }
-    for (const { deviceId, remembered } of options.memory?.recall() ?? []) this.#berthOf(deviceId, remembered)
+    for (const { deviceId, remembered } of options.memory?.recall() ?? []) this.#runnerOf(deviceId, remembered)
     options.vision?.onSpent((deviceId) => this.#renewVision(deviceId))
   }
 
-  readonly devices = (): readonly FleetDevice[] => [...this.#berths.values()].map((berth) => berth.view())
+  readonly devices = (): readonly FleetDevice[] => [...this.#runners.values()].map((runner) => runner.view())
 
-  readonly device = (id: string): FleetDevice | undefined => this.#berths.get(id)?.view()
+  readonly device = (id: string): FleetDevice | undefined => this.#runners.get(id)?.view()
 
   readonly call = (
     id: string,
@@ -104,21 +104,21 @@ class FleetServer implements Fleet, DeviceAcceptor {
     args: Json | undefined,
     options: DeviceCallOptions = {},
   ): Promise<CallResult> => {
-    const berth = this.#berths.get(id)
-    if (berth === undefined) return Promise.resolve(fail({ kind: 'unknown-device', device: id }))
+    const runner = this.#runners.get(id)
+    if (runner === undefined) return Promise.resolve(fail({ kind: 'unknown-device', device: id }))
     const { signal } = options
     if (signal?.aborted === true || this.#closed) return Promise.resolve(fail({ kind: 'cancelled', sent: false }))
     const call = this.#nextCall++
     return new Promise((resolve) => {
-      const onAbort = () => berth.input({ kind: 'cancel', call, late: isTimeout(signal?.reason) })
+      const onAbort = () => runner.input({ kind: 'cancel', call, late: isTimeout(signal?.reason) })
       const settle = (result: CallResult) => {
         signal?.removeEventListener('abort', onAbort)
         resolve(result)
       }
       // Before the request can leave, so that no answer finds nobody waiting.
-      this.#pending.set(call, { berth, settle })
+      this.#pending.set(call, { runner, settle })
       signal?.addEventListener('abort', onAbort)
-      berth.input({
+      runner.input({
         kind: 'call',
         request: {
           call,
@@ -134,38 +134,38 @@ class FleetServer implements Fleet, DeviceAcceptor {
   }
 
   readonly announce = (id: string, announcement: DeviceAnnouncement): Result<'sent', DeviceFault> => {
-    const berth = this.#berths.get(id)
-    if (berth === undefined) return fail({ kind: 'unknown-device', device: id })
-    if (!isSessionOnline(berth.session)) return fail(createDeviceAsleepFault(berth.session))
-    if (announcement.kind === 'notify' && !isAfter242(berth.session.info?.version ?? ''))
+    const runner = this.#runners.get(id)
+    if (runner === undefined) return fail({ kind: 'unknown-device', device: id })
+    if (!isSessionOnline(runner.session)) return fail(createDeviceAsleepFault(runner.session))
+    if (announcement.kind === 'notify' && !isAfter242(runner.session.info?.version ?? ''))
       return fail({ kind: 'unsupported', needs: 'firmware newer than 2.4.2' })
-    berth.input({ kind: 'announce', announcement })
+    runner.input({ kind: 'announce', announcement })
     return ok('sent')
   }
 
-  readonly relist = (id: string): void => this.#berths.get(id)?.input({ kind: 'relist' })
+  readonly relist = (id: string): void => this.#runners.get(id)?.input({ kind: 'relist' })
 
   readonly subscribe = (signal?: AbortSignal) => this.#feed.subscribe(signal)
 
-  readonly disconnect = (id: string, reason: string): void => this.#berths.get(id)?.hangUp(reason)
+  readonly disconnect = (id: string, reason: string): void => this.#runners.get(id)?.hangUp(reason)
 
   readonly forget = (id: string): void => {
-    const berth = this.#berths.get(id)
-    if (berth === undefined) return
-    berth.stop()
-    berth.hangUp('forgotten')
+    const runner = this.#runners.get(id)
+    if (runner === undefined) return
+    runner.stop()
+    runner.hangUp('forgotten')
     // What waited for it to wake has nothing left to wait for.
     for (const [call, pending] of this.#pending)
-      if (pending.berth === berth) this.#settle(call, fail({ kind: 'unknown-device', device: id }))
-    this.#berths.delete(id)
+      if (pending.runner === runner) this.#settle(call, fail({ kind: 'unknown-device', device: id }))
+    this.#runners.delete(id)
     this.#feed.publish({ kind: 'forgotten', device: id, atMs: this.#clock.now() })
   }
 
   readonly stats = (): FleetStats => ({
-    devices: this.#berths.size,
-    connected: this.#berths
+    devices: this.#runners.size,
+    connected: this.#runners
       .values()
-      .filter((berth) => berth.link !== undefined)
+      .filter((runner) => runner.link !== undefined)
       .toArray().length,
     pendingCalls: this.#pending.size,
     ignored: Object.fromEntries(this.#ignored),
@@ -173,41 +173,41 @@ class FleetServer implements Fleet, DeviceAcceptor {
 
   readonly close = (): void => {
     this.#closed = true
-    for (const berth of this.#berths.values()) {
-      berth.stop()
-      berth.hangUp('the gateway stops')
+    for (const runner of this.#runners.values()) {
+      runner.stop()
+      runner.hangUp('the gateway stops')
     }
     for (const call of this.#pending.keys()) this.#settle(call, fail({ kind: 'cancelled', sent: false }))
     this.#feed.close()
   }
 
   readonly attach = (identity: DeviceIdentity, link: DeviceLink): DeviceLinkHandlers => {
-    const berth = this.#berthOf(identity.deviceId)
-    const older = berth.link
+    const runner = this.#runnerOf(identity.deviceId)
+    const older = runner.link
     // The new one first: the end of the older is then nobody's news, and the device was never away.
-    const ears = berth.attach(identity, link, this.#options.vision?.issue(identity, link.localAddress))
+    const handlers = runner.attach(identity, link, this.#options.vision?.issue(identity, link.localAddress))
     older?.close('replaced by a newer connection')
-    if (this.#closed) berth.hangUp('the gateway stops')
-    return ears
+    if (this.#closed) runner.hangUp('the gateway stops')
+    return handlers
   }
 
-  #berthOf(deviceId: string, remembered?: RememberedDevice): SessionRunner {
-    const known = this.#berths.get(deviceId)
+  #runnerOf(deviceId: string, remembered?: RememberedDevice): SessionRunner {
+    const known = this.#runners.get(deviceId)
     if (known !== undefined) return known
-    const berth = new SessionRunner(newDeviceSession(deviceId, this.#settings, remembered), this.#runnerOptions)
-    this.#berths.set(deviceId, berth)
-    return berth
+    const runner = new SessionRunner(newDeviceSession(deviceId, this.#settings, remembered), this.#runnerOptions)
+    this.#runners.set(deviceId, runner)
+    return runner
   }
 
   /** The old token is spent or stale, and void from now on; the device is told the new one before its next call. */
   #renewVision(deviceId: string): void {
-    const berth = this.#berths.get(deviceId)
-    if (berth?.identity === undefined || berth.link === undefined) return
-    berth.input({ kind: 'vision', vision: this.#options.vision?.issue(berth.identity, berth.link.localAddress) })
+    const runner = this.#runners.get(deviceId)
+    if (runner?.identity === undefined || runner.link === undefined) return
+    runner.input({ kind: 'vision', vision: this.#options.vision?.issue(runner.identity, runner.link.localAddress) })
   }
 
-  #carryOut(berth: SessionRunner, effect: SessionEffect): void {
-    const { device, transport, info, tools } = berth.session
+  #carryOut(runner: SessionRunner, effect: SessionEffect): void {
+    const { device, transport, info, tools } = runner.session
     const about = { device, atMs: this.#clock.now() }
     switch (effect.kind) {
       case 'answer':
@@ -241,7 +241,7 @@ class FleetServer implements Fleet, DeviceAcceptor {
       case 'audio-keys':
       case 'voice':
       case 'close':
-        throw new Error(`a berth carries out ${effect.kind} itself`)
+        throw new Error(`a session runner carries out ${effect.kind} itself`)
       default:
         effect satisfies never
     }
@@ -251,7 +251,7 @@ class FleetServer implements Fleet, DeviceAcceptor {
     const pending = this.#pending.get(call)
     if (pending === undefined) return
     this.#pending.delete(call)
-    const { device, link } = pending.berth.session
+    const { device, link } = pending.runner.session
     const picture = result.ok ? this.#options.vision?.collect(device) : undefined
     // Where an older call may have posted it, only the device can say whose it is.
     const isDoubtful = link !== undefined && link.overdue.length > 0

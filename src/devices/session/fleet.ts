@@ -107,7 +107,7 @@ export interface DeviceIdentity {
   readonly clientId: string
 }
 
-/** One live connection. `send` and `close` never throw; after `close` the ears hear `closed` exactly once. */
+/** One live connection. `send` and `close` never throw; after `close` the handlers get `closed` exactly once. */
 export interface DeviceLink {
   readonly transport: DeviceTransport
   readonly remoteAddress: string

@@ -1,5 +1,5 @@
 /**
- * Greeting: the answer to a device's hello. It must come before anything else and within ten seconds.
+ * Hello answer: the answer to a device's hello. It must come before anything else and within ten seconds.
  *
  * Pure: ids and keys are derived from the link's seed and the number of the hello.
  */

@@ -1,6 +1,6 @@
 /**
- * Tool pool: one object for tools, and for names of firmware, that many devices describe in the same words. A house has more devices than kinds of
- * boards, and what a board can do is most of what is kept of a device.
+ * Interned tools: one object for tools, and for names of firmware, that many devices describe in the same words. A house
+ * has more devices than kinds of boards, and what a board can do is most of what is kept of a device.
  *
  * Pure, apart from what it remembers.
  */

@@ -20,7 +20,7 @@ import {
   formatTopicForDevice,
   parseTopicTemplate,
 } from '../wire/mqtt-topics.ts'
-import { createFullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import { takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { TEXT_FRAME_RATE_LIMIT } from './session-limits.ts'
 import type { DeviceIdentity, DeviceLink, DeviceAcceptor, DeviceLinkHandlers } from './fleet.ts'
@@ -56,8 +56,8 @@ const ASK_PACE_MS = 5
 /** What a device owes that has used up its tokens: ten seconds of silence. */
 const DEBT = 10 * TEXT_FRAME_RATE_LIMIT.tokens
 
-interface Guest {
-  readonly ears: DeviceLinkHandlers
+interface BrokerDevice {
+  readonly handlers: DeviceLinkHandlers
   readonly leave: (reason: string) => void
 }
 
@@ -65,8 +65,8 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerDevices
   const uplink = parseTopicTemplate(options.uplink)
   const downlink = parseTopicTemplate(options.downlink)
   const { acceptor, recognise, devices, askMs = 300_000, maxMessageBytes = 131_072, clock = systemClock } = options
-  const guests = new Map<string, Guest>()
-  /** By device, because a guest who was turned out is a new one with the next message. */
+  const attached = new Map<string, BrokerDevice>()
+  /** By device, because a device that was dropped attaches anew with the next message. */
   const buckets = new Map<string, TokenBucket>()
   const client: MqttClient = connect(options.url, {
     protocolVersion: 4,
@@ -75,15 +75,15 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerDevices
     ...(options.password === undefined ? {} : { password: options.password }),
   })
 
-  const guestOf = (identity: DeviceIdentity): Guest => {
+  const attachDevice = (identity: DeviceIdentity): BrokerDevice => {
     const { deviceId } = identity
-    const known = guests.get(deviceId)
+    const known = attached.get(deviceId)
     if (known !== undefined) return known
     const topic = formatTopicForDevice(downlink, identity)
     const leave = (reason: string) => {
-      if (guests.get(deviceId) !== guest) return
-      guests.delete(deviceId)
-      guest.ears.closed(reason)
+      if (attached.get(deviceId) !== device) return
+      attached.delete(deviceId)
+      device.handlers.closed(reason)
     }
     const link: DeviceLink = {
       transport: 'mqtt-broker',
@@ -98,19 +98,19 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerDevices
       // Later, because a machine may ask for it while it is still being attached.
       close: (reason) => setImmediate(() => leave(reason)),
     }
-    const guest: Guest = { ears: acceptor.attach(identity, link), leave }
-    guests.set(deviceId, guest)
-    return guest
+    const device: BrokerDevice = { handlers: acceptor.attach(identity, link), leave }
+    attached.set(deviceId, device)
+    return device
   }
 
   const affords = (deviceId: string): boolean => {
     const atMs = clock.monotonic()
-    const before = buckets.get(deviceId) ?? createFullBucket(TEXT_FRAME_RATE_LIMIT, atMs)
+    const before = buckets.get(deviceId)
     const after = takeToken(before, TEXT_FRAME_RATE_LIMIT, atMs)
     if (after !== undefined) buckets.set(deviceId, after)
-    else if (before.tokens >= 0) {
+    else if (before !== undefined && before.tokens >= 0) {
       buckets.set(deviceId, { tokens: -DEBT, atMs })
-      guests.get(deviceId)?.leave('too many messages')
+      attached.get(deviceId)?.leave('too many messages')
     }
     return after !== undefined
   }
@@ -118,8 +118,8 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerDevices
   const askAbsent = async () => {
     for (const identity of devices()) {
       if (!client.connected) return
-      if (guests.has(identity.deviceId)) continue
-      guestOf(identity)
+      if (attached.has(identity.deviceId)) continue
+      attachDevice(identity)
       await new Promise((resolve) => setTimeout(resolve, ASK_PACE_MS))
     }
   }
@@ -132,10 +132,10 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerDevices
     const deviceId = parseDeviceFromTopic(uplink, topic)
     const identity = deviceId === undefined ? undefined : recognise(deviceId)
     if (identity === undefined || payload.length > maxMessageBytes || !affords(identity.deviceId)) return
-    guestOf(identity).ears.text(payload.toString())
+    attachDevice(identity).handlers.text(payload.toString())
   })
   client.on('close', () => {
-    for (const guest of guests.values()) guest.leave('the broker is gone')
+    for (const device of attached.values()) device.leave('the broker is gone')
   })
   // The client reconnects by itself; without a listener an error would be uncaught.
   client.on('error', () => undefined)
@@ -145,11 +145,11 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerDevices
   return {
     connected: () => client.connected,
     expect: (identity) => {
-      if (client.connected) guestOf(identity)
+      if (client.connected) attachDevice(identity)
     },
     close: async () => {
       clearInterval(asking)
-      for (const guest of guests.values()) guest.leave('the gateway stops')
+      for (const device of attached.values()) device.leave('the gateway stops')
       await client.endAsync(true)
     },
   }

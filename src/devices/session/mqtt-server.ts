@@ -15,7 +15,7 @@ import { toUtf8 } from '../../core/bytes.ts'
 import { systemClock } from '../../core/clock.ts'
 import { startListening } from '../../core/listen-server.ts'
 import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
-import { createFullBucket, isBucketFull, takeToken } from '../../toolbox/token-bucket.ts'
+import { takeToken, forgetFullBucket } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import type { MqttClientPacket } from '../wire/mqtt-client-packet.ts'
@@ -216,7 +216,7 @@ class MqttConnection implements DeviceLink {
 
   /** § 3.1.2.10: one and a half times the keep-alive, which zero turns off. */
   checkLiveness(atMs: number): void {
-    if (this.#bucket !== undefined && isBucketFull(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)) this.#bucket = undefined
+    this.#bucket = forgetFullBucket(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)
     const patienceMs = this.#state === 'open' ? this.#keepAliveMs * 1.5 : CONNECT_TIMEOUT_MS
     if (patienceMs > 0 && atMs - this.#lastPacketMs > patienceMs)
       this.breakOff(this.#state === 'open' ? 'nothing was heard of it for its keep-alive' : 'it did not connect')
@@ -317,11 +317,7 @@ class MqttConnection implements DeviceLink {
 
   #takeSignal(): boolean {
     const atMs = systemClock.monotonic()
-    const bucket = takeToken(
-      this.#bucket ?? createFullBucket(OTHER_FRAME_RATE_LIMIT, atMs),
-      OTHER_FRAME_RATE_LIMIT,
-      atMs,
-    )
+    const bucket = takeToken(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)
     if (bucket !== undefined) this.#bucket = bucket
     return bucket !== undefined
   }

@@ -1,5 +1,5 @@
 /**
- * Machine: `step(session, input)`, the whole conversation with one device as a function.
+ * Session machine: `stepSession(session, input)`, the whole conversation with one device as a function.
  *
  * After every input the machine sends the one next thing the device is ready for: `initialize`, a page of tools, a
  * call. `nextSessionDeadline` (deadlines.ts) says when it wants to be woken by a tick, whatever else happens.

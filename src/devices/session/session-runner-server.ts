@@ -12,7 +12,7 @@ import { TimerWheelEntry } from '../../bus/deadline-timer.ts'
 import type { WheelTimer } from '../../bus/deadline-timer.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
-import { createFullBucket, isBucketFull, takeToken } from '../../toolbox/token-bucket.ts'
+import { takeToken, forgetFullBucket } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { TEXT_FRAME_RATE_LIMIT } from './session-limits.ts'
 import type {
@@ -156,9 +156,7 @@ export class SessionRunner extends TimerWheelEntry {
   }
 
   ring(): void {
-    // A bucket that has filled again need not be remembered.
-    const atMs = this.#options.clock.monotonic()
-    if (this.#bucket !== undefined && isBucketFull(this.#bucket, TEXT_FRAME_RATE_LIMIT, atMs)) this.#bucket = undefined
+    this.#bucket = forgetFullBucket(this.#bucket, TEXT_FRAME_RATE_LIMIT, this.#options.clock.monotonic())
     this.input({ kind: 'tick' })
   }
 
@@ -186,8 +184,7 @@ export class SessionRunner extends TimerWheelEntry {
 
   hear(text: string): void {
     this.seen()
-    const atMs = this.#options.clock.monotonic()
-    const bucket = takeToken(this.#bucket ?? createFullBucket(TEXT_FRAME_RATE_LIMIT, atMs), TEXT_FRAME_RATE_LIMIT, atMs)
+    const bucket = takeToken(this.#bucket, TEXT_FRAME_RATE_LIMIT, this.#options.clock.monotonic())
     if (bucket === undefined) {
       this.#options.carryOut(this, { kind: 'ignored', what: 'too-many-messages' })
       this.link?.close('too many messages')

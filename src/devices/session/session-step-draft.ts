@@ -1,5 +1,5 @@
 /**
- * Turn: one step of a session in the making. What the parts of the machine read, change and emit.
+ * Session step draft: one step of a session in the making. What the parts of the machine read, change and emit.
  *
  * Lives within a single step; nobody outside ever sees one half done.
  */

@@ -1,5 +1,5 @@
 /**
- * Listing: discovery of a device's tools, page by page, until the cursor ends or stops making sense.
+ * Tool listing: discovery of a device's tools, page by page, until the cursor ends or stops making sense.
  *
  * The cursor is the name of the first tool that did not fit. A tool too large for any page ends the list with an error
  * about a payload limit, as does a cursor the device no longer knows: what was read so far is kept, with a warning.

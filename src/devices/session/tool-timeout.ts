@@ -1,5 +1,5 @@
 /**
- * Tool time: how long a device may take for a tool, if the caller does not say.
+ * Tool timeout: how long a device may take for a tool, if the caller does not say.
  *
  * A photo is taken, encoded and posted while the device's main loop stands still; its own HTTP timeout is 30 s.
  */

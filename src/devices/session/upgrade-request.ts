@@ -1,5 +1,5 @@
 /**
- * Knock: what a WebSocket upgrade request says about who is there.
+ * Upgrade request: what the request of a WebSocket says about which device sends it.
  *
  *   Authorization: Bearer <token>   Device-Id: a0:b1:…   Client-Id: <uuid>   Protocol-Version: 1
  *   GET /xiaozhi/v1/?device-id=…&client-id=…&authorization=…       for clients that cannot set headers

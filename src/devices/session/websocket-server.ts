@@ -1,7 +1,7 @@
 /**
  * WebSocket server: devices dial in at `/xiaozhi/v1/`. Text frames go to the fleet, audio is dropped as it comes.
  *
- *   upgrade ▸ knock ▸ admit ▸ 101 ▸ attach ▸ text …
+ *   upgrade request ▸ admit ▸ 101 ▸ attach ▸ text …
  *
  * Nobody is upgraded before being admitted, and the fleet hears of nobody before the upgrade, so a stranger who knows a
  * device's address cannot disturb its connection.
@@ -17,7 +17,7 @@ import { systemClock } from '../../core/clock.ts'
 import type { AudioFrame, AudioVersion } from '../wire/audio-frame.ts'
 import { decodeAudioFrame, encodeAudioFrame } from '../wire/audio-frame.ts'
 import type { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
-import { createFullBucket, isBucketFull, takeToken } from '../../toolbox/token-bucket.ts'
+import { takeToken, forgetFullBucket } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { OTHER_FRAME_RATE_LIMIT } from './session-limits.ts'
 import type { DeviceAuthenticator, DeviceIdentity, DeviceLink, DeviceAcceptor, DeviceLinkHandlers } from './fleet.ts'
@@ -68,7 +68,7 @@ const REASONS: Readonly<Record<UpgradeRequestFault['kind'], DeviceRefusalReason 
 /** What all connections of one listener share. */
 interface Listener {
   readonly clock: Clock
-  readonly guests: Set<WebSocketLink>
+  readonly links: Set<WebSocketLink>
   readonly dropped: { audio: number; other: number }
 }
 
@@ -80,10 +80,10 @@ class DeviceWebSocket extends WebSocket {
 export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevices {
   const { server, admit, maxConnections = 4_096, clock = systemClock, liveness = DEFAULT_LIVENESS_SETTINGS } = options
   const door: UpgradeEndpoint = { ...DEFAULT_DOOR, ...options.door }
-  const guests = new Set<WebSocketLink>()
+  const links = new Set<WebSocketLink>()
   let isClosed = false
   const dropped = { audio: 0, other: 0 }
-  const listener: Listener = { clock, guests, dropped }
+  const listener: Listener = { clock, links, dropped }
   // Stock devices offer no extension, and compression would cost memory for each of them.
   const upgrader = new WebSocketServer({
     noServer: true,
@@ -103,14 +103,14 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
   }
 
   const letIn = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const knock = parseUpgradeRequest(door, request.url ?? '', readUnrepeatedHeaders(request))
+    const claim = parseUpgradeRequest(door, request.url ?? '', readUnrepeatedHeaders(request))
     const turnAway = (why: DeviceRefusalReason | undefined, status: number, deviceId: string | undefined) => {
       refuse(socket, status)
       const remoteAddress = request.socket.remoteAddress ?? ''
       if (why !== undefined) options.onRefused?.({ door: 'websocket', why, deviceId, remoteAddress })
     }
-    if (!knock.ok) {
-      const { kind, deviceId } = knock.fault
+    if (!claim.ok) {
+      const { kind, deviceId } = claim.fault
       turnAway(REASONS[kind], REFUSAL[kind] ?? 401, deviceId)
       return
     }
@@ -118,9 +118,9 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
     // device then waits for ten seconds (seen in 2 of 12 upgrades on a busy machine, in none of 48 answered later).
     // Waited before anything is asked, or credentials that are withdrawn meanwhile would still open a session.
     await delay(UPGRADE_DELAY_MS)
-    const identity = await admit(knock.value)
-    if (identity === undefined) turnAway('wrong-credentials', 401, knock.value.deviceId)
-    else if (isClosed || guests.size >= maxConnections) refuse(socket, 503)
+    const identity = await admit(claim.value)
+    if (identity === undefined) turnAway('wrong-credentials', 401, claim.value.deviceId)
+    else if (isClosed || links.size >= maxConnections) refuse(socket, 503)
     else upgrader.handleUpgrade(request, socket, head, (webSocket) => welcome(webSocket, request, identity))
   }
 
@@ -129,7 +129,7 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
     const version = audioVersion(request.headers['protocol-version'])
     options.limiter?.authenticate(request.socket, identity.deviceId)
     const link = new WebSocketLink(listener, socket, { remoteAddress, localAddress, version })
-    guests.add(link)
+    links.add(link)
     link.handlers = options.acceptor.attach(identity, link)
     socket.link = link
     socket.on('message', onMessage)
@@ -142,19 +142,19 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
   /** One sweep for everybody: two thousand timers would only do the same thing at two thousand moments. */
   const sweep = setInterval(() => {
     const atMs = clock.monotonic()
-    for (const guest of guests) guest.checkLiveness(liveness, atMs)
+    for (const link of links) link.checkLiveness(liveness, atMs)
   }, liveness.pingMs)
   sweep.unref()
 
   server.on('upgrade', onUpgrade)
   return {
-    connections: () => guests.size,
+    connections: () => links.size,
     dropped: () => ({ ...dropped }),
     close: () => {
       isClosed = true
       clearInterval(sweep)
       server.off('upgrade', onUpgrade)
-      for (const guest of guests) guest.terminate()
+      for (const link of links) link.terminate()
     },
   }
 }
@@ -245,7 +245,7 @@ class WebSocketLink implements DeviceLink {
   }
 
   checkLiveness(settings: LivenessSettings, atMs: number): void {
-    if (this.#bucket !== undefined && isBucketFull(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)) this.#bucket = undefined
+    this.#bucket = forgetFullBucket(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)
     const liveness = { lastDataMs: this.#lastDataMs, unanswered: this.#unansweredPings }
     if (isConnectionDead(liveness, settings, atMs)) this.#socket.terminate()
     else if (this.#socket.readyState === WebSocket.OPEN) {
@@ -264,17 +264,13 @@ class WebSocketLink implements DeviceLink {
   }
 
   ended(code: number): void {
-    this.#listener.guests.delete(this)
+    this.#listener.links.delete(this)
     this.handlers?.closed(this.#trouble ?? `WebSocket closed (${code})`)
   }
 
   #takeFrame(): boolean {
     const atMs = this.#listener.clock.monotonic()
-    const bucket = takeToken(
-      this.#bucket ?? createFullBucket(OTHER_FRAME_RATE_LIMIT, atMs),
-      OTHER_FRAME_RATE_LIMIT,
-      atMs,
-    )
+    const bucket = takeToken(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)
     if (bucket === undefined) this.breakOff('too many frames')
     else this.#bucket = bucket
     return bucket !== undefined

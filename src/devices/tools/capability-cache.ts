@@ -19,30 +19,30 @@ export interface ListedDeviceTool {
 
 type Made = Capability | undefined
 
-interface Shelf {
+interface CachedListing {
   readonly listing: string
   /** By state and name, since a description says whether the device is there. */
   readonly made: Map<string, Made>
 }
 
 export class DeviceCapabilityCache {
-  readonly #shelves = new Map<string, Shelf>()
+  readonly #listings = new Map<string, CachedListing>()
 
   /** Finds what was made for this listing, or has it made. */
   of(deviceId: string, { name, online, named }: ListedDeviceTool): (capability: string, make: () => Made) => Made {
     const words = named.flatMap(({ capability, tool }) => [capability, computeToolDefinitionHash(tool)])
     const listing = hash('sha256', JSON.stringify([name, ...words]))
-    const known = this.#shelves.get(deviceId)
-    const shelf = known?.listing === listing ? known : { listing, made: new Map<string, Made>() }
-    this.#shelves.set(deviceId, shelf)
+    const known = this.#listings.get(deviceId)
+    const cached = known?.listing === listing ? known : { listing, made: new Map<string, Made>() }
+    this.#listings.set(deviceId, cached)
     return (capability, make) => {
       const key = `${online} ${capability}`
-      if (!shelf.made.has(key)) shelf.made.set(key, make())
-      return shelf.made.get(key)
+      if (!cached.made.has(key)) cached.made.set(key, make())
+      return cached.made.get(key)
     }
   }
 
   forget(deviceId: string): void {
-    this.#shelves.delete(deviceId)
+    this.#listings.delete(deviceId)
   }
 }

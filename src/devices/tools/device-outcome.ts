@@ -1,5 +1,5 @@
 /**
- * Answer: what a device said, as the bus tells it on.
+ * Device outcome: what a device said, as the bus tells it on.
  *
  *   result ▸ content without what is invisible, and its meaning as data: the JSON in a single text, or the text
  *   isError, JSON-RPC error, silence ▸ a fault whose kind is honest about whether anything may have happened

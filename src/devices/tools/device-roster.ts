@@ -1,5 +1,5 @@
 /**
- * Roster: who belongs to the house and what of it is on the bus right now.
+ * Device roster: who belongs to the house and what of it is on the bus right now.
  *
  *   enrolled? ▸ slug ▸ listing against pins ▸ available: offered · changed or new: withheld ▸ registered, deregistered
  *

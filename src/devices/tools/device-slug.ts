@@ -1,5 +1,5 @@
 /**
- * Slug: the short name under which a device's tools are listed, `device.<slug>.<tool>`.
+ * Device slug: the short name under which a device's tools are listed, `device.<slug>.<tool>`.
  *
  *   "Küche – Lampe"  ▸  kuche-lampe          a second one of that name  ▸  kuche-lampe-e4f5
  *

@@ -1,5 +1,5 @@
 /**
- * Waiters: calls that wait for something to come true of a device, not too many, and not for ever.
+ * Device waiters: calls that wait for something to come true of a device, not too many, and not for ever.
  *
  * Nothing polls: whoever changes a device pokes those who wait for it.
  *

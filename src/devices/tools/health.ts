@@ -1,5 +1,5 @@
 /**
- * Health: how the devices are, and what to do about it.
+ * Devices health: how the devices are, and what to do about it.
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
 import { isDeviceOnline } from './device-view.ts'
@@ -9,7 +9,7 @@ import type { RosterDevice } from './device-roster.ts'
 export interface DeviceListenerFacts {
   readonly host: string
   readonly port: number
-  /** Why the doors are not open. */
+  /** Why the listeners are not open. */
   readonly trouble: string | undefined
   /** The ways in that the configuration opens. */
   readonly transports: readonly string[]

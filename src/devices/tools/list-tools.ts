@@ -18,7 +18,12 @@ import {
 } from './device-view.ts'
 import { devicesFamily } from './devices-envelope.ts'
 import type { DeviceToolDependencies } from './running-devices.ts'
-import { findVisibleDevice, withRunningDevices, createUnknownDeviceFault } from './running-devices.ts'
+import {
+  findVisibleDevice,
+  withRunningDevices,
+  withVisibleDevice,
+  createUnknownDeviceFault,
+} from './running-devices.ts'
 import { toDeviceTarget } from './device-slug.ts'
 import { maySeeDevice } from './visibility.ts'
 
@@ -165,20 +170,12 @@ export function createDeviceListTools(parts: DeviceToolDependencies): readonly C
       }),
     ),
     devicesGet.handledBy(({ device: name }, { caller }) =>
-      withRunningDevices(parts, (house) => {
-        const device = findVisibleDevice(house, name, caller)
-        return device === undefined
-          ? fail(createUnknownDeviceFault(name))
-          : ok({ data: toDeviceDetailJson(house, device) })
-      }),
+      withVisibleDevice(parts, { name, caller }, (house, device) => ok({ data: toDeviceDetailJson(house, device) })),
     ),
     toolsList.handledBy(({ device: name }, { caller }) =>
-      withRunningDevices(parts, (house) => {
-        const device = findVisibleDevice(house, name, caller)
-        return device === undefined
-          ? fail(createUnknownDeviceFault(name))
-          : ok({ data: toDeviceToolsJson(house, device, caller) })
-      }),
+      withVisibleDevice(parts, { name, caller }, (house, device) =>
+        ok({ data: toDeviceToolsJson(house, device, caller) }),
+      ),
     ),
     eventsList.handledBy(({ device: name, after, limit }, { caller }) =>
       withRunningDevices(parts, (house) => {

@@ -1,5 +1,5 @@
 /**
- * Waiting notice: announces that somebody began to wait, was let in, or gave up. Whoever gives up does so in silence,
+ * Pending devices notice: announces that somebody began to wait, was let in, or gave up. Whoever gives up does so in silence,
  * so the moment at which the next one's time is over is watched for.
  *
  * Pure, apart from waiting.

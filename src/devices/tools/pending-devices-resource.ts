@@ -1,5 +1,5 @@
 /**
- * Waiting resource: who stands at the door with a code, for those who decide about it. Announced whenever it changes.
+ * Pending devices resource: which devices ask to be let in with a code, for those who decide about it. Announced whenever it changes.
  *
  *   devices://waiting   { waiting: [{ code, id, board, … }], ota }
  *

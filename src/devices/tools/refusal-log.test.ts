@@ -12,7 +12,7 @@ const MINUTE = 60_000
 
 describe('door log', () => {
   it('puts the first refusal of a known device on record at once, and the others of ten minutes with the next', () => {
-    const log = new DeviceRefusalLog(0)
+    const log = new DeviceRefusalLog()
     expect(log.add(REFUSAL, true, 0)).toBe(1)
     for (let each = 0; each < 1_000; each++) expect(log.add(REFUSAL, true, MINUTE)).toBeUndefined()
     expect(log.add(REFUSAL, true, 10 * MINUTE)).toBe(1_001)
@@ -20,7 +20,7 @@ describe('door log', () => {
   })
 
   it('keeps reasons and addresses apart', () => {
-    const log = new DeviceRefusalLog(0)
+    const log = new DeviceRefusalLog()
     expect(log.add(REFUSAL, true, 0)).toBe(1)
     expect(log.add({ ...REFUSAL, why: 'no-credentials' }, true, 1)).toBe(1)
     expect(log.add({ ...REFUSAL, remoteAddress: '10.0.0.67' }, true, 2)).toBeUndefined()
@@ -32,14 +32,14 @@ describe('door log', () => {
   })
 
   it('puts nothing of a stranger on record, and does not repeat whom it claims to be', () => {
-    const log = new DeviceRefusalLog(0)
+    const log = new DeviceRefusalLog()
     expect(log.add(REFUSAL, false, 0)).toBeUndefined()
     expect(log.add({ ...REFUSAL, deviceId: '00:00:00:00:00:01' }, false, 1)).toBeUndefined()
     expect(log.list(1)).toEqual([{ ...REFUSAL, deviceId: undefined, count: 2, firstMs: 0, lastMs: 1 }])
   })
 
   it('holds and records no more than it can, however many come', () => {
-    const log = new DeviceRefusalLog(0)
+    const log = new DeviceRefusalLog()
     let recorded = 0
     for (let each = 0; each < 100_000; each++) {
       const deviceId = `00:00:00:00:${String(each % 100).padStart(2, '0')}:${String(Math.floor(each / 100) % 100)}`
@@ -51,7 +51,7 @@ describe('door log', () => {
   })
 
   it('forgets after a day', () => {
-    const log = new DeviceRefusalLog(0)
+    const log = new DeviceRefusalLog()
     log.add(REFUSAL, true, 0)
     expect(log.list(24 * 60 * MINUTE)).toHaveLength(1)
     expect(log.list(24 * 60 * MINUTE + 1)).toEqual([])

@@ -1,5 +1,5 @@
 /**
- * Door log: who was not let in lately, and which of it is worth a line in the ledger.
+ * Refusal log: who was not let in lately, and which of it is worth a line in the ledger.
  *
  *   refusal ▸ claims a device of the house? ▸ counted by device, place, reason and address ▸ now and then on record
  *           ▸ anybody else                  ▸ counted by place, reason and address
@@ -9,7 +9,7 @@
  *
  * Pure, apart from what it holds.
  */
-import { createFullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import { takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import type { DeviceRefusal } from '../session/device-refusal.ts'
 
@@ -33,11 +33,7 @@ export class DeviceRefusalLog {
   readonly #strangers = new Map<string, CountedDeviceRefusal>()
   /** Device and reason → what was refused since the last line, and when the next one may be written. */
   readonly #records = new Map<string, { since: number; nextMs: number }>()
-  #bucket: TokenBucket
-
-  constructor(nowMs: number) {
-    this.#bucket = createFullBucket(RECORDS, nowMs)
-  }
+  #bucket: TokenBucket | undefined
 
   /** How many refusals a line in the ledger is to speak of; `undefined` when there is to be none now. */
   add(refusal: DeviceRefusal, isKnown: boolean, nowMs: number): number | undefined {

@@ -1,5 +1,5 @@
 /**
- * Refused resource: who was turned away lately, for those who decide who belongs here. Announced when it changes.
+ * Refused devices resource: who was turned away lately, for those who decide who belongs here. Announced when it changes.
  *
  *   devices://refused   { refused: [{ device, why, sentence, address, count, … }] }
  *

@@ -1,5 +1,5 @@
 /**
- * Open house: what the fleet's tools work with, once the doors are open.
+ * Running devices: what the fleet's tools work with, once the listeners are open.
  */
 import type { Caller, Outcome } from '../../bus/call.ts'
 import type { Fault } from '../../core/fault.ts'
@@ -29,7 +29,7 @@ export interface RunningDevices {
 }
 
 export interface DeviceToolDependencies {
-  /** `undefined` while the doors are closed. */
+  /** `undefined` while the listeners are closed. */
   readonly house: () => RunningDevices | undefined
 }
 
@@ -53,6 +53,18 @@ export const DEVICES_CLOSED_FAULT: Fault = {
 export function findVisibleDevice({ roster }: RunningDevices, name: string, caller: Caller): RosterDevice | undefined {
   const device = roster.find(name)
   return device !== undefined && maySeeDevice(caller, toDeviceTarget(device.slug)) ? device : undefined
+}
+
+/** The work on one device that this caller may know of. */
+export function withVisibleDevice(
+  parts: DeviceToolDependencies,
+  { name, caller }: { readonly name: string; readonly caller: Caller },
+  work: (house: RunningDevices, device: RosterDevice) => Outcome,
+): Promise<Outcome> {
+  return withRunningDevices(parts, (house) => {
+    const device = findVisibleDevice(house, name, caller)
+    return device === undefined ? fail(createUnknownDeviceFault(name)) : work(house, device)
+  })
 }
 
 /** In the order asked. A device that is named twice, by short name and by address, is still one device. */

@@ -1,5 +1,5 @@
 /**
- * Pin store: the slug of each device, and the definitions of its tools that somebody stands for.
+ * Tool pin store: the slug of each device, and the definitions of its tools that somebody stands for.
  *
  * Pins belong to a device with the UUID it was approved with: the same address with another UUID was approved as
  * another device, and its first listing is a first listing again. The log has the hashes of what is pinned, and they

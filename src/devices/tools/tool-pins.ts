@@ -1,5 +1,5 @@
 /**
- * Definition: what a device says a tool is, pinned by its hash. A tool that is described otherwise tomorrow is another
+ * Tool pins: what a device says a tool is, pinned by its hash. A tool that is described otherwise tomorrow is another
  * tool, whatever it is called.
  *
  *   first listing of a device ▸ all pinned        later ▸ same hash: available    new or changed: withheld

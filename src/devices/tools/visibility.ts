@@ -1,5 +1,5 @@
 /**
- * Standing: what a caller may know and do about a device, beyond what the guard asks of every call.
+ * Visibility: what a caller may know and do about a device, beyond what the guard asks of every call.
  *
  * User-only tools are for people (spec 3): an admin, or a token made out for that very device. The lists of `mcp/` go
  * by the same rule; here it is a reason to refuse, so that naming a hidden tool leads nowhere.

@@ -1,5 +1,5 @@
 /**
- * Withheld log: when what is withheld of a device is worth a line in the ledger.
+ * Withheld tool log: when what is withheld of a device is worth a line in the ledger.
  *
  * A device can word its tools anew at every hello, and a line costs the disk for ever. So the first is at once, and
  * further ones of the same device every ten minutes, with how often it changed its words since.

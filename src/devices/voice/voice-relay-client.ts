@@ -1,5 +1,5 @@
 /**
- * Voice relay: one relay for each device, its connection to the backend, and the backend's own MCP requests.
+ * Voice relay client: one relay for each device, its connection to the backend, and the backend's own MCP requests.
  *
  *   device text, audio ──▶ relay ──▶ backend link        backend's `mcp` ──▶ guard or straight to the device ──▶ answer
  *
@@ -17,7 +17,7 @@ import type { VoiceOutput } from '../session/session.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import { encodeMcpMessage } from '../wire/device-frame.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
-import { createFullBucket, takeToken } from '../../toolbox/token-bucket.ts'
+import { takeToken } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { TEXT_FRAME_RATE_LIMIT } from '../session/session-limits.ts'
 import { connectVoiceBackendOverMqtt } from './backend-mqtt-client.ts'
@@ -212,8 +212,7 @@ class RelayChannel implements VoiceChannel {
 
   #takeText(text: string): void {
     const atMs = this.#options.clock.monotonic()
-    const bucket = this.#bucket ?? createFullBucket(TEXT_FRAME_RATE_LIMIT, atMs)
-    this.#bucket = takeToken(bucket, TEXT_FRAME_RATE_LIMIT, atMs)
+    this.#bucket = takeToken(this.#bucket, TEXT_FRAME_RATE_LIMIT, atMs)
     if (this.#bucket === undefined) {
       this.#hangUp()
       this.#input({ kind: 'backend-closed', isClean: false })

@@ -1,5 +1,5 @@
 /**
- * Relay: the voice of one device on its way to a backend and back, as a function of what happens.
+ * Voice relay: the voice of one device on its way to a backend and back, as a function of what happens.
  *
  *   idle ──device hello──▶ dialling ──backend hello──▶ open ──backend ends──▶ idle
  *                             │ 8 s, refused             │ backend is lost

@@ -11,7 +11,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { startListening } from '../../core/listen-server.ts'
+import { startListening, sendJsonResponse } from '../../core/listen-server.ts'
 import type { StreamFrame } from '../../bus/call.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
@@ -138,19 +138,20 @@ async function answer(options: Listener, request: IncomingMessage, response: Ser
   const path = request.url?.split('?')[0] ?? '/'
   if (path === CALL_HTTP_PATH) {
     if (request.method === 'POST') return call(options, request, response)
-    return sendJson(response, 405, { error: 'bad_request', message: `${CALL_HTTP_PATH} is a POST.` })
+    return sendJsonResponse(response, 405, { error: 'bad_request', message: `${CALL_HTTP_PATH} is a POST.` })
   }
-  if (request.method !== 'GET') return sendJson(response, 405, { error: 'bad_request', message: 'Only GET here.' })
+  if (request.method !== 'GET')
+    return sendJsonResponse(response, 405, { error: 'bad_request', message: 'Only GET here.' })
   const { views } = options
-  if (path === '/health') return sendJson(response, 200, { status: 'ok' })
+  if (path === '/health') return sendJsonResponse(response, 200, { status: 'ok' })
   if (path === '/ready') {
     const ready = views.ready()
-    return sendJson(response, ready.ready ? 200 : 503, ready)
+    return sendJsonResponse(response, ready.ready ? 200 : 503, ready)
   }
   const view = VIEWS[path]
-  if (view === undefined) return sendJson(response, 404, { error: 'not_found', message: 'Nothing lives here.' })
+  if (view === undefined) return sendJsonResponse(response, 404, { error: 'not_found', message: 'Nothing lives here.' })
   if (memberAt(request.socket as TLSSocket, views) === undefined && !(path === '/metrics' && isFromHere(request)))
-    return sendJson(
+    return sendJsonResponse(
       response,
       401,
       encodeFaultBody(createMeshRefusal('unauthorized', 'stranger', 'Show a member’s certificate.')),
@@ -159,8 +160,8 @@ async function answer(options: Listener, request: IncomingMessage, response: Ser
 }
 
 const VIEWS: Readonly<Record<string, (views: MeshPublicViews, response: ServerResponse) => Promise<void> | void>> = {
-  '/manifest': ({ manifest }, response) => sendJson(response, 200, manifest() ?? {}),
-  '/community/manifest': ({ community }, response) => sendJson(response, 200, community() ?? {}),
+  '/manifest': ({ manifest }, response) => sendJsonResponse(response, 200, manifest() ?? {}),
+  '/community/manifest': ({ community }, response) => sendJsonResponse(response, 200, community() ?? {}),
   '/metrics': async ({ metrics }, response) => {
     const { text, contentType } = await metrics()
     response.writeHead(200, { 'content-type': contentType }).end(text)
@@ -241,11 +242,6 @@ function memberAt(socket: TLSSocket, { isMember }: MeshPublicViews): string | un
 
 function isFromHere({ socket }: IncomingMessage): boolean {
   return isLoopback(socket.remoteAddress ?? '')
-}
-
-function sendJson(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
-  response.end(JSON.stringify(body))
 }
 
 /** Idle connections go at once, busy ones when they are done, and nobody can keep us from stopping. */

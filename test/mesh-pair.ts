@@ -18,8 +18,7 @@ import { createControlHandler } from '../src/mesh/control-handler.ts'
 import { MeshHttpClient } from '../src/mesh/http/http-client.ts'
 import { startMeshHttpServer } from '../src/mesh/http/http-server.ts'
 import type { MeshHttpServer } from '../src/mesh/http/http-server.ts'
-import type { TlsIdentity } from '../src/mesh/http/pinned-agent-client.ts'
-import { createNodeCertificate } from '../src/mesh/identity/certificate.ts'
+import { createTlsIdentity } from '../src/mesh/identity/certificate.ts'
 import { createCommunity, admitMember } from '../src/mesh/identity/community.ts'
 import type { Community } from '../src/mesh/identity/community.ts'
 import type { MembershipLevel } from '../src/mesh/identity/membership-record.ts'
@@ -89,7 +88,7 @@ export async function httpPair({
   through = async (port) => port,
 }: HttpPairOptions = {}): Promise<MeshPair> {
   const community = pairCommunity(level)
-  const client = new MeshHttpClient({ tls: tlsOf(callerKey), maxAnswerBytes: 4 * MAX_BODY_BYTES })
+  const client = new MeshHttpClient({ tls: createTlsIdentity(callerKey), maxAnswerBytes: 4 * MAX_BODY_BYTES })
   let address: PeerAddress = { nodeId: providerKey.id, ways: [] }
   const outbound = outboundOf(community, { http: client }, signatures)
   const provider = side(providerKey, community, { signatures, rate })
@@ -165,7 +164,7 @@ export async function meshSide(
   const own = side(identity, community, { bus: await openBus(identity.id, undefined), signatures })
   const nats = kind === 'nats' ? natsOf(own, community, url) : undefined
   const server = kind === 'http' && role === 'provider' ? await listenFor(own, community, 0) : undefined
-  const http = new MeshHttpClient({ tls: tlsOf(callerKey), maxAnswerBytes: MAX_BODY_BYTES })
+  const http = new MeshHttpClient({ tls: createTlsIdentity(callerKey), maxAnswerBytes: MAX_BODY_BYTES })
   if (nats !== undefined) await until('it is connected', () => nats.isConnected)
   const way: PeerEndpoint =
     server === undefined ? { transport: 'nats' } : { transport: 'http', host: '127.0.0.1', port: server.port }
@@ -185,7 +184,7 @@ function listenFor({ identity, inbound, packets }: Side, community: Community, p
   return startMeshHttpServer({
     host: '127.0.0.1',
     port,
-    tls: tlsOf(identity),
+    tls: createTlsIdentity(identity),
     maxBodyBytes: MAX_BODY_BYTES,
     inbound,
     packets,
@@ -307,9 +306,4 @@ function pairCommunity(level: MembershipLevel): Community {
   const grown = admitMember(founded, { nodeId: callerKey.id, name: 'caller', level }, context)
   if (!grown.ok) throw new Error(grown.fault.kind)
   return grown.value
-}
-
-export function tlsOf(identity: NodeIdentity): TlsIdentity {
-  const key = identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  return { certificate: createNodeCertificate(identity), key }
 }

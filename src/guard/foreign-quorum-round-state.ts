@@ -8,7 +8,7 @@
 import { readEntryNumber, readEntryText, readEntryTime, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
-import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex, readSignedVote } from './quorum-round-state.ts'
+import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex, raiseVoteHead, readSignedVote } from './quorum-round-state.ts'
 import type { ForeignQuorumRound } from './quorum-round.ts'
 import { isVoteSignatureValid, parseVote, computeVoteHash } from './vote.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
@@ -66,9 +66,7 @@ export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<Gua
       return 'the vote is for another round'
     if (round.vote !== undefined) return 'this node voted before'
     state.foreignRounds.set(formatForeignRoundKey(round), { ...round, vote: { ...vote, decision: body.decision } })
-    const head = state.voteHeads.get(key)
-    if (head === undefined || body.seq > head.seq)
-      state.voteHeads.set(key, { seq: body.seq, hash: computeVoteHash(vote) })
+    raiseVoteHead(state, key, { seq: body.seq, hash: computeVoteHash(vote) })
     return undefined
   },
 

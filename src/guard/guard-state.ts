@@ -19,6 +19,7 @@ import { idempotencyKeyEntryHandlers } from './idempotency-key-state.ts'
 import type { IdempotencyKeyRecord } from './idempotency-key-state.ts'
 import { principalEntryChecks, principalEntryHandlers } from './principal-state.ts'
 import type { AccessTokenState } from './principal-state.ts'
+import type { VoteHead } from './vote.ts'
 
 export interface GuardState {
   readonly approvals: StateTable<ApprovalRecord>
@@ -27,7 +28,7 @@ export interface GuardState {
   /** Credential → the voter key that belongs to it. */
   readonly voterKeys: StateTable<string>
   /** By key: the last vote of each voter. */
-  readonly voteHeads: StateTable<{ readonly seq: number; readonly hash: string }>
+  readonly voteHeads: StateTable<VoteHead>
   readonly revokedNodes: StateTable<boolean>
   /** Rounds of other nodes. */
   readonly foreignRounds: StateTable<ForeignQuorumRoundRecord>

@@ -84,7 +84,7 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
   'console.signed-in': (state, entry) => {
     const [principal, role] = [readEntryText(entry, 'principal'), roleField(entry)]
     if (principal === undefined || role === undefined) return 'it lacks what such an entry says'
-    const isByLink = principal === consoleName(role)
+    const isByLink = principal === formatConsolePrincipalId(role)
     if (isByLink && !state.consoleRoles.has(role)) return `nobody made a link for the role ${role}`
     if (!isByLink && findRoleOfPrincipalAt(state, principal, readEntryTime(entry)) !== role)
       return `${principal} was no ${role}`
@@ -112,7 +112,7 @@ export const principalEntryChecks: Readonly<Record<string, EntryHandler<GuardSta
 /** The role of a principal at a time; `undefined` when the name was not valid then. */
 export function findRoleOfPrincipalAt(state: GuardState, name: string, atMs: number): PrincipalRole | undefined {
   if (name === 'owner') return 'admin'
-  const console = PRINCIPAL_ROLES.find((role) => name === consoleName(role))
+  const console = findConsoleRole(name)
   if (console !== undefined) return state.consoleRoles.has(console) ? console : undefined
   const token = findTokenByName(state, name)
   return token !== undefined && isAccessTokenLive(token, atMs) ? token.role : undefined
@@ -131,9 +131,13 @@ export function explainAdminEntryRefusal(state: GuardState, entry: LedgerEntry):
     : `${by} was not an admin at that time`
 }
 
-/** As `web/console-sessions.ts` names who comes with a link. */
-function consoleName(role: PrincipalRole): string {
+/** The name of whoever signed in at the console with a link, by the role that the link was created for. */
+export function formatConsolePrincipalId(role: PrincipalRole): string {
   return role === 'admin' ? 'console' : `console-${role}`
+}
+
+export function findConsoleRole(principalId: string): PrincipalRole | undefined {
+  return PRINCIPAL_ROLES.find((role) => principalId === formatConsolePrincipalId(role))
 }
 
 function roleField(entry: LedgerEntry): PrincipalRole | undefined {

@@ -32,7 +32,7 @@ import {
   computeVoteHash,
   computeVoterKeyId,
 } from './vote.ts'
-import type { SignedVote, VoteBody } from './vote.ts'
+import type { SignedVote, VoteBody, VoteHead } from './vote.ts'
 
 /** The decider's name where a voting round decides. */
 export const QUORUM_DECIDER_NAME = 'quorum'
@@ -61,8 +61,7 @@ export const roundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
       votes: [...round.votes, cast],
       level: raiseFinalityLevel(round.level, 'SOFT'),
     })
-    const [key, head] = [keyOf(round, voter), { seq: body.seq, hash: computeVoteHash(vote) }]
-    if (head.seq > (state.voteHeads.get(key)?.seq ?? 0)) state.voteHeads.set(key, head)
+    raiseVoteHead(state, keyOf(round, voter), { seq: body.seq, hash: computeVoteHash(vote) })
     return undefined
   },
 
@@ -205,6 +204,11 @@ function chainFlaw(state: GuardState, { voter, key }: QuorumRoundVoter, { seq, p
   if (voter.startsWith(NODE_VOTER_PREFIX))
     return seq <= head.seq && hasUsedNumber(state, voter, seq) ? 'the voter used that number before' : undefined
   return seq === head.seq + 1 && prev === head.hash ? undefined : 'it does not follow the vote before'
+}
+
+/** Votes of a node arrive in any order; its head is the one with the highest number. */
+export function raiseVoteHead({ voteHeads }: GuardState, key: string, head: VoteHead): void {
+  if (head.seq > (voteHeads.get(key)?.seq ?? 0)) voteHeads.set(key, head)
 }
 
 function hasUsedNumber({ rounds }: GuardState, voter: string, seq: number): boolean {

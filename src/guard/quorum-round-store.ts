@@ -36,7 +36,7 @@ import type { VotedCall } from './quorum-round-state.ts'
 import { redactText } from './secret-detection.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
 import { FIRST_VOTE_PREVIOUS_HASH, parseVote, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
-import type { SignedVote, VoteDecision } from './vote.ts'
+import type { SignedVote, VoteBody, VoteDecision, VoteHead } from './vote.ts'
 
 /** This node's identity as a voter, and the keys that it stores for voters. */
 export interface NodeVoterKeys {
@@ -102,7 +102,7 @@ export interface QuorumRoundStore {
   /** Signs this node's vote in another node's round, which is not in this log. */
   readonly signElsewhere: (
     terms: ForeignQuorumRound,
-    vote: { readonly decision: VoteDecision; readonly seq: number; readonly prev: string; readonly nowMs: number },
+    vote: { readonly decision: VoteDecision; readonly heardHead: VoteHead | undefined; readonly nowMs: number },
   ) => SignedVote
   /** Draws the witness of a round whose quorum is reached. */
   readonly drawIn: (transaction: GuardTransaction, round: QuorumRoundRecord) => void
@@ -169,6 +169,31 @@ export function createQuorumRoundStore({
     // A node votes through its admin.
     const isNode = by.role === 'admin' && round.voters.some(({ voter }) => voter === self.voter)
     return isNode ? { voter: self.voter, seed: voting.nodeSeed } : undefined
+  }
+
+  /** The voter's next vote. `heardHead`: its newest one as others know it, where the ledger may have an older one. */
+  function sign(
+    round: ForeignQuorumRound,
+    seed: Uint8Array,
+    vote: { readonly decision: VoteDecision; readonly heardHead?: VoteHead | undefined; readonly nowMs: number },
+  ): SignedVote {
+    const { decision, heardHead, nowMs } = vote
+    const key = deriveVoterPublicKey(seed)
+    const kept = state.voteHeads.get(key)
+    const head = (heardHead?.seq ?? 0) > (kept?.seq ?? 0) ? heardHead : kept
+    const body: VoteBody = {
+      approval: round.id,
+      call: round.digest,
+      house: round.house,
+      epoch: round.epoch,
+      expires: Math.floor(round.expiresAtMs / 1_000),
+      voter: computeVoterKeyId(key),
+      decision,
+      issued: Math.floor(nowMs / 1_000),
+      seq: (head?.seq ?? 0) + 1,
+      prev: head?.hash ?? FIRST_VOTE_PREVIOUS_HASH,
+    }
+    return signVote(body, seed)
   }
 
   /** Records a vote that is valid. */
@@ -273,17 +298,7 @@ export function createQuorumRoundStore({
       const key = round.voters.find((each) => each.voter === voter)?.key ?? ''
       if (deriveVoterPublicKey(seed) !== key)
         return fail(createVoteFault('INVALID_KEY', `${voter} has another credential than when the round began.`))
-      const head = state.voteHeads.get(key)
-      const vote = signVote(
-        {
-          ...voteFrame(round, key),
-          decision,
-          issued: Math.floor(transaction.nowMs / 1_000),
-          seq: (head?.seq ?? 0) + 1,
-          prev: head?.hash ?? FIRST_VOTE_PREVIOUS_HASH,
-        },
-        seed,
-      )
+      const vote = sign(round, seed, { decision, nowMs: transaction.nowMs })
       const before = round.votes.find((cast) => cast.voter === voter)
       if (before?.decision === decision)
         return fail(
@@ -306,11 +321,7 @@ export function createQuorumRoundStore({
       return acceptIn(transaction, round, { voter, vote })
     },
 
-    signElsewhere: (round, { decision, seq, prev, nowMs }) =>
-      signVote(
-        { ...voteFrame(round, self.key), decision, issued: Math.floor(nowMs / 1_000), seq, prev },
-        voting.nodeSeed,
-      ),
+    signElsewhere: (round, vote) => sign(round, voting.nodeSeed, vote),
 
     drawIn: (transaction, { id, epoch, witnesses }) => {
       const number = state.approvals.get(id)?.askedSeq ?? 0
@@ -339,14 +350,6 @@ export function createQuorumRoundStore({
   }
 }
 
-function createUnknownRoundFault(id: string): Fault {
+export function createUnknownRoundFault(id: string): Fault {
   return createVoteFault('ROUND_NOT_FOUND', `There is no round ${id}.`)
-}
-
-function voteFrame(
-  { id, digest, house, epoch, expiresAtMs }: ForeignQuorumRound,
-  key: string,
-): { approval: string; call: string; house: string; epoch: number; expires: number; voter: string } {
-  const expires = Math.floor(expiresAtMs / 1_000)
-  return { approval: id, call: digest, house, epoch, expires, voter: computeVoterKeyId(key) }
 }

@@ -99,6 +99,12 @@ function isSmall(bytes: Uint8Array): boolean {
   }
 }
 
+/** The newest vote of a voter, which its next one names. */
+export interface VoteHead {
+  readonly seq: number
+  readonly hash: string
+}
+
 export function computeVoteHash({ body }: SignedVote): string {
   return hash('sha256', encodedVote(body))
 }

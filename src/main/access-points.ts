@@ -29,7 +29,6 @@ export interface AccessPointDependencies {
   readonly logger: Logger
 }
 
-/** `undefined` where there are none; then nothing of it is loaded. */
 export function createAccessPointPrincipal({
   name,
   profile,
@@ -40,6 +39,7 @@ export function createAccessPointPrincipal({
   return { kind: 'principal', id: `access-point:${name}`, role: 'agent', restrictions: { profiles: [profile] } }
 }
 
+/** `undefined` where none is configured; then the client is not loaded. */
 export async function openAccessPoints(
   parts: AccessPointDependencies,
 ): Promise<Result<Omit<AccessPointClients, 'listChanged'> | undefined, StartFault>> {
@@ -54,14 +54,14 @@ export async function openAccessPoints(
     const { name, profile } = point
     // Whoever speaks in the room is a principal of its own, with no more rights than the profile.
     const principal = createAccessPointPrincipal({ name, profile })
-    const door = { profile, style: 'underscore' } as const
+    const scope = { profile, style: 'underscore' } as const
     points.push({
       name,
       url: expanded.value,
       session: {
         answering,
         principal,
-        catalogue: () => catalogues.current(principal, door),
+        catalogue: () => catalogues.current(principal, scope),
         serverInfo: { name: 'hearthbus', title: 'Hearthbus', version },
       },
     })

@@ -12,13 +12,15 @@ import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Logger } from '../core/logger.ts'
 import { areBytesEqual, toHex } from '../core/bytes.ts'
+import { fail, ok } from '../core/result.ts'
 import { formatForeignRoundKey } from '../guard/foreign-quorum-round-state.ts'
 import type { ForeignQuorumRoundRecord } from '../guard/foreign-quorum-round-state.ts'
 import type { Guard } from '../guard/guard.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex } from '../guard/quorum-round-state.ts'
+import { createUnknownRoundFault, createVoteFault } from '../guard/quorum-round-store.ts'
 import { computeVoteHash, isVoteSignatureValid, parseVote } from '../guard/vote.ts'
-import type { SignedVote } from '../guard/vote.ts'
+import type { SignedVote, VoteHead } from '../guard/vote.ts'
 import { formatSignedCheckpoint, openCheckpoint } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -71,7 +73,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   const listeners = new Set<(round: WaitingForeignRound) => void>()
   const conflictsBySigner = new Map<string, number>()
   /** This node's newest vote as others know it: after a restore, its own log may not have it. */
-  let heardHead: { readonly seq: number; readonly hash: string } | undefined
+  let heardHead: VoteHead | undefined
   let ticks = 0
   let lastReceived: Promise<unknown> = Promise.resolve()
 
@@ -250,14 +252,11 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
 
     voteElsewhere: async (roundId, { digest, decision, caller }) => {
       const [round, ...others] = [...state.foreignRounds.values()].filter((each) => isNamed(each, roundId))
-      if (round === undefined) return undefined
+      if (round === undefined) return fail(createUnknownRoundFault(roundId))
       if (others.length > 0) {
         const names = [round, ...others].map(formatForeignRoundKey).join(', ')
-        return {
-          ok: false,
-          code: undefined,
-          message: `round_id: several nodes have such a round; name one of ${names}`,
-        }
+        const message = `round_id: several nodes have such a round; name one of ${names}`
+        return fail({ kind: 'invalid-arguments', message })
       }
       // A node votes through its admin.
       if (
@@ -265,27 +264,18 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
         (caller.role !== 'admin' && caller.role !== 'approver') ||
         caller.restrictions !== undefined
       )
-        return { ok: false, code: 'NOT_A_VOTER', message: 'For this node an approver or admin votes; agents never do.' }
+        return fail(createVoteFault('NOT_A_VOTER', 'For this node an approver or admin votes; agents never do.'))
       if (digest !== round.digest)
-        return { ok: false, code: undefined, message: 'digest: it is not that of this round' }
+        return fail({ kind: 'invalid-arguments', message: 'digest: it is not that of this round' })
       if (round.vote !== undefined)
-        return round.vote.decision === decision
-          ? { ok: false, code: 'ALREADY_VOTED', message: 'This node has voted before.' }
-          : {
-              ok: false,
-              code: 'EQUIVOCATION',
-              message: 'This node has said the other before, and signs no second vote.',
-            }
+        return fail(
+          round.vote.decision === decision
+            ? createVoteFault('ALREADY_VOTED', 'This node has voted before.')
+            : createVoteFault('EQUIVOCATION', 'This node has said the other before, and signs no second vote.'),
+        )
       const nowMs = clock.now()
-      if (nowMs >= round.expiresAtMs) return { ok: false, code: 'ROUND_CLOSED', message: 'The round has lapsed.' }
-      const kept = state.voteHeads.get(self.key)
-      const head = (heardHead?.seq ?? 0) > (kept?.seq ?? 0) ? heardHead : kept
-      const vote = quorums.signElsewhere(round, {
-        decision,
-        seq: (head?.seq ?? 0) + 1,
-        prev: head?.hash ?? '0'.repeat(64),
-        nowMs,
-      })
+      if (nowMs >= round.expiresAtMs) return fail(createVoteFault('ROUND_CLOSED', 'The round has lapsed.'))
+      const vote = quorums.signElsewhere(round, { decision, heardHead, nowMs })
       await ledger.append({
         kind: 'consensus.voted-elsewhere',
         round: round.id,
@@ -297,7 +287,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
       })
       // The periodic job repeats it where the node is not reached now.
       await exchange(round.house, 0)
-      return { ok: true, signature: vote.signature }
+      return ok(vote)
     },
 
     tick: async () => {

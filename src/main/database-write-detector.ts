@@ -1,7 +1,6 @@
 /**
- * Database write detector: detects that another program writes into the database, or into the ledger's
- * cache of lookups, while this one runs. Nothing is
- * decided from what it wrote; the fact is recorded and stays a finding.
+ * Database write detector: detects that another program writes into the database, or into the ledger's cache of
+ * lookups, while this one runs. Nothing is decided from what it wrote; the fact is recorded and stays a finding.
  *
  * Reads through the database that it is given.
  */

@@ -21,6 +21,7 @@ import { createGuardLimits } from '../guard/limits.ts'
 import { guardProjection, readOwnerTokenHash } from '../guard/guard-state.ts'
 import { openOwnerToken, OWNER_TOKEN_KIND } from '../guard/owner-token-store.ts'
 import { findListenFault } from '../toolbox/listen-check-client.ts'
+import { isoTime } from '../toolbox/iso-time.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { createMcpHttpHandler } from '../mcp/http-server.ts'
@@ -141,7 +142,7 @@ async function openListener(
 /** Computed on request: the console, `/health` and the CLI show the same. */
 function statusView({ config, version, spine, reporters }: FacesDependencies, url: () => string): () => StatusView {
   const { bus, guard, ledger } = spine
-  const startedAt = new Date().toISOString()
+  const startedAt = isoTime(systemClock.now())
   return () => ({
     node: config.node.name,
     version,

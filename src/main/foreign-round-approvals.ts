@@ -16,7 +16,6 @@ import type { Result } from '../core/result.ts'
 import type { Approval, CallForApprover } from '../guard/approval.ts'
 import type { ApprovalEvent, Approvals } from '../guard/approvals.ts'
 import type { ForeignQuorumRoundRecord } from '../guard/foreign-quorum-round-state.ts'
-import { createVoteFault } from '../guard/quorum-round-store.ts'
 import type { VoteDecision } from '../guard/vote.ts'
 import type { ConsensusPeerService } from '../runtime/consensus/tools.ts'
 
@@ -59,13 +58,7 @@ export function withForeignRounds(approvals: Approvals, rounds: ForeignRoundSour
   ): Promise<Result<Approval, Fault>> {
     const { reference, digest } = round
     const cast = await rounds.voteElsewhere(reference, { digest, decision, caller })
-    if (cast === undefined) return fail(createVoteFault('ROUND_NOT_FOUND', `There is no round ${reference}.`))
-    if (!cast.ok)
-      return fail(
-        cast.code === undefined
-          ? { kind: 'invalid-arguments', message: cast.message }
-          : createVoteFault(cast.code, cast.message),
-      )
+    if (!cast.ok) return cast
     return ok({ ...toApproval(round), state: decision === 'allow' ? 'approved' : 'denied' })
   }
 

@@ -1,5 +1,5 @@
 /**
- * Gossip to tell: what this node tells another one in an exchange: its checkpoint, its rounds with their votes, its
+ * Gossip teller: what this node tells another one in an exchange: its checkpoint, its rounds with their votes, its
  * votes in rounds of others, and what it saw of others.
  *
  * Pure, given ledger, guard and mesh.
@@ -13,6 +13,7 @@ import { formatSignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { WitnessService } from '../mesh/control-handler.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
+import { isoTime } from '../toolbox/iso-time.ts'
 import { limitGossipEvents } from './gossip-event.ts'
 import type { GossipEvent } from './gossip-event.ts'
 import type { GossipMemory } from './gossip-memory.ts'
@@ -55,7 +56,7 @@ export function createGossipTeller(parts: GossipSources): (peer: string, since: 
           digest: round.digest,
           need: round.need,
           epoch: round.epoch,
-          expires_at: new Date(round.expiresAtMs).toISOString(),
+          expires_at: isoTime(round.expiresAtMs),
           voters: round.voters.map(({ voter }) => voter),
           shown: toShownCall(approval),
         })

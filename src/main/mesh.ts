@@ -111,7 +111,7 @@ export async function prepareMesh(parts: MeshDependencies): Promise<Result<Prepa
         mesh,
         ledger,
         guard,
-        witness: () => witness?.desk,
+        witness: () => witness?.service,
         clock: systemClock,
         logger,
       })
@@ -120,7 +120,7 @@ export async function prepareMesh(parts: MeshDependencies): Promise<Result<Prepa
         await mesh.start({
           bus,
           ledgerOrigin: ledger.verifierKey.name,
-          witness: witness?.desk,
+          witness: witness?.service,
           gossip: gossip.answer,
           metrics: async () => ({ text: await metrics.metrics(), contentType: metrics.contentType }),
         })

@@ -32,7 +32,7 @@ afterEach(() => {
   return fixture.remove()
 })
 
-const statusOf = async (node: string): Promise<number> => (await witness.desk.addCheckpoint(node, '')).status
+const statusOf = async (node: string): Promise<number> => (await witness.service.addCheckpoint(node, '')).status
 
 describe('a peer witness', () => {
   it('serves nodes that call their ledgers the same', async () => {

@@ -39,7 +39,7 @@ export interface PeerWitnessDependencies {
 }
 
 export interface PeerWitness {
-  readonly desk: WitnessService
+  readonly service: WitnessService
   readonly cosign: () => Promise<void>
   readonly close: () => void
 }
@@ -74,7 +74,7 @@ export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
   const remembered = new Map<string, number>()
   const disagreeing = new Set<string>()
   return {
-    desk: {
+    service: {
       addCheckpoint: async (peer, body) => {
         const log = logOf(peer)
         if (log === undefined) return { status: 404, text: 'this node does not know that log' }

@@ -4,12 +4,12 @@
  *
  * Only joins; nothing of a service that is not configured is loaded.
  */
-import { setTimeout as rest } from 'node:timers/promises'
 import type { Service } from '../bus/capability.ts'
 import { toHealthFinding } from '../bus/capability.ts'
 import { resolveDataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
+import { runWithTimeLimit } from '../toolbox/time-limit.ts'
 import { examineNotify } from '../web/notice-destination.ts'
 import { examineAccessPoints } from './access-points.ts'
 import { listConfiguredFamilies } from './families.ts'
@@ -94,23 +94,10 @@ export async function examineRunningServices(
       // A service that knew beforehand has advice of its own.
       if (failing.includes(name) && fromHealth.level === 'ok')
         return [{ level: 'fail', about: name, sentence: CANNOT_WORK } as const]
-      const findings = await findingsInTime(service)
-      return findings === undefined || findings.length === 0 ? [fromHealth] : findings
+      const { examine } = service
+      const findings = (examine && (await runWithTimeLimit(MAX_WAIT_MS, examine))) ?? []
+      return findings.length === 0 ? [fromHealth] : findings
     }),
   )
   return found.flat()
-}
-
-/** `undefined` where the service has nothing of its own to say, says it too late, or fails to look. */
-async function findingsInTime({ examine }: Pick<Service, 'examine'>): Promise<readonly DoctorFinding[] | undefined> {
-  if (examine === undefined) return undefined
-  const impatience = new AbortController()
-  const late = rest(MAX_WAIT_MS, undefined, { signal: impatience.signal, ref: false }).catch(() => undefined)
-  try {
-    return await Promise.race([examine(), late])
-  } catch {
-    return undefined
-  } finally {
-    impatience.abort()
-  }
 }

@@ -4,14 +4,14 @@
  *
  * Holds memory; otherwise pure.
  */
-import { setTimeout as rest } from 'node:timers/promises'
 import type { Service } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'
+import { runWithTimeLimit } from '../toolbox/time-limit.ts'
 
 /** A full disk is noticed within this time. */
 const GOOD_FOR_MS = 5_000
 /** A disk that takes longer does not work. */
-const PATIENCE_MS = 5_000
+const MAX_WAIT_MS = 5_000
 
 export function createServiceProbe(
   services: readonly Pick<Service, 'name' | 'probe'>[],
@@ -34,16 +34,9 @@ export function createServiceProbe(
   }
 }
 
+/** A service whose test throws, fails or takes too long cannot work. */
 async function isFailing({ probe }: Pick<Service, 'probe'>): Promise<boolean> {
   if (probe === undefined) return false
-  const impatience = new AbortController()
-  const late = rest(PATIENCE_MS, 'failing' as const, { signal: impatience.signal, ref: false }).catch(() => undefined)
-  try {
-    // A service whose test throws, fails or takes too long cannot work.
-    return (await Promise.race([probe().then(({ status }) => status), late])) === 'failing'
-  } catch {
-    return true
-  } finally {
-    impatience.abort()
-  }
+  const answer = await runWithTimeLimit(MAX_WAIT_MS, probe)
+  return answer === undefined || answer.status === 'failing'
 }

@@ -21,8 +21,8 @@ import { MeshHttpClient } from './http/http-client.ts'
 import { startMeshHttpServer } from './http/http-server.ts'
 import type { MeshHttpServer } from './http/http-server.ts'
 import { requestNodeIdentity } from './http/identify-client.ts'
-import type { TlsIdentity } from './http/pinned-agent-client.ts'
-import { createNodeCertificate } from './identity/certificate.ts'
+import { createTlsIdentity } from './identity/certificate.ts'
+import type { TlsIdentity } from './identity/certificate.ts'
 import type { CommunitySigner, Community } from './identity/community.ts'
 import { listOtherMemberNames } from './identity/node-name.ts'
 import type { InboundCalls } from './inbound-calls.ts'
@@ -77,10 +77,7 @@ export class Mesh {
   constructor(options: MeshOptions) {
     const { config, identity, clock, store } = options
     this.#options = options
-    this.#tls = {
-      certificate: createNodeCertificate(identity),
-      key: identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    }
+    this.#tls = createTlsIdentity(identity)
     this.#http = new MeshHttpClient({ tls: this.#tls, maxAnswerBytes: config.maxBodyBytes })
     const { sessions, inbound, packets } = createProviderSide(options, {
       bus: () => this.#bus,

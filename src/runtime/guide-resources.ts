@@ -1,5 +1,5 @@
 /**
- * Guide: how to work with audited tasks, for a model that has never done it: a resource to read and a prompt to begin
+ * Guide resources: how to work with audited tasks, for a model that has never done it: a resource to read and a prompt to begin
  * with.
  */
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-/** Dependencies: what the runtime's tools are given. */
+/** Runtime dependencies: what the runtime's tools are given. */
 import type { Call, Outcome } from '../bus/call.ts'
 import { toCallerKey } from '../bus/caller.ts'
 import type { Clock } from '../core/clock.ts'

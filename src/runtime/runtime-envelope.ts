@@ -1,5 +1,5 @@
 /**
- * Envelope: how the runtime family answers (spec 5 § 6).
+ * Runtime envelope: how the runtime family answers (spec 5 § 6).
  *
  *   success                {ok: true,  data}
  *   failure, pattern A     {ok: false, error: {code, message, details?}}             MCP isError

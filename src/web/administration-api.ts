@@ -1,5 +1,5 @@
 /**
- * Administration of the API: credentials and the emergency stop. The guard decides who may do what.
+ * Administration API: credentials and the emergency stop. The guard decides who may do what.
  *
  * Pure: the guard does the work.
  */

@@ -1,5 +1,5 @@
 /**
- * Approvals of the API: requests that wait for a person's decision, and grants for future calls. The guard decides who
+ * Approvals API: requests that wait for a person's decision, and grants for future calls. The guard decides who
  * may decide.
  *
  * Pure: the guard does the work.

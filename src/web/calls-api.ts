@@ -1,5 +1,5 @@
 /**
- * Calls of the API: calling a tool as an agent does, and reading about past calls.
+ * Calls API: calling a tool as an agent does, and reading about past calls.
  *
  * Pure: the bus does the work.
  */

@@ -18,6 +18,7 @@ import { toBase64url } from '../core/bytes.ts'
 import type { Clock } from '../core/clock.ts'
 import { newUlid } from '../core/ids.ts'
 import { hashAccessToken, isSameHash } from '../guard/access-token.ts'
+import { formatConsolePrincipalId } from '../guard/principal-state.ts'
 import type { SessionView } from './views.ts'
 
 export type ConsolePrincipal = Caller & { readonly kind: 'principal' }
@@ -159,7 +160,7 @@ export function createConsoleSessions(
 
 /** A principal of its own, so that what is requested at the console is approved by somebody else, and the reverse. */
 export function createConsolePrincipal(role: PrincipalRole): ConsolePrincipal {
-  return { kind: 'principal', id: role === 'admin' ? 'console' : `console-${role}`, role }
+  return { kind: 'principal', id: formatConsolePrincipalId(role), role }
 }
 
 /** The principal with the most sessions loses its least active one: nobody signs others out by signing in. */

@@ -1,5 +1,5 @@
 /**
- * Ledger of the API: its size, its entries, proofs, and whether it still matches what was signed.
+ * Ledger API: its size, its entries, proofs, and whether it still matches what was signed.
  *
  * Pure: the ledger does the work.
  */

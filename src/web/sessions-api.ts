@@ -1,5 +1,5 @@
 /**
- * Sessions of the API: signing in and out at the console, and who is signed in.
+ * Sessions API: signing in and out at the console, and who is signed in.
  *
  * Signing in, signing out and being signed out are entries in the ledger, so that it is known later who could have
  * approved something.

@@ -1,5 +1,5 @@
 /**
- * Views of the API: the node's status, its tools, and its measurements.
+ * Views API: the node's status, its tools, and its measurements.
  *
  * Pure: it reads what it is given.
  */

@@ -1,5 +1,5 @@
 /**
- * Envelope: how the devices family answers.
+ * Devices envelope: how the devices family answers.
  *
  *   success   content as the device gave it     structured { device, value, … } or the fleet tool's own answer
  *   failure   isError, the device's text        structured { error: { code, message, retryable, … } }

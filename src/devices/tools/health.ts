@@ -1,5 +1,5 @@
 /**
- * Devices health: how the devices are, and what to do about it.
+ * Health: how the devices are, and what to do about it.
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
 import { isDeviceOnline } from './device-view.ts'

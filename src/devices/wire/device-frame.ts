@@ -1,5 +1,5 @@
 /**
- * Envelope: one text frame of a device, and the frames a backend sends.
+ * Device frame: one text frame of a device, and the frames a backend sends.
  *
  *   {"session_id":"…","type":"mcp","payload":{ JSON-RPC 2.0 }}
  *
@@ -14,7 +14,7 @@ import { decodeDeviceHello } from './hello.ts'
 import { parseJson } from './json-text.ts'
 import type { RpcFault, RpcMessage } from './rpc.ts'
 import { decodeRpc } from './rpc.ts'
-import { recoverTruncatedRpc } from './truncated-rpc.ts'
+import { recoverUnescapedRpc } from './unescaped-rpc.ts'
 
 export type DeviceFrame =
   | { readonly kind: 'hello'; readonly hello: DeviceHello }
@@ -38,7 +38,7 @@ export type DeviceFrameFault = { readonly kind: 'not-json' } | { readonly kind: 
 export function decodeDeviceFrame(text: string): Result<DeviceFrame, DeviceFrameFault> {
   const message = parseJson(text)
   if (message === undefined) {
-    const rescued = recoverTruncatedRpc(text)
+    const rescued = recoverUnescapedRpc(text)
     return rescued === undefined ? fail({ kind: 'not-json' }) : ok({ kind: 'mcp', message: rescued, salvaged: true })
   }
   if (!isJsonObject(message) || typeof message['type'] !== 'string') return fail({ kind: 'no-type' })

@@ -12,7 +12,6 @@ import { fail, ok } from '../../core/result.ts'
 /** 2^31 − 1: what a larger id comes back as. */
 export const MAX_RPC_ID = 2_147_483_647
 
-/** A device's error text is kept as it is, up to here. */
 const MAX_MESSAGE = 4_096
 const MAX_METHOD = 256
 
@@ -63,14 +62,14 @@ function decodeAsked(payload: JsonObject, method: string): Result<RpcMessage, Rp
 
 /** Some devices answer with a bare string, some without a message: there is always a text to show. */
 function decodeError(error: Json): RpcError {
-  if (typeof error === 'string') return { code: undefined, message: error.slice(0, MAX_MESSAGE).toWellFormed() }
-  if (!isJsonObject(error)) return { code: undefined, message: 'the device gave no reason' }
-  const { code, message } = error
+  const { code, message } = isJsonObject(error) ? error : { message: error }
   return {
     code: typeof code === 'number' && Number.isInteger(code) ? code : undefined,
-    message:
-      typeof message === 'string' && message !== ''
-        ? message.slice(0, MAX_MESSAGE).toWellFormed()
-        : 'the device gave no reason',
+    message: typeof message === 'string' && message !== '' ? cutRpcErrorText(message) : 'the device gave no reason',
   }
+}
+
+/** A device's error text is kept as it is, up to this length. */
+export function cutRpcErrorText(text: string): string {
+  return text.slice(0, MAX_MESSAGE).toWellFormed()
 }

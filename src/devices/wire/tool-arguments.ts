@@ -1,5 +1,5 @@
 /**
- * Arguments: what a caller gave, checked and coerced against the schema a device listed, before anything is sent.
+ * Tool arguments: what a caller gave, checked and coerced against the schema a device listed, before anything is sent.
  *
  * The device is no help here. Up to 2.4.2 it takes a wrong type for a missing argument and silently uses the default,
  * cuts 33.9 to 33, ignores unknown keys, and finds keys without regard to case. What is

@@ -7,7 +7,7 @@
  * A tool that cannot be used is left out and named in `skipped`; it does not cost the others their page.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { isJsonObject } from '../../core/json.ts'
+import { isJsonObject, isNestedWithin } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
@@ -70,7 +70,7 @@ function decodeTool(entry: Json): Result<DeviceTool, string> {
   const { name, description, inputSchema = EMPTY_SCHEMA } = entry
   if (name.length > MAX_NAME) return fail(`a tool whose name has ${name.length} characters`)
   if (!isJsonObject(inputSchema)) return fail(`${name}: its inputSchema is not an object`)
-  if (isDeep(inputSchema)) return fail(`${name}: its inputSchema is nested too deeply`)
+  if (!isNestedWithin(inputSchema, MAX_SCHEMA_DEPTH - 1)) return fail(`${name}: its inputSchema is nested too deeply`)
   if (JSON.stringify(inputSchema).length > MAX_SCHEMA_BYTES) return fail(`${name}: its inputSchema is too large`)
   return ok({
     name,
@@ -84,12 +84,6 @@ function isUserOnly(annotations: Json | undefined): boolean {
   if (!isJsonObject(annotations) || !Array.isArray(annotations['audience'])) return false
   const audience = annotations['audience'] as readonly Json[]
   return audience.includes('user') && !audience.includes('assistant')
-}
-
-/** Stops just above the limit, so that a hostile depth costs no more than a permitted one. */
-function isDeep(value: Json, left = MAX_SCHEMA_DEPTH): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return left === 0 || Object.values(value).some((inner) => isDeep(inner, left - 1))
 }
 
 /** Never fails: a device that answers at all is worth listing, whatever it calls itself. */

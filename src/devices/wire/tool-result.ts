@@ -1,5 +1,5 @@
 /**
- * Content: a tool's answer in the shape MCP clients know, whatever the firmware made of it.
+ * Tool result: a tool's answer in the shape MCP clients know, whatever the firmware made of it.
  *
  *   stock image   {"type":"image","image":"{\"type\":\"image\",\"mimeType\":\"image/jpeg\",\"data\":\"…\"}"}
  *   standard      {"type":"image","data":"…","mimeType":"image/jpeg"}

@@ -5,20 +5,26 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../../test/local-port.ts'
 import { answering, collect, ME, reply, streaming } from '../../../test/bus-village.ts'
 import { identityOf } from '../../../test/mesh-keys.ts'
-import { httpPair, tlsOf } from '../../../test/mesh-pair.ts'
+import { httpPair } from '../../../test/mesh-pair.ts'
 import type { HttpPairOptions, MeshPair } from '../../../test/mesh-pair.ts'
 import type { Outcome } from '../../bus/call.ts'
+import { createTlsIdentity } from '../identity/certificate.ts'
 import { MeshHttpClient } from './http-client.ts'
 
 const [here, there] = [identityOf(21), identityOf(22)]
-const client = new MeshHttpClient({ tls: tlsOf(here), maxAnswerBytes: 1_024 })
+const client = new MeshHttpClient({ tls: createTlsIdentity(here), maxAnswerBytes: 1_024 })
 afterEach(() => client.close())
 
 describe('HTTP client', () => {
   it('does not say that nothing was sent when the first try went out and the second could not', async () => {
     let heard = 0
     const server = createServer(
-      { cert: tlsOf(there).certificate, key: tlsOf(there).key, requestCert: true, rejectUnauthorized: false },
+      {
+        cert: createTlsIdentity(there).certificate,
+        key: createTlsIdentity(there).key,
+        requestCert: true,
+        rejectUnauthorized: false,
+      },
       (request, response) => {
         request.resume()
         if (++heard === 1) {
@@ -45,7 +51,12 @@ describe('HTTP client', () => {
 describe('an answer that is none', () => {
   it('ends the call also where the far end switches to another protocol', async () => {
     const server = createServer(
-      { cert: tlsOf(there).certificate, key: tlsOf(there).key, requestCert: true, rejectUnauthorized: false },
+      {
+        cert: createTlsIdentity(there).certificate,
+        key: createTlsIdentity(there).key,
+        requestCert: true,
+        rejectUnauthorized: false,
+      },
       ({ socket }) => socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: x\r\n\r\n'),
     )
     const port = await listenLocally(server)

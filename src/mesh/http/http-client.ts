@@ -33,7 +33,7 @@ import { CALL_HTTP_PATH, encodeEnvelopeHeaders, SIGNATURE_HTTP_HEADER } from './
 import { MAX_PACKET_OVERHEAD_BYTES } from './packet-frames.ts'
 import { PacketLinks } from './packet-link-client.ts'
 import { PinnedAgent } from './pinned-agent-client.ts'
-import type { TlsIdentity } from './pinned-agent-client.ts'
+import type { TlsIdentity } from '../identity/certificate.ts'
 import { SseParser } from './sse.ts'
 
 export interface MeshHttpClientOptions {

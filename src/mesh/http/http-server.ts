@@ -23,7 +23,7 @@ import { createMeshRefusal } from '../mesh-refusal.ts'
 import type { PacketProvider } from '../packets/packet-provider.ts'
 import { CALL_HTTP_PATH, createHeaderFieldReader, SIGNATURE_HTTP_HEADER } from './envelope-headers.ts'
 import { PacketLinkServer } from './packet-link-server.ts'
-import type { TlsIdentity } from './pinned-agent-client.ts'
+import type { TlsIdentity } from '../identity/certificate.ts'
 import { encodeSseEndEvent, encodeSseFrame } from './sse.ts'
 
 export interface MeshHttpServerOptions {

@@ -9,12 +9,7 @@ import { connect } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
 import type { Duplex } from 'node:stream'
 import { readTlsPeerId } from '../identity/certificate.ts'
-
-export interface TlsIdentity {
-  /** PEM. */
-  readonly certificate: string
-  readonly key: string
-}
+import type { TlsIdentity } from '../identity/certificate.ts'
 
 /** Whose key is there is for the caller to check, once TLS is agreed. */
 export function connectToNode({

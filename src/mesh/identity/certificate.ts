@@ -35,6 +35,19 @@ const NOT_BEFORE_MS = Date.UTC(2020, 0, 1)
 /** RFC 5280 § 4.1.2.5: "no well-defined expiration date". */
 const NOT_AFTER_MS = Date.UTC(9999, 11, 31, 23, 59, 59)
 
+/** What this node shows of itself in TLS; both are PEM. */
+export interface TlsIdentity {
+  readonly certificate: string
+  readonly key: string
+}
+
+export function createTlsIdentity(identity: NodeIdentity): TlsIdentity {
+  return {
+    certificate: createNodeCertificate(identity),
+    key: identity.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  }
+}
+
 /** PEM. The same key always gives the same bytes: Ed25519 signatures have no chance in them. */
 export function createNodeCertificate({ id, publicKey, privateKey }: NodeIdentity): string {
   const name = encodeDerSequence(

@@ -13,8 +13,11 @@ import { fromHex, toBase64, toHex } from '../../core/bytes.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
+import type { Result } from '../../core/result.ts'
 import type { Guard } from '../../guard/guard.ts'
 import type { QuorumRoundRecord } from '../../guard/quorum-round.ts'
+import { createUnknownRoundFault } from '../../guard/quorum-round-store.ts'
+import type { SignedVote, VoteDecision } from '../../guard/vote.ts'
 import { encodeDrawAlpha } from '../../ledger/draw.ts'
 import type { DrawKey } from '../../ledger/draw.ts'
 import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
@@ -30,21 +33,12 @@ export interface ConsensusPeerService {
   }) => Promise<{ readonly sent: number; readonly received: number; readonly conflicts: number }>
   /** Whether a node of this name or id is known. */
   readonly isPeer: (nameOrId: string) => boolean
-  /** This node's vote in another node's round; `undefined` when no such round is known. */
+  /** Signs this node's vote in another node's round. */
   readonly voteElsewhere: (
     roundId: string,
-    vote: { readonly digest: string; readonly decision: 'allow' | 'deny'; readonly caller: Call['caller'] },
-  ) => Promise<RemoteVoteResult | undefined>
+    vote: { readonly digest: string; readonly decision: VoteDecision; readonly caller: Call['caller'] },
+  ) => Promise<Result<SignedVote, Fault>>
 }
-
-export type RemoteVoteResult =
-  | { readonly ok: true; readonly signature: string }
-  | {
-      readonly ok: false
-      /** Absent where the arguments are wrong. */
-      readonly code: 'NOT_A_VOTER' | 'ALREADY_VOTED' | 'EQUIVOCATION' | 'ROUND_CLOSED' | undefined
-      readonly message: string
-    }
 
 const MAX_OPEN_S = 86_400
 const level = z.enum(['PENDING', 'SOFT', 'QUORUM', 'HARD', 'ABSOLUTE'])
@@ -209,22 +203,11 @@ export function createConsensusTools(
 
     vote.handledBy(async ({ round_id: roundId, digest, vote: said, reason = '' }, { caller }) => {
       const decision = said === 'yes' ? 'allow' : 'deny'
-      if (quorums.get(roundId) === undefined) {
-        const elsewhere = await peers()?.voteElsewhere(roundId, { digest, decision, caller })
-        if (elsewhere === undefined) return fail(createUnknownRoundFault(roundId))
-        if (!elsewhere.ok)
-          return fail(
-            elsewhere.code === undefined
-              ? { kind: 'invalid-arguments', message: elsewhere.message }
-              : createRuntimeFault(elsewhere.code, elsewhere.message),
-          )
-        return createRuntimeAnswer({
-          vote_signed: true,
-          sig_b64: toBase64(fromHex(elsewhere.signature)),
-          level: 'SOFT',
-        })
-      }
-      const cast = await quorums.vote(roundId, { by: caller, decision, reason, digest })
+      const cast =
+        quorums.get(roundId) === undefined
+          ? await peers()?.voteElsewhere(roundId, { digest, decision, caller })
+          : await quorums.vote(roundId, { by: caller, decision, reason, digest })
+      if (cast === undefined) return fail(createUnknownRoundFault(roundId))
       if (!cast.ok) return cast
       return createRuntimeAnswer({
         vote_signed: true,
@@ -247,10 +230,6 @@ export function createConsensusTools(
       return createRuntimeAnswer({ events_sent: sent, events_received: received, conflicts })
     }),
   ]
-}
-
-function createUnknownRoundFault(roundId: string): Fault {
-  return createRuntimeFault('ROUND_NOT_FOUND', `There is no round ${roundId}.`)
 }
 
 function finalityOf(round: QuorumRoundRecord, state: string, draw: Json): Json {

@@ -1,5 +1,5 @@
 /**
- * Health: what the checks say, and what that makes of the whole. The worst check decides.
+ * Health checks: what the checks say, and what that makes of the whole. The worst check decides.
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'

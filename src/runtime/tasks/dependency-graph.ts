@@ -1,5 +1,5 @@
 /**
- * Graph: whether a task would come to wait for itself.
+ * Dependency graph: whether a task would come to wait for itself.
  *
  *   A depends on B depends on C        C may not depend on A: the way C ▸ A ▸ B ▸ C never ends
  */

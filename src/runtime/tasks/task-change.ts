@@ -1,5 +1,5 @@
 /**
- * Change: whether a patch, and the transitions that come with it, may be laid over a task.
+ * Task change: whether a patch, and the transitions that come with it, may be laid over a task.
  */
 import type { Fault } from '../../core/fault.ts'
 import { createRuntimeFault } from '../faults.ts'

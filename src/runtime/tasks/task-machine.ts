@@ -1,5 +1,5 @@
 /**
- * Machine: the states of a task and the ways between them (facts of spec 5's pipeline).
+ * Task machine: the states of a task and the ways between them (facts of spec 5's pipeline).
  *
  *   INIT ─▶ GATHER ─▶ ANALYZE ─▶ PLAN ─▶ APPLY ─▶ VERIFY ─▶ DONE
  *             ▲                                     │

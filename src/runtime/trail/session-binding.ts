@@ -1,5 +1,5 @@
 /**
- * Binding: the session that a record belongs to. A record never ends up outside its session unnoticed.
+ * Session binding: the session that a record belongs to. A record never ends up outside its session unnoticed.
  */
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'

@@ -1,5 +1,5 @@
 /**
- * Authorship: whether the words are the agent's own. The first key an agent signs with becomes its key; from then on
+ * Thought authorship: whether the words are the agent's own. The first key an agent signs with becomes its key; from then on
  * nobody writes under that name without it, until a person gives the agent another key or takes it away.
  *
  *   (no key) ──first signature──▶ key ──person: another──▶ given key ──person: none──▶ unsigned records only

@@ -1,5 +1,5 @@
 /**
- * Leaf: what the ledger says of a thought, and whether a stored record says the same.
+ * Thought leaf: what the ledger says of a thought, and whether a stored record says the same.
  *
  *   thought_records row  ◀── every field ──▶  entry bytes in the ledger ──▶ leaf hash
  *   content (erasable)   ◀── commitment ───▶  body_hash of the entry

@@ -1,5 +1,5 @@
 /**
- * Recording: one thought on its way into the trail, checked first and written last, so that other tools can record one
+ * Thought recording: one thought on its way into the trail, checked first and written last, so that other tools can record one
  * in the transaction of their own change.
  *
  * Reads and writes through its stores.

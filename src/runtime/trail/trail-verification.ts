@@ -1,5 +1,5 @@
 /**
- * Verify: walks the ledger and the decision trail side by side and names everything that does not agree.
+ * Trail verification: walks the ledger and the decision trail side by side and names everything that does not agree.
  *
  *   ledger          …  thought 17   call.exit   thought 19   body.erased 17  …
  *   thought_records …  row @17                  (deleted)                    …      ─▶ 19 is missing

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeDeviceFrame } from './device-frame.ts'
-import { recoverTruncatedRpc } from './truncated-rpc.ts'
+import { recoverUnescapedRpc } from './unescaped-rpc.ts'
 
 const error = (id: number, body: string) =>
   `{"session_id":"S1","type":"mcp","payload":{"jsonrpc":"2.0","id":${id},"error":{${body}}}}`
 
-describe('salvage', () => {
+describe('unescaped RPC', () => {
   it('reads the id and the text of an error with a quote in it', () => {
     expect(decodeDeviceFrame(error(7, '"message":"Unknown tool: a"b"'))).toEqual({
       ok: true,
@@ -19,7 +19,7 @@ describe('salvage', () => {
   })
 
   it('reads the code where newer firmware has one', () => {
-    expect(recoverTruncatedRpc(error(8, '"code":-32603,"message":"bad \\x "y""'))).toEqual({
+    expect(recoverUnescapedRpc(error(8, '"code":-32603,"message":"bad \\x "y""'))).toEqual({
       kind: 'error',
       id: 8,
       error: { code: -32_603, message: 'bad \\x "y"' },
@@ -27,13 +27,13 @@ describe('salvage', () => {
   })
 
   it('reads a text with line breaks', () => {
-    expect(recoverTruncatedRpc(error(9, '"message":"line\none"'))).toMatchObject({ error: { message: 'line\none' } })
+    expect(recoverUnescapedRpc(error(9, '"message":"line\none"'))).toMatchObject({ error: { message: 'line\none' } })
   })
 
   it('reads a page whose cursor is a tool name with a quote in it', () => {
     const page = '{"tools":[{"name":"x","description":"has \\"nextCursor\\"","inputSchema":{}}],"nextCursor":"say"hi"'
     expect(
-      recoverTruncatedRpc(`{"session_id":"S1","type":"mcp","payload":{"jsonrpc":"2.0","id":4,"result":${page}}}}`),
+      recoverUnescapedRpc(`{"session_id":"S1","type":"mcp","payload":{"jsonrpc":"2.0","id":4,"result":${page}}}}`),
     ).toEqual({
       kind: 'result',
       id: 4,
@@ -45,9 +45,9 @@ describe('salvage', () => {
   })
 
   it('recognises nothing in other broken text', () => {
-    expect(recoverTruncatedRpc('{"type":"mcp","payload":{"jsonrpc":"2.0","id":7,"result":{"content":[')).toBeUndefined()
-    expect(recoverTruncatedRpc('{"type":"listen","id":7,"error":{"message":"a"b"}}')).toBeUndefined()
-    expect(recoverTruncatedRpc(error(9_999_999_999, '"message":"a"b"'))).toBeUndefined()
+    expect(recoverUnescapedRpc('{"type":"mcp","payload":{"jsonrpc":"2.0","id":7,"result":{"content":[')).toBeUndefined()
+    expect(recoverUnescapedRpc('{"type":"listen","id":7,"error":{"message":"a"b"}}')).toBeUndefined()
+    expect(recoverUnescapedRpc(error(9_999_999_999, '"message":"a"b"'))).toBeUndefined()
   })
 
   it('gives back any text that a device pasted in unescaped', () => {
@@ -55,13 +55,13 @@ describe('salvage', () => {
     const texts = fc.string({ maxLength: 200 }).filter((text) => !/"\s*\}*\s*$/.test(text))
     fc.assert(
       fc.property(texts, (text) => {
-        expect(recoverTruncatedRpc(error(5, `"message":"${text}"`))).toMatchObject({
+        expect(recoverUnescapedRpc(error(5, `"message":"${text}"`))).toMatchObject({
           kind: 'error',
           id: 5,
           error: { message: text },
         })
       }),
     )
-    expect(recoverTruncatedRpc(error(5, '"message":"it said "no"}"'))).toMatchObject({ kind: 'error', id: 5 })
+    expect(recoverUnescapedRpc(error(5, '"message":"it said "no"}"'))).toMatchObject({ kind: 'error', id: 5 })
   })
 })

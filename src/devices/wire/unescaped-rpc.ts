@@ -1,5 +1,5 @@
 /**
- * Salvage: what can still be read from a frame that is not JSON because the firmware escapes nothing.
+ * Unescaped RPC: what can still be read from a frame that is not JSON because the firmware escapes nothing.
  *
  * All firmware versions paste error texts, and the name in `nextCursor`, between quotes as they are. One quote,
  * backslash or line break inside and the whole frame no longer parses; the caller would wait for its timeout for
@@ -9,7 +9,7 @@
  *   …"payload":{"jsonrpc":"2.0","id":8,"result":{"tools":[…],"nextCursor":"a"b"}}}
  */
 import { parseJson } from './json-text.ts'
-import { MAX_RPC_ID } from './rpc.ts'
+import { MAX_RPC_ID, cutRpcErrorText } from './rpc.ts'
 import type { RpcMessage } from './rpc.ts'
 
 const MCP_MARK = /"type"\s*:\s*"mcp"/
@@ -21,15 +21,13 @@ const CURSOR = '],"nextCursor":"'
 /** The quote and braces that close message, error, payload and envelope; the last of them may be missing. */
 const TAIL = /"\s*\}{1,3}\s*$/
 
-const MAX_MESSAGE = 4_096
-
 /** Called with text that failed to parse; `undefined` when no answer can be recognised in it. */
-export function recoverTruncatedRpc(text: string): RpcMessage | undefined {
+export function recoverUnescapedRpc(text: string): RpcMessage | undefined {
   if (!MCP_MARK.test(text)) return undefined
-  return salvageError(text) ?? salvageList(text)
+  return recoverError(text) ?? recoverList(text)
 }
 
-function salvageError(text: string): RpcMessage | undefined {
+function recoverError(text: string): RpcMessage | undefined {
   const head = ERROR_HEAD.exec(text)
   const id = Number(head?.[1])
   if (head === null || id > MAX_RPC_ID) return undefined
@@ -41,11 +39,11 @@ function salvageError(text: string): RpcMessage | undefined {
   return {
     kind: 'error',
     id,
-    error: { code: code === null ? undefined : Number(code[1]), message: message.slice(0, MAX_MESSAGE).toWellFormed() },
+    error: { code: code === null ? undefined : Number(code[1]), message: cutRpcErrorText(message) },
   }
 }
 
-function salvageList(text: string): RpcMessage | undefined {
+function recoverList(text: string): RpcMessage | undefined {
   const head = LIST_HEAD.exec(text)
   const id = Number(head?.[1])
   if (head === null || id > MAX_RPC_ID) return undefined

@@ -89,7 +89,7 @@ export function inviteNode(
       secret: randomBytes(32),
       addresses: listeningAt(command, store),
     }
-    await store.addInvitation(invitation, nowMs)
+    await store.invitations.add(invitation, nowMs)
     const text = writeInvitation(invitation, authority.self)
     return said(
       { invitation: text, level: options.level, expires_at: new Date(invitation.expiresAtMs).toISOString() },

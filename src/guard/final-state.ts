@@ -23,7 +23,7 @@ import { FINALITY_LEVELS } from './quorum-round.ts'
 import type { QuorumRoundRecord } from './quorum-round.ts'
 
 /** For so long only the witnesses before one in the drawn order are waited for. */
-export const WITNESS_TURN_MS = 3_600_000
+const WITNESS_TURN_MS = 3_600_000
 
 export const finalEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'consensus.drawn': (state, entry) => {

@@ -42,7 +42,7 @@ export function isSecretName(name: string): boolean {
 const MAY_BE_SECRET = /pass|pw|psk|kennwort|secret|credential|auth|cookie|otp|pin|jwt|bearer|token|key|code|[^\0-\x7f]/i
 
 /** The same for a name that is given as a value. Not cached: values are too many, and may be secrets themselves. */
-export function isSecretNameInValue(value: string): boolean {
+function isSecretNameInValue(value: string): boolean {
   return value.length <= MAX_NAME && MAY_BE_SECRET.test(value) && isSecretByWords(splitNameWords(value))
 }
 
@@ -61,7 +61,7 @@ function pairs(last: string, firsts: string): readonly string[] {
 }
 
 /** `setUserPIN2` → set, user, pin. */
-export function splitNameWords(name: string): readonly string[] {
+function splitNameWords(name: string): readonly string[] {
   return name
     .normalize('NFKC')
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')

@@ -36,7 +36,7 @@ import type { CheckpointEvent, GossipEvent, RoundEvent, VoteEvent } from './goss
 import { createGossipMemory } from './gossip-memory.ts'
 import { createGossipTeller } from './gossip-teller.ts'
 
-export const GOSSIP_CONTROL_REQUEST_NAME = 'mesh.gossip'
+const GOSSIP_CONTROL_REQUEST_NAME = 'mesh.gossip'
 
 export interface ConsensusGossipDependencies {
   readonly mesh: Mesh

@@ -33,7 +33,7 @@ export interface OwnManifest {
 }
 
 /** A third of a manifest's life: two may get lost. */
-export const MANIFEST_RENEWAL_INTERVAL_MS = 10_000
+const MANIFEST_RENEWAL_INTERVAL_MS = 10_000
 /** The whole manifest fits into the largest answer between nodes, and into one message of NATS, as they come. */
 const MAX_TOLD_BYTES = 900_000
 

@@ -20,7 +20,7 @@ import { resolveMemberName } from './identity/node-name.ts'
 import { SchemaCache } from './schema-cache.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'
 
-export const PEER_PRUNE_AFTER_MS = 90_000
+const PEER_PRUNE_AFTER_MS = 90_000
 const MAX_FAILURES = 3
 const MAX_WAYS = 8
 const MAX_DEPARTED = 1_024
@@ -194,7 +194,7 @@ export class PeerDirectory {
   }
 
   republishAll(): void {
-    for (const nodeId of [...this.#peers.keys()]) this.republish(nodeId)
+    for (const nodeId of this.#peers.keys()) this.republish(nodeId)
   }
 
   addressOf({ nodeId, manifest, reached, hasNats }: KnownPeer): PeerAddress {

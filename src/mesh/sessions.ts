@@ -13,7 +13,7 @@ import { computeTextMac, createEphemeralKey, SESSION_ID_LENGTH, deriveSessionKey
 import type { EphemeralKey } from './identity/session-key.ts'
 import { DEFAULT_CALLS_PER_PACKET, MAX_CALLS_PER_PACKET } from './packets/packet.ts'
 
-export const MESH_SESSION_LIFETIME_MS = 3_600_000
+const MESH_SESSION_LIFETIME_MS = 3_600_000
 /** How packets are written: `hbp2`. Who writes them in another way is sent messages. */
 const PACKETS = 2
 /** That calls may say for whom they are made. Who says nothing of it is told nothing of it. */

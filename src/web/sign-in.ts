@@ -14,7 +14,7 @@ import type { Result } from '../core/result.ts'
 import type { Authenticator } from '../guard/authenticator.ts'
 import type { SessionCredentials, ConsolePrincipal, ConsoleSessions } from './console-sessions.ts'
 
-export const CONSOLE_SESSION_KEY_HEADER = 'x-hearthbus-key'
+const CONSOLE_SESSION_KEY_HEADER = 'x-hearthbus-key'
 /** Sent by a page that polls without a person's action. */
 const QUIET_HEADER = 'x-hearthbus-quiet'
 

@@ -129,7 +129,7 @@ export function dropVoiceRequests(turn: SessionStepDraft): void {
   if (requests.length > 0) updateDraftSession(turn, { requests: NO_VOICE_REQUESTS })
 }
 
-export const NO_VOICE_REQUESTS: readonly VoiceRequest[] = []
+const NO_VOICE_REQUESTS: readonly VoiceRequest[] = []
 
 function answerRequest(turn: SessionStepDraft, key: number, answer: { result: Json } | { error: JsonObject }): void {
   addSessionEffect(turn, { kind: 'voice', output: { kind: 'answer', key, answer } })

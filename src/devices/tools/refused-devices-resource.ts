@@ -73,7 +73,7 @@ function visitorJson({ gateway, store }: RunningDevices, visitor: CountedDeviceR
   }
 }
 
-export const SENTENCE_BY_DEVICE_REFUSAL: Readonly<Record<DeviceRefusalReason, string>> = {
+const SENTENCE_BY_DEVICE_REFUSAL: Readonly<Record<DeviceRefusalReason, string>> = {
   'foreign-origin': 'A web page from elsewhere tried to be a device.',
   'no-identity': 'Somebody knocked without saying which device it is.',
   'no-credentials': 'Somebody knocked without credentials.',

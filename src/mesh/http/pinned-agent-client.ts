@@ -40,7 +40,7 @@ export interface PinnedAgentOptions {
   readonly tls: TlsIdentity
 }
 
-export class PeerKeyMismatchError extends Error {
+class PeerKeyMismatchError extends Error {
   override readonly name = 'WrongKey'
 }
 

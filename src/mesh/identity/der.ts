@@ -6,7 +6,7 @@
 import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 
-export function encodeDer(tag: number, ...content: readonly Uint8Array[]): Uint8Array {
+function encodeDer(tag: number, ...content: readonly Uint8Array[]): Uint8Array {
   const body = concatBytes(...content)
   return concatBytes(Uint8Array.of(tag), lengthBytes(body.length), body)
 }

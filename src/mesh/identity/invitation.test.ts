@@ -53,7 +53,7 @@ describe('mesh store', () => {
     await store.accept(
       createCommunity({ name: 'village', root, founder: { nodeId: issuer.id, name: 'cellar' }, nowMs }),
     )
-    await store.addInvitation(invitation, nowMs)
+    await store.invitations.add(invitation, nowMs)
   })
 
   afterEach(() => {
@@ -93,9 +93,9 @@ describe('mesh store', () => {
 
   it('keeps open invitations when a longer one is given, and forgets those that lapsed a day ago', async () => {
     const day = 86_400_000
-    await store.addInvitation({ ...invitation, id: 'for two days', expiresAtMs: nowMs + 2 * day }, nowMs)
+    await store.invitations.add({ ...invitation, id: 'for two days', expiresAtMs: nowMs + 2 * day }, nowMs)
     expect((await store.admitJoiner(request(), context)).ok).toBe(true)
-    await store.addInvitation({ ...invitation, id: 'much later' }, invitation.expiresAtMs + day + 1)
+    await store.invitations.add({ ...invitation, id: 'much later' }, invitation.expiresAtMs + day + 1)
     expect(await store.admitJoiner(request(), context)).toMatchObject({ fault: { kind: 'unknown-invitation' } })
   })
 

@@ -52,7 +52,7 @@ describe('a member list that comes from elsewhere', () => {
   /** Of what it leaves in `copy.db`, what happens later is missing. */
   async function inviting(): Promise<MeshStore> {
     const first = await holding('home', village)
-    await first.addInvitation(invitation, nowMs)
+    await first.invitations.add(invitation, nowMs)
     stores.splice(stores.indexOf(first), 1)
     first.close()
     copyFileSync(join(folder, 'home.db'), join(folder, 'copy.db'))

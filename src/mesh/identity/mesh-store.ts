@@ -3,7 +3,7 @@
  * beside it can both write without undoing each other's work.
  *
  *   community     every record about who belongs here that was proven
- *   invitation    what was given out here, with its secret, and who used it
+ *   invitation    what was given out here, with its secret, and who used it (invitation-store.ts)
  *   peer          where others were last reached, and what they were called (peer-address-store.ts)
  *   offer_…       what others were seen to offer (offer-store.ts)
  *   fact          how far the sequence of manifests is reserved; where this node listens
@@ -12,11 +12,9 @@
  * with a key that is derived from the node's own, and the node's log says how far the list had come and which
  * invitations were used (membership-log.ts).
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { Database } from '../../core/database-store.ts'
 import type { ModuleMigrations } from '../../core/database-store.ts'
-import { canonicalJson } from '../../core/json.ts'
 import { toHex } from '../../core/bytes.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
@@ -29,10 +27,12 @@ import {
 } from './community.ts'
 import type { CommunitySigner, Community, CommunityFault } from './community.ts'
 import { isJoinRequestProven } from './invitation.ts'
-import type { Invitation, JoinRequest } from './invitation.ts'
+import type { JoinRequest } from './invitation.ts'
+import { InvitationStore } from './invitation-store.ts'
+import type { StoredInvitation } from './invitation-store.ts'
 import { OFFER_TABLES_SQL, OfferStore } from './offer-store.ts'
-import type { MembershipLevel } from './membership-record.ts'
 import { PeerAddressStore } from './peer-address-store.ts'
+import { RowSeal } from './row-seal.ts'
 import { explainMembershipRollback } from './membership-log.ts'
 import type { MembershipLog } from './membership-log.ts'
 
@@ -68,9 +68,7 @@ export type JoinFault =
  * every second would use a block up in thirty years, and a start every second all of them in three months.
  */
 const SEQUENCE_BLOCK = 1_000_000_000
-const MAX_INVITATIONS = 256
-/** So long after its end an invitation still says why it opens nothing. */
-const INVITATION_KEPT_MS = 86_400_000
+
 export interface MeshStoreOptions {
   /** Derived from the node's private key. */
   readonly sealKey: Uint8Array
@@ -90,8 +88,9 @@ export class MembershipAlteredError extends Error {
 export class MeshStore {
   readonly offers: OfferStore
   readonly peers: PeerAddressStore
+  readonly invitations: InvitationStore
   readonly #database: Database
-  readonly #sealKey: Uint8Array
+  readonly #seal: RowSeal
   readonly #log: MembershipLog | undefined
   #community: Community | undefined
   #seenVersion = -1
@@ -101,7 +100,8 @@ export class MeshStore {
     this.#database = new Database({ path, migrations: [migrations], isWhole: true })
     this.offers = new OfferStore(this.#database)
     this.peers = new PeerAddressStore(this.#database)
-    this.#sealKey = sealKey
+    this.#seal = new RowSeal(sealKey)
+    this.invitations = new InvitationStore(this.#database, this.#seal)
     this.#log = log
     try {
       this.#community = this.#held(this.#database.sql)
@@ -185,16 +185,6 @@ export class MeshStore {
     this.#community = undefined
   }
 
-  async addInvitation({ id, secret, level, expiresAtMs }: Invitation, nowMs: number): Promise<void> {
-    await this.#database.commit((sql) => {
-      sql.prepare('DELETE FROM invitation WHERE expires_at_ms < ?').run(nowMs - INVITATION_KEPT_MS)
-      const count = Number(sql.prepare('SELECT count(*) AS n FROM invitation').get()?.['n'])
-      if (count >= MAX_INVITATIONS) throw new RangeError(`${count} invitations are open; let some expire first`)
-      const seal = this.#seal(invitationFacts({ id, secret, level, expires_at_ms: expiresAtMs, used_by: null }))
-      sql.prepare('INSERT INTO invitation VALUES (?, ?, ?, ?, NULL, ?)').run(id, secret, level, expiresAtMs, seal)
-    })
-  }
-
   /** Checks, uses up and admits in one step: of two who come with one invitation, one comes in. */
   async admitJoiner(
     request: JoinRequest,
@@ -204,7 +194,7 @@ export class MeshStore {
     // On record before anybody is let in: an invitation that somebody puts back is not good a second time.
     const found = this.#findInvitation(this.#database.sql, request, nowMs)
     if (!found.ok) return found
-    if (found.value === 'used by it') return ok(this.#community ?? found.held)
+    if (found.value.invitation === undefined) return ok(this.#community ?? found.value.held)
     try {
       await this.#log?.use(request.invitationId, request.nodeId)
     } catch {
@@ -213,46 +203,43 @@ export class MeshStore {
     const admitted = await this.#database.commit((sql): Result<Community, JoinFault> => {
       const again = this.#findInvitation(sql, request, nowMs)
       if (!again.ok) return again
-      if (again.value === 'used by it') return ok(again.held)
-      const { nodeId, name, invitationId: invitation } = request
-      const member = { nodeId, name, level: again.value, invitation }
-      const changed = admitMember(again.held, member, context)
+      const { held, invitation } = again.value
+      if (invitation === undefined) return ok(held)
+      const { nodeId, name } = request
+      const member = { nodeId, name, level: invitation.level, invitation: invitation.id }
+      const changed = admitMember(held, member, context)
       if (!changed.ok) return changed
-      this.#useInvitation(sql, request)
+      this.invitations.markUsed(sql, invitation, nodeId)
       return this.#accept(sql, changed.value)
     })
     return this.#settled(admitted)
   }
 
-  /** The level that the invitation gives, if it is good for this node. */
-  #findInvitation(sql: DatabaseSync, request: JoinRequest, nowMs: number): FoundInvitation {
-    const row = sql.prepare('SELECT * FROM invitation WHERE id = ?').get(request.invitationId)
+  /** The invitation if it is good for this node; `undefined` beside the members where it brought this node in before. */
+  #findInvitation(
+    sql: DatabaseSync,
+    request: JoinRequest,
+    nowMs: number,
+  ): Result<{ readonly held: Community; readonly invitation: StoredInvitation | undefined }, JoinFault> {
     const held = this.#held(sql)
     if (held === undefined) return fail({ kind: 'no-community' })
-    // One that this node did not seal was put there by somebody else.
-    if (row === undefined || !this.#isSealed(invitationFacts(row), row['seal']))
-      return fail({ kind: 'unknown-invitation' })
-    if (!isJoinRequestProven(request, row['secret'] as Uint8Array)) return fail({ kind: 'wrong-proof' })
+    const invitation = this.invitations.find(sql, request.invitationId)
+    if (invitation === undefined) return fail({ kind: 'unknown-invitation' })
+    if (!isJoinRequestProven(request, invitation.secret)) return fail({ kind: 'wrong-proof' })
     const standing = findMemberStanding(held, request.nodeId)
     if (standing.kind === 'revoked') return fail({ kind: 'revoked' })
     // The members know of a use that an older copy of this database and of the log does not.
     const [use] = held.invitations.get(request.invitationId) ?? []
-    const usedBy = use?.nodeId ?? this.#log?.usedBy(request.invitationId) ?? row['used_by']
+    const usedBy = use?.nodeId ?? this.#log?.usedBy(request.invitationId) ?? invitation.usedBy
     // The answer to the first try was lost: it is in, and hears so again.
-    if (usedBy === request.nodeId && standing.kind === 'member') return { ok: true, value: 'used by it', held }
+    if (usedBy === request.nodeId && standing.kind === 'member') return ok({ held, invitation: undefined })
     if (usedBy !== null && usedBy !== request.nodeId) return fail({ kind: 'used-invitation' })
-    if (row['used_by'] !== null) return fail({ kind: 'used-invitation' })
-    if (Number(row['expires_at_ms']) < nowMs) return fail({ kind: 'expired-invitation' })
+    if (invitation.usedBy !== null) return fail({ kind: 'used-invitation' })
+    if (invitation.expiresAtMs < nowMs) return fail({ kind: 'expired-invitation' })
     for (const member of held.members.values())
       if (member.name === request.name && member.nodeId !== request.nodeId)
         return fail({ kind: 'name-taken', name: request.name })
-    return { ok: true, value: row['level'] as MembershipLevel, held }
-  }
-
-  #useInvitation(sql: DatabaseSync, { invitationId, nodeId }: JoinRequest): void {
-    const row = sql.prepare('SELECT * FROM invitation WHERE id = ?').get(invitationId)
-    const seal = this.#seal(invitationFacts({ ...row, used_by: nodeId }))
-    sql.prepare('UPDATE invitation SET used_by = ?, seal = ? WHERE id = ?').run(nodeId, seal, invitationId)
+    return ok({ held, invitation })
   }
 
   /** The first of a block of numbers that nobody has had before. */
@@ -281,7 +268,7 @@ export class MeshStore {
     const [id, text] = [factIn(sql, 'community_id'), factIn(sql, 'community')]
     if (id === undefined || text === undefined) return undefined
     const seal = factIn(sql, 'community_seal')
-    if (seal === undefined || !this.#isSealed([id, text], Buffer.from(seal, 'hex')))
+    if (seal === undefined || !this.#seal.isValid([id, text], Buffer.from(seal, 'hex')))
       throw new MembershipAlteredError('it does not bear this node’s seal')
     const read = readCommunity(JSON.parse(text), id)
     // Our own file: whatever is in it was proven before it was written.
@@ -303,7 +290,7 @@ export class MeshStore {
       const text = JSON.stringify(document)
       setFact(sql, 'community_id', id)
       setFact(sql, 'community', text)
-      setFact(sql, 'community_seal', toHex(this.#seal([id, text])))
+      setFact(sql, 'community_seal', toHex(this.#seal.create([id, text])))
     }
     return accepted
   }
@@ -320,33 +307,9 @@ export class MeshStore {
     void this.#log?.record(community).catch(() => undefined)
   }
 
-  #seal(facts: readonly (string | number | null)[]): Uint8Array {
-    return createHmac('sha256', this.#sealKey).update(canonicalJson(facts)).digest()
-  }
-
-  #isSealed(facts: readonly (string | number | null)[], seal: unknown): boolean {
-    const expected = this.#seal(facts)
-    return seal instanceof Uint8Array && seal.length === expected.length && timingSafeEqual(seal, expected)
-  }
-
   #version(): number {
     return Number(this.#database.sql.prepare('PRAGMA data_version').get()?.['data_version'])
   }
-}
-
-type FoundInvitation =
-  | { readonly ok: true; readonly value: MembershipLevel | 'used by it'; readonly held: Community }
-  | { readonly ok: false; readonly fault: JoinFault }
-
-function invitationFacts(row: Readonly<Record<string, unknown>>): readonly (string | number | null)[] {
-  const { id, secret, level, expires_at_ms: expiresAtMs, used_by: usedBy } = row
-  return [
-    String(id),
-    secret instanceof Uint8Array ? toHex(secret) : '',
-    String(level),
-    Number(expiresAtMs),
-    typeof usedBy === 'string' ? usedBy : null,
-  ]
 }
 
 function factIn(sql: DatabaseSync, name: string): string | undefined {

@@ -52,7 +52,7 @@ beforeEach(async () => {
   log = memoryLog()
   await working(async (store) => {
     await store.accept(village)
-    await store.addInvitation(invitation, nowMs)
+    await store.invitations.add(invitation, nowMs)
   })
 })
 afterEach(() => rmSync(folder, { recursive: true }))

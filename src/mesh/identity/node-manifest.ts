@@ -27,7 +27,7 @@ import type { SignedDocument } from './signed-document.ts'
 import { parseMeshTime, MAX_CLOCK_SKEW_MS, formatMeshTime } from './mesh-time.ts'
 
 export const MESH_CONTRACT_VERSION = '1.0'
-export const MANIFEST_LIFETIME_MS = 30_000
+const MANIFEST_LIFETIME_MS = 30_000
 /** Signed apart, through `capabilities_hash`. */
 const APART: readonly string[] = ['capabilities']
 /** What the bus believes of one peer at most; a longer list is refused whole, since its hash would not fit. */

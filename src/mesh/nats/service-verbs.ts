@@ -3,7 +3,7 @@
  *
  *   $SRV.PING   $SRV.PING.hearthbus   $SRV.PING.hearthbus.<id>      and the same for INFO and STATS
  */
-export const NATS_SERVICE_NAME = 'hearthbus'
+const NATS_SERVICE_NAME = 'hearthbus'
 export type NatsServiceVerb = 'PING' | 'INFO' | 'STATS'
 
 export interface NatsServiceFacts {

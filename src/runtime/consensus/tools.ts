@@ -22,7 +22,7 @@ import { encodeDrawAlpha } from '../../ledger/draw.ts'
 import type { DrawKey } from '../../ledger/draw.ts'
 import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { runtimeFamily } from '../runtime-envelope.ts'
-import { createRuntimeArgumentFault, createRuntimeFault } from '../faults.ts'
+import { createRuntimeArgumentFault } from '../faults.ts'
 import { idArgument, MAX_REASON_LENGTH, createTextArgument } from '../text-arguments.ts'
 
 /** The exchange with other nodes, and their rounds in which this node votes. */

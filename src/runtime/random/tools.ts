@@ -26,7 +26,7 @@ import {
 /** Longer inputs must be hashed by the caller. */
 const MAX_ALPHA_BYTES = 1_024
 /** A node has one key for this. */
-export const NODE_VRF_KEY_NAME = 'node'
+const NODE_VRF_KEY_NAME = 'node'
 
 const hexBytes = (max: number): z.ZodString =>
   z
@@ -35,7 +35,7 @@ const hexBytes = (max: number): z.ZodString =>
     .regex(/^(?:[0-9a-fA-F]{2})*$/, 'bytes in hexadecimal')
 const alpha = hexBytes(MAX_ALPHA_BYTES).describe('The input, in hexadecimal; may be empty.')
 
-export const vrfEvalTool = defineRuntimeTool({
+const vrfEvalTool = defineRuntimeTool({
   effect: 'reads',
   name: 'vrf_eval',
   title: 'Verifiable random output',
@@ -53,7 +53,7 @@ export const vrfEvalTool = defineRuntimeTool({
   }),
 })
 
-export const vrfVerifyTool = defineRuntimeTool({
+const vrfVerifyTool = defineRuntimeTool({
   effect: 'reads',
   name: 'vrf_verify',
   title: 'Check a verifiable random output',

@@ -25,7 +25,7 @@ export function createSessionStartEvent({
 const SEALED = ['session_id', 'root', 'record_count', 'first_index', 'last_index'] as const
 
 /** Columns of a root that differ from its entry: each is a field of the entry, or follows from it. */
-export function listSessionSealFlaws(
+function listSessionSealFlaws(
   root: SealedSessionRoot,
   { entry, bytes }: Pick<StoredEntry, 'entry' | 'bytes'>,
 ): readonly string[] {

@@ -89,14 +89,14 @@ export async function httpPair({
 }: HttpPairOptions = {}): Promise<MeshPair> {
   const community = pairCommunity(level)
   const client = new MeshHttpClient({ tls: createTlsIdentity(callerKey), maxAnswerBytes: 4 * MAX_BODY_BYTES })
-  let address: PeerAddress = { nodeId: providerKey.id, ways: [] }
+  let address: PeerAddress = { nodeId: providerKey.id, endpoints: [] }
   const outbound = outboundOf(community, { http: client }, signatures)
   const provider = side(providerKey, community, { signatures, rate })
   const caller = node(callerKey.id, { clock: systemClock, remote: outbound })
   const listen = (port: number): Promise<MeshHttpServer> => listenFor(provider, community, port)
   const port = await freePort()
   let server = await listen(port)
-  address = { nodeId: providerKey.id, ways: [{ transport: 'http', host: '127.0.0.1', port: await through(port) }] }
+  address = { nodeId: providerKey.id, endpoints: [{ transport: 'http', host: '127.0.0.1', port: await through(port) }] }
   return pairOf(caller, provider, () => address, {
     cut: () => server.stop(),
     mend: async () => {
@@ -117,7 +117,7 @@ export async function natsPair({ level = 'trusted', signatures = 'session' }: Pa
   const [far, near] = [natsOf(provider, community, broker.url), natsOf(silent, community, broker.url)]
   await until('both are connected', () => far.isConnected && near.isConnected)
   const caller = node(callerKey.id, { clock: systemClock, remote: outboundOf(community, { nats: near }, signatures) })
-  const address: PeerAddress = { nodeId: providerKey.id, ways: [{ transport: 'nats' }] }
+  const address: PeerAddress = { nodeId: providerKey.id, endpoints: [{ transport: 'nats' }] }
   return pairOf(caller, provider, () => address, {
     cut: async () => {
       await broker.kill()
@@ -166,12 +166,12 @@ export async function meshSide(
   const server = kind === 'http' && role === 'provider' ? await listenFor(own, community, 0) : undefined
   const http = new MeshHttpClient({ tls: createTlsIdentity(callerKey), maxAnswerBytes: MAX_BODY_BYTES })
   if (nats !== undefined) await until('it is connected', () => nats.isConnected)
-  const way: PeerEndpoint =
+  const endpoint: PeerEndpoint =
     server === undefined ? { transport: 'nats' } : { transport: 'http', host: '127.0.0.1', port: server.port }
   return {
     bus: role === 'provider' ? own.bus : await openBus(identity.id, outboundOf(community, { http, nats }, signatures)),
     providerId: providerKey.id,
-    address: { nodeId: providerKey.id, ways: [way] },
+    address: { nodeId: providerKey.id, endpoints: [endpoint] },
     close: async () => {
       http.close()
       await nats?.close()

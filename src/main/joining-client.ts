@@ -41,12 +41,12 @@ export async function joinByInvitation(joining: JoiningNodeOptions): Promise<Res
       transports: { http, nats: nats?.caller },
       clock: systemClock,
     })
-    const ways = invitation.addresses.flatMap((text): PeerEndpoint[] => {
+    const endpoints = invitation.addresses.flatMap((text): PeerEndpoint[] => {
       const address = parsePeerAddress(text)
       return address === undefined ? [] : [{ transport: 'http', ...address }]
     })
     const answer = await outbound.askToJoin(
-      { nodeId: invitation.issuer, ways: nats === undefined ? ways : [...ways, { transport: 'nats' }] },
+      { nodeId: invitation.issuer, endpoints: nats === undefined ? endpoints : [...endpoints, { transport: 'nats' }] },
       createJoinRequest(invitation, { identity, name }),
       {
         name: JOIN_REQUEST_NAME,

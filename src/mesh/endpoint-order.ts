@@ -7,7 +7,7 @@ import type { Clock } from '../core/clock.ts'
 import { formatDestinationKey } from './transport.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'
 
-const BAD_WAY_MS = 30_000
+const BAD_ENDPOINT_MS = 30_000
 /** More than a community has nodes; whoever fills it forgets, which costs a wait and nothing else. */
 const MAX_BAD_WAYS = 4_096
 
@@ -19,15 +19,16 @@ export class EndpointOrder {
     this.#clock = clock
   }
 
-  inOrder({ nodeId, ways }: PeerAddress): readonly PeerEndpoint[] {
-    if (this.#badUntilMs.size === 0 || ways.length < 2) return ways
+  inOrder({ nodeId, endpoints }: PeerAddress): readonly PeerEndpoint[] {
+    if (this.#badUntilMs.size === 0 || endpoints.length < 2) return endpoints
     const nowMs = this.#clock.monotonic()
-    const isBad = (way: PeerEndpoint): boolean => (this.#badUntilMs.get(formatDestinationKey(nodeId, way)) ?? 0) > nowMs
-    return [...ways.filter((way) => !isBad(way)), ...ways.filter(isBad)]
+    const isBad = (endpoint: PeerEndpoint): boolean =>
+      (this.#badUntilMs.get(formatDestinationKey(nodeId, endpoint)) ?? 0) > nowMs
+    return [...endpoints.filter((endpoint) => !isBad(endpoint)), ...endpoints.filter(isBad)]
   }
 
-  ledNowhere(nodeId: string, way: PeerEndpoint): void {
+  markUnreachable(nodeId: string, endpoint: PeerEndpoint): void {
     if (this.#badUntilMs.size >= MAX_BAD_WAYS) this.#badUntilMs.clear()
-    this.#badUntilMs.set(formatDestinationKey(nodeId, way), this.#clock.monotonic() + BAD_WAY_MS)
+    this.#badUntilMs.set(formatDestinationKey(nodeId, endpoint), this.#clock.monotonic() + BAD_ENDPOINT_MS)
   }
 }

@@ -225,7 +225,7 @@ export class Mesh {
   ask(nodeId: string, question: string, body: JsonObject, timeoutMs: number): Promise<Result<JsonObject, Fault>> {
     const peer = this.#directory?.find(nodeId)
     const address = peer && this.#directory?.addressOf(peer)
-    return this.#outbound.ask(address ?? { nodeId, ways: [] }, question, body, AbortSignal.timeout(timeoutMs))
+    return this.#outbound.ask(address ?? { nodeId, endpoints: [] }, question, body, AbortSignal.timeout(timeoutMs))
   }
 
   async stop(): Promise<void> {

@@ -61,7 +61,7 @@ export class OutboundCalls implements RemoteProvider {
   readonly #parts: OutboundCallDependencies
   readonly #sessions: CallerSessions
   readonly #packets: PacketCaller
-  readonly #ways: PeerRouting
+  readonly #routing: PeerRouting
   readonly #turns = new EventLoopTurns()
   readonly #sanitize = (outcome: Outcome): Outcome | Promise<Outcome> => sanitizeOutcome(outcome, this.#turns)
 
@@ -75,8 +75,8 @@ export class OutboundCalls implements RemoteProvider {
       ask: (peer, body, signal) => this.#askForSession(peer, body, signal),
     })
     this.#packets = new PacketCaller(clock)
-    this.#ways = new PeerRouting(transports, clock)
-    this.#ways.onPackets(this.#packets)
+    this.#routing = new PeerRouting(transports, clock)
+    this.#routing.onPackets(this.#packets)
   }
 
   call(entry: CapabilityEntry, call: Call): Promise<Outcome> {
@@ -130,7 +130,7 @@ export class OutboundCalls implements RemoteProvider {
     const session = this.#sessions.live(peer.nodeId)
     if (session === undefined) return this.#inFirstPacket(entry, call)
     // Nearly always the wire is there as well, and nothing has to be waited for: no promise is made.
-    const wire = session.takesPackets ? this.#ways.wire(peer) : undefined
+    const wire = session.takesPackets ? this.#routing.wire(peer) : undefined
     if (wire instanceof Promise) return wire.then((open) => this.#alongWire(open, session, { entry, call }))
     return this.#alongWire(wire, session, { entry, call })
   }
@@ -139,7 +139,7 @@ export class OutboundCalls implements RemoteProvider {
     const peer = peerOf(entry)
     const session = await this.#sessions.open(peer)
     if (!session.ok) return session
-    const wire = session.value.takesPackets ? await this.#ways.wire(peer) : undefined
+    const wire = session.value.takesPackets ? await this.#routing.wire(peer) : undefined
     return this.#alongWire(wire, session.value, { entry, call })
   }
 
@@ -218,7 +218,7 @@ export class OutboundCalls implements RemoteProvider {
     const message = signRequestDraft(draft, { identity, clock, to: nodeId, communityId, session })
     const frames = new StreamFramesHash()
     const emit = options.emit && counted(options.emit, frames)
-    const delivered = await this.#ways.send(peer, { message, signal, emit })
+    const delivered = await this.#routing.send(peer, { message, signal, emit })
     if (delivered.ok) {
       options.count?.(delivered.value.text.length)
       return verifySignedAnswer(message, delivered.value, { from: nodeId, session, framesHash: frames.digest() })

@@ -147,7 +147,7 @@ describe('peer directory', () => {
     directory.publish(peerIn(hear(full({ sequence: 4 }))))
     expect([directory.fail(peer.id), directory.fail(peer.id), directory.fail(peer.id)]).toEqual([false, false, true])
     expect(bus.stats().peers).toBe(0)
-    expect(directory.departed(peer.id)?.ways).toEqual([{ transport: 'http', host: '192.0.2.9', port: 7080 }])
+    expect(directory.departed(peer.id)?.endpoints).toEqual([{ transport: 'http', host: '192.0.2.9', port: 7080 }])
   })
 
   it('does not keep a contract under a hash that is not its own', () => {

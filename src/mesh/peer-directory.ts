@@ -22,7 +22,7 @@ import type { PeerAddress, PeerEndpoint } from './transport.ts'
 
 const PEER_PRUNE_AFTER_MS = 90_000
 const MAX_FAILURES = 3
-const MAX_WAYS = 8
+const MAX_ENDPOINTS = 8
 const MAX_DEPARTED = 1_024
 /**
  * Characters of one peer's contracts, four thousand for each of as many capabilities as it may have. Beyond it they
@@ -201,19 +201,22 @@ export class PeerDirectory {
     const announced = manifest.endpoints.flatMap(({ transport, host, port }): PeerEndpoint[] =>
       transport === 'http' ? [{ transport, host, port }] : [],
     )
-    const isReached = (way: PeerEndpoint): boolean =>
+    const isReached = (endpoint: PeerEndpoint): boolean =>
       reached?.transport === 'http' &&
-      way.transport === 'http' &&
-      way.host === reached.host &&
-      way.port === reached.port
-    const http = reached === undefined ? announced : [reached, ...announced.filter((way) => !isReached(way))]
-    return { nodeId, ways: [...http.slice(0, MAX_WAYS), ...(hasNats ? [{ transport: 'nats' } as const] : [])] }
+      endpoint.transport === 'http' &&
+      endpoint.host === reached.host &&
+      endpoint.port === reached.port
+    const http = reached === undefined ? announced : [reached, ...announced.filter((endpoint) => !isReached(endpoint))]
+    return {
+      nodeId,
+      endpoints: [...http.slice(0, MAX_ENDPOINTS), ...(hasNats ? [{ transport: 'nats' } as const] : [])],
+    }
   }
 
   /** `host:port`, best known first. */
   placesOf(peer: KnownPeer): readonly string[] {
-    return this.addressOf(peer).ways.flatMap((way) =>
-      way.transport === 'http' ? [formatPeerAddress(way.host, way.port)] : [],
+    return this.addressOf(peer).endpoints.flatMap((endpoint) =>
+      endpoint.transport === 'http' ? [formatPeerAddress(endpoint.host, endpoint.port)] : [],
     )
   }
 
@@ -315,6 +318,9 @@ function isOld(manifest: NodeManifest, known: NodeManifest, isLive = false): boo
   return manifest.sequence < known.sequence && !(isLive && manifest.issuedAtMs > known.issuedAtMs)
 }
 
-function names({ endpoints }: NodeManifest, way: PeerEndpoint | undefined): boolean {
-  return way?.transport === 'http' && endpoints.some(({ host, port }) => host === way.host && port === way.port)
+function names({ endpoints }: NodeManifest, endpoint: PeerEndpoint | undefined): boolean {
+  return (
+    endpoint?.transport === 'http' &&
+    endpoints.some(({ host, port }) => host === endpoint.host && port === endpoint.port)
+  )
 }

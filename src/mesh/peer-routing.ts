@@ -1,7 +1,7 @@
 /**
  * Peer routing: how this node gets to others. Which endpoint of a peer is tried first, and which transport carries it.
  *
- *   best way ─offline: nothing was sent─▶ next way ─▶ … ─▶ what came back, or why nobody was reached
+ *   best endpoint ─offline: nothing was sent─▶ next endpoint ─▶ … ─▶ what came back, or why nobody was reached
  *
  * Pure: the transports do the I/O.
  */
@@ -46,40 +46,40 @@ export class PeerRouting {
     this.#transports.nats?.onPackets?.(events)
   }
 
-  /** What carries packets along the best way; a promise while it is being made. */
+  /** What carries packets through the best endpoint; a promise while it is being made. */
   wire(peer: PeerAddress): PacketConnection | Promise<PacketConnection | undefined> | undefined {
     const { nodeId } = peer
     const { http, nats } = this.#transports
-    const [way] = this.#order.inOrder(peer)
-    if (way?.transport === 'http') return http?.wire?.({ nodeId, way })
-    return way?.transport === 'nats' ? nats?.wire?.({ nodeId, way }) : undefined
+    const [endpoint] = this.#order.inOrder(peer)
+    if (endpoint?.transport === 'http') return http?.wire?.({ nodeId, endpoint })
+    return endpoint?.transport === 'nats' ? nats?.wire?.({ nodeId, endpoint }) : undefined
   }
 
-  /** Along each way in turn, as long as nothing was sent: `offline` says that of all of them. */
+  /** Through each endpoint in turn, as long as nothing was sent: `offline` says that of all of them. */
   async send(peer: PeerAddress, sending: PeerSendRequest): Promise<Result<DeliveredMessage, Fault>> {
     const { nodeId } = peer
     let nobody = createDisconnectedFault(nodeId, 'no way to it is known')
-    for (const way of this.#order.inOrder(peer)) {
-      const delivered = await this.#along(way, nodeId, sending)
-      // A way that its peer has and this node has no transport for.
+    for (const endpoint of this.#order.inOrder(peer)) {
+      const delivered = await this.#through(endpoint, nodeId, sending)
+      // An endpoint that its peer has and this node has no transport for.
       if (delivered === undefined) continue
       if (delivered.ok || delivered.fault.kind !== 'offline') return delivered
       // That this node lacks one connection explains nothing, if the other node was not found along another.
       if (delivered.fault.ownSide !== true || nobody.ownSide === true) nobody = delivered.fault
-      this.#order.ledNowhere(nodeId, way)
+      this.#order.markUnreachable(nodeId, endpoint)
     }
     return fail(nobody)
   }
 
-  #along(
-    way: PeerEndpoint,
+  #through(
+    endpoint: PeerEndpoint,
     nodeId: string,
     sending: PeerSendRequest,
   ): Promise<Result<DeliveredMessage, Fault>> | undefined {
     const { http, nats } = this.#transports
-    return way.transport === 'http'
-      ? http && carry(http, { nodeId, way }, sending)
-      : nats && carry(nats, { nodeId, way }, sending)
+    return endpoint.transport === 'http'
+      ? http && carry(http, { nodeId, endpoint }, sending)
+      : nats && carry(nats, { nodeId, endpoint }, sending)
   }
 }
 

@@ -41,11 +41,12 @@ describe('a neighbour whose manifests are refused', () => {
     const { clock, warnings, peerSync, manifest } = house()
     const say = (sequence: number): void =>
       peerSync.hint(
-        { kind: 'manifest', manifest: withoutCapabilities(manifest([], sequence)), way: { transport: 'nats' } },
+        { kind: 'manifest', manifest: withoutCapabilities(manifest([], sequence)), endpoint: { transport: 'nats' } },
         'nats',
       )
     const stale = withoutCapabilities(manifest([], 1))
-    const repeat = (): void => peerSync.hint({ kind: 'manifest', manifest: stale, way: { transport: 'nats' } }, 'nats')
+    const repeat = (): void =>
+      peerSync.hint({ kind: 'manifest', manifest: stale, endpoint: { transport: 'nats' } }, 'nats')
     clock.advance(86_400_000)
     for (let times = 0; times < 3; times++) repeat()
     expect(warnings).toEqual(['a manifest was refused'])
@@ -151,7 +152,7 @@ function house(): {
       const full = manifest(names, sequence)
       const { capabilities, capabilities_hash: hash } = full
       if (kind === 'manifest')
-        peerSync.hint({ kind, manifest: withoutCapabilities(full), way: { transport: 'nats' } }, 'nats')
+        peerSync.hint({ kind, manifest: withoutCapabilities(full), endpoint: { transport: 'nats' } }, 'nats')
       else if (typeof hash === 'string') peerSync.hint({ kind, nodeId: other.id, hash, capabilities }, 'nats')
     },
     answer: (value) => waiting.shift()?.(value),

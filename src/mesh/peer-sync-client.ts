@@ -100,7 +100,7 @@ export class PeerSync {
         this.#addCandidate({ ...hint, source })
         return
       case 'manifest':
-        this.#hear(hint.manifest, source, { reached: hint.way })
+        this.#hear(hint.manifest, source, { reached: hint.endpoint })
         return
       case 'capabilities':
         this.#learn(hint)
@@ -332,17 +332,18 @@ export class PeerSync {
     candidate.isBusy = true
     const nodeId = candidate.nodeId ?? (await this.#parts.identify(host, port))
     candidate.nodeId = nodeId
-    const way: PeerEndpoint = { transport: 'http', host, port }
+    const endpoint: PeerEndpoint = { transport: 'http', host, port }
     const isMember = nodeId !== undefined && this.#parts.community()?.members.has(nodeId) === true
     if (nodeId === this.#parts.self) this.#candidates.drop(candidate)
     const answer =
       isMember && nodeId !== this.#parts.self
-        ? await this.#ask({ nodeId, ways: [way] }, 'mesh.exchange', this.#say())
+        ? await this.#ask({ nodeId, endpoints: [endpoint] }, 'mesh.exchange', this.#say())
         : undefined
     candidate.isBusy = false
     if (this.#stop.signal.aborted) return
-    if (answer?.ok === false && nodeId !== undefined) await this.#remind({ nodeId, ways: [way] }, answer.fault)
-    if (answer?.ok === true && nodeId !== undefined) this.#took(answer.value, nodeId, way)
+    if (answer?.ok === false && nodeId !== undefined)
+      await this.#remind({ nodeId, endpoints: [endpoint] }, answer.fault)
+    if (answer?.ok === true && nodeId !== undefined) this.#took(answer.value, nodeId, endpoint)
     // At an address that the owner named, or that the network gave away again, another node may live by now.
     else if (candidate.source === STATIC_PEER_SOURCE_NAME) candidate.nodeId = undefined
     this.#candidates.probeLater(candidate, this.#parts.clock.monotonic())
@@ -353,8 +354,8 @@ export class PeerSync {
     this.#askAgainMs.delete(nodeId)
     logger.info({ node: nodeId }, 'a node is gone')
     onGone(nodeId)
-    for (const way of directory.departed(nodeId)?.ways ?? [])
-      if (way.transport === 'http') this.#addCandidate({ ...way, nodeId, source: 'remembered' })
+    for (const endpoint of directory.departed(nodeId)?.endpoints ?? [])
+      if (endpoint.transport === 'http') this.#addCandidate({ ...endpoint, nodeId, source: 'remembered' })
   }
 
   #ask(peer: PeerAddress, question: string, body: JsonObject): Promise<Result<JsonObject, Fault>> {

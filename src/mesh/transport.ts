@@ -15,17 +15,17 @@ export type PeerEndpoint =
 /** What the bus keeps as a remote entry's endpoint. */
 export interface PeerAddress {
   readonly nodeId: string
-  readonly ways: readonly PeerEndpoint[]
+  readonly endpoints: readonly PeerEndpoint[]
 }
 
 /** Where to send, and whose key has to be at the far end. */
 export interface MessageDestination<Kind extends PeerEndpoint['transport'] = PeerEndpoint['transport']> {
   readonly nodeId: string
-  readonly way: Extract<PeerEndpoint, { transport: Kind }>
+  readonly endpoint: Extract<PeerEndpoint, { transport: Kind }>
 }
 
-export function formatDestinationKey(nodeId: string, way: PeerEndpoint): string {
-  return way.transport === 'http' ? `${nodeId} ${way.host} ${way.port}` : nodeId
+export function formatDestinationKey(nodeId: string, endpoint: PeerEndpoint): string {
+  return endpoint.transport === 'http' ? `${nodeId} ${endpoint.host} ${endpoint.port}` : nodeId
 }
 
 export interface MeshMessage {
@@ -69,7 +69,7 @@ export interface MeshTransport<Kind extends PeerEndpoint['transport'] = PeerEndp
   readonly onPackets?: (events: PacketConnectionEvents) => void
 }
 
-/** A way to one node that is open. */
+/** An open connection to one node. */
 export interface PacketConnection {
   readonly nodeId: string
   /** Whether an answer can get lost without the wire breaking. */

@@ -10,7 +10,7 @@ export type PeerSighting =
   /** Somebody may be there. */
   | { readonly kind: 'address'; readonly host: string; readonly port: number; readonly nodeId?: string | undefined }
   /** A manifest, in either form, and how its author can be reached. */
-  | { readonly kind: 'manifest'; readonly manifest: JsonObject; readonly way: PeerEndpoint }
+  | { readonly kind: 'manifest'; readonly manifest: JsonObject; readonly endpoint: PeerEndpoint }
   | { readonly kind: 'capabilities'; readonly nodeId: string; readonly hash: string; readonly capabilities: unknown }
   | { readonly kind: 'community'; readonly document: JsonObject }
 

@@ -37,7 +37,7 @@ describe('HTTP client', () => {
       },
     )
     const port = await listenLocally(server)
-    const to = { nodeId: there.id, way: { transport: 'http' as const, host: '127.0.0.1', port } }
+    const to = { nodeId: there.id, endpoint: { transport: 'http' as const, host: '127.0.0.1', port } }
     const message = { fields: {}, proof: '', body: '{}', idempotent: false }
     const signal = new AbortController().signal
     expect(await client.send(to, message, signal)).toMatchObject({ ok: true })
@@ -60,7 +60,7 @@ describe('an answer that is none', () => {
       ({ socket }) => socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: x\r\n\r\n'),
     )
     const port = await listenLocally(server)
-    const to = { nodeId: there.id, way: { transport: 'http' as const, host: '127.0.0.1', port } }
+    const to = { nodeId: there.id, endpoint: { transport: 'http' as const, host: '127.0.0.1', port } }
     const message = { fields: {}, proof: '', body: '{}', idempotent: false }
     const { signal } = new AbortController()
     expect(await client.send(to, message, signal)).toMatchObject({ ok: false, fault: { kind: 'unknown-outcome' } })

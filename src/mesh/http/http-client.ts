@@ -127,8 +127,8 @@ export class MeshHttpClient implements MeshTransport<'http'> {
         agent: this.#agent(to),
         method: 'POST',
         path: CALL_HTTP_PATH,
-        host: to.way.host,
-        port: to.way.port,
+        host: to.endpoint.host,
+        port: to.endpoint.port,
         headers: {
           ...encodeEnvelopeHeaders(message.fields, message.proof),
           'content-length': Buffer.byteLength(message.body),
@@ -219,12 +219,12 @@ export class MeshHttpClient implements MeshTransport<'http'> {
     return lost('the stream ended without an end')
   }
 
-  #agent({ nodeId, way }: HttpDestination): PinnedAgent {
-    const key = formatDestinationKey(nodeId, way)
+  #agent({ nodeId, endpoint }: HttpDestination): PinnedAgent {
+    const key = formatDestinationKey(nodeId, endpoint)
     let agent = this.#agents.get(key)
     if (agent === undefined) {
       if (this.#agents.size >= MAX_AGENTS) this.#closeAgents()
-      agent = new PinnedAgent({ host: way.host, port: way.port, nodeId, tls: this.#options.tls })
+      agent = new PinnedAgent({ host: endpoint.host, port: endpoint.port, nodeId, tls: this.#options.tls })
       this.#agents.set(key, agent)
     }
     return agent

@@ -39,9 +39,9 @@ export class PacketLinks {
   readonly #options: PacketLinksOptions
   readonly #places = new Map<string, Place>()
   /**
-   * The same by the way itself, which saves every call but the first of each heartbeat a word to be made and looked up.
+   * The same by the endpoint itself, which saves every call but the first of each heartbeat a word to be made and looked up.
    */
-  #placeOfWay = new WeakMap<MessageDestination<'http'>['way'], Place>()
+  #placeOfEndpoint = new WeakMap<MessageDestination<'http'>['endpoint'], Place>()
   #events: PacketConnectionEvents | undefined
 
   constructor(options: PacketLinksOptions) {
@@ -53,7 +53,7 @@ export class PacketLinks {
   }
 
   wire(to: MessageDestination<'http'>): PacketConnection | Promise<PacketConnection | undefined> | undefined {
-    const place = this.#placeOfWay.get(to.way) ?? this.#placeFor(to)
+    const place = this.#placeOfEndpoint.get(to.endpoint) ?? this.#placeFor(to)
     if (place.link?.isOpen === true) return place.link
     // A hundred first calls wait for one connection rather than make sixty-four.
     if (place.opening === undefined && performance.now() >= place.notBeforeMs) place.opening = this.#open(to, place)
@@ -63,18 +63,18 @@ export class PacketLinks {
   close(): void {
     for (const { link } of this.#places.values()) link?.destroy('this node stops')
     this.#places.clear()
-    this.#placeOfWay = new WeakMap()
+    this.#placeOfEndpoint = new WeakMap()
   }
 
-  #placeFor({ nodeId, way }: MessageDestination<'http'>): Place {
-    const key = formatDestinationKey(nodeId, way)
+  #placeFor({ nodeId, endpoint }: MessageDestination<'http'>): Place {
+    const key = formatDestinationKey(nodeId, endpoint)
     let place = this.#places.get(key)
     if (place === undefined) {
       if (this.#places.size >= MAX_LINKS) this.close()
       place = { link: undefined, opening: undefined, notBeforeMs: 0 }
       this.#places.set(key, place)
     }
-    this.#placeOfWay.set(way, place)
+    this.#placeOfEndpoint.set(endpoint, place)
     return place
   }
 
@@ -92,8 +92,8 @@ export class PacketLinks {
       const asking = request({
         agent: this.#options.agent(to),
         path: PACKETS_HTTP_PATH,
-        host: to.way.host,
-        port: to.way.port,
+        host: to.endpoint.host,
+        port: to.endpoint.port,
         headers: { connection: 'Upgrade', upgrade: PACKETS_UPGRADE_PROTOCOL },
       })
       const impatience = setTimeout(() => asking.destroy(new Error('no answer')), OPEN_MS)

@@ -30,7 +30,7 @@ function emptyBroker(): {
   return { link: { connection, isUp: true, subscribe } as unknown as NatsLink, sent, hear: (message) => hear(message) }
 }
 
-const TO = { nodeId: provider.id, way: { transport: 'nats' as const } }
+const TO = { nodeId: provider.id, endpoint: { transport: 'nats' as const } }
 
 describe('a call over NATS', () => {
   it('while this node is not connected is no fault of the other node, and was not begun', async () => {

@@ -162,7 +162,7 @@ export class NatsRegistry implements PeerSource {
     }
     const nodeId = `ed25519:${token}`
     if (!isNodeId(nodeId) || nodeId === this.#options.self) return
-    if (kind === 'node') this.#hear({ kind: 'manifest', manifest: value, way: { transport: 'nats' } })
+    if (kind === 'node') this.#hear({ kind: 'manifest', manifest: value, endpoint: { transport: 'nats' } })
     const { hash, capabilities } = value
     if (kind === 'caps' && typeof hash === 'string') this.#hear({ kind: 'capabilities', nodeId, hash, capabilities })
   }

@@ -8,7 +8,7 @@ import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { findApprovalStatus } from './approval.ts'
 import type { Approval, ApprovalStatusWithNotes } from './approval.ts'
 import type { ApprovalRecord } from './approval-state.ts'
-import { addApprovalWords, readArgumentLeafHashes } from './approval-words.ts'
+import { addApprovalWords, areWordsAltered, readArgumentLeafHashes } from './approval-words.ts'
 import type { ArgumentLeafHashes, CallBinding } from './call-binding.ts'
 import { differsOnlyInWording } from './grant.ts'
 import type { GuardState } from './guard-state.ts'
@@ -75,9 +75,12 @@ export function findApprovalOfCall(
         ? asked.principal === principal || asked.principal === account
         : (reached === 'requested' || reached === 'approved') && asked.principal === principal),
     MAX_REWORDED,
-  ).filter(({ id }) => {
+  ).filter(({ id, state: reached }) => {
     const said = readArgumentLeafHashes(state, id, log)
-    return said !== undefined && differsOnlyInWording(said, leaves)
+    if (said !== undefined) return differsOnlyInWording(said, leaves)
+    // A denial whose words somebody took away may have been about this call.
+    const record = state.approvals.get(id)
+    return reached === 'denied' && record !== undefined && areWordsAltered(record, log)
   })
   const { standing } = findApprovalStatus(reworded, binding, nowMs)
   return { standing, notes: exact.notes }

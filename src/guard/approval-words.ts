@@ -46,6 +46,16 @@ export function readArgumentLeafHashes(
   return isJsonObject(leaves) ? (leaves as ArgumentLeafHashes) : undefined
 }
 
+/** Whether people can read what they are asked. */
+export function isRequestReadable({ askedSeq }: ApprovalRecord, log: Pick<ProjectionLogWriter, 'body'>): boolean {
+  return readEntryBodyFields(log, askedSeq) !== undefined
+}
+
+/** Whether somebody changed the words, which this node itself only ever erases, and then says so. */
+export function areWordsAltered({ askedSeq }: ApprovalRecord, log: Pick<ProjectionLogWriter, 'body'>): boolean {
+  return log.body(askedSeq).kind === 'altered'
+}
+
 const ERASED_CALL: JsonObject = {
   title: ERASED_PLACEHOLDER,
   label: ERASED_PLACEHOLDER,

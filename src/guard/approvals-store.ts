@@ -26,7 +26,7 @@ import type {
 import { isApprovalClosed } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
 import { findApprovalOfCall, listNewestApprovals } from './approval-lookup.ts'
-import { addApprovalWords } from './approval-words.ts'
+import { addApprovalWords, isRequestReadable } from './approval-words.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import { computeJsonSha256 } from './call-binding.ts'
 import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'
@@ -222,6 +222,8 @@ export function createApprovalStore(options: {
 
     approve: (id, by, { grant } = {}) =>
       decide(id, by, (transaction, approval) => {
+        const record = state.approvals.get(id)
+        if (record === undefined || !isRequestReadable(record, log)) return unreadable(id)
         if (approval.round !== undefined)
           return grant === undefined
             ? castIn(transaction, approval, { by, decision: 'allow', reason: '' })
@@ -360,6 +362,14 @@ export function createApprovalStore(options: {
 }
 
 const NO_GRANTS: Fault = { kind: 'not-permitted', message: 'A round is about one exact call: votes make no grant.' }
+
+/** Nobody says yes to what nobody can read. */
+function unreadable(id: string): Result<never, Fault> {
+  return fail({
+    kind: 'conflict',
+    message: `What approval ${id} asks for cannot be read any more, so it cannot be approved. Deny it, and let the caller ask again; \`hearthbus ledger verify\` says what is wrong with the record.`,
+  })
+}
 
 function alreadyGone(id: string): Result<never, Fault> {
   return fail({ kind: 'not-found', message: `There is no approval ${id}.` })

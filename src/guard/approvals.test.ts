@@ -18,6 +18,7 @@ import {
   around,
 } from '../../test/guard-house.ts'
 import type { GuardHouse } from '../../test/guard-house.ts'
+import { ALTERED_BODY } from '../../test/table-log.ts'
 import type { Approval } from './approval.ts'
 import type { ApprovalEvent } from './approvals.ts'
 
@@ -53,6 +54,13 @@ function known(house: GuardHouse, id: string): Approval {
   const approval = house.guard.approvals.get(id)
   if (approval === undefined) throw new Error('no such approval')
   return approval
+}
+
+/** As who can write into the data directory, but not into the log, can. */
+function alterWords(house: GuardHouse, kind: string): void {
+  house.database.sql
+    .prepare("UPDATE test_event SET body = ? WHERE body IS NOT NULL AND event ->> '$.kind' = ?")
+    .run(ALTERED_BODY, kind)
 }
 
 async function neverCalled(): Promise<Outcome> {
@@ -291,6 +299,27 @@ describe('approval', () => {
     // Another question is another question.
     await ask(house, offer, asking('please', 'ajar'))
     await ask(house, offer, asking('please'), { caller: { kind: 'principal', id: 'other', role: 'agent' } })
+  })
+
+  it('denied, holds for the call in any words after somebody changed what was asked', async () => {
+    using house = openHouse()
+    const offer = lockOffer()
+    await house.guard.approvals.deny(await ask(house, offer, { to: 'open', reason: 'it is cold' }), APPROVER, 'never')
+    alterWords(house, 'approval.requested')
+    const reworded = callOf(offer, { to: 'open', reason: 'please' })
+    const refused = faultOf(await around(house.guard, reworded, offer, neverCalled))
+    expect(refused.reasons?.map(({ rule }) => rule)).toEqual(['approval-denied'])
+  })
+
+  it('is not given to a call that nobody can read any more', async () => {
+    using house = openHouse()
+    const offer = lockOffer()
+    const id = await ask(house, offer, { to: 'open' })
+    alterWords(house, 'approval.requested')
+    expect(await house.guard.approvals.approve(id, APPROVER)).toMatchObject({ ok: false, fault: { kind: 'conflict' } })
+    const asked = callOf(offer, { to: 'open' })
+    expect(faultOf(await around(house.guard, asked, offer, neverCalled)).kind).toBe('approval-required')
+    expect(await house.guard.approvals.deny(id, APPROVER, 'what is this?')).toMatchObject({ ok: true })
   })
 
   it.each([

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
 import type { Ledger } from './ledger.ts'
@@ -38,6 +39,20 @@ describe('the entries under a trace id', () => {
     for (let count = 0; count < 300; count++) await ledger.append({ kind: 'test', trace_id: CHOSEN })
     const seqs = seqsOf(CHOSEN)
     expect([seqs.length, seqs[0], seqs.at(-1)]).toEqual([200, 100, 299])
+  })
+
+  it('are only those that bear it themselves, whatever somebody wrote into the cache of lookups', async () => {
+    await ledger.append({ kind: 'call.enter', tool: 'a', trace_id: CHOSEN })
+    await ledger.append({ kind: 'call.exit', call: 0, outcome: 'ok' })
+    await ledger.append({ kind: 'call.enter', tool: 'b', trace_id: 'another' })
+    await ledger.append({ kind: 'call.exit', call: 2, outcome: 'ok' })
+    ledger = await fixture.reopen(() => {
+      const lookup = new DatabaseSync(join(fixture.directory, 'ledger', 'lookup.db'))
+      lookup.exec(`UPDATE lookup SET trace_id = '${CHOSEN}' WHERE seq = 2; UPDATE lookup SET ended = 3 WHERE seq = 0`)
+      lookup.close()
+    })
+    // Entry 1 is found by nothing but the column that was changed.
+    expect(seqsOf(CHOSEN)).toEqual([0])
   })
 
   it('are found again after the cache of lookups was lost', async () => {

@@ -94,7 +94,45 @@ function sql(data: string, text: string): void {
   file.close()
 }
 
+/**
+ * Takes a row out of the indexes of its table and leaves it in the table: the row is removed, the indexes are hidden from
+ * SQLite, the row is put back, and the indexes are shown again.
+ */
+function hideFromIndexes(path: string, table: string, key: string): void {
+  const open = (): DatabaseSync => {
+    const file = new DatabaseSync(path)
+    file.enableDefensive(false)
+    file.exec('PRAGMA foreign_keys = OFF; PRAGMA writable_schema = ON')
+    return file
+  }
+  let file = open()
+  const hidden = "FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL"
+  const indexes = file.prepare(`SELECT rowid + 1000 AS place, type, name, tbl_name, rootpage, sql ${hidden}`).all(table)
+  const row = file.prepare(`SELECT * FROM ${table} ORDER BY ${key} DESC LIMIT 1`).get() ?? {}
+  file.prepare(`DELETE FROM ${table} WHERE ${key} = ?`).run(row[key] ?? null)
+  file.prepare(`DELETE ${hidden}`).run(table)
+  file.close()
+  file = open()
+  const places = (values: object): string =>
+    Object.keys(values)
+      .map(() => '?')
+      .join()
+  file.prepare(`INSERT INTO ${table} VALUES (${places(row)})`).run(...Object.values(row))
+  for (const index of indexes)
+    file
+      .prepare(`INSERT INTO sqlite_schema (rowid, type, name, tbl_name, rootpage, sql) VALUES (${places(index)})`)
+      .run(...Object.values(index))
+  file.close()
+}
+
 describe('the files of a data directory', () => {
+  it.each([
+    ['hearthbus.db', 'tasks', 'id'],
+    ['ledger/lookup.db', 'lookup', 'seq'],
+  ])('are found out where the indexes of %s lack a row that its table has', async (file, table, key) => {
+    expect(await findingsAfter((data) => hideFromIndexes(join(data, file), table, key))).toBeGreaterThan(0)
+  })
+
   it('are in order as long as nobody touched them', async () => {
     expect(await findingsAfter(() => undefined)).toBe(0)
     expect(storedFiles()).toEqual(expect.arrayContaining(['ledger/tile/entries/000', 'ledger/bodies/000']))

@@ -193,6 +193,7 @@ async function verifyIn(
       projections: ledgerProjections,
       contents: listStoredContentAudits(database, data),
       schema: () => findAlteredSchema(database.sql, migrations),
+      databases: [database.path, ...(lookup === undefined ? [] : [lookup.store.path])],
       ...(lookup && { lookup: lookup.store }),
     }
     return ok(await verifyStoredLog(stored, options))

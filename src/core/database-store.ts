@@ -135,7 +135,7 @@ export class Database {
   readonly #followers: TransactionListener[] = []
   /** Written to the journal and not yet committed to the tables. */
   #group: Group | undefined
-  readonly #path: string
+  readonly path: string
   #lookedMs = -Infinity
   /** The write-ahead log, to be synced; `undefined` for a database in memory. */
   readonly #wal: number | undefined
@@ -154,7 +154,7 @@ export class Database {
   #broken: Error | undefined
 
   constructor(options: DatabaseOpenOptions) {
-    this.#path = options.path
+    this.path = options.path
     this.migrations = options.migrations
     this.sql = new DatabaseSync(options.path, { readOnly: options.readOnly ?? false })
     this.sql.exec('PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000')
@@ -386,9 +386,9 @@ export class Database {
   /** A removed file accepts writes until it is closed, and then they are lost. A moved file keeps them. */
   #removed(): Error | undefined {
     if (this.#wal === undefined) return undefined
-    const isGone = fstatSync(this.#wal).nlink === 0 || (existsSync(`${this.#path}-wal`) && !existsSync(this.#path))
+    const isGone = fstatSync(this.#wal).nlink === 0 || (existsSync(`${this.path}-wal`) && !existsSync(this.path))
     return isGone
-      ? new Error(`the database ${this.#path} was removed while it was open; put it back from a backup and restart`)
+      ? new Error(`the database ${this.path} was removed while it was open; put it back from a backup and restart`)
       : undefined
   }
 

@@ -34,6 +34,8 @@ export type LedgerFinding =
   | { readonly kind: 'witness-key-unreadable'; readonly vkey: string }
   | { readonly kind: 'last-signed-missing'; readonly path: string }
   | { readonly kind: 'schema-differs'; readonly name: string }
+  /** An index does not agree with its table, or the file is damaged. */
+  | { readonly kind: 'database-inconsistent'; readonly path: string; readonly reason: string }
   /** How far the tables say that they have followed the log. */
   | { readonly kind: 'tables-size-differs'; readonly size: number; readonly expected: number }
   | { readonly kind: 'file-missing'; readonly path: string }
@@ -116,6 +118,8 @@ export function formatLedgerFinding(finding: LedgerFinding): string {
       return `${finding.path} is missing, though checkpoints were signed.`
     case 'schema-differs':
       return `The table, view, index or trigger ${finding.name} is not the one this program made.`
+    case 'database-inconsistent':
+      return `${finding.path} does not agree with itself: ${finding.reason}.`
     case 'tables-size-differs':
       return `The database says that its tables follow the log up to entry ${finding.size}, the log says ${finding.expected} (ledger_applied).`
     case 'file-missing':

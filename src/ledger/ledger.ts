@@ -439,6 +439,7 @@ export class Ledger extends LedgerReader {
       projections,
       contents,
       schema: () => findAlteredSchema(database.sql, database.migrations),
+      databases: [database.path, this.lookup.path].filter((each) => each !== ':memory:'),
       lookup: this.lookup,
       view: <Value>(read: () => Value): Promise<Value> => database.view(read),
     }

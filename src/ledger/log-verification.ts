@@ -20,6 +20,8 @@
  * Reads through the stores it is given.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import { basename } from 'node:path'
+import { findDatabaseDefects } from '../core/database-integrity-store.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import type { CheckpointStore } from './checkpoint-store.ts'
@@ -72,6 +74,8 @@ export interface LogToVerify {
   readonly projections?: readonly UntypedProjection[]
   /** Audits of what is stored beside the log under hashes that the log has. */
   readonly contents?: readonly StoredContentAudit[]
+  /** Database files whose indexes are compared with their tables. */
+  readonly databases?: readonly string[]
   /** Names of parts of the database's schema that differ from what the program creates. */
   readonly schema?: () => readonly string[]
   readonly lookup?: AuditedLookups
@@ -98,6 +102,14 @@ export interface LogVerificationReport {
   readonly unchecked: readonly UncheckedPart[]
 }
 
+async function checkDatabases(paths: readonly string[], findings: LedgerFindings): Promise<void> {
+  for (const path of paths) {
+    const defects = await findDatabaseDefects(path).catch((error: unknown) => [readErrorMessage(error)])
+    for (const reason of defects)
+      findings.add({ kind: 'database-inconsistent', path: basename(path).replace(/\?.*$/, ''), reason })
+  }
+}
+
 /** Rejects only when `signal` aborts; every other error is a finding. */
 export async function verifyStoredLog(
   stored: LogToVerify,
@@ -110,6 +122,7 @@ export async function verifyStoredLog(
     const verification = await view(() => new LedgerVerification(stored, findings, options))
     run = verification
     await view(() => verification.begin())
+    if (verification.from === 0) await checkDatabases(stored.databases ?? [], findings)
     for (let goesOn = true; goesOn;) {
       const beganMs = performance.now()
       goesOn = await view(() => verification.turn())

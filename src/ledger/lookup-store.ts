@@ -132,6 +132,7 @@ interface CallUpdate {
 }
 
 export class LookupStore {
+  readonly path: string
   readonly #sql: DatabaseSync
   readonly #isLive: boolean
   readonly #prepared = new Map<string, StatementSync>()
@@ -144,6 +145,7 @@ export class LookupStore {
   #timer: NodeJS.Timeout | undefined
 
   constructor(path: string, options: { readonly readOnly?: boolean } = {}) {
+    this.path = path
     this.#isLive = options.readOnly !== true
     requireRegularFile(path)
     this.#sql = this.#isLive ? openCache(path) : new DatabaseSync(path, { readOnly: true })

@@ -1,0 +1,76 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { resolveDataDirectory } from '../config/data-directory.ts'
+import { takeProcessLock } from '../core/process-lock-store.ts'
+import type { ProcessLock } from '../core/process-lock-store.ts'
+import { formatRunningGatewayNote } from '../main/running-gateway-note.ts'
+import { findRunningGateway, requestGateway } from './gateway-client.ts'
+
+const OWNER = `hb_${'o'.repeat(43)}`
+const AGENT = `hb_${'a'.repeat(43)}`
+
+const credentials: (string | undefined)[] = []
+const server = createServer((request, response) => {
+  credentials.push(request.headers.authorization)
+  response.setHeader('content-type', 'application/json').end('{}')
+})
+let root: string
+let url: string
+let lock: ProcessLock | undefined
+
+beforeEach(async () => {
+  credentials.length = 0
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  root = mkdtempSync(join(tmpdir(), 'hearthbus-client-'))
+  const data = resolveDataDirectory(root)
+  mkdirSync(data.keys)
+  lock = takeProcessLock(data.lock)
+  writeFileSync(data.ownerToken, `${OWNER}\n`, { mode: 0o600 })
+  writeFileSync(data.gateway, formatRunningGatewayNote({ url, pid: process.pid, version: '1' }, OWNER))
+  vi.stubEnv('HEARTHBUS_TOKEN', AGENT)
+})
+
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  lock?.release()
+  rmSync(root, { recursive: true })
+  await new Promise((resolve) => server.close(resolve))
+})
+
+/** What the program at the note's address was shown by a command that acts like an agent. */
+async function shownBy(): Promise<readonly (string | undefined)[] | string> {
+  const gateway = findRunningGateway(root)
+  if (!gateway.ok) return gateway.fault.message
+  const answer = await requestGateway(gateway.value, { path: '/api/status' })
+  return answer.ok ? credentials : answer.fault.message
+}
+
+describe('a command with a token', () => {
+  it('shows it to the gateway that wrote the note', async () => {
+    expect(await shownBy()).toEqual([`Bearer ${AGENT}`])
+  })
+
+  it('shows nothing to the address in a note that somebody else wrote', async () => {
+    writeFileSync(resolveDataDirectory(root).gateway, JSON.stringify({ url, pid: process.pid, version: '1' }))
+    expect(await shownBy()).toContain("is not that gateway's own")
+    expect(credentials).toEqual([])
+  })
+
+  it('shows nothing where the owner’s token, which authenticates the note, was moved away', async () => {
+    writeFileSync(resolveDataDirectory(root).gateway, JSON.stringify({ url, pid: process.pid, version: '1' }))
+    rmSync(resolveDataDirectory(root).ownerToken)
+    expect(await shownBy()).toContain(`Nothing proves that ${url} is the gateway`)
+    expect(credentials).toEqual([])
+  })
+
+  it('shows it without the owner’s files where the user names the same address', async () => {
+    rmSync(resolveDataDirectory(root).ownerToken)
+    vi.stubEnv('HEARTHBUS_URL', url)
+    expect(await shownBy()).toEqual([`Bearer ${AGENT}`])
+  })
+})

@@ -1,4 +1,6 @@
-import { availableParallelism } from 'node:os'
+import { rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import LongestFirstSequencer from './test/longest-first-sequencer.ts'
 
@@ -21,8 +23,13 @@ const AT_ONCE = { hangWatch: { idleLimitMs: IDLE_LIMIT_MS, startAfterMs: 0 } }
 /** For tests that touch the world. Those that needed it are named at the end of the run. */
 const ONE_MORE_TRY = 1
 
+/** Where gateways keep their pins: hundreds of them are started, and none may leave anything in somebody's home. */
+const STATE_FOLDER = join(tmpdir(), `hearthbus-test-state-${process.pid}`)
+process.once('exit', () => rmSync(STATE_FOLDER, { recursive: true, force: true }))
+
 export default defineConfig({
   test: {
+    env: { XDG_STATE_HOME: STATE_FOLDER },
     // Generous on purpose: these machines are shared, and no test may fail because a neighbour is busy.
     // A command takes a tenth of a second here and ten there, and a flow types a dozen of them.
     testTimeout: 300_000,

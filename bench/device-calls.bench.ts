@@ -120,6 +120,7 @@ async function open(): Promise<Gateway> {
   const started = await startGateway({
     config: config.value,
     dataRoot,
+    pinned: false,
     version: 'bench',
     logger,
     listen: true,

@@ -8,7 +8,9 @@
  * Does I/O.
  */
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
@@ -23,11 +25,19 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
+// Gateways keep their pins here, not in somebody's home.
+const state = mkdtempSync(join(tmpdir(), 'hearthbus-bench-state-'))
+const env = { ...process.env, XDG_STATE_HOME: state }
+
 let failed = false
 for (const name of wanted.length === 0 ? known : wanted) {
   process.stdout.write(`\n── ${name} ${'─'.repeat(Math.max(0, 100 - name.length))}\n`)
   // A process each: what one has compiled, cached or leaked must not flatter or burden the next.
-  const { status } = spawnSync(process.execPath, ['--expose-gc', `${folder}${name}.bench.ts`], { stdio: 'inherit' })
+  const { status } = spawnSync(process.execPath, ['--expose-gc', `${folder}${name}.bench.ts`], {
+    stdio: 'inherit',
+    env,
+  })
   failed ||= status !== 0
 }
+rmSync(state, { recursive: true })
 process.exitCode = failed ? 1 : 0

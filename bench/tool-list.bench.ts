@@ -131,7 +131,14 @@ async function open(): Promise<Gateway> {
   const config = readConfig('bench', `logLevel: error\ndevices: { ${devices} }\nlisten: { port: 0 }\n`)
   if (!config.ok) throw new Error(JSON.stringify(config.fault))
   const logger = createLogger('error')
-  const started = await startGateway({ config: config.value, dataRoot, version: 'bench', logger, listen: true })
+  const started = await startGateway({
+    config: config.value,
+    dataRoot,
+    pinned: false,
+    version: 'bench',
+    logger,
+    listen: true,
+  })
   if (!started.ok) throw new Error(started.fault.message)
   return started.value
 }

@@ -18,6 +18,8 @@ if (!config.ok) throw new Error(config.fault.map((problem) => problem.message).j
 const started = await startGateway({
   config: config.value,
   dataRoot,
+  // A folder in /tmp is thrown away. Leave this out where the records matter.
+  pinned: false,
   version: '1.0.0',
   logger: createLogger('warn'),
   listen: true,

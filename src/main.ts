@@ -21,7 +21,7 @@ import type { Result } from './core/result.ts'
 import { readErrorMessage } from './core/thrown-error.ts'
 import { GuardSecretChangedError, guardMigrations } from './guard/guard-schema-store.ts'
 import { CheckpointStore } from './ledger/checkpoint-store.ts'
-import { formatLedgerFault } from './ledger/ledger-fork.ts'
+import { formatLedgerFault, formatSigningOutage } from './ledger/ledger-fork.ts'
 import { deriveNodeSecret } from './ledger/key-store.ts'
 import type { NodeKey } from './ledger/key-store.ts'
 import { ledgerMigrations, explainOutdatedLedger } from './ledger/ledger-store.ts'
@@ -47,7 +47,9 @@ import { withForeignRounds } from './main/foreign-round-approvals.ts'
 import { toGuardConfig } from './main/guard-config.ts'
 import type { MeshDependencies, PreparedMesh } from './main/mesh.ts'
 import { createModelsServices } from './main/models.ts'
+import { openLedgerPin } from './main/ledger-pin-location-store.ts'
 import { loadNodeKey } from './main/node-key-store.ts'
+import { createSigningRetry, SIGNING_RETRY_MS } from './main/signing-outage.ts'
 import { resolveLogOrigin } from './main/log-origin-store.ts'
 import { ledgerEntryCaches, listStoredContentAudits, ledgerProjections } from './main/ledger-projections.ts'
 import { startPeriodicJob } from './toolbox/periodic-job.ts'
@@ -65,6 +67,11 @@ export interface GatewayOptions {
   readonly logger: Logger
   /** Without it the gateway opens no listener and serves only the process that started it. */
   readonly listen: boolean
+  /**
+   * `false`: nothing about the log is kept outside of the data directory, so that a log that was cut back or exchanged
+   * is not noticed. For data that is thrown away, such as the demo's.
+   */
+  readonly pinned?: boolean
   /** Services beside the built-in families, such as a program's own or the fixtures of a conformance test. */
   readonly services?: (spine: GuardedBus) => readonly Service[]
 }
@@ -171,12 +178,17 @@ async function build(
     guard_secret,
     vrf_key: draws.publicKey,
     cosigned: ledger.cosignedSize(),
+    ...recordNewPin(ledger, logger),
     ...tail,
   })
+  await ledger.pinTree()
   undo.push(async () => {
     const signed = await ledger.stop({ kind: NODE_STOP_KIND, node: id })
+    const outage = ledger.signingOutage()
+    if (outage !== undefined) throw new Error(formatSigningOutage(outage))
     if (!signed.ok) throw new Error(formatLedgerFault(signed.fault))
   })
+  undo.push(startPeriodicJob(SIGNING_RETRY_MS, createSigningRetry(ledger, logger), logger))
   const reporters: Pick<Service, 'name' | 'health' | 'probe' | 'examine'>[] = []
   let gossip: ConsensusPeerService | undefined
   const families = await createFamilyServices({
@@ -273,6 +285,17 @@ async function build(
   return ok({ ...gateway, url })
 }
 
+/** A log that was there before its pin: whether it was the newest then, nothing outside of the data directory can say. */
+function recordNewPin(ledger: Ledger, logger: Logger): JsonObject {
+  const file = ledger.pin()
+  if (file === undefined || file.pin !== undefined || ledger.size() === 0) return {}
+  logger.warn(
+    { path: file.path },
+    `nothing outside of the data directory vouches for the first ${ledger.size()} entries of the ledger; from now on a pin does`,
+  )
+  return { pinned_from: ledger.size() }
+}
+
 /** After a crash: how long the unsigned tail was, and what was in it. */
 function recoveredTail(ledger: Ledger): JsonObject {
   const tail = ledger.unsignedTail()
@@ -282,21 +305,24 @@ function recoveredTail(ledger: Ledger): JsonObject {
 }
 
 async function openRecords(
-  { config }: GatewayOptions,
+  { config, pinned }: GatewayOptions,
   data: DataDirectory,
   undo: Undo,
 ): Promise<Result<{ readonly database: Database; readonly ledger: Ledger; readonly key: NodeKey }, StartFault>> {
-  const key = await loadNodeKey(data)
+  const pin = pinned === false ? undefined : await openLedgerPin(config, data.root)
+  const key = await loadNodeKey(data, pin)
   if (!key.ok) return createRefusedStart(key.fault)
   const database = openDatabase(data)
   if (!database.ok) return database
   undo.push(() => database.value.close())
-  const origin = await resolveLogOrigin(config, data, () => new CheckpointStore(database.value.sql).latest()?.note)
+  const place = { ...data, pin: pin?.pin }
+  const origin = await resolveLogOrigin(config, place, () => new CheckpointStore(database.value.sql).latest()?.note)
   const ledger = await Ledger.open({
     database: database.value,
     signer: createNoteSigner(origin, key.value.privateKey),
     origin,
     lastSignedPath: data.lastSigned,
+    pin,
     clock: systemClock,
     caches: ledgerEntryCaches,
     contents: listStoredContentAudits(database.value, data),

@@ -27,6 +27,7 @@ export interface CallChainDependencies {
   readonly validateRequest: RequestValidator
   readonly audit: AuditOptions
   readonly decision: DispatchDependencies['decision']
+  readonly changeRefusal?: () => string | undefined
   readonly monotonic: () => number
   readonly report: InternalErrorReporter
 }

@@ -10,9 +10,11 @@
  * Pure: the guard and the bus do the work.
  */
 import type { Outcome } from '../bus/call.ts'
+import type { Effect } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import { isJsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
+import { createRefusedAuthorization } from '../guard/call-decision.ts'
 import type { Authorization } from '../guard/call-decision.ts'
 import type { CallDecisionSteps } from '../guard/call-reservation.ts'
 import { createCancelledCallFault } from '../guard/guard-faults.ts'
@@ -20,6 +22,8 @@ import type { CallContext, InternalErrorReporter, CallStage } from './context.ts
 
 export interface DispatchDependencies {
   readonly decision: CallDecisionSteps
+  /** Why nothing may be changed now, as a sentence; `undefined` while it may. */
+  readonly changeRefusal?: () => string | undefined
   readonly monotonic: () => number
   readonly report: InternalErrorReporter
 }
@@ -82,10 +86,18 @@ function withPlan(context: CallContext, assessed: Awaited<ReturnType<CallDecisio
   return { ...context, call: assessed.value.call, assessed: assessed.value }
 }
 
-function authorise(context: CallContext, { decision }: DispatchDependencies): CallContext {
+function authorise(context: CallContext, { decision, changeRefusal }: DispatchDependencies): CallContext {
   const { assessed } = context
-  return assessed === undefined ? context : { ...context, authorization: decision.authorise(assessed) }
+  if (assessed === undefined) return context
+  const authorization = decision.authorise(assessed)
+  const isDecided = authorization.kind === 'answered' || authorization.kind === 'rehearsal'
+  if (isDecided || !CHANGING_EFFECTS.has(assessed.act.effect)) return { ...context, authorization }
+  const message = changeRefusal?.()
+  if (message === undefined) return { ...context, authorization }
+  return { ...context, authorization: createRefusedAuthorization({ kind: 'internal', message }) }
 }
+
+const CHANGING_EFFECTS: ReadonlySet<Effect> = new Set(['writes', 'sensitive', 'admin'])
 
 function reserve(context: CallContext, { decision }: DispatchDependencies): CallContext | Promise<CallContext> {
   const { assessed, authorization } = context

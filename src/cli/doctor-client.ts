@@ -6,18 +6,19 @@ import { homedir } from 'node:os'
 import type { TopologySnapshot } from '../bus/topology.ts'
 import { formatConfigProblem } from '../config/config-file.ts'
 import { loadConfig } from '../config/config-store.ts'
-import { resolveDataDirectory, resolveDataRoot } from '../config/data-directory.ts'
+import { resolveDataDirectory, resolveDataRoot, resolveDemoDataRoot } from '../config/data-directory.ts'
 import { readFaceListener } from '../config/listeners.ts'
 import type { Config } from '../config/schema.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { formatLedgerFinding } from '../ledger/ledger-finding.ts'
-import { FORK_REMEDIES_TEXT } from '../ledger/ledger-fork.ts'
+import { FORK_REMEDIES_TEXT, formatMissingPin } from '../ledger/ledger-fork.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import { parseNote, verifyNote } from '../ledger/signed-note.ts'
 import { checkDataDirectory } from '../main/data-directory-check-store.ts'
 import { findListenFaults } from '../toolbox/listen-check-client.ts'
+import { openLedgerPin } from '../main/ledger-pin-location-store.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
 import { formatContractDisagreements } from '../web/contract-disagreement.ts'
 import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
@@ -49,7 +50,7 @@ export async function gatherDoctorFacts(given: {
     listenerFaults,
     // An address that is not this machine's is not one that others can reach.
     openWithoutToken: alone === undefined || listenerFaults.length > 0 ? undefined : openWithoutToken(root, alone),
-    ledger: config === undefined ? 'unknown' : await ledgerFacts(root, config),
+    ledger: config === undefined ? 'unknown' : await ledgerFacts(root, config, given.data),
     // A gateway that did not answer once is not asked again: each time somebody would wait.
     ...(running.ok && status?.ok === true && config !== undefined ? await cosigningFacts(running.value, config) : {}),
     ...(running.ok && status?.ok === true && config !== undefined ? await topologyFacts(running.value, config) : {}),
@@ -77,11 +78,13 @@ function openWithoutToken(root: string, { listen: { host } }: Config): string | 
   }
 }
 
-async function ledgerFacts(root: string, config: Config): Promise<DoctorFacts['ledger']> {
+async function ledgerFacts(root: string, config: Config, given?: string): Promise<DoctorFacts['ledger']> {
   const { database, lastSigned } = resolveDataDirectory(root)
   if (!existsSync(database)) {
-    if (!existsSync(lastSigned)) return undefined
-    const gone = `${database} is missing, though this node has signed a ledger (${lastSigned}). Put it back; without it a start is refused.`
+    const { path, pin } = await openLedgerPin(config, root)
+    const known = existsSync(lastSigned) ? lastSigned : pin && path
+    if (known === undefined) return undefined
+    const gone = `${database} is missing, though this node has signed a ledger (${known}). Put it back; without it a start is refused.`
     return { entries: 0, findings: [gone] }
   }
   const report = await verifyFiles(root, config)
@@ -91,7 +94,10 @@ async function ledgerFacts(root: string, config: Config): Promise<DoctorFacts['l
       ? `${formatLedgerFinding(finding)} ${FORK_REMEDIES_TEXT}`
       : formatLedgerFinding(finding),
   )
-  return { entries: report.value.size, findings: sentences }
+  const { size: entries, pinPath } = report.value
+  // The demo is thrown away, and never has a pin.
+  const isDemo = root === resolveDemoDataRoot(resolveDataRoot(given, process.env, homedir()))
+  return { entries, findings: sentences, note: isDemo || pinPath === undefined ? undefined : formatMissingPin(pinPath) }
 }
 
 async function cosigningFacts(

@@ -23,8 +23,11 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 import { readFileIfPresent } from '../ledger/atomic-file-store.ts'
+import { openCheckpoint } from '../ledger/checkpoint.ts'
+import { findPinKeyFault } from '../ledger/checkpoint-signer.ts'
 import { CheckpointStore } from '../ledger/checkpoint-store.ts'
 import { verifyLedgerExport } from '../ledger/export-store.ts'
+import type { LedgerFinding } from '../ledger/ledger-finding.ts'
 import { formatLedgerFault } from '../ledger/ledger-fork.ts'
 import { formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
 import { EntryCacheAudit } from '../ledger/entry-cache-store.ts'
@@ -42,8 +45,10 @@ import type { Projection } from '../ledger/projection.ts'
 import { parseWitnessPolicy } from '../ledger/tlog-policy.ts'
 import type { WitnessPolicy } from '../ledger/tlog-policy.ts'
 import { continueLogUnderNewName, formatSuccessorName } from '../ledger/succession-store.ts'
+import { findSigningOutage } from '../ledger/unsigned-tail.ts'
 import { verifyStoredLog } from '../ledger/log-verification.ts'
 import type { LogVerificationOptions, LogVerificationReport } from '../ledger/log-verification.ts'
+import { openLedgerPin } from '../main/ledger-pin-location-store.ts'
 import { resolveLogOrigin } from '../main/log-origin-store.ts'
 import { ledgerEntryCaches, listStoredContentAudits, ledgerProjections } from '../main/ledger-projections.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
@@ -57,7 +62,8 @@ export function readVerifierKey(dataRoot: string, config: Config): Promise<Resul
       return fail(`There is no ledger in ${dataRoot} yet; the first start of a gateway makes it.`)
     const key = await loadExistingNodeKey(nodeKey)
     if (!key.ok) return fail(formatKeyFault(key.fault))
-    const origin = await resolveLogOrigin(config, data, () => newestNoteIn(data))
+    const { pin } = await openLedgerPin(config, dataRoot)
+    const origin = await resolveLogOrigin(config, { ...data, pin }, () => newestNoteIn(data))
     return ok(createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, key.value.publicKey))
   })
 }
@@ -144,12 +150,17 @@ export function verifyExport(
   return verifyLedgerExport(folder, key, { ...options, projections: ledgerProjections })
 }
 
+export interface DataVerificationReport extends LogVerificationReport {
+  /** The file that would vouch for the log from outside of the data directory, where it does not exist. */
+  readonly pinPath: string | undefined
+}
+
 /** Everything again from the stored bytes. The fault is a sentence. */
 export function verifyFiles(
   dataRoot: string,
   config: Config,
   options: LogVerificationOptions = {},
-): Promise<Result<LogVerificationReport, string>> {
+): Promise<Result<DataVerificationReport, string>> {
   return orSentence(dataRoot, () => verifyIn(dataRoot, config, options))
 }
 
@@ -157,11 +168,13 @@ async function verifyIn(
   dataRoot: string,
   config: Config,
   options: LogVerificationOptions,
-): Promise<Result<LogVerificationReport, string>> {
+): Promise<Result<DataVerificationReport, string>> {
   const data = resolveDataDirectory(dataRoot)
   if (!existsSync(data.database) || !isLogPresent(data.ledger)) return fail(noLedgerSentence(dataRoot))
   const key = await loadExistingNodeKey(data.nodeKey)
   if (!key.ok) return fail(formatKeyFault(key.fault))
+  // First of all: a gateway that runs beside this process is never behind its pin.
+  const pinned = await openLedgerPin(config, dataRoot)
   // Read-only, so nothing is migrated: checking must not change what it checks. Tables of a newer program are not
   // understood, and would only be found changed.
   const migrations = await loadAllMigrations()
@@ -175,7 +188,7 @@ async function verifyIn(
   // After the tables and before the entries: what is signed meanwhile is in neither, or in all that are read later.
   // A file that cannot be read is not a checkpoint either.
   const text = await readFileIfPresent(data.lastSigned).catch(() => new Uint8Array(0))
-  const origin = await resolveLogOrigin(config, data, () => checkpoints.latest()?.note)
+  const origin = await resolveLogOrigin(config, { ...data, pin: pinned.pin }, () => checkpoints.latest()?.note)
   const secret = deriveTailKey(createNoteSigner(origin, key.value.privateKey))
   const lookup = openLookup(data.ledger)
   const log = new LogStore({ directory: data.ledger, key: secret, readOnly: true, tables })
@@ -188,6 +201,7 @@ async function verifyIn(
       newestRow: tables.signed,
       tablesSize: () => tables.size,
       key: createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, key.value.publicKey),
+      pinned,
       lastSigned: { path: data.lastSigned, text },
       cacheAudits: () => ledgerEntryCaches.map((cache) => new EntryCacheAudit(cache, database.sql)),
       projections: ledgerProjections,
@@ -196,7 +210,18 @@ async function verifyIn(
       databases: [database.path, ...(lookup === undefined ? [] : [lookup.store.path])],
       ...(lookup && { lookup: lookup.store }),
     }
-    return ok(await verifyStoredLog(stored, options))
+    const report = await verifyStoredLog(stored, options)
+    const fault = findPinKeyFault(pinned, stored.key)
+    const beside: readonly LedgerFinding[] = [
+      ...(fault === undefined ? [] : [{ kind: 'pin-differs', reason: formatLedgerFault(fault) } as const]),
+      ...(await findUnsignedNow(log, stored.key, data)),
+    ]
+    const isPinned = pinned.pin !== undefined || pinned.unreadable !== undefined
+    return ok({
+      ...report,
+      findings: [...beside, ...report.findings],
+      pinPath: isPinned ? undefined : pinned.path,
+    })
   } finally {
     lookup?.close()
     log.close()
@@ -205,7 +230,19 @@ async function verifyIn(
   }
 }
 
-/** Before the log is: it is never ahead of it. `undefined` where there is none that could be read. */
+/** Read after the log: what was signed meanwhile covers more than the log that was read. */
+async function findUnsignedNow(
+  log: LogStore,
+  key: VerifierKey,
+  { lastSigned }: DataDirectory,
+): Promise<readonly LedgerFinding[]> {
+  const text = await readFileIfPresent(lastSigned).catch(() => undefined)
+  const signed = text === undefined ? undefined : openCheckpoint(text, key)
+  const finding = findSigningOutage(log, signed?.ok === true ? signed.value.checkpoint.size : 0)
+  return finding === undefined ? [] : [finding]
+}
+
+/** Before the log is: it is never ahead of it. `undefined` for a cache that a start would make anew. */
 function openLookup(folder: string): { readonly store: LookupStore; readonly close: () => void } | undefined {
   const path = join(folder, 'lookup.db')
   if (!existsSync(path) || !statSync(path).isFile()) return undefined
@@ -276,6 +313,7 @@ export function withOfflineLedger<Value>(
       const signed = await ledger.checkpoint()
       if (!signed.ok) return fail(formatLedgerFault(signed.fault))
     }
+    await ledger.flushPin()
     return ok(done)
   })
 }
@@ -323,13 +361,16 @@ async function workIn<Value>(
     const migrations = rooms === 'all' ? await loadAllMigrations() : [ledgerMigrations]
     const database = new Database({ path: data.database, migrations })
     try {
-      const origin = await resolveLogOrigin(config, data, () => new CheckpointStore(database.sql).latest()?.note)
+      const pin = await openLedgerPin(config, dataRoot)
+      const place = { ...data, pin: pin.pin }
+      const origin = await resolveLogOrigin(config, place, () => new CheckpointStore(database.sql).latest()?.note)
       const { privateKey } = key.value
       const options = {
         database,
         signer: createNoteSigner(origin, privateKey),
         origin,
         lastSignedPath: data.lastSigned,
+        pin,
         clock: systemClock,
         caches: rooms === 'all' ? ledgerEntryCaches : [],
         projections: ledgerProjections,

@@ -4,13 +4,16 @@
  * Pure: the files are `ledger-files-client`'s.
  */
 import type { Command } from 'commander'
+import { resolveDemoDataRoot } from '../config/data-directory.ts'
 import { toHex } from '../core/bytes.ts'
+import { omitUndefined } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { formatCheckpointFault, openCheckpoint } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import { formatLedgerFinding, formatUncheckedParts } from '../ledger/ledger-finding.ts'
 import type { LogVerificationReport } from '../ledger/log-verification.ts'
+import { formatMissingPin } from '../ledger/ledger-fork.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { verifyBodyOpening } from '../ledger/body-opening.ts'
@@ -86,8 +89,11 @@ async function verifyHere(command: Command, { checkpoint }: VerifyOptions): Prom
       text: report.fault,
       exit: EXIT_CODES.integrity,
     })
-  const { root: hash } = report.value
-  printAnswer(command, reportAnswer(report.value, hash === undefined ? '' : `, root ${toHex(hash)}`))
+  const { root: hash, pinPath } = report.value
+  // The demo is thrown away, and never has a pin.
+  const isDemo = root === resolveDemoDataRoot(readDataRoot(command))
+  const note = isDemo || pinPath === undefined ? undefined : formatMissingPin(pinPath)
+  printAnswer(command, reportAnswer(report.value, { about: hash === undefined ? '' : `, root ${toHex(hash)}`, note }))
 }
 
 async function verifyPacket(command: Command, file: string, { vkey, checkpoint }: VerifyOptions): Promise<void> {
@@ -110,7 +116,7 @@ async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }
   const kept = await keptCheckpoints(checkpoint, key.value)
   if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })
   const report = await verifyExport(folder, key.value, { kept: kept.value })
-  printAnswer(command, reportAnswer(report, `, signed by ${key.value.name}`))
+  printAnswer(command, reportAnswer(report, { about: `, signed by ${key.value.name}` }))
 }
 
 /** What somebody kept elsewhere, as the log signed it. The fault is a sentence. */
@@ -167,16 +173,26 @@ const PROOF_FAULTS: Readonly<Record<TlogProofFault['kind'], string>> = {
   'not-included': 'it is about another entry',
 }
 
+interface ReportRemarks {
+  /** Follows the number of entries. */
+  readonly about: string
+  /** What could not be compared. */
+  readonly note?: string | undefined
+}
+
 function reportAnswer(
   { size, findings, more, erased, unchecked }: LogVerificationReport,
-  about: string,
+  { about, note }: ReportRemarks,
 ): CommandAnswer {
   const sentences = findings.map(formatLedgerFinding)
-  const left = unchecked.length === 0 ? [] : [`Not looked at: ${formatUncheckedParts(unchecked)}.`]
+  const left = [
+    ...(unchecked.length === 0 ? [] : [`Not looked at: ${formatUncheckedParts(unchecked)}.`]),
+    ...(note === undefined ? [] : [note]),
+  ]
   if (findings.length === 0) {
     const gone = erased === 0 ? '' : `, the words of ${erased} erased on request`
     return {
-      json: { ok: true, size, findings: [], erased, unchecked: [...unchecked] },
+      json: { ok: true, size, findings: [], erased, unchecked: [...unchecked], ...omitUndefined({ note }) },
       text: [`${size} entries, all in order${gone}${about}.`, ...left].join('\n'),
     }
   }

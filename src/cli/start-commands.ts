@@ -45,6 +45,7 @@ export function addStartCommands(program: Command): void {
         ...shared,
         config: house.config,
         dataRoot: resolveDemoDataRoot(root),
+        pinned: false,
         afterwards: house.wake,
       })
       await house.stop()

@@ -16,6 +16,7 @@ import { waitForSignal } from './process-signal.ts'
 export interface UpCommandOptions {
   readonly config: Config
   readonly dataRoot: string
+  readonly pinned?: boolean
   readonly version: string
   /** How this program is run, for the lines that tell a newcomer what to type. */
   readonly command: string
@@ -26,6 +27,7 @@ export interface UpCommandOptions {
 export async function runUpCommand({
   config,
   dataRoot,
+  pinned = true,
   version,
   command,
   afterwards,
@@ -37,7 +39,7 @@ export async function runUpCommand({
   process.on('unhandledRejection', (error) =>
     logger.error({ err: error }, 'a promise was rejected and nobody listened'),
   )
-  const started = await startGatewayOrExplain({ config, dataRoot, version, logger, listen: true })
+  const started = await startGatewayOrExplain({ config, dataRoot, pinned, version, logger, listen: true })
   if (!started.ok) {
     process.stderr.write(`${started.fault.message}\n`)
     return explainFailedGatewayStart(started.fault)

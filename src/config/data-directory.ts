@@ -37,6 +37,17 @@ export function resolveDataRoot(given: string | undefined, environment: Environm
   return join(base, 'hearthbus')
 }
 
+/**
+ * Where pins are kept (ledger/ledger-pin-store.ts), outside of every data directory. `given` wins, then the XDG state
+ * directory.
+ */
+export function resolvePinFolder(given: string | undefined, environment: Environment, home: string): string {
+  if (given !== undefined) return resolve(given)
+  const xdg = environment['XDG_STATE_HOME']
+  const base = xdg !== undefined && isAbsolute(xdg) ? xdg : join(home, '.local', 'state')
+  return join(base, 'hearthbus', 'pins')
+}
+
 export function resolveDataDirectory(root: string): DataDirectory {
   const keys = join(root, 'keys')
   return {

@@ -189,6 +189,13 @@ const ledgerSection = z
       .max(604_800)
       .default(60)
       .describe('A new checkpoint is signed at least so often.'),
+    pins: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'Folder outside of the data directory, best on another disk, where the newest signed state of the log is kept, so that an older or another log is noticed; if absent, `hearthbus/pins` in `$XDG_STATE_HOME` or `~/.local/state`.',
+      ),
     witnesses: z
       .array(
         z.strictObject({

@@ -31,10 +31,11 @@ export class CheckpointAudit {
   }
 
   begin(kept: readonly SignedCheckpoint[]): void {
-    const { checkpoints, lastSigned } = this.#stored
+    const { checkpoints, lastSigned, pinned } = this.#stored
     this.#readWitnesses()
     for (const { checkpoint } of kept) this.#roots.expect('given', checkpoint)
     if (this.published !== undefined) this.#roots.expect('export', this.published.checkpoint)
+    if (pinned?.pin !== undefined) this.#roots.expect(`pin ${pinned.path}`, pinned.pin)
     const newest = checkpoints?.latest()
     this.#checkOrder()
     if (lastSigned?.text !== undefined) this.#roots.expectNote('file', lastSigned.text)

@@ -20,8 +20,9 @@
  *   d. A stop between 3 and 4 leaves a checkpoint in the file that the database lacks. It is as good as any.
  *   e. Whoever reads the tiles finds everything that the checkpoint beside them promises. (2 before 4)
  *
- * The file can be restored together with the log; then only somebody outside can notice, which is what witnesses
- * are for. What a witness shows then takes the file's place.
+ * The file can be restored together with the log; then the pin outside of the data directory shows it, which also
+ * follows the trees whose checkpoint could not be stored, or else a witness. What a witness shows then takes the file's
+ * place.
  *
  * Reads and writes through its stores.
  */
@@ -35,7 +36,8 @@ import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
 import type { StoredCheckpointRow } from './checkpoint-store.ts'
 import { findLedgerFork } from './ledger-fork.ts'
-import type { LedgerFault, SigningFault } from './ledger-fork.ts'
+import type { LedgerFault, SigningFault, TreeHead } from './ledger-fork.ts'
+import type { LedgerPinFile } from './ledger-pin-store.ts'
 import { signNote, verifyNote, addSignaturesToNote } from './signed-note.ts'
 import type { VerifiedSignature } from './signed-note.ts'
 import { formatVerifierKey } from './note-key.ts'
@@ -47,6 +49,8 @@ export interface CheckpointSigningOptions {
   readonly tree: StoredTree
   readonly signer: NoteSigner
   readonly lastSignedPath: string
+  /** Outside of the data directory; absent where nothing is kept there. */
+  readonly pin?: LedgerPinFile | undefined
   /** Makes the tiles of a tree durable, partial ones included. */
   readonly prepare: (size: number) => Promise<void>
   /** Writes the checkpoint beside its tiles. */
@@ -60,6 +64,8 @@ export class CheckpointSigner {
   readonly #options: CheckpointSigningOptions
   readonly #store: CheckpointStore
   #latest: SignedCheckpoint | undefined
+  /** The last checkpoint was not stored in all of its places. */
+  #isIncomplete = false
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(options: CheckpointSigningOptions) {
@@ -95,17 +101,24 @@ export class CheckpointSigner {
   /** Whether the tree extends everything that this node is known to have signed; `undefined` when it does. */
   async judge(): Promise<LedgerFault | undefined> {
     const { lastSignedPath: path } = this.#options
+    const fault = this.#judgePinKey()
+    if (fault !== undefined) return fault
     try {
       const text = await readFileIfPresent(path)
-      return readingTree(() => this.#judgeFile(text) ?? this.#judgeRows())
+      return readingTree(() => this.#judgeFile(text) ?? this.#judgeRows() ?? this.#judgePin())
     } catch (error) {
       return { kind: 'last-signed-invalid', path, reason: readErrorMessage(error) }
     }
   }
 
-  /** The same for the checkpoints in the database alone. */
+  /** The same without the file beside the log. */
   judgeDatabase(): LedgerFault | undefined {
-    return readingTree(() => this.#judgeRows())
+    return this.#judgePinKey() ?? readingTree(() => this.#judgeRows() ?? this.#judgePin())
+  }
+
+  /** Keeps outside what the tree is now. Call only for a tree that is on the disk. */
+  pinTree({ size, root }: TreeHead): void {
+    this.#options.pin?.update({ vkey: formatVerifierKey(this.#options.signer.key), size, root })
   }
 
   /** Whether the tree extends a checkpoint of this node that somebody else has saved. */
@@ -129,9 +142,11 @@ export class CheckpointSigner {
    */
   sign(): Promise<Result<SignedCheckpoint, SigningFault>> {
     return this.#inTurn(async () => {
-      if (this.#latest?.checkpoint.size === this.#options.tree.size) return ok(this.#latest)
+      if (!this.#isIncomplete && this.#latest?.checkpoint.size === this.#options.tree.size) return ok(this.#latest)
       const fault = await this.#judgeMeanwhile()
-      return fault === undefined ? this.#signNow() : fail(fault)
+      if (fault === undefined) return this.#signNow()
+      if (fault.kind === 'last-signed-unwritable') this.pinTree(await this.#readDurableTree())
+      return fail(fault)
     })
   }
 
@@ -183,21 +198,41 @@ export class CheckpointSigner {
   }
 
   async #signNow(): Promise<Result<SignedCheckpoint, SigningFault>> {
-    const { database, tree, signer, lastSignedPath, prepare, publish } = this.#options
-    // A commit of its own: when it resolves, everything in this tree is on the disk.
-    const { size, root } = await database.commit(() => ({ size: tree.size, root: tree.root() }), { tables: false })
+    const { database, signer, lastSignedPath, prepare, publish } = this.#options
+    const { size, root } = await this.#readDurableTree()
     const checkpoint: Checkpoint = { origin: signer.key.name, size, root, extensions: [] }
     const signed: SignedCheckpoint = { checkpoint, note: signNote(formatCheckpoint(checkpoint), [signer]) }
+    this.#isIncomplete = true
     try {
       await prepare(size)
       await writeFileAtomically(lastSignedPath, formatSignedCheckpoint(signed))
       await publish(signed)
     } catch (error) {
       return fail({ kind: 'last-signed-unwritable', path: lastSignedPath, reason: readErrorMessage(error) })
+    } finally {
+      // Also where it could not be stored: what was signed here may not be cut off then either.
+      this.pinTree({ size, root })
     }
     await database.commit(() => this.#store.put(rowOf(signed)))
     this.#latest = signed
+    this.#isIncomplete = false
     return ok(signed)
+  }
+
+  /** A commit of its own: when it resolves, everything in this tree is on the disk. */
+  #readDurableTree(): Promise<TreeHead> {
+    const { database, tree } = this.#options
+    return database.commit(() => ({ size: tree.size, root: tree.root() }), { tables: false })
+  }
+
+  #judgePinKey(): LedgerFault | undefined {
+    const { pin, signer } = this.#options
+    return pin && findPinKeyFault(pin, signer.key)
+  }
+
+  #judgePin(): LedgerFault | undefined {
+    const { pin: file, tree } = this.#options
+    return file?.pin && findLedgerFork(tree, file.pin, `pin ${file.path}`)
   }
 
   #judgeFile(text: Uint8Array | undefined): LedgerFault | undefined {
@@ -239,6 +274,16 @@ export class CheckpointSigner {
     this.#turn = result.catch(() => undefined)
     return result
   }
+}
+
+/** Whether the pin is about this node's key and log. */
+export function findPinKeyFault(
+  { path, pin, unreadable }: Pick<LedgerPinFile, 'path' | 'pin' | 'unreadable'>,
+  key: VerifierKey,
+): LedgerFault | undefined {
+  if (unreadable !== undefined) return { kind: 'pin-unreadable', path, reason: unreadable }
+  const own = formatVerifierKey(key)
+  return pin === undefined || pin.vkey === own ? undefined : { kind: 'pin-key-differs', path, pinned: pin.vkey, own }
 }
 
 /** An error while reading the tree or the database means damage, not a bug. */

@@ -20,7 +20,7 @@ export class ExpectedCheckpointRoots {
     this.#log = log
   }
 
-  expect(place: CheckpointLocation, { size, root }: Checkpoint): void {
+  expect(place: CheckpointLocation, { size, root }: Pick<Checkpoint, 'size' | 'root'>): void {
     const known = this.#bySize.get(size)
     if (known === undefined) this.#bySize.set(size, [{ place, root }])
     else known.push({ place, root })

@@ -1,5 +1,6 @@
 /** Ledger finding: one defect of a stored ledger, as data; the sentence is for people. */
 import type { EntryFault } from './entry.ts'
+import { formatPinRemedies } from './ledger-fork.ts'
 
 export type LedgerFinding =
   | { readonly kind: 'entries-missing'; readonly from: number; readonly to: number }
@@ -42,6 +43,10 @@ export type LedgerFinding =
   | { readonly kind: 'file-unreadable'; readonly path: string; readonly reason: string }
   /** Others may read or replace it. */
   | { readonly kind: 'file-exposed'; readonly path: string; readonly reason: string }
+  /** The pin outside of the data directory is about another key, or cannot be read. */
+  | { readonly kind: 'pin-differs'; readonly reason: string }
+  /** Signing failed or the node stopped without a signature, and these entries are covered by none. */
+  | { readonly kind: 'unsigned'; readonly from: number; readonly to: number; readonly reason: string }
   | { readonly kind: 'unreadable'; readonly reason: string }
   | CacheFinding
 
@@ -69,8 +74,8 @@ export type CacheFinding = DamagedRow &
     | { readonly kind: 'copy-unfounded' }
   )
 
-/** Where a checkpoint was found: `database 512` is the row of that size. */
-export type CheckpointLocation = 'file' | 'export' | 'given' | `database ${number}`
+/** Where a checkpoint was found: `database 512` is the row of that size, `pin /path` the file outside (ledger-pin-store.ts). */
+export type CheckpointLocation = 'file' | 'export' | 'given' | `database ${number}` | `pin ${string}`
 
 export function formatLedgerFinding(finding: LedgerFinding): string {
   switch (finding.kind) {
@@ -109,9 +114,9 @@ export function formatLedgerFinding(finding: LedgerFinding): string {
     case 'checkpoint-untrusted':
       return `The checkpoint (${finding.where}) cannot be trusted: ${finding.reason}.`
     case 'tail-missing':
-      return `There are ${finding.size} entries, but ${finding.signed} were signed (${finding.where}): the tail was cut off or an older copy put back.`
+      return `There are ${finding.size} entries, but ${finding.signed} were signed (${finding.where}): the tail was cut off or an older copy put back.${formatPinAdvice(finding.where)}`
     case 'root-differs':
-      return `The first ${finding.signed} entries are not the ones that were signed (${finding.where}).`
+      return `The first ${finding.signed} entries are not the ones that were signed (${finding.where}).${formatPinAdvice(finding.where)}`
     case 'witness-key-unreadable':
       return `A stored witness key cannot be read: ${finding.vkey.slice(0, 200)}.`
     case 'last-signed-missing':
@@ -128,6 +133,10 @@ export function formatLedgerFinding(finding: LedgerFinding): string {
       return `${finding.path} cannot be read: ${finding.reason}.`
     case 'file-exposed':
       return `${finding.path} is not as it should be: ${finding.reason}.`
+    case 'pin-differs':
+      return finding.reason
+    case 'unsigned':
+      return `Entries ${finding.from} to ${finding.to} are covered by no signature: ${finding.reason}.`
     case 'copy-differs':
       return `The ${finding.what} ${finding.id} is not what the ledger says (entry ${finding.seq}): ${finding.fields.join(', ')}.`
     case 'copy-missing':
@@ -154,6 +163,13 @@ const UNCHECKED_PARTS = {
 
 export function formatUncheckedParts(parts: readonly UncheckedPart[]): string {
   return parts.map((part) => UNCHECKED_PARTS[part]).join(', ')
+}
+
+/** Only the pin can disagree because of something that a person did on purpose. */
+function formatPinAdvice(where: CheckpointLocation): string {
+  return where.startsWith('pin ')
+    ? ` If you put back a backup yourself: hearthbus ledger adopt --new-log. ${formatPinRemedies(where.slice('pin '.length))}`
+    : ''
 }
 
 function entryFaultWords(fault: EntryFault): string {

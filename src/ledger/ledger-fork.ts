@@ -17,13 +17,17 @@ export type LedgerFault =
   /** This node stopped and signed that; something was appended since. */
   | { readonly kind: 'behind-stop'; readonly size: number; readonly signedSize: number }
   | { readonly kind: 'damaged'; readonly reason: string }
+  /** The pin outside of the data directory has another key or name of the log. */
+  | { readonly kind: 'pin-key-differs'; readonly path: string; readonly pinned: string; readonly own: string }
+  | { readonly kind: 'pin-unreadable'; readonly path: string; readonly reason: string }
 
-/** Why there is no new checkpoint; a file that cannot be written stops signatures, not entries. */
+/** Why there is no new checkpoint; a file that cannot be written stops signatures, and after a while changes. */
 export type SigningFault =
   | LedgerFault
   | { readonly kind: 'last-signed-unwritable'; readonly path: string; readonly reason: string }
 
-export type ForkSource = 'file' | 'database' | 'tables' | 'witness'
+/** `pin /path`: the file outside of the data directory (ledger-pin-store.ts). */
+export type ForkSource = 'file' | 'database' | 'tables' | 'witness' | `pin ${string}`
 
 /**
  * Accepts entries and signs, or refuses both. `damaged`: accepts, but the last verification found a defect in what is
@@ -47,6 +51,8 @@ export class LedgerRefusalError extends Error {
   }
 }
 
+export type TreeHead = Pick<Checkpoint, 'size' | 'root'>
+
 export interface TreeWithSize {
   readonly size: number
   readonly rootAt: (size: number) => Uint8Array
@@ -55,7 +61,7 @@ export interface TreeWithSize {
 }
 
 /** `undefined` when the tree extends what was signed. */
-export function findLedgerFork(tree: TreeWithSize, signed: Checkpoint, source: ForkSource): LedgerFault | undefined {
+export function findLedgerFork(tree: TreeWithSize, signed: TreeHead, source: ForkSource): LedgerFault | undefined {
   const sizes = { size: tree.size, signedSize: signed.size, source }
   if (signed.size > tree.size) return { kind: 'truncated', ...sizes }
   if (areBytesEqual(tree.rootAt(signed.size), signed.root)) return undefined
@@ -72,19 +78,33 @@ const DAMAGE_WAYS_OUT =
   'Put back the newest copy of the data directory. If it is lost, keep this data directory as evidence and start a new log ' +
   'in an empty one, under another origin; do not edit what was signed.'
 
+/** For a person who knows why the log is not the pinned one. */
+export function formatPinRemedies(path: string): string {
+  return `If you deleted the data on purpose and begin anew, remove ${path}.`
+}
+
+/** For a log that was never started with a pin, or whose pin was removed. */
+export function formatMissingPin(path: string): string {
+  return `Nothing outside of the data directory vouches for it: there is no ${path}. The next start of the gateway makes it; an older log put back before that would not be noticed.`
+}
+
 /** What happened and what to do, for a person. */
 export function formatLedgerFault(fault: SigningFault): string {
   switch (fault.kind) {
     case 'truncated':
-      return `The ledger holds ${fault.size} entries, but this node has signed ${fault.signedSize} (${known(fault.source)}): an older copy of the database was put back, or its tail was cut off. Nothing is recorded or signed until this is settled. ${FORK_REMEDIES_TEXT}`
+      return `The ledger holds ${fault.size} entries, but this node has signed ${fault.signedSize} (${known(fault.source)}): an older copy of the database was put back, or its tail was cut off. Nothing is recorded or signed until this is settled. ${remedies(fault.source)}`
     case 'diverged':
-      return `The first ${fault.signedSize} entries of the ledger are not the ones this node has signed (${known(fault.source)}): they were changed, or the database belongs to another history. Nothing is recorded or signed until this is settled. ${FORK_REMEDIES_TEXT}`
+      return `The first ${fault.signedSize} entries of the ledger are not the ones this node has signed (${known(fault.source)}): they were changed, or the database belongs to another history. Nothing is recorded or signed until this is settled. ${remedies(fault.source)}`
     case 'last-signed-missing':
       return `${fault.path} is missing, though this node has signed a ledger of ${fault.signedSize} entries: without it a database restored from a backup could not be told from the newest one. Put the file back. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
     case 'last-signed-invalid':
       return `${fault.path} does not hold a checkpoint of this node: ${fault.reason}. Put back the file, or the key and the name that it was signed with: where the configuration sets ledger.origin, it has to be the file's first line. If you know this database to be the newest, adopt its last checkpoint (hearthbus ledger adopt).`
     case 'last-signed-unwritable':
-      return `No checkpoint was signed, because ${fault.path} could not be written first: ${fault.reason}. Entries are still recorded. Make the file writable.`
+      return `No checkpoint was signed, because ${fault.path} could not be written first: ${fault.reason}. Entries are still recorded. Make the file writable; soon changes are refused.`
+    case 'pin-key-differs':
+      return `The key of this node, or the name of its log, is ${fault.own}, but ${fault.path} says that this data directory belongs to ${fault.pinned}: the key was replaced, or all of the data. Nothing is recorded or signed until this is settled. Put back keys/node.key and the log that it signed. ${formatPinRemedies(fault.path)}`
+    case 'pin-unreadable':
+      return `${fault.path}, which says what this node signed last, cannot be read: ${fault.reason}. Without it a log that was cut back could not be told from the newest one. Make it readable. If you know this data directory to be the newest, remove that file.`
     case 'tables-behind':
       return `The database has followed the ledger up to entry ${fault.size}, but entries up to ${fault.needed} changed its tables: an older copy of the database was put back. Nothing is recorded or signed until this is settled. Put back the newest copy of the database, with its -wal file.`
     case 'behind-stop':
@@ -101,6 +121,27 @@ export function formatLedgerState(state: LedgerState): string | undefined {
   return `The last verification found ${state.findings} thing(s) wrong with what is stored. Entries are still recorded. Run hearthbus ledger verify to see them, and put back the newest sound copy of the database.`
 }
 
+/** No checkpoint could be stored since then. */
+export interface SigningOutage {
+  readonly fault: SigningFault
+  readonly forMs: number
+  /** Entries that no signature covers. */
+  readonly entries: number
+}
+
+/** Longer or more than that without a signature, and nothing is changed any more: who prevents signatures gains by it. */
+const MAX_OUTAGE_MS = 10 * 60_000
+const MAX_OUTAGE_ENTRIES = 10_000
+
+export function refusesChanges({ forMs, entries }: SigningOutage): boolean {
+  return forMs > MAX_OUTAGE_MS || entries > MAX_OUTAGE_ENTRIES
+}
+
+export function formatSigningOutage(outage: SigningOutage): string {
+  const refused = refusesChanges(outage) ? ' Until then nothing is changed in the house; reads go on.' : ''
+  return `${outage.entries} entries are not signed. ${formatLedgerFault(outage.fault)}${refused}`
+}
+
 /** The same for callers that cannot do anything about it: why nothing is recorded, without paths. */
 export function formatLedgerFaultBriefly({ kind }: LedgerFault): string {
   if (kind === 'truncated') return 'The ledger takes no entries: an older copy of it was put back.'
@@ -108,7 +149,14 @@ export function formatLedgerFaultBriefly({ kind }: LedgerFault): string {
   return 'The ledger takes no entries: it is not what was signed.'
 }
 
+function remedies(source: ForkSource): string {
+  return source.startsWith('pin ')
+    ? `${FORK_REMEDIES_TEXT} ${formatPinRemedies(source.slice('pin '.length))}`
+    : FORK_REMEDIES_TEXT
+}
+
 function known(source: ForkSource): string {
+  if (source.startsWith('pin ')) return `as ${source.slice('pin '.length)} says, outside of the data directory`
   if (source === 'witness') return 'as a witness can show'
   if (source === 'tables') return 'or at least recorded them: the tables in the database have followed that many'
   return source === 'file' ? 'as the file beside the database says' : 'as a checkpoint in the database says'

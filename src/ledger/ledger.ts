@@ -47,8 +47,9 @@ import { eraseEntryBody, finishInterruptedErasures } from './erasure.ts'
 import type { ErasureResult, ErasureStatement } from './erasure.ts'
 import { writeLedgerExport } from './export-store.ts'
 import type { LedgerExportResult, LedgerExportFault } from './export-store.ts'
-import { LedgerRefusalError, SOUND_LEDGER_STATE } from './ledger-fork.ts'
-import type { LedgerFault, LedgerState, SigningFault } from './ledger-fork.ts'
+import { formatLedgerFault, LedgerRefusalError, refusesChanges, SOUND_LEDGER_STATE } from './ledger-fork.ts'
+import type { LedgerFault, LedgerState, SigningFault, SigningOutage } from './ledger-fork.ts'
+import type { LedgerPinFile } from './ledger-pin-store.ts'
 import { readEntriesOfKinds } from './entries-by-kind.ts'
 import { writeCommittedTablesSize, readCommittedTablesSize } from './ledger-store.ts'
 import { LedgerReader } from './ledger-reader.ts'
@@ -82,6 +83,8 @@ export interface LedgerOptions {
   readonly origin: string
   /** Where the last signed checkpoint is stored a second time, outside the log. */
   readonly lastSignedPath: string
+  /** What this node signed last, outside of the data directory; absent where nothing is kept there. */
+  readonly pin?: LedgerPinFile | undefined
   /** The directory of the log; by default `ledger` beside that file. */
   readonly directory?: string
   readonly clock: Clock
@@ -121,10 +124,11 @@ export class Ledger extends LedgerReader {
   #state: LedgerState = SOUND_LEDGER_STATE
   #verified: SignedCheckpoint | undefined
   #unsigned: UnsignedTail | undefined
+  #outage: { readonly fault: SigningFault; readonly sinceMs: number } | undefined
   #lastRun: ReturnType<Ledger['lastVerification']>
 
   private constructor(options: LedgerOptions, signed: number) {
-    const { database, signer, origin, lastSignedPath } = options
+    const { database, signer, origin, lastSignedPath, pin } = options
     const directory = options.directory ?? join(dirname(lastSignedPath), LOG_FOLDER_NAME)
     if (signer.key.name !== origin) throw new TypeError(`the signer is named ${signer.key.name}, the log ${origin}`)
     createPrivateFolder(directory)
@@ -146,6 +150,7 @@ export class Ledger extends LedgerReader {
       tree: this.#tree,
       signer,
       lastSignedPath,
+      pin,
       prepare: (size) => this.#prepare(size),
       publish: (signed) => writeFileAtomically(join(directory, 'checkpoint'), formatSignedCheckpoint(signed)),
     })
@@ -183,6 +188,36 @@ export class Ledger extends LedgerReader {
   /** What a crash left after the last signature; `undefined` when everything was signed. */
   unsignedTail(): UnsignedTail | undefined {
     return this.#unsigned
+  }
+
+  /** Since when no checkpoint could be stored, and why; `undefined` while they can. */
+  signingOutage(): SigningOutage | undefined {
+    if (this.#outage === undefined) return undefined
+    const { fault, sinceMs } = this.#outage
+    const entries = this.size() - (this.latestCheckpoint()?.checkpoint.size ?? 0)
+    return { fault, forMs: this.#options.clock.monotonic() - sinceMs, entries }
+  }
+
+  /** Whether so much is unsigned that nothing may be changed any more. Entries are still recorded. */
+  refusesChanges(): boolean {
+    const outage = this.signingOutage()
+    return outage !== undefined && refusesChanges(outage)
+  }
+
+  /** The file outside of the data directory, and why it cannot be written. */
+  pin(): Pick<LedgerPinFile, 'path' | 'pin' | 'trouble'> | undefined {
+    return this.#options.pin
+  }
+
+  /** Keeps the present tree outside of the data directory where nothing is kept there yet, and soon after. */
+  async pinTree(): Promise<void> {
+    const { database } = this.#options
+    this.#signing.pinTree(await database.commit(() => ({ size: this.size(), root: this.root() }), { tables: false }))
+  }
+
+  /** Resolves when what was signed last is written outside of the data directory, or could not be. */
+  async flushPin(): Promise<void> {
+    await this.#options.pin?.flush()
   }
 
   /** The key with which others can verify what the ledger signs. */
@@ -288,7 +323,9 @@ export class Ledger extends LedgerReader {
       },
       { tables: false },
     )
-    return this.#settle(await this.#signing.sign())
+    const signed = await this.#settle(await this.#signing.sign())
+    await this.flushPin()
+    return signed
   }
 
   /** Throws `TreeDamagedError` where the state says so. */
@@ -350,8 +387,12 @@ export class Ledger extends LedgerReader {
    * For a person who knows that this database is the newest although the file beside it is missing or unreadable. The
    * ledger records that this was done, together with `told`, and signs anew.
    */
-  async adopt(told: JsonObject = {}): Promise<Result<SignedCheckpoint, SigningFault>> {
-    if (this.#state.kind !== 'refusing') return this.checkpoint()
+  async adopt(told?: JsonObject): Promise<Result<SignedCheckpoint, SigningFault>> {
+    if (this.#state.kind !== 'refusing') {
+      // A log that continues under another name says so, also where no checkpoint of the old one is left here.
+      if (told !== undefined) await this.append({ kind: 'ledger.adopted', ...told })
+      return this.checkpoint()
+    }
     const { fault } = this.#state
     const forgivable = fault.kind === 'last-signed-missing' || fault.kind === 'last-signed-invalid'
     const remaining = forgivable ? (this.#judgeLog() ?? this.#signing.judgeDatabase()) : fault
@@ -433,6 +474,7 @@ export class Ledger extends LedgerReader {
       newestRow: reached?.checkpoint.size ?? 0,
       tablesSize: () => readCommittedTablesSize(database.sql),
       key: signer.key,
+      pinned: this.#options.pin,
       // A file that cannot be read is not a checkpoint either.
       lastSigned: { path, text: await readFileIfPresent(path).catch(() => new Uint8Array(0)) },
       cacheAudits: () => caches.map((cache) => new EntryCacheAudit(cache, database.sql)),
@@ -444,6 +486,7 @@ export class Ledger extends LedgerReader {
       view: <Value>(read: () => Value): Promise<Value> => database.view(read),
     }
     const report = await verifyStoredLog(stored, { ...options, since })
+    const outage = this.signingOutage()
     const found = report.findings.length + report.more
     if (report.compared) this.#lastRun = { atMs: this.#options.clock.now(), size: report.size, findings: found }
     if (found > 0) {
@@ -454,7 +497,14 @@ export class Ledger extends LedgerReader {
       this.#verified = reached
       if (this.#state.kind === 'damaged') this.#state = SOUND_LEDGER_STATE
     }
-    return report
+    if (outage === undefined || outage.entries <= 0) return report
+    // Not a defect of what is stored, and over with the next signature: the state does not depend on it.
+    const reason = `signing fails (${formatLedgerFault(outage.fault)})`
+    const to = this.size() - 1
+    return {
+      ...report,
+      findings: [...report.findings, { kind: 'unsigned', from: to + 1 - outage.entries, to, reason }],
+    }
   }
 
   async #judge(): Promise<LedgerFault | undefined> {
@@ -543,8 +593,13 @@ export class Ledger extends LedgerReader {
   }
 
   async #settle(signed: Result<SignedCheckpoint, SigningFault>): Promise<Result<SignedCheckpoint, SigningFault>> {
-    if (signed.ok) await this.log.release(signed.value.checkpoint.size)
-    else if (signed.fault.kind !== 'last-signed-unwritable') this.#state = { kind: 'refusing', fault: signed.fault }
+    if (signed.ok) {
+      this.#outage = undefined
+      this.#signing.pinTree(signed.value.checkpoint)
+      await this.log.release(signed.value.checkpoint.size)
+    } else if (signed.fault.kind === 'last-signed-unwritable')
+      this.#outage = { fault: signed.fault, sinceMs: this.#outage?.sinceMs ?? this.#options.clock.monotonic() }
+    else this.#state = { kind: 'refusing', fault: signed.fault }
     return signed
   }
 }
@@ -552,13 +607,13 @@ export class Ledger extends LedgerReader {
 /** Entries that are read at once for the tables made from them. */
 const CACHED_PIECE = 1_000
 /** Entries that are known to be signed before anything is checked; all, where that cannot be read: nothing is cut then. */
-async function knownSigned({ database, lastSignedPath, signer }: LedgerOptions): Promise<number> {
-  const inDatabase = new CheckpointStore(database.sql).latest()?.size ?? 0
+async function knownSigned({ database, lastSignedPath, signer, pin }: LedgerOptions): Promise<number> {
+  const known = Math.max(new CheckpointStore(database.sql).latest()?.size ?? 0, pin?.pin?.size ?? 0)
   try {
     const text = await readFileIfPresent(lastSignedPath)
-    if (text === undefined) return inDatabase
+    if (text === undefined) return known
     const opened = openCheckpoint(text, signer.key)
-    return opened.ok ? Math.max(inDatabase, opened.value.checkpoint.size) : Infinity
+    return opened.ok ? Math.max(known, opened.value.checkpoint.size) : Infinity
   } catch {
     return Infinity
   }

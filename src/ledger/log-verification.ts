@@ -28,6 +28,7 @@ import type { CheckpointStore } from './checkpoint-store.ts'
 import type { EntryCacheAudit } from './entry-cache-store.ts'
 import { LedgerFindings } from './ledger-finding.ts'
 import type { LedgerFinding, UncheckedPart } from './ledger-finding.ts'
+import type { LedgerPinFile } from './ledger-pin-store.ts'
 import type { LogStore } from './log-store.ts'
 import type { AuditedLookups } from './lookup-audit.ts'
 import type { VerifierKey } from './note-key.ts'
@@ -64,6 +65,8 @@ export interface LogToVerify {
   readonly checkpoints?: CheckpointStore
   /** The size of the newest one among them, read before the file was. */
   readonly newestRow?: number
+  /** What is kept outside of the data directory, as it was before the log was read. */
+  readonly pinned?: Pick<LedgerPinFile, 'path' | 'pin'> | undefined
   /** The file beside the log. */
   readonly lastSigned?: { readonly path: string; readonly text: Uint8Array | undefined }
   /** Audits of the tables of the same database that copy what entries say. */

@@ -49,8 +49,12 @@ export async function continueLogUnderNewName(
   const evidence = await readFileIfPresent(lastSignedPath)
   if (evidence !== undefined) await writeFileAtomically(`${lastSignedPath}.${signedSize}`, evidence)
   await database.commit((sql) => new CheckpointStore(sql).removeAll())
+  // The old name's pin; the file has it until the new log is signed.
+  options.pin?.forget()
   const next = await Ledger.open({ ...options, signer, origin: signer.key.name })
-  return next.adopt(told)
+  const adopted = await next.adopt(told)
+  await next.flushPin()
+  return adopted
 }
 
 /** The name under which a log continues, with the time of the separation. */
@@ -60,5 +64,6 @@ export function formatSuccessorName(origin: string, nowMs: number): string {
 }
 
 function isAboutFile(finding: LedgerFinding): boolean {
-  return (finding.kind === 'tail-missing' || finding.kind === 'root-differs') && finding.where === 'file'
+  if (finding.kind !== 'tail-missing' && finding.kind !== 'root-differs') return false
+  return finding.where === 'file' || finding.where.startsWith('pin ')
 }

@@ -5,6 +5,7 @@
  *   signed … node.stop ┤ anything                           │   after a stop: refused
  */
 import { decodeEntry } from './entry.ts'
+import type { LedgerFinding } from './ledger-finding.ts'
 import type { LedgerFault } from './ledger-fork.ts'
 
 export interface UnsignedTail {
@@ -37,6 +38,20 @@ export function describeUnsignedTail(log: TailReader, signed: number): UnsignedT
     kinds[kind] = (kinds[kind] ?? 0) + 1
   }
   return { from: signed, entries: Math.max(0, entries), kinds, ...log.lost }
+}
+
+export const SIGNING_FAILED_KIND = 'signing.failed'
+
+/**
+ * Entries that are unsigned for another reason than that the next signature is still to come: signing failed, or the
+ * node stopped and could not sign. `undefined` for any other tail.
+ */
+export function findSigningOutage(log: TailReader, signed: number): LedgerFinding | undefined {
+  const decoded = log.entries(signed, Math.max(0, log.size - signed)).map(({ bytes }) => decodeEntry(bytes))
+  const kinds = decoded.map((entry) => (entry.ok ? entry.value.kind : undefined))
+  const tail = { kind: 'unsigned', from: signed, to: log.size - 1 } as const
+  if (kinds.at(-1) === NODE_STOP_KIND) return { ...tail, reason: 'the node stopped and could not sign them' }
+  return kinds.includes(SIGNING_FAILED_KIND) ? { ...tail, reason: 'signing fails' } : undefined
 }
 
 /** Why entries after the signature are not accepted, if so. */

@@ -10,20 +10,24 @@ import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { readFileIfPresent } from '../ledger/atomic-file-store.ts'
 import { parseCheckpoint } from '../ledger/checkpoint.ts'
+import type { LedgerPin } from '../ledger/ledger-pin-store.ts'
+import { parseVerifierKey } from '../ledger/note-key.ts'
 import { parseNote } from '../ledger/signed-note.ts'
 
 /**
- * The configured origin, else the one that was signed last, else one derived from the node's name. `newestNote` reads
- * the newest checkpoint in the database; it is called only where the file has none.
+ * The configured origin, else the one that was signed last, else the pinned one, else one derived from the node's name.
+ * `newestNote` reads the newest checkpoint in the database; it is called only where the file has none.
  */
 export async function resolveLogOrigin(
   { ledger, node }: Config,
-  { lastSigned }: DataDirectory,
+  { lastSigned, pin }: Pick<DataDirectory, 'lastSigned'> & { readonly pin?: LedgerPin | undefined },
   newestNote: () => string | undefined,
 ): Promise<string> {
   if (ledger.origin !== undefined) return ledger.origin
   const inFile = await readFileIfPresent(lastSigned).catch(() => undefined)
-  return signedOrigin(inFile) ?? signedOrigin(newestNote()) ?? `hearthbus.local/${node.name}`
+  const pinned = parseVerifierKey(pin?.vkey ?? '')
+  const known = signedOrigin(inFile) ?? signedOrigin(newestNote()) ?? (pinned.ok ? pinned.value.name : undefined)
+  return known ?? `hearthbus.local/${node.name}`
 }
 
 /** `undefined` where there is none, and where it cannot be read: the ledger reports what is wrong then. */

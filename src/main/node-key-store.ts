@@ -7,12 +7,23 @@ import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { formatKeyFault, loadExistingNodeKey, loadOrCreateNodeKey } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
+import { formatPinRemedies } from '../ledger/ledger-fork.ts'
+import type { LedgerPinFile } from '../ledger/ledger-pin-store.ts'
 
 /** The fault is a sentence for a person. */
-export async function loadNodeKey({ nodeKey, lastSigned }: DataDirectory): Promise<Result<NodeKey, string>> {
-  const key = existsSync(lastSigned) ? await loadExistingNodeKey(nodeKey) : await loadOrCreateNodeKey(nodeKey)
+export async function loadNodeKey(
+  { nodeKey, lastSigned }: DataDirectory,
+  pin?: Pick<LedgerPinFile, 'path' | 'pin'>,
+): Promise<Result<NodeKey, string>> {
+  const isPinned = pin?.pin !== undefined
+  const key =
+    existsSync(lastSigned) || isPinned ? await loadExistingNodeKey(nodeKey) : await loadOrCreateNodeKey(nodeKey)
   if (key.ok) return key
   if (key.fault.kind !== 'key-missing') return fail(formatKeyFault(key.fault))
+  if (isPinned)
+    return fail(
+      `${nodeKey} is missing, though a ledger was signed with it (${pin.path}). Put the key and the ledger back from a backup. ${formatPinRemedies(pin.path)}`,
+    )
   return fail(
     `${nodeKey} is missing, though a ledger was signed with it (${lastSigned}). Put the key back from a backup, or begin anew in an empty data directory: a new key would make everything this node signed the work of a stranger.`,
   )

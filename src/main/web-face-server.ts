@@ -24,7 +24,7 @@ import { startEventFeed } from '../web/event-feed-server.ts'
 import { createMeasurementHistory } from '../web/measurement-history.ts'
 import { startMeasurementSampling } from '../web/measurement-history-server.ts'
 import type { HttpRoute } from '../web/listener-server.ts'
-import { formatLedgerState } from '../ledger/ledger-fork.ts'
+import { formatLedgerState, formatSigningOutage } from '../ledger/ledger-fork.ts'
 import { createConsoleSessions } from '../web/console-sessions.ts'
 import { createSignIn } from '../web/sign-in.ts'
 import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
@@ -132,7 +132,8 @@ function findingsOf(
   const names = bus.offers().map(({ name }) => name)
   // Configuration: this process has read it. Ledger: reported below from its state, without reading everything again.
   const outside = new Set(['configuration', 'ledger'])
-  const unsound = formatLedgerState(ledger.state())
+  const outage = ledger.signingOutage()
+  const unsound = formatLedgerState(ledger.state()) ?? (outage && formatSigningOutage(outage))
   return [
     ...diagnoseDoctorFacts({
       ...checkDataDirectory(data.root),

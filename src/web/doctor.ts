@@ -29,8 +29,11 @@ export interface DoctorFacts {
   readonly listenerFaults: readonly string[]
   /** The address that would be open to others without any token; known while no gateway runs. */
   readonly openWithoutToken?: string | undefined
-  /** `undefined`: there is none. `unknown`: its name is not known without a configuration. */
-  readonly ledger: { readonly entries: number; readonly findings: readonly string[] } | 'unknown' | undefined
+  /** `note`: what could not be compared. `undefined`: there is none. `unknown`: its name is not known without a configuration. */
+  readonly ledger:
+    | { readonly entries: number; readonly findings: readonly string[]; readonly note?: string | undefined }
+    | 'unknown'
+    | undefined
   /** Witnesses that were configured, and how many of them cosigned the newest checkpoint. */
   readonly cosigning?: { readonly witnesses: number; readonly cosignatures: number; readonly everySeconds: number }
   /** What the examinations of the services found. */
@@ -166,6 +169,9 @@ function ledgerFindings({ ledger }: DoctorFacts): readonly DoctorFinding[] {
   if (ledger === undefined) return [toFinding('ok', about, 'not begun yet.')]
   if (ledger === 'unknown') return [toFinding('warn', about, 'not checked, because the configuration cannot be read.')]
   if (ledger.findings.length === 0)
-    return [toFinding('ok', about, `${ledger.entries} entries, all re-derived and in order.`)]
+    return [
+      toFinding('ok', about, `${ledger.entries} entries, all re-derived and in order.`),
+      ...(ledger.note === undefined ? [] : [toFinding('warn', about, ledger.note)]),
+    ]
   return ledger.findings.map((sentence) => toFinding('fail', about, sentence))
 }

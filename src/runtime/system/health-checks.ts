@@ -84,6 +84,8 @@ export interface LedgerFacts {
   /** Since everything was verified last, by this process. */
   readonly verifiedAgeMs: number | undefined
   readonly verifiedSize: number | undefined
+  /** Why the pin outside of the data directory cannot be written. */
+  readonly pinTrouble?: string | undefined
 }
 
 /** Missing a few turns is a busy minute; missing more means that nobody signs. */
@@ -110,5 +112,6 @@ export function checkLedger(facts: LedgerFacts): HealthCheck {
     }
   if (facts.oldestUnsignedMs > facts.checkpointSeconds * 1_000 * LATE_TURNS)
     return { status: 'degraded', message: 'No checkpoint has been signed for a while.', figures }
+  if (facts.pinTrouble !== undefined) return { status: 'degraded', message: facts.pinTrouble, figures }
   return { status: 'ok', figures }
 }

@@ -5,12 +5,13 @@
  */
 import { areBytesEqual } from '../../core/bytes.ts'
 import type { RuntimeStores } from '../runtime-dependencies.ts'
-import { formatLedgerState } from '../../ledger/ledger-fork.ts'
+import { formatLedgerState, formatSigningOutage } from '../../ledger/ledger-fork.ts'
 import type { LedgerFacts } from './health-checks.ts'
 
 /** Signs nothing and reads a few rows: `health` of the service is asked often. */
 export function gatherLedgerFacts({ ledger, clock }: RuntimeStores, checkpointSeconds: number): LedgerFacts {
   const state = ledger.state()
+  const outage = ledger.signingOutage()
   const signed = ledger.latestCheckpoint()
   const size = ledger.size()
   const verified = ledger.lastVerification()
@@ -26,7 +27,7 @@ export function gatherLedgerFacts({ ledger, clock }: RuntimeStores, checkpointSe
   return {
     size,
     // A ledger that refuses has said why already; walking its tree would only say it again.
-    unsound: formatLedgerState(state),
+    unsound: formatLedgerState(state) ?? (outage && formatSigningOutage(outage)),
     refuses: state.kind === 'refusing',
     extendsSigned: signed === undefined || state.kind === 'refusing' ? undefined : hasRoot(ledger, signed.checkpoint),
     signedSize,
@@ -38,7 +39,15 @@ export function gatherLedgerFacts({ ledger, clock }: RuntimeStores, checkpointSe
     checkpointSeconds,
     verifiedAgeMs: verified === undefined ? undefined : Math.max(0, clock.now() - verified.atMs),
     verifiedSize: verified?.size,
+    pinTrouble: formatPinTrouble(ledger.pin()),
   }
+}
+
+/** Nothing refuses because of it: what was signed is still in the data directory. */
+function formatPinTrouble(pin: ReturnType<RuntimeStores['ledger']['pin']>): string | undefined {
+  return pin?.trouble === undefined
+    ? undefined
+    : `${pin.path} cannot be written, so nothing outside of the data directory says what was signed last: ${pin.trouble}. Make its folder writable, or name another in ledger.pins.`
 }
 
 /** Walks the path of the last signed entry: a tree that was changed on the way does not arrive at the signed root. */

@@ -1,0 +1,145 @@
+/**
+ * Ledger pin: what this node signed last, kept outside of its data directory, so that somebody who can write there and
+ * nowhere else can neither cut the log back to an earlier state nor put another key and history in its place.
+ *
+ *   { "data": "/var/lib/hearthbus", "vkey": "hearthbus.local/attic+…", "size": 4711, "root": "…" }
+ *
+ * It follows the signatures, at most every few seconds and at a stop; also those that could not be stored in the data
+ * directory. Nothing waits for it, except a stop. It is never ahead of the log: a tree is on the disk before it is signed.
+ *
+ * Reads and writes one file.
+ */
+import { hash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { fromBase64, toBase64 } from '../core/bytes.ts'
+import { createPrivateFolder } from '../core/folder-store.ts'
+import { isJsonObject, parseStrictJson } from '../core/json.ts'
+import { readErrorMessage, readSystemErrorCode } from '../core/thrown-error.ts'
+import { readFileIfPresent, writeFileAtomically } from './atomic-file-store.ts'
+import { HASH_BYTES } from './tree.ts'
+
+export interface LedgerPin {
+  /** The node's public key, with the name of its log. */
+  readonly vkey: string
+  readonly size: number
+  readonly root: Uint8Array
+}
+
+/** A data directory has one pin, whichever link leads to the directory. */
+export function resolvePinPath(folder: string, dataRoot: string): string {
+  const name = hash('sha256', resolveRealPath(dataRoot)).slice(0, NAME_LENGTH)
+  return join(folder, `${name}.json`)
+}
+
+const NAME_LENGTH = 32
+const MODE = 0o600
+const MAX_PIN_BYTES = 65_536
+const WRITE_INTERVAL_MS = 5_000
+
+export class LedgerPinFile {
+  readonly path: string
+  readonly #dataRoot: string
+  #pin: LedgerPin | undefined
+  #unreadable: string | undefined
+  #next: LedgerPin | undefined
+  #timer: NodeJS.Timeout | undefined
+  #writtenMs = -Infinity
+  #turn: Promise<void> = Promise.resolve()
+  #trouble: string | undefined
+
+  private constructor(path: string, dataRoot: string) {
+    this.path = path
+    this.#dataRoot = dataRoot
+  }
+
+  /** Always opens; `unreadable` says whether what is there is a pin. */
+  static async open(path: string, dataRoot: string): Promise<LedgerPinFile> {
+    const file = new LedgerPinFile(path, dataRoot)
+    try {
+      file.#pin = parsePin(await readFileIfPresent(path, MAX_PIN_BYTES))
+    } catch (error) {
+      // Where there cannot be a folder there is no pin either; writing it says so.
+      if (readSystemErrorCode(error) !== 'ENOTDIR') file.#unreadable = readErrorMessage(error)
+    }
+    return file
+  }
+
+  /** As it was read, or is written since. `undefined` where there was none. */
+  get pin(): LedgerPin | undefined {
+    return this.#pin
+  }
+
+  /** Why what is in the file's place is no pin. */
+  get unreadable(): string | undefined {
+    return this.#unreadable
+  }
+
+  /** Why the newest state could not be written; `undefined` while it can. */
+  get trouble(): string | undefined {
+    return this.#trouble
+  }
+
+  /** For a person who goes on with another history: the file stays until the next signature replaces it. */
+  forget(): void {
+    this.#pin = undefined
+  }
+
+  /** Writes it soon. A smaller tree than the pinned one is ignored. */
+  update(pin: LedgerPin): void {
+    if (this.#unreadable !== undefined) return
+    const known = this.#next ?? this.#pin
+    if (known !== undefined && known.size >= pin.size && this.#trouble === undefined) return
+    this.#next = pin
+    if (this.#timer !== undefined) return
+    const waitMs = Math.max(0, this.#writtenMs + WRITE_INTERVAL_MS - performance.now())
+    this.#timer = setTimeout(() => void this.flush(), waitMs).unref()
+  }
+
+  /** Resolves when the newest state is written, or could not be. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#turn = this.#turn.then(() => this.#write())
+    return this.#turn
+  }
+
+  async #write(): Promise<void> {
+    const pin = this.#next
+    if (pin === undefined) return
+    this.#writtenMs = performance.now()
+    try {
+      createPrivateFolder(dirname(this.path))
+      await writeFileAtomically(this.path, formatPin(pin, this.#dataRoot), MODE)
+      this.#pin = pin
+      if (this.#next === pin) this.#next = undefined
+      this.#trouble = undefined
+    } catch (error) {
+      this.#trouble = readErrorMessage(error)
+    }
+  }
+}
+
+function formatPin({ vkey, size, root }: LedgerPin, dataRoot: string): string {
+  return `${JSON.stringify({ data: resolveRealPath(dataRoot), vkey, size, root: toBase64(root) }, undefined, 2)}\n`
+}
+
+/** Throws where it is none; the message is a clause about "it". */
+function parsePin(bytes: Uint8Array | undefined): LedgerPin | undefined {
+  if (bytes === undefined) return undefined
+  const read = parseStrictJson(bytes)
+  const { vkey, size, root: text } = read.ok && isJsonObject(read.value) ? read.value : {}
+  const root = typeof text === 'string' ? fromBase64(text) : undefined
+  if (typeof vkey !== 'string' || typeof size !== 'number' || root?.length !== HASH_BYTES)
+    throw new TypeError('it does not hold a key, a size and a root')
+  return { vkey, size, root }
+}
+
+/** Of a directory that does not exist yet, the path as it is. */
+function resolveRealPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return resolve(path)
+  }
+}

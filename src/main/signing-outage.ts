@@ -1,0 +1,37 @@
+/**
+ * Signing outage: a checkpoint that could not be stored is tried again, and the log says when that began and ended. While
+ * nothing is signed, somebody with access to the disk could cut off what was recorded.
+ *
+ * Pure: the ledger does the writing.
+ */
+import type { Logger } from '../core/logger.ts'
+import { formatSigningOutage } from '../ledger/ledger-fork.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { SIGNING_FAILED_KIND } from '../ledger/unsigned-tail.ts'
+
+/** How often it is tried again. */
+export const SIGNING_RETRY_MS = 5_000
+
+/** Returns a job that does nothing as long as checkpoints are stored. */
+export function createSigningRetry(ledger: Ledger, logger: Logger): () => Promise<void> {
+  let isRecorded = false
+  return async () => {
+    const outage = ledger.signingOutage()
+    if (ledger.state().kind === 'refusing' || (outage === undefined && !isRecorded)) return
+    const signedSize = ledger.latestCheckpoint()?.checkpoint.size ?? 0
+    if (outage !== undefined && !isRecorded) {
+      const reason = formatSigningOutage(outage)
+      logger.error({ reason }, 'no checkpoint can be signed; it is tried again')
+      // The sentence contains paths, which may contain names of people.
+      await ledger.append({ kind: SIGNING_FAILED_KIND, signed: signedSize }, { reason })
+      isRecorded = true
+    }
+    const signed = await ledger.checkpoint()
+    if (!signed.ok) return
+    isRecorded = false
+    const entries = signed.value.checkpoint.size - signedSize
+    const seconds = Math.round((outage?.forMs ?? 0) / 1_000)
+    await ledger.append({ kind: 'signing.resumed', entries, seconds })
+    logger.info({ entries, seconds }, 'checkpoints are signed again')
+  }
+}

@@ -23,6 +23,7 @@ import { verifyFiles } from '../src/cli/ledger-files-client.ts'
 import { configSchema } from '../src/config/schema.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { startGateway } from '../src/main.ts'
+import { forgetPin } from './ledger-pins.ts'
 
 const config = configSchema.parse({ listen: { port: 0 } })
 const OWNER = { caller: { kind: 'principal', id: 'owner', role: 'admin' }, channel: 'api' } as const
@@ -48,6 +49,7 @@ async function work(tasks: number): Promise<void> {
 /** How many findings there are once a copy was changed. */
 async function findingsAfter(change: (data: string) => void): Promise<number> {
   rmSync(copy, { recursive: true, force: true })
+  forgetPin(copy)
   cpSync(base, copy, { recursive: true })
   change(copy)
   return findingsIn(copy)
@@ -249,6 +251,7 @@ describe('the files of a data directory', () => {
 
   it('make the cache of lookups anew when somebody planted something in it', async () => {
     rmSync(copy, { recursive: true, force: true })
+    forgetPin(copy)
     cpSync(base, copy, { recursive: true })
     const file = new DatabaseSync(join(copy, 'ledger/lookup.db'))
     file.exec("CREATE TRIGGER planted BEFORE INSERT ON lookup BEGIN SELECT RAISE(FAIL, 'no'); END")

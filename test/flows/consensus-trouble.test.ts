@@ -18,6 +18,7 @@ import {
   voteResult,
   voteWhenHeard,
 } from '../consensus-house.ts'
+import { forgetPin } from '../ledger-pins.ts'
 import type { ProposedRound } from '../consensus-house.ts'
 import { freePort } from '../local-port.ts'
 import { call, cli, closeAll, formCommunity, invite, meshHome, startAgain, startNode, until } from '../mesh-house.ts'
@@ -177,6 +178,8 @@ describe('a founder that is put back in the middle of a round', () => {
     cpSync(`${data}-copy`, data, { recursive: true })
     cpSync(log, `${data}/executions.log`)
     for (const rest of [`${data}-copy`, log]) rmSync(rest, { recursive: true })
+    // All of the machine is put back: nothing on it knows better.
+    forgetPin(data)
     cellar = await startAgain(cellar)
     return round
   }

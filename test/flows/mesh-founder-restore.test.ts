@@ -5,6 +5,7 @@
  */
 import { cpSync, rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { forgetPin } from '../ledger-pins.ts'
 import { freePort } from '../local-port.ts'
 import { cli, closeAll, invite, meshHome, startAgain, startNode, until } from '../mesh-house.ts'
 import type { MeshNode } from '../mesh-house.ts'
@@ -38,6 +39,8 @@ describe('a founder that was put back to an older copy', () => {
     rmSync(data, { recursive: true })
     cpSync(`${data}-copy`, data, { recursive: true })
     rmSync(`${data}-copy`, { recursive: true })
+    // All of the machine is put back: nothing on it knows better.
+    forgetPin(data)
     cellar = await startAgain(cellar)
 
     await until('the founder knows its member again', async () => (await peers(cellar)) === 1)

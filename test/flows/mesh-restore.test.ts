@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { forgetPin } from '../ledger-pins.ts'
 import { CLI } from '../gateway-process.ts'
 import { call, cli, closeAll, formCommunity, startAgain, until } from '../mesh-house.ts'
 import type { MeshNode } from '../mesh-house.ts'
@@ -30,6 +31,8 @@ describe('a node that was put back to an older copy of its data directory', () =
     rmSync(cellar.home.data, { recursive: true })
     cpSync(copy, cellar.home.data, { recursive: true })
     rmSync(copy, { recursive: true })
+    // All of the machine is put back: nothing on it knows better.
+    forgetPin(cellar.home.data)
     cellar = await startAgain(cellar)
     await until('the other node has shown it', async () => (await state()) === 'refusing')
     // The state is there before the evidence is on disk, where the doctor finds it, and the line in the log after that.

@@ -1,0 +1,14 @@
+/**
+ * Ledger pins of tests: vitest.config.ts has gateways keep them in a temporary folder.
+ *
+ * Does I/O.
+ */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { resolvePinPath } from '../src/ledger/ledger-pin-store.ts'
+
+/** As where the whole machine was put back to an older copy, or the folder had other data before. */
+export function forgetPin(dataRoot: string): void {
+  const folder = join(process.env['XDG_STATE_HOME'] ?? '', 'hearthbus', 'pins')
+  rmSync(resolvePinPath(folder, dataRoot), { force: true })
+}

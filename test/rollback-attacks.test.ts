@@ -1,0 +1,328 @@
+/**
+ * What somebody who may write into the data directory, and can read no key, tries in order to go back to a state with
+ * more power: another key and history, a log that is cut back, signatures that are prevented. What stops them is outside
+ * of that directory.
+ */
+import { execFileSync } from 'node:child_process'
+import { createHash, generateKeyPairSync } from 'node:crypto'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { startSuccessorLog, verifyFiles } from '../src/cli/ledger-files-client.ts'
+import { configSchema } from '../src/config/schema.ts'
+import { silentLogger } from '../src/core/logger.ts'
+import { deriveTailKey } from '../src/ledger/entry-group.ts'
+import { formatLedgerFinding } from '../src/ledger/ledger-finding.ts'
+import { createNoteSigner } from '../src/ledger/note-key.ts'
+import { readTail } from '../src/ledger/tail-reader-store.ts'
+import { startGateway } from '../src/main.ts'
+import type { Gateway } from '../src/main.ts'
+import { rewriteLog } from './ledger-attack.ts'
+
+const OWNER = { kind: 'principal', id: 'owner', role: 'admin' } as const
+let root: string
+let data: string
+let pins: string
+let config: ReturnType<typeof configSchema.parse>
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'hearthbus-rollback-'))
+  data = join(root, 'data')
+  pins = join(root, 'pins')
+  config = configSchema.parse({ listen: { port: 0 }, ledger: { pins } })
+  return () => rmSync(root, { recursive: true, force: true })
+})
+
+async function up(): Promise<Gateway> {
+  const started = await startGateway({ config, dataRoot: data, version: '0', logger: silentLogger, listen: false })
+  if (!started.ok) throw new Error(started.fault.message)
+  return started.value
+}
+
+/** The sentence with which a start is refused. */
+async function refusedStart(): Promise<string> {
+  const started = await startGateway({ config, dataRoot: data, version: '0', logger: silentLogger, listen: false })
+  if (!started.ok) return `${started.fault.kind}: ${started.fault.message}`
+  await started.value.stop()
+  return 'started'
+}
+
+async function findings(): Promise<readonly string[]> {
+  const report = await verifyFiles(data, config)
+  return report.ok ? report.value.findings.map(formatLedgerFinding) : [report.fault]
+}
+
+async function createTask(gateway: Gateway, title: string): Promise<void> {
+  await gateway.bus.call('task_create', undefined, { title }, { caller: OWNER, channel: 'api' })
+}
+
+function pinFile(): string {
+  const [name = ''] = readdirSync(pins)
+  return join(pins, name)
+}
+
+function sql(text: string): void {
+  const file = new DatabaseSync(join(data, 'hearthbus.db'))
+  file.enableDefensive(false)
+  file.exec('PRAGMA foreign_keys = OFF')
+  file.exec(text)
+  file.close()
+}
+
+function remove(...names: readonly string[]): void {
+  for (const name of names) rmSync(join(data, name), { recursive: true, force: true })
+}
+
+const CACHES = ['ledger/nodes', 'ledger/bundle-macs', ...['', '-wal', '-shm'].map((end) => `ledger/lookup.db${end}`)]
+
+/** The tail without `stop.engaged` and what follows it, and tables that agree. Needs no key. Returns the entries left. */
+function cutBeforeStop(): number {
+  const { segments } = readTail(join(data, 'ledger/tail'), undefined, Infinity)
+  const [segment] = segments
+  if (segment === undefined) throw new Error('no tail')
+  const at = segment.groups.findIndex(({ entries }) =>
+    entries.some((bytes) => Buffer.from(bytes).includes('"kind":"stop.engaged"')),
+  )
+  const kept = segment.groups.slice(0, at)
+  const last = kept.at(-1)
+  if (last === undefined) throw new Error('no group before the stop')
+  truncateSync(segment.path, last.end)
+  const tables = kept.reduce(
+    (size, { changedRows, first, entries }) => (changedRows ? first + entries.length : size),
+    segment.tables,
+  )
+  sql(`UPDATE ledger_applied SET size = ${tables}`)
+  return last.first + last.entries.length
+}
+
+/** Two runs; the emergency stop is engaged in the second, which ends in order. */
+async function engageStopAndEnd(): Promise<void> {
+  const first = await up()
+  await createTask(first, 'a')
+  await first.stop()
+  const second = await up()
+  await second.ledger.checkpoint()
+  await createTask(second, 'b')
+  await second.guard.stop.engage(OWNER, 'fire')
+  expect(await second.stop()).toEqual([])
+}
+
+describe('a log that was cut back to before the emergency stop', () => {
+  it('does not start with every local checkpoint removed', async () => {
+    await engageStopAndEnd()
+    expect(await findings()).toEqual([])
+    cutBeforeStop()
+    remove('checkpoint.signed', 'ledger/checkpoint', 'ledger/tile', 'ledger/bodies', ...CACHES)
+    sql('DELETE FROM ledger_checkpoint')
+    expect(await findings()).toContainEqual(expect.stringContaining(`were signed (pin ${pinFile()})`))
+    const refused = await refusedStart()
+    expect(refused).toContain(`as ${pinFile()} says, outside of the data directory`)
+    expect(refused).toContain('hearthbus ledger adopt --new-log')
+    expect(refused).toContain(`remove ${pinFile()}`)
+  })
+
+  it('does not start with an older checkpoint of its own in all places', async () => {
+    const first = await up()
+    await createTask(first, 'a')
+    const older = await first.ledger.checkpoint()
+    await createTask(first, 'b')
+    const note = readFileSync(join(data, 'checkpoint.signed'))
+    await first.guard.stop.engage(OWNER, 'fire')
+    await first.stop()
+    const cut = cutBeforeStop()
+    expect(older).toMatchObject({ ok: true })
+    writeFileSync(join(data, 'checkpoint.signed'), note)
+    writeFileSync(join(data, 'ledger/checkpoint'), note)
+    remove('ledger/tile', 'ledger/bodies', ...CACHES)
+    sql(
+      `DELETE FROM ledger_checkpoint; INSERT INTO ledger_checkpoint VALUES (${older.ok ? older.value.checkpoint.size : 0}, 0, '${note.toString()}')`,
+    )
+    expect(await findings()).toContainEqual(expect.stringContaining(`There are ${cut} entries, but`))
+    expect(await refusedStart()).toMatch(
+      /^refused: The ledger holds \d+ entries, but this node has signed \d+ \(as .*pins/,
+    )
+  })
+
+  it('goes on under another name when its owner says so, also without any checkpoint of the old name', async () => {
+    await engageStopAndEnd()
+    const before = readFileSync(pinFile(), 'utf8')
+    cutBeforeStop()
+    remove('checkpoint.signed', 'ledger/checkpoint', 'ledger/tile', 'ledger/bodies', ...CACHES)
+    sql('DELETE FROM ledger_checkpoint')
+    expect(await startSuccessorLog(data, config)).toMatchObject({ ok: true })
+    const [old, pinned] = [before, readFileSync(pinFile(), 'utf8')].map(
+      (text) => JSON.parse(text) as { vkey: string; size: number },
+    )
+    expect(pinned?.vkey).not.toBe(old?.vkey)
+    const gateway = await up()
+    expect([...gateway.ledger.records()].map(({ event }) => event.kind)).toContain('ledger.adopted')
+    expect(await gateway.stop()).toEqual([])
+    expect(await findings()).toEqual([])
+  })
+})
+
+describe('a key that was exchanged', () => {
+  it('does not start, with the whole log written anew under it and no checkpoint', async () => {
+    const gateway = await up()
+    await createTask(gateway, 'a')
+    const { nodeId } = gateway
+    await gateway.guard.stop.engage(OWNER, 'fire')
+    await gateway.stop()
+    const { privateKey } = generateKeyPairSync('ed25519')
+    const newId = `ed25519:${String(privateKey.export({ format: 'jwk' }).x)}`
+    writeFileSync(join(data, 'keys/node.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 })
+    const token = `hb_${'B'.repeat(43)}`
+    rmSync(join(data, 'keys/owner.token'), { force: true })
+    writeFileSync(join(data, 'keys/owner.token'), `${token}\n`, { mode: 0o600 })
+    const signer = createNoteSigner(`hearthbus.local/${config.node.name}`, privateKey)
+    await rewriteLog(join(data, 'ledger'), deriveTailKey(signer), (entries) => {
+      const kept = entries.filter(({ bytes }) => !Buffer.from(bytes).includes('"kind":"stop.engaged"'))
+      return kept.map((entry, seq) => {
+        const event = JSON.parse(Buffer.from(entry.bytes).toString()) as { seq: number; token_hash?: string }
+        const text = Buffer.from(entry.bytes)
+          .toString()
+          .replaceAll(nodeId, newId)
+          .replace(event.token_hash ?? 'none', createHash('sha256').update(token).digest('hex'))
+          .replace(`"seq":${event.seq}`, `"seq":${seq}`)
+        return { ...entry, bytes: Buffer.from(text) }
+      })
+    })
+    remove('checkpoint.signed', 'ledger/checkpoint', ...CACHES)
+    sql('DELETE FROM ledger_checkpoint; UPDATE ledger_applied SET size = 0')
+    expect(await findings()).toContainEqual(
+      expect.stringContaining(`${pinFile()} says that this data directory belongs`),
+    )
+    expect(await refusedStart()).toMatch(/^refused: The key of this node.*Put back keys\/node\.key/)
+  })
+
+  it('is not made anew where the old one signed', async () => {
+    const gateway = await up()
+    await gateway.stop()
+    rmSync(data, { recursive: true })
+    expect(await refusedStart()).toContain(`If you deleted the data on purpose and begin anew, remove ${pinFile()}`)
+    rmSync(pinFile())
+    expect(await refusedStart()).toBe('started')
+  })
+})
+
+describe('a node whose signatures are prevented', () => {
+  it.each<[string, (path: string) => void]>([
+    ['a folder in the place of the temporary file', (path) => mkdirSync(`${path}.tmp`)],
+    ['a pipe in the place of the temporary file', (path) => execFileSync('mkfifo', [`${path}.tmp`])],
+  ])('signs all the same beside %s', async (_, plant) => {
+    const gateway = await up()
+    await gateway.ledger.checkpoint()
+    plant(join(data, 'checkpoint.signed'))
+    await createTask(gateway, 'a')
+    expect(await gateway.ledger.checkpoint()).toMatchObject({ ok: true })
+    expect(await gateway.stop()).toEqual([])
+  })
+
+  it.each<[string, (path: string) => void]>([
+    ['a folder', (path) => mkdirSync(path)],
+    ['a pipe', (path) => execFileSync('mkfifo', [path])],
+  ])(
+    'says so and does not hang with %s in the place of the checkpoint; what it recorded cannot be cut off',
+    async (what, plant) => {
+      const gateway = await up()
+      await gateway.ledger.checkpoint()
+      const path = join(data, 'checkpoint.signed')
+      renameSync(path, join(root, 'away'))
+      plant(path)
+      await gateway.guard.stop.engage(OWNER, 'fire')
+      expect(await gateway.ledger.checkpoint()).toMatchObject({
+        ok: false,
+        fault: { kind: 'last-signed-unwritable', reason: `it is ${what}` },
+      })
+      expect((await gateway.ledger.verify()).findings).toContainEqual(expect.objectContaining({ kind: 'unsigned' }))
+      expect(await gateway.stop()).toEqual([expect.stringMatching(/entries are not signed.*checkpoint\.signed/)])
+      rmSync(path, { recursive: true })
+      renameSync(join(root, 'away'), path)
+      expect(await findings()).toEqual([expect.stringContaining('the node stopped and could not sign them')])
+      cutBeforeStop()
+      remove(...CACHES)
+      for (const level of ['0', 'entries'])
+        for (const width of readdirSync(join(data, 'ledger/tile', level, '000.p')))
+          if (Number(width) > 4) remove(`ledger/tile/${level}/000.p/${width}`)
+      expect(await findings()).toContainEqual(expect.stringContaining(`were signed (pin ${pinFile()})`))
+      expect(await refusedStart()).toContain('outside of the data directory')
+    },
+  )
+
+  it('starts as after a crash when nothing was cut off, and then everything is signed', async () => {
+    const gateway = await up()
+    await gateway.ledger.checkpoint()
+    const path = join(data, 'checkpoint.signed')
+    renameSync(path, join(root, 'away'))
+    mkdirSync(path)
+    await createTask(gateway, 'a')
+    expect(await gateway.stop()).toHaveLength(1)
+    rmSync(path, { recursive: true })
+    renameSync(join(root, 'away'), path)
+    const next = await up()
+    const starts = [...next.ledger.records()].filter(({ event }) => event.kind === 'node.start')
+    expect(starts.at(-1)?.event).toMatchObject({ unsigned: { kinds: { 'node.stop': 1 } } })
+    expect(await next.stop()).toEqual([])
+    expect(await findings()).toEqual([])
+  })
+})
+
+describe('the pin', () => {
+  it('is for its owner alone, and follows the log', async () => {
+    const gateway = await up()
+    await gateway.ledger.checkpoint()
+    await createTask(gateway, 'a')
+    await gateway.stop()
+    expect([statSync(pinFile()).mode & 0o777, statSync(pins).mode & 0o777]).toEqual([0o600, 0o700])
+    expect(JSON.parse(readFileSync(pinFile(), 'utf8'))).toMatchObject({ data, size: gateway.ledger.size() })
+  })
+
+  it('is made for a log that was there before, which is on record and said until then', async () => {
+    const first = await up()
+    await first.stop()
+    rmSync(pinFile())
+    expect(await verifyFiles(data, config)).toMatchObject({
+      ok: true,
+      value: { findings: [], pinPath: expect.any(String) },
+    })
+    const size = first.ledger.size()
+    const second = await up()
+    const start = [...second.ledger.records()].findLast(({ event }) => event.kind === 'node.start')
+    expect(start?.event).toMatchObject({ pinned_from: size })
+    await second.stop()
+    expect(await verifyFiles(data, config)).toMatchObject({ ok: true, value: { pinPath: undefined } })
+  })
+
+  it('that cannot be written stops nothing', async () => {
+    writeFileSync(pins, 'a file in the place of the folder')
+    const gateway = await up()
+    await gateway.ledger.checkpoint()
+    await gateway.ledger.flushPin()
+    expect(gateway.ledger.pin()?.trouble).toContain('EEXIST')
+    expect(await gateway.stop()).toEqual([])
+    expect(await refusedStart()).toBe('started')
+  })
+
+  it('that is none is not believed to be absent', async () => {
+    const gateway = await up()
+    await gateway.stop()
+    writeFileSync(pinFile(), '{}')
+    expect(await refusedStart()).toContain('it does not hold a key, a size and a root')
+    const path = pinFile()
+    rmSync(path)
+    execFileSync('mkfifo', [path])
+    expect(await refusedStart()).toContain('it is a pipe')
+  })
+})

@@ -291,7 +291,7 @@ function recordNewPin(ledger: Ledger, logger: Logger): JsonObject {
   if (file === undefined || file.pin !== undefined || ledger.size() === 0) return {}
   logger.warn(
     { path: file.path },
-    `nothing outside of the data directory vouches for the first ${ledger.size()} entries of the ledger; from now on a pin does`,
+    `nothing outside of the data directory vouches for the first ${ledger.size()} entries of the ledger`,
   )
   return { pinned_from: ledger.size() }
 }

@@ -315,6 +315,13 @@ describe('the pin', () => {
     expect(await refusedStart()).toBe('started')
   })
 
+  it('inside of the data directory is no use, and says so', async () => {
+    config = configSchema.parse({ listen: { port: 0 }, ledger: { pins: join(data, 'pins') } })
+    const gateway = await up()
+    expect(gateway.ledger.pin()?.trouble).toBe('it is inside of that directory')
+    await gateway.stop()
+  })
+
   it('that is none is not believed to be absent', async () => {
     const gateway = await up()
     await gateway.stop()

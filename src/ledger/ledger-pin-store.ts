@@ -11,7 +11,7 @@
  */
 import { hash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve, sep } from 'node:path'
 import { fromBase64, toBase64 } from '../core/bytes.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
 import { isJsonObject, parseStrictJson } from '../core/json.ts'
@@ -36,6 +36,7 @@ const NAME_LENGTH = 32
 const MODE = 0o600
 const MAX_PIN_BYTES = 65_536
 const WRITE_INTERVAL_MS = 5_000
+const IMPOSSIBLE_PLACE: ReadonlySet<string | undefined> = new Set(['ENOTDIR', 'EACCES', 'EPERM'])
 
 export class LedgerPinFile {
   readonly path: string
@@ -59,8 +60,8 @@ export class LedgerPinFile {
     try {
       file.#pin = parsePin(await readFileIfPresent(path, MAX_PIN_BYTES))
     } catch (error) {
-      // Where there cannot be a folder there is no pin either; writing it says so.
-      if (readSystemErrorCode(error) !== 'ENOTDIR') file.#unreadable = readErrorMessage(error)
+      // Where this user can have no file, as a service without a home, there is no pin; writing it says so.
+      if (!IMPOSSIBLE_PLACE.has(readSystemErrorCode(error))) file.#unreadable = readErrorMessage(error)
     }
     return file
   }
@@ -75,9 +76,10 @@ export class LedgerPinFile {
     return this.#unreadable
   }
 
-  /** Why the newest state could not be written; `undefined` while it can. */
+  /** Why it does not vouch for the newest state; `undefined` while it does. */
   get trouble(): string | undefined {
-    return this.#trouble
+    const isInside = this.path.startsWith(`${resolveRealPath(this.#dataRoot)}${sep}`)
+    return this.#trouble ?? (isInside ? 'it is inside of that directory' : undefined)
   }
 
   /** For a person who goes on with another history: the file stays until the next signature replaces it. */

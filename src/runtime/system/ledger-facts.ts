@@ -47,7 +47,7 @@ export function gatherLedgerFacts({ ledger, clock }: RuntimeStores, checkpointSe
 function formatPinTrouble(pin: ReturnType<RuntimeStores['ledger']['pin']>): string | undefined {
   return pin?.trouble === undefined
     ? undefined
-    : `${pin.path} cannot be written, so nothing outside of the data directory says what was signed last: ${pin.trouble}. Make its folder writable, or name another in ledger.pins.`
+    : `Nothing outside of the data directory says what was signed last, because ${pin.path} is of no use: ${pin.trouble}. Make its folder writable, or name another in ledger.pins.`
 }
 
 /** Walks the path of the last signed entry: a tree that was changed on the way does not arrive at the signed root. */

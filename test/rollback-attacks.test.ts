@@ -261,6 +261,19 @@ describe('a node whose signatures are prevented', () => {
     },
   )
 
+  it('goes on recording with a pipe in the place of a file of bodies, and does not hang', async () => {
+    const gateway = await up()
+    await gateway.ledger.checkpoint()
+    mkdirSync(join(data, 'ledger/bodies'), { recursive: true })
+    execFileSync('mkfifo', [join(data, 'ledger/bodies/000')])
+    await Promise.all(Array.from({ length: 300 }, () => gateway.ledger.append({ kind: 'test' }, { text: 'body' })))
+    expect(await gateway.ledger.checkpoint()).toMatchObject({ ok: false, fault: { kind: 'last-signed-unwritable' } })
+    rmSync(join(data, 'ledger/bodies/000'))
+    expect(await gateway.ledger.checkpoint()).toMatchObject({ ok: true })
+    expect(await gateway.stop()).toEqual([])
+    expect(await findings()).toEqual([])
+  })
+
   it('starts as after a crash when nothing was cut off, and then everything is signed', async () => {
     const gateway = await up()
     await gateway.ledger.checkpoint()

@@ -214,7 +214,7 @@ async function verifyIn(
     const fault = findPinKeyFault(pinned, stored.key)
     const beside: readonly LedgerFinding[] = [
       ...(fault === undefined ? [] : [{ kind: 'pin-differs', reason: formatLedgerFault(fault) } as const]),
-      ...(await findUnsignedNow(log, stored.key, data)),
+      ...(await findUnsignedNow(log, stored, data)),
     ]
     const isPinned = pinned.pin !== undefined || pinned.unreadable !== undefined
     return ok({
@@ -233,12 +233,13 @@ async function verifyIn(
 /** Read after the log: what was signed meanwhile covers more than the log that was read. */
 async function findUnsignedNow(
   log: LogStore,
-  key: VerifierKey,
+  { key, newestRow }: { readonly key: VerifierKey; readonly newestRow: number },
   { lastSigned }: DataDirectory,
 ): Promise<readonly LedgerFinding[]> {
   const text = await readFileIfPresent(lastSigned).catch(() => undefined)
   const signed = text === undefined ? undefined : openCheckpoint(text, key)
-  const finding = findSigningOutage(log, signed?.ok === true ? signed.value.checkpoint.size : 0)
+  const inFile = signed?.ok === true ? signed.value.checkpoint.size : 0
+  const finding = findSigningOutage(log, Math.max(inFile, newestRow))
   return finding === undefined ? [] : [finding]
 }
 

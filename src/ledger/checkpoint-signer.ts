@@ -101,8 +101,6 @@ export class CheckpointSigner {
   /** Whether the tree extends everything that this node is known to have signed; `undefined` when it does. */
   async judge(): Promise<LedgerFault | undefined> {
     const { lastSignedPath: path } = this.#options
-    const fault = this.#judgePinKey()
-    if (fault !== undefined) return fault
     try {
       const text = await readFileIfPresent(path)
       return readingTree(() => this.#judgeFile(text) ?? this.#judgeRows() ?? this.#judgePin())
@@ -113,7 +111,7 @@ export class CheckpointSigner {
 
   /** The same without the file beside the log. */
   judgeDatabase(): LedgerFault | undefined {
-    return this.#judgePinKey() ?? readingTree(() => this.#judgeRows() ?? this.#judgePin())
+    return readingTree(() => this.#judgeRows() ?? this.#judgePin())
   }
 
   /** Keeps outside what the tree is now. Call only for a tree that is on the disk. */
@@ -225,14 +223,12 @@ export class CheckpointSigner {
     return database.commit(() => ({ size: tree.size, root: tree.root() }), { tables: false })
   }
 
-  #judgePinKey(): LedgerFault | undefined {
-    const { pin, signer } = this.#options
-    return pin && findPinKeyFault(pin, signer.key)
-  }
-
+  /** After the others: what a file beside the log says is more to the point, and easier to mend. */
   #judgePin(): LedgerFault | undefined {
-    const { pin: file, tree } = this.#options
-    return file?.pin && findLedgerFork(tree, file.pin, `pin ${file.path}`)
+    const { pin: file, signer, tree } = this.#options
+    if (file === undefined) return undefined
+    const fork = (): LedgerFault | undefined => file.pin && findLedgerFork(tree, file.pin, `pin ${file.path}`)
+    return findPinKeyFault(file, signer.key) ?? fork()
   }
 
   #judgeFile(text: Uint8Array | undefined): LedgerFault | undefined {

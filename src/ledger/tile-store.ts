@@ -12,6 +12,7 @@
  */
 import {
   closeSync,
+  constants,
   existsSync,
   fdatasync,
   fdatasyncSync,
@@ -58,6 +59,8 @@ const MAX_UNCOUNTED_BYTES = 16_777_216
 const WRITERS = 2
 
 const MAC_BYTES = 32
+
+const REPLACE_WITHOUT_WAITING = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK
 
 export class TileStore {
   readonly #directory: string
@@ -216,7 +219,13 @@ export class TileStore {
 
   #write(name: string, content: Uint8Array): void {
     const path = this.#place(name)
-    writeFileSync(path, content, { mode: 0o600 })
+    // A pipe that somebody put there is an error, and not waited for.
+    const file = openSync(path, REPLACE_WITHOUT_WAITING, 0o600)
+    try {
+      writeFileSync(file, content)
+    } finally {
+      closeSync(file)
+    }
     this.#unsynced.add(path)
   }
 

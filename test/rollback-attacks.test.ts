@@ -323,7 +323,7 @@ describe('the pin', () => {
     const gateway = await up()
     await gateway.ledger.checkpoint()
     await gateway.ledger.flushPin()
-    expect(gateway.ledger.pin()?.trouble).toContain('EEXIST')
+    expect(gateway.ledger.pin()?.trouble).toContain('ENOTDIR')
     expect(await gateway.stop()).toEqual([])
     expect(await refusedStart()).toBe('started')
   })

@@ -36,6 +36,7 @@ const NAME_LENGTH = 32
 const MODE = 0o600
 const MAX_PIN_BYTES = 65_536
 const WRITE_INTERVAL_MS = 5_000
+const PATIENCE_MS = 5_000
 const IMPOSSIBLE_PLACE: ReadonlySet<string | undefined> = new Set(['ENOTDIR', 'EACCES', 'EPERM'])
 
 export class LedgerPinFile {
@@ -51,7 +52,8 @@ export class LedgerPinFile {
 
   private constructor(path: string, dataRoot: string) {
     this.path = path
-    this.#dataRoot = dataRoot
+    // Once: the directory may be gone later.
+    this.#dataRoot = resolveRealPath(dataRoot)
   }
 
   /** Always opens; `unreadable` says whether what is there is a pin. */
@@ -78,7 +80,7 @@ export class LedgerPinFile {
 
   /** Why it does not vouch for the newest state; `undefined` while it does. */
   get trouble(): string | undefined {
-    const isInside = this.path.startsWith(`${resolveRealPath(this.#dataRoot)}${sep}`)
+    const isInside = this.path.startsWith(`${this.#dataRoot}${sep}`)
     return this.#trouble ?? (isInside ? 'it is inside of that directory' : undefined)
   }
 
@@ -91,19 +93,25 @@ export class LedgerPinFile {
   update(pin: LedgerPin): void {
     if (this.#unreadable !== undefined) return
     const known = this.#next ?? this.#pin
-    if (known !== undefined && known.size >= pin.size && this.#trouble === undefined) return
+    if (known !== undefined && known.size > pin.size) return
+    if (known?.size === pin.size && this.#trouble === undefined) return
     this.#next = pin
     if (this.#timer !== undefined) return
     const waitMs = Math.max(0, this.#writtenMs + WRITE_INTERVAL_MS - performance.now())
     this.#timer = setTimeout(() => void this.flush(), waitMs).unref()
   }
 
-  /** Resolves when the newest state is written, or could not be. */
-  flush(): Promise<void> {
+  /** Resolves when the newest state is written, or could not be; a disk that does not answer is not waited for. */
+  async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#turn = this.#turn.then(() => this.#write())
-    return this.#turn
+    let patience: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolveLate) => {
+      patience = setTimeout(resolveLate, PATIENCE_MS)
+    })
+    await Promise.race([this.#turn, late])
+    clearTimeout(patience)
   }
 
   async #write(): Promise<void> {
@@ -111,8 +119,7 @@ export class LedgerPinFile {
     if (pin === undefined) return
     this.#writtenMs = performance.now()
     try {
-      createPrivateFolder(dirname(this.path))
-      await writeFileAtomically(this.path, formatPin(pin, this.#dataRoot), MODE)
+      await this.#replace(formatPin(pin, this.#dataRoot))
       this.#pin = pin
       if (this.#next === pin) this.#next = undefined
       this.#trouble = undefined
@@ -120,10 +127,20 @@ export class LedgerPinFile {
       this.#trouble = readErrorMessage(error)
     }
   }
+
+  async #replace(content: string): Promise<void> {
+    try {
+      await writeFileAtomically(this.path, content, MODE)
+    } catch (error) {
+      if (readSystemErrorCode(error) !== 'ENOENT') throw error
+      createPrivateFolder(dirname(this.path))
+      await writeFileAtomically(this.path, content, MODE)
+    }
+  }
 }
 
 function formatPin({ vkey, size, root }: LedgerPin, dataRoot: string): string {
-  return `${JSON.stringify({ data: resolveRealPath(dataRoot), vkey, size, root: toBase64(root) }, undefined, 2)}\n`
+  return `${JSON.stringify({ data: dataRoot, vkey, size, root: toBase64(root) }, undefined, 2)}\n`
 }
 
 /** Throws where it is none; the message is a clause about "it". */
@@ -132,9 +149,9 @@ function parsePin(bytes: Uint8Array | undefined): LedgerPin | undefined {
   const read = parseStrictJson(bytes)
   const { vkey, size, root: text } = read.ok && isJsonObject(read.value) ? read.value : {}
   const root = typeof text === 'string' ? fromBase64(text) : undefined
-  if (typeof vkey !== 'string' || typeof size !== 'number' || root?.length !== HASH_BYTES)
+  if (typeof vkey !== 'string' || !Number.isSafeInteger(size) || root?.length !== HASH_BYTES)
     throw new TypeError('it does not hold a key, a size and a root')
-  return { vkey, size, root }
+  return { vkey, size: Number(size), root }
 }
 
 /** Of a directory that does not exist yet, the path as it is. */

@@ -209,7 +209,7 @@ export class Ledger extends LedgerReader {
     return this.#options.pin
   }
 
-  /** Keeps the present tree outside of the data directory where nothing is kept there yet, and soon after. */
+  /** Keeps the present tree outside of the data directory, signed or not. */
   async pinTree(): Promise<void> {
     const { database } = this.#options
     this.#signing.pinTree(await database.commit(() => ({ size: this.size(), root: this.root() }), { tables: false }))

@@ -14,23 +14,25 @@ export const SIGNING_RETRY_MS = 5_000
 
 /** Returns a job that does nothing as long as checkpoints are stored. */
 export function createSigningRetry(ledger: Ledger, logger: Logger): () => Promise<void> {
-  let isRecorded = false
+  let recorded: { readonly signed: number; readonly forMs: number } | undefined
   return async () => {
     const outage = ledger.signingOutage()
-    if (ledger.state().kind === 'refusing' || (outage === undefined && !isRecorded)) return
-    const signedSize = ledger.latestCheckpoint()?.checkpoint.size ?? 0
-    if (outage !== undefined && !isRecorded) {
-      const reason = formatSigningOutage(outage)
-      logger.error({ reason }, 'no checkpoint can be signed; it is tried again')
-      // The sentence contains paths, which may contain names of people.
-      await ledger.append({ kind: SIGNING_FAILED_KIND, signed: signedSize }, { reason })
-      isRecorded = true
+    if (ledger.state().kind === 'refusing' || (outage === undefined && recorded === undefined)) return
+    if (outage !== undefined) {
+      const signed = recorded?.signed ?? ledger.latestCheckpoint()?.checkpoint.size ?? 0
+      if (recorded === undefined) {
+        const reason = formatSigningOutage(outage)
+        logger.error({ reason }, 'no checkpoint can be signed; it is tried again')
+        // The sentence contains paths, which may contain names of people.
+        await ledger.append({ kind: SIGNING_FAILED_KIND, signed }, { reason })
+      }
+      recorded = { signed, forMs: outage.forMs }
     }
     const signed = await ledger.checkpoint()
-    if (!signed.ok) return
-    isRecorded = false
-    const entries = signed.value.checkpoint.size - signedSize
-    const seconds = Math.round((outage?.forMs ?? 0) / 1_000)
+    if (!signed.ok || recorded === undefined) return
+    const entries = signed.value.checkpoint.size - recorded.signed
+    const seconds = Math.round(recorded.forMs / 1_000)
+    recorded = undefined
     await ledger.append({ kind: 'signing.resumed', entries, seconds })
     logger.info({ entries, seconds }, 'checkpoints are signed again')
   }

@@ -35,6 +35,8 @@ export interface AuditLog {
   readonly record: (make: () => AuditEvent, appended?: (seq: number) => void, when?: AuditWriteUrgency) => Promise<void>
   /** Why the log accepts no events, as a sentence; `undefined` while it does. */
   readonly refusal?: () => string | undefined
+  /** Why nothing may be changed although events are accepted, as a sentence; `undefined` while it may. */
+  readonly changeRefusal?: () => string | undefined
 }
 
 /** `deferred`: no caller waits for this event alone, so it may share the group of the next one. */
@@ -74,8 +76,12 @@ export function createLedgerAuditLog(database: Database, ledger: Ledger): AuditL
       const state = ledger.state()
       return state.kind === 'refusing' ? formatLedgerFaultBriefly(state.fault) : undefined
     },
+    changeRefusal: () => (ledger.refusesChanges() ? SIGNING_OUTAGE_REFUSAL : undefined),
   }
 }
+
+const SIGNING_OUTAGE_REFUSAL =
+  'The ledger cannot be signed for too long, so nothing is changed now; what only reads goes on. Nothing was tried. `hearthbus doctor` says more.'
 
 /** Of larger results only the hash is recorded. */
 const MAX_STORED_RESULT_LENGTH = 16_384

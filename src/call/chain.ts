@@ -27,7 +27,6 @@ export interface CallChainDependencies {
   readonly validateRequest: RequestValidator
   readonly audit: AuditOptions
   readonly decision: DispatchDependencies['decision']
-  readonly changeRefusal?: () => string | undefined
   readonly monotonic: () => number
   readonly report: InternalErrorReporter
 }
@@ -44,7 +43,7 @@ export function listCallStages(parts: CallChainDependencies): readonly NamedStag
     { name: 'lock', stage: createLockStage(parts.lock, parts) },
     { name: 'validate', stage: createValidateStage(parts.validateRequest, parts.report) },
     { name: 'audit enter', stage: createAuditEnterStage(parts.audit) },
-    { name: 'dispatch', stage: createDispatchStage(parts) },
+    { name: 'dispatch', stage: createDispatchStage({ ...parts, changeRefusal: parts.audit.log.changeRefusal }) },
     { name: 'audit exit', stage: createAuditExitStage(parts.audit) },
   ]
 }

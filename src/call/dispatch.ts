@@ -23,7 +23,7 @@ import type { CallContext, InternalErrorReporter, CallStage } from './context.ts
 export interface DispatchDependencies {
   readonly decision: CallDecisionSteps
   /** Why nothing may be changed now, as a sentence; `undefined` while it may. */
-  readonly changeRefusal?: () => string | undefined
+  readonly changeRefusal?: (() => string | undefined) | undefined
   readonly monotonic: () => number
   readonly report: InternalErrorReporter
 }

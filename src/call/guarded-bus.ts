@@ -39,9 +39,6 @@ export interface GuardedBus {
 /** With more calls waiting for one key, later callers are refused at once. */
 const MAX_WAITING_PER_KEY = 128
 
-const SIGNING_OUTAGE_REFUSAL =
-  'The ledger cannot be signed for too long, so nothing is changed now; what only reads goes on. Nothing was tried. `hearthbus doctor` says more.'
-
 /** Calls that a crashed process left open are closed here, before the first new one is accepted. */
 export async function openGuardedBus({
   database,
@@ -67,7 +64,6 @@ export async function openGuardedBus({
       ...ARGUMENT_REDACTION,
     },
     decision: guard.steps,
-    changeRefusal: () => (ledger.refusesChanges() ? SIGNING_OUTAGE_REFUSAL : undefined),
     monotonic: clock.monotonic,
     report: (error, message) => logger.error({ err: error }, message),
   })

@@ -6,6 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,6 +14,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -221,6 +223,7 @@ describe('a node whose signatures are prevented', () => {
   it.each<[string, (path: string) => void]>([
     ['a folder in the place of the temporary file', (path) => mkdirSync(`${path}.tmp`)],
     ['a pipe in the place of the temporary file', (path) => execFileSync('mkfifo', [`${path}.tmp`])],
+    ['a link in the place of the temporary file', (path) => symlinkSync(join(root, 'elsewhere'), `${path}.tmp`)],
   ])('signs all the same beside %s', async (_, plant) => {
     const gateway = await up()
     await gateway.ledger.checkpoint()
@@ -228,6 +231,7 @@ describe('a node whose signatures are prevented', () => {
     await createTask(gateway, 'a')
     expect(await gateway.ledger.checkpoint()).toMatchObject({ ok: true })
     expect(await gateway.stop()).toEqual([])
+    expect(existsSync(join(root, 'elsewhere'))).toBe(false)
   })
 
   it.each<[string, (path: string) => void]>([

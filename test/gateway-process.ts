@@ -142,6 +142,8 @@ export async function connectStdio(home: Home, era: Era, flags: readonly string[
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [CLI, 'mcp', '--data', home.data, '--config', home.config, ...flags],
+    // The transport passes on only what it knows; without this the pin would be in somebody's home.
+    env: { XDG_STATE_HOME: process.env['XDG_STATE_HOME'] ?? '' },
     stderr: 'inherit',
   })
   // It has to start first, on a machine that is busy with something else.

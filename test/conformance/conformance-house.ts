@@ -39,6 +39,7 @@ export async function conformanceGateway({
   const started = await startGateway({
     config: configSchema.parse({ listen: { port: 0 } }),
     dataRoot,
+    pinned: false,
     version: '0.0.0',
     logger: silentLogger,
     listen,

@@ -17,8 +17,8 @@ describe('data trouble', () => {
   })
 
   it('is a sentence also where nothing is known to do about it', () => {
-    const loop = errorWith({ code: 'ELOOP', path: '/data/home' })
-    expect(explainDataDirectoryTrouble(loop, '/data/home')).toBe('/data/home cannot be used (the system says so).')
+    const unknown = errorWith({ code: 'EXDEV', path: '/data/home' })
+    expect(explainDataDirectoryTrouble(unknown, '/data/home')).toBe('/data/home cannot be used (the system says so).')
   })
 
   // `node -e "fs.writeFileSync(fd, …)"` on a full tmpfs: code ENOSPC, syscall write, no path.

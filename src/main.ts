@@ -3,7 +3,7 @@
  *
  *   data directory ▸ lock ▸ key ▸ database ▸ ledger ▸ guarded bus (guard, chain, bus) ▸ families ▸ mesh ▸ faces
  */
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import type { Service } from './bus/capability.ts'
 import { openGuardedBus } from './call/guarded-bus.ts'
 import type { GuardedBus } from './call/guarded-bus.ts'
@@ -45,7 +45,10 @@ import { createFamilyServices, familyEnvelopes, familyMigrations } from './main/
 import { createDistrustPredicate } from './main/distrust-predicate.ts'
 import { withForeignRounds } from './main/foreign-round-approvals.ts'
 import { toGuardConfig } from './main/guard-config.ts'
+import { deriveMeshSealKey } from './main/membership-log.ts'
 import type { MeshDependencies, PreparedMesh } from './main/mesh.ts'
+import { loadMeshContentAudit } from './main/mesh-content-audit.ts'
+import { locateMeshFiles } from './main/mesh-files.ts'
 import { createModelsServices } from './main/models.ts'
 import { openLedgerPin } from './main/ledger-pin-location-store.ts'
 import { loadNodeKey } from './main/node-key-store.ts'
@@ -317,6 +320,7 @@ async function openRecords(
   undo.push(() => database.value.close())
   const place = { ...data, pin: pin?.pin }
   const origin = await resolveLogOrigin(config, place, () => new CheckpointStore(database.value.sql).latest()?.note)
+  const mesh = { path: locateMeshFiles(data).database, sealKey: deriveMeshSealKey(key.value.privateKey) }
   const ledger = await Ledger.open({
     database: database.value,
     signer: createNoteSigner(origin, key.value.privateKey),
@@ -325,7 +329,10 @@ async function openRecords(
     pin,
     clock: systemClock,
     caches: ledgerEntryCaches,
-    contents: listStoredContentAudits(database.value, data),
+    contents: [
+      ...listStoredContentAudits(database.value, data),
+      ...(config.mesh.enabled || existsSync(mesh.path) ? [await loadMeshContentAudit(mesh)] : []),
+    ],
     projections: ledgerProjections,
   })
   const state = ledger.state()

@@ -50,6 +50,9 @@ import { verifyStoredLog } from '../ledger/log-verification.ts'
 import type { LogVerificationOptions, LogVerificationReport } from '../ledger/log-verification.ts'
 import { openLedgerPin } from '../main/ledger-pin-location-store.ts'
 import { resolveLogOrigin } from '../main/log-origin-store.ts'
+import { deriveMeshSealKey } from '../main/membership-log.ts'
+import { loadMeshContentAudit } from '../main/mesh-content-audit.ts'
+import { locateMeshFiles } from '../main/mesh-files.ts'
 import { ledgerEntryCaches, listStoredContentAudits, ledgerProjections } from '../main/ledger-projections.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 
@@ -191,6 +194,13 @@ async function verifyIn(
   const origin = await resolveLogOrigin(config, { ...data, pin: pinned.pin }, () => checkpoints.latest()?.note)
   const secret = deriveTailKey(createNoteSigner(origin, key.value.privateKey))
   const lookup = openLookup(data.ledger)
+  const mesh = locateMeshFiles(data).database
+  const meshCopy = copy === undefined || !existsSync(mesh) ? undefined : copyDatabase(mesh)
+  const meshAudit = await loadMeshContentAudit({
+    path: mesh,
+    sealKey: deriveMeshSealKey(key.value.privateKey),
+    ...(meshCopy && { opened: meshCopy.path }),
+  })
   const log = new LogStore({ directory: data.ledger, key: secret, readOnly: true, tables })
   try {
     const stored = {
@@ -205,7 +215,7 @@ async function verifyIn(
       lastSigned: { path: data.lastSigned, text },
       cacheAudits: () => ledgerEntryCaches.map((cache) => new EntryCacheAudit(cache, database.sql)),
       projections: ledgerProjections,
-      contents: listStoredContentAudits(database, data),
+      contents: [...listStoredContentAudits(database, data), meshAudit],
       schema: () => findAlteredSchema(database.sql, migrations),
       databases: [database.path, ...(lookup === undefined ? [] : [lookup.store.path])],
       ...(lookup && { lookup: lookup.store }),
@@ -227,6 +237,7 @@ async function verifyIn(
     log.close()
     database.close()
     copy?.remove()
+    meshCopy?.remove()
   }
 }
 

@@ -16,7 +16,7 @@ import { formatKeyFault, loadExistingNodeKey, loadOrCreateNodeKey } from '../led
 import { deriveMeshSealKey } from '../main/membership-log.ts'
 import { loadNodeKey } from '../main/node-key-store.ts'
 import { joinByInvitation } from '../main/joining-client.ts'
-import { locateMeshFiles } from '../main/mesh.ts'
+import { locateMeshFiles } from '../main/mesh-files.ts'
 import { listOwnAddresses } from '../mesh/discovery/own-address-client.ts'
 import { formatPeerAddress } from '../mesh/discovery/peer-source.ts'
 import { createCommunity, mayAdmitMembers, revokeMember } from '../mesh/identity/community.ts'

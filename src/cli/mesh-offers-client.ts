@@ -1,6 +1,6 @@
 /**
  * Mesh offers client: what the commands do that show and accept offers of other nodes. A running gateway notices within
- * half a second.
+ * a second; one that is stopped takes what was accepted when it starts.
  */
 import { fail, ok } from '../core/result.ts'
 import type { Community } from '../mesh/identity/community.ts'

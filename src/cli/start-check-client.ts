@@ -10,6 +10,7 @@ import { Database, DatabaseTooNewError } from '../core/database-store.ts'
 import { ProcessLockUnusableError, takeProcessLock } from '../core/process-lock-store.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 import { OwnerTokenUnusableError, readOwnerToken } from '../guard/owner-token-store.ts'
+import { locateMeshFiles } from '../main/mesh-files.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 import { loadAllMigrations } from './ledger-files-client.ts'
 
@@ -45,7 +46,6 @@ function refusalOf(path: string, look: () => void): readonly string[] {
 
 /** Nobody else looks at this database; of what it holds, the start says whether it was altered. */
 async function refusalOfMesh(data: DataDirectory): Promise<readonly string[]> {
-  const { locateMeshFiles } = await import('../main/mesh.ts')
   const { database: path } = locateMeshFiles(data)
   if (!existsSync(path)) return []
   try {

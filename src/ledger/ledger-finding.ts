@@ -61,6 +61,10 @@ export interface DamagedRow {
     | 'rollback'
     | 'secret of the guard'
     | 'token of the owner'
+    | 'member list'
+    | 'invitation'
+    | 'withheld offers'
+    | 'acceptance of offers'
   readonly id: string
 }
 

@@ -21,6 +21,7 @@ import { ledgerOwnProjection } from '../ledger/ledger-own-projection.ts'
 import type { UntypedProjection, StoredContentAudit } from '../ledger/projection.ts'
 import { findExposedKeyFiles } from './key-files-store.ts'
 import { membershipProjection } from './membership-log.ts'
+import { offerProjection } from './offer-log.ts'
 import { runtimeEntryCache } from '../runtime/runtime-cache-store.ts'
 import { runtimeProjection } from '../runtime/runtime-state.ts'
 
@@ -33,11 +34,12 @@ export const ledgerProjections: readonly UntypedProjection[] = [
   homeseerProjection,
   laterCallsProjection,
   membershipProjection,
+  offerProjection,
 ]
 
 export const ledgerEntryCaches: readonly EntryCache[] = [runtimeEntryCache]
 
-/** What a database, and the folder of keys, hold beside the log. */
+/** What a database, and the folder of keys, hold beside the log; the mesh database has its own audit. */
 export function listStoredContentAudits(
   { sql }: Pick<Database, 'sql'>,
   data: DataDirectory,

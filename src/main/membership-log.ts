@@ -68,7 +68,7 @@ export const membershipProjection: Projection<MembershipState> = {
       return undefined
     },
   },
-  check: { [MESH_WRITTEN]: () => 'another program wrote into the mesh database while the node ran' },
+  check: { [MESH_WRITTEN]: () => 'another program wrote into the mesh database' },
 }
 
 export function createMembershipLog(ledger: Ledger): MembershipLog {

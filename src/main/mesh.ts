@@ -4,7 +4,6 @@
  *
  * Only joins; the modules do the work.
  */
-import { join } from 'node:path'
 import type { BusOptions } from '../bus/bus-options.ts'
 import type { Service } from '../bus/capability.ts'
 import { createBusMetrics } from '../bus/metrics.ts'
@@ -33,6 +32,8 @@ import { Mesh } from '../mesh/mesh-server.ts'
 import { createConsensusGossip } from './consensus-gossip-client.ts'
 import type { ConsensusGossip } from './consensus-gossip-client.ts'
 import { createMembershipLog, deriveMeshSealKey } from './membership-log.ts'
+import { locateMeshFiles } from './mesh-files.ts'
+import { createOfferLog } from './offer-log.ts'
 import { openPeerWitness } from './peer-witness-client.ts'
 import { createMisconfiguredStart, createRefusedStart } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
@@ -64,18 +65,6 @@ export interface StartedMesh {
   readonly gossip: ConsensusGossip
 }
 
-export function locateMeshFiles({ root, keys }: DataDirectory): {
-  readonly database: string
-  readonly rootKey: string
-  readonly witness: string
-} {
-  return {
-    database: join(root, 'mesh.db'),
-    witness: join(root, 'mesh-witness.db'),
-    rootKey: join(keys, 'community.key'),
-  }
-}
-
 export async function prepareMesh(parts: MeshDependencies): Promise<Result<PreparedMesh, StartFault>> {
   const { config, data, key, ledger, logger } = parts
   const files = locateMeshFiles(data)
@@ -85,6 +74,7 @@ export async function prepareMesh(parts: MeshDependencies): Promise<Result<Prepa
   const opened = openStore(files.database, {
     sealKey: deriveMeshSealKey(key.privateKey),
     log: createMembershipLog(ledger),
+    offerLog: createOfferLog(ledger),
   })
   if (!opened.ok) return opened
   const store = opened.value

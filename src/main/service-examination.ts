@@ -11,6 +11,7 @@ import type { Config } from '../config/schema.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { runWithTimeLimit } from '../toolbox/time-limit.ts'
 import { examineNotify } from '../web/notice-destination.ts'
+import { locateMeshFiles } from './mesh-files.ts'
 import { examineAccessPoints } from './access-points.ts'
 import { listConfiguredFamilies } from './families.ts'
 
@@ -75,10 +76,7 @@ async function examineConfiguredModels(
 
 async function examineConfiguredMesh({ mesh }: Config, dataRoot: string): Promise<readonly DoctorFinding[]> {
   if (!mesh.enabled) return []
-  const [{ examineMesh }, { locateMeshFiles }] = await Promise.all([
-    import('../mesh/doctor-client.ts'),
-    import('./mesh.ts'),
-  ])
+  const { examineMesh } = await import('../mesh/doctor-client.ts')
   return examineMesh(mesh, locateMeshFiles(resolveDataDirectory(dataRoot)))
 }
 

@@ -66,6 +66,7 @@ export class Mesh {
   #self: OwnNode | undefined
   #directory: PeerDirectory | undefined
   #offers: PeerOffers | undefined
+  #offersRevision = 0
   #peerSync: PeerSync | undefined
   #server: MeshHttpServer | undefined
   #sources: readonly PeerSource[] = []
@@ -308,10 +309,10 @@ export class Mesh {
   /** A command beside us, or another node, may have changed who belongs here. */
   #watchCommunity(): void {
     const { offers } = this.#options.store
-    const before = offers.revision
     this.#options.store.refresh()
-    // A command beside us may have accepted what was withheld.
-    if (offers.revision !== before) this.#directory?.republishAll()
+    // What a command beside us accepted is on the bus once it is in the log.
+    if (offers.revision !== this.#offersRevision) this.#directory?.republishAll()
+    this.#offersRevision = offers.revision
     const community = this.community
     if (community?.digest === this.#knownDigest) return
     this.#knownDigest = community?.digest

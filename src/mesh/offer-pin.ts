@@ -8,7 +8,7 @@ import type { PeerCapability } from '../bus/peer.ts'
 import { canonicalJson } from '../core/json.ts'
 
 /** Capability → hash of the definition that was first seen, or that a person accepted; of one node. */
-export type OfferPins = ReadonlyMap<string, string>
+export type OfferPins = Pick<ReadonlyMap<string, string>, 'get' | 'size'>
 
 export interface OfferDefinitionHash {
   /** Which capability of its node: name, version and instance. */
@@ -39,7 +39,10 @@ export function toOfferDefinitionHash(capability: PeerCapability): OfferDefiniti
   }
 }
 
-/** Names what is withheld, so that an approval is for what was looked at and not for what came after. */
-export function computeWithheldOffersDigest(withheld: readonly OfferDefinitionHash[]): string {
-  return hash('sha256', canonicalJson(withheld.map(({ key, hash: of }) => `${key} ${of}`).toSorted())).slice(0, 16)
+/** Names what is withheld in the words that a person is shown, so that an approval is for what was looked at. */
+export function computeWithheldOffersDigest(withheld: readonly WithheldOffer[]): string {
+  const shown = withheld.map((offer) =>
+    canonicalJson({ ...offer, description: offer.description.replace(STATE, '') }),
+  )
+  return hash('sha256', canonicalJson(shown.toSorted())).slice(0, 16)
 }

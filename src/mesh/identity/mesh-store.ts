@@ -5,14 +5,16 @@
  *   community     every record about who belongs here that was proven
  *   invitation    what was given out here, with its secret, and who used it (invitation-store.ts)
  *   peer          where others were last reached, and what they were called (peer-address-store.ts)
- *   offer_…       what others were seen to offer (offer-store.ts)
+ *   offer_…       what is withheld of others' offers, and what a person accepted of it (offer-store.ts)
  *   fact          how far the sequence of manifests is reserved; where this node listens
  *
  * Whoever can write into the file must not be able to let anybody in: the member list and every invitation are sealed
  * with a key that is derived from the node's own, and the node's log says how far the list had come and which
- * invitations were used (membership-log.ts).
+ * invitations were used (membership-log.ts). Nor must they be able to have a definition taken that nobody accepted:
+ * what is pinned is in the log (offer-log.ts).
  */
 import type { DatabaseSync } from 'node:sqlite'
+import { findAlteredSchema } from '../../core/database-schema-store.ts'
 import { Database } from '../../core/database-store.ts'
 import type { ModuleMigrations } from '../../core/database-store.ts'
 import { toHex } from '../../core/bytes.ts'
@@ -30,13 +32,14 @@ import { isJoinRequestProven } from './invitation.ts'
 import type { JoinRequest } from './invitation.ts'
 import { InvitationStore } from './invitation-store.ts'
 import type { StoredInvitation } from './invitation-store.ts'
-import { OFFER_TABLES_SQL, OfferStore } from './offer-store.ts'
+import type { OfferLog } from './offer-log.ts'
+import { OFFER_TABLES_SQL, OfferStore, SEALED_OFFER_TABLES_SQL } from './offer-store.ts'
 import { PeerAddressStore } from './peer-address-store.ts'
 import { RowSeal } from './row-seal.ts'
 import { explainMembershipRollback } from './membership-log.ts'
 import type { MembershipLog } from './membership-log.ts'
 
-const migrations: ModuleMigrations = {
+export const meshMigrations: ModuleMigrations = {
   room: 'mesh',
   steps: [
     `CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -50,6 +53,7 @@ const migrations: ModuleMigrations = {
     OFFER_TABLES_SQL,
     // What is not sealed with this node's key was written by somebody else.
     'ALTER TABLE invitation ADD COLUMN seal BLOB',
+    SEALED_OFFER_TABLES_SQL,
   ],
 }
 
@@ -74,6 +78,8 @@ export interface MeshStoreOptions {
   readonly sealKey: Uint8Array
   /** Absent for a command beside the gateway, which has the log to itself. */
   readonly log?: MembershipLog
+  /** Absent likewise. */
+  readonly offerLog?: OfferLog
 }
 
 /** The message says what to do. */
@@ -94,13 +100,15 @@ export class MeshStore {
   readonly #log: MembershipLog | undefined
   #community: Community | undefined
   #seenVersion = -1
+  #hasForeignSchema = false
 
   /** Throws `MembershipAlteredError` when somebody else wrote the member list. */
-  constructor(path: string, { sealKey, log }: MeshStoreOptions) {
-    this.#database = new Database({ path, migrations: [migrations], isWhole: true })
-    this.offers = new OfferStore(this.#database)
-    this.peers = new PeerAddressStore(this.#database)
+  constructor(path: string, { sealKey, log, offerLog }: MeshStoreOptions) {
+    this.#database = new Database({ path, migrations: [meshMigrations], isWhole: true })
     this.#seal = new RowSeal(sealKey)
+    const altered = (): Promise<void> => log?.altered() ?? Promise.resolve()
+    this.offers = new OfferStore({ database: this.#database, seal: this.#seal, log: offerLog, altered })
+    this.peers = new PeerAddressStore(this.#database)
     this.invitations = new InvitationStore(this.#database, this.#seal)
     this.#log = log
     try {
@@ -122,7 +130,9 @@ export class MeshStore {
     const version = this.#version()
     if (version === this.#seenVersion) return
     this.#seenVersion = version
-    this.offers.reload()
+    // What fails is tried again when somebody writes, and at the next start.
+    void this.offers.takeAcceptances().catch(() => undefined)
+    this.#checkSchema()
     try {
       this.#community = this.#held(this.#database.sql)
     } catch (error) {
@@ -134,8 +144,9 @@ export class MeshStore {
     if (this.#community !== undefined) this.#record(this.#community)
   }
 
-  /** What is held goes on record before the first message. */
+  /** What is held, and what a person accepted meanwhile, goes on record before the first message. */
   async recordHeld(): Promise<void> {
+    await this.offers.takeAcceptances()
     if (this.#community !== undefined) await this.#log?.record(this.#community)
   }
 
@@ -179,9 +190,8 @@ export class MeshStore {
     await this.#database.commit((sql) => {
       sql.exec(`
         DELETE FROM fact WHERE name IN ('community_id', 'community', 'community_seal');
-        DELETE FROM invitation; DELETE FROM peer; DELETE FROM offer_pin; DELETE FROM offer_withheld`)
+        DELETE FROM invitation; DELETE FROM peer; DELETE FROM offer_acceptance; DELETE FROM offer_withheld`)
     })
-    this.offers.reload()
     this.#community = undefined
   }
 
@@ -265,17 +275,7 @@ export class MeshStore {
   }
 
   #held(sql: DatabaseSync): Community | undefined {
-    const [id, text] = [factIn(sql, 'community_id'), factIn(sql, 'community')]
-    if (id === undefined || text === undefined) return undefined
-    const seal = factIn(sql, 'community_seal')
-    if (seal === undefined || !this.#seal.isValid([id, text], Buffer.from(seal, 'hex')))
-      throw new MembershipAlteredError('it does not bear this node’s seal')
-    const read = readCommunity(JSON.parse(text), id)
-    // Our own file: whatever is in it was proven before it was written.
-    if (!read.ok) throw new Error(`the member list in the mesh database cannot be read (${read.fault.kind})`)
-    const why = explainMembershipRollback(read.value, this.#log)
-    if (why !== undefined) throw new MembershipAlteredError(why)
-    return read.value
+    return readHeldCommunity(sql, { seal: this.#seal, log: this.#log })
   }
 
   #accept(sql: DatabaseSync, next: Community): Result<Community, CommunityFault> {
@@ -307,9 +307,34 @@ export class MeshStore {
     void this.#log?.record(community).catch(() => undefined)
   }
 
-  #version(): number {
-    return Number(this.#database.sql.prepare('PRAGMA data_version').get()?.['data_version'])
+  /** A running node decides nothing from what was added; the next start refuses it. */
+  #checkSchema(): void {
+    const isForeign = findAlteredSchema(this.#database.sql, [meshMigrations]).length > 0
+    if (isForeign && !this.#hasForeignSchema) void this.#log?.altered().catch(() => undefined)
+    this.#hasForeignSchema = isForeign
   }
+
+  #version(): number {
+    return this.#database.foreignWrites()
+  }
+}
+
+/** Throws `MembershipAlteredError` when somebody else wrote the member list. */
+export function readHeldCommunity(
+  sql: DatabaseSync,
+  { seal, log }: { readonly seal: RowSeal; readonly log: Pick<MembershipLog, 'newest'> | undefined },
+): Community | undefined {
+  const [id, text] = [factIn(sql, 'community_id'), factIn(sql, 'community')]
+  if (id === undefined || text === undefined) return undefined
+  const sealed = factIn(sql, 'community_seal')
+  if (sealed === undefined || !seal.isValid([id, text], Buffer.from(sealed, 'hex')))
+    throw new MembershipAlteredError('it does not bear this node’s seal')
+  const read = readCommunity(JSON.parse(text), id)
+  // Our own file: whatever is in it was proven before it was written.
+  if (!read.ok) throw new Error(`the member list in the mesh database cannot be read (${read.fault.kind})`)
+  const why = explainMembershipRollback(read.value, log)
+  if (why !== undefined) throw new MembershipAlteredError(why)
+  return read.value
 }
 
 function factIn(sql: DatabaseSync, name: string): string | undefined {

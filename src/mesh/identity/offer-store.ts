@@ -1,17 +1,22 @@
 /**
  * Offer store: what other nodes were seen to offer, so that a change is noticed; and which families this node has had.
+ * Both are in the node's log and nowhere else (offer-log.ts). The database only takes what is withheld to the commands
+ * beside the gateway, and back what a person accepted of it:
  *
- *   offer_pin        the definition of each capability of each node that was seen first, or that a person accepted
- *   offer_withheld   what differs from its pin now, as the gateway last noted it, for a person to look at
- *   own_prefix       prefixes of families that this node has or had
+ *   gateway ─▶ offer_withheld ─▶ hearthbus mesh offers · accept ─▶ offer_acceptance ─▶ gateway ─▶ log
  *
- * Pins are held in memory: every manifest is compared with them.
+ * Every row is sealed: the text that a person is shown is the one that the gateway noted, and nobody else accepts.
  */
+import type { DatabaseSync } from 'node:sqlite'
 import type { Database } from '../../core/database-store.ts'
+import { newUlid } from '../../core/ids.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { computeWithheldOffersDigest } from '../offer-pin.ts'
 import type { OfferDefinitionHash, OfferPins, WithheldOffer } from '../offer-pin.ts'
+import { MAX_PINS_PER_ENTRY } from './offer-log.ts'
+import type { OfferAcceptance, OfferLog } from './offer-log.ts'
+import type { RowSeal } from './row-seal.ts'
 
 export const OFFER_TABLES_SQL = `
   CREATE TABLE offer_pin (
@@ -23,98 +28,222 @@ export const OFFER_TABLES_SQL = `
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE own_prefix (prefix TEXT PRIMARY KEY) STRICT, WITHOUT ROWID`
 
+/** What decides went to the log. */
+export const SEALED_OFFER_TABLES_SQL = `
+  DROP TABLE offer_pin;
+  DROP TABLE own_prefix;
+  DROP TABLE offer_withheld;
+  CREATE TABLE offer_withheld (
+    node_id TEXT PRIMARY KEY, shown TEXT NOT NULL, seal BLOB NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE offer_acceptance (
+    id TEXT PRIMARY KEY, node_id TEXT NOT NULL, accepted TEXT NOT NULL, seal BLOB NOT NULL
+  ) STRICT, WITHOUT ROWID`
+
 const NO_PINS: OfferPins = new Map()
 
+export interface OfferStoreDependencies {
+  readonly database: Pick<Database, 'sql' | 'commit'>
+  readonly seal: RowSeal
+  /** Absent for a command beside the gateway, which pins nothing. */
+  readonly log?: OfferLog | undefined
+  /** Records that somebody without this node's key wrote. */
+  readonly altered?: () => Promise<void>
+}
+
 export class OfferStore {
-  readonly #database: Database
-  #pins = new Map<string, Map<string, string>>()
-  #prefixes = new Set<string>()
+  readonly #parts: OfferStoreDependencies
+  /** Node id → what the gateway, the only one to write it, noted as withheld. */
+  #noted: ReadonlyMap<string, string>
+  /** On their way into the log. */
+  readonly #keeping = new Set<string>()
+  #taking: Promise<void> = Promise.resolve()
   /** Another number whenever something here has changed. */
   revision = 0
 
-  constructor(database: Database) {
-    this.#database = database
-    this.reload()
-  }
-
-  /** Another process may have written. */
-  reload(): void {
-    const { sql } = this.#database
-    this.#pins = new Map()
-    for (const { node_id: nodeId, capability, hash } of sql.prepare('SELECT * FROM offer_pin').all())
-      this.#keep(String(nodeId), { key: String(capability), hash: String(hash) })
-    this.#prefixes = new Set(
-      sql
-        .prepare('SELECT prefix FROM own_prefix')
-        .all()
-        .map(({ prefix }) => String(prefix)),
-    )
-    this.revision++
+  constructor(parts: OfferStoreDependencies) {
+    this.#parts = parts
+    this.#noted = this.#sealedNotes()
   }
 
   pins(nodeId: string): OfferPins {
-    return this.#pins.get(nodeId) ?? NO_PINS
+    return this.#parts.log?.pins(nodeId) ?? NO_PINS
   }
 
   async pin(nodeId: string, definitions: readonly OfferDefinitionHash[]): Promise<void> {
-    await this.#database.commit((sql) => {
-      const put = sql.prepare('INSERT OR IGNORE INTO offer_pin VALUES (?, ?, ?)')
-      for (const { key, hash } of definitions) put.run(nodeId, key, hash)
-    })
-    for (const definition of definitions) this.#keep(nodeId, definition)
+    await this.#writableLog().pin(nodeId, definitions)
     this.revision++
   }
 
   async noteWithheld(nodeId: string, withheld: readonly WithheldOffer[]): Promise<void> {
-    await this.#database.commit((sql) => {
-      sql.prepare('DELETE FROM offer_withheld WHERE node_id = ?').run(nodeId)
-      const put = sql.prepare('INSERT OR REPLACE INTO offer_withheld VALUES (?, ?, ?, ?)')
-      for (const offer of withheld) put.run(nodeId, offer.key, offer.hash, JSON.stringify(offer))
-    })
+    await this.#write((sql) => this.#note(sql, nodeId, withheld))
   }
 
+  /** Without what a person has accepted meanwhile. */
   withheld(nodeId: string): readonly WithheldOffer[] {
-    return this.#database.sql
-      .prepare('SELECT shown FROM offer_withheld WHERE node_id = ?')
-      .all(nodeId)
-      .map(({ shown }) => JSON.parse(String(shown)) as WithheldOffer)
+    const { sql } = this.#parts.database
+    const row = sql.prepare('SELECT shown, seal FROM offer_withheld WHERE node_id = ?').get(nodeId)
+    if (row === undefined || !this.#isNoteSealed(nodeId, row)) return []
+    const accepted = this.#acceptances().acceptances.flatMap((each) => (each.nodeId === nodeId ? each.offers : []))
+    return without(readOffers(String(row['shown'])), accepted)
   }
 
   /** Takes what was looked at, and nothing that came after; the names of it. */
   async accept(nodeId: string, digest: string | undefined): Promise<Result<readonly string[], 'nothing' | 'other'>> {
-    const accepted = await this.#database.commit((sql): Result<readonly WithheldOffer[], 'nothing' | 'other'> => {
+    const { database, seal } = this.#parts
+    return database.commit((sql): Result<readonly string[], 'nothing' | 'other'> => {
       const withheld = this.withheld(nodeId)
       if (withheld.length === 0) return fail('nothing')
-      if (digest !== undefined && digest !== computeWithheldOffersDigest(withheld)) return fail('other')
-      const put = sql.prepare('INSERT OR REPLACE INTO offer_pin VALUES (?, ?, ?)')
-      for (const { key, hash } of withheld) put.run(nodeId, key, hash)
-      sql.prepare('DELETE FROM offer_withheld WHERE node_id = ?').run(nodeId)
-      return ok(withheld)
+      const shown = computeWithheldOffersDigest(withheld)
+      if (digest !== undefined && digest !== shown) return fail('other')
+      const put = sql.prepare('INSERT INTO offer_acceptance VALUES (?, ?, ?, ?)')
+      for (let from = 0; from < withheld.length; from += MAX_PINS_PER_ENTRY) {
+        const id = newUlid()
+        const offers = withheld.slice(from, from + MAX_PINS_PER_ENTRY)
+        const accepted = JSON.stringify({ digest: shown, offers })
+        put.run(id, nodeId, accepted, seal.create(toAcceptanceFacts(id, nodeId, accepted)))
+      }
+      return ok(withheld.map(({ name }) => name))
     })
-    if (!accepted.ok) return accepted
-    for (const definition of accepted.value) this.#keep(nodeId, definition)
-    this.revision++
-    return ok(accepted.value.map(({ name }) => name))
+  }
+
+  /** Another process has written: a command that accepts, or somebody who may not. One call after the other. */
+  takeAcceptances(): Promise<void> {
+    return (this.#taking = this.#taking.catch(() => undefined).then(() => this.#takeAcceptances()))
   }
 
   get prefixes(): ReadonlySet<string> {
-    return this.#prefixes
+    return new Set([...(this.#parts.log?.prefixes() ?? []), ...this.#keeping])
   }
 
   /** Prefixes of families that this node has now. */
   async keepPrefixes(prefixes: Iterable<string>): Promise<void> {
-    const fresh = [...prefixes].filter((prefix) => !this.#prefixes.has(prefix))
+    const known = this.prefixes
+    const fresh = [...prefixes].filter((prefix) => !known.has(prefix))
     if (fresh.length === 0) return
-    for (const prefix of fresh) this.#prefixes.add(prefix)
+    for (const prefix of fresh) this.#keeping.add(prefix)
     this.revision++
-    await this.#database.commit((sql) => {
-      const put = sql.prepare('INSERT OR IGNORE INTO own_prefix VALUES (?)')
-      for (const prefix of fresh) put.run(prefix)
-    })
+    try {
+      await this.#writableLog().keepPrefixes(fresh)
+    } finally {
+      for (const prefix of fresh) this.#keeping.delete(prefix)
+    }
   }
 
-  #keep(nodeId: string, { key, hash }: OfferDefinitionHash): void {
-    const pins = this.#pins.get(nodeId) ?? new Map<string, string>()
-    this.#pins.set(nodeId, pins.set(key, hash))
+  /** What does not bear this node's seal: ids of nodes, and of acceptances. */
+  listForeignRows(): { readonly notes: readonly string[]; readonly acceptances: readonly string[] } {
+    const notes = this.#noteRows().filter((row) => !this.#isNoteSealed(String(row['node_id']), row))
+    return { notes: notes.map((row) => String(row['node_id'])), acceptances: this.#acceptances().foreign }
   }
+
+  async #takeAcceptances(): Promise<void> {
+    const { log, altered } = this.#parts
+    if (log === undefined) return
+    const { acceptances, foreign } = this.#acceptances()
+    const isAltered = foreign.length > 0 || !this.#areNotesOwn()
+    if (isAltered) {
+      await altered?.()
+      await this.#write((sql) => {
+        for (const id of foreign) sql.prepare('DELETE FROM offer_acceptance WHERE id = ?').run(id)
+        sql.exec('DELETE FROM offer_withheld')
+        for (const [nodeId, shown] of this.#noted) this.#note(sql, nodeId, readOffers(shown))
+      })
+    }
+    for (const acceptance of acceptances) {
+      const { id, nodeId, offers } = acceptance
+      // One that somebody put back, or whose row outlived a crash, is not good a second time.
+      if (!log.isTaken(id)) await log.accept(acceptance)
+      await this.#write((sql) => {
+        sql.prepare('DELETE FROM offer_acceptance WHERE id = ?').run(id)
+        this.#note(sql, nodeId, without(readOffers(this.#noted.get(nodeId) ?? '[]'), offers))
+      })
+    }
+    if (acceptances.length > 0) this.revision++
+  }
+
+  /** The notes are set while the work runs, so that they are what the tables hold whenever somebody compares. */
+  async #write(work: (sql: DatabaseSync) => void): Promise<void> {
+    try {
+      await this.#parts.database.commit(work)
+    } catch (error) {
+      this.#noted = this.#sealedNotes()
+      throw error
+    }
+  }
+
+  #note(sql: DatabaseSync, nodeId: string, withheld: readonly WithheldOffer[]): void {
+    const noted = new Map(this.#noted)
+    sql.prepare('DELETE FROM offer_withheld WHERE node_id = ?').run(nodeId)
+    noted.delete(nodeId)
+    if (withheld.length > 0) {
+      const shown = JSON.stringify(withheld)
+      const seal = this.#parts.seal.create(toNoteFacts(nodeId, shown))
+      sql.prepare('INSERT INTO offer_withheld VALUES (?, ?, ?)').run(nodeId, shown, seal)
+      noted.set(nodeId, shown)
+    }
+    this.#noted = noted
+  }
+
+  #areNotesOwn(): boolean {
+    const rows = this.#noteRows()
+    return rows.length === this.#noted.size && rows.every((row) => this.#isNoted(row))
+  }
+
+  #isNoted(row: Row): boolean {
+    const nodeId = String(row['node_id'])
+    return this.#noted.get(nodeId) === row['shown'] && this.#isNoteSealed(nodeId, row)
+  }
+
+  #sealedNotes(): ReadonlyMap<string, string> {
+    const rows = this.#noteRows().filter((row) => this.#isNoteSealed(String(row['node_id']), row))
+    return new Map(rows.map((row) => [String(row['node_id']), String(row['shown'])]))
+  }
+
+  #noteRows(): readonly Row[] {
+    return this.#parts.database.sql.prepare('SELECT * FROM offer_withheld').all()
+  }
+
+  #isNoteSealed(nodeId: string, { shown, seal }: Row): boolean {
+    return this.#parts.seal.isValid(toNoteFacts(nodeId, String(shown)), seal)
+  }
+
+  #acceptances(): { readonly acceptances: readonly OfferAcceptance[]; readonly foreign: readonly string[] } {
+    const acceptances: OfferAcceptance[] = []
+    const foreign: string[] = []
+    for (const row of this.#parts.database.sql.prepare('SELECT * FROM offer_acceptance ORDER BY id').all()) {
+      const [id, nodeId, accepted] = [String(row['id']), String(row['node_id']), String(row['accepted'])]
+      if (this.#parts.seal.isValid(toAcceptanceFacts(id, nodeId, accepted), row['seal']))
+        acceptances.push({ id, nodeId, ...(JSON.parse(accepted) as Pick<OfferAcceptance, 'digest' | 'offers'>) })
+      else foreign.push(id)
+    }
+    return { acceptances, foreign }
+  }
+
+  #writableLog(): OfferLog {
+    const { log } = this.#parts
+    if (log === undefined) throw new Error('only the gateway pins offers')
+    return log
+  }
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+function toNoteFacts(nodeId: string, shown: string): readonly string[] {
+  return ['offer_withheld', nodeId, shown]
+}
+
+function toAcceptanceFacts(id: string, nodeId: string, accepted: string): readonly string[] {
+  return ['offer_acceptance', id, nodeId, accepted]
+}
+
+/** Sealed before: whatever is in it, this node wrote. */
+function readOffers(shown: string): readonly WithheldOffer[] {
+  return JSON.parse(shown) as WithheldOffer[]
+}
+
+function without(
+  offers: readonly WithheldOffer[],
+  accepted: readonly OfferDefinitionHash[],
+): readonly WithheldOffer[] {
+  return offers.filter(({ key, hash }) => !accepted.some((each) => each.key === key && each.hash === hash))
 }

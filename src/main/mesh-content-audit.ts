@@ -1,0 +1,40 @@
+/**
+ * Mesh content audit: the mesh database, as a part of what `ledger verify` looks at.
+ *
+ * Reads through the store.
+ */
+import { existsSync } from 'node:fs'
+import { explainUnreadableFile, requireRegularFile } from '../core/bounded-file-store.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
+import type { StoredContentAudit } from '../ledger/projection.ts'
+import { membershipProjection } from './membership-log.ts'
+
+export interface MeshDatabaseLocation {
+  readonly path: string
+  /** What to open: a copy, where the folder cannot be written. */
+  readonly opened?: string
+  readonly sealKey: Uint8Array
+}
+
+/** The mesh is only loaded where it is asked for. */
+export async function loadMeshContentAudit({
+  path,
+  opened = path,
+  sealKey,
+}: MeshDatabaseLocation): Promise<StoredContentAudit> {
+  const { auditMeshStore } = await import('../mesh/identity/mesh-audit-store.ts')
+  return (state) => {
+    if (!existsSync(path)) return []
+    const { revisions } = state(membershipProjection)
+    try {
+      requireRegularFile(path)
+      const { schema, rows } = auditMeshStore(opened, { sealKey, log: { newest: (id) => revisions.get(id) } })
+      return [
+        ...schema.map((name) => ({ kind: 'schema-differs' as const, name: `${name} in ${path}` })),
+        ...rows.map((row) => ({ kind: 'copy-unfounded' as const, ...row })),
+      ]
+    } catch (error) {
+      return [{ kind: 'file-unreadable', path, reason: explainUnreadableFile(error) ?? readErrorMessage(error) }]
+    }
+  }
+}

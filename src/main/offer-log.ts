@@ -1,0 +1,116 @@
+/**
+ * Offer log: the node's ledger as the store of other nodes' offers asks it.
+ *
+ *   offer.pinned    ─▶ the definition of a capability that was seen first: never over another one
+ *   offer.accepted  ─▶ the definition that a person accepted after it was withheld: each acceptance once
+ *   prefix.reserved ─▶ prefixes of families that this node has or had
+ *
+ * Capabilities are named by the hash of their name, version and instance: a stranger's text has no place in a log for
+ * ever. What was meant is in the body.
+ *
+ * Pure, but for the state that it is given.
+ */
+import { hash } from 'node:crypto'
+import { readEntryText, readEntryTexts } from '../ledger/entry.ts'
+import type { LedgerEntry } from '../ledger/entry.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Projection } from '../ledger/projection.ts'
+import { StateTable } from '../ledger/projection.ts'
+import { MAX_PINS_PER_ENTRY } from '../mesh/identity/offer-log.ts'
+import type { OfferLog } from '../mesh/identity/offer-log.ts'
+import type { OfferDefinitionHash } from '../mesh/offer-pin.ts'
+
+interface OfferState {
+  /** Node id → hash that names a capability → hash of its definition. */
+  readonly pins: StateTable<ReadonlyMap<string, string>>
+  readonly acceptances: StateTable<boolean>
+  readonly prefixes: StateTable<boolean>
+}
+
+const PIN = /^(?<capability>[0-9a-f]{64}) (?<definition>[0-9a-f]{64})$/
+const NO_PINS: ReadonlyMap<string, string> = new Map()
+
+export const offerProjection: Projection<OfferState> = {
+  name: 'offers',
+  initial: (journal) => ({
+    pins: new StateTable(journal),
+    acceptances: new StateTable<boolean>(journal),
+    prefixes: new StateTable<boolean>(journal),
+  }),
+  apply: {
+    'offer.pinned': ({ pins }, entry) => {
+      const read = readPins(entry)
+      if (read === undefined) return 'it lacks what such an entry says'
+      const before = pins.get(read.nodeId) ?? NO_PINS
+      if (read.pins.some(([capability]) => before.has(capability))) return 'another definition was pinned before'
+      pins.set(read.nodeId, new Map([...before, ...read.pins]))
+      return undefined
+    },
+    'offer.accepted': ({ pins, acceptances }, entry) => {
+      const [read, id] = [readPins(entry), readEntryText(entry, 'acceptance')]
+      if (read === undefined || id === undefined) return 'it lacks what such an entry says'
+      if (acceptances.has(id)) return 'that acceptance was taken before'
+      acceptances.set(id, true)
+      pins.set(read.nodeId, new Map([...(pins.get(read.nodeId) ?? NO_PINS), ...read.pins]))
+      return undefined
+    },
+    'prefix.reserved': ({ prefixes }, entry) => {
+      for (const prefix of readEntryTexts(entry, 'prefixes')) prefixes.set(prefix, true)
+      return undefined
+    },
+  },
+}
+
+export function createOfferLog(ledger: Ledger): OfferLog {
+  const { pins, acceptances, prefixes } = ledger.projections.state(offerProjection)
+  return {
+    pins: (nodeId) => {
+      const known = pins.get(nodeId) ?? NO_PINS
+      return { size: known.size, get: (key) => known.get(nameCapability(key)) }
+    },
+    pin: async (nodeId, definitions) => {
+      const known = pins.get(nodeId) ?? NO_PINS
+      // Of two definitions under one name the first counts; of a try that failed half-way, the rest is left.
+      const fresh = [...Map.groupBy(definitions, ({ key }) => key).values()]
+        .flatMap((same) => same.slice(0, 1))
+        .filter(({ key }) => !known.has(nameCapability(key)))
+      for (let from = 0; from < fresh.length; from += MAX_PINS_PER_ENTRY) {
+        const some = fresh.slice(from, from + MAX_PINS_PER_ENTRY)
+        await ledger.append({ kind: 'offer.pinned', node_id: nodeId, pins: formatPins(some) }, bodyOf(some))
+      }
+    },
+    isTaken: (acceptanceId) => acceptances.has(acceptanceId),
+    accept: async ({ id, nodeId, digest, offers }) => {
+      const event = { kind: 'offer.accepted', acceptance: id, node_id: nodeId, digest, pins: formatPins(offers) }
+      await ledger.append(event, bodyOf(offers))
+    },
+    prefixes: () => [...prefixes.entries()].map(([prefix]) => prefix),
+    keepPrefixes: async (fresh) => {
+      for (let from = 0; from < fresh.length; from += MAX_PINS_PER_ENTRY)
+        await ledger.append({ kind: 'prefix.reserved', prefixes: fresh.slice(from, from + MAX_PINS_PER_ENTRY) })
+    },
+  }
+}
+
+function readPins(
+  entry: LedgerEntry,
+): { readonly nodeId: string; readonly pins: readonly (readonly [string, string])[] } | undefined {
+  const nodeId = readEntryText(entry, 'node_id')
+  const pins = readEntryTexts(entry, 'pins').flatMap((text): [string, string][] => {
+    const { capability, definition } = PIN.exec(text)?.groups ?? {}
+    return capability === undefined || definition === undefined ? [] : [[capability, definition]]
+  })
+  return nodeId === undefined || pins.length === 0 ? undefined : { nodeId, pins }
+}
+
+function formatPins(definitions: readonly OfferDefinitionHash[]): string[] {
+  return definitions.map(({ key, hash: definition }) => `${nameCapability(key)} ${definition}`)
+}
+
+function bodyOf(definitions: readonly OfferDefinitionHash[]): { readonly capabilities: string[] } {
+  return { capabilities: definitions.map(({ key }) => key.toWellFormed()) }
+}
+
+function nameCapability(key: string): string {
+  return hash('sha256', key)
+}

@@ -1,0 +1,63 @@
+/**
+ * Mesh audit: what somebody without this node's key has written into the mesh database, whether a gateway runs or not.
+ * Looking changes nothing.
+ */
+import { findAlteredSchema } from '../../core/database-schema-store.ts'
+import { Database } from '../../core/database-store.ts'
+import { InvitationStore } from './invitation-store.ts'
+import type { MembershipLog } from './membership-log.ts'
+import { MembershipAlteredError, meshMigrations, readHeldCommunity } from './mesh-store.ts'
+import { OfferStore } from './offer-store.ts'
+import { RowSeal } from './row-seal.ts'
+
+export interface MeshAudit {
+  /** Names of tables, indexes, views and triggers that were changed, added or removed. */
+  readonly schema: readonly string[]
+  readonly rows: readonly ForeignMeshRow[]
+}
+
+export interface ForeignMeshRow {
+  readonly what: 'member list' | 'invitation' | 'withheld offers' | 'acceptance of offers'
+  readonly id: string
+}
+
+/** Throws where the file cannot be read. */
+export function auditMeshStore(
+  path: string,
+  { sealKey, log }: { readonly sealKey: Uint8Array; readonly log: Pick<MembershipLog, 'newest'> },
+): MeshAudit {
+  const database = new Database({ path, migrations: [meshMigrations], readOnly: true })
+  try {
+    const schema = findAlteredSchema(database.sql, [meshMigrations])
+    // Other tables have other rows.
+    return { schema, rows: schema.length > 0 ? [] : listForeignRows(database, { seal: new RowSeal(sealKey), log }) }
+  } finally {
+    database.close()
+  }
+}
+
+function listForeignRows(
+  database: Database,
+  { seal, log }: { readonly seal: RowSeal; readonly log: Pick<MembershipLog, 'newest'> },
+): readonly ForeignMeshRow[] {
+  const { sql } = database
+  const invitations = new InvitationStore(database, seal)
+  const { notes, acceptances } = new OfferStore({ database, seal }).listForeignRows()
+  const ids = sql.prepare('SELECT id FROM invitation').all().map(({ id }) => String(id))
+  return [
+    ...(isCommunityOwn(database, { seal, log }) ? [] : [{ what: 'member list' as const, id: 'of the community' }]),
+    ...ids.filter((id) => invitations.find(sql, id) === undefined).map((id) => ({ what: 'invitation' as const, id })),
+    ...notes.map((id) => ({ what: 'withheld offers' as const, id: `of ${id}` })),
+    ...acceptances.map((id) => ({ what: 'acceptance of offers' as const, id })),
+  ]
+}
+
+function isCommunityOwn({ sql }: Database, context: Parameters<typeof readHeldCommunity>[1]): boolean {
+  try {
+    readHeldCommunity(sql, context)
+    return true
+  } catch (error) {
+    if (error instanceof MembershipAlteredError) return false
+    throw error
+  }
+}

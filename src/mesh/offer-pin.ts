@@ -41,8 +41,6 @@ export function toOfferDefinitionHash(capability: PeerCapability): OfferDefiniti
 
 /** Names what is withheld in the words that a person is shown, so that an approval is for what was looked at. */
 export function computeWithheldOffersDigest(withheld: readonly WithheldOffer[]): string {
-  const shown = withheld.map((offer) =>
-    canonicalJson({ ...offer, description: offer.description.replace(STATE, '') }),
-  )
+  const shown = withheld.map((offer) => canonicalJson({ ...offer, description: offer.description.replace(STATE, '') }))
   return hash('sha256', canonicalJson(shown.toSorted())).slice(0, 16)
 }

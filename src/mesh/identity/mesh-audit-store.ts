@@ -43,7 +43,10 @@ function listForeignRows(
   const { sql } = database
   const invitations = new InvitationStore(database, seal)
   const { notes, acceptances } = new OfferStore({ database, seal }).listForeignRows()
-  const ids = sql.prepare('SELECT id FROM invitation').all().map(({ id }) => String(id))
+  const ids = sql
+    .prepare('SELECT id FROM invitation')
+    .all()
+    .map(({ id }) => String(id))
   return [
     ...(isCommunityOwn(database, { seal, log }) ? [] : [{ what: 'member list' as const, id: 'of the community' }]),
     ...ids.filter((id) => invitations.find(sql, id) === undefined).map((id) => ({ what: 'invitation' as const, id })),

@@ -241,9 +241,6 @@ function readOffers(shown: string): readonly WithheldOffer[] {
   return JSON.parse(shown) as WithheldOffer[]
 }
 
-function without(
-  offers: readonly WithheldOffer[],
-  accepted: readonly OfferDefinitionHash[],
-): readonly WithheldOffer[] {
+function without(offers: readonly WithheldOffer[], accepted: readonly OfferDefinitionHash[]): readonly WithheldOffer[] {
   return offers.filter(({ key, hash }) => !accepted.some((each) => each.key === key && each.hash === hash))
 }

@@ -1,0 +1,137 @@
+/** A gateway whose mesh.db somebody without its key writes into: pins stay what the log says, and `verify` names it. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { verifyFiles } from '../src/cli/ledger-files-client.ts'
+import { configSchema } from '../src/config/schema.ts'
+import { silentLogger } from '../src/core/logger.ts'
+import { formatLedgerFinding } from '../src/ledger/ledger-finding.ts'
+import { startGateway } from '../src/main.ts'
+import { createOfferLog, offerProjection } from '../src/main/offer-log.ts'
+
+const config = configSchema.parse({
+  listen: { port: 0 },
+  mesh: { enabled: true, host: '127.0.0.1', port: 0, mdns: false },
+})
+const NODE = `ed25519:${'B'.repeat(43)}`
+const PIN = { key: 'attic.fan.set@1.0#default', hash: 'a'.repeat(64) }
+const FORGED = `INSERT INTO offer_acceptance VALUES ('forged', '${NODE}', '{"digest":"","offers":[{"key":"${PIN.key}","hash":"${'b'.repeat(64)}"}]}', zeroblob(32))`
+
+let dataRoot: string
+
+beforeEach(() => {
+  dataRoot = mkdtempSync(join(tmpdir(), 'hearthbus-mesh-tampering-'))
+})
+afterEach(() => rmSync(dataRoot, { recursive: true }))
+
+type Gateway = Extract<Awaited<ReturnType<typeof startGateway>>, { ok: true }>['value']
+
+function start(): ReturnType<typeof startGateway> {
+  return startGateway({ config, dataRoot, version: '0', logger: silentLogger, listen: false })
+}
+
+async function running<Value>(work: (gateway: Gateway) => Promise<Value>): Promise<Value> {
+  const started = await start()
+  if (!started.ok) throw new Error(started.fault.message)
+  try {
+    return await work(started.value)
+  } finally {
+    await started.value.stop()
+  }
+}
+
+async function verify(): Promise<readonly string[]> {
+  const report = await verifyFiles(dataRoot, config)
+  if (!report.ok) throw new Error(report.fault)
+  return report.value.findings.map(formatLedgerFinding)
+}
+
+function tamper(sql: string): void {
+  const file = new DatabaseSync(join(dataRoot, 'mesh.db'))
+  file.exec(`PRAGMA busy_timeout = 5000; ${sql}`)
+  file.close()
+}
+
+const WRITTEN = /\(mesh\.written\) could not lawfully follow: another program wrote into the mesh database/
+
+describe('a mesh database that somebody wrote into', () => {
+  it('while the gateway runs: nothing of it is believed, it is recorded, and stays a finding', async () => {
+    await running(async ({ ledger }) => {
+      const offers = createOfferLog(ledger)
+      await offers.pin(NODE, [PIN])
+      const prefixes = offers.prefixes()
+      expect(prefixes.length).toBeGreaterThan(0)
+      expect(await verify()).toEqual([])
+      tamper(FORGED)
+      await expect.poll(async () => verify()).toEqual([expect.stringMatching(WRITTEN)])
+      expect(offers.pins(NODE).get(PIN.key)).toBe(PIN.hash)
+      expect(offers.prefixes()).toEqual(prefixes)
+    })
+    expect(await verify()).toEqual([expect.stringMatching(WRITTEN)])
+  })
+
+  it('while the gateway is stopped: it is a finding while it stands, and the next start does not believe it', async () => {
+    await running(async ({ ledger }) => createOfferLog(ledger).pin(NODE, [PIN]))
+    tamper(FORGED)
+    expect(await verify()).toEqual([
+      'The acceptance of offers forged was added or changed; the ledger does not have it.',
+    ])
+    await running(async ({ ledger }) => {
+      expect(createOfferLog(ledger).pins(NODE).get(PIN.key)).toBe(PIN.hash)
+    })
+    expect(await verify()).toEqual([expect.stringMatching(WRITTEN)])
+  })
+
+  it('with a table of pins: it is a finding, and no gateway starts', async () => {
+    await running(async () => undefined)
+    tamper('CREATE TABLE offer_pin (node_id TEXT, capability TEXT, hash TEXT)')
+    expect(await verify()).toEqual([expect.stringMatching(/offer_pin in .*mesh\.db is not the one this program made/)])
+    expect(await start()).toMatchObject({
+      ok: false,
+      fault: { message: expect.stringContaining('offer_pin') as string },
+    })
+  })
+
+  it('by removing the file: pins and families that this node had are still known', async () => {
+    const before = await running(async ({ ledger }) => {
+      await createOfferLog(ledger).pin(NODE, [PIN])
+      return createOfferLog(ledger).prefixes()
+    })
+    rmSync(join(dataRoot, 'mesh.db'))
+    await running(async ({ ledger }) => {
+      expect(createOfferLog(ledger).pins(NODE).get(PIN.key)).toBe(PIN.hash)
+      expect(createOfferLog(ledger).prefixes()).toEqual(expect.arrayContaining([...before]))
+    })
+  })
+})
+
+describe('entries about offers', () => {
+  it('pin a capability once, and take an acceptance once', async () => {
+    await running(async ({ ledger }) => {
+      const offers = createOfferLog(ledger)
+      await offers.pin(NODE, [PIN, { ...PIN, hash: 'c'.repeat(64) }])
+      await offers.pin(NODE, [{ ...PIN, hash: 'd'.repeat(64) }])
+      expect(offers.pins(NODE).get(PIN.key)).toBe(PIN.hash)
+      const [[capability = ''] = []] = ledger.projections.state(offerProjection).pins.get(NODE) ?? []
+      const again = { kind: 'offer.pinned', node_id: NODE, pins: [`${capability} ${'d'.repeat(64)}`] }
+      await expect(ledger.append(again)).rejects.toThrow('another definition was pinned before')
+      const shown = { name: 'attic.fan.set', title: '', description: '', effect: 'reads', why: 'changed' } as const
+      const acceptance = { id: '1', nodeId: NODE, digest: '', offers: [{ ...shown, ...PIN, hash: 'd'.repeat(64) }] }
+      await offers.accept(acceptance)
+      expect([offers.pins(NODE).get(PIN.key), offers.pins(NODE).size]).toEqual(['d'.repeat(64), 1])
+      await expect(offers.accept(acceptance)).rejects.toThrow('that acceptance was taken before')
+      expect(await verify()).toEqual([])
+    })
+  })
+
+  it('hold thousands of names of one node', async () => {
+    await running(async ({ ledger }) => {
+      const offers = createOfferLog(ledger)
+      const names = Array.from({ length: 4_000 }, (_, number) => ({ ...PIN, key: `${'n'.repeat(190)}${number}` }))
+      await offers.pin(NODE, names)
+      expect(offers.pins(NODE).size).toBe(4_000)
+    })
+  })
+})

@@ -9,13 +9,14 @@ import { openGuardedBus } from './call/guarded-bus.ts'
 import type { GuardedBus } from './call/guarded-bus.ts'
 import { resolveDataDirectory } from './config/data-directory.ts'
 import type { DataDirectory } from './config/data-directory.ts'
+import { readFaceListener } from './config/listeners.ts'
 import type { Config } from './config/schema.ts'
 import { systemClock } from './core/clock.ts'
 import { Database, DatabaseTooNewError, SchemaAlteredError } from './core/database-store.ts'
 import { createPrivateFolder } from './core/folder-store.ts'
 import type { JsonObject } from './core/json.ts'
 import type { Logger } from './core/logger.ts'
-import { takeProcessLock } from './core/process-lock-store.ts'
+import type { ProcessLock } from './core/process-lock-store.ts'
 import { fail, ok } from './core/result.ts'
 import type { Result } from './core/result.ts'
 import { readErrorMessage } from './core/thrown-error.ts'
@@ -44,21 +45,24 @@ import { startFaces } from './main/faces-server.ts'
 import { createFamilyServices, familyEnvelopes, familyMigrations } from './main/families.ts'
 import { createDistrustPredicate } from './main/distrust-predicate.ts'
 import { withForeignRounds } from './main/foreign-round-approvals.ts'
+import { takeGatewayLock } from './main/gateway-lock-client.ts'
 import { toGuardConfig } from './main/guard-config.ts'
 import { deriveMeshSealKey } from './main/membership-log.ts'
 import type { MeshDependencies, PreparedMesh } from './main/mesh.ts'
 import { loadMeshContentAudit } from './main/mesh-content-audit.ts'
 import { locateMeshFiles } from './main/mesh-files.ts'
+import { createLockLossDetector } from './main/lock-loss-detector.ts'
 import { createModelsServices } from './main/models.ts'
 import { openLedgerPin } from './main/ledger-pin-location-store.ts'
 import { loadNodeKey } from './main/node-key-store.ts'
 import { createSigningRetry, SIGNING_RETRY_MS } from './main/signing-outage.ts'
 import { resolveLogOrigin } from './main/log-origin-store.ts'
 import { ledgerEntryCaches, listStoredContentAudits, ledgerProjections } from './main/ledger-projections.ts'
+import { findListenFault } from './toolbox/listen-check-client.ts'
 import { startPeriodicJob } from './toolbox/periodic-job.ts'
 import type { ConsensusPeerService } from './runtime/consensus/tools.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
-import { createRefusedStart } from './main/start-fault.ts'
+import { createMisconfiguredStart, createRefusedStart } from './main/start-fault.ts'
 import { createNodeVoter } from './main/node-voter.ts'
 import type { StartFault } from './main/start-fault.ts'
 import { startNotifier } from './web/notifier-client.ts'
@@ -106,10 +110,10 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   const data = resolveDataDirectory(options.dataRoot)
   // Mode 0700 before the first key is written into it.
   createPrivateFolder(data.keys)
-  const lock = takeProcessLock(data.lock)
-  if (lock === undefined) return fail({ kind: 'running-already', message: `A gateway runs for ${data.root} already.` })
+  const lock = await takeGatewayLock(data)
+  if (!lock.ok) return fail({ kind: 'running-already', message: lock.fault })
   // The lock is released last: the next gateway may only start when nothing of this one is running.
-  const undo: Undo = [() => lock.release()]
+  const undo: Undo = [() => lock.value.release()]
   const stop = async (): Promise<readonly string[]> => {
     const troubles: string[] = []
     for (const step of undo.splice(0).toReversed()) {
@@ -124,7 +128,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     return troubles
   }
   try {
-    const built = await build(options, data, undo)
+    const built = await build(options, data, { undo, lock: lock.value })
     if (built.ok) return ok({ ...built.value, stop })
     await stop()
     return built
@@ -137,9 +141,12 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
 async function build(
   options: GatewayOptions,
   data: DataDirectory,
-  undo: Undo,
+  { undo, lock }: { readonly undo: Undo; readonly lock: ProcessLock },
 ): Promise<Result<Omit<Gateway, 'stop'>, StartFault>> {
   const { config, logger, version } = options
+  // Before the records are opened: a start that cannot listen must not leave its traces in them.
+  const closed = options.listen ? await findListenFault(readFaceListener(config.listen)) : undefined
+  if (closed !== undefined) return createMisconfiguredStart(closed)
   const opened = await openRecords(options, data, undo)
   if (!opened.ok) return opened
   // From here on in the order of dependence; every start adds its own stop.
@@ -215,6 +222,7 @@ async function build(
   for (const service of services) await startService(service, spine, undo)
   reporters.push(...services)
   undo.push(startPeriodicJob(SWEEP_MS, () => spine.guard.sweep(), logger))
+  undo.push(startPeriodicJob(SWEEP_MS, createLockLossDetector({ lock, path: data.lock, ledger, logger }), logger))
   undo.push(
     startPeriodicJob(
       SWEEP_MS,

@@ -10,7 +10,7 @@ import { resolveDataDirectory, resolveDataRoot, resolveDemoDataRoot } from '../c
 import { readBoundedFile } from '../core/bounded-file-store.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { isProcessLockHeld } from '../core/process-lock-store.ts'
+import { isProcessAlive, isProcessLockHeld } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
@@ -56,7 +56,7 @@ export function findRunningGateway(given: string | undefined): Result<RunningGat
     if (!isProcessLockHeld(data.lock)) continue
     const owner = readText(data.ownerToken)?.trim()
     const note = parseRunningGatewayNote(readText(data.gateway) ?? '', owner)
-    if (note !== undefined && isAlive(note.pid)) {
+    if (note !== undefined && isProcessAlive(note.pid)) {
       const isAuthentic = owner !== undefined || note.url === process.env['HEARTHBUS_URL']
       return ok({ note, dataRoot: candidate, isAuthentic })
     }
@@ -158,16 +158,6 @@ function readText(path: string): string | undefined {
 }
 
 const MAX_NOTE_BYTES = 65_536
-
-/** Signal 0 asks without sending. */
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    // It lives, but belongs to another user.
-    return readSystemErrorCode(error) === 'EPERM'
-  }
-}
 
 function parse(text: string): Json {
   try {

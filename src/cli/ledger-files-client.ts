@@ -18,7 +18,6 @@ import { systemClock } from '../core/clock.ts'
 import { findAlteredSchema } from '../core/database-schema-store.ts'
 import { Database } from '../core/database-store.ts'
 import type { ModuleMigrations } from '../core/database-store.ts'
-import { takeProcessLock } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
@@ -55,6 +54,7 @@ import { loadMeshContentAudit } from '../main/mesh-content-audit.ts'
 import { locateMeshFiles } from '../main/mesh-files.ts'
 import { ledgerEntryCaches, listStoredContentAudits, ledgerProjections } from '../main/ledger-projections.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
+import { takeGatewayLock } from '../main/gateway-lock-client.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
 export function readVerifierKey(dataRoot: string, config: Config): Promise<Result<VerifierKey, string>> {
@@ -365,13 +365,13 @@ async function workIn<Value>(
 ): Promise<Result<Value, string>> {
   const data = resolveDataDirectory(dataRoot)
   if (!existsSync(data.database) || !isLogPresent(data.ledger)) return fail(noLedgerSentence(dataRoot))
-  const lock = takeProcessLock(data.lock)
-  if (lock === undefined) return fail(`A gateway runs for ${dataRoot}; it has the ledger.`)
+  const lock = await takeGatewayLock(data)
+  if (!lock.ok) return lock
   try {
     const key = await loadExistingNodeKey(data.nodeKey)
     if (!key.ok) return fail(formatKeyFault(key.fault))
-    const migrations = rooms === 'all' ? await loadAllMigrations() : [ledgerMigrations]
-    const database = new Database({ path: data.database, migrations })
+    // All of them, whatever the work touches: a trigger that somebody planted would run with its first statement.
+    const database = new Database({ path: data.database, migrations: await loadAllMigrations(), isWhole: true })
     try {
       const pin = await openLedgerPin(config, dataRoot)
       const place = { ...data, pin: pin.pin }
@@ -392,7 +392,7 @@ async function workIn<Value>(
       database.close()
     }
   } finally {
-    lock.release()
+    lock.value.release()
   }
 }
 

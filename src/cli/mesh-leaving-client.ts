@@ -4,9 +4,9 @@
  */
 import { existsSync, renameSync } from 'node:fs'
 import { resolveDataDirectory } from '../config/data-directory.ts'
-import { takeProcessLock } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import { locateMeshFiles } from '../main/mesh-files.ts'
+import { takeGatewayLock } from '../main/gateway-lock-client.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { stripNodeIdPrefix } from '../mesh/identity/node-key.ts'
 import { NO_COMMUNITY_MESSAGE, formatMeshRefusal, withMeshStore } from './mesh-client.ts'
@@ -23,13 +23,13 @@ export async function leaveCommunity(command: MeshCommand, options: LeaveOptions
   // Looking makes neither a key nor a database.
   if (!existsSync(locateMeshFiles(data).database)) return formatMeshRefusal(NO_COMMUNITY_MESSAGE)
   // A gateway has neighbours, sessions and subscriptions of the community that it started in.
-  const lock = takeProcessLock(data.lock)
-  if (lock === undefined)
+  const lock = await takeGatewayLock(data)
+  if (!lock.ok)
     return formatMeshRefusal('The gateway of this node runs. Stop it first, then leave, then start it again.')
   try {
     return await withMeshStore(command, (opened) => leave(command, opened, options))
   } finally {
-    lock.release()
+    lock.value.release()
   }
 }
 

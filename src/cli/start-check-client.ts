@@ -12,6 +12,7 @@ import { readErrorMessage } from '../core/thrown-error.ts'
 import { OwnerTokenUnusableError, readOwnerToken } from '../guard/owner-token-store.ts'
 import { locateMeshFiles } from '../main/mesh-files.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
+import { explainGatewayWithoutLock } from '../main/gateway-lock-client.ts'
 import { loadAllMigrations } from './ledger-files-client.ts'
 
 /**
@@ -24,6 +25,7 @@ export async function listStartRefusals(dataRoot: string, config: Config | undef
   const hasMesh = config?.mesh.enabled === true
   return [
     ...refusalOf(lock, () => takeProcessLock(lock)?.release()),
+    ...[await explainGatewayWithoutLock(data)].filter((sentence) => sentence !== undefined),
     ...refusalOf(ownerToken, () => void readOwnerToken(ownerToken)),
     ...refusalOf(path, () => {
       requireRegularFile(path)

@@ -3,11 +3,14 @@
  * transaction on a file of its own that is never ended: the system releases it when the process dies, however it dies,
  * so there are no stale lock files.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { requireRegularFile } from './bounded-file-store.ts'
+import { readSystemErrorCode } from './thrown-error.ts'
 
 export interface ProcessLock {
+  /** Whether the file under its name is still the one that is held: another process would take any other. */
+  readonly isInPlace: () => boolean
   readonly release: () => void
 }
 
@@ -33,7 +36,14 @@ export function takeProcessLock(path: string): ProcessLock | undefined {
       )
     throw error
   }
-  return { release: () => file.close() }
+  const { dev, ino } = statSync(path, { bigint: true })
+  return {
+    isInPlace: () => {
+      const now = statSync(path, { bigint: true, throwIfNoEntry: false })
+      return now?.ino === ino && now.dev === dev
+    },
+    release: () => file.close(),
+  }
 }
 
 /**
@@ -54,6 +64,16 @@ export function isProcessLockHeld(path: string): boolean {
   } catch (error) {
     // Any other error means that nobody holds it: remains of a killed holder, or a file that is not a lock.
     return isBusy(error)
+  }
+}
+
+/** Signal 0 asks without sending. */
+export function isProcessAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // It lives, but belongs to another user.
+    return readSystemErrorCode(error) === 'EPERM'
   }
 }
 

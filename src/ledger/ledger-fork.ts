@@ -16,6 +16,8 @@ export type LedgerFault =
   | { readonly kind: 'tables-behind'; readonly size: number; readonly needed: number }
   /** This node stopped and signed that; something was appended since. */
   | { readonly kind: 'behind-stop'; readonly size: number; readonly signedSize: number }
+  /** The file that keeps a second process from these records is no longer under its name. */
+  | { readonly kind: 'lock-lost'; readonly path: string }
   | { readonly kind: 'damaged'; readonly reason: string }
   /** The pin outside of the data directory has another key or name of the log. */
   | { readonly kind: 'pin-key-differs'; readonly path: string; readonly pinned: string; readonly own: string }
@@ -109,6 +111,8 @@ export function formatLedgerFault(fault: SigningFault): string {
       return `The database has followed the ledger up to entry ${fault.size}, but entries up to ${fault.needed} changed its tables: an older copy of the database was put back. Nothing is recorded or signed until this is settled. Put back the newest copy of the database, with its -wal file.`
     case 'behind-stop':
       return `This node stopped and signed its ledger at ${fault.signedSize} entries, but ${fault.size - fault.signedSize} more stand behind that: the node did not write them while it ran. Nothing is recorded or signed until this is settled. ${DAMAGE_WAYS_OUT}`
+    case 'lock-lost':
+      return `${fault.path} was moved, removed or replaced while this gateway runs: another process could write the same records. Nothing is recorded or signed until this is settled. Stop every gateway of this data directory, run hearthbus ledger verify, and start one again.`
     default:
       return `The stored ledger is damaged: ${fault.reason}. Run hearthbus ledger verify to see the extent. ${DAMAGE_WAYS_OUT}`
   }
@@ -146,6 +150,7 @@ export function formatSigningOutage(outage: SigningOutage): string {
 export function formatLedgerFaultBriefly({ kind }: LedgerFault): string {
   if (kind === 'truncated') return 'The ledger takes no entries: an older copy of it was put back.'
   if (kind === 'diverged') return 'The ledger takes no entries: those that it has are not the ones that were signed.'
+  if (kind === 'lock-lost') return 'The ledger takes no entries: another process could write it, too.'
   return 'The ledger takes no entries: it is not what was signed.'
 }
 

@@ -225,6 +225,11 @@ export class Ledger extends LedgerReader {
     return this.#options.signer.key
   }
 
+  /** Nothing is appended or signed from now on, until it is opened again. */
+  refuse(fault: LedgerFault): void {
+    if (this.#state.kind !== 'refusing') this.#state = { kind: 'refusing', fault }
+  }
+
   /** Resolves when the event is durable; shares the fsync with all other writes of this turn of the event loop. */
   append(event: LedgerEvent, body?: Json): Promise<AppendReceipt> {
     return this.#options.database.commit(() => this.appendIn(event, body), { tables: this.#isCached(event.kind) })

@@ -2,9 +2,8 @@
  * Record file: records of one length, each at the place of its number, in a file that is made anew when it is lost. It
  * is never synced: after a power cut a record may be missing or wrong, so nothing is believed because it is in there.
  */
-import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
 import { requireRegularFile } from '../core/bounded-file-store.ts'
-import { readSystemErrorCode } from '../core/thrown-error.ts'
 
 export interface RecordFileOptions {
   readonly path: string
@@ -49,11 +48,7 @@ export class RecordFileStore {
     const { path, isWritable } = this.#options
     requireRegularFile(path)
     if (!isWritable) return openSync(path, 'r')
-    try {
-      return openSync(path, 'r+')
-    } catch (error) {
-      if (readSystemErrorCode(error) !== 'ENOENT') throw error
-      return openSync(path, 'w+', 0o600)
-    }
+    // A record is written wherever its number says: through a planted link that would be into another file.
+    return openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
   }
 }

@@ -13,6 +13,7 @@ import type { KeyObject } from 'node:crypto'
 import {
   close,
   closeSync,
+  constants,
   fdatasync,
   fdatasyncSync,
   fstatSync,
@@ -99,7 +100,7 @@ export class TailStore {
     for (const name of listSegmentNames(directory)) if (!known.has(join(directory, name))) rmSync(join(directory, name))
     this.#tables = countCommittedTableEntries(read)
     for (const { path, first, bytes, groups, whole } of read.segments) {
-      const file = openSync(path, 'r+')
+      const file = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW)
       if (whole < bytes.length) {
         ftruncateSync(file, whole)
         fdatasyncSync(file)
@@ -245,7 +246,9 @@ export class TailStore {
   #begin(first: number): void {
     const path = join(this.#directory, String(first).padStart(16, '0'))
     const head = encodeSegmentHead({ first, tables: this.#tables, mac: this.#mac }, this.#key)
-    const file = openSync(path, 'w+', 0o600)
+    // What a failed attempt left goes first, and no link in its place is followed.
+    rmSync(path, { force: true })
+    const file = openSync(path, 'wx+', 0o600)
     writeSync(file, head, 0, head.length, 0)
     fsyncSync(file)
     const folder = openSync(this.#directory, 'r')
@@ -272,6 +275,8 @@ function allocate(segment: Segment, end: number): void {
 
 function cutAllocation(segment: Segment): void {
   if (segment.allocated === segment.bytes) return
+  // Of another length, it holds groups of another process, which a cut would destroy.
+  if (fstatSync(segment.file).size !== segment.allocated) return
   ftruncateSync(segment.file, segment.bytes)
   segment.allocated = segment.bytes
 }

@@ -60,7 +60,10 @@ const WRITERS = 2
 
 const MAC_BYTES = 32
 
-const REPLACE_WITHOUT_WAITING = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK
+// Neither may lead out of the folder through a planted link; a pipe that somebody put there is not waited for.
+const REPLACE_CONTENT =
+  constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK
+const CHANGE_CONTENT = constants.O_RDWR | constants.O_NOFOLLOW
 
 export class TileStore {
   readonly #directory: string
@@ -150,7 +153,7 @@ export class TileStore {
 
   /** Overwrites a body in place; durable when it returns. */
   wipeBody(index: number, { offset, length }: BodyRecord): void {
-    const file = openSync(join(this.#directory, formatBodiesPath(index)), 'r+')
+    const file = openSync(join(this.#directory, formatBodiesPath(index)), CHANGE_CONTENT)
     try {
       writeSync(file, Buffer.alloc(BODY_SALT_BYTES + length), 0, BODY_SALT_BYTES + length, offset)
       fdatasyncSync(file)
@@ -219,8 +222,7 @@ export class TileStore {
 
   #write(name: string, content: Uint8Array): void {
     const path = this.#place(name)
-    // A pipe that somebody put there is an error, and not waited for.
-    const file = openSync(path, REPLACE_WITHOUT_WAITING, 0o600)
+    const file = openSync(path, REPLACE_CONTENT, 0o600)
     try {
       writeFileSync(file, content)
     } finally {

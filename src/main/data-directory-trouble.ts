@@ -3,8 +3,9 @@
  */
 import { sep } from 'node:path'
 import { FileUnusableError } from '../core/bounded-file-store.ts'
-import { DatabaseTooNewError } from '../core/database-store.ts'
+import { DatabaseTooNewError, SchemaAlteredError } from '../core/database-store.ts'
 import { ProcessLockUnusableError } from '../core/process-lock-store.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
 
 /** Node's code for whatever SQLite says; the lower eight bits of `errcode` are SQLite's primary result code. */
 const SQLITE_ERROR = 'ERR_SQLITE_ERROR'
@@ -12,9 +13,12 @@ const SQLITE_NOTADB = 26
 const SQLITE_CORRUPT = 11
 const SQLITE_FULL = 13
 
+/** Errors whose message says what to do. */
+const WITH_SENTENCE = [ProcessLockUnusableError, DatabaseTooNewError, SchemaAlteredError]
+
 /** `undefined`: this is not about the data directory, but a mistake of ours. */
 export function explainDataDirectoryTrouble(error: unknown, root: string): string | undefined {
-  if (error instanceof ProcessLockUnusableError || error instanceof DatabaseTooNewError) return error.message
+  if (WITH_SENTENCE.some((kind) => error instanceof kind)) return readErrorMessage(error)
   if (error instanceof FileUnusableError) return `${error.path} cannot be used: ${error.message}.`
   if (!(error instanceof Error) || !('code' in error)) return undefined
   if (error.code === SQLITE_ERROR) return databaseSentence(error, root)

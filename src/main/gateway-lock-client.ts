@@ -1,0 +1,56 @@
+/**
+ * Gateway lock: the process lock of a data directory, and the question whether a gateway works there although it does not
+ * hold that file: who may write into the directory can move the file away.
+ *
+ * The note of a running gateway is authenticated with the owner's token. A note that outlived its process does no harm:
+ * its process is gone, or another one that has its number does not listen at its address.
+ */
+import type { DataDirectory } from '../config/data-directory.ts'
+import { readBoundedFile } from '../core/bounded-file-store.ts'
+import { isProcessAlive, takeProcessLock } from '../core/process-lock-store.ts'
+import type { ProcessLock } from '../core/process-lock-store.ts'
+import { fail, ok } from '../core/result.ts'
+import type { Result } from '../core/result.ts'
+import { readOwnerToken } from '../guard/owner-token-store.ts'
+import { parseRunningGatewayNote } from './running-gateway-note.ts'
+import type { RunningGatewayNote } from './running-gateway-note.ts'
+
+const MAX_NOTE_BYTES = 65_536
+const ANSWER_MS = 2_000
+
+/** The fault is a sentence. Throws `ProcessLockUnusableError`. */
+export async function takeGatewayLock(data: DataDirectory): Promise<Result<ProcessLock, string>> {
+  const lock = takeProcessLock(data.lock)
+  if (lock === undefined) return fail(`A gateway runs for ${data.root} already.`)
+  const running = await explainGatewayWithoutLock(data)
+  if (running === undefined) return ok(lock)
+  lock.release()
+  return fail(running)
+}
+
+/** A sentence about a gateway that runs and whose lock file is gone; `undefined` where there is none. */
+export async function explainGatewayWithoutLock(data: DataDirectory): Promise<string | undefined> {
+  const note = readAuthenticNote(data)
+  if (note === undefined || note.pid === process.pid || !isProcessAlive(note.pid)) return undefined
+  if (!(await isAnswering(note.url))) return undefined
+  return `A gateway runs for ${data.root} already (process ${note.pid}, ${note.url}), but ${data.lock} is no longer the file that it holds: somebody moved or replaced it. Stop that gateway before you start another.`
+}
+
+function readAuthenticNote({ gateway, ownerToken }: DataDirectory): RunningGatewayNote | undefined {
+  try {
+    return parseRunningGatewayNote(readBoundedFile(gateway, MAX_NOTE_BYTES).toString(), readOwnerToken(ownerToken))
+  } catch {
+    // Without a token that can be read, nothing proves who wrote the note; a start refuses over the token itself.
+    return undefined
+  }
+}
+
+/** Also a process that takes the connection and is too busy to answer. */
+async function isAnswering(url: string): Promise<boolean> {
+  try {
+    await fetch(`${url}/health`, { signal: AbortSignal.timeout(ANSWER_MS) })
+    return true
+  } catch (error) {
+    return error instanceof Error && error.name === 'TimeoutError'
+  }
+}

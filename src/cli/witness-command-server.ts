@@ -64,7 +64,7 @@ async function witness({ folder, name, host, port, logs }: WitnessCommand): Prom
   const key = await loadOrCreateNodeKey(join(folder, 'witness.key'))
   if (!key.ok) return refuse(formatKeyFault(key.fault), EXIT_CODES.integrity)
   const signer = createCosigner(name, key.value.privateKey, systemClock.now)
-  const database = new Database({ path: join(folder, 'witness.db'), migrations: [witnessMigrations] })
+  const database = new Database({ path: join(folder, 'witness.db'), migrations: [witnessMigrations], isWhole: true })
   const server = await startWitness(new WitnessStore({ database, signer, logs: known }), { host, port })
   const vkey = formatVerifierKey(signer.key)
   process.stdout.write(formatStartedWitness({ host, url: server.url, vkey, logs: [...known.keys()] }))

@@ -42,11 +42,17 @@ export interface RegisterValueStore {
 
 /** Yesterday's temperatures help nobody. */
 const MAX_AGE_MS = 86_400_000
+/** ECMA-262: the latest time that a date has. */
+const MAX_AT = 8_640_000_000_000_000
+const MAX_KEY = Number.MAX_SAFE_INTEGER
 
 export function createRegisterValueStore(database: Database, bus: string, now: () => number): RegisterValueStore {
-  const select = database.sql.prepare('SELECT key, payload, at FROM ebus_value WHERE bus = ? AND at > ?')
+  // Rows that another program wrote, with numbers that are none of ours, are left out, and go with the next save.
+  const select = database.sql.prepare(
+    `SELECT key, payload, at FROM ebus_value WHERE bus = ? AND at > ? AND at <= ${MAX_AT} AND key BETWEEN 0 AND ${MAX_KEY}`,
+  )
   const selectMessages = database.sql.prepare(
-    'SELECT message, command, response, at FROM ebus_message WHERE bus = ? AND at > ?',
+    `SELECT message, command, response, at FROM ebus_message WHERE bus = ? AND at > ? AND at <= ${MAX_AT}`,
   )
   return {
     load: () =>
@@ -72,8 +78,12 @@ export function createRegisterValueStore(database: Database, bus: string, now: (
         )
         for (const { message, command, response, atMs } of messages)
           keepMessage.run(bus, message, command, response, Math.round(atMs))
-        sql.prepare('DELETE FROM ebus_message WHERE bus = ? AND at <= ?').run(bus, now() - MAX_AGE_MS)
-        sql.prepare('DELETE FROM ebus_value WHERE bus = ? AND at <= ?').run(bus, now() - MAX_AGE_MS)
+        sql.prepare(`DELETE FROM ebus_message WHERE bus = ? AND (at <= ? OR at > ${MAX_AT})`).run(bus, now() - MAX_AGE_MS)
+        sql
+          .prepare(
+            `DELETE FROM ebus_value WHERE bus = ? AND (at <= ? OR at > ${MAX_AT} OR key NOT BETWEEN 0 AND ${MAX_KEY})`,
+          )
+          .run(bus, now() - MAX_AGE_MS)
       })
     },
   }

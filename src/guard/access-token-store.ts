@@ -10,6 +10,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Database } from '../core/database-store.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
+import { readAllRows } from '../core/sqlite-row-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { isoTime } from '../toolbox/iso-time.ts'
@@ -44,6 +45,8 @@ const MAX_TOKENS = 1_000
 const NOTHING: CredentialRestrictions = { effects: [], profiles: [], devices: [] }
 /** A write per request would wear out the SD card of a small computer. */
 const FLUSH_EVERY_MS = 60_000
+/** ECMA-262: the latest time that a date has. */
+const MAX_TIME_MS = 8.64e15
 
 export function createAccessTokens(options: {
   readonly database: Database
@@ -56,10 +59,10 @@ export function createAccessTokens(options: {
   const { database, state, transact, clock, forgetIn } = options
   /** By hash. Decides nothing about whether a token is valid. */
   const lastUsed = new Map<string, number>(
-    database.sql
-      .prepare('SELECT hash, last_used_at FROM guard_token_use')
-      .all()
-      .map((row) => [String(row['hash']), Number(row['last_used_at'])]),
+    // A time that no clock shows was written by another program.
+    readAllRows(database.sql.prepare('SELECT hash, last_used_at FROM guard_token_use'))
+      .map((row): [string, number] => [String(row['hash']), Number(row['last_used_at'])])
+      .filter(([, atMs]) => atMs >= 0 && atMs <= MAX_TIME_MS),
   )
   const unsaved = new Set<string>()
   const listeners = new Set<(name: string) => void>()

@@ -8,6 +8,7 @@ import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
 import { requireRegularFile } from '../core/bounded-file-store.ts'
+import { readAllRows } from '../core/sqlite-row-store.ts'
 import { BODY_ERASED_KIND } from './entry-group.ts'
 import type { CallWorkReference } from '../core/fault.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
@@ -255,12 +256,13 @@ export class LookupStore {
   }: RecordedChangeQuery): readonly (CallWithEnding & { readonly at: string })[] {
     this.flush()
     const { taskId, sessionId } = work
-    const rows = this.#statement(
+    const query = this.#statement(
       `SELECT seq, ended, late, changed_at FROM lookup
        WHERE changed_at >= $since AND changed_at <= $at AND (changed_at < $at OR seq < $seq)
        ${taskId === undefined ? '' : 'AND task_id = $task'} ${sessionId === undefined ? '' : 'AND session_id = $session'}
        ORDER BY changed_at DESC, seq DESC LIMIT $limit`,
-    ).all({
+    )
+    const rows = readAllRows(query, {
       $since: since,
       $at: before.at,
       $seq: before.seq,
@@ -300,12 +302,11 @@ export class LookupStore {
   /** As they stand, in order, from `from` on; all of them, below zero, too, if it is absent. */
   rows(from: number | undefined, limit: number): readonly LedgerLookupRow[] {
     this.flush()
-    if (from === undefined)
-      return this.#statement('SELECT * FROM lookup ORDER BY seq LIMIT ?').all(limit) as unknown as LedgerLookupRow[]
-    return this.#statement('SELECT * FROM lookup WHERE seq >= ? ORDER BY seq LIMIT ?').all(
-      from,
-      limit,
-    ) as unknown as LedgerLookupRow[]
+    const rows =
+      from === undefined
+        ? readAllRows(this.#statement('SELECT * FROM lookup ORDER BY seq LIMIT ?'), limit)
+        : readAllRows(this.#statement('SELECT * FROM lookup WHERE seq >= ? ORDER BY seq LIMIT ?'), from, limit)
+    return rows as unknown as LedgerLookupRow[]
   }
 
   close(): void {
@@ -316,9 +317,7 @@ export class LookupStore {
 
   #ended(query: string, values: readonly (string | number)[]): readonly CallWithEnding[] {
     this.flush()
-    return this.#statement(query)
-      .all(...values)
-      .map(endedOf)
+    return readAllRows(this.#statement(query), ...values).map(endedOf)
   }
 
   #statement(text: string): StatementSync {
@@ -353,7 +352,7 @@ function prepareCache(path: string): DatabaseSync | undefined {
   const sql = new DatabaseSync(path)
   sql.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
   const format = Number(sql.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
-  if (format === FORMAT && isOwnSchema(sql) && sql.prepare('SELECT count(*) AS n FROM applied').get()?.['n'] === 1)
+  if (format === FORMAT && isOwnSchema(sql) && hasSize(sql))
     return sql
   if (format !== 0) {
     sql.close()
@@ -361,6 +360,12 @@ function prepareCache(path: string): DatabaseSync | undefined {
   }
   sql.exec(`BEGIN; ${SCHEMA} INSERT INTO applied VALUES (0); PRAGMA user_version = ${FORMAT}; COMMIT`)
   return sql
+}
+
+/** One, which is a number of entries. */
+function hasSize(sql: DatabaseSync): boolean {
+  const sizes = readAllRows(sql.prepare('SELECT size FROM applied LIMIT 2')).map(({ size }) => Number(size))
+  return sizes.length === 1 && sizes.every((size) => Number.isSafeInteger(size) && size >= 0)
 }
 
 /** A trigger that somebody planted would keep rows from being written. */

@@ -5,6 +5,7 @@ import { sep } from 'node:path'
 import { FileUnusableError } from '../core/bounded-file-store.ts'
 import { DatabaseTooNewError, SchemaAlteredError } from '../core/database-store.ts'
 import { ProcessLockUnusableError } from '../core/process-lock-store.ts'
+import { isUnsafeIntegerError } from '../core/sqlite-row-store.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 
 /** Node's code for whatever SQLite says; the lower eight bits of `errcode` are SQLite's primary result code. */
@@ -20,6 +21,8 @@ const WITH_SENTENCE = [ProcessLockUnusableError, DatabaseTooNewError, SchemaAlte
 export function explainDataDirectoryTrouble(error: unknown, root: string): string | undefined {
   if (WITH_SENTENCE.some((kind) => error instanceof kind)) return readErrorMessage(error)
   if (error instanceof FileUnusableError) return `${error.path} cannot be used: ${error.message}.`
+  if (isUnsafeIntegerError(error))
+    return `A database in ${root} contains a number that this program did not write (${readErrorMessage(error)}). Put the directory back from a backup.`
   if (!(error instanceof Error) || !('code' in error)) return undefined
   if (error.code === SQLITE_ERROR) return databaseSentence(error, root)
   // A write to an open file names no path. A start writes nowhere else.

@@ -55,7 +55,7 @@ const MAX_LOGS_PER_NODE = 8
 
 export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
   const { identity, ledger, mesh } = parts
-  const database = new Database({ path: parts.path, migrations: [witnessMigrations] })
+  const database = new Database({ path: parts.path, migrations: [witnessMigrations], isWhole: true })
   const signer = createCosigner(nodeWitnessName(identity.id), identity.privateKey, systemClock.now)
   const namesOf = new Map<string, Set<string>>()
   // A node's log is known from its manifest, by the key that signs it.

@@ -3,7 +3,7 @@
  * bodies; where those were erased, the tables say so, whenever they are rebuilt.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { isJsonObject } from '../core/json.ts'
+import { isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { BODY_ERASED_KIND } from '../ledger/entry-group.ts'
 import { prepareCachedStatement } from '../ledger/entry-cache-store.ts'
@@ -221,7 +221,7 @@ function emptiedBy({ emptied }: LedgerEntry): readonly ErasableTaskField[] {
 
 /** For each field, the entry whose body has its text, as JSON. */
 function setByAfter(before: string, entry: LedgerEntry): string {
-  const setBy = JSON.parse(before) as Record<string, number>
+  const setBy = readSetBy(before) ?? {}
   for (const word of listErasableTaskFields(entry)) setBy[word] = entry.seq
   for (const word of emptiedBy(entry)) delete setBy[word]
   return JSON.stringify(
@@ -229,13 +229,19 @@ function setByAfter(before: string, entry: LedgerEntry): string {
   )
 }
 
+function readSetBy(text: string): Record<string, number> | undefined {
+  const setBy = parseJsonOrUndefined(text)
+  return isJsonObject(setBy) ? ({ ...setBy } as Record<string, number>) : undefined
+}
+
 function eraseWords(sql: DatabaseSync, id: string, seq: number): void {
   const row = taskRow(sql, id)
   if (row === undefined) return
-  const setBy = JSON.parse(row.set_by) as Record<string, number>
+  const setBy = readSetBy(row.set_by)
   const words = pick(row)
   for (const word of ERASABLE_TASK_FIELDS)
-    if (setBy[word] === seq && words[word] !== null) words[word] = ERASED_PLACEHOLDER
+    // Where another program wrote something else, too much is erased rather than too little; a rebuild puts it right.
+    if ((setBy === undefined || setBy[word] === seq) && words[word] !== null) words[word] = ERASED_PLACEHOLDER
   prepareCachedStatement(
     sql,
     `UPDATE tasks SET title = :title, project_id = :project_id, description = :description, priority = :priority,

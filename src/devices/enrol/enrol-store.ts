@@ -5,8 +5,11 @@
  * Tokens are 256 bits of chance, so a plain SHA-256 hides them as well as anything slower would.
  */
 import type { StatementSync } from 'node:sqlite'
+import { z } from 'zod'
 import { toHex } from '../../core/bytes.ts'
 import type { Database, ModuleMigrations } from '../../core/database-store.ts'
+import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
 import type { LedgerEvent } from '../../ledger/entry.ts'
 import { readErasableText, readEntryBodyFields } from '../../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
@@ -152,8 +155,26 @@ export class EnrolStore {
   }
 }
 
+/** What cannot be read, or another program wrote, is forgotten: the device lists its tools again. */
 function readMemory(text: unknown, transport: DeviceTransport): RememberedDevice {
-  if (typeof text !== 'string') return { transport, info: undefined, tools: [] }
-  const { info, tools } = JSON.parse(text) as RememberedDevice
-  return { transport, info, tools }
+  const value = typeof text === 'string' ? parseJsonOrUndefined(text) : undefined
+  const read = rememberedShape.safeParse(value)
+  return { transport, info: undefined, tools: [], ...(read.success ? read.data : {}) }
 }
+
+/** More than any device is let list. */
+const MAX_REMEMBERED_TOOLS = 4_096
+
+const rememberedShape = z.object({
+  info: z.object({ name: z.string(), version: z.string() }).optional(),
+  tools: z
+    .array(
+      z.object({
+        name: z.string().min(1),
+        description: z.string(),
+        inputSchema: z.custom<JsonObject>((schema) => isJsonObject(schema)),
+        userOnly: z.boolean(),
+      }),
+    )
+    .max(MAX_REMEMBERED_TOOLS),
+})

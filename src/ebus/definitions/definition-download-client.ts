@@ -6,9 +6,10 @@
  * What was fetched is pinned by the hashes of all files. It is never fetched again by itself, and works offline.
  */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { z } from 'zod'
+import { readBoundedFile } from '../../core/bounded-file-store.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { readErrorMessage } from '../../core/thrown-error.ts'
@@ -133,7 +134,8 @@ function indexNames(text: string): readonly string[] {
 
 function readOrNothing(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8')
+    // A pipe in its place would be waited for without end.
+    return readBoundedFile(path, MAX_BYTES).toString()
   } catch {
     return undefined
   }

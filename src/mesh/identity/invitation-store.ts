@@ -5,6 +5,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { toHex } from '../../core/bytes.ts'
 import type { Database } from '../../core/database-store.ts'
+import { readAllRows } from '../../core/sqlite-row-store.ts'
 import type { Invitation } from './invitation.ts'
 import type { RowSeal } from './row-seal.ts'
 
@@ -37,7 +38,7 @@ export class InvitationStore {
 
   /** `undefined` also for one that this node did not seal. */
   find(sql: DatabaseSync, id: string): StoredInvitation | undefined {
-    const row = sql.prepare('SELECT * FROM invitation WHERE id = ?').get(id)
+    const [row] = readAllRows(sql.prepare('SELECT * FROM invitation WHERE id = ?'), id)
     if (row === undefined) return undefined
     const { secret, level, used_by: usedBy } = row
     const invitation: StoredInvitation = {

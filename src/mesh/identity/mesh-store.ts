@@ -34,7 +34,7 @@ import { InvitationStore } from './invitation-store.ts'
 import type { StoredInvitation } from './invitation-store.ts'
 import type { OfferLog } from './offer-log.ts'
 import { OFFER_TABLES_SQL, OfferStore, SEALED_OFFER_TABLES_SQL } from './offer-store.ts'
-import { PeerAddressStore } from './peer-address-store.ts'
+import { PeerAddressStore, parseAddressList } from './peer-address-store.ts'
 import { RowSeal } from './row-seal.ts'
 import { explainMembershipRollback } from './membership-log.ts'
 import type { MembershipLog } from './membership-log.ts'
@@ -113,6 +113,7 @@ export class MeshStore {
     this.#log = log
     try {
       this.#community = this.#held(this.#database.sql)
+      readSequence(this.#database.sql)
     } catch (error) {
       this.#database.close()
       throw error
@@ -255,7 +256,7 @@ export class MeshStore {
   /** The first of a block of numbers that nobody has had before. */
   async reserveSequence(): Promise<number> {
     return this.#database.commit((sql) => {
-      const first = Number(factIn(sql, 'sequence') ?? 0)
+      const first = readSequence(sql)
       setFact(sql, 'sequence', String(first + SEQUENCE_BLOCK))
       return first + 1
     })
@@ -267,7 +268,7 @@ export class MeshStore {
 
   /** Where this node listens, as the gateway last found out. */
   addresses(): readonly string[] {
-    return JSON.parse(factIn(this.#database.sql, 'addresses') ?? '[]') as string[]
+    return parseAddressList(factIn(this.#database.sql, 'addresses') ?? '[]')
   }
 
   close(): void {
@@ -335,6 +336,14 @@ export function readHeldCommunity(
   const why = explainMembershipRollback(read.value, log)
   if (why !== undefined) throw new MembershipAlteredError(why)
   return read.value
+}
+
+/** Peers ignore a manifest whose number is not above the last one: none can follow a number that is none. */
+function readSequence(sql: DatabaseSync): number {
+  const sequence = Number(factIn(sql, 'sequence') ?? 0)
+  if (!Number.isSafeInteger(sequence + SEQUENCE_BLOCK) || sequence < 0)
+    throw new MembershipAlteredError('the number of its last manifest cannot be read')
+  return sequence
 }
 
 function factIn(sql: DatabaseSync, name: string): string | undefined {

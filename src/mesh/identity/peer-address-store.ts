@@ -2,6 +2,7 @@
  * Peer address store: where other nodes were last reached and what they called themselves, for the next start.
  */
 import type { Database } from '../../core/database-store.ts'
+import { parseJsonOrUndefined } from '../../core/json.ts'
 
 export interface StoredPeer {
   readonly nodeId: string
@@ -38,8 +39,14 @@ export class PeerAddressStore {
       .all()
       .map(({ node_id: nodeId, addresses, name }) => ({
         nodeId: String(nodeId),
-        addresses: JSON.parse(String(addresses)) as string[],
+        addresses: parseAddressList(String(addresses)),
         name: typeof name === 'string' ? name : undefined,
       }))
   }
+}
+
+/** None from a text that another program wrote: addresses are found again. */
+export function parseAddressList(text: string): readonly string[] {
+  const list = parseJsonOrUndefined(text)
+  return Array.isArray(list) ? list.filter((address) => typeof address === 'string') : []
 }

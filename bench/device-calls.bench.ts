@@ -14,7 +14,7 @@ import { z } from 'zod'
 import type { Caller } from '../src/bus/call.ts'
 import type { Service } from '../src/bus/capability.ts'
 import { busFamily } from '../src/bus/bus-family.ts'
-import { DELEGATING_STEPS, defineChange } from '../src/bus/capability-definition.ts'
+import { DELEGATING_CHANGE_STEPS, defineChange } from '../src/bus/capability-definition.ts'
 import { readConfig } from '../src/config/config-file.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { isJsonObject } from '../src/core/json.ts'
@@ -93,7 +93,7 @@ function nothing(): Service {
     input: z.strictObject({ nonce: z.string() }),
     output: z.object({}),
     maxConcurrent: 10_000,
-    ...DELEGATING_STEPS,
+    ...DELEGATING_CHANGE_STEPS,
     assess: () => ({ effect: 'writes', reasons: [] }),
     act: () => ok({ data: {} }),
   })

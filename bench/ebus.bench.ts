@@ -28,7 +28,7 @@ import { ebusMigrations } from '../src/ebus/register-value-store.ts'
 import { encodeAdapterMessage } from '../src/ebus/wire/enhanced-protocol.ts'
 import { encodeExchange } from '../src/ebus/wire/telegram-exchange.ts'
 import type { BusLineEvent } from '../src/ebus/wire/bus-line.ts'
-import { newBusLine, stepBusLine } from '../src/ebus/wire/bus-line.ts'
+import { newBusLineDecoder, stepBusLineDecoder } from '../src/ebus/wire/bus-line.ts'
 import { SYMBOL_DURATION_MS, SYN } from '../src/ebus/wire/symbol.ts'
 import { HeatingSystem } from '../src/sim/ebus/heating-system.ts'
 import { listeningInstallation, situationAt } from '../test/listening-installation.ts'
@@ -107,8 +107,8 @@ function never(): never {
 }
 
 const lineOnly: Sink = (symbols, times) => {
-  const line = newBusLine()
-  for (let round = 0; round < times; round++) for (const symbol of symbols) stepBusLine(line, symbol)
+  const line = newBusLineDecoder()
+  for (let round = 0; round < times; round++) for (const symbol of symbols) stepBusLineDecoder(line, symbol)
 }
 
 /** As the adapter tells it. */
@@ -119,13 +119,13 @@ function eventOf(heard: BusLineEvent, atMs: number): BusEvent {
 }
 
 function everything(symbols: Uint8Array, times: number, definitions?: BusDefinitions): void {
-  const line = newBusLine()
+  const line = newBusLineDecoder()
   const heating = listeningInstallation()
   if (definitions !== undefined) heating.define(definitions)
   heating.hear({ kind: 'connected', atMs: 0 }, situationAt(0))
   for (let round = 0; round < times; round++)
     for (const symbol of symbols) {
-      const heard = stepBusLine(line, symbol)
+      const heard = stepBusLineDecoder(line, symbol)
       if (heard === undefined) continue
       const nowMs = line.symbols * SYMBOL_DURATION_MS
       heating.hear(eventOf(heard, nowMs), situationAt(nowMs, line.symbols))

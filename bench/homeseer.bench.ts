@@ -17,7 +17,7 @@ import {
 } from '../src/homeseer/catalog/homeseer-catalog.ts'
 import { decodeEventDefinitions } from '../src/homeseer/catalog/event-definition.ts'
 import { decodeStatus } from '../src/homeseer/wire/device.ts'
-import { createEventsFile } from '../src/sim/homeseer/simulated-events.ts'
+import { createEventsFileContent } from '../src/sim/homeseer/simulated-events.ts'
 import { encodeSimulatedStatus } from '../src/sim/homeseer/device-answer.ts'
 import { createSimulatedSystem, createSimulatedEvent } from '../src/sim/homeseer/simulated-system.ts'
 import { connectHttp, startGatewayProcess } from '../test/gateway-process.ts'
@@ -127,7 +127,7 @@ function eventGraph() {
       })),
     }),
   )
-  const decoded = decodeEventDefinitions(createEventsFile(createSimulatedSystem(events)), [])
+  const decoded = decodeEventDefinitions(createEventsFileContent(createSimulatedSystem(events)), [])
   if (!decoded.ok) throw new Error(decoded.fault.detail)
   return {
     graph: buildEventGraph(decoded.value.definitions),

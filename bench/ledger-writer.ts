@@ -10,10 +10,10 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
-import { formatSignedCheckpoint, openCheckpoint } from '../src/ledger/checkpoint.ts'
+import { formatSignedCheckpoint, verifyAndParseCheckpoint } from '../src/ledger/checkpoint.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
-import { createNoteSigner } from '../src/ledger/note-key.ts'
+import { createLogSigner } from '../src/ledger/note-key.ts'
 
 const [folder = '', kept = '', run = ''] = process.argv.slice(2)
 const CALLERS = 32
@@ -24,7 +24,7 @@ const SEED = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'
 
 const origin = 'hearthbus.local/writer'
 const der = Buffer.from(`302e020100300506032b657004220420${SEED}`, 'hex')
-const signer = createNoteSigner(origin, createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
+const signer = createLogSigner(origin, createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
 const rows = { room: 'bench', steps: ['CREATE TABLE written (id TEXT PRIMARY KEY) STRICT'] }
 const database = new Database({ path: join(folder, 'node.db'), migrations: [ledgerMigrations, rows], isWhole: true })
 const ledger = await Ledger.open({
@@ -39,7 +39,7 @@ const ledger = await Ledger.open({
 const aborted = await ledger.abortOpenCalls()
 await ledger.checkpoint()
 const findings = (await ledger.verify()).findings.map((finding) => JSON.stringify(finding))
-const checkpoint = openCheckpoint(Buffer.from(kept, 'base64'), signer.key)
+const checkpoint = verifyAndParseCheckpoint(Buffer.from(kept, 'base64'), signer.key)
 const fork = checkpoint.ok ? await ledger.confront(checkpoint.value) : undefined
 const ids = [...ledger.records()].filter(({ event }) => event.kind === 'call.enter').map(({ event }) => event['id'])
 const written = database.sql.prepare('SELECT id FROM written').all()

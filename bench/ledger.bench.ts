@@ -12,7 +12,7 @@ import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
-import { createNoteSigner } from '../src/ledger/note-key.ts'
+import { createLogSigner } from '../src/ledger/note-key.ts'
 
 const SIZES = [10_000, 100_000, 1_000_000]
 /** What one work appends. Works of several callers share a group, and its one sync. */
@@ -23,7 +23,7 @@ const SINGLY = 5_000
 
 const folder = mkdtempSync(join(tmpdir(), 'hearthbus-bench-'))
 const origin = 'hearthbus.local/bench'
-const signer = createNoteSigner(origin, generateKeyPairSync('ed25519').privateKey)
+const signer = createLogSigner(origin, generateKeyPairSync('ed25519').privateKey)
 /** A start reads the log for the states that decide, as that of a node does. */
 const projections = [{ name: 'bench', initial: () => ({}), apply: { 'bench.grant': () => undefined } }]
 let { database, ledger } = await open()

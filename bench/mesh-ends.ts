@@ -19,7 +19,7 @@ import moleculerPackage from 'moleculer'
 import type { ServiceBroker as Broker } from 'moleculer'
 import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import type { CapabilityBus } from '../src/bus/bus.ts'
-import type { RemoteProvider } from '../src/bus/peer.ts'
+import type { RemoteProviderClient } from '../src/bus/peer.ts'
 import { openGuardedBus } from '../src/call/guarded-bus.ts'
 import { systemClock } from '../src/core/clock.ts'
 import { Database } from '../src/core/database-store.ts'
@@ -27,7 +27,7 @@ import { silentLogger } from '../src/core/logger.ts'
 import { guardMigrations } from '../src/guard/guard-schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
-import { createNoteSigner } from '../src/ledger/note-key.ts'
+import { createLogSigner } from '../src/ledger/note-key.ts'
 import { answering, echo, manifestOf, ME, node } from '../test/bus-village.ts'
 import { GUARD_CONFIG, TEST_VOTING } from '../test/guard-house.ts'
 import { until } from '../test/mesh-house.ts'
@@ -178,12 +178,12 @@ function optionsOf({ signatures, ledger }: Ends): Parameters<typeof meshSide>[3]
 }
 
 /** The five stages with a database on the disk: what a gateway has, and nothing of its families. */
-async function busWithLedger(nodeId: string, remote: RemoteProvider | undefined): Promise<CapabilityBus> {
+async function busWithLedger(nodeId: string, remote: RemoteProviderClient | undefined): Promise<CapabilityBus> {
   const folder = mkdtempSync(join(tmpdir(), 'hearthbus-mesh-bench-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const origin = 'hearthbus.test/bench'
   const database = new Database({ path: join(folder, 'node.db'), migrations: [ledgerMigrations, guardMigrations] })
-  const signer = createNoteSigner(origin, generateKeyPairSync('ed25519').privateKey)
+  const signer = createLogSigner(origin, generateKeyPairSync('ed25519').privateKey)
   const lastSignedPath = join(folder, 'signed')
   const ledger = await Ledger.open({ database, signer, clock: systemClock, origin, lastSignedPath })
   const { bus } = await openGuardedBus({

@@ -21,7 +21,7 @@ import { createLogger } from '../src/core/logger.ts'
 import { startGateway } from '../src/main.ts'
 import type { Gateway } from '../src/main.ts'
 import { buildCatalogue } from '../src/mcp/catalogue.ts'
-import type { CatalogueView } from '../src/mcp/catalogue.ts'
+import type { CatalogueCriteria } from '../src/mcp/catalogue.ts'
 import { connectHttp, createHome, startGatewayProcess } from '../test/gateway-process.ts'
 import { Peer, until } from './devices.ts'
 import { countListTokens } from './token-count.ts'
@@ -36,7 +36,7 @@ const ROUNDS = 5
 /** For the last announcement and the reading that it makes for. */
 const CALM_MS = 1_500
 const OWNER: Caller = { kind: 'principal', id: 'owner', role: 'admin' }
-const VIEW: CatalogueView = {
+const VIEW: CatalogueCriteria = {
   principal: { role: 'agent' },
   profileName: 'all',
   profiles: [{ include: ['*'], exclude: [] }],

@@ -22,7 +22,7 @@ export type {
   ServiceHealth,
   Stability,
 } from './bus/capability.ts'
-export { DELEGATING_STEPS, defineChange } from './bus/capability-definition.ts'
+export { DELEGATING_CHANGE_STEPS, defineChange } from './bus/capability-definition.ts'
 export type { ChangeDefinition } from './bus/capability-definition.ts'
 export { busFamily } from './bus/bus-family.ts'
 export type { HandlerContext } from './bus/call-options.ts'

@@ -27,24 +27,24 @@ import { deriveNodeSecret } from './ledger/key-store.ts'
 import type { NodeKey } from './ledger/key-store.ts'
 import { ledgerMigrations, explainOutdatedLedger } from './ledger/ledger-store.ts'
 import { Ledger } from './ledger/ledger.ts'
-import { createDrawKey, DRAW_KEY_PURPOSE } from './ledger/draw.ts'
-import { createNoteSigner } from './ledger/note-key.ts'
+import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from './ledger/draw.ts'
+import { createLogSigner } from './ledger/note-key.ts'
 import { openAccessPoints } from './main/access-points.ts'
 import { formatRunningGatewayNote } from './main/running-gateway-note.ts'
 import { readOwnerToken } from './guard/owner-token-store.ts'
 import {
-  SAMPLE_EVERY_MS,
-  sampleSelf,
+  LEDGER_SAMPLE_INTERVAL_MS,
+  sampleOwnLedger,
   SELF_VERIFICATION_INTERVAL_MS,
   verifyOwnLedger,
 } from './main/self-verification.ts'
 import { NODE_STOP_KIND } from './ledger/unsigned-tail.ts'
-import { createCosigning, listCosigned } from './main/cosigning-client.ts'
-import { createDatabaseWriteDetector } from './main/database-write-detector.ts'
+import { createWitnessCosigningJob, listCosignedCheckpoints } from './main/cosigning-client.ts'
+import { createForeignDatabaseWriteDetector } from './main/database-write-detector.ts'
 import { startFaces } from './main/faces-server.ts'
 import { createFamilyServices, familyEnvelopes, familyMigrations } from './main/families.ts'
-import { createDistrustPredicate } from './main/distrust-predicate.ts'
-import { withForeignRounds } from './main/foreign-round-approvals.ts'
+import { createLowReputationPredicate } from './main/distrust-predicate.ts'
+import { addForeignQuorumRounds } from './main/foreign-round-approvals.ts'
 import { takeGatewayLock } from './main/gateway-lock-client.ts'
 import { toGuardConfig } from './main/guard-config.ts'
 import { deriveMeshSealKey } from './main/membership-log.ts'
@@ -62,7 +62,7 @@ import { findListenFault } from './toolbox/listen-check-client.ts'
 import { startPeriodicJob } from './toolbox/periodic-job.ts'
 import type { ConsensusPeerService } from './runtime/consensus/tools.ts'
 import type { MeshState } from './mesh/mesh-options.ts'
-import { createMisconfiguredStart, createRefusedStart } from './main/start-fault.ts'
+import { createMisconfiguredStartResult, createRefusedStartResult } from './main/start-fault.ts'
 import { createNodeVoter } from './main/node-voter.ts'
 import type { StartFault } from './main/start-fault.ts'
 import { startNotifier } from './web/notifier-client.ts'
@@ -146,7 +146,7 @@ async function build(
   const { config, logger, version } = options
   // Before the records are opened: a start that cannot listen must not leave its traces in them.
   const closed = options.listen ? await findListenFault(readFaceListener(config.listen)) : undefined
-  if (closed !== undefined) return createMisconfiguredStart(closed)
+  if (closed !== undefined) return createMisconfiguredStartResult(closed)
   const opened = await openRecords(options, data, undo)
   if (!opened.ok) return opened
   // From here on in the order of dependence; every start adds its own stop.
@@ -156,8 +156,8 @@ async function build(
   if (!mesh.ok) return mesh
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
   const { askBelowReputation: bound } = config.guard
-  const distrust = bound === 0 ? {} : { distrusts: createDistrustPredicate(ledger, bound) }
-  const draws = createDrawKey(id, deriveNodeSecret(key, DRAW_KEY_PURPOSE))
+  const distrust = bound === 0 ? {} : { distrusts: createLowReputationPredicate(ledger, bound) }
+  const draws = createRandomDrawKey(id, deriveNodeSecret(key, RANDOM_DRAW_KEY_PURPOSE))
   const opening = openGuardedBus({
     database,
     ledger,
@@ -176,7 +176,7 @@ async function build(
     if (error instanceof GuardSecretChangedError) return error
     throw error
   })
-  if (spine instanceof GuardSecretChangedError) return createRefusedStart(spine.message)
+  if (spine instanceof GuardSecretChangedError) return createRefusedStartResult(spine.message)
   // When the node ran is part of the record; a start without a stop before it means a crash.
   const { secretCommitment: guard_secret } = spine.guard
   const tail = recoveredTail(ledger)
@@ -226,7 +226,7 @@ async function build(
   undo.push(
     startPeriodicJob(
       SWEEP_MS,
-      createDatabaseWriteDetector({ database, migrations: allMigrations, ledger, logger }),
+      createForeignDatabaseWriteDetector({ database, migrations: allMigrations, ledger, logger }),
       logger,
     ),
   )
@@ -234,15 +234,15 @@ async function build(
   const looking = { ledger, clock: systemClock, logger, signal: stopping.signal, draws }
   const verify = (): Promise<void> => verifyOwnLedger(looking)
   undo.push(startPeriodicJob(SELF_VERIFICATION_INTERVAL_MS, verify, logger))
-  undo.push(startPeriodicJob(SAMPLE_EVERY_MS, () => sampleSelf(looking), logger))
+  undo.push(startPeriodicJob(LEDGER_SAMPLE_INTERVAL_MS, () => sampleOwnLedger(looking), logger))
   const firstVerification = setTimeout(() => void verify().catch(() => undefined), FIRST_VERIFY_MS)
   undo.push(() => {
     clearTimeout(firstVerification)
     stopping.abort()
   })
   // Signs checkpoints regularly even without witnesses: `ledger.checkpointSeconds` promises it.
-  undo.push(startPeriodicJob(COSIGN_MS, () => spine.guard.quorums.finalize(listCosigned(ledger)), logger))
-  const cosign = createCosigning(config, ledger, logger)
+  undo.push(startPeriodicJob(COSIGN_MS, () => spine.guard.quorums.finalize(listCosignedCheckpoints(ledger)), logger))
+  const cosign = createWitnessCosigningJob(config, ledger, logger)
   if (!cosign.ok) return cosign
   undo.push(startPeriodicJob(config.ledger.checkpointSeconds * 1_000, cosign.value, logger))
   const meshed = await mesh.value?.start(spine)
@@ -257,7 +257,7 @@ async function build(
   }
   // People answer what other nodes ask of this node in the same places as what they are asked here.
   const approvals =
-    meshed === undefined ? spine.guard.approvals : withForeignRounds(spine.guard.approvals, meshed.value.gossip)
+    meshed === undefined ? spine.guard.approvals : addForeignQuorumRounds(spine.guard.approvals, meshed.value.gossip)
   const answered: GuardedBus = { ...spine, guard: { ...spine.guard, approvals } }
 
   const notifying = startNotifier({
@@ -322,7 +322,7 @@ async function openRecords(
 ): Promise<Result<{ readonly database: Database; readonly ledger: Ledger; readonly key: NodeKey }, StartFault>> {
   const pin = pinned === false ? undefined : await openLedgerPin(config, data.root)
   const key = await loadNodeKey(data, pin)
-  if (!key.ok) return createRefusedStart(key.fault)
+  if (!key.ok) return createRefusedStartResult(key.fault)
   const database = openDatabase(data)
   if (!database.ok) return database
   undo.push(() => database.value.close())
@@ -331,7 +331,7 @@ async function openRecords(
   const mesh = { path: locateMeshFiles(data).database, sealKey: deriveMeshSealKey(key.value.privateKey) }
   const ledger = await Ledger.open({
     database: database.value,
-    signer: createNoteSigner(origin, key.value.privateKey),
+    signer: createLogSigner(origin, key.value.privateKey),
     origin,
     lastSignedPath: data.lastSigned,
     pin,
@@ -345,18 +345,18 @@ async function openRecords(
   })
   const state = ledger.state()
   // A ledger that differs from what was signed is not written to: starting would bury the evidence.
-  if (state.kind === 'refusing') return createRefusedStart(formatLedgerFault(state.fault))
+  if (state.kind === 'refusing') return createRefusedStartResult(formatLedgerFault(state.fault))
   return ok({ database: database.value, ledger, key: key.value })
 }
 
 function openDatabase(data: DataDirectory): Result<Database, StartFault> {
   const old = explainOutdatedLedger(data.database)
-  if (old !== undefined) return createRefusedStart(old)
+  if (old !== undefined) return createRefusedStartResult(old)
   try {
     return ok(new Database({ path: data.database, migrations: allMigrations, isWhole: true }))
   } catch (error) {
     if (error instanceof DatabaseTooNewError || error instanceof SchemaAlteredError)
-      return createRefusedStart(error.message)
+      return createRefusedStartResult(error.message)
     throw error
   }
 }

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Caller, RecordLateOutcome } from '../src/bus/call.ts'
+import type { Caller, LateOutcomeRecorder } from '../src/bus/call.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
 import { ok } from '../src/core/result.ts'
 import { verifyAuditPacket } from '../src/ledger/audit-packet.ts'
-import { formatSignedCheckpoint, openCheckpoint } from '../src/ledger/checkpoint.ts'
+import { formatSignedCheckpoint, verifyAndParseCheckpoint } from '../src/ledger/checkpoint.ts'
 import { verifyLedgerExport } from '../src/ledger/export-store.ts'
 import { formatVerifierKey } from '../src/ledger/note-key.ts'
 import { answering } from './bus-village.ts'
@@ -57,7 +57,7 @@ afterAll(() => {
 
 /** A change for a task, which a person approves, and which comes true later. */
 async function changeHeating(): Promise<void> {
-  let late: RecordLateOutcome | undefined
+  let late: LateOutcomeRecorder | undefined
   const target = { target: 'heating:living', label: 'Wohnzimmer', reasons: [] }
   const shown = { name: 'heating.set', title: 'Set a room', effect: 'sensitive' } as const
   rig.bus.registerCapability(
@@ -134,7 +134,7 @@ describe.skipIf(!hasPython)('examples/auditor.py', () => {
   })
 
   it('agrees with packets about a task, a session and a time, from an earlier checkpoint', async () => {
-    const opened = openCheckpoint(readFileSync(kept), rig.ledger.verifierKey)
+    const opened = verifyAndParseCheckpoint(readFileSync(kept), rig.ledger.verifierKey)
     if (!opened.ok) throw new Error('not kept')
     const from_size = opened.value.checkpoint.size
     for (const scope of [{ task_id: 'T-1' }, { session_id: sessionId }, { since: '2000-01-01T00:00:00Z' }]) {

@@ -6,14 +6,14 @@ import type { CallPipeline } from '../src/bus/call-pipeline.ts'
 import { DEFAULT_BUS_CONFIG } from '../src/bus/bus-config.ts'
 import type { BusConfig } from '../src/bus/bus-config.ts'
 import { CapabilityBus } from '../src/bus/bus.ts'
-import { NewCall, openCallTicket } from '../src/bus/call-options.ts'
+import { LocallyStartedCall, openCallTicket } from '../src/bus/call-options.ts'
 import { TraceIdSource } from '../src/bus/call-ticket.ts'
 import type { CallOptions } from '../src/bus/call-options.ts'
-import type { Call, StreamFrame, NestedCalls, Outcome, TrustLevel } from '../src/bus/call.ts'
+import type { Call, StreamFrame, NestedCallRunner, Outcome, TrustLevel } from '../src/bus/call.ts'
 import type { Capability, Offer, StreamHandler, UnaryHandler } from '../src/bus/capability.ts'
 import { describeOwnCapability } from '../src/bus/peer.ts'
-import type { PeerManifest, PeerRecord, RemoteProvider } from '../src/bus/peer.ts'
-import type { BusLog } from '../src/bus/provider.ts'
+import type { PeerManifest, PeerRecord, RemoteProviderClient } from '../src/bus/peer.ts'
+import type { BusLogger } from '../src/bus/provider.ts'
 import { validateRequest } from '../src/bus/schema.ts'
 import { manualClock } from './manual-clock.ts'
 import { plainOffer } from './plain-offer.ts'
@@ -53,7 +53,7 @@ export function reply(data: Json): Outcome {
 
 export const echo: UnaryHandler = (call) => Promise.resolve(reply(call.body))
 
-const NOWHERE: NestedCalls = {
+const NOWHERE: NestedCallRunner = {
   call: () => Promise.reject(new Error('this call is on no bus')),
   stream: () => {
     throw new Error('this call is on no bus')
@@ -65,7 +65,7 @@ export function callOf(name: string, facts: Partial<Call> = {}): Call {
   const clock = manualClock()
   const ticket = openCallTicket(undefined, clock.monotonic())
   const parts = { options: ME, refusal: undefined, onward: NOWHERE, traceIds: new TraceIdSource(clock) }
-  const made: Call = new NewCall({ name, versionReq: [1, 0], body: {}, isStream: false }, ticket, parts)
+  const made: Call = new LocallyStartedCall({ name, versionReq: [1, 0], body: {}, isStream: false }, ticket, parts)
   return { ...made, ...facts }
 }
 
@@ -74,8 +74,8 @@ export interface NodeOptions {
   readonly config?: Partial<BusConfig>
   readonly admit?: CallPipeline
   readonly random?: () => number
-  readonly log?: BusLog
-  readonly remote?: RemoteProvider
+  readonly log?: BusLogger
+  readonly remote?: RemoteProviderClient
 }
 
 export function node(nodeId: string, options: NodeOptions = {}): CapabilityBus {
@@ -104,7 +104,7 @@ export function introduce(...buses: readonly CapabilityBus[]): void {
   for (const bus of buses) for (const other of buses) if (other !== bus) bus.onPeerUpdated(manifestOf(other))
 }
 
-function neighbours(from: string, clock: Clock, level: TrustLevel = 'trusted'): RemoteProvider {
+function neighbours(from: string, clock: Clock, level: TrustLevel = 'trusted'): RemoteProviderClient {
   const inbound = (call: Call): Call => ({
     ...call,
     body: overTheWire(call.body),

@@ -17,9 +17,9 @@ import { encodeEnvelopeHeaders } from '../src/mesh/http/envelope-headers.ts'
 import { createNodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
 import { formatMeshTime } from '../src/mesh/identity/mesh-time.ts'
-import { computeBodyHash, toEnvelopeFields, formatSignedCall } from '../src/mesh/mesh-envelope.ts'
+import { computeBodyHash, toEnvelopeFields, formatCallTextToSign } from '../src/mesh/mesh-envelope.ts'
 import { createSignatureProof } from '../src/mesh/message-proof.ts'
-import { completeProposedSession, proposeSession } from '../src/mesh/sessions.ts'
+import { completeProposedSession, createSessionProposal } from '../src/mesh/sessions.ts'
 import { call, cliIn, executions, until } from './mesh-house.ts'
 import type { CallAnswer, MeshNode } from './mesh-house.ts'
 
@@ -157,10 +157,10 @@ export async function gossipAs(member: NodeIdentity, node: MeshNode, events: rea
       schemaHash: undefined,
       traceparent: undefined,
     })
-    const proof = createSignatureProof(formatSignedCall(fields, computeBodyHash(body)), member)
+    const proof = createSignatureProof(formatCallTextToSign(fields, computeBodyHash(body)), member)
     return JSON.parse(await postMesh(mesh?.port ?? 0, encodeEnvelopeHeaders(fields, proof), body)) as JsonObject
   }
-  const offer = proposeSession()
+  const offer = createSessionProposal()
   const granted = await send('mesh.session', undefined, offer.body)
   const session = completeProposedSession(offer, granted['data'] as Parameters<typeof completeProposedSession>[1], {
     self: member.id,

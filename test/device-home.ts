@@ -9,7 +9,7 @@ import type { Json, JsonObject } from '../src/core/json.ts'
 import { startDeviceSimulator } from '../src/sim/devices/device-client.ts'
 import { createNumberedIdentity } from '../src/sim/devices/identity.ts'
 import type { SimulatedDevice, DeviceSimulatorOptions } from '../src/sim/devices/simulated-device.ts'
-import type { CallView } from '../src/web/api-requests.ts'
+import type { CallResultView } from '../src/web/api-requests.ts'
 import { createHome, startGatewayProcess } from './gateway-process.ts'
 import type { GatewayProcess, Home } from './gateway-process.ts'
 import { notePoll } from './pending-waits.ts'
@@ -25,7 +25,7 @@ export interface DeviceHome {
   readonly ota: string
   readonly gateway: GatewayProcess
   /** As the owner at this machine, whom nothing but the owner's file makes. */
-  readonly asOwner: (tool: string, body?: JsonObject) => Promise<CallView>
+  readonly asOwner: (tool: string, body?: JsonObject) => Promise<CallResultView>
   readonly ownerToken: string
   readonly api: (path: string, options?: { method?: string; body?: Json; token?: string }) => Promise<JsonObject>
   /** Boots a device, approves its code under this name, and waits until its tools are on the bus. */
@@ -70,7 +70,7 @@ export async function openDeviceHome(options: DeviceHomeOptions = {}): Promise<D
       method: 'POST',
       body: { tool, arguments: body },
       token: owner,
-    })) as unknown as CallView
+    })) as unknown as CallResultView
   const enrolment = await asOwner('devices.enrolment.list')
   const { ota } = enrolment.structured as { ota: string }
   const running: SimulatedDevice[] = []
@@ -87,7 +87,7 @@ export async function openDeviceHome(options: DeviceHomeOptions = {}): Promise<D
     }
   }
   const enrol: DeviceHome['enrol'] = async (name, { transport, ...options }) => {
-    const approvals: Promise<CallView>[] = []
+    const approvals: Promise<CallResultView>[] = []
     const device = await startDeviceSimulator({
       profile: 'fw-2.4',
       kind: 'speaker',

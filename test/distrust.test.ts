@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../src/bus/call.ts'
 import type { LedgerEntry, StoredEntry } from '../src/ledger/entry.ts'
-import { isApprovalNeeded, decidePolicy } from '../src/guard/policy.ts'
+import { isApprovalNeeded, evaluatePolicy } from '../src/guard/policy.ts'
 import type { PolicyInput } from '../src/guard/policy.ts'
-import { createDistrustPredicate } from '../src/main/distrust-predicate.ts'
+import { createLowReputationPredicate } from '../src/main/distrust-predicate.ts'
 
 const AGENT: Caller = { kind: 'principal', id: 'claude', role: 'agent' }
 
@@ -31,7 +31,7 @@ function denial(seq: number, principal: string): LedgerEntry {
 describe('distrust', () => {
   it('begins when a person has said no, for that caller alone, and not for those who administer', () => {
     const entries: LedgerEntry[] = []
-    const distrusts = createDistrustPredicate(ledgerOf(entries), 4_000)
+    const distrusts = createLowReputationPredicate(ledgerOf(entries), 4_000)
     expect(distrusts(AGENT)).toBe(false)
     entries.push(denial(0, 'claude'), denial(1, 'owner'), denial(2, 'peer:ed25519:aa/bob'))
     // 5000 − 1500.
@@ -44,8 +44,8 @@ describe('distrust', () => {
   })
 
   it('asks about newcomers, too, above neutral', () => {
-    expect(createDistrustPredicate(ledgerOf([]), 5_001)(AGENT)).toBe(true)
-    expect(createDistrustPredicate(ledgerOf([]), 5_000)(AGENT)).toBe(false)
+    expect(createLowReputationPredicate(ledgerOf([]), 5_001)(AGENT)).toBe(true)
+    expect(createLowReputationPredicate(ledgerOf([]), 5_000)(AGENT)).toBe(false)
   })
 
   it('only ever adds a question', () => {
@@ -65,12 +65,12 @@ describe('distrust', () => {
       approval: { state: 'none' },
       repeat: false,
     }
-    expect(decidePolicy(input)).toMatchObject({ verdict: 'allow', needsApproval: false })
-    expect(decidePolicy({ ...input, isDistrusted: true })).toMatchObject({ verdict: 'approval-required' })
+    expect(evaluatePolicy(input)).toMatchObject({ verdict: 'allow', needsApproval: false })
+    expect(evaluatePolicy({ ...input, isDistrusted: true })).toMatchObject({ verdict: 'approval-required' })
     const approved = { state: 'approved', id: 'a' } as const
-    expect(decidePolicy({ ...input, isDistrusted: true, approval: approved })).toMatchObject({ verdict: 'allow' })
-    expect(decidePolicy({ ...input, isDistrusted: true, mode: 'readonly' })).toMatchObject({ verdict: 'deny' })
+    expect(evaluatePolicy({ ...input, isDistrusted: true, approval: approved })).toMatchObject({ verdict: 'allow' })
+    expect(evaluatePolicy({ ...input, isDistrusted: true, mode: 'readonly' })).toMatchObject({ verdict: 'deny' })
     const reads = { offer: { ...input.offer, effect: 'reads' }, assessment: { effect: 'reads', reasons: [] } } as const
-    expect(decidePolicy({ ...input, ...reads, isDistrusted: true })).toMatchObject({ verdict: 'allow' })
+    expect(evaluatePolicy({ ...input, ...reads, isDistrusted: true })).toMatchObject({ verdict: 'allow' })
   })
 })

@@ -18,8 +18,8 @@ import type { OfferFacts } from './plain-offer.ts'
 import { LOG_TABLE, tableLog } from './table-log.ts'
 import { createHash } from 'node:crypto'
 import { toBase64url, fromHex } from '../src/core/bytes.ts'
-import type { NodeVoterKeys } from '../src/guard/quorum-round-store.ts'
-import { createDrawKey } from '../src/ledger/draw.ts'
+import type { NodeVoterIdentity } from '../src/guard/quorum-round-store.ts'
+import { createRandomDrawKey } from '../src/ledger/draw.ts'
 import { deriveVoterPublicKey } from '../src/guard/vote.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json, JsonObject } from '../src/core/json.ts'
@@ -62,14 +62,14 @@ export const GUARD_CONFIG: GuardConfig = {
 }
 
 /** A node with the key of RFC 8032's first test, whose one other member has the second. */
-export const TEST_VOTING: NodeVoterKeys = {
+export const TEST_VOTING: NodeVoterIdentity = {
   house: nodeIdOf(HOUSE_SEED),
   epoch: () => 7,
   personSeed: (credential) => new Uint8Array(createHash('sha256').update(credential).digest()),
   nodeSeed: fromHex(HOUSE_SEED),
   member: (which) => [HOUSE_SEED, MEMBER_SEED].map(nodeIdOf).find((id) => id === which),
   witnesses: () => [],
-  draws: createDrawKey(nodeIdOf(HOUSE_SEED), fromHex(HOUSE_SEED)),
+  draws: createRandomDrawKey(nodeIdOf(HOUSE_SEED), fromHex(HOUSE_SEED)),
 }
 
 interface LoggedEvent {

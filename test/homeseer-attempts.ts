@@ -6,7 +6,7 @@
  */
 import type { Caller } from '../src/bus/call.ts'
 import type { JsonObject } from '../src/core/json.ts'
-import { readEntryText, readEntryTexts } from '../src/ledger/entry.ts'
+import { readEntryTextField, readEntryTextListField } from '../src/ledger/entry.ts'
 import type { LedgerEntry } from '../src/ledger/entry.ts'
 import type { House, World } from './homeseer-rig.ts'
 
@@ -54,9 +54,9 @@ function reachedIn(entries: readonly LedgerEntry[]): readonly string[] {
   return entries
     .filter(({ kind }) => kind === 'call.exit')
     .flatMap((end) => [
-      readEntryText(end, 'target'),
-      ...readEntryTexts(end, 'touches'),
-      ...readEntryTexts(end, 'may_touch'),
+      readEntryTextField(end, 'target'),
+      ...readEntryTextListField(end, 'touches'),
+      ...readEntryTextListField(end, 'may_touch'),
       typeof end['may_touch_count'] === 'number' ? ANYTHING : undefined,
     ])
     .filter((name) => name !== undefined)

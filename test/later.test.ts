@@ -25,7 +25,7 @@ import { guardProjection } from '../src/guard/guard-state.ts'
 import { guardMigrations } from '../src/guard/guard-schema-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
-import { createNoteSigner } from '../src/ledger/note-key.ts'
+import { createLogSigner } from '../src/ledger/note-key.ts'
 import { homeFamily } from '../src/home/home-envelope.ts'
 import { LaterCallRunner } from '../src/home/later-runner.ts'
 import { laterCallsProjection } from '../src/home/later-state.ts'
@@ -55,7 +55,7 @@ async function open({ folder = newFolder(), nowMs, onAct, isFamilyLate = false }
   const database = new Database({ path: join(folder, 'node.db'), migrations: [ledgerMigrations, guardMigrations] })
   const ledger = await Ledger.open({
     database,
-    signer: createNoteSigner(ORIGIN, privateKey),
+    signer: createLogSigner(ORIGIN, privateKey),
     clock,
     origin: ORIGIN,
     lastSignedPath: join(folder, 'signed'),

@@ -19,7 +19,7 @@ import type { AppendedEntry } from '../src/ledger/entry-group.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import type { SignedCheckpoint } from '../src/ledger/checkpoint.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
-import { createNoteSigner } from '../src/ledger/note-key.ts'
+import { createLogSigner } from '../src/ledger/note-key.ts'
 import type { LogSigner } from '../src/ledger/note-key.ts'
 import type { UntypedProjection } from '../src/ledger/projection.ts'
 
@@ -40,7 +40,7 @@ export class LedgerFixture {
   ledger!: Ledger
 
   /** In a directory of its own with a key of its own, unless told otherwise. */
-  constructor(directory = mkdtempSync(join(tmpdir(), 'ledger-')), signer = createNoteSigner(ORIGIN, newKey())) {
+  constructor(directory = mkdtempSync(join(tmpdir(), 'ledger-')), signer = createLogSigner(ORIGIN, newKey())) {
     this.signer = signer
     this.directory = directory
     this.path = join(directory, 'node.db')

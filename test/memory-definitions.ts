@@ -6,7 +6,7 @@
 import type { DefinitionFileFault } from '../src/ebus/definitions/definition-error.ts'
 import type { ListableDefinitionSource } from '../src/ebus/definitions/telegram-row.ts'
 import type { FieldTemplates } from '../src/ebus/definitions/field-templates.ts'
-import { readTemplates } from '../src/ebus/definitions/field-templates.ts'
+import { parseTemplateFile } from '../src/ebus/definitions/field-templates.ts'
 
 export class MemoryDefinitions implements ListableDefinitionSource {
   readonly templateFaults: DefinitionFileFault[] = []
@@ -17,7 +17,7 @@ export class MemoryDefinitions implements ListableDefinitionSource {
   constructor(files: Readonly<Record<string, string>>, language: string) {
     this.#files = files
     const file = '_templates.csv'
-    const read = readTemplates(files[file] ?? '', { file, inherited: new Map(), language })
+    const read = parseTemplateFile(files[file] ?? '', { file, inherited: new Map(), language })
     this.#templates = read.templates
     if (read.fault !== undefined) this.templateFaults.push(read.fault)
   }

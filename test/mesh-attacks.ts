@@ -9,13 +9,18 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newUlid } from '../src/core/ids.ts'
-import { formatSignedAnswer, computeBodyHash, formatSignedCall, toEnvelopeFields } from '../src/mesh/mesh-envelope.ts'
+import {
+  formatAnswerTextToSign,
+  computeBodyHash,
+  formatCallTextToSign,
+  toEnvelopeFields,
+} from '../src/mesh/mesh-envelope.ts'
 import type { MeshEnvelope } from '../src/mesh/mesh-envelope.ts'
 import { createNodeIdentity } from '../src/mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
 import { formatMeshTime } from '../src/mesh/identity/mesh-time.ts'
 import { isMessageProofValid, createMacProof, createSignatureProof } from '../src/mesh/message-proof.ts'
-import { proposeSession, completeProposedSession } from '../src/mesh/sessions.ts'
+import { createSessionProposal, completeProposedSession } from '../src/mesh/sessions.ts'
 import type { MeshSession } from '../src/mesh/sessions.ts'
 import { encodeTraceparent } from '../src/toolbox/traceparent.ts'
 import { callerIn, ledgered } from './mesh-attack-wire.ts'
@@ -222,13 +227,13 @@ export function meshAttacks(
     async function attack(change: Partial<MeshEnvelope>, how: Attack = {}): Promise<string> {
       const envelope = envelopeOf(change)
       const body = how.body ?? '{"x":1}'
-      const text = formatSignedCall(toEnvelopeFields(envelope), computeBodyHash(body))
+      const text = formatCallTextToSign(toEnvelopeFields(envelope), computeBodyHash(body))
       const proof =
         how.proof ?? (how.signer === undefined ? createMacProof(text, session) : createSignatureProof(text, how.signer))
       const sent = toEnvelopeFields({ ...envelope, ...how.sentAs })
       const answered = await wire.post(sent, proof, how.sentBody ?? body)
       const { error } = JSON.parse(answered.text) as { readonly error?: string }
-      const covered = formatSignedAnswer({
+      const covered = formatAnswerTextToSign({
         requestId: envelope.requestId,
         from: victim.nodeId,
         status: answered.status,
@@ -260,7 +265,7 @@ export function meshAttacks(
 
     async function schemaHashes(): Promise<ReadonlyMap<string, string>> {
       const envelope = envelopeOf({ capability: 'mesh.manifest' })
-      const proof = createMacProof(formatSignedCall(toEnvelopeFields(envelope), computeBodyHash('{}')), session)
+      const proof = createMacProof(formatCallTextToSign(toEnvelopeFields(envelope), computeBodyHash('{}')), session)
       const { text } = await wire.post(toEnvelopeFields(envelope), proof, '{}')
       const { data } = JSON.parse(text) as {
         readonly data: { readonly capabilities: readonly { readonly name: string; readonly schema_hash: string }[] }
@@ -269,10 +274,13 @@ export function meshAttacks(
     }
 
     async function handshake(identity: NodeIdentity): Promise<MeshSession> {
-      const offer = proposeSession()
+      const offer = createSessionProposal()
       const envelope = envelopeOf({ capability: 'mesh.session', keyId: undefined })
       const body = JSON.stringify(offer.body)
-      const proof = createSignatureProof(formatSignedCall(toEnvelopeFields(envelope), computeBodyHash(body)), identity)
+      const proof = createSignatureProof(
+        formatCallTextToSign(toEnvelopeFields(envelope), computeBodyHash(body)),
+        identity,
+      )
       const { text } = await wire.post(toEnvelopeFields(envelope), proof, body)
       const { data } = JSON.parse(text) as { readonly data: Parameters<typeof completeProposedSession>[1] }
       const taken = completeProposedSession(offer, data, { self: identity.id, peer: victim.nodeId, nowMs: 0 })

@@ -6,7 +6,7 @@
  */
 import type { CapabilityBus } from '../src/bus/bus.ts'
 import type { Capability } from '../src/bus/capability.ts'
-import type { RemoteProvider } from '../src/bus/peer.ts'
+import type { RemoteProviderClient } from '../src/bus/peer.ts'
 import { systemClock } from '../src/core/clock.ts'
 import type { Fault } from '../src/core/fault.ts'
 import { isJsonObject } from '../src/core/json.ts'
@@ -23,10 +23,10 @@ import { createCommunity, admitMember } from '../src/mesh/identity/community.ts'
 import type { Community } from '../src/mesh/identity/community.ts'
 import type { MembershipLevel } from '../src/mesh/identity/membership-record.ts'
 import type { NodeIdentity } from '../src/mesh/identity/node-key.ts'
-import { InboundCalls } from '../src/mesh/inbound-calls.ts'
+import { InboundCallHandler } from '../src/mesh/inbound-calls.ts'
 import { NatsTransport } from '../src/mesh/nats/nats-transport.ts'
-import { OutboundCalls } from '../src/mesh/outbound-calls.ts'
-import { PacketProvider } from '../src/mesh/packets/packet-provider.ts'
+import { OutboundCallClient } from '../src/mesh/outbound-calls.ts'
+import { PacketCallServer } from '../src/mesh/packets/packet-provider.ts'
 import { PeerRateLimiter } from '../src/mesh/peer-rate-limiter.ts'
 import type { PeerRateLimits } from '../src/mesh/peer-rate-limiter.ts'
 import { ReplayCache } from '../src/mesh/replay-cache.ts'
@@ -61,8 +61,8 @@ export interface MeshPair {
 interface Side {
   readonly identity: NodeIdentity
   readonly bus: CapabilityBus
-  readonly inbound: InboundCalls
-  readonly packets: PacketProvider
+  readonly inbound: InboundCallHandler
+  readonly packets: PacketCallServer
   readonly sessions: ProviderSessions
   readonly age: () => void
 }
@@ -145,10 +145,10 @@ export interface FarSide {
 export interface SideOptions {
   readonly signatures?: SessionSignatureMode
   /** A bus with more, or less, around it than the bench of a transport needs. */
-  readonly openBus?: (nodeId: string, remote: RemoteProvider | undefined) => Promise<CapabilityBus>
+  readonly openBus?: (nodeId: string, remote: RemoteProviderClient | undefined) => Promise<CapabilityBus>
 }
 
-async function plainBus(nodeId: string, remote: RemoteProvider | undefined): Promise<CapabilityBus> {
+async function plainBus(nodeId: string, remote: RemoteProviderClient | undefined): Promise<CapabilityBus> {
   return node(nodeId, { clock: systemClock, ...(remote === undefined ? {} : { remote }) })
 }
 
@@ -251,7 +251,7 @@ function side(
     gossip: undefined,
   })
   let isOld = false
-  const inbound = new InboundCalls({
+  const inbound = new InboundCallHandler({
     identity,
     gate,
     bus: () => bus,
@@ -260,7 +260,7 @@ function side(
       throw error
     },
   })
-  const packets = new PacketProvider({ identity, gate, inbound, maxBodyBytes: MAX_BODY_BYTES })
+  const packets = new PacketCallServer({ identity, gate, inbound, maxBodyBytes: MAX_BODY_BYTES })
   const age = (): void => {
     isOld = true
   }
@@ -291,11 +291,11 @@ function natsOf({ identity, inbound, packets }: Side, community: Community, url:
 
 function outboundOf(
   community: Community,
-  transports: ConstructorParameters<typeof OutboundCalls>[0]['transports'],
+  transports: ConstructorParameters<typeof OutboundCallClient>[0]['transports'],
   signatures: SessionSignatureMode = 'session',
-): OutboundCalls {
+): OutboundCallClient {
   const communityId = (): string => community.id
-  return new OutboundCalls({ identity: callerKey, communityId, transports, clock: systemClock, signatures })
+  return new OutboundCallClient({ identity: callerKey, communityId, transports, clock: systemClock, signatures })
 }
 
 function pairCommunity(level: MembershipLevel): Community {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { verifyFiles } from '../src/cli/ledger-files-client.ts'
+import { verifyDataDirectoryLedger } from '../src/cli/ledger-files-client.ts'
 import { configSchema } from '../src/config/schema.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { formatLedgerFinding } from '../src/ledger/ledger-finding.ts'
@@ -43,7 +43,7 @@ async function running<Value>(work: (gateway: Gateway) => Promise<Value>): Promi
 }
 
 async function verify(): Promise<readonly string[]> {
-  const report = await verifyFiles(dataRoot, config)
+  const report = await verifyDataDirectoryLedger(dataRoot, config)
   if (!report.ok) throw new Error(report.fault)
   return report.value.findings.map(formatLedgerFinding)
 }

@@ -22,12 +22,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { startSuccessorLog, verifyFiles } from '../src/cli/ledger-files-client.ts'
+import { startSuccessorLog, verifyDataDirectoryLedger } from '../src/cli/ledger-files-client.ts'
 import { configSchema } from '../src/config/schema.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { deriveTailKey } from '../src/ledger/entry-group.ts'
 import { formatLedgerFinding } from '../src/ledger/ledger-finding.ts'
-import { createNoteSigner } from '../src/ledger/note-key.ts'
+import { createLogSigner } from '../src/ledger/note-key.ts'
 import { readTail } from '../src/ledger/tail-reader-store.ts'
 import { startGateway } from '../src/main.ts'
 import type { Gateway } from '../src/main.ts'
@@ -62,7 +62,7 @@ async function refusedStart(): Promise<string> {
 }
 
 async function findings(): Promise<readonly string[]> {
-  const report = await verifyFiles(data, config)
+  const report = await verifyDataDirectoryLedger(data, config)
   return report.ok ? report.value.findings.map(formatLedgerFinding) : [report.fault]
 }
 
@@ -188,7 +188,7 @@ describe('a key that was exchanged', () => {
     const token = `hb_${'B'.repeat(43)}`
     rmSync(join(data, 'keys/owner.token'), { force: true })
     writeFileSync(join(data, 'keys/owner.token'), `${token}\n`, { mode: 0o600 })
-    const signer = createNoteSigner(`hearthbus.local/${config.node.name}`, privateKey)
+    const signer = createLogSigner(`hearthbus.local/${config.node.name}`, privateKey)
     await rewriteLog(join(data, 'ledger'), deriveTailKey(signer), (entries) => {
       const kept = entries.filter(({ bytes }) => !Buffer.from(bytes).includes('"kind":"stop.engaged"'))
       return kept.map((entry, seq) => {
@@ -310,7 +310,7 @@ describe('the pin', () => {
     const first = await up()
     await first.stop()
     rmSync(pinFile())
-    expect(await verifyFiles(data, config)).toMatchObject({
+    expect(await verifyDataDirectoryLedger(data, config)).toMatchObject({
       ok: true,
       value: { findings: [], pinPath: expect.any(String) },
     })
@@ -319,7 +319,7 @@ describe('the pin', () => {
     const start = [...second.ledger.records()].findLast(({ event }) => event.kind === 'node.start')
     expect(start?.event).toMatchObject({ pinned_from: size })
     await second.stop()
-    expect(await verifyFiles(data, config)).toMatchObject({ ok: true, value: { pinPath: undefined } })
+    expect(await verifyDataDirectoryLedger(data, config)).toMatchObject({ ok: true, value: { pinPath: undefined } })
   })
 
   it('that cannot be written stops nothing', async () => {

@@ -24,10 +24,10 @@ import { silentLogger } from '../src/core/logger.ts'
 import type { Guard } from '../src/guard/guard.ts'
 import { guardProjection } from '../src/guard/guard-state.ts'
 import { guardMigrations } from '../src/guard/guard-schema-store.ts'
-import { createDrawKey } from '../src/ledger/draw.ts'
+import { createRandomDrawKey } from '../src/ledger/draw.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
-import { createNoteSigner } from '../src/ledger/note-key.ts'
+import { createLogSigner } from '../src/ledger/note-key.ts'
 import { runtimeEntryCache } from '../src/runtime/runtime-cache-store.ts'
 import { runtimeProjection } from '../src/runtime/runtime-state.ts'
 import { runtimeMigrations } from '../src/runtime/migrations.ts'
@@ -85,7 +85,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
     path: join(folder, 'node.db'),
     migrations: [ledgerMigrations, guardMigrations, runtimeMigrations],
   })
-  const signer = createNoteSigner(ORIGIN, privateKey)
+  const signer = createLogSigner(ORIGIN, privateKey)
   const ledger = await Ledger.open({
     database,
     signer,
@@ -106,7 +106,7 @@ export async function runtimeRig(options: RigOptions = {}): Promise<Rig> {
   })
   const service = createAuditedRuntimeService({
     vrfSecret: new Uint8Array(32).fill(7),
-    draws: createDrawKey('rig', new Uint8Array(32).fill(7)),
+    draws: createRandomDrawKey('rig', new Uint8Array(32).fill(7)),
     database,
     ledger,
     clock,

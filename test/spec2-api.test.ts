@@ -15,7 +15,7 @@ import type { CapabilityEntry } from '../src/bus/capability-entry.ts'
 import { computeSchemaHash, encodeSchemaHashInput } from '../src/bus/schema-hash.ts'
 import { validateRequest, checkFrameSchema, checkReplySchema } from '../src/bus/schema.ts'
 import { defineService } from '../src/bus/service-definition.ts'
-import { scoreBySpecification } from '../src/bus/routing-strategy.ts'
+import { scoreProviderByLatencyAndLoad } from '../src/bus/routing-strategy.ts'
 import { answering, callOf, collect, introduce, manifestOf, ME, node, reply, streaming } from './bus-village.ts'
 
 let bus: CapabilityBus
@@ -199,7 +199,7 @@ const ROUTER: Readonly<Record<string, Row>> = {
     bus.router.releaseSession('sticky')
     return bus.router.sticky.bound('sticky', 'x.add', 0) === undefined
   }),
-  score: row('specScore', () => Number.isFinite(scoreBySpecification(local))),
+  score: row('specScore', () => Number.isFinite(scoreProviderByLatencyAndLoad(local))),
   registry: member(() => bus, 'registry'),
   params_compatible: row('Offer.matches', async () => {
     const other = node('params')

@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import type { Family, Offer } from '../src/bus/capability.ts'
-import { formatJsonLine, stripControls } from '../src/cli/command-output.ts'
+import { formatJsonLine, sanitizeForTerminal } from '../src/cli/command-output.ts'
 import { toUtf8 } from '../src/core/bytes.ts'
 import { isPrintableText, sanitizeJson } from '../src/core/untrusted-text.ts'
 import { DeviceEventLog } from '../src/devices/tools/event-log.ts'
@@ -110,7 +110,7 @@ describe('hostile text on its way out', () => {
   const hostile = `${PLANTED}\u009B2J\r`
 
   it('moves no cursor, and as JSON is still the same value', () => {
-    expect(stripControls(hostile)).toMatch(/^Lamp\uFFFDgnp\.\uFFFD+on\uFFFD+2J\uFFFD$/)
+    expect(sanitizeForTerminal(hostile)).toMatch(/^Lamp\uFFFDgnp\.\uFFFD+on\uFFFD+2J\uFFFD$/)
     expect(isPrintableText(formatJsonLine({ [hostile]: hostile }))).toBe(true)
     expect(JSON.parse(formatJsonLine({ [hostile]: hostile }))).toEqual({ [hostile]: hostile })
   })

@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { verifyFiles } from '../src/cli/ledger-files-client.ts'
+import { verifyDataDirectoryLedger } from '../src/cli/ledger-files-client.ts'
 import { configSchema } from '../src/config/schema.ts'
 import { silentLogger } from '../src/core/logger.ts'
 import { startGateway } from '../src/main.ts'
@@ -56,7 +56,7 @@ async function findingsAfter(change: (data: string) => void): Promise<number> {
 }
 
 async function findingsIn(data: string): Promise<number> {
-  const report = await verifyFiles(data, config)
+  const report = await verifyDataDirectoryLedger(data, config)
   return report.ok ? report.value.findings.length + report.value.more : 1
 }
 
@@ -244,7 +244,7 @@ describe('the files of a data directory', () => {
     const restarted = await startGateway({ config, dataRoot: copy, version: '0', logger: silentLogger, listen: false })
     if (!restarted.ok) throw new Error(restarted.fault.message)
     await restarted.value.stop()
-    const report = await verifyFiles(copy, config)
+    const report = await verifyDataDirectoryLedger(copy, config)
     const found = report.ok ? report.value.findings.map(({ kind }) => kind) : [report.fault]
     expect(found.filter((kind) => kind !== 'lookup-differs')).toEqual([])
   })

@@ -37,7 +37,7 @@ import { silentLogger } from '../src/core/logger.ts'
 import { loadExistingNodeKey } from '../src/ledger/key-store.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import type { LedgerFinding } from '../src/ledger/ledger-finding.ts'
-import { createNoteSigner, formatVerifierKey } from '../src/ledger/note-key.ts'
+import { createLogSigner, formatVerifierKey } from '../src/ledger/note-key.ts'
 import { decodeEntryBundle, encodeEntryBundle, expandTile, readTileNode, TILE_WIDTH } from '../src/ledger/tile.ts'
 import { computeLeafHash } from '../src/ledger/tree.ts'
 import { startGateway } from '../src/main.ts'
@@ -121,7 +121,7 @@ async function offline(
   const origin = await resolveLogOrigin(config, data, () => undefined)
   const ledger = await Ledger.open({
     database,
-    signer: createNoteSigner(origin, key.value.privateKey),
+    signer: createLogSigner(origin, key.value.privateKey),
     origin,
     lastSignedPath: data.lastSigned,
     clock: systemClock,

@@ -6,7 +6,7 @@
  */
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { verifyExport, verifyFiles } from '../src/cli/ledger-files-client.ts'
+import { verifyExport, verifyDataDirectoryLedger } from '../src/cli/ledger-files-client.ts'
 import { explainDataDirectoryTrouble } from '../src/main/data-directory-trouble.ts'
 import { configSchema } from '../src/config/schema.ts'
 import { silentLogger } from '../src/core/logger.ts'
@@ -47,7 +47,7 @@ async function reply({ way, path, vkey = '' }: VerifyRequest): Promise<VerifyRep
       return replyOf(await verifyExport(path, key.value, {}))
     }
     if (way === 'data') {
-      const report = await verifyFiles(path, config)
+      const report = await verifyDataDirectoryLedger(path, config)
       return report.ok ? replyOf(report.value) : { refused: report.fault }
     }
     const gateway = await startGateway({ config, dataRoot: path, version: '0', logger: silentLogger, listen: false })

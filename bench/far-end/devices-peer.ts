@@ -18,7 +18,7 @@ import { Database } from '../../src/core/database-store.ts'
 import { devicesMigrations } from '../../src/devices/enrol/enrol-store.ts'
 import { LOG_TABLE, tableLog } from '../../test/table-log.ts'
 import { systemClock } from '../../src/core/clock.ts'
-import { openDeviceListeners } from '../../src/devices/enrol/gateway-server.ts'
+import { openDeviceGateway } from '../../src/devices/enrol/gateway-server.ts'
 import type { DeviceTransport } from '../../src/devices/session/session.ts'
 import type { SimulatedFleet } from '../../src/sim/devices/fleet-client.ts'
 import { startDeviceFleet } from '../../src/sim/devices/fleet-client.ts'
@@ -93,7 +93,7 @@ async function gateway(): Promise<Commands> {
   const places = 20_000
   const [, , , url] = process.argv
   const backend = { address: () => ({ kind: 'websocket', websocket: { url: url ?? '', token: '' } }) as const }
-  const opened = await openDeviceListeners({
+  const opened = await openDeviceGateway({
     database,
     log: tableLog(database, systemClock),
     signingKey: randomBytes(32),

@@ -7,8 +7,8 @@ import type { Clock } from '../core/clock.ts'
 import type { CallPipeline } from './call-pipeline.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Family } from './capability.ts'
-import type { RemoteProvider } from './peer.ts'
-import type { BusLog } from './provider.ts'
+import type { RemoteProviderClient } from './peer.ts'
+import type { BusLogger } from './provider.ts'
 
 export interface BusOptions {
   readonly nodeId: string
@@ -19,9 +19,9 @@ export interface BusOptions {
   readonly config: BusConfig
   readonly clock: Clock
   readonly admit: CallPipeline
-  readonly remote?: RemoteProvider
+  readonly remote?: RemoteProviderClient
   /** Envelopes that peers' capabilities may ask for by name. */
   readonly families?: readonly Family[]
   readonly random?: () => number
-  readonly log?: BusLog
+  readonly log?: BusLogger
 }

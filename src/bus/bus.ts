@@ -16,17 +16,17 @@ import type { NextHandler } from './call-pipeline.ts'
 import type { BusOptions } from './bus-options.ts'
 import {
   limitHopBudget,
-  NewCall,
+  LocallyStartedCall,
   deriveNestedCallOptions,
   noteNestedDecision,
   openCallTicket,
   createCallFromPeer,
-  explainMissingTime,
+  checkCallTimeout,
   toRouteRequest,
 } from './call-options.ts'
 import type { CallOptions, CallRequest } from './call-options.ts'
 import { CallStream } from './call-stream.ts'
-import type { Call, NestedCalls, Outcome } from './call.ts'
+import type { Call, NestedCallRunner, Outcome } from './call.ts'
 import type { Capability, CapabilityName, Offer, Service, CapabilityVersion } from './capability.ts'
 import { DeadlineWheel, WheelTimer } from './deadline-timer.ts'
 import type { NamespaceOwner } from './descriptor.ts'
@@ -38,7 +38,7 @@ import { HealthTracker } from './health.ts'
 import { NodeDirectory } from './node-directory.ts'
 import type { StreamFrameEmitter, PeerRecord } from './peer.ts'
 import { createInternalFault } from './provider.ts'
-import type { BusLog } from './provider.ts'
+import type { BusLogger } from './provider.ts'
 import { CapabilityRegistry } from './registry.ts'
 import { RunningCallTicket, TraceIdSource, setReplyNode, requireCallTicket } from './call-ticket.ts'
 import type { RegistryDiff } from './registry.ts'
@@ -65,7 +65,7 @@ export interface InboundPeerCall {
 
 const ALL_LIMIT = 8
 const ALL_TIMEOUT_MS = 5_000
-const SILENT: BusLog = { warn: () => undefined, error: () => undefined }
+const SILENT: BusLogger = { warn: () => undefined, error: () => undefined }
 const OURSELVES: NamespaceOwner = { name: 'local', prefixes: [''] }
 
 export class CapabilityBus {
@@ -78,12 +78,12 @@ export class CapabilityBus {
   readonly #options: BusOptions
   readonly #clock: Clock
   readonly #traceIds: TraceIdSource
-  readonly #log: BusLog
+  readonly #log: BusLogger
   readonly #timer: WheelTimer
   readonly #sweeper: StickySessionSweeper
   readonly #dispatcher: CallDispatcher
   readonly #proceed: NextHandler
-  readonly #onward: NestedCalls
+  readonly #onward: NestedCallRunner
   readonly #nodes: NodeDirectory
   #metrics: { readonly metrics: () => Promise<string>; readonly contentType: string } | undefined
   readonly #resourceListeners = new Set<(uri: string) => void>()
@@ -342,9 +342,9 @@ export class CapabilityBus {
     const contract = sole ?? (asked && this.router.resolve(asked, nowMs))
     const ticket = openCallTicket(contract, nowMs, options.timeoutMs)
     const refusal =
-      explainMissingTime(wanted.name, options.timeoutMs) ??
+      checkCallTimeout(wanted.name, options.timeoutMs) ??
       (asked && contract && this.router.ambiguity(asked, contract, nowMs))
-    return new NewCall(wanted, ticket, { options, refusal, traceIds: this.#traceIds, onward: this.#onward })
+    return new LocallyStartedCall(wanted, ticket, { options, refusal, traceIds: this.#traceIds, onward: this.#onward })
   }
 
   #receive(inbound: Omit<Call, 'signal'>, isStream: boolean): Call {
@@ -355,7 +355,7 @@ export class CapabilityBus {
     const ticket = openCallTicket(contract, nowMs, leftMs)
     const refusal =
       inbound.refusal ??
-      explainMissingTime(inbound.capability, leftMs) ??
+      checkCallTimeout(inbound.capability, leftMs) ??
       (contract && this.router.ambiguity(asked, contract, nowMs))
     return createCallFromPeer(inbound, ticket, { isStream, refusal, onward: this.#onward })
   }

@@ -24,16 +24,16 @@ import { toAccountKey } from './caller.ts'
 import { CapabilityEntry } from './capability-entry.ts'
 import { isRefusedBeforeStart } from './health.ts'
 import { runHedgedCall, shouldHedge } from './hedge.ts'
-import type { HedgeRace } from './hedge.ts'
+import type { HedgedCallDependencies } from './hedge.ts'
 import { pauseBeforeRetry } from './retry-pause.ts'
 import type { StreamFrameEmitter } from './peer.ts'
-import { startProvider } from './provider.ts'
-import type { ProviderDependencies } from './provider.ts'
+import { startProviderAttempt } from './provider.ts'
+import type { ProviderAttemptDependencies } from './provider.ts'
 import type { CapabilityRouter } from './router.ts'
 import { requireCallTicket } from './call-ticket.ts'
 import type { Offer } from './capability.ts'
 
-export interface DispatchOptions extends ProviderDependencies, OutcomeRecordingDependencies {
+export interface CallDispatcherDependencies extends ProviderAttemptDependencies, OutcomeRecordingDependencies {
   readonly config: BusConfig
   readonly router: CapabilityRouter
   readonly random: () => number
@@ -45,12 +45,12 @@ const MAX_REFUSALS = 8
 const RETRY_PAUSE = { firstMs: 50, maxMs: 1_000, factor: 2 }
 
 export class CallDispatcher {
-  readonly #options: DispatchOptions
+  readonly #options: CallDispatcherDependencies
   readonly #budget = new RetryBudget()
   readonly #record: ProviderOutcomeHandler
   readonly #recordFirst: ProviderOutcomeHandler
 
-  constructor(options: DispatchOptions) {
+  constructor(options: CallDispatcherDependencies) {
     this.#options = options
     this.#record = (attempt, given) => recordAttemptOutcome(attempt, given, options)
     this.#recordFirst = (attempt, given) => {
@@ -145,7 +145,7 @@ export class CallDispatcher {
     round.ticket.entry = entry
     const { startedMs, onAnswer } = how
     const attempt = new ProviderAttempt(round, entry, { timer: this.#options.timer, startedMs, onAnswer })
-    startProvider(attempt, round, this.#options)
+    startProviderAttempt(attempt, round, this.#options)
     return attempt
   }
 
@@ -200,7 +200,7 @@ export class CallDispatcher {
     return outcome.ok ? outcome : this.#retry(round, { entry, outcome, asked })
   }
 
-  #race({ call, ticket }: CallInAttempts, asked: TriedProviders): HedgeRace {
+  #race({ call, ticket }: CallInAttempts, asked: TriedProviders): HedgedCallDependencies {
     const { router, timer, tally } = this.#options
     return {
       start: (round, entry) => this.#start(round, entry, { startedMs: timer.nowMs(), onAnswer: this.#record }),

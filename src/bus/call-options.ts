@@ -9,7 +9,15 @@
  */
 import type { Fault, CallWorkReference } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Call, Caller, CallChannel, CallerInteraction, NestedCalls, NestedCallOptions, Outcome } from './call.ts'
+import type {
+  Call,
+  Caller,
+  CallChannel,
+  CallerInteraction,
+  NestedCallRunner,
+  NestedCallOptions,
+  Outcome,
+} from './call.ts'
 import type { CapabilityName, CapabilityVersion } from './capability.ts'
 import type { CapabilityContract } from './contract.ts'
 import type { RouteRequest } from './provider-eligibility.ts'
@@ -58,7 +66,7 @@ export function openCallTicket(
 }
 
 /** Why a call with that little time is refused before anything is tried; `undefined` where there is enough. */
-export function explainMissingTime(name: CapabilityName, wantedMs = Infinity): Fault | undefined {
+export function checkCallTimeout(name: CapabilityName, wantedMs = Infinity): Fault | undefined {
   // Programs of one's own have no types at run time.
   const isTime = typeof wantedMs === 'number' && !Number.isNaN(wantedMs)
   if (isTime && wantedMs >= LEAST_TIME_MS) return undefined
@@ -100,14 +108,14 @@ interface NewCallParts {
   readonly options: CallOptions
   readonly refusal: Fault | undefined
   readonly traceIds: TraceIdSource
-  readonly onward: NestedCalls
+  readonly onward: NestedCallRunner
 }
 
 /**
  * A call that begins here. A class, like everything else that is made for every call and refers to the rest of it: what
  * a literal makes, V8 may come to allocate among what lives long, and then the whole call stays there with it (ADR 250).
  */
-export class NewCall implements HandlerContext {
+export class LocallyStartedCall implements HandlerContext {
   readonly capability: CapabilityName
   readonly versionReq: CapabilityVersion
   readonly body: JsonObject
@@ -127,7 +135,7 @@ export class NewCall implements HandlerContext {
   readonly work: CallWorkReference | undefined
   readonly refusal: Fault | undefined
   readonly ticket: RunningCallTicket
-  readonly onward: NestedCalls
+  readonly onward: NestedCallRunner
   readonly call: HandlerContext['call']
   readonly stream: HandlerContext['stream']
 
@@ -201,7 +209,7 @@ export function createCallFromPeer(
     isStream,
     refusal,
     onward,
-  }: { readonly isStream: boolean; readonly refusal: Fault | undefined; readonly onward: NestedCalls },
+  }: { readonly isStream: boolean; readonly refusal: Fault | undefined; readonly onward: NestedCallRunner },
 ): HandlerContext {
   return {
     ...inbound,
@@ -246,7 +254,7 @@ function streamOnward(this: Call, name: CapabilityName, body: JsonObject, option
 }
 
 /** Every call that the bus hands out has it; a call object that was built by hand does not. */
-function onwardOf({ onward, capability }: Call): NestedCalls {
+function onwardOf({ onward, capability }: Call): NestedCallRunner {
   if (onward === undefined) throw new TypeError(`a call of ${capability} that no bus carries cannot call on`)
   return onward
 }

@@ -8,10 +8,10 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { CallRecordReference } from '../core/fault.ts'
-import type { PersonDecision } from '../core/fault.ts'
+import type { ApprovalOrGrantReference } from '../core/fault.ts'
 import { lastUlidHead, lastUlidTail, newUlid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Call, CallTraceTicket, Reply, ReplyOrigin } from './call.ts'
+import type { Call, CallTraceRecorder, Reply, ReplyOrigin } from './call.ts'
 import { TimerWheelEntry } from './deadline-timer.ts'
 import type { CapabilityContract } from './contract.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
@@ -23,7 +23,7 @@ export interface CallEndListener {
   readonly callEnded: (ticket: RunningCallTicket) => void
 }
 
-export class RunningCallTicket extends TimerWheelEntry implements CallTraceTicket {
+export class RunningCallTicket extends TimerWheelEntry implements CallTraceRecorder {
   readonly startedMs: number
   readonly deadlineMs: number
   /**
@@ -51,7 +51,7 @@ export class RunningCallTicket extends TimerWheelEntry implements CallTraceTicke
   call: Call | undefined
   /** True once a handler was, or may have been, entered for the call, here or on another node. */
   hasBegun = false
-  nestedDecision: PersonDecision | undefined
+  nestedDecision: ApprovalOrGrantReference | undefined
   stillWorking: Promise<void> | undefined
   /** The trace id that was minted for it, and its two parts; an id that the caller brought is with the call alone. */
   mintedTraceId = ''
@@ -199,7 +199,12 @@ export function readReplyOrigin({ from }: Reply, nodeId: string): ReplyOrigin & 
 }
 
 /** The reference to a call's record in the ledger, as the answers of every face have it. */
-export function encodeCallRecord({ traceId, logIndex, endLogIndex, ...rest }: CallRecordReference): JsonObject {
+export function encodeCallRecordReference({
+  traceId,
+  logIndex,
+  endLogIndex,
+  ...rest
+}: CallRecordReference): JsonObject {
   const { approval, grant, work } = rest
   return {
     trace_id: traceId,

@@ -3,7 +3,7 @@
  *
  * Spec 2 § 3.1 `RouteRequest`, in TypeScript idiom, plus who asks and through which face.
  */
-import type { Fault, CallRecordReference, CallWorkReference, PersonDecision } from '../core/fault.ts'
+import type { Fault, CallRecordReference, CallWorkReference, ApprovalOrGrantReference } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import type { CallStream } from './call-stream.ts'
@@ -76,15 +76,15 @@ export interface Call {
   /** What the family planned before the guard decided, for the handler that carries it out. */
   readonly planned?: PlannedCall | undefined
   /** The bus's own record of this call. It stays with the call through copies such as `{ ...call, body }`. */
-  readonly ticket?: CallTraceTicket | undefined
+  readonly ticket?: CallTraceRecorder | undefined
   /** The bus, for a handler that makes calls of its own while it works on this one. */
-  readonly onward?: NestedCalls | undefined
+  readonly onward?: NestedCallRunner | undefined
   /** The contract that a caller on another node means, where the name has several. */
   readonly schemaHash?: string | undefined
   /** Only recorded. */
   readonly work?: CallWorkReference | undefined
   /** Set by the audit for every call that is not a read. */
-  readonly recordLateOutcome?: RecordLateOutcome | undefined
+  readonly recordLateOutcome?: LateOutcomeRecorder | undefined
 }
 
 /** What became known about a call after it was answered: by a push, a later read, or because nothing came in time. */
@@ -100,7 +100,7 @@ export interface LateOutcome {
  * Appends an entry to the ledger that points to the call, once the call itself is on record as ended. Never rejects;
  * `false` when it could not be recorded.
  */
-export type RecordLateOutcome = (late: LateOutcome) => Promise<boolean>
+export type LateOutcomeRecorder = (late: LateOutcome) => Promise<boolean>
 
 /** What a handler may say about a call that it makes while it works on another. */
 export interface NestedCallOptions {
@@ -114,19 +114,19 @@ export interface NestedCallOptions {
 }
 
 /** Calls made for another call: with its caller, trace, deadline, cancellation, locks and rehearsal. */
-export interface NestedCalls {
+export interface NestedCallRunner {
   readonly call: (parent: Call, name: CapabilityName, body: JsonObject, options?: NestedCallOptions) => Promise<Outcome>
   readonly stream: (parent: Call, name: CapabilityName, body: JsonObject, options?: NestedCallOptions) => CallStream
 }
 
 /** Where stages and transports note what the trace of the call will show. */
-export interface CallTraceTicket {
+export interface CallTraceRecorder {
   /** Adds to the time that a stage of this call took. */
   readonly mark: (stage: string, ms: number) => void
   /** Adds to what crossed a wire for this call. */
   readonly bytes: (received: number, sent: number) => void
   /** A person's decision that a call made for this one asked for or used; the first of them. */
-  nestedDecision?: PersonDecision | undefined
+  nestedDecision?: ApprovalOrGrantReference | undefined
   /** Resolves when providers that were cut off have stopped working; `undefined` when none is running. */
   readonly stillWorking?: Promise<void> | undefined
 }

@@ -19,7 +19,7 @@ import type {
   CallAssessment,
   Capability,
   CapabilityDescriptor,
-  ClaimCompleter,
+  ConfirmationArgumentCompleter,
   Effect,
   McpExposure,
   Family,
@@ -66,7 +66,7 @@ export interface CapabilityDefinition<Input extends z.ZodType<JsonObject, unknow
   /** See `Offer.composes`. */
   readonly composes?: boolean
   readonly secrets?: readonly string[]
-  readonly completeClaims?: ClaimCompleter
+  readonly completeClaims?: ConfirmationArgumentCompleter
   /** See `Offer.forApprovers`. */
   readonly forApprovers?: boolean
 }
@@ -229,7 +229,7 @@ interface PlanSteps<Input extends JsonObject, Plan> {
  * For a change that only makes further calls in its caller's name: those calls are planned, decided about and recorded
  * themselves.
  */
-export const DELEGATING_STEPS = {
+export const DELEGATING_CHANGE_STEPS = {
   plan: (): Result<undefined, Fault> => ok(undefined),
   assess: (): CallAssessment => ({ effect: 'reads', reasons: [] }),
 }

@@ -73,14 +73,14 @@ export interface Offer extends CapabilityDescriptor {
   readonly plan?: (call: Call) => PlannedCall | Promise<PlannedCall>
   /** Names of arguments that must never be stored, beside those that are recognised by their names. */
   readonly secrets?: readonly string[]
-  readonly completeClaims?: ClaimCompleter
+  readonly completeClaims?: ConfirmationArgumentCompleter
 }
 
 /**
  * Claims are arguments by which a caller only says that it means the call: `confirm`, `intent`, `why`, a key. Given a
  * body as it came, those that are missing, each with a value that is true and can be sent as it stands.
  */
-export type ClaimCompleter = (body: JsonObject, call: { readonly traceId: string }) => JsonObject
+export type ConfirmationArgumentCompleter = (body: JsonObject, call: { readonly traceId: string }) => JsonObject
 
 /** How MCP clients see it. Every kind is the same capability behind the same five stages. */
 export type McpExposure =

@@ -7,7 +7,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Call, Outcome } from './call.ts'
 import type { Capability, Effect } from './capability.ts'
 import type { CapabilityBus } from './bus.ts'
-import { DELEGATING_STEPS, defineChange, defineTool } from './capability-definition.ts'
+import { DELEGATING_CHANGE_STEPS, defineChange, defineTool } from './capability-definition.ts'
 import { busFamily } from './bus-family.ts'
 
 const words = { title: 't', description: 'd', family: busFamily, output: z.json() } as const
@@ -246,7 +246,7 @@ describe('a handler that calls on', () => {
       name: 'out.any',
       input: z.strictObject({}),
       effect: 'writes',
-      ...DELEGATING_STEPS,
+      ...DELEGATING_CHANGE_STEPS,
       act: (_plan, _input, context) => context.call('in.look', {}),
     })
     const bus = registered(planning({ rehearsal: true }), forward, inner)

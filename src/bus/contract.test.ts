@@ -6,19 +6,19 @@ import type { CallPipeline } from './call-pipeline.ts'
 import type { CapabilityBus } from './bus.ts'
 import type { Offer } from './capability.ts'
 import { busFamily } from './bus-family.ts'
-import type { PeerCapability, RemoteProvider } from './peer.ts'
+import type { PeerCapability, RemoteProviderClient } from './peer.ts'
 import { describeOwnCapability } from './peer.ts'
 import { defineTool } from './capability-definition.ts'
 
 /** A node that asks peers whose announcements the test decides; who was asked, and as what a call was judged. */
-function caller(options: { readonly remote?: RemoteProvider } = {}) {
+function caller(options: { readonly remote?: RemoteProviderClient } = {}) {
   const asked: string[] = []
   const judged: Offer[] = []
   const admit: CallPipeline = (call, offer, proceed) => {
     if (offer !== undefined) judged.push(offer)
     return validating(call, offer, proceed)
   }
-  const remote: RemoteProvider = {
+  const remote: RemoteProviderClient = {
     call: (entry) => {
       asked.push(entry.nodeId)
       return Promise.resolve(reply(entry.nodeId))
@@ -250,7 +250,7 @@ describe('the providers of a contract', () => {
 })
 
 describe('an answer of a node whose schemas have not come', () => {
-  const answerText: RemoteProvider = {
+  const answerText: RemoteProviderClient = {
     call: () => Promise.resolve(reply('a text')),
     stream: () => Promise.reject(new Error('not here')),
   }

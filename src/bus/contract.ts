@@ -80,7 +80,7 @@ export const EMPTY_CONTRACT_GROUP: ContractGroup = { contracts: [], hasBound: fa
 /**
  * Groups all providers of one name. Contracts that continue keep their identity, because running calls refer to them.
  */
-export function groupContracts(
+export function groupProvidersByContract(
   entries: readonly CapabilityEntry[],
   before: readonly CapabilityContract[],
 ): ContractGroup {
@@ -183,15 +183,18 @@ function asStrictAs(contract: CapabilityContract, { effect, secrets }: Demand): 
   const { entries, offer: before } = contract
   const first = entries.find(({ isLocal, announced }) => isLocal || announced?.schemas !== undefined) ?? entries[0]
   const offer = first?.offer ?? before
-  if (isAsStrictAs(offer, { effect, secrets })) return offer
+  if (hasSameOfferRequirements(offer, { effect, secrets })) return offer
   // Made only once: validators are cached by offer.
-  if (contract.raisedFrom === offer && isAsStrictAs(before, { effect, secrets })) return before
+  if (contract.raisedFrom === offer && hasSameOfferRequirements(before, { effect, secrets })) return before
   contract.raisedFrom = offer
   return raiseOfferRequirements(offer, { effect, secrets })
 }
 
 /** Compares names and not their number: a peer may list a secret twice, or another one than before. */
-export function isAsStrictAs(offer: Offer, { effect, secrets = [] }: Pick<Offer, 'effect' | 'secrets'>): boolean {
+export function hasSameOfferRequirements(
+  offer: Offer,
+  { effect, secrets = [] }: Pick<Offer, 'effect' | 'secrets'>,
+): boolean {
   const [own, demanded] = [new Set(offer.secrets), new Set(secrets)]
   return offer.effect === effect && own.size === demanded.size && [...own].every((name) => demanded.has(name))
 }

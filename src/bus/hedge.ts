@@ -19,7 +19,7 @@ const MIN_SAMPLES = 20
 /** A shorter wait is not worth a second call. */
 const MIN_DELAY_MS = 10
 
-export interface HedgeRace {
+export interface HedgedCallDependencies {
   readonly start: (round: CallInAttempts, entry: CapabilityEntry) => ProviderAttempt
   /** Another provider with a slot already taken for this call, if there is one and the retry budget allows it. */
   readonly another: (than: CapabilityEntry) => CapabilityEntry | undefined
@@ -30,7 +30,11 @@ export function shouldHedge({ emit }: CallInAttempts, { offer, health }: Capabil
   return emit === undefined && offer.idempotent && offer.anywhere === true && health.samples >= MIN_SAMPLES
 }
 
-export async function runHedgedCall(round: CallInAttempts, entry: CapabilityEntry, race: HedgeRace): Promise<Outcome> {
+export async function runHedgedCall(
+  round: CallInAttempts,
+  entry: CapabilityEntry,
+  race: HedgedCallDependencies,
+): Promise<Outcome> {
   const first = launch(round, entry, race)
   const early = await Promise.race([first.attempt.answered, race.pause(Math.max(entry.health.p95Ms, MIN_DELAY_MS))])
   const other = early === undefined && round.ticket.cause === undefined ? race.another(entry) : undefined
@@ -71,7 +75,7 @@ class Leash implements CallEndListener {
   }
 }
 
-function launch(round: CallInAttempts, entry: CapabilityEntry, race: HedgeRace): Runner {
+function launch(round: CallInAttempts, entry: CapabilityEntry, race: HedgedCallDependencies): Runner {
   const leash = new Leash()
   round.ticket.employ(leash)
   const leashed = new CallInAttempts({ ...round.call, signal: leash.signal }, round.contract, round.emit)

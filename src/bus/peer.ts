@@ -79,7 +79,7 @@ export interface PeerRecord {
  * `call.deadlineMs` travels. A fault must be honest about whether anything was begun: `begun: false` where nothing was sent
  * or the provider said so, absent where nobody knows; a change that was sent and not answered for is `unknown-outcome`.
  */
-export interface RemoteProvider {
+export interface RemoteProviderClient {
   readonly call: (entry: CapabilityEntry, call: Call) => Promise<Outcome>
   /**
    * `emit` resolves when the consumer has taken the frame; await it before the next one. Should it reject, nobody wants

@@ -26,7 +26,7 @@ import type { StreamFrameEmitter } from './peer.ts'
 import { requireCallTicket } from './call-ticket.ts'
 import type { CallEndCause, RunningCallTicket, CallEndListener } from './call-ticket.ts'
 import type { HealthTracker } from './health.ts'
-import type { ProviderDependencies } from './provider.ts'
+import type { ProviderAttemptDependencies } from './provider.ts'
 import { rememberRefusedParams } from './refused-params.ts'
 import { checkReplySchema } from './schema.ts'
 import type { CallTally } from './trace.ts'
@@ -213,7 +213,7 @@ export function createInterruptedCallFault(call: Call, effect: Effect, cause: Ca
   return { kind: cause === 'deadline' ? 'timed-out' : 'cancelled', code, message: `${call.capability} ${why}.` }
 }
 
-export interface OutcomeRecordingDependencies extends Pick<ProviderDependencies, 'log' | 'timer'> {
+export interface OutcomeRecordingDependencies extends Pick<ProviderAttemptDependencies, 'log' | 'timer'> {
   readonly health: HealthTracker
   readonly tally: CallTally
 }

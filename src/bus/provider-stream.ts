@@ -46,7 +46,7 @@ async function closeFrames(frames: AsyncGenerator<StreamFrame, Outcome, void>): 
 
 const CLOSED: Outcome = fail({ kind: 'cancelled', message: 'nobody takes frames of this stream any more' })
 
-export class WrongFrame extends Error {
+export class InvalidFrameError extends Error {
   readonly fault: Fault
 
   constructor(fault: Fault) {
@@ -66,9 +66,9 @@ export function createFrameEmitter(
     const offeredMs = timer.nowMs()
     if (ticket.isOver(offeredMs)) throw new StreamClosedError('the call is over')
     const plain = readStreamFrame(frame)
-    if (plain === undefined) throw new WrongFrame(noFrame(call))
+    if (plain === undefined) throw new InvalidFrameError(noFrame(call))
     const fault = checkFrameSchema(contract.offer, plain)
-    if (fault !== undefined) throw new WrongFrame(fault)
+    if (fault !== undefined) throw new InvalidFrameError(fault)
     ticket.frames++
     ticket.isWithConsumer = true
     try {

@@ -20,23 +20,27 @@ import type { ProviderAttempt, AttemptTimer, CallInAttempts } from './provider-a
 import type { Call, ContentBlock, Outcome, Reply } from './call.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import { FAULT_KINDS } from './error-code.ts'
-import type { RemoteProvider } from './peer.ts'
-import { WrongFrame, createFrameEmitter, pumpFrames } from './provider-stream.ts'
+import type { RemoteProviderClient } from './peer.ts'
+import { InvalidFrameError, createFrameEmitter, pumpFrames } from './provider-stream.ts'
 
 /** The part of pino's logger interface that the bus uses. */
-export interface BusLog {
+export interface BusLogger {
   readonly warn: (details: object, message: string) => void
   readonly error: (details: object, message: string) => void
 }
 
 /** What every attempt needs from outside. */
-export interface ProviderDependencies {
-  readonly remote: RemoteProvider | undefined
-  readonly log: BusLog
+export interface ProviderAttemptDependencies {
+  readonly remote: RemoteProviderClient | undefined
+  readonly log: BusLogger
   readonly timer: AttemptTimer
 }
 
-export function startProvider(attempt: ProviderAttempt, round: CallInAttempts, around: ProviderDependencies): void {
+export function startProviderAttempt(
+  attempt: ProviderAttempt,
+  round: CallInAttempts,
+  around: ProviderAttemptDependencies,
+): void {
   let answer: Promise<Outcome>
   try {
     // A handler that is not async answers at once; a value that is not an outcome is detected below.
@@ -54,7 +58,7 @@ export function startProvider(attempt: ProviderAttempt, round: CallInAttempts, a
 function take(
   attempt: ProviderAttempt,
   round: CallInAttempts,
-  { outcome, log }: { outcome: unknown; log: BusLog },
+  { outcome, log }: { outcome: unknown; log: BusLogger },
 ): void {
   let answer: Outcome
   try {
@@ -71,7 +75,7 @@ function begunFault({ untouched, ...fault }: Fault): Fault {
   return { ...fault, begun: untouched !== true }
 }
 
-function invoke(entry: CapabilityEntry, round: CallInAttempts, around: ProviderDependencies): Promise<Outcome> {
+function invoke(entry: CapabilityEntry, round: CallInAttempts, around: ProviderAttemptDependencies): Promise<Outcome> {
   const { call } = round
   const { capability } = entry
   if (capability !== undefined) {
@@ -89,9 +93,9 @@ function invoke(entry: CapabilityEntry, round: CallInAttempts, around: ProviderD
 function crash(
   attempt: ProviderAttempt,
   { call, ticket }: CallInAttempts,
-  { error, log }: { error: unknown; log: BusLog },
+  { error, log }: { error: unknown; log: BusLogger },
 ): void {
-  if (error instanceof WrongFrame) {
+  if (error instanceof InvalidFrameError) {
     attempt.settle(fail({ ...error.fault, begun: true }))
     return
   }

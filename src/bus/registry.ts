@@ -16,10 +16,10 @@ import { grantFreeSlots } from './provider-queue.ts'
 import type { Capability, CapabilityName, Family, Offer, CapabilityVersion } from './capability.ts'
 import {
   toContractKey,
-  groupContracts,
+  groupProvidersByContract,
   isSameContract,
   EMPTY_CONTRACT_GROUP,
-  isAsStrictAs,
+  hasSameOfferRequirements,
   raiseOfferRequirements,
 } from './contract.ts'
 import type { CapabilityContract, ContractDisagreement, ContractGroup } from './contract.ts'
@@ -206,7 +206,7 @@ export class CapabilityRegistry {
   /** Updates the providers of a name's contracts, for callers that already hold one of them. */
   regroup(name: CapabilityName): void {
     if (this.#regroup.size === 0 || !this.#regroup.delete(name)) return
-    const grouped = groupContracts(this.named(name), this.#contracts.get(name)?.contracts ?? [])
+    const grouped = groupProvidersByContract(this.named(name), this.#contracts.get(name)?.contracts ?? [])
     if (grouped.contracts.length === 0) this.#contracts.delete(name)
     else this.#contracts.set(name, grouped)
   }
@@ -322,7 +322,7 @@ function addressOf({ face }: Offer): string | undefined {
 
 /** The requested node's own offer, with the strictest effect that any provider of the name demands. */
 function shownOffer({ offer }: CapabilityEntry, { offer: agreed }: CapabilityContract): Offer {
-  if (isAsStrictAs(offer, agreed)) return offer
+  if (hasSameOfferRequirements(offer, agreed)) return offer
   const { effect, secrets } = agreed
   return raiseOfferRequirements(offer, secrets === undefined ? { effect } : { effect, secrets })
 }

@@ -6,7 +6,7 @@ import type { FaultKind } from '../core/fault.ts'
 import type { CapabilityBus } from './bus.ts'
 import type { Call, Outcome } from './call.ts'
 import type { Offer, UnaryHandler } from './capability.ts'
-import type { RemoteProvider } from './peer.ts'
+import type { RemoteProviderClient } from './peer.ts'
 import { describeOwnCapability } from './peer.ts'
 import { isSafeToRetry, RetryBudget } from './call-dispatcher.ts'
 
@@ -21,7 +21,7 @@ function scripted(answers: readonly Outcome[], facts: Partial<Offer> = {}, optio
   const clock = manualClock()
   const asked: string[] = []
   const script = [...answers]
-  const remote: RemoteProvider = {
+  const remote: RemoteProviderClient = {
     call: (entry) => {
       asked.push(entry.nodeId)
       return Promise.resolve(script.shift() ?? reply('at last'))
@@ -261,7 +261,7 @@ describe('a node that was not reached', () => {
 
   it('is not asked for another instance of its own while there is another node', async () => {
     const asked: string[] = []
-    const remote: RemoteProvider = {
+    const remote: RemoteProviderClient = {
       call: (entry) => {
         asked.push(entry.nodeId)
         return Promise.resolve(entry.nodeId === 'b' ? away.offline : reply('here'))
@@ -282,7 +282,7 @@ describe('a node that was not reached', () => {
 
   it('is asked for each of its instances once where there is no other', async () => {
     const asked: string[] = []
-    const remote: RemoteProvider = {
+    const remote: RemoteProviderClient = {
       call: (entry) => {
         asked.push(entry.instanceId)
         return Promise.resolve(away.offline)
@@ -300,7 +300,7 @@ describe('a node that was not reached', () => {
 
   it('is not asked twice at the same instance for what may have begun there', async () => {
     const asked: string[] = []
-    const remote: RemoteProvider = {
+    const remote: RemoteProviderClient = {
       call: (entry) => {
         asked.push(entry.instanceId)
         return Promise.resolve(fault('offline', { begun: true }))
@@ -318,7 +318,7 @@ describe('a node that was not reached', () => {
 
   it('is another one: a device that is offline behind one instance of this node leaves the other instances', async () => {
     const asked: string[] = []
-    const remote: RemoteProvider = {
+    const remote: RemoteProviderClient = {
       call: (entry) => {
         asked.push(entry.nodeId)
         return Promise.resolve(reply('elsewhere'))
@@ -358,7 +358,7 @@ describe('hedging', () => {
   }> {
     const held: Held[] = []
     let isSlow = false
-    const remote: RemoteProvider = {
+    const remote: RemoteProviderClient = {
       call: (entry, call) =>
         isSlow
           ? new Promise((finish) => held.push({ call, nodeId: entry.nodeId, finish }))
@@ -441,7 +441,7 @@ describe('hedging', () => {
   ])('asks nobody else where a capability %s', async (_, facts, calls) => {
     const held: string[] = []
     let isSlow = false
-    const remote: RemoteProvider = {
+    const remote: RemoteProviderClient = {
       call: (entry) => {
         if (!isSlow) return Promise.resolve(reply('quick'))
         held.push(entry.nodeId)
@@ -465,7 +465,7 @@ describe('hedging', () => {
   it('asks no other instance of the same node, where the capability belongs to that node', async () => {
     const asked: string[] = []
     let isSlow = false
-    const remote: RemoteProvider = {
+    const remote: RemoteProviderClient = {
       call: (entry) => {
         if (!isSlow) return Promise.resolve(reply('quick'))
         asked.push(entry.instanceId)

@@ -5,7 +5,7 @@ import type { CapabilityBus } from './bus.ts'
 import type { Offer } from './capability.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 import { describeOwnCapability } from './peer.ts'
-import { scoreBySpecification } from './routing-strategy.ts'
+import { scoreProviderByLatencyAndLoad } from './routing-strategy.ts'
 import { RunningCallTicket } from './call-ticket.ts'
 
 /** Node `a`, which may offer `llm.chat` itself, and peers that do. */
@@ -112,7 +112,7 @@ describe('the spec strategy', () => {
     answered(bus, at('c'), { latencyMs: 80 })
     at('c').inFlight = 2
     // 500 × 1 for the unknown one.
-    expect(['b', 'c', 'd'].map((nodeId) => scoreBySpecification(at(nodeId)))).toEqual([100, 100, 500])
+    expect(['b', 'c', 'd'].map((nodeId) => scoreProviderByLatencyAndLoad(at(nodeId)))).toEqual([100, 100, 500])
     expect(routes(bus)).toEqual({ c: 200 })
   })
 
@@ -123,17 +123,17 @@ describe('the spec strategy', () => {
     failed(bus, at('b'), 1)
     answered(bus, at('c'), { latencyMs: 400, times: 4 })
     at('c').inFlight = 5
-    expect(['b', 'c'].map((nodeId) => scoreBySpecification(at(nodeId)))).toEqual([650, 650])
+    expect(['b', 'c'].map((nodeId) => scoreProviderByLatencyAndLoad(at(nodeId)))).toEqual([650, 650])
     expect(routes(bus)).toEqual({ c: 200 })
   })
 
   it('scores as spec 2 § 5.4 says', () => {
     const { bus, at } = village({ here: true, there: ['b'], facts: { maxConcurrent: 4 } }, options)
-    expect(scoreBySpecification(at('a'))).toBe(450)
+    expect(scoreProviderByLatencyAndLoad(at('a'))).toBe(450)
     answered(bus, at('b'), { latencyMs: 40, times: 8 })
     failed(bus, at('b'), 2)
     at('b').inFlight = 1
-    expect(scoreBySpecification(at('b'))).toBeCloseTo(40 * 1.25 + 200)
+    expect(scoreProviderByLatencyAndLoad(at('b'))).toBeCloseTo(40 * 1.25 + 200)
   })
 })
 

@@ -71,7 +71,7 @@ function chooseBySpec(candidates: readonly CapabilityEntry[], { config }: Strate
 
 /** The lowest score; ties go to the lower latency, then to the more reliable. */
 function isBetterBySpec(entry: CapabilityEntry, than: CapabilityEntry): boolean {
-  const byScore = scoreBySpecification(entry) - scoreBySpecification(than)
+  const byScore = scoreProviderByLatencyAndLoad(entry) - scoreProviderByLatencyAndLoad(than)
   if (byScore !== 0) return byScore < 0
   const byLatency = entry.health.p50Ms - than.health.p50Ms
   if (byLatency !== 0) return byLatency < 0
@@ -82,7 +82,7 @@ const UNKNOWN_LATENCY_MS = 500
 const RELIABILITY_PENALTY = 1_000
 const LOCALITY_BONUS = 50
 
-export function scoreBySpecification(entry: CapabilityEntry): number {
+export function scoreProviderByLatencyAndLoad(entry: CapabilityEntry): number {
   const latency = entry.health.p50Ms > 0 ? entry.health.p50Ms : UNKNOWN_LATENCY_MS
   const penalty = (1 - entry.health.successRate) * RELIABILITY_PENALTY
   return latency * (1 + load(entry)) + penalty - (entry.isLocal ? LOCALITY_BONUS : 0)

@@ -35,7 +35,7 @@ let instances: Instances = {}
 let compiled = 0
 
 /** Against the meta-schema of 2020-12: what is wrong, or `undefined`. */
-export function checkMetaSchema(schema: JsonSchema): string | undefined {
+export function explainMetaSchemaViolation(schema: JsonSchema): string | undefined {
   const checker = (instances.checker ??= load({ ...OPTIONS, meta: true }))
   if (checker.validateSchema(anonymous(schema)) === true) return undefined
   return checker.errorsText(checker.errors, { dataVar: 'schema' })

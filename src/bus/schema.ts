@@ -17,7 +17,7 @@ import { formatCapabilityVersion } from './capability.ts'
 import type { CapabilityDescriptor, ArgumentIssue, JsonSchema, Offer } from './capability.ts'
 import { compileBoundedValidator } from './bounded-validator.ts'
 import { explainSchemaBoundsViolation } from './schema-bounds.ts'
-import { SchemaCompilerMissingError, compileSchema, checkMetaSchema } from './schema-compiler.ts'
+import { SchemaCompilerMissingError, compileSchema, explainMetaSchemaViolation } from './schema-compiler.ts'
 import { computeSchemaHash } from './schema-hash.ts'
 import { isLocallyDefinedOffer } from './capability-definition.ts'
 
@@ -58,7 +58,8 @@ export function checkOfferSchemas(offer: Offer): Result<void, Fault> {
   if (isLocallyDefinedOffer(offer) || offer.isFromPeer === true) return ok(undefined)
   for (const part of PARTS) {
     const schema = offer[part]
-    const wrong = schema === undefined ? undefined : (explainSchemaBoundsViolation(schema) ?? checkMetaSchema(schema))
+    const wrong =
+      schema === undefined ? undefined : (explainSchemaBoundsViolation(schema) ?? explainMetaSchemaViolation(schema))
     if (wrong !== undefined) return fail(schemaInvalid(offer, `${WORDS[part]}: ${wrong}`))
   }
   return ok(undefined)

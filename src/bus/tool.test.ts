@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { collect, ME, node, reply } from '../../test/bus-village.ts'
 import { busFamily } from './bus-family.ts'
 import { ok } from '../core/result.ts'
-import { DELEGATING_STEPS, defineChange, defineTool, isLocallyDefinedOffer } from './capability-definition.ts'
+import { DELEGATING_CHANGE_STEPS, defineChange, defineTool, isLocallyDefinedOffer } from './capability-definition.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -61,7 +61,7 @@ describe('a tool of our own', () => {
       output: z.strictObject({}),
       effect: 'sensitive',
       family: busFamily,
-      ...DELEGATING_STEPS,
+      ...DELEGATING_CHANGE_STEPS,
       act: () => ok({ data: {} }),
     })
     expect(offer).toMatchObject({ trustRequired: 'trusted', idempotent: false, streamSchema: undefined })

@@ -56,7 +56,7 @@ export interface AuditOptions {
 }
 
 /** What the guard considers a secret is in no record. */
-export const ARGUMENT_REDACTION: Pick<AuditOptions, 'redact' | 'redactResult'> = {
+export const AUDIT_REDACTORS: Pick<AuditOptions, 'redact' | 'redactResult'> = {
   redact: ({ call, offer }) => redactArguments(call.body, offer),
   redactResult: ({ offer }, data) => redactJson(data, offer?.secrets),
 }

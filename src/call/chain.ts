@@ -20,7 +20,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
 import { createInternalErrorFault } from './context.ts'
 import { toAccountKey } from '../bus/caller.ts'
-import { completeCall } from '../guard/guard-faults.ts'
+import { fillInConfirmationArguments } from '../guard/guard-faults.ts'
 
 export interface CallChainDependencies {
   readonly lock: KeyedLock
@@ -90,7 +90,7 @@ export function createValidateStage(validateRequest: RequestValidator, report: I
       return next({ ...context, refusal: createInternalErrorFault(call) })
     }
     if (accepted.ok) return next({ ...context, call: { ...call, body: accepted.value } })
-    const completed = completeCall(offer, call)
+    const completed = fillInConfirmationArguments(offer, call)
     if (completed === undefined) return next({ ...context, refusal: accepted.fault })
     // Nothing but claims is missing: the answer has the call as it can be made.
     const { fault } = accepted

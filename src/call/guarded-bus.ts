@@ -13,9 +13,9 @@ import type { Logger } from '../core/logger.ts'
 import type { GuardConfig } from '../guard/config.ts'
 import { createGuard } from '../guard/guard.ts'
 import type { Guard } from '../guard/guard.ts'
-import type { NodeVoterKeys } from '../guard/quorum-round-store.ts'
+import type { NodeVoterIdentity } from '../guard/quorum-round-store.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { createLedgerAuditLog, ARGUMENT_REDACTION } from './audit.ts'
+import { createLedgerAuditLog, AUDIT_REDACTORS } from './audit.ts'
 import { createCallChain } from './chain.ts'
 
 export interface GuardedBusOptions {
@@ -24,7 +24,7 @@ export interface GuardedBusOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly guard: GuardConfig
-  readonly voting: NodeVoterKeys
+  readonly voting: NodeVoterIdentity
   readonly bus: Omit<BusOptions, 'admit' | 'clock'>
 }
 
@@ -61,7 +61,7 @@ export async function openGuardedBus({
     validateRequest,
     audit: {
       log: createLedgerAuditLog(database, ledger),
-      ...ARGUMENT_REDACTION,
+      ...AUDIT_REDACTORS,
     },
     decision: guard.steps,
     monotonic: clock.monotonic,

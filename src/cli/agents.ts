@@ -7,12 +7,12 @@
 import type { Command } from 'commander'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { CallView } from '../web/api-requests.ts'
+import type { CallResultView } from '../web/api-requests.ts'
 import { fetchFromGateway, printAnswer } from './command-client.ts'
-import { stripControls, formatTable } from './command-output.ts'
+import { sanitizeForTerminal, formatTable } from './command-output.ts'
 import { formatFailedDeviceCall } from './devices-text.ts'
 
-export function addAgentsCommands(program: Command): void {
+export function addAgentKeyCommands(program: Command): void {
   const agents = program.command('agents').description('the keys that agents sign their records with')
   agents
     .command('list', { isDefault: true })
@@ -44,12 +44,14 @@ export function addAgentsCommands(program: Command): void {
 
 async function tell(command: Command, tool: string, body: JsonObject, text: (data: Json) => string): Promise<void> {
   const question = { method: 'POST', path: '/api/call', body: { tool, arguments: body } } as const
-  const view = (await fetchFromGateway(command, { ...question, asOwner: true })) as unknown as CallView | undefined
+  const view = (await fetchFromGateway(command, { ...question, asOwner: true })) as unknown as
+    | CallResultView
+    | undefined
   if (view === undefined) return
   if (view.outcome !== 'ok') return printAnswer(command, formatFailedDeviceCall(view))
   const { structured } = view
   const data = isJsonObject(structured) ? (structured['data'] ?? null) : null
-  printAnswer(command, { json: data, text: stripControls(text(data)) })
+  printAnswer(command, { json: data, text: sanitizeForTerminal(text(data)) })
 }
 
 function agentsTable(data: Json): string {

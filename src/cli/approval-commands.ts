@@ -17,12 +17,18 @@ import { listProfileNames } from '../mcp/profile.ts'
 import { toNewToken, tokenRequestSchema } from '../web/api-requests.ts'
 import { formatTokenRestrictions } from '../web/token-restrictions.ts'
 import type { GrantView } from '../web/views.ts'
-import { askGateway, readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
+import {
+  printGatewayResponse,
+  readCommandConfig,
+  readDataRoot,
+  readGlobalOptions,
+  printAnswer,
+} from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
 import type { ApiRequest } from './gateway-client.ts'
-import { EXIT_CODES, stripControls, formatTable } from './command-output.ts'
+import { EXIT_CODES, sanitizeForTerminal, formatTable } from './command-output.ts'
 import { formatApprovals, formatJsonAnswer } from './gateway-text.ts'
-import { parseWholeNumber } from './whole-number.ts'
+import { createWholeNumberParser } from './whole-number.ts'
 
 interface TokenOptions {
   readonly role: string
@@ -48,15 +54,17 @@ export function addApprovalCommands(program: Command): void {
     .command('stop <reason...>')
     .description('emergency stop: every change is refused until `resume`')
     .action((reason: string[], _, command: Command) =>
-      askGateway(command, asOwner({ method: 'POST', path: '/api/stop', body: { reason: reason.join(' ') } }), (value) =>
-        formatJsonAnswer(value, 'Stopped. Every change is refused until `hearthbus resume`.'),
+      printGatewayResponse(
+        command,
+        asOwner({ method: 'POST', path: '/api/stop', body: { reason: reason.join(' ') } }),
+        (value) => formatJsonAnswer(value, 'Stopped. Every change is refused until `hearthbus resume`.'),
       ),
     )
   program
     .command('resume')
     .description('release the emergency stop')
     .action((_, command: Command) =>
-      askGateway(command, asOwner({ method: 'DELETE', path: '/api/stop' }), (value) =>
+      printGatewayResponse(command, asOwner({ method: 'DELETE', path: '/api/stop' }), (value) =>
         formatJsonAnswer(value, 'Changes are possible again.'),
       ),
     )
@@ -69,7 +77,7 @@ function addApprovals(program: Command): void {
     .description('open requests; --all shows decided ones too')
     .option('--all', 'also those that are decided')
     .action((options: { all?: boolean }, command: Command) =>
-      askGateway(
+      printGatewayResponse(
         command,
         asOwner({ path: `/api/approvals${options.all === true ? '' : '?state=requested'}` }),
         (value) => formatApprovals(value as JsonObject[], Date.now()),
@@ -79,7 +87,7 @@ function addApprovals(program: Command): void {
     .command('show <id>')
     .description('one request, decided or not')
     .action((id: string, _, command: Command) =>
-      askGateway(command, asOwner({ path: `/api/approvals/${encodeURIComponent(id)}` }), (value) => ({
+      printGatewayResponse(command, asOwner({ path: `/api/approvals/${encodeURIComponent(id)}` }), (value) => ({
         ...formatApprovals([value as JsonObject], Date.now()),
         json: value,
       })),
@@ -87,13 +95,13 @@ function addApprovals(program: Command): void {
   approvals
     .command('approve <id>')
     .description('let that exact call happen once; with --uses and --minutes, also calls like it')
-    .option('--uses <n>', 'so many more calls like it', parseWholeNumber(1, 1_000))
-    .option('--minutes <n>', 'for so long', parseWholeNumber(1, 43_200))
+    .option('--uses <n>', 'so many more calls like it', createWholeNumberParser(1, 1_000))
+    .option('--minutes <n>', 'for so long', createWholeNumberParser(1, 43_200))
     .option('--any-device', 'on every device that the tool reaches')
     .option('--whole-node', 'for everybody for whom the node that asked may call')
     .option('--bounds <json>', 'arguments that may vary, e.g. {"value":{"min":18,"max":22}}')
     .action((id: string, options: GrantOptions, command: Command) =>
-      askGateway(
+      printGatewayResponse(
         command,
         asVoter({
           method: 'POST',
@@ -107,7 +115,7 @@ function addApprovals(program: Command): void {
     .command('deny <id> <reason...>')
     .description('refuse it, or take a yes back whose call was not made yet, and say why')
     .action((id: string, reason: string[], _, command: Command) =>
-      askGateway(
+      printGatewayResponse(
         command,
         asVoter({
           method: 'POST',
@@ -126,7 +134,7 @@ function addGrants(program: Command): void {
     .description('those in force; --all shows ended ones too')
     .option('--all', 'also those that ended')
     .action((options: { all?: boolean }, command: Command) =>
-      askGateway(command, asOwner({ path: `/api/grants${options.all === true ? '?all' : ''}` }), (value) => ({
+      printGatewayResponse(command, asOwner({ path: `/api/grants${options.all === true ? '?all' : ''}` }), (value) => ({
         json: value,
         text: grantTable(value as unknown as readonly GrantView[]),
       })),
@@ -135,8 +143,10 @@ function addGrants(program: Command): void {
     .command('end <id>')
     .description('take it back')
     .action((id: string, _, command: Command) =>
-      askGateway(command, asOwner({ method: 'DELETE', path: `/api/grants/${encodeURIComponent(id)}` }), (value) =>
-        formatJsonAnswer(value, 'It covers nothing from now on.'),
+      printGatewayResponse(
+        command,
+        asOwner({ method: 'DELETE', path: `/api/grants/${encodeURIComponent(id)}` }),
+        (value) => formatJsonAnswer(value, 'It covers nothing from now on.'),
       ),
     )
 }
@@ -147,7 +157,7 @@ function addTokens(program: Command): void {
     .command('create <name>')
     .description('make a token; it is shown once')
     .addOption(new Option('--role <role>', 'what it may do').choices(PRINCIPAL_ROLES).makeOptionMandatory())
-    .option('--days <n>', 'expires after so many days', parseWholeNumber(1, 3_650))
+    .option('--days <n>', 'expires after so many days', createWholeNumberParser(1, 3_650))
     .option('--effects <list>', 'narrow what it may call, see and decide about to effects, e.g. reads,records')
     .option(
       '--profiles <list>',
@@ -165,7 +175,7 @@ function addTokens(program: Command): void {
       }
       // The first token comes before the first start where others can reach the node.
       if (!findRunningGateway(readGlobalOptions(command).data).ok) return createTokenOffline(command, body)
-      return askGateway(command, asOwner({ method: 'POST', path: '/api/tokens', body }), (value) =>
+      return printGatewayResponse(command, asOwner({ method: 'POST', path: '/api/tokens', body }), (value) =>
         formatJsonAnswer(value, tokenSentence(value)),
       )
     })
@@ -173,7 +183,7 @@ function addTokens(program: Command): void {
     .command('list')
     .description('names, roles and last use')
     .action((_, command: Command) =>
-      askGateway(command, asOwner({ path: '/api/tokens' }), (value) => ({
+      printGatewayResponse(command, asOwner({ path: '/api/tokens' }), (value) => ({
         json: value,
         text: tokenTable(value as unknown as readonly AccessTokenRecord[]),
       })),
@@ -182,8 +192,10 @@ function addTokens(program: Command): void {
     .command('revoke <name>')
     .description('refuse it from now on')
     .action((name: string, _, command: Command) =>
-      askGateway(command, asOwner({ method: 'DELETE', path: `/api/tokens/${encodeURIComponent(name)}` }), (value) =>
-        formatJsonAnswer(value, `${name} is refused from now on.`),
+      printGatewayResponse(
+        command,
+        asOwner({ method: 'DELETE', path: `/api/tokens/${encodeURIComponent(name)}` }),
+        (value) => formatJsonAnswer(value, `${name} is refused from now on.`),
       ),
     )
 }
@@ -195,7 +207,7 @@ async function createTokenOffline(command: Command, body: JsonObject): Promise<v
   if (!wish.success)
     command.error(wish.error.issues.map((issue) => issue.message).join('; '), { exitCode: EXIT_CODES.usage })
   const { withTemporaryGateway } = await import('./temporary-gateway-server.ts')
-  const { explainFailedGatewayStart } = await import('./gateway-start-server.ts')
+  const { selectStartFaultExitCode } = await import('./gateway-start-server.ts')
   const { familyEnvelopes } = await import('../main/families.ts')
   const token = toNewToken(wish.data)
   const made = await withTemporaryGateway(config, readDataRoot(command), async ({ guard, families }) => {
@@ -210,7 +222,7 @@ async function createTokenOffline(command: Command, body: JsonObject): Promise<v
     printAnswer(command, {
       json: { ...made.fault },
       text: made.fault.message,
-      exit: explainFailedGatewayStart(made.fault),
+      exit: selectStartFaultExitCode(made.fault),
     })
   else if (!made.value.ok)
     printAnswer(command, {
@@ -271,7 +283,7 @@ function grantTable(grants: readonly GrantView[]): string {
   if (rows.length === 0) return 'No grant is in force.'
   return formatTable(
     ['id', 'for', 'tool', 'device', 'used', 'until'],
-    rows.map((row) => row.map(stripControls)),
+    rows.map((row) => row.map(sanitizeForTerminal)),
   )
 }
 

@@ -1,7 +1,7 @@
 /** What a person at a terminal is shown of changes. */
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { CallView } from '../web/api-requests.ts'
+import type { CallResultView } from '../web/api-requests.ts'
 import { formatChanges, collectChanges, parseSince } from './changes.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31, 12)
@@ -23,7 +23,7 @@ describe('the beginning of a search', () => {
   })
 })
 
-function page(changes: Json, more: JsonObject = {}): CallView {
+function page(changes: Json, more: JsonObject = {}): CallResultView {
   return { outcome: 'ok', traceId: 'T', structured: { ok: true, data: { changes, ...more } } }
 }
 
@@ -73,7 +73,7 @@ describe('changes', () => {
   it('are asked for until there are as many as wanted, however many calls between them changed nothing', async () => {
     const pages = [page([], { next_cursor: 'a' }), page(['one'], { next_cursor: 'b' }), page(['two', 'three'])]
     const asked: JsonObject[] = []
-    const answering = async (wanted: JsonObject): Promise<CallView | undefined> => {
+    const answering = async (wanted: JsonObject): Promise<CallResultView | undefined> => {
       asked.push(wanted)
       return pages[asked.length - 1]
     }
@@ -89,10 +89,10 @@ describe('changes', () => {
 
   it('are given up looking for after a while, and a refusal is the answer', async () => {
     let questions = 0
-    const endless = async (): Promise<CallView> => page([], { next_cursor: String(++questions) })
+    const endless = async (): Promise<CallResultView> => page([], { next_cursor: String(++questions) })
     expect(await collectChanges(endless, { limit: 5 })).toEqual(page([], { next_cursor: '20' }))
-    const refused: CallView = { outcome: 'denied', traceId: 'T', structured: { ok: false } }
-    const refusing = async (wanted: JsonObject): Promise<CallView> =>
+    const refused: CallResultView = { outcome: 'denied', traceId: 'T', structured: { ok: false } }
+    const refusing = async (wanted: JsonObject): Promise<CallResultView> =>
       wanted['cursor'] === undefined ? page([], { next_cursor: 'a' }) : refused
     expect(await collectChanges(refusing, { limit: 5 })).toBe(refused)
   })

@@ -6,24 +6,24 @@
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import type { JsonObject } from '../core/json.ts'
-import type { CallView } from '../web/api-requests.ts'
+import type { CallResultView } from '../web/api-requests.ts'
 import { fetchFromGateway, printAnswer } from './command-client.ts'
-import { stripControls, formatTable } from './command-output.ts'
+import { sanitizeForTerminal, formatTable } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
-import { formatCall } from './gateway-text.ts'
-import { parseWholeNumber } from './whole-number.ts'
+import { formatCallResult } from './gateway-text.ts'
+import { createWholeNumberParser } from './whole-number.ts'
 
 export function addChangesCommand(program: Command): void {
   program
     .command('changes')
     .description('what was changed in the house or was to be, by whom, and what became of it')
     .option('--since <time>', 'from then on: 90m, 12h, 7d, or a date and time', (text) => parseSince(text, Date.now()))
-    .option('--limit <n>', 'how many', parseWholeNumber(1, 200), 20)
+    .option('--limit <n>', 'how many', createWholeNumberParser(1, 200), 20)
     .action(async (options: Wanted, command: Command) => {
-      const asked = async (page: JsonObject): Promise<CallView | undefined> => {
+      const asked = async (page: JsonObject): Promise<CallResultView | undefined> => {
         const body = { tool: 'ledger_changes', arguments: page }
         const value = await fetchFromGateway(command, { method: 'POST', path: '/api/call', body, asOwner: true })
-        return value as CallView | undefined
+        return value as CallResultView | undefined
       }
       const view = await collectChanges(asked, options)
       if (view !== undefined) printAnswer(command, formatChanges(view, options.limit))
@@ -40,9 +40,9 @@ const MAX_QUESTIONS = 20
 
 /** A short page is not the end: it is asked on until there are as many as wanted. */
 export async function collectChanges(
-  asked: (page: JsonObject) => Promise<CallView | undefined>,
+  asked: (page: JsonObject) => Promise<CallResultView | undefined>,
   wanted: Wanted,
-): Promise<CallView | undefined> {
+): Promise<CallResultView | undefined> {
   let view = await asked({ ...wanted })
   for (let questions = 1; questions < MAX_QUESTIONS && view?.outcome === 'ok'; questions++) {
     const { changes, next_cursor: cursor } = dataOf(view)
@@ -96,12 +96,12 @@ interface ChangesPage extends JsonObject {
   readonly next_cursor?: string
 }
 
-function dataOf({ structured }: CallView): ChangesPage {
+function dataOf({ structured }: CallResultView): ChangesPage {
   return (structured as unknown as { readonly data: ChangesPage }).data
 }
 
-export function formatChanges(view: CallView, limit: number): CommandAnswer {
-  if (view.outcome !== 'ok') return formatCall(view)
+export function formatChanges(view: CallResultView, limit: number): CommandAnswer {
+  if (view.outcome !== 'ok') return formatCallResult(view)
   const { changes, next_cursor: cursor } = dataOf(view)
   const rows = changes.map((change) => [
     String(change.log_index),
@@ -116,7 +116,7 @@ export function formatChanges(view: CallView, limit: number): CommandAnswer {
     ...(rows.length > 0 ? [formatTable(['entry', 'when', 'who', 'what', 'on', 'result', 'a person'], rows)] : []),
     ...(cursor === undefined ? [] : [moreText(rows.length, limit)]),
   ]
-  return { json: view.structured, text: stripControls(lines.join('\n') || 'Nothing was changed.') }
+  return { json: view.structured, text: sanitizeForTerminal(lines.join('\n') || 'Nothing was changed.') }
 }
 
 function moreText(found: number, limit: number): string {

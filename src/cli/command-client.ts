@@ -10,8 +10,8 @@ import { resolveDataRoot } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import type { Json } from '../core/json.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
-import type { ApiRequest, ClientFault } from './gateway-client.ts'
-import { EXIT_CODES, formatJsonLine, stripControls } from './command-output.ts'
+import type { ApiRequest, GatewayClientFault } from './gateway-client.ts'
+import { EXIT_CODES, formatJsonLine, sanitizeForTerminal } from './command-output.ts'
 import type { CommandAnswer, ExitCode } from './command-output.ts'
 
 export interface GlobalOptions {
@@ -44,12 +44,14 @@ export function readCommandConfig(command: Command): Config | undefined {
 
 /** stdout has the answer and nothing else, so that it can be piped; everything beside it goes to stderr. */
 export function printAnswer(command: Command, { json, text, exit = EXIT_CODES.ok }: CommandAnswer): void {
-  process.stdout.write(`${readGlobalOptions(command).json === true ? formatJsonLine(json) : stripControls(text)}\n`)
+  process.stdout.write(
+    `${readGlobalOptions(command).json === true ? formatJsonLine(json) : sanitizeForTerminal(text)}\n`,
+  )
   process.exitCode = exit
 }
 
 /** Asks the running gateway and says what came of it. */
-export async function askGateway(
+export async function printGatewayResponse(
   command: Command,
   question: ApiRequest,
   render: (value: Json) => CommandAnswer,
@@ -68,14 +70,14 @@ export async function fetchFromGateway(command: Command, question: ApiRequest): 
 }
 
 /** The same facts on stdout for a program, a sentence on stderr for a person. */
-function complain(command: Command, fault: ClientFault): void {
+function complain(command: Command, fault: GatewayClientFault): void {
   if (readGlobalOptions(command).json === true) process.stdout.write(`${formatJsonLine({ ok: false, error: fault })}\n`)
-  else process.stderr.write(`${stripControls(fault.message)}\n`)
+  else process.stderr.write(`${sanitizeForTerminal(fault.message)}\n`)
   process.exitCode = exitOf(fault)
 }
 
 /** Denied is told from failed: a script may ask somebody for the approval and try again. */
-function exitOf(fault: ClientFault): ExitCode {
+function exitOf(fault: GatewayClientFault): ExitCode {
   if (fault.kind !== 'refused') return EXIT_CODES.unreachable
   return fault.status === 401 || fault.status === 403 ? EXIT_CODES.denied : EXIT_CODES.failed
 }

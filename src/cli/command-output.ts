@@ -49,7 +49,7 @@ export function formatAge(ms: number): string {
 }
 
 /** What a stranger wrote must not move the cursor of somebody's terminal. */
-export function stripControls(text: string): string {
+export function sanitizeForTerminal(text: string): string {
   return replaceInvisible(text, (character) => (character === '\n' ? '\n' : '\uFFFD'))
 }
 

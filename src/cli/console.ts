@@ -7,8 +7,8 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import { PRINCIPAL_ROLES } from '../bus/call.ts'
 import type { SignInLinkView, SessionView } from '../web/views.ts'
-import { askGateway } from './command-client.ts'
-import { stripControls, formatTable } from './command-output.ts'
+import { printGatewayResponse } from './command-client.ts'
+import { sanitizeForTerminal, formatTable } from './command-output.ts'
 import { formatJsonAnswer } from './gateway-text.ts'
 
 export function addConsoleCommands(program: Command): void {
@@ -20,7 +20,7 @@ export function addConsoleCommands(program: Command): void {
     .description('print a link that signs in once')
     .addOption(new Option('--role <role>', 'what it may do').choices(PRINCIPAL_ROLES).default('admin'))
     .action((options: { role: string }, command: Command) =>
-      askGateway(
+      printGatewayResponse(
         command,
         { method: 'POST', path: '/api/console/link', body: { role: options.role }, asOwner: true },
         (value) => {
@@ -33,7 +33,7 @@ export function addConsoleCommands(program: Command): void {
     .command('sessions')
     .description('who is signed in')
     .action((_, command: Command) =>
-      askGateway(command, { path: '/api/sessions', asOwner: true }, (value) => ({
+      printGatewayResponse(command, { path: '/api/sessions', asOwner: true }, (value) => ({
         json: value,
         text: sessionTable(value as unknown as readonly SessionView[]),
       })),
@@ -42,7 +42,7 @@ export function addConsoleCommands(program: Command): void {
     .command('end <session>')
     .description('sign somebody out')
     .action((id: string, _, command: Command) =>
-      askGateway(
+      printGatewayResponse(
         command,
         { method: 'DELETE', path: `/api/sessions/${encodeURIComponent(id)}`, asOwner: true },
         (value) => formatJsonAnswer(value, 'Signed out.'),
@@ -59,7 +59,7 @@ function sessionTable(sessions: readonly SessionView[]): string {
       principal,
       role,
       new Date(seenAtMs).toISOString(),
-      stripControls(browser),
+      sanitizeForTerminal(browser),
     ]),
   )
 }

@@ -14,7 +14,7 @@ const EFFECTS: Readonly<Record<Effect, string>> = {
 }
 
 /** The same offers give the same bytes: a test compares, so nothing of the moment may be in it. */
-export function writeContractDocument(offers: readonly Offer[]): string {
+export function formatContractDocument(offers: readonly Offer[]): string {
   const families = [...new Set(offers.map((offer) => offer.family.name))].toSorted()
   const parts = families.map((family) =>
     familyPart(

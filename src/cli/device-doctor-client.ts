@@ -9,19 +9,19 @@ import { networkInterfaces } from 'node:os'
 import type { Command } from 'commander'
 import { formatFindingLines } from '../core/doctor-finding.ts'
 import { examineOta } from '../devices/enrol/ota-doctor-client.ts'
-import type { CallView } from '../web/api-requests.ts'
+import type { CallResultView } from '../web/api-requests.ts'
 import { fetchFromGateway, printAnswer } from './command-client.ts'
 import { isNameOfDevice, formatFailedDeviceCall } from './devices-text.ts'
 import type { EnrolmentView } from './devices-text.ts'
-import { EXIT_CODES, stripControls } from './command-output.ts'
+import { EXIT_CODES, sanitizeForTerminal } from './command-output.ts'
 
-export interface DeviceExaminationOptions {
+export interface DeviceOtaCheckOptions {
   readonly device?: string | undefined
   readonly ota?: string
 }
 
 /** As a stranger unless a device is named: then with its identity, and so with what it would be told. */
-export async function examineDevice(command: Command, { device, ota }: DeviceExaminationOptions): Promise<void> {
+export async function examineOtaAsDevice(command: Command, { device, ota }: DeviceOtaCheckOptions): Promise<void> {
   const enrolment = await enrolmentOf(command, { needed: device !== undefined || ota === undefined })
   if (enrolment === undefined) return
   const known = enrolment.devices.find((each) => device !== undefined && isNameOfDevice(each, device))
@@ -41,7 +41,7 @@ export async function examineDevice(command: Command, { device, ota }: DeviceExa
   ]
   printAnswer(command, {
     json: { ota: otaUrl, told: told ?? null, findings: findings.map((finding) => ({ ...finding })), healthy },
-    text: stripControls(lines.join('\n')),
+    text: sanitizeForTerminal(lines.join('\n')),
     exit: healthy ? EXIT_CODES.ok : EXIT_CODES.failed,
   })
 }
@@ -55,7 +55,7 @@ async function enrolmentOf(
   const body = { tool: 'devices.enrolment.list', arguments: {} }
   const value = await fetchFromGateway(command, { method: 'POST', path: '/api/call', body, asOwner: true })
   if (value === undefined) return undefined
-  const view = value as unknown as CallView
+  const view = value as unknown as CallResultView
   if (view.outcome === 'ok') return view.structured as unknown as EnrolmentView
   printAnswer(command, formatFailedDeviceCall(view))
   return undefined

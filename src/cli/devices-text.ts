@@ -3,10 +3,10 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { CallView } from '../web/api-requests.ts'
-import { stripControls, formatTable, toOneLine } from './command-output.ts'
+import type { CallResultView } from '../web/api-requests.ts'
+import { sanitizeForTerminal, formatTable, toOneLine } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
-import { formatCall } from './gateway-text.ts'
+import { formatCallResult } from './gateway-text.ts'
 
 /** As `devices.enrolment.list` answers (devices/tools/enrolment-tools.ts). */
 export interface EnrolmentView {
@@ -101,7 +101,7 @@ export function formatDevicesTable(
       ? []
       : [`Turned away in the last day:\n${formatTable(['as', 'from', '', 'last', ''], away)}`]),
   ]
-  return stripControls(parts.join('\n\n'))
+  return sanitizeForTerminal(parts.join('\n\n'))
 }
 
 function whereToGo(
@@ -133,7 +133,7 @@ export function formatDeviceTools({
       : [`Withheld, ${digest ?? ''} (hearthbus devices approve-tools ${device}):\n${changed.join('\n')}`]),
     ...(problems.length === 0 ? [] : [`Not usable:\n${problems.map(toOneLine).join('\n')}`]),
   ]
-  return stripControls(parts.join('\n\n'))
+  return sanitizeForTerminal(parts.join('\n\n'))
 }
 
 function voiceSentence(voice: DeviceToolsView['voice']): string {
@@ -151,7 +151,7 @@ function definitionLines(when: string, definition: Definition | null | undefined
 export function formatEnrolmentSentence(view: JsonObject, done: string): string {
   const { device, id } = view
   const name = typeof device === 'string' && device !== '' ? device : id
-  return stripControls(`${typeof name === 'string' ? name : 'It'} ${done}.`)
+  return sanitizeForTerminal(`${typeof name === 'string' ? name : 'It'} ${done}.`)
 }
 
 /** Firmware opens a WebSocket only to be spoken to; over MQTT it is connected from its boot on. */
@@ -167,17 +167,17 @@ export function isNameOfDevice(device: { device: string; id: string; name: strin
 
 /** The sentence alone for a person; the whole answer stays in `json`. */
 export function formatRevokedSentence(device: string): string {
-  return stripControls(
+  return sanitizeForTerminal(
     `${device} was turned away: its credentials have ended and it offers nothing. \`hearthbus devices forget ${device}\` makes it a stranger again.`,
   )
 }
 
-export function formatFailedDeviceCall(view: CallView): CommandAnswer {
-  const answer = formatCall(view)
+export function formatFailedDeviceCall(view: CallResultView): CommandAnswer {
+  const answer = formatCallResult(view)
   const error = isJsonObject(view.structured) ? view.structured['error'] : undefined
   // The sentence for models names a tool.
   if (isJsonObject(error) && error['code'] === 'unknown_device')
     return { ...answer, text: 'There is no such device. hearthbus devices lists them.' }
   const message = isJsonObject(error) ? error['message'] : undefined
-  return typeof message === 'string' ? { ...answer, text: stripControls(message) } : answer
+  return typeof message === 'string' ? { ...answer, text: sanitizeForTerminal(message) } : answer
 }

@@ -7,7 +7,7 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import type { JsonObject } from '../core/json.ts'
-import type { CallView } from '../web/api-requests.ts'
+import type { CallResultView } from '../web/api-requests.ts'
 import { fetchFromGateway, printAnswer } from './command-client.ts'
 import {
   formatDevicesTable,
@@ -60,8 +60,8 @@ export function addDevicesCommands(program: Command): void {
     .description('what a device would be told, and whether it could get there')
     .option('--ota <url>', 'ask here instead of at this gateway')
     .action(async (device: string | undefined, options: { ota?: string }, command: Command) => {
-      const { examineDevice } = await import('./device-doctor-client.ts')
-      await examineDevice(command, { device, ...options })
+      const { examineOtaAsDevice } = await import('./device-doctor-client.ts')
+      await examineOtaAsDevice(command, { device, ...options })
     })
 }
 
@@ -105,11 +105,11 @@ function addToolApproval(devices: Command): void {
 }
 
 /** `undefined` after it was told why not: in the family's words for a program, in a sentence for a person. */
-async function called(command: Command, tool: string, body: JsonObject): Promise<CallView | undefined> {
+async function called(command: Command, tool: string, body: JsonObject): Promise<CallResultView | undefined> {
   const question = { method: 'POST', path: '/api/call', body: { tool, arguments: body } } as const
   const value = await fetchFromGateway(command, { ...question, asOwner: true, mayTakeLong: true })
   if (value === undefined) return undefined
-  const view = value as unknown as CallView
+  const view = value as unknown as CallResultView
   if (view.outcome === 'ok') return view
   printAnswer(command, formatFailedDeviceCall(view))
   return undefined

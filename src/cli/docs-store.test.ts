@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Offer } from '../bus/capability.ts'
 import { describeOwnCapability, createPeerOffer } from '../bus/peer.ts'
-import { addNodeToDescription } from '../mesh/offer-description.ts'
-import { collectAllOffers } from './docs-store.ts'
+import { sanitizePeerCapability } from '../mesh/offer-description.ts'
+import { collectAllCapabilityOffers } from './docs-store.ts'
 
 describe('every contract of this program', () => {
   let offers: readonly Offer[] = []
 
   beforeAll(async () => {
-    offers = await collectAllOffers()
+    offers = await collectAllCapabilityOffers()
   })
 
   it('is taken by another node, whole', () => {
@@ -24,7 +24,7 @@ describe('every contract of this program', () => {
     const cut = offers.filter(({ description }) => description.length > 1_024 || description !== description.trim())
     expect(cut.map(({ name }) => name)).toEqual([])
     for (const offer of offers)
-      expect([offer.name, addNodeToDescription(describeOwnCapability(offer), 'attic').ok]).toEqual([offer.name, true])
+      expect([offer.name, sanitizePeerCapability(describeOwnCapability(offer), 'attic').ok]).toEqual([offer.name, true])
   })
 
   it('keeps all its arguments there, with their words', () => {

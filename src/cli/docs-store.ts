@@ -15,16 +15,16 @@ import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
 import { silentLogger } from '../core/logger.ts'
 import { guardMigrations } from '../guard/guard-schema-store.ts'
-import { createDrawKey, DRAW_KEY_PURPOSE } from '../ledger/draw.ts'
+import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from '../ledger/draw.ts'
 import { deriveNodeSecret } from '../ledger/key-store.ts'
 import { ledgerMigrations } from '../ledger/ledger-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
-import { createNoteSigner } from '../ledger/note-key.ts'
+import { createLogSigner } from '../ledger/note-key.ts'
 import { createFamilyServices, familyMigrations } from '../main/families.ts'
 import { toGuardConfig } from '../main/guard-config.ts'
 import { createNodeVoter } from '../main/node-voter.ts'
 import { createModelsServices } from '../main/models.ts'
-import { writeContractDocument } from './contract-doc.ts'
+import { formatContractDocument } from './contract-doc.ts'
 import { insertConfigKeyTable } from './running-doc.ts'
 
 const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
@@ -41,7 +41,7 @@ models: { builtin: true }
 export async function generateDocuments(): Promise<ReadonlyMap<string, string>> {
   const running = join(DOCS, 'running.md')
   return new Map([
-    [join(DOCS, 'contract.md'), writeContractDocument(await collectAllOffers())],
+    [join(DOCS, 'contract.md'), formatContractDocument(await collectAllCapabilityOffers())],
     [running, insertConfigKeyTable(readFileSync(running, 'utf8'))],
   ])
 }
@@ -53,7 +53,7 @@ export async function writeDocuments(): Promise<readonly string[]> {
 }
 
 /** Of services that are made and never started: the documents need no sockets and no house. */
-export async function collectAllOffers(): Promise<readonly Offer[]> {
+export async function collectAllCapabilityOffers(): Promise<readonly Offer[]> {
   const read = readConfig('everything', EVERYTHING)
   if (!read.ok) throw new Error(JSON.stringify(read.fault))
   const root = mkdtempSync(join(tmpdir(), 'hearthbus-docs-'))
@@ -72,9 +72,9 @@ export async function collectAllOffers(): Promise<readonly Offer[]> {
 async function offersOf(config: Config, root: string, database: Database): Promise<readonly Offer[]> {
   const origin = 'hearthbus.local/docs'
   const key = generateKeyPairSync('ed25519')
-  const signer = createNoteSigner(origin, key.privateKey)
+  const signer = createLogSigner(origin, key.privateKey)
   const data = resolveDataDirectory(root)
-  const draws = createDrawKey('docs', deriveNodeSecret(key, DRAW_KEY_PURPOSE))
+  const draws = createRandomDrawKey('docs', deriveNodeSecret(key, RANDOM_DRAW_KEY_PURPOSE))
   const ledger = await Ledger.open({ database, signer, origin, lastSignedPath: data.lastSigned, clock: systemClock })
   const spine = await openGuardedBus({
     database,

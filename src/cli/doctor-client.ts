@@ -25,7 +25,7 @@ import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { LedgerView } from '../web/views.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
 import type { RunningGatewayRecord } from './gateway-client.ts'
-import { readProjectedState, verifyFiles } from './ledger-files-client.ts'
+import { readProjectedState, verifyDataDirectoryLedger } from './ledger-files-client.ts'
 import { listStartRefusals } from './start-check-client.ts'
 
 export async function gatherDoctorFacts(given: {
@@ -87,7 +87,7 @@ async function ledgerFacts(root: string, config: Config, given?: string): Promis
     const gone = `${database} is missing, though this node has signed a ledger (${known}). Put it back; without it a start is refused.`
     return { entries: 0, findings: [gone] }
   }
-  const report = await verifyFiles(root, config)
+  const report = await verifyDataDirectoryLedger(root, config)
   if (!report.ok) return { entries: 0, findings: [report.fault] }
   const sentences = report.value.findings.map((finding) =>
     finding.kind === 'tail-missing' || finding.kind === 'root-differs'

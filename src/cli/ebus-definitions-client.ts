@@ -9,9 +9,9 @@ import { formatDefinitionFileFault } from '../ebus/definitions/definition-error.
 import { DefinitionFolder } from '../ebus/definitions/definition-folder-store.ts'
 import { toDefinitionRow, numberMessages } from '../ebus/definitions/definition-row.ts'
 import { DefinitionSet } from '../ebus/definitions/definition-set.ts'
-import { TelegramRowTranslator } from '../ebus/definitions/telegram-row.ts'
+import { TelegramRowCodec } from '../ebus/definitions/telegram-row.ts'
 import type { ExitCode } from './command-output.ts'
-import { EXIT_CODES, stripControls, formatTable } from './command-output.ts'
+import { EXIT_CODES, sanitizeForTerminal, formatTable } from './command-output.ts'
 
 const BATCH_CHARACTERS = 65_536
 
@@ -39,7 +39,7 @@ export async function decodeTelegramRows(options: {
 }): Promise<ExitCode> {
   const { folder, language, kind } = options
   if (!isFolder(folder)) return refuseFolder(folder)
-  const rows = new TelegramRowTranslator(new DefinitionFolder(folder, language), language)
+  const rows = new TelegramRowCodec(new DefinitionFolder(folder, language), language)
   const writer = new LineWriter()
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }))
     if (line.trim() !== '') await writer.write(rows.answer(line, kind))
@@ -82,7 +82,7 @@ export async function checkDefinitionFiles(options: {
   await writer.flush()
   const all = [...definitions.templateFaults, ...faults]
   if (!json) process.stdout.write(`${formatTable(['file', 'messages'], counts)}\n`)
-  for (const fault of all) process.stderr.write(`${stripControls(formatDefinitionFileFault(fault))}\n`)
+  for (const fault of all) process.stderr.write(`${sanitizeForTerminal(formatDefinitionFileFault(fault))}\n`)
   return strict && all.length > 0 ? EXIT_CODES.integrity : EXIT_CODES.ok
 }
 
@@ -91,6 +91,6 @@ function isFolder(path: string): boolean {
 }
 
 function refuseFolder(folder: string): ExitCode {
-  process.stderr.write(`${stripControls(folder)} is no folder\n`)
+  process.stderr.write(`${sanitizeForTerminal(folder)} is no folder\n`)
   return EXIT_CODES.usage
 }

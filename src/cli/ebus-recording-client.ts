@@ -22,10 +22,10 @@ import { startBusRecorder } from '../ebus/recording/recorder-client.ts'
 import type { RecordedSymbols, BusRecording } from '../ebus/recording/recording.ts'
 import { parseBusRecording, formatRecordingHeader, formatRecordingLine } from '../ebus/recording/recording.ts'
 import { decodeIdentity } from '../ebus/wire/device-identity.ts'
-import { newBusLine, stepBusLine } from '../ebus/wire/bus-line.ts'
+import { newBusLineDecoder, stepBusLineDecoder } from '../ebus/wire/bus-line.ts'
 import type { TelegramExchange } from '../ebus/wire/telegram.ts'
 import type { ExitCode } from './command-output.ts'
-import { EXIT_CODES, stripControls, formatTable } from './command-output.ts'
+import { EXIT_CODES, sanitizeForTerminal, formatTable } from './command-output.ts'
 import type { ListenAddress } from './sim-input-client.ts'
 import { waitForSignal } from './process-signal.ts'
 
@@ -36,7 +36,7 @@ const COLUMNS = 'type,circuit,level,name,comment,qq,zz,pbsb,id,*name,part,type,d
 const DEFAULT_LINES = ['*r,', '*w,', '*u,', '*uw,']
 
 function complain(sentence: string): ExitCode {
-  process.stderr.write(`${stripControls(sentence)}\n`)
+  process.stderr.write(`${sanitizeForTerminal(sentence)}\n`)
   return EXIT_CODES.usage
 }
 
@@ -60,7 +60,7 @@ export async function recordEbus(options: {
       symbols += piece.symbols.length
       file.write(options.dump ? piece.symbols : formatRecordingLine(piece))
     },
-    onState: (sentence) => process.stderr.write(`${stripControls(sentence)}\n`),
+    onState: (sentence) => process.stderr.write(`${sanitizeForTerminal(sentence)}\n`),
   })
   const ended = options.seconds === undefined ? waitForSignal() : pause(options.seconds * 1_000)
   const problem = await Promise.race([ended, failed])
@@ -84,10 +84,10 @@ function openRecording(file: string): BusRecording | string {
 function* exchangesOf({
   pieces,
 }: BusRecording): Generator<{ readonly exchange: TelegramExchange; readonly atMs: number }> {
-  const line = newBusLine()
+  const line = newBusLineDecoder()
   for (const { atMs, symbols } of pieces)
     for (const symbol of symbols) {
-      const heard = stepBusLine(line, symbol)
+      const heard = stepBusLineDecoder(line, symbol)
       if (heard?.kind === 'exchange') yield { exchange: heard.exchange, atMs }
     }
 }
@@ -159,7 +159,7 @@ export async function replayRecording(options: {
     }
     const line = options.json
       ? JSON.stringify(row)
-      : `${row.at_ms} ${row.master_hex}${row.slave_hex === '' ? '' : ` / ${row.slave_hex}`}  ${name} ${stripControls(text)}`.trimEnd()
+      : `${row.at_ms} ${row.master_hex}${row.slave_hex === '' ? '' : ` / ${row.slave_hex}`}  ${name} ${sanitizeForTerminal(text)}`.trimEnd()
     process.stdout.write(`${line}\n`)
   }
   return EXIT_CODES.ok
@@ -275,7 +275,7 @@ export function addMessageDefinition(options: {
   process.stdout.write(
     options.json
       ? `${JSON.stringify(toDefinitionRow(message, file, 0))}\n`
-      : `${message.circuit} ${message.name} is defined in ${stripControls(file)}\n`,
+      : `${message.circuit} ${message.name} is defined in ${sanitizeForTerminal(file)}\n`,
   )
   return EXIT_CODES.ok
 }

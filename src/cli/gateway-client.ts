@@ -25,7 +25,7 @@ export interface RunningGatewayRecord {
   readonly isAuthentic: boolean
 }
 
-export type ClientFault =
+export type GatewayClientFault =
   | { readonly kind: 'not-running'; readonly message: string }
   | { readonly kind: 'unreachable'; readonly message: string }
   | { readonly kind: 'refused'; readonly status: number; readonly message: string; readonly body: Json }
@@ -48,7 +48,7 @@ export interface ApiRequest {
 const ANSWER_MS = 7_000
 
 /** The data directory that was named, else the usual one, else the demo inside it: whichever has a living gateway. */
-export function findRunningGateway(given: string | undefined): Result<RunningGatewayRecord, ClientFault> {
+export function findRunningGateway(given: string | undefined): Result<RunningGatewayRecord, GatewayClientFault> {
   const root = resolveDataRoot(given, process.env, homedir())
   for (const candidate of [root, resolveDemoDataRoot(root)]) {
     const data = resolveDataDirectory(candidate)
@@ -74,7 +74,7 @@ export function findRunningGateway(given: string | undefined): Result<RunningGat
 export async function requestGateway(
   gateway: RunningGatewayRecord,
   question: ApiRequest,
-): Promise<Result<Json, ClientFault>> {
+): Promise<Result<Json, GatewayClientFault>> {
   const owner = readText(resolveDataDirectory(gateway.dataRoot).ownerToken)?.trim()
   // A voter in a round answers with a credential of their own.
   const shown = process.env['HEARTHBUS_VOTER_TOKEN']
@@ -98,8 +98,8 @@ async function requestWith(
   gateway: RunningGatewayRecord,
   { method = 'GET', path, body, mayTakeLong = false }: ApiRequest,
   token: string | undefined,
-): Promise<Result<Json, ClientFault>> {
-  const refusal = refuseCredential(gateway, token)
+): Promise<Result<Json, GatewayClientFault>> {
+  const refusal = explainCredentialRefusal(gateway, token)
   if (refusal !== undefined) return fail(refusal)
   // What may take long is asked only of a gateway that answers at all.
   const awake = mayTakeLong ? await requestWith(gateway, { path: '/health' }, undefined) : ok(null)
@@ -138,10 +138,10 @@ async function requestWith(
  * Who can write into the data directory can move the owner's token away and name an address of their own: what nothing
  * proves to be the gateway is asked without a credential, or not at all.
  */
-export function refuseCredential(
+export function explainCredentialRefusal(
   { note, dataRoot, isAuthentic }: RunningGatewayRecord,
   token: string | undefined,
-): ClientFault | undefined {
+): GatewayClientFault | undefined {
   if (token === undefined || isAuthentic) return undefined
   return {
     kind: 'unreachable',

@@ -23,7 +23,7 @@ export async function startGatewayOrExplain(options: GatewayOptions): Promise<Re
   }
 }
 
-export function explainFailedGatewayStart({ kind }: StartFault): ExitCode {
+export function selectStartFaultExitCode({ kind }: StartFault): ExitCode {
   // Not a wrong setting: whoever runs has what was asked for.
   if (kind === 'running-already') return EXIT_CODES.unreachable
   return kind === 'misconfigured' ? EXIT_CODES.usage : EXIT_CODES.integrity

@@ -5,9 +5,9 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { CallView, StatusView, ToolView } from '../web/api-requests.ts'
+import type { CallResultView, StatusView, ToolView } from '../web/api-requests.ts'
 import type { TraceView } from '../web/views.ts'
-import { EXIT_CODES, formatAge, stripControls, formatTable, toOneLine } from './command-output.ts'
+import { EXIT_CODES, formatAge, sanitizeForTerminal, formatTable, toOneLine } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 
 export function formatStatus(status: StatusView, nowMs: number): CommandAnswer {
@@ -21,21 +21,21 @@ export function formatStatus(status: StatusView, nowMs: number): CommandAnswer {
     '',
     formatTable(
       ['service', 'status', ''],
-      status.services.map((service) => [service.name, service.status, stripControls(summary(service.details))]),
+      status.services.map((service) => [service.name, service.status, sanitizeForTerminal(summary(service.details))]),
     ),
   ]
   return { json: status as unknown as Json, text: lines.join('\n') }
 }
 
 export function formatTools(tools: readonly ToolView[]): CommandAnswer {
-  const rows = tools.map((tool) => [tool.name, tool.effect, stripControls(summaryOf(tool.description))])
+  const rows = tools.map((tool) => [tool.name, tool.effect, sanitizeForTerminal(summaryOf(tool.description))])
   return { json: tools as unknown as Json, text: formatTable(['tool', 'effect', ''], rows) }
 }
 
 /** The family's own answer, as a model would see it; the exit code says how it ended. */
-export function formatCall(view: CallView): CommandAnswer {
+export function formatCallResult(view: CallResultView): CommandAnswer {
   const exit = view.outcome === 'ok' ? EXIT_CODES.ok : view.outcome === 'denied' ? EXIT_CODES.denied : EXIT_CODES.failed
-  return { json: view as unknown as Json, text: stripControls(JSON.stringify(view.structured, null, 2)), exit }
+  return { json: view as unknown as Json, text: sanitizeForTerminal(JSON.stringify(view.structured, null, 2)), exit }
 }
 
 export function formatTraces(traces: readonly TraceView[]): CommandAnswer {
@@ -51,7 +51,7 @@ export function formatTraces(traces: readonly TraceView[]): CommandAnswer {
     json: traces as unknown as Json,
     text: formatTable(
       ['time', 'capability', 'result', 'took', 'where', 'trace'],
-      rows.map((row) => row.map(stripControls)),
+      rows.map((row) => row.map(sanitizeForTerminal)),
     ),
   }
 }
@@ -74,7 +74,7 @@ export function formatApprovals(approvals: readonly JsonObject[], nowMs: number)
       ...(isOver(approval) ? [] : [`  ${left > 0 ? `valid for ${formatAge(left)}` : 'lapsed'}`]),
     ].join('\n')
   })
-  return { json: approvals, text: stripControls(blocks.join('\n\n')) }
+  return { json: approvals, text: sanitizeForTerminal(blocks.join('\n\n')) }
 }
 
 /** Of a round: who has said what, and how many it takes. */
@@ -115,7 +115,7 @@ function brief(value: Json | undefined): string {
 
 /** Everything else: the JSON itself is the best form there is. */
 export function formatJsonAnswer(value: Json, sentence?: string): CommandAnswer {
-  return { json: value, text: sentence ?? stripControls(JSON.stringify(value, null, 2)) }
+  return { json: value, text: sentence ?? sanitizeForTerminal(JSON.stringify(value, null, 2)) }
 }
 
 function summary(details: JsonObject): string {

@@ -22,7 +22,7 @@ import type { MessageDefinition } from '../ebus/definitions/message-definition.t
 import { toCompanionInitiator } from '../ebus/wire/address.ts'
 import type { Telegram } from '../ebus/wire/telegram.ts'
 
-export interface GeneratedEbusDevice {
+export interface SimulatedDefinitionDevice {
   readonly file: string
   readonly address: number
   readonly deviceId: string
@@ -55,10 +55,10 @@ const SOFTWARE = 506
 const HARDWARE = 7_401
 
 /** `spec` is how the name of the file begins, or all of it. A sentence when none does. */
-export function generateEbusDevice(
+export function simulateDeviceFromDefinitions(
   source: EbusDeviceDefinitionSource,
   spec: string,
-): Result<GeneratedEbusDevice, string> {
+): Result<SimulatedDefinitionDevice, string> {
   const names = new Set([spec, `${spec}.csv`])
   const files = source.files().filter((file) => {
     const name = file.slice(file.lastIndexOf('/') + 1)

@@ -6,41 +6,43 @@
 import type { Command } from 'commander'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import type { CallView } from '../web/api-requests.ts'
-import { askGateway } from './command-client.ts'
-import { stripControls, formatTable } from './command-output.ts'
+import type { CallResultView } from '../web/api-requests.ts'
+import { printGatewayResponse } from './command-client.ts'
+import { sanitizeForTerminal, formatTable } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
-import { formatCall } from './gateway-text.ts'
+import { formatCallResult } from './gateway-text.ts'
 
-export function addLaterCommands(program: Command): void {
+export function addPlannedCallCommands(program: Command): void {
   const later = program.command('later').description('calls that are planned for later, of every agent')
   later
     .command('list', { isDefault: true })
     .description('what is planned, and what became of the latest')
     .action((_, command: Command) =>
-      askGateway(command, question({}), (value) => laterAnswer(value as unknown as CallView)),
+      printGatewayResponse(command, question({}), (value) => laterAnswer(value as unknown as CallResultView)),
     )
   later
     .command('cancel <id>')
     .description('cancel one before it is made')
     .action((id: string, _, command: Command) =>
-      askGateway(command, question({ cancel: id }), (value) => laterAnswer(value as unknown as CallView)),
+      printGatewayResponse(command, question({ cancel: id }), (value) =>
+        laterAnswer(value as unknown as CallResultView),
+      ),
     )
 }
 
-function question(body: JsonObject): Parameters<typeof askGateway>[1] {
+function question(body: JsonObject): Parameters<typeof printGatewayResponse>[1] {
   return { method: 'POST', path: '/api/call', body: { tool: 'later', arguments: body }, asOwner: true }
 }
 
-function laterAnswer(view: CallView): CommandAnswer {
+function laterAnswer(view: CallResultView): CommandAnswer {
   const { structured } = view
-  if (view.outcome !== 'ok' || !isJsonObject(structured)) return formatCall(view)
+  if (view.outcome !== 'ok' || !isJsonObject(structured)) return formatCallResult(view)
   const rows = [...listOf(structured['planned']), ...listOf(structured['ended'])].map((call) =>
     ['due', 'tool', 'quoted', 'by', 'state', 'id'].map((field) => call[field] ?? '–'),
   )
   const { say } = structured
   const lines = [typeof say === 'string' ? say : '', ...(rows.length === 0 ? [] : [formatTable(HEADINGS, rows)])]
-  return { json: structured, text: stripControls(lines.join('\n')) }
+  return { json: structured, text: sanitizeForTerminal(lines.join('\n')) }
 }
 
 const HEADINGS = ['due', 'tool', 'arguments', 'by', 'state', 'id']

@@ -13,16 +13,16 @@ import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { collectAuditPacket, formatAuditPacketFault } from '../ledger/audit-packet-collection.ts'
-import { toLedgerRefusalFault } from '../ledger/ledger-refusal.ts'
-import type { CallView } from '../web/api-requests.ts'
+import { formatLedgerRefusal } from '../ledger/ledger-refusal.ts'
+import type { CallResultView } from '../web/api-requests.ts'
 import { parseSince } from './changes.ts'
 import { readCommandConfig, readDataRoot, readGlobalOptions, fetchFromGateway, printAnswer } from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
 import { withOfflineLedger } from './ledger-files-client.ts'
-import { EXIT_CODES, stripControls } from './command-output.ts'
+import { EXIT_CODES, sanitizeForTerminal } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
-import { formatCall } from './gateway-text.ts'
-import { parseWholeNumber } from './whole-number.ts'
+import { formatCallResult } from './gateway-text.ts'
+import { createWholeNumberParser } from './whole-number.ts'
 
 interface BundleOptions {
   readonly task?: string
@@ -31,7 +31,7 @@ interface BundleOptions {
   readonly fromSize?: number
 }
 
-export function addBundleCommand(ledger: Command): void {
+export function addAuditPacketCommand(ledger: Command): void {
   ledger
     .command('bundle <file>')
     .description('one file about a task, a session or a time, with proofs: for whoever takes over, and for an auditor')
@@ -43,7 +43,7 @@ export function addBundleCommand(ledger: Command): void {
     .option(
       '--from-size <n>',
       'the size of a checkpoint that the reader kept',
-      parseWholeNumber(0, Number.MAX_SAFE_INTEGER),
+      createWholeNumberParser(0, Number.MAX_SAFE_INTEGER),
     )
     .action((file: string, options: BundleOptions, command: Command) => writeBundle(command, file, options))
 }
@@ -78,7 +78,7 @@ function writtenAnswer(file: string, packet: JsonObject): CommandAnswer {
   const { verifier_key: vkey } = packet as { readonly verifier_key: string }
   const more = leftOut === 0 ? '' : ` ${leftOut} more belong to it and are not shown to this credential.`
   const text = `${entries} entries in ${file}.${more}\nAnybody can check it with:\n  hearthbus ledger verify --bundle ${file} --vkey ${vkey}`
-  return { json: { ok: true, file, entries, left_out: leftOut, vkey }, text: stripControls(text) }
+  return { json: { ok: true, file, entries, left_out: leftOut, vkey }, text: sanitizeForTerminal(text) }
 }
 
 async function askForPacket(command: Command, body: JsonObject): Promise<JsonObject | undefined> {
@@ -91,10 +91,10 @@ async function askForPacket(command: Command, body: JsonObject): Promise<JsonObj
     mayTakeLong: true,
   })
   if (value === undefined) return undefined
-  const view = value as unknown as CallView
+  const view = value as unknown as CallResultView
   const { data } = isJsonObject(view.structured) ? view.structured : {}
   if (view.outcome === 'ok' && isJsonObject(data)) return data
-  printAnswer(command, formatCall(view))
+  printAnswer(command, formatCallResult(view))
   return undefined
 }
 
@@ -113,11 +113,11 @@ async function packetHere(
   if (done.value.ok) return done.value.value
   const { fault } = done.value
   const isAskedWrongly = fault.kind === 'nothing-found' || fault.kind === 'nothing-signed' || fault.kind === 'too-many'
-  return failed(isAskedWrongly ? formatAuditPacketFault(fault) : toLedgerRefusalFault(fault), EXIT_CODES.failed)
+  return failed(isAskedWrongly ? formatAuditPacketFault(fault) : formatLedgerRefusal(fault), EXIT_CODES.failed)
 }
 
 /** `kept` has been opened with the same key. */
-export async function verifyBundle(
+export async function verifyAuditPacketFile(
   command: Command,
   file: string,
   { key, kept }: { readonly key: VerifierKey; readonly kept: SignedCheckpoint | undefined },
@@ -131,7 +131,7 @@ export async function verifyBundle(
   const text = isSound ? `Sound: ${said}.` : [...findings, `Not sound: ${said}.`].join('\n')
   printAnswer(command, {
     json: { ok: isSound, size, entries, opened, findings: [...findings] },
-    text: stripControls(text),
+    text: sanitizeForTerminal(text),
     exit: isSound ? EXIT_CODES.ok : EXIT_CODES.integrity,
   })
 }

@@ -6,7 +6,7 @@ import { readConfig } from '../config/config-file.ts'
 import { resolveDataDirectory } from '../config/data-directory.ts'
 import { Database } from '../core/database-store.ts'
 import { loadOrCreateNodeKey } from '../ledger/key-store.ts'
-import { verifyFiles, withOfflineLedger } from './ledger-files-client.ts'
+import { verifyDataDirectoryLedger, withOfflineLedger } from './ledger-files-client.ts'
 
 let root: string
 beforeEach(() => {
@@ -24,7 +24,7 @@ describe('ledger files', () => {
     await loadOrCreateNodeKey(nodeKey)
     new Database({ path, migrations: [{ room, steps: Array.from({ length: 99 }, () => '') }] }).close()
     const sentence = expect.stringContaining(`was written by a newer Hearthbus (${room} is at step 99; this program`)
-    expect(await verifyFiles(root, config.value)).toEqual({ ok: false, fault: sentence })
+    expect(await verifyDataDirectoryLedger(root, config.value)).toEqual({ ok: false, fault: sentence })
     const place = { dataRoot: root, config: config.value, state: 'sound', rooms: 'all' } as const
     expect(await withOfflineLedger(place, (ledger) => Promise.resolve(ledger.size()))).toEqual({
       ok: false,

@@ -22,7 +22,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 import { readFileIfPresent } from '../ledger/atomic-file-store.ts'
-import { openCheckpoint } from '../ledger/checkpoint.ts'
+import { verifyAndParseCheckpoint } from '../ledger/checkpoint.ts'
 import { findPinKeyFault } from '../ledger/checkpoint-signer.ts'
 import { CheckpointStore } from '../ledger/checkpoint-store.ts'
 import { verifyLedgerExport } from '../ledger/export-store.ts'
@@ -32,12 +32,12 @@ import { formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
 import { EntryCacheAudit } from '../ledger/entry-cache-store.ts'
 import { deriveTailKey } from '../ledger/entry-group.ts'
 import { readEntriesOfKinds } from '../ledger/entries-by-kind.ts'
-import { ledgerMigrations, explainOutdatedLedger, readCommittedTablesSize } from '../ledger/ledger-store.ts'
+import { ledgerMigrations, explainOutdatedLedger, readAppliedEntryCount } from '../ledger/ledger-store.ts'
 import { isLogPresent, LogStore } from '../ledger/log-store.ts'
 import { LookupStore } from '../ledger/lookup-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { LedgerOptions } from '../ledger/ledger.ts'
-import { ED25519_NOTE_SIGNATURE_TYPE, createNoteSigner, createVerifierKey } from '../ledger/note-key.ts'
+import { ED25519_NOTE_SIGNATURE_TYPE, createLogSigner, createVerifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
 import { ProjectionSet } from '../ledger/projection.ts'
 import type { Projection } from '../ledger/projection.ts'
@@ -108,7 +108,7 @@ export function readProjectedState<State>(directory: string, projection: Project
 }
 
 /** A proof and the entry that it is about, as files. The fault is a sentence. */
-export async function readProof(
+export async function readProofAndEntryFiles(
   proof: string,
   entry: string,
 ): Promise<Result<{ readonly text: string; readonly bytes: Uint8Array }, string>> {
@@ -159,7 +159,7 @@ export interface DataVerificationReport extends LogVerificationReport {
 }
 
 /** Everything again from the stored bytes. The fault is a sentence. */
-export function verifyFiles(
+export function verifyDataDirectoryLedger(
   dataRoot: string,
   config: Config,
   options: LogVerificationOptions = {},
@@ -187,12 +187,12 @@ async function verifyIn(
   // One view of all tables, whoever writes meanwhile; then the log, which is never behind them.
   database.sql.exec('BEGIN')
   const checkpoints = new CheckpointStore(database.sql)
-  const tables = { size: readCommittedTablesSize(database.sql), signed: checkpoints.latest()?.size ?? 0 }
+  const tables = { size: readAppliedEntryCount(database.sql), signed: checkpoints.latest()?.size ?? 0 }
   // After the tables and before the entries: what is signed meanwhile is in neither, or in all that are read later.
   // A file that cannot be read is not a checkpoint either.
   const text = await readFileIfPresent(data.lastSigned).catch(() => new Uint8Array(0))
   const origin = await resolveLogOrigin(config, { ...data, pin: pinned.pin }, () => checkpoints.latest()?.note)
-  const secret = deriveTailKey(createNoteSigner(origin, key.value.privateKey))
+  const secret = deriveTailKey(createLogSigner(origin, key.value.privateKey))
   const lookup = openLookup(data.ledger)
   const mesh = locateMeshFiles(data).database
   const meshCopy = copy === undefined || !existsSync(mesh) ? undefined : copyDatabase(mesh)
@@ -248,7 +248,7 @@ async function findUnsignedNow(
   { lastSigned }: DataDirectory,
 ): Promise<readonly LedgerFinding[]> {
   const text = await readFileIfPresent(lastSigned).catch(() => undefined)
-  const signed = text === undefined ? undefined : openCheckpoint(text, key)
+  const signed = text === undefined ? undefined : verifyAndParseCheckpoint(text, key)
   const inFile = signed?.ok === true ? signed.value.checkpoint.size : 0
   const finding = findSigningOutage(log, Math.max(inFile, newestRow))
   return finding === undefined ? [] : [finding]
@@ -302,7 +302,7 @@ function noLedgerSentence(dataRoot: string): string {
 /** `even-refusing`: the work is to mend what the ledger refuses over. */
 export type RequiredLedgerCondition = 'sound' | 'even-refusing'
 
-export interface LedgerLocation {
+export interface OfflineLedgerOptions {
   readonly dataRoot: string
   readonly config: Config
   readonly state: RequiredLedgerCondition
@@ -312,7 +312,7 @@ export interface LedgerLocation {
 
 /** Runs `work` on the ledger of a data directory that no gateway uses. The fault is a sentence. */
 export function withOfflineLedger<Value>(
-  place: LedgerLocation,
+  place: OfflineLedgerOptions,
   work: (ledger: Ledger) => Promise<Value>,
 ): Promise<Result<Value, string>> {
   return withOptions(place, async (options) => {
@@ -343,7 +343,7 @@ export function startSuccessorLog(dataRoot: string, config: Config): Promise<Res
       fail(`ledger.origin names ${named} in the configuration. Take that line out first: a new log has another name.`),
     )
   return withOptions({ dataRoot, config, rooms: 'all' }, async (options, privateKey) => {
-    const signer = createNoteSigner(formatSuccessorName(options.origin, systemClock.now()), privateKey)
+    const signer = createLogSigner(formatSuccessorName(options.origin, systemClock.now()), privateKey)
     const signed = await continueLogUnderNewName(options, signer)
     if (signed.ok) return ok({ entries: signed.value.checkpoint.size, key: signer.key })
     return fail(signed.fault.kind === 'nothing-to-adopt' ? NOTHING_TO_ADOPT_MESSAGE : formatLedgerFault(signed.fault))
@@ -353,14 +353,14 @@ export function startSuccessorLog(dataRoot: string, config: Config): Promise<Res
 export const NOTHING_TO_ADOPT_MESSAGE = 'The ledger is in order as far as this node knows; there is nothing to adopt.'
 
 function withOptions<Value>(
-  place: Omit<LedgerLocation, 'state'>,
+  place: Omit<OfflineLedgerOptions, 'state'>,
   work: (options: LedgerOptions, privateKey: KeyObject) => Promise<Result<Value, string>>,
 ): Promise<Result<Value, string>> {
   return orSentence(place.dataRoot, () => workIn(place, work))
 }
 
 async function workIn<Value>(
-  { dataRoot, config, rooms }: Omit<LedgerLocation, 'state'>,
+  { dataRoot, config, rooms }: Omit<OfflineLedgerOptions, 'state'>,
   work: (options: LedgerOptions, privateKey: KeyObject) => Promise<Result<Value, string>>,
 ): Promise<Result<Value, string>> {
   const data = resolveDataDirectory(dataRoot)
@@ -379,7 +379,7 @@ async function workIn<Value>(
       const { privateKey } = key.value
       const options = {
         database,
-        signer: createNoteSigner(origin, privateKey),
+        signer: createLogSigner(origin, privateKey),
         origin,
         lastSignedPath: data.lastSigned,
         pin,

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { readPublishedOverHttp } from './ledger-monitor-client.ts'
+import { createHttpPublishedFileReader } from './ledger-monitor-client.ts'
 
 let server: Server
 let isCutOff: Promise<unknown>
@@ -29,7 +29,7 @@ afterEach(() => {
 })
 
 it('reads a published file, knows one that is not there, and cuts off one that never ends', async () => {
-  const read = readPublishedOverHttp(`http://127.0.0.1:${(server.address() as AddressInfo).port}/log`)
+  const read = createHttpPublishedFileReader(`http://127.0.0.1:${(server.address() as AddressInfo).port}/log`)
   expect(Buffer.from((await read('checkpoint')) ?? []).toString()).toBe('a checkpoint')
   expect(await read('tile/0/001')).toBeUndefined()
   await expect(read('tile/0/000')).rejects.toThrow('larger than a published file can be')

@@ -13,7 +13,7 @@ import { readResponseBytes } from '../toolbox/response-body.ts'
 import { printAnswer } from './command-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
-import { parseWholeNumber } from './whole-number.ts'
+import { createWholeNumberParser } from './whole-number.ts'
 
 const MAX_FILE_BYTES = 33_554_432
 const TIMEOUT_MS = 30_000
@@ -31,8 +31,13 @@ export function addMonitorCommand(ledger: Command): void {
     .description('follow the published log of another node, and raise an alarm on a fork, a rollback or silence')
     .requiredOption('--vkey <key>', 'the log’s public key: what `hearthbus ledger key` prints there')
     .requiredOption('--copy <folder>', 'where the copy is kept that shows what the log said before')
-    .option('--every <seconds>', 'look again and again; once, without it', parseWholeNumber(1, 86_400))
-    .option('--silence <seconds>', 'how long the log may show nothing new', parseWholeNumber(1, 31_536_000), 86_400)
+    .option('--every <seconds>', 'look again and again; once, without it', createWholeNumberParser(1, 86_400))
+    .option(
+      '--silence <seconds>',
+      'how long the log may show nothing new',
+      createWholeNumberParser(1, 31_536_000),
+      86_400,
+    )
     .action((source: string, options: MonitorOptions, command: Command) => monitor(command, source, options))
 }
 
@@ -40,7 +45,7 @@ async function monitor(command: Command, source: string, options: MonitorOptions
   const key = parseVerifierKey(options.vkey)
   if (!key.ok) return command.error(`--vkey: ${key.fault.reason}`, { exitCode: EXIT_CODES.usage })
   const log = {
-    published: /^https?:\/\//.test(source) ? readPublishedOverHttp(source) : fromFolder(resolve(source)),
+    published: /^https?:\/\//.test(source) ? createHttpPublishedFileReader(source) : fromFolder(resolve(source)),
     key: key.value,
     folder: resolve(options.copy),
     silenceMs: options.silence * 1_000,
@@ -81,7 +86,7 @@ function fromFolder(folder: string): PublishedFileReader {
 }
 
 /** A server that sends more than a published file can have is cut off there. */
-export function readPublishedOverHttp(source: string): PublishedFileReader {
+export function createHttpPublishedFileReader(source: string): PublishedFileReader {
   const base = source.endsWith('/') ? source : `${source}/`
   return async (path) => {
     const response = await fetch(new URL(path, base), { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' })

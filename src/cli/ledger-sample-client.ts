@@ -6,18 +6,18 @@ import type { Command } from 'commander'
 import { resolveDataDirectory } from '../config/data-directory.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { createDrawKey, DRAW_KEY_PURPOSE } from '../ledger/draw.ts'
+import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from '../ledger/draw.ts'
 import { deriveNodeSecret, formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
 import { sampleLedger } from '../ledger/sample.ts'
 import { createNodeIdentity } from '../mesh/identity/node-key.ts'
-import type { CallView } from '../web/api-requests.ts'
+import type { CallResultView } from '../web/api-requests.ts'
 import { fetchFromGateway, printAnswer, readCommandConfig, readDataRoot, readGlobalOptions } from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
 import { withOfflineLedger } from './ledger-files-client.ts'
-import { EXIT_CODES, stripControls } from './command-output.ts'
-import { formatCall } from './gateway-text.ts'
+import { EXIT_CODES, sanitizeForTerminal } from './command-output.ts'
+import { formatCallResult } from './gateway-text.ts'
 
-export async function verifySample(command: Command): Promise<void> {
+export async function runLedgerSampleCommand(command: Command): Promise<void> {
   const data = findRunningGateway(readGlobalOptions(command).data).ok
     ? await sampleByGateway(command)
     : await sampleHere(command)
@@ -33,7 +33,7 @@ export async function verifySample(command: Command): Promise<void> {
     : [...sentences, `${said}. Not sound.`, ...check]
   printAnswer(command, {
     json: { ok: isSound, size: size ?? 0, findings: sentences, draw: draw ?? null },
-    text: stripControls(lines.join('\n')),
+    text: sanitizeForTerminal(lines.join('\n')),
     exit: isSound ? EXIT_CODES.ok : EXIT_CODES.integrity,
   })
 }
@@ -52,10 +52,10 @@ async function sampleByGateway(command: Command): Promise<JsonObject | undefined
     asOwner: true,
   })
   if (value === undefined) return undefined
-  const view = value as unknown as CallView
+  const view = value as unknown as CallResultView
   const { data } = isJsonObject(view.structured) ? view.structured : {}
   if (view.outcome === 'ok' && isJsonObject(data)) return data
-  printAnswer(command, formatCall(view))
+  printAnswer(command, formatCallResult(view))
   return undefined
 }
 
@@ -69,7 +69,7 @@ async function sampleHere(command: Command): Promise<JsonObject | undefined> {
   const key = await loadExistingNodeKey(resolveDataDirectory(dataRoot).nodeKey)
   if (!key.ok) return failed(formatKeyFault(key.fault))
   const { id } = createNodeIdentity(key.value.privateKey)
-  const draws = createDrawKey(id, deriveNodeSecret(key.value, DRAW_KEY_PURPOSE))
+  const draws = createRandomDrawKey(id, deriveNodeSecret(key.value, RANDOM_DRAW_KEY_PURPOSE))
   const done = await withOfflineLedger({ dataRoot, config, state: 'sound', rooms: 'all' }, (ledger) =>
     sampleLedger(ledger, draws),
   )

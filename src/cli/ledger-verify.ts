@@ -9,14 +9,14 @@ import { toHex } from '../core/bytes.ts'
 import { omitUndefined } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { formatCheckpointFault, openCheckpoint } from '../ledger/checkpoint.ts'
+import { formatCheckpointFault, verifyAndParseCheckpoint } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import { formatLedgerFinding, formatUncheckedParts } from '../ledger/ledger-finding.ts'
 import type { LogVerificationReport } from '../ledger/log-verification.ts'
 import { formatMissingPin } from '../ledger/ledger-fork.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import type { VerifierKey } from '../ledger/note-key.ts'
-import { verifyBodyOpening } from '../ledger/body-opening.ts'
+import { verifyCommitmentOpening } from '../ledger/body-opening.ts'
 import { createLogOnlyPolicy } from '../ledger/tlog-policy.ts'
 import type { WitnessPolicy } from '../ledger/tlog-policy.ts'
 import { parseTlogProof, verifyTlogProof } from '../ledger/tlog-proof.ts'
@@ -26,13 +26,13 @@ import { findRunningGateway } from './gateway-client.ts'
 import {
   readSavedCheckpoint,
   readWitnessPolicyFile,
-  readProof,
+  readProofAndEntryFiles,
   readVerifierKey,
   verifyExport,
-  verifyFiles,
+  verifyDataDirectoryLedger,
 } from './ledger-files-client.ts'
-import { verifyBundle } from './ledger-bundle-client.ts'
-import { verifySample } from './ledger-sample-client.ts'
+import { verifyAuditPacketFile } from './ledger-bundle-client.ts'
+import { runLedgerSampleCommand } from './ledger-sample-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 
@@ -63,7 +63,7 @@ export function addVerifyCommand(ledger: Command): void {
       'instead of --vkey: which logs are trusted, and who has to have cosigned (C2SP tlog-policy)',
     )
     .action((options: VerifyOptions, command: Command) => {
-      if (options.sample === true && options.export === undefined) return verifySample(command)
+      if (options.sample === true && options.export === undefined) return runLedgerSampleCommand(command)
       if (options.sample === true)
         return command.error('Only the node’s own key draws: --sample is for a data directory, not for a copy.', {
           exitCode: EXIT_CODES.usage,
@@ -82,7 +82,7 @@ async function verifyHere(command: Command, { checkpoint }: VerifyOptions): Prom
   const key = checkpoint === undefined ? undefined : await readVerifierKey(root, config)
   const kept = await keptCheckpoints(checkpoint, key?.ok === true ? key.value : undefined)
   if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })
-  const report = await verifyFiles(root, config, { kept: kept.value })
+  const report = await verifyDataDirectoryLedger(root, config, { kept: kept.value })
   if (!report.ok)
     return printAnswer(command, {
       json: { ok: false, message: report.fault },
@@ -104,7 +104,7 @@ async function verifyPacket(command: Command, file: string, { vkey, checkpoint }
     })
   const kept = await keptCheckpoints(checkpoint, key.value)
   if (!kept.ok) return command.error(kept.fault, { exitCode: EXIT_CODES.usage })
-  return verifyBundle(command, file, { key: key.value, kept: kept.value[0] })
+  return verifyAuditPacketFile(command, file, { key: key.value, kept: kept.value[0] })
 }
 
 async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }: VerifyOptions): Promise<void> {
@@ -128,7 +128,7 @@ async function keptCheckpoints(
   const text = await readSavedCheckpoint(path)
   if (!text.ok) return text
   if (key === undefined) return fail('The key of the log cannot be read, so its checkpoint cannot be checked.')
-  const opened = openCheckpoint(text.value, key)
+  const opened = verifyAndParseCheckpoint(text.value, key)
   return opened.ok
     ? ok([opened.value])
     : fail(`${path} is no checkpoint of this log: ${formatCheckpointFault(opened.fault)}.`)
@@ -138,7 +138,7 @@ async function verifyProof(command: Command, { proof = '', entry, vkey, policy }
   const trusted = policy === undefined ? keyPolicy(vkey) : await readWitnessPolicyFile(policy)
   if (!trusted.ok || entry === undefined)
     return command.error(trusted.ok ? PROOF_NEEDS : trusted.fault, { exitCode: EXIT_CODES.usage })
-  const read = await readProof(proof, entry)
+  const read = await readProofAndEntryFiles(proof, entry)
   if (!read.ok) return command.error(read.fault, { exitCode: EXIT_CODES.usage })
   const verified = verifyTlogProof(read.value.text, read.value.bytes, trusted.value)
   if (!verified.ok) {
@@ -150,7 +150,7 @@ async function verifyProof(command: Command, { proof = '', entry, vkey, policy }
   const extra = parsed.ok ? parsed.value.extra : undefined
   const said = `The entry is in ${origin}, as it was signed at ${size} entries.`
   if (extra === undefined) return printAnswer(command, { json: { ok: true, origin, size }, text: said })
-  const body = verifyBodyOpening(extra, read.value.bytes)
+  const body = verifyCommitmentOpening(extra, read.value.bytes)
   if (!body.ok) {
     const text = `${said} But the content that came with the proof is not what the entry commits to.`
     return printAnswer(command, { json: { ok: false, fault: body.fault }, text, exit: EXIT_CODES.integrity })

@@ -11,12 +11,18 @@ import { OWNER_PRINCIPAL } from '../guard/authenticator.ts'
 import { formatSignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
-import { toLedgerRefusalFault } from '../ledger/ledger-refusal.ts'
-import { eraseRequestSchema } from '../web/api-requests.ts'
+import { formatLedgerRefusal } from '../ledger/ledger-refusal.ts'
+import { bodyErasureRequestSchema } from '../web/api-requests.ts'
 import type { ErasureView } from '../web/api-requests.ts'
-import { eraseLedgerEntries } from '../web/ledger-erasure.ts'
+import { eraseLedgerEntryBodies } from '../web/ledger-erasure.ts'
 import type { LedgerEntryView } from '../web/views.ts'
-import { askGateway, readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
+import {
+  printGatewayResponse,
+  readCommandConfig,
+  readDataRoot,
+  readGlobalOptions,
+  printAnswer,
+} from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
 import {
   readEntryBytes,
@@ -25,20 +31,20 @@ import {
   readVerifierKey,
   withOfflineLedger,
 } from './ledger-files-client.ts'
-import type { LedgerLocation } from './ledger-files-client.ts'
-import { addBundleCommand } from './ledger-bundle-client.ts'
+import type { OfflineLedgerOptions } from './ledger-files-client.ts'
+import { addAuditPacketCommand } from './ledger-bundle-client.ts'
 import { addMonitorCommand } from './ledger-monitor-client.ts'
 import { addVerifyCommand } from './ledger-verify.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 import { formatLedgerEntries } from './views-text.ts'
-import { parseWholeNumber } from './whole-number.ts'
+import { createWholeNumberParser } from './whole-number.ts'
 
 export function addLedgerCommands(program: Command): void {
   const ledger = program.command('ledger').description('the log of everything that happened')
   addVerifyCommand(ledger)
   addMonitorCommand(ledger)
-  addBundleCommand(ledger)
+  addAuditPacketCommand(ledger)
   ledger
     .command('entry')
     .description('the exact bytes of an entry, which a proof is about')
@@ -59,11 +65,11 @@ export function addLedgerCommands(program: Command): void {
   ledger
     .command('entries')
     .description('what the log says, newest first')
-    .option('--limit <n>', 'how many', parseWholeNumber(1, 500), 20)
-    .option('--before <seq>', 'older than this entry', parseWholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .option('--limit <n>', 'how many', createWholeNumberParser(1, 500), 20)
+    .option('--before <seq>', 'older than this entry', createWholeNumberParser(0, Number.MAX_SAFE_INTEGER))
     .action((options: { limit: number; before?: number }, command: Command) => {
       const before = options.before === undefined ? '' : `&before=${options.before}`
-      return askGateway(command, { path: `/api/ledger/entries?limit=${options.limit}${before}` }, (value) =>
+      return printGatewayResponse(command, { path: `/api/ledger/entries?limit=${options.limit}${before}` }, (value) =>
         formatLedgerEntries(value as unknown as LedgerEntryView[]),
       )
     })
@@ -85,7 +91,7 @@ export function addLedgerCommands(program: Command): void {
     )
     .argument('<seq...>', 'numbers of the entries', (text: string, before: number[] | undefined) => [
       ...(before ?? []),
-      parseWholeNumber(0, Number.MAX_SAFE_INTEGER)(text),
+      createWholeNumberParser(0, Number.MAX_SAFE_INTEGER)(text),
     ])
     .requiredOption('--reason <text>', 'why; the log keeps it for good, so do not repeat what is to go')
     .action((entries: number[], { reason }: { reason: string }, command: Command) => erase(command, entries, reason))
@@ -137,7 +143,7 @@ async function adoptAsNewLog(command: Command): Promise<void> {
 }
 
 function seqArgument(): Argument {
-  return new Argument('<seq>', 'number of the entry').argParser(parseWholeNumber(0, Number.MAX_SAFE_INTEGER))
+  return new Argument('<seq>', 'number of the entry').argParser(createWholeNumberParser(0, Number.MAX_SAFE_INTEGER))
 }
 
 async function showEntry(command: Command, seq: number): Promise<void> {
@@ -154,7 +160,7 @@ async function showEntry(command: Command, seq: number): Promise<void> {
 
 async function signNow(command: Command): Promise<void> {
   if (findRunningGateway(readGlobalOptions(command).data).ok)
-    return askGateway(command, { method: 'POST', path: '/api/ledger/checkpoint', asOwner: true }, (value) =>
+    return printGatewayResponse(command, { method: 'POST', path: '/api/ledger/checkpoint', asOwner: true }, (value) =>
       textAnswer(value),
     )
   await offline(command, async (ledger) => {
@@ -165,8 +171,10 @@ async function signNow(command: Command): Promise<void> {
 
 async function prove(command: Command, seq: number, withBody: boolean): Promise<void> {
   if (findRunningGateway(readGlobalOptions(command).data).ok)
-    return askGateway(command, { path: `/api/ledger/proof/${seq}${withBody ? '?with_body=true' : ''}` }, (value) =>
-      textAnswer(value),
+    return printGatewayResponse(
+      command,
+      { path: `/api/ledger/proof/${seq}${withBody ? '?with_body=true' : ''}` },
+      (value) => textAnswer(value),
     )
   await offline(command, async (ledger) => {
     const proof = await ledger.proofText(seq, { withBody })
@@ -192,7 +200,7 @@ async function showKey(command: Command): Promise<void> {
 
 async function exportTo(command: Command, folder: string, withBodies: boolean): Promise<void> {
   if (findRunningGateway(readGlobalOptions(command).data).ok)
-    return askGateway(
+    return printGatewayResponse(
       command,
       {
         method: 'POST',
@@ -212,13 +220,13 @@ async function exportTo(command: Command, folder: string, withBodies: boolean): 
 }
 
 async function erase(command: Command, entries: readonly number[], reason: string): Promise<void> {
-  const wish = eraseRequestSchema.safeParse({ entries, reason })
+  const wish = bodyErasureRequestSchema.safeParse({ entries, reason })
   if (!wish.success)
     return command.error(wish.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '), {
       exitCode: EXIT_CODES.usage,
     })
   if (findRunningGateway(readGlobalOptions(command).data).ok)
-    return askGateway(
+    return printGatewayResponse(
       command,
       { method: 'POST', path: '/api/ledger/erase', body: wish.data, asOwner: true, mayTakeLong: true },
       (value) => erasureAnswer(value as unknown as ErasureView),
@@ -227,7 +235,7 @@ async function erase(command: Command, entries: readonly number[], reason: strin
     command,
     async (log) =>
       erasureAnswer(
-        await eraseLedgerEntries(log, wish.data.entries, { reason: wish.data.reason, by: OWNER_PRINCIPAL.id }),
+        await eraseLedgerEntryBodies(log, wish.data.entries, { reason: wish.data.reason, by: OWNER_PRINCIPAL.id }),
       ),
     { rooms: 'all' },
   )
@@ -261,7 +269,7 @@ function exportSentence({ size, files, vkey }: ExportView, folder: string): stri
 async function offline(
   command: Command,
   work: (ledger: Ledger) => Promise<CommandAnswer>,
-  place: Pick<Partial<LedgerLocation>, 'state' | 'rooms'> = {},
+  place: Pick<Partial<OfflineLedgerOptions>, 'state' | 'rooms'> = {},
 ): Promise<void> {
   const config = readCommandConfig(command)
   if (config === undefined) return
@@ -277,8 +285,8 @@ function textAnswer(text: Json): CommandAnswer {
   return { json: text, text: typeof text === 'string' ? text.trimEnd() : JSON.stringify(text) }
 }
 
-function refusal(fault: Parameters<typeof toLedgerRefusalFault>[0]): CommandAnswer {
-  const message = toLedgerRefusalFault(fault)
+function refusal(fault: Parameters<typeof formatLedgerRefusal>[0]): CommandAnswer {
+  const message = formatLedgerRefusal(fault)
   return {
     json: { ok: false, fault: fault.kind, message },
     text: message,

@@ -12,7 +12,7 @@ import { deriveMeshSealKey } from '../main/membership-log.ts'
 import { MeshStore } from '../mesh/identity/mesh-store.ts'
 import { createNodeIdentity } from '../mesh/identity/node-key.ts'
 import { createOwnCommunity, inviteNode, joinCommunity, listMembers, findMemberIds } from './mesh-client.ts'
-import type { MeshCommand } from './mesh-client.ts'
+import type { MeshCommandContext } from './mesh-client.ts'
 import { leaveCommunity } from './mesh-leaving-client.ts'
 
 const [ATTIC, CELLAR, GUEST] = ['node:aaaa', 'node:bbbb', 'node:cccc']
@@ -121,19 +121,19 @@ describe('leaving', () => {
   })
 })
 
-function newNode(name: string): MeshCommand {
+function newNode(name: string): MeshCommandContext {
   const config = readConfig('inline', 'mesh: { enabled: true }')
   if (!config.ok) throw new Error('the configuration is wrong')
   return { config: config.value, dataRoot: mkdtempSync(join(tmpdir(), 'hearthbus-mesh-client-')), name }
 }
 
-async function invitationOf(command: MeshCommand): Promise<string> {
+async function invitationOf(command: MeshCommandContext): Promise<string> {
   const { json } = await inviteNode(command, { level: 'member', minutes: 60 })
   return (json as { invitation: string }).invitation
 }
 
 /** Lets a node in that is nowhere. */
-async function admit({ dataRoot }: MeshCommand): Promise<void> {
+async function admit({ dataRoot }: MeshCommandContext): Promise<void> {
   const root = await loadExistingNodeKey(join(dataRoot, 'keys', 'community.key'))
   const self = await loadExistingNodeKey(join(dataRoot, 'keys', 'node.key'))
   if (!root.ok || !self.ok) throw new Error('there are no keys')

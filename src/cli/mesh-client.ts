@@ -22,7 +22,7 @@ import { formatPeerAddress } from '../mesh/discovery/peer-source.ts'
 import { createCommunity, mayAdmitMembers, revokeMember } from '../mesh/identity/community.ts'
 import type { CommunitySigner, Community, CommunityFault } from '../mesh/identity/community.ts'
 import type { MembershipLevel } from '../mesh/identity/membership-record.ts'
-import { readInvitation, writeInvitation } from '../mesh/identity/invitation.ts'
+import { decodeSignedInvitation, encodeSignedInvitation } from '../mesh/identity/invitation.ts'
 import type { InvitationFault } from '../mesh/identity/invitation.ts'
 import { MembershipAlteredError, MeshStore } from '../mesh/identity/mesh-store.ts'
 import { createNodeIdentity, formatShortId } from '../mesh/identity/node-key.ts'
@@ -31,7 +31,7 @@ import { encodeUserNkey } from '../mesh/nats/nkey.ts'
 import { EXIT_CODES, formatTable } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 
-export interface MeshCommand {
+export interface MeshCommandContext {
   readonly config: Config
   readonly dataRoot: string
   /** What this node is called: as its gateway says, where one runs. */
@@ -49,7 +49,7 @@ export interface OpenedMeshStore {
 const MINUTE_MS = 60_000
 const LEAVE_FIRST = 'To leave that one first: hearthbus mesh leave.'
 
-export function createOwnCommunity(command: MeshCommand, name: string): Promise<CommandAnswer> {
+export function createOwnCommunity(command: MeshCommandContext, name: string): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ store, authority }) => {
     const held = store.community()
     if (held !== undefined) return fail(`This node belongs to ${held.name} already. ${LEAVE_FIRST}`)
@@ -67,7 +67,7 @@ export function createOwnCommunity(command: MeshCommand, name: string): Promise<
 }
 
 export function inviteNode(
-  command: MeshCommand,
+  command: MeshCommandContext,
   options: { level: MembershipLevel; minutes: number },
 ): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ store, authority }) => {
@@ -90,7 +90,7 @@ export function inviteNode(
       addresses: listeningAt(command, store),
     }
     await store.invitations.add(invitation, nowMs)
-    const text = writeInvitation(invitation, authority.self)
+    const text = encodeSignedInvitation(invitation, authority.self)
     return said(
       { invitation: text, level: options.level, expires_at: new Date(invitation.expiresAtMs).toISOString() },
       `${text}\n\nGood for one node, as ${options.level}, for ${options.minutes} minutes, while this node's gateway runs.\nOn the other node: hearthbus mesh join <that line>${enabledHint(command)}`,
@@ -98,10 +98,10 @@ export function inviteNode(
   })
 }
 
-export function joinCommunity(command: MeshCommand, text: string): Promise<CommandAnswer> {
+export function joinCommunity(command: MeshCommandContext, text: string): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ store, authority }) => {
     const held = store.community()
-    const invitation = readInvitation(text, systemClock.now())
+    const invitation = decodeSignedInvitation(text, systemClock.now())
     if (!invitation.ok) return fail(invitationSentence(invitation.fault))
     if (held !== undefined && held.id !== invitation.value.communityId)
       return fail(`This node belongs to ${held.name} already; one node belongs to one community. ${LEAVE_FIRST}`)
@@ -127,11 +127,11 @@ export function joinCommunity(command: MeshCommand, text: string): Promise<Comma
 }
 
 /** The commands work without a listener; the nodes that should come of them do not. */
-function enabledHint({ config }: MeshCommand): string {
+function enabledHint({ config }: MeshCommandContext): string {
   return config.mesh.enabled ? '' : '\nSet mesh.enabled in the configuration, or nothing comes of it.'
 }
 
-export async function listMembers(command: MeshCommand): Promise<CommandAnswer> {
+export async function listMembers(command: MeshCommandContext): Promise<CommandAnswer> {
   // Looking makes neither a key nor a database.
   if (!existsSync(locateMeshFiles(resolveDataDirectory(command.dataRoot)).database))
     return formatMeshRefusal(NO_COMMUNITY_MESSAGE)
@@ -166,7 +166,7 @@ export async function listMembers(command: MeshCommand): Promise<CommandAnswer> 
   })
 }
 
-export function revokeNode(command: MeshCommand, which: string): Promise<CommandAnswer> {
+export function revokeNode(command: MeshCommandContext, which: string): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ store, authority }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY_MESSAGE)
@@ -187,7 +187,7 @@ export function revokeNode(command: MeshCommand, which: string): Promise<Command
 }
 
 /** For the `users` of a NATS server; see docs/protocols/mesh.md for the permissions that go with it. */
-export function showNatsKey(command: MeshCommand): Promise<CommandAnswer> {
+export function showNatsKey(command: MeshCommandContext): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ authority }) => {
     const nkey = encodeUserNkey(authority.self.publicKey)
     return said({ nkey, node_id: authority.self.id }, nkey)
@@ -195,7 +195,7 @@ export function showNatsKey(command: MeshCommand): Promise<CommandAnswer> {
 }
 
 /** Where a gateway listens or listened last; else where it would. */
-function listeningAt({ config }: MeshCommand, store: MeshStore): readonly string[] {
+function listeningAt({ config }: MeshCommandContext, store: MeshStore): readonly string[] {
   const known = store.addresses()
   if (known.length > 0) return known
   return listOwnAddresses(config.mesh).map(({ host, port }) => formatPeerAddress(host, port))
@@ -214,7 +214,7 @@ export function findMemberIds({ members }: Pick<Community, 'members'>, which: st
 
 /** The store is the gateway's own and is shared with it: each command opens it for as long as it works. */
 export async function withMeshStore(
-  command: MeshCommand,
+  command: MeshCommandContext,
   work: (opened: OpenedMeshStore) => Promise<MeshCommandResult>,
 ): Promise<CommandAnswer> {
   const data = resolveDataDirectory(command.dataRoot)

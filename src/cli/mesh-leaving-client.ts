@@ -10,7 +10,7 @@ import { takeGatewayLock } from '../main/gateway-lock-client.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { stripNodeIdPrefix } from '../mesh/identity/node-key.ts'
 import { NO_COMMUNITY_MESSAGE, formatMeshRefusal, withMeshStore } from './mesh-client.ts'
-import type { MeshCommand, OpenedMeshStore, MeshCommandResult } from './mesh-client.ts'
+import type { MeshCommandContext, OpenedMeshStore, MeshCommandResult } from './mesh-client.ts'
 import type { CommandAnswer } from './command-output.ts'
 
 export interface LeaveOptions {
@@ -18,7 +18,7 @@ export interface LeaveOptions {
   readonly abandon: boolean
 }
 
-export async function leaveCommunity(command: MeshCommand, options: LeaveOptions): Promise<CommandAnswer> {
+export async function leaveCommunity(command: MeshCommandContext, options: LeaveOptions): Promise<CommandAnswer> {
   const data = resolveDataDirectory(command.dataRoot)
   // Looking makes neither a key nor a database.
   if (!existsSync(locateMeshFiles(data).database)) return formatMeshRefusal(NO_COMMUNITY_MESSAGE)
@@ -34,7 +34,7 @@ export async function leaveCommunity(command: MeshCommand, options: LeaveOptions
 }
 
 async function leave(
-  command: MeshCommand,
+  command: MeshCommandContext,
   { store, authority }: OpenedMeshStore,
   { abandon }: LeaveOptions,
 ): Promise<MeshCommandResult> {

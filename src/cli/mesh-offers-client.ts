@@ -7,7 +7,7 @@ import type { Community } from '../mesh/identity/community.ts'
 import { computeWithheldOffersDigest } from '../mesh/offer-pin.ts'
 import type { WithheldOffer } from '../mesh/offer-pin.ts'
 import { findMemberIds, NO_COMMUNITY_MESSAGE, withMeshStore } from './mesh-client.ts'
-import type { MeshCommand } from './mesh-client.ts'
+import type { MeshCommandContext } from './mesh-client.ts'
 import type { CommandAnswer } from './command-output.ts'
 
 const WHY: Readonly<Record<WithheldOffer['why'], string>> = {
@@ -16,7 +16,10 @@ const WHY: Readonly<Record<WithheldOffer['why'], string>> = {
   'many-names': 'comes after thousands of other names',
 }
 
-export function listWithheldOffers(command: MeshCommand, which: string | undefined): Promise<CommandAnswer> {
+export function listWithheldPeerCapabilities(
+  command: MeshCommandContext,
+  which: string | undefined,
+): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ store }) => {
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY_MESSAGE)
@@ -47,8 +50,8 @@ export function listWithheldOffers(command: MeshCommand, which: string | undefin
   })
 }
 
-export function acceptWithheldOffers(
-  command: MeshCommand,
+export function acceptWithheldPeerCapabilities(
+  command: MeshCommandContext,
   which: string,
   { digest }: { readonly digest?: string },
 ): Promise<CommandAnswer> {

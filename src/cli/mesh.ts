@@ -10,7 +10,7 @@ import { readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from 
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
 import type * as meshClient from './mesh-client.ts'
 import type { CommandAnswer } from './command-output.ts'
-import { parseWholeNumber } from './whole-number.ts'
+import { createWholeNumberParser } from './whole-number.ts'
 
 type MeshWork = typeof meshClient
 
@@ -30,7 +30,7 @@ export function addMeshCommands(program: Command): void {
     .command('invite')
     .description('make an invitation for one node')
     .addOption(new Option('--level <level>', 'what the node will be').choices(LEVELS).default('member'))
-    .option('--minutes <n>', 'how long it is good for', parseWholeNumber(1, 43_200), 60)
+    .option('--minutes <n>', 'how long it is good for', createWholeNumberParser(1, 43_200), 60)
     .action((options: { level: (typeof LEVELS)[number]; minutes: number }, command: Command) =>
       run(command, (work, given) => work.inviteNode(given, options)),
     )
@@ -46,7 +46,9 @@ export function addMeshCommands(program: Command): void {
     .command('offers [node]')
     .description('what other nodes offer that is withheld here, because it is not what was first seen')
     .action((node: string | undefined, _, command: Command) =>
-      run(command, async (_work, given) => (await import('./mesh-offers-client.ts')).listWithheldOffers(given, node)),
+      run(command, async (_work, given) =>
+        (await import('./mesh-offers-client.ts')).listWithheldPeerCapabilities(given, node),
+      ),
     )
   mesh
     .command('accept <node>')
@@ -54,7 +56,7 @@ export function addMeshCommands(program: Command): void {
     .option('--digest <digest>', 'only if it is still what hearthbus mesh offers showed')
     .action((node: string, options: { digest?: string }, command: Command) =>
       run(command, async (_work, given) =>
-        (await import('./mesh-offers-client.ts')).acceptWithheldOffers(given, node, options),
+        (await import('./mesh-offers-client.ts')).acceptWithheldPeerCapabilities(given, node, options),
       ),
     )
   mesh
@@ -76,7 +78,7 @@ export function addMeshCommands(program: Command): void {
 
 async function run(
   command: Command,
-  ask: (work: MeshWork, given: meshClient.MeshCommand) => Promise<CommandAnswer>,
+  ask: (work: MeshWork, given: meshClient.MeshCommandContext) => Promise<CommandAnswer>,
 ): Promise<void> {
   const config = readCommandConfig(command)
   if (config === undefined) return

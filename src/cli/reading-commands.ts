@@ -7,13 +7,13 @@ import type { Command } from 'commander'
 import type { TopologySnapshot } from '../bus/topology.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { CallView, StatusView, ToolView } from '../web/api-requests.ts'
+import type { CallResultView, StatusView, ToolView } from '../web/api-requests.ts'
 import type { MeasurementSeriesView, SettingsView, TraceView } from '../web/views.ts'
-import { askGateway } from './command-client.ts'
+import { printGatewayResponse } from './command-client.ts'
 import { EXIT_CODES } from './command-output.ts'
-import { formatCall, formatJsonAnswer, formatStatus, formatTools, formatTraces } from './gateway-text.ts'
-import { formatHistory, formatProfiles, formatToolDetails, formatTopology } from './views-text.ts'
-import { parseWholeNumber } from './whole-number.ts'
+import { formatCallResult, formatJsonAnswer, formatStatus, formatTools, formatTraces } from './gateway-text.ts'
+import { formatMeasurementHistory, formatProfiles, formatToolDetails, formatTopology } from './views-text.ts'
+import { createWholeNumberParser } from './whole-number.ts'
 
 interface CallCommandOptions {
   readonly node?: string
@@ -22,19 +22,21 @@ interface CallCommandOptions {
   readonly timeout?: number
 }
 
-export function addReadingCommands(program: Command): void {
+export function addInspectionAndCallCommands(program: Command): void {
   program
     .command('status')
     .description('how the gateway is')
     .action((_, command: Command) =>
-      askGateway(command, { path: '/api/status' }, (value) => formatStatus(value as unknown as StatusView, Date.now())),
+      printGatewayResponse(command, { path: '/api/status' }, (value) =>
+        formatStatus(value as unknown as StatusView, Date.now()),
+      ),
     )
   program
     .command('tools [name]')
     .description('what can be called; with a name, what that tool does and which arguments it takes')
     .option('--profile <name>', 'only those of a profile', 'all')
     .action((name: string | undefined, options: { profile: string }, command: Command) =>
-      askGateway(command, { path: `/api/tools?profile=${encodeURIComponent(options.profile)}` }, (value) => {
+      printGatewayResponse(command, { path: `/api/tools?profile=${encodeURIComponent(options.profile)}` }, (value) => {
         const tools = value as unknown as ToolView[]
         return name === undefined ? formatTools(tools) : formatToolDetails(tools, name)
       }),
@@ -45,7 +47,7 @@ export function addReadingCommands(program: Command): void {
     .option('--node <id>', 'on this node, by id or name')
     .option('--task <id>', 'recorded as done for this task')
     .option('--session <id>', 'recorded as done in this audit session')
-    .option('--timeout <ms>', 'give up after so many milliseconds', parseWholeNumber(1, 600_000))
+    .option('--timeout <ms>', 'give up after so many milliseconds', createWholeNumberParser(1, 600_000))
     .addHelpText('after', `\nExample: hearthbus call hs4.devices.get '{"refs":[101]}'`)
     .action((tool: string, text: string | undefined, options: CallCommandOptions, command: Command) => {
       const body = argumentsOf(text, command)
@@ -57,16 +59,18 @@ export function addReadingCommands(program: Command): void {
         ...(options.session && { session_id: options.session }),
         ...(options.timeout && { timeoutMs: options.timeout }),
       }
-      return askGateway(command, { method: 'POST', path: '/api/call', body: question, mayTakeLong: true }, (value) =>
-        formatCall(value as unknown as CallView),
+      return printGatewayResponse(
+        command,
+        { method: 'POST', path: '/api/call', body: question, mayTakeLong: true },
+        (value) => formatCallResult(value as unknown as CallResultView),
       )
     })
   program
     .command('traces')
     .description('the latest calls, newest first')
-    .option('--limit <n>', 'how many', parseWholeNumber(1, 10_000), 20)
+    .option('--limit <n>', 'how many', createWholeNumberParser(1, 10_000), 20)
     .action((options: { limit: number }, command: Command) =>
-      askGateway(command, { path: `/api/traces?limit=${options.limit}`, asWatcher: true }, (value) =>
+      printGatewayResponse(command, { path: `/api/traces?limit=${options.limit}`, asWatcher: true }, (value) =>
         formatTraces(value as unknown as TraceView[]),
       ),
     )
@@ -74,7 +78,7 @@ export function addReadingCommands(program: Command): void {
     .command('trace <id>')
     .description('everything on record about one call')
     .action((id: string, _, command: Command) =>
-      askGateway(command, { path: `/api/calls/${encodeURIComponent(id)}`, asWatcher: true }, (value) =>
+      printGatewayResponse(command, { path: `/api/calls/${encodeURIComponent(id)}`, asWatcher: true }, (value) =>
         formatJsonAnswer(value),
       ),
     )
@@ -83,21 +87,25 @@ export function addReadingCommands(program: Command): void {
     .description('what was measured in the last 24 hours')
     .action((series: string[], _, command: Command) =>
       // All of them: whoever asks for one that there is not is told what there is.
-      askGateway(command, { path: '/api/history' }, (value) =>
-        formatHistory(value as unknown as MeasurementSeriesView[], series, Date.now()),
+      printGatewayResponse(command, { path: '/api/history' }, (value) =>
+        formatMeasurementHistory(value as unknown as MeasurementSeriesView[], series, Date.now()),
       ),
     )
   program
     .command('profiles')
     .description('named subsets of the tools, served at /mcp/<name>')
     .action((_, command: Command) =>
-      askGateway(command, { path: '/api/settings' }, (value) => formatProfiles(value as unknown as SettingsView)),
+      printGatewayResponse(command, { path: '/api/settings' }, (value) =>
+        formatProfiles(value as unknown as SettingsView),
+      ),
     )
   program
     .command('topology')
     .description('nodes and capabilities on the bus')
     .action((_, command: Command) =>
-      askGateway(command, { path: '/api/topology' }, (value) => formatTopology(value as unknown as TopologySnapshot)),
+      printGatewayResponse(command, { path: '/api/topology' }, (value) =>
+        formatTopology(value as unknown as TopologySnapshot),
+      ),
     )
 }
 

@@ -5,14 +5,14 @@
  * Pure: commander does the rest.
  */
 import { Command, Option } from 'commander'
-import { addAgentsCommands } from './agents.ts'
-import { addReadingCommands } from './reading-commands.ts'
+import { addAgentKeyCommands } from './agents.ts'
+import { addInspectionAndCallCommands } from './reading-commands.ts'
 import { addChangesCommand } from './changes.ts'
 import { addConsoleCommands } from './console.ts'
 import { addApprovalCommands } from './approval-commands.ts'
 import { addDevicesCommands } from './devices.ts'
 import { addEbusCommands } from './ebus.ts'
-import { addLaterCommands } from './later.ts'
+import { addPlannedCallCommands } from './later.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addMeshCommands } from './mesh.ts'
 import { addHomeseerCommands } from './homeseer-client.ts'
@@ -51,13 +51,13 @@ addNotifyCommand(rootCommand)
 addEbusCommands(rootCommand)
 addHomeseerCommands(rootCommand)
 rootCommand.commandsGroup('Look and use:')
-addReadingCommands(rootCommand)
+addInspectionAndCallCommands(rootCommand)
 addChangesCommand(rootCommand)
-addLaterCommands(rootCommand)
+addPlannedCallCommands(rootCommand)
 addWatchCommands(rootCommand)
 rootCommand.commandsGroup('Decide:')
 addApprovalCommands(rootCommand)
-addAgentsCommands(rootCommand)
+addAgentKeyCommands(rootCommand)
 addDevicesCommands(rootCommand)
 addConsoleCommands(rootCommand)
 rootCommand.commandsGroup('Records and other nodes:')

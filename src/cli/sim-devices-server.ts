@@ -14,7 +14,7 @@ import { readGlobalOptions } from './command-client.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import { waitForSignal } from './process-signal.ts'
-import { parseWholeNumber } from './whole-number.ts'
+import { createWholeNumberParser } from './whole-number.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 
 interface SimOptions {
@@ -47,11 +47,11 @@ export function addDevicesSim(sim: Command): void {
     .command('devices')
     .description('ESP32 devices that boot, enrol and answer like firmware, until Ctrl-C')
     .option('--ota <url>', 'where they ask what to connect to', 'http://127.0.0.1:7421/xiaozhi/ota/')
-    .option('--count <n>', 'how many', parseWholeNumber(1, 10_000), 1)
+    .option('--count <n>', 'how many', createWholeNumberParser(1, 10_000), 1)
     .option(
       '--first <n>',
       'number of the first one: its address follows from it',
-      parseWholeNumber(1, 1_000_000_000),
+      createWholeNumberParser(1, 1_000_000_000),
       1,
     )
     .addOption(
@@ -65,7 +65,7 @@ export function addDevicesSim(sim: Command): void {
         .default('both'),
     )
     .option('--asleep', 'WebSocket devices stay silent, as stock ones do until somebody wakes them')
-    .option('--late <ms>', 'every answer comes so much later', parseWholeNumber(0, 600_000))
+    .option('--late <ms>', 'every answer comes so much later', createWholeNumberParser(0, 600_000))
     .addOption(
       new Option('--fault <name...>', 'what is wrong with them').choices(Object.keys(FAULTS)).default([], 'nothing'),
     )

@@ -7,11 +7,11 @@
  */
 import type { Command } from 'commander'
 import { Option } from 'commander'
-import type { GeneratedEbusDevice } from './generated-ebus-device.ts'
+import type { SimulatedDefinitionDevice } from './generated-ebus-device.ts'
 import { EXIT_CODES } from './command-output.ts'
 import { parseListenAddress, parsePositiveNumber, runTypedCommandsUntilSignal } from './sim-input-client.ts'
 import type { ListenAddress } from './sim-input-client.ts'
-import { parseWholeNumber } from './whole-number.ts'
+import { createWholeNumberParser } from './whole-number.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 
 interface SimOptions {
@@ -29,7 +29,7 @@ interface SimOptions {
   readonly device: readonly string[]
 }
 
-const PORT = parseWholeNumber(0, 65_535)
+const PORT = createWholeNumberParser(0, 65_535)
 
 export function addEbusSim(sim: Command): void {
   sim
@@ -68,15 +68,18 @@ function collected(value: string, all: readonly string[]): readonly string[] {
 }
 
 /** Devices that definition files describe; a sentence when one cannot be made. */
-async function definedDevices({ definitions, device }: SimOptions): Promise<readonly GeneratedEbusDevice[] | string> {
+async function definedDevices({
+  definitions,
+  device,
+}: SimOptions): Promise<readonly SimulatedDefinitionDevice[] | string> {
   if (device.length === 0) return []
   if (definitions === undefined) return '--device needs --definitions'
   const { DefinitionFolder } = await import('../ebus/definitions/definition-folder-store.ts')
-  const { generateEbusDevice } = await import('./generated-ebus-device.ts')
+  const { simulateDeviceFromDefinitions } = await import('./generated-ebus-device.ts')
   const folder = new DefinitionFolder(definitions, 'en')
-  const devices: GeneratedEbusDevice[] = []
+  const devices: SimulatedDefinitionDevice[] = []
   for (const spec of device) {
-    const made = generateEbusDevice(folder, spec)
+    const made = simulateDeviceFromDefinitions(folder, spec)
     if (!made.ok) return made.fault
     const { address, file } = made.value
     const taken = devices.find((other) => other.address === address)

@@ -10,7 +10,7 @@ import { startHomeseerSimulator } from '../sim/homeseer/homeseer-server.ts'
 import { EXIT_CODES } from './command-output.ts'
 import { parseListenAddress, runTypedCommandsUntilSignal } from './sim-input-client.ts'
 import type { ListenAddress } from './sim-input-client.ts'
-import { parseWholeNumber } from './whole-number.ts'
+import { createWholeNumberParser } from './whole-number.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 
 interface SimOptions {
@@ -41,7 +41,9 @@ export function addHomeseerSim(sim: Command): void {
         .default(parseListenAddress('127.0.0.1:11000'), '127.0.0.1:11000'),
     )
     .addOption(
-      new Option('--sensors <n>', 'sensors to add, for load').argParser(parseWholeNumber(0, MAX_SENSORS)).default(0),
+      new Option('--sensors <n>', 'sensors to add, for load')
+        .argParser(createWholeNumberParser(0, MAX_SENSORS))
+        .default(0),
     )
     .option('--webhook <url...>', 'where changes are posted to', [])
     .option('--data-directory <folder>', 'write events.json and eventgroups.json there')

@@ -12,7 +12,7 @@ import { findRunningGateway } from './gateway-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { ExitCode } from './command-output.ts'
 import { shortenHearthbusCommand } from './hearthbus-command.ts'
-import { parseWholeNumber } from './whole-number.ts'
+import { createWholeNumberParser } from './whole-number.ts'
 import { PACKAGE_VERSION } from './version-store.ts'
 
 /** How long a gateway that has stopped waits for somebody to read its last words. */
@@ -71,7 +71,7 @@ export function addStartCommands(program: Command): void {
     .description('cosign the checkpoints of gateways elsewhere')
     .option('--host <address>', 'listen on', '127.0.0.1')
     // Beside 7420 (people and agents), 7421 (devices), 7423 (HomeSeer's web hook) and 7424 (MQTT).
-    .option('--port <n>', 'port; 0 takes a free one', parseWholeNumber(0, 65_535), 7422)
+    .option('--port <n>', 'port; 0 takes a free one', createWholeNumberParser(0, 65_535), 7422)
     .option('--name <name>', 'what it signs as', 'hearthbus.local/witness')
     .option('--log <vkey...>', 'public key of a log to watch over', [])
     .action(async (options: { host: string; port: number; name: string; log: string[] }, command: Command) => {

@@ -11,11 +11,11 @@ import type { Gateway } from '../main.ts'
 import { bridgeStdio } from '../mcp/bridge-client.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { serveStdio } from '../mcp/stdio-server.ts'
-import { findRunningGateway, refuseCredential } from './gateway-client.ts'
+import { findRunningGateway, explainCredentialRefusal } from './gateway-client.ts'
 import type { RunningGatewayRecord } from './gateway-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { ExitCode } from './command-output.ts'
-import { explainFailedGatewayStart, startGatewayOrExplain } from './gateway-start-server.ts'
+import { selectStartFaultExitCode, startGatewayOrExplain } from './gateway-start-server.ts'
 
 export interface StdioCommandOptions {
   readonly config: Config
@@ -40,7 +40,7 @@ export async function runStdioCommand(options: StdioCommandOptions): Promise<Exi
   for (;;) {
     const running = findRunningGateway(options.dataRoot)
     if (running.ok) {
-      const refusal = refuseCredential(running.value, options.token)
+      const refusal = explainCredentialRefusal(running.value, options.token)
       return refusal === undefined ? bridge(options, logger) : refuse(refusal.message, EXIT_CODES.unreachable)
     }
     const over = patience.aborted
@@ -64,7 +64,7 @@ async function become(
   // Listening as well: the next client that starts its server is put through to this one.
   const started = await startGatewayOrExplain({ config, dataRoot, version, logger, listen: true })
   if (!started.ok && started.fault.kind === 'running-already' && !isLastTry) return 'another-was-first'
-  if (!started.ok) return refuse(started.fault.message, explainFailedGatewayStart(started.fault))
+  if (!started.ok) return refuse(started.fault.message, selectStartFaultExitCode(started.fault))
   const gateway = started.value
   const principal = principalOf(gateway, config, token)
   if (principal === undefined) {
@@ -113,7 +113,7 @@ function principalOf({ guard }: Gateway, config: Config, token: string | undefin
 async function bridge({ dataRoot, token, ...door }: StdioCommandOptions, logger: Logger): Promise<ExitCode> {
   const locate = (): URL | undefined => {
     const running = findRunningGateway(dataRoot)
-    if (!running.ok || refuseCredential(running.value, token) !== undefined) return undefined
+    if (!running.ok || explainCredentialRefusal(running.value, token) !== undefined) return undefined
     return endpoint(running.value, door)
   }
   await bridgeStdio({ streams: { input: process.stdin, output: process.stdout }, locate, token, log: logger })

@@ -10,7 +10,7 @@ import type { SignInLinkView } from '../web/views.ts'
 import { requestGateway } from './gateway-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { ExitCode } from './command-output.ts'
-import { explainFailedGatewayStart, startGatewayOrExplain } from './gateway-start-server.ts'
+import { selectStartFaultExitCode, startGatewayOrExplain } from './gateway-start-server.ts'
 import { waitForSignal } from './process-signal.ts'
 
 export interface UpCommandOptions {
@@ -42,7 +42,7 @@ export async function runUpCommand({
   const started = await startGatewayOrExplain({ config, dataRoot, pinned, version, logger, listen: true })
   if (!started.ok) {
     process.stderr.write(`${started.fault.message}\n`)
-    return explainFailedGatewayStart(started.fault)
+    return selectStartFaultExitCode(started.fault)
   }
   const place = linkPlace(await signInLink(started.value, dataRoot), started.value.url ?? '', dataRoot)
   process.stdout.write(welcome(started.value, dataRoot, { command, place }))

@@ -1,7 +1,7 @@
 /** What a person at a terminal is shown of measurements and of one tool. */
 import { describe, expect, it } from 'vitest'
 import type { ToolView } from '../web/views.ts'
-import { formatHistory, formatToolDetails } from './views-text.ts'
+import { formatMeasurementHistory, formatToolDetails } from './views-text.ts'
 
 describe('what was measured', () => {
   const series = [
@@ -11,7 +11,7 @@ describe('what was measured', () => {
   ]
 
   it('has its unit where the name says it', () => {
-    const rows = formatHistory(series, [], 120_000).text.split('\n').slice(1)
+    const rows = formatMeasurementHistory(series, [], 120_000).text.split('\n').slice(1)
     expect(rows.map((row) => row.split(/ {2,}/))).toEqual([
       ['ebus/zone-1/current_temp_c', '21 °C', '20.5 … 21 °C', '2', '60 s ago'],
       ['ebus/boiler/water_pressure_bar', '1.5 bar', '1.5 … 1.5 bar', '1', '60 s ago'],
@@ -21,18 +21,18 @@ describe('what was measured', () => {
 
   it('is shown to the hundredth, and whole in JSON', () => {
     const fine = [{ id: 'ebus/zone-1/current_temp_c', atMs: [0, 60_000], values: [19.998, 20.28151] }]
-    const { text, json } = formatHistory(fine, [], 60_000)
+    const { text, json } = formatMeasurementHistory(fine, [], 60_000)
     expect(text.split('\n')[1]?.split(/ {2,}/).slice(1, 3)).toEqual(['20.28 °C', '20 … 20.28 °C'])
     expect(json).toEqual(fine)
   })
 
   it('is shown of the series asked for, and a name of none is said to be none', () => {
-    expect(formatHistory(series, ['homeseer/4711'], 0).json).toEqual([series[2]])
-    expect(formatHistory(series, ['homeseer/4712'], 0)).toMatchObject({
+    expect(formatMeasurementHistory(series, ['homeseer/4711'], 0).json).toEqual([series[2]])
+    expect(formatMeasurementHistory(series, ['homeseer/4712'], 0)).toMatchObject({
       exit: 1,
       text: 'Nothing is measured as homeseer/4712. hearthbus history lists what is. Did you mean homeseer/4711?',
     })
-    expect(formatHistory([], ['nope'], 0).text).toContain('Nothing was measured yet')
+    expect(formatMeasurementHistory([], ['nope'], 0).text).toContain('Nothing was measured yet')
   })
 })
 

@@ -4,11 +4,11 @@
  */
 import type { TopologySnapshot } from '../bus/topology.ts'
 import { formatContractDisagreements } from '../web/contract-disagreement.ts'
-import { findClosestName, formatNameSuggestion } from '../core/closest-name.ts'
+import { findClosestNames, formatNameSuggestion } from '../core/closest-name.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { LedgerEntryView, MeasurementSeriesView, SettingsView, ToolView } from '../web/views.ts'
-import { formatAge, EXIT_CODES, stripControls, formatTable } from './command-output.ts'
+import { formatAge, EXIT_CODES, sanitizeForTerminal, formatTable } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 
 type Entry = TopologySnapshot['capabilitiesLocal'][number]
@@ -31,7 +31,7 @@ export function formatTopology(topology: TopologySnapshot): CommandAnswer {
     ...peers.flatMap(({ refusedOffers }) => (refusedOffers.length === 0 ? [] : [refusedLines(refusedOffers)])),
     'Everything about each of them: --json.',
   ]
-  return { json: topology as unknown as Json, text: stripControls(parts.join('\n\n')) }
+  return { json: topology as unknown as Json, text: sanitizeForTerminal(parts.join('\n\n')) }
 }
 
 function groupRow(entries: readonly Entry[], names: ReadonlyMap<string, string>): readonly string[] {
@@ -68,7 +68,7 @@ function peerTable(peers: TopologySnapshot['peers']): string {
 }
 
 /** Where each series stands, and between what it moved; of those asked for, or of all. */
-export function formatHistory(
+export function formatMeasurementHistory(
   all: readonly MeasurementSeriesView[],
   asked: readonly string[],
   nowMs: number,
@@ -77,7 +77,7 @@ export function formatHistory(
   const ids = all.map(({ id }) => id)
   const unknown = asked.find((id) => !ids.includes(id))
   if (unknown !== undefined) {
-    const near = formatNameSuggestion(findClosestName(unknown, ids))
+    const near = formatNameSuggestion(findClosestNames(unknown, ids))
     return missing(`Nothing is measured as ${unknown}. hearthbus history lists what is.${near}`)
   }
   const series = asked.length === 0 ? all : all.filter(({ id }) => asked.includes(id))
@@ -95,7 +95,7 @@ export function formatHistory(
     ]
   })
   const text = formatTable(['series', 'now', 'in 24 hours', 'points', 'measured'], rows)
-  return { json: series as unknown as Json, text: stripControls(text) }
+  return { json: series as unknown as Json, text: sanitizeForTerminal(text) }
 }
 
 /** A regulator sends 20.28151 °C and knows a tenth of a degree. */
@@ -111,7 +111,7 @@ function unitOf(id: string): string {
 }
 
 function missing(message: string): CommandAnswer {
-  return { json: { ok: false, message }, text: stripControls(message), exit: EXIT_CODES.failed }
+  return { json: { ok: false, message }, text: sanitizeForTerminal(message), exit: EXIT_CODES.failed }
 }
 
 export function formatProfiles({ profiles }: SettingsView): CommandAnswer {
@@ -120,7 +120,7 @@ export function formatProfiles({ profiles }: SettingsView): CommandAnswer {
     String(tools),
     builtIn ? 'built in' : 'the configuration',
   ])
-  return { json: profiles, text: stripControls(formatTable(['profile', 'tools', 'from'], rows)) }
+  return { json: profiles, text: sanitizeForTerminal(formatTable(['profile', 'tools', 'from'], rows)) }
 }
 
 /** The words of an entry that tell most, in this order. */
@@ -134,14 +134,17 @@ export function formatLedgerEntries(entries: readonly LedgerEntryView[]): Comman
     })
     return [String(seq), at, kind, words.slice(0, 3).join(', ')]
   })
-  return { json: entries as unknown as Json, text: stripControls(formatTable(['entry', 'when', 'kind', ''], rows)) }
+  return {
+    json: entries as unknown as Json,
+    text: sanitizeForTerminal(formatTable(['entry', 'when', 'kind', ''], rows)),
+  }
 }
 
 /** One tool as a person has to know it who wants to call it. */
 export function formatToolDetails(tools: readonly ToolView[], name: string): CommandAnswer {
   const tool = tools.find((candidate) => candidate.name === name)
   if (tool === undefined) {
-    const near = findClosestName(
+    const near = findClosestNames(
       name,
       tools.map((known) => known.name),
     )
@@ -155,7 +158,7 @@ export function formatToolDetails(tools: readonly ToolView[], name: string): Com
     '',
     argumentsTable(tool.inputSchema),
   ]
-  return { json: tool as unknown as Json, text: stripControls(text.join('\n')) }
+  return { json: tool as unknown as Json, text: sanitizeForTerminal(text.join('\n')) }
 }
 
 function argumentsTable(schema: JsonObject): string {

@@ -7,7 +7,7 @@ import type { Command } from 'commander'
 import { resolveDataDirectory } from '../config/data-directory.ts'
 import type { Json } from '../core/json.ts'
 import { readGlobalOptions } from './command-client.ts'
-import { findRunningGateway, refuseCredential } from './gateway-client.ts'
+import { findRunningGateway, explainCredentialRefusal } from './gateway-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import { formatWatchLine } from './watch-text.ts'
 import type { WatchedFeedEvent } from './watch-text.ts'
@@ -29,7 +29,7 @@ async function watch(command: Command, after: string | undefined): Promise<void>
   if (!gateway.ok) return complain(gateway.fault.message)
   const { note, dataRoot } = gateway.value
   const token = process.env['HEARTHBUS_TOKEN'] ?? ownerToken(dataRoot)
-  const refusal = refuseCredential(gateway.value, token)
+  const refusal = explainCredentialRefusal(gateway.value, token)
   if (refusal !== undefined) return complain(refusal.message)
   const hung = new AbortController()
   // Looks, not a deadline: a terminal that was held up for a while comes back to a stream that has waited for it.

@@ -7,7 +7,7 @@
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import type { ConsoleStreamEvents } from '../web/views.ts'
-import { stripControls, toOneLine } from './command-output.ts'
+import { sanitizeForTerminal, toOneLine } from './command-output.ts'
 
 export interface WatchedFeedEvent {
   readonly id: string
@@ -20,7 +20,7 @@ export function formatWatchLine({ event, data }: WatchedFeedEvent, now: Date): s
   if (!isJsonObject(data)) return undefined
   const summary = event in SUMMARIES ? SUMMARIES[event as keyof ConsoleStreamEvents](data) : JSON.stringify(data)
   if (summary === undefined) return undefined
-  return `${now.toLocaleTimeString('en-GB')}  ${event.padEnd(12)} ${stripControls(toOneLine(summary))}`.trimEnd()
+  return `${now.toLocaleTimeString('en-GB')}  ${event.padEnd(12)} ${sanitizeForTerminal(toOneLine(summary))}`.trimEnd()
 }
 
 const SUMMARIES: Readonly<Record<keyof ConsoleStreamEvents, (data: JsonObject) => string | undefined>> = {

@@ -3,7 +3,7 @@
  */
 import { InvalidArgumentError } from 'commander'
 
-export function parseWholeNumber(min: number, max: number): (text: string) => number {
+export function createWholeNumberParser(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN
     if (value >= min && value <= max) return value

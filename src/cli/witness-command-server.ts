@@ -24,7 +24,7 @@ import type { ExitCode } from './command-output.ts'
 import { waitForSignal } from './process-signal.ts'
 import { formatStartedWitness } from './witness-text.ts'
 
-export interface WitnessCommand {
+export interface WitnessCommandOptions {
   readonly folder: string
   readonly name: string
   readonly host: string
@@ -33,7 +33,7 @@ export interface WitnessCommand {
   readonly logs: readonly string[]
 }
 
-export async function runWitness(command: WitnessCommand): Promise<ExitCode> {
+export async function runWitness(command: WitnessCommandOptions): Promise<ExitCode> {
   try {
     return await witness(command)
   } catch (error) {
@@ -45,7 +45,7 @@ export async function runWitness(command: WitnessCommand): Promise<ExitCode> {
   }
 }
 
-async function witness({ folder, name, host, port, logs }: WitnessCommand): Promise<ExitCode> {
+async function witness({ folder, name, host, port, logs }: WitnessCommandOptions): Promise<ExitCode> {
   if (!isKeyName(name))
     return refuse(`--name ${name}: a name without spaces or plus signs, such as example.com/witness.`, EXIT_CODES.usage)
   const known = new Map<string, VerifierKey[]>()

@@ -6,7 +6,7 @@ import type { Document } from 'yaml'
 import type { z } from 'zod'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { findSharedPorts } from './listeners.ts'
+import { findListenPortConflicts } from './listeners.ts'
 import { configSchema } from './schema.ts'
 import type { Config } from './schema.ts'
 
@@ -38,7 +38,7 @@ export function readConfig(name: string, text: string): Result<Config, readonly 
   const parsed = configSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {}, { jitless: true })
   const where = (path: readonly PropertyKey[]): number | undefined => lineOf(document, lines, path)
   if (parsed.success) {
-    const shared = findSharedPorts(parsed.data)
+    const shared = findListenPortConflicts(parsed.data)
     if (shared.length === 0) return ok(parsed.data)
     return fail(
       shared.map(({ portKey, message }) => ({ file: name, line: where(portKey.split('.')), key: portKey, message })),

@@ -68,7 +68,7 @@ interface SharedPort {
 }
 
 /** Two listeners of one gateway at the same place: the second would find the port taken, by ourselves. */
-export function findSharedPorts(config: Config): readonly SharedPort[] {
+export function findListenPortConflicts(config: Config): readonly SharedPort[] {
   const listeners = listConfiguredListeners(config).filter(({ port }) => port !== 0)
   return listeners.flatMap((later, index) => {
     const earlier = listeners.slice(0, index).find((each) => isSamePlace(each, later))

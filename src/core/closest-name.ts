@@ -5,7 +5,7 @@ const MAX_SUGGESTIONS = 3
 const LETTERS_PER_MISTAKE = 6
 
 /** The nearest names first; none when nothing is near. */
-export function findClosestName(written: string, known: Iterable<string>): readonly string[] {
+export function findClosestNames(written: string, known: Iterable<string>): readonly string[] {
   if (written.length > MAX_LENGTH) return []
   const limit = Math.max(2, Math.floor(written.length / LETTERS_PER_MISTAKE))
   const near: { readonly name: string; readonly mistakes: number }[] = []

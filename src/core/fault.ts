@@ -57,13 +57,13 @@ export interface Fault {
 }
 
 /** By id: the approval that a call asked for or used, or the grant that it used. */
-export interface PersonDecision {
+export interface ApprovalOrGrantReference {
   readonly approval?: string
   readonly grant?: string
 }
 
 /** Where a call is in this node's ledger. */
-export interface CallRecordReference extends PersonDecision {
+export interface CallRecordReference extends ApprovalOrGrantReference {
   readonly traceId: string
   /** The index of its `call.enter`. */
   readonly logIndex: number

@@ -30,7 +30,9 @@ export function readAllRows(
 
 /** What node:sqlite says of an integer that JavaScript's numbers do not hold. */
 export function isUnsafeIntegerError(error: unknown): boolean {
-  return error instanceof RangeError && 'code' in error && error.code === 'ERR_OUT_OF_RANGE' && TOO_LARGE.test(error.message)
+  return (
+    error instanceof RangeError && 'code' in error && error.code === 'ERR_OUT_OF_RANGE' && TOO_LARGE.test(error.message)
+  )
 }
 
 const TOO_LARGE = /too large to be represented as a JavaScript number/

@@ -2,10 +2,10 @@
  * Tool name spelling: the second way to write a canonical name, for MCP clients that refuse dots. An agent that knows a
  * tool only by that name also writes it where a name is an argument.
  */
-export const NON_UNDERSCORE_NAME_CHARACTER_PATTERN = /[^A-Za-z0-9_-]/g
+export const INVALID_UNDERSCORE_NAME_CHARACTERS = /[^A-Za-z0-9_-]/g
 
 export function toUnderscoreName(canonical: string): string {
-  return canonical.replaceAll(NON_UNDERSCORE_NAME_CHARACTER_PATTERN, '_')
+  return canonical.replaceAll(INVALID_UNDERSCORE_NAME_CHARACTERS, '_')
 }
 
 export function isSpellingOfName(canonical: string, given: string): boolean {

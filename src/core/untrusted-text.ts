@@ -56,7 +56,7 @@ const HIDDEN_IN_JSON = new RegExp(`(?![\\t\\n\\r])[${INVISIBLE}]|\\\\u`, 'u')
  * The value of an untrusted text, as `parseUntrustedJson` returns it, cleaned. One test of the whole text shows whether
  * anything has to be done.
  */
-export function parseSanitizedJson(text: string | undefined): Json | undefined {
+export function parseAndSanitizeJson(text: string | undefined): Json | undefined {
   const value = parseUntrustedJson(text)
   return value !== undefined && text !== undefined && HIDDEN_IN_JSON.test(text) ? sanitizeJson(value) : value
 }

@@ -17,12 +17,12 @@ import type { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { DeviceListeners, VoiceOptions } from './enrol/gateway-server.ts'
-import { openDeviceListeners } from './enrol/gateway-server.ts'
+import type { DeviceGateway, VoiceOptions } from './enrol/gateway-server.ts'
+import { openDeviceGateway } from './enrol/gateway-server.ts'
 import { createBackendToolCaller } from './tools/backend-tool-calls.ts'
 import { readVoiceBackend } from './voice-settings.ts'
 import {
-  readDeviceListenerSettings,
+  readDeviceGatewaySettings,
   isLoopbackOnlyListener,
   formatOtaUrl,
   readToolTimeouts,
@@ -40,15 +40,15 @@ import { DeviceEventLog } from './tools/event-log.ts'
 import { reportDevicesHealth, VOICE_BACKEND_HINT } from './tools/health.ts'
 import { createDeviceListTools } from './tools/list-tools.ts'
 import { Throttle } from '../toolbox/throttle.ts'
-import type { RunningDevices } from './tools/running-devices.ts'
+import type { RunningDevicesService } from './tools/running-devices.ts'
 import { ToolPinStore } from './tools/tool-pin-store.ts'
 import { REFUSED_DEVICES_URI, createRefusedDevicesResource } from './tools/refused-devices-resource.ts'
 import type { DeviceRosterBus } from './tools/device-roster.ts'
 import { DeviceRoster } from './tools/device-roster.ts'
-import { PENDING_NOTICE_THROTTLE_MS, PendingDevicesNotice } from './tools/pending-devices-notice.ts'
+import { PENDING_NOTICE_THROTTLE_MS, PendingDevicesNotifier } from './tools/pending-devices-notice.ts'
 import { PENDING_DEVICES_URI, createPendingDevicesResource } from './tools/pending-devices-resource.ts'
 
-export interface DevicesOptions {
+export interface DevicesServiceOptions {
   readonly config: DevicesConfig
   readonly database: Database
   readonly ledger: Ledger
@@ -61,7 +61,7 @@ export interface DevicesOptions {
 
 const REOPEN = { firstMs: 5_000, maxMs: 60_000, factor: 2 }
 
-export function createDevices(options: DevicesOptions): Service {
+export function createDevicesService(options: DevicesServiceOptions): Service {
   const { config } = options
   const runtime = new DevicesRuntime(options)
   const parts = { house: () => runtime.house }
@@ -102,23 +102,23 @@ export function createDevices(options: DevicesOptions): Service {
 
 /** Everything that is held while devices can come in. */
 class DevicesRuntime {
-  house: RunningDevices | undefined
+  house: RunningDevicesService | undefined
   trouble: string | undefined
-  readonly #options: DevicesOptions
+  readonly #options: DevicesServiceOptions
   readonly #closing = new AbortController()
-  readonly #waiting: PendingDevicesNotice
+  readonly #waiting: PendingDevicesNotifier
   readonly #refusals: Throttle
   readonly #refusalLog: DeviceRefusalLog
   /** Devices that somebody spoke to in vain. */
   readonly #unheard = new Set<string>()
-  #gateway: DeviceListeners | undefined
+  #gateway: DeviceGateway | undefined
   #retry: NodeJS.Timeout | undefined
   #attempts = 0
 
-  constructor(options: DevicesOptions) {
+  constructor(options: DevicesServiceOptions) {
     const { bus, clock } = options
     this.#options = options
-    this.#waiting = new PendingDevicesNotice({
+    this.#waiting = new PendingDevicesNotifier({
       announce: () => bus.announceResource(PENDING_DEVICES_URI),
       pending: () => this.#gateway?.registrar.pending() ?? [],
       clock,
@@ -134,9 +134,9 @@ class DevicesRuntime {
 
   async open(): Promise<void> {
     const { config, database, ledger, clock, logger } = this.#options
-    const settings = readDeviceListenerSettings(config)
+    const settings = readDeviceGatewaySettings(config)
     try {
-      this.#gateway = await openDeviceListeners({
+      this.#gateway = await openDeviceGateway({
         ...settings,
         database,
         log: ledger,
@@ -185,7 +185,7 @@ class DevicesRuntime {
     await this.#gateway?.close()
   }
 
-  #build(gateway: DeviceListeners): RunningDevices {
+  #build(gateway: DeviceGateway): RunningDevicesService {
     const { config, database, ledger, bus, clock, logger } = this.#options
     const { fleet, registrar } = gateway
     const store = new ToolPinStore(database, ledger)
@@ -255,7 +255,7 @@ class DevicesRuntime {
   }
 
   /** Ends with the fleet. Looks never reject, so nobody need wait for them. */
-  async #follow({ gateway, roster, events }: RunningDevices): Promise<void> {
+  async #follow({ gateway, roster, events }: RunningDevicesService): Promise<void> {
     for await (const event of gateway.fleet.subscribe(this.#closing.signal)) {
       events.add(event)
       if (event.kind === 'unheard') this.#tellOwner(event.device)

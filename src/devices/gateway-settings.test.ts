@@ -4,8 +4,8 @@ import { createServer } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { listenLocally } from '../../test/local-port.ts'
 import { devicesConfigSchema } from '../config/devices.ts'
-import { openUdpAudio } from './session/udp-audio-server.ts'
-import { acceptMqttDevices } from './session/mqtt-server.ts'
+import { openUdpAudioServer } from './session/udp-audio-server.ts'
+import { startMqttDeviceServer } from './session/mqtt-server.ts'
 import { explainDeviceListenFault } from './gateway-settings.ts'
 
 const HOST = '127.0.0.1'
@@ -18,7 +18,7 @@ describe('what an owner is told about a port that cannot be had', () => {
     const somebody = createSocket('udp4').bind(0, HOST)
     await once(somebody, 'listening')
     const { port } = somebody.address()
-    const error = await failure(openUdpAudio({ host: HOST, port }))
+    const error = await failure(openUdpAudioServer({ host: HOST, port }))
     expect(explainDeviceListenFault(error, config({ mqtt: { udpPort: port } }))).toBe(
       `UDP port ${port} belongs to another program. Stop that, or set devices.mqtt.udpPort.`,
     )
@@ -29,7 +29,7 @@ describe('what an owner is told about a port that cannot be had', () => {
     const somebody = createServer()
     const port = await listenLocally(somebody)
     const mqtt = { host: HOST, port, acceptor: { attach: () => expect.unreachable() }, udp: undefined }
-    const error = await failure(acceptMqttDevices({ ...mqtt, admit: () => Promise.resolve(undefined) }))
+    const error = await failure(startMqttDeviceServer({ ...mqtt, admit: () => Promise.resolve(undefined) }))
     expect(explainDeviceListenFault(error, config({ mqtt: { port } }))).toBe(
       `Port ${port} belongs to another program. Stop that, or set devices.mqtt.port.`,
     )

@@ -6,16 +6,16 @@ import { formatHttpAddress } from '../core/http-address.ts'
 import { isLoopback } from '../core/loopback.ts'
 import { listDeviceListeners } from '../config/listeners.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
-import type { DeviceListenersOptions } from './enrol/gateway-server.ts'
+import type { DeviceGatewayOptions } from './enrol/gateway-server.ts'
 import type { ToolTimeouts } from './session/tool-timeout.ts'
 import { DEFAULT_TOOL_TIMEOUTS } from './session/tool-timeout.ts'
 import type { UrlRule } from './tools/url-rule.ts'
 import { parseUrlRule } from './tools/url-rule.ts'
 
-type GatewaySettings = Omit<DeviceListenersOptions, 'database' | 'log' | 'signingKey'>
+type GatewaySettings = Omit<DeviceGatewayOptions, 'database' | 'log' | 'signingKey'>
 
 /** What the configuration says about the gateway, in the gateway's words. */
-export function readDeviceListenerSettings(config: DevicesConfig): GatewaySettings {
+export function readDeviceGatewaySettings(config: DevicesConfig): GatewaySettings {
   const { host, port, publicUrl, mqtt, broker, transport, keepAliveSeconds, allowedOrigins, maxConnections } = config
   return {
     host,

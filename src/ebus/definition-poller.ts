@@ -10,7 +10,7 @@ import type { Logger } from '../core/logger.ts'
 import type { EbusConnection, BusRequest, BusStatus } from './adapter/ebus-connection.ts'
 import type { HeatingInstallation } from './installation.ts'
 import type { DiscoveryMode, DiscoveryProbe, DiscoveryProbeOutcome } from './registry/discovery.ts'
-import { DeviceDiscovery } from './registry/discovery.ts'
+import { DiscoveryProbeScheduler } from './registry/discovery.ts'
 import { VAILLANT_MANUFACTURER_CODE, encodeSerialRequest } from './wire/device-identity.ts'
 import type { HeatingPlaneName } from './semantic/planes.ts'
 import { listAffectedPlanes } from './semantic/planes.ts'
@@ -23,11 +23,11 @@ import {
   findNextDueRead,
   planReads,
 } from './semantic/read-plan.ts'
-import type { RegisterReadScheduler } from './semantic/read-scheduler.ts'
+import type { RegisterReader } from './semantic/read-scheduler.ts'
 
-export interface DefinitionPollerOptions {
+export interface BusPollerOptions {
   readonly installation: HeatingInstallation
-  readonly scheduler: RegisterReadScheduler
+  readonly scheduler: RegisterReader
   readonly discovery: DiscoveryMode
   readonly clock: Clock
   readonly logger: Logger
@@ -45,18 +45,18 @@ const SPACING_MS = 10
 /** What is worth reading changes with what there is; other reasons can wait a second. */
 const PLAN_MS = 1_000
 
-export class DefinitionPoller {
-  readonly #options: DefinitionPollerOptions
-  readonly #discovery: DeviceDiscovery
+export class BusPoller {
+  readonly #options: BusPollerOptions
+  readonly #discovery: DiscoveryProbeScheduler
   #planned: { readonly plan: readonly PlannedRead[]; readonly revision: number; readonly atMs: number } | undefined
   #asksDevices = true
   /** Planes that somebody waits for, and how many do. */
   readonly #waitedFor = new Map<HeatingPlaneName, number>()
   #step: PromiseWithResolvers<void> | undefined
 
-  constructor(options: DefinitionPollerOptions) {
+  constructor(options: BusPollerOptions) {
     this.#options = options
-    this.#discovery = new DeviceDiscovery(options.discovery)
+    this.#discovery = new DiscoveryProbeScheduler(options.discovery)
   }
 
   plan(): readonly PlannedRead[] {

@@ -44,7 +44,7 @@ export interface ExaminedBus {
 }
 
 /** What a running gateway knows. */
-export interface RunningEbus {
+export interface RunningEbusFindings {
   readonly heard: readonly ExaminedBus[]
   /** Why adapters are not shared although they should be. */
   readonly unshared: readonly string[]
@@ -52,7 +52,7 @@ export interface RunningEbus {
 
 export async function examineEbus(
   config: EbusConfig,
-  { dataRoot, running }: { readonly dataRoot: string; readonly running?: RunningEbus },
+  { dataRoot, running }: { readonly dataRoot: string; readonly running?: RunningEbusFindings },
 ): Promise<readonly DoctorFinding[]> {
   if (config.buses.length === 0) return []
   const { heard, unshared } = running ?? (await examineAdapters(config))
@@ -75,7 +75,7 @@ function toFinding(level: DoctorFinding['level'], sentence: string): DoctorFindi
   return { level, about: 'ebus', sentence }
 }
 
-async function examineAdapters(config: EbusConfig): Promise<RunningEbus> {
+async function examineAdapters(config: EbusConfig): Promise<RunningEbusFindings> {
   const { buses } = config
   const listeners = buses.flatMap(({ id }) => readSharedAdapterListener(config, id) ?? [])
   const [unshared, ...heard] = await Promise.all([findListenFaults(listeners), ...buses.map(listenToBus)])

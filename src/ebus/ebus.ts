@@ -29,7 +29,7 @@ import { adviseOnBusStatus } from './bus-advice.ts'
 import { HeatingBusClient } from './heating-bus-client.ts'
 import type { ObservationFeatureFlags } from './observe/bus-status.ts'
 import { DEFAULT_WARM_UP_THRESHOLDS } from './observe/passive-warm-up.ts'
-import { createEbusBusTools, createWatchTools } from './tools/bus-tools.ts'
+import { createEbusBusTools, createWatchSummaryTools } from './tools/bus-tools.ts'
 import { createConfigTools } from './tools/config-tools.ts'
 import type { DefinitionLoadState, EbusToolContext } from './tools/ebus-tools.ts'
 import { createMessageTools } from './tools/message-tools.ts'
@@ -197,7 +197,7 @@ function allCapabilities(house: EbusToolContext, config: EbusConfig): readonly C
     ...createRpcTools(house),
     ...createMessageTools(house),
     ...(config.observe ? createEbusBusTools(house) : []),
-    ...(config.observe && config.passiveValues !== 'off' ? createWatchTools(house) : []),
+    ...(config.observe && config.passiveValues !== 'off' ? createWatchSummaryTools(house) : []),
     ...createEbusResources(house),
   ]
 }

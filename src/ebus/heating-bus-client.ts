@@ -19,7 +19,7 @@ import type { InstallationChange } from './installation.ts'
 import { HeatingInstallation } from './installation.ts'
 import type { InstallationOptions } from './installation.ts'
 import type { ObservationContext } from './observe/bus-observer.ts'
-import { DefinitionPoller } from './definition-poller.ts'
+import { BusPoller } from './definition-poller.ts'
 import type { DiscoveryMode } from './registry/discovery.ts'
 import type { HeatingPlaneName } from './semantic/planes.ts'
 import type { RegisterReadKey } from './semantic/read-key.ts'
@@ -27,7 +27,7 @@ import { encodeReadRequest } from './semantic/read-key.ts'
 import { extractAnswerValue, interpretTelegram } from './semantic/telegram-meaning.ts'
 import type { PlannedRead } from './semantic/read-plan.ts'
 import type { RegisterReadFault, RegisterReadOptions, CompletedRead } from './semantic/read-scheduler.ts'
-import { RegisterReadScheduler } from './semantic/read-scheduler.ts'
+import { RegisterReader } from './semantic/read-scheduler.ts'
 import { listResidentSettings } from './semantic/resident-settings.ts'
 import type { RegisterValueStore } from './register-value-store.ts'
 import { createExchange } from './wire/telegram.ts'
@@ -69,8 +69,8 @@ export class HeatingBusClient {
   readonly messages: DefinedMessageReader
   readonly #options: HeatingBusOptions
   #bus: EbusConnection | undefined
-  readonly #scheduler: RegisterReadScheduler
-  readonly #poller: DefinitionPoller
+  readonly #scheduler: RegisterReader
+  readonly #poller: BusPoller
   readonly #stopping = new AbortController()
   /** When tools last read which keys. */
   readonly #toolReads = new Map<RegisterReadKey, number>()
@@ -96,7 +96,7 @@ export class HeatingBusClient {
       status: () => this.status(),
       send: (request, wish) => this.send(request, wish),
     })
-    this.#scheduler = new RegisterReadScheduler({
+    this.#scheduler = new RegisterReader({
       shadow: this.installation.shadow,
       fetch: (key, wish) => this.#fetch(key, wish),
       learn: (key, payload, how) => this.#learn(key, payload, how),
@@ -104,7 +104,7 @@ export class HeatingBusClient {
       now: clock.now,
       monotonic: clock.monotonic,
     })
-    this.#poller = new DefinitionPoller({
+    this.#poller = new BusPoller({
       ...options,
       installation: this.installation,
       scheduler: this.#scheduler,

@@ -24,12 +24,12 @@ import {
   HOT_WATER_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
-  createRemoteDeviceRegisters,
+  requireRemoteDeviceRegisters,
 } from './semantic/register-map.ts'
 import type { RegulatorRegister } from './semantic/register.ts'
 import { toWatchSummaryJson } from './semantic/watch-summary.ts'
 import { decodeExchange } from './wire/telegram-exchange.ts'
-import { newBusLine, stepBusLine } from './wire/bus-line.ts'
+import { newBusLineDecoder, stepBusLineDecoder } from './wire/bus-line.ts'
 import { SYN } from './wire/symbol.ts'
 
 const AT = Date.UTC(2026, 0, 5, 12)
@@ -240,7 +240,7 @@ describe('zones', () => {
     const heating = house(
       [ZONE_REGISTERS.roomTemperature, 'ffffff7f'],
       [ZONE_REGISTERS.sensorMapping, '0100'],
-      [createRemoteDeviceRegisters(0x09).roomTemperature, '0000a441'],
+      [requireRemoteDeviceRegisters(0x09).roomTemperature, '0000a441'],
     )
     expect(zone(heating).state).toMatchObject({ current_temp_c: 20.5 })
     const { fields } = heating.plane('zones', AT)
@@ -315,7 +315,7 @@ describe('hot water', () => {
 describe('circuits', () => {
   const owner = (heating: HeatingInstallation): unknown =>
     (data(heating, 'circuits') as never as readonly { managing_device: unknown }[])[0]?.managing_device
-  const module_ = createRemoteDeviceRegisters(0x0c)
+  const module_ = requireRemoteDeviceRegisters(0x0c)
 
   it('belong to the function module only where nothing else is possible', () => {
     const withModule = [
@@ -357,7 +357,7 @@ describe('circuits', () => {
 })
 
 describe('function module', () => {
-  const module_ = createRemoteDeviceRegisters(0x0c)
+  const module_ = requireRemoteDeviceRegisters(0x0c)
 
   it.each([
     ['0100', 'INTERPRETED'],
@@ -590,10 +590,10 @@ describe('a recorded morning', () => {
 
   it('becomes the planes of the house it was recorded in', () => {
     const heating = installation()
-    const line = newBusLine()
+    const line = newBusLineDecoder()
     let heard = 0
     for (const symbol of [SYN, ...wires.flatMap((wire) => [...wire, SYN])]) {
-      const event = stepBusLine(line, symbol)
+      const event = stepBusLineDecoder(line, symbol)
       if (event === undefined) continue
       heating.hear(
         { ...event, own: false, atMs: AT },

@@ -14,7 +14,7 @@ import type { BusDefinitions, StoredMessageData } from './definitions/bus-defini
 import type { RegisterDisagreement } from './semantic/register-disagreement.ts'
 import { decodeFirstNumericField, findDisagreements } from './semantic/register-disagreement.ts'
 import type { ClassifiedObservation } from './observe/observation-deduplicator.ts'
-import { observeExchange } from './observe/observation.ts'
+import { toExchangeObservation } from './observe/observation.ts'
 import { BusObserver } from './observe/bus-observer.ts'
 import type { ObservationContext } from './observe/bus-observer.ts'
 import { SpecimenCollection } from './observe/telegram-specimen.ts'
@@ -23,9 +23,9 @@ import type { WarmUpThresholds } from './observe/passive-warm-up.ts'
 import { BusDeviceRegistry } from './registry/device-registry.ts'
 import { findHeatingProduct } from './registry/heating-product.ts'
 import type { DecodedTelegram } from './definitions/decoded-telegram.ts'
-import type { TelegramContext } from './semantic/decoded-telegram.ts'
+import type { TelegramTargetInfo } from './semantic/decoded-telegram.ts'
 import { decodeTelegram, isKnownTelegram } from './semantic/decoded-telegram.ts'
-import { findMappedValue, listMappedPlanes } from './semantic/mapped-message.ts'
+import { findMappedValue, listPlanesForMessage } from './semantic/mapped-message.ts'
 import { addMappedValuesToPlane } from './semantic/mapped-plane.ts'
 import type { SemanticPlane } from './semantic/plane-reader.ts'
 import type { HeatingPlaneName } from './semantic/planes.ts'
@@ -74,13 +74,13 @@ export class HeatingInstallation {
   #definitions: BusDefinitions | undefined
   #remembered: readonly StoredMessageData[] = []
   /** What is known about the devices at these addresses, as long as nothing new is known about any. */
-  readonly #asked = new Map<number, TelegramContext>()
+  readonly #asked = new Map<number, TelegramTargetInfo>()
   #askedRevision = -1
   #messagesTold = 0
   #compared: { readonly stand: string; readonly found: ReadonlyMap<RegisterReadKey, RegisterDisagreement> } | undefined
   #startup: StartupState
   readonly #changes = new Set<InstallationChange>()
-  /** What `listAffectedPlanes` and `listMappedPlanes` said about values that changed; the same few lists again and again. */
+  /** What `listAffectedPlanes` and `listPlanesForMessage` said about values that changed; the same few lists again and again. */
   readonly #planes = new Set<readonly HeatingPlaneName[]>()
 
   constructor({ nowMs, pollMs, listens, thresholds, flags, seeds }: InstallationOptions) {
@@ -218,7 +218,7 @@ export class HeatingInstallation {
   /** What changed since the last time somebody asked. */
   takeChanges(): ReadonlySet<InstallationChange> {
     const heard = this.#definitions?.changedMessages
-    for (const message of heard ?? []) this.#planes.add(listMappedPlanes(message))
+    for (const message of heard ?? []) this.#planes.add(listPlanesForMessage(message))
     heard?.clear()
     if (this.#changes.size === 0 && this.#planes.size === 0) return NO_CHANGES
     const changes = new Set([...[...this.#planes].flat(), ...this.#changes])
@@ -241,7 +241,7 @@ export class HeatingInstallation {
       if (own) continue
       this.#takeOver(event, nowMs)
       if (defined === undefined && !isKnownTelegram(event.exchange, this.#askedAt(event.exchange.telegram.target)))
-        this.specimens.see(observeExchange(event, address))
+        this.specimens.see(toExchangeObservation(event, address))
     }
   }
 
@@ -251,7 +251,7 @@ export class HeatingInstallation {
       if (identity !== undefined) this.#definitions.identify(address, identity)
   }
 
-  #askedAt(address: number): TelegramContext {
+  #askedAt(address: number): TelegramTargetInfo {
     if (this.#askedRevision !== this.topology.revision) {
       this.#askedRevision = this.topology.revision
       this.#asked.clear()

@@ -78,7 +78,9 @@ export function createRegisterValueStore(database: Database, bus: string, now: (
         )
         for (const { message, command, response, atMs } of messages)
           keepMessage.run(bus, message, command, response, Math.round(atMs))
-        sql.prepare(`DELETE FROM ebus_message WHERE bus = ? AND (at <= ? OR at > ${MAX_AT})`).run(bus, now() - MAX_AGE_MS)
+        sql
+          .prepare(`DELETE FROM ebus_message WHERE bus = ? AND (at <= ? OR at > ${MAX_AT})`)
+          .run(bus, now() - MAX_AGE_MS)
         sql
           .prepare(
             `DELETE FROM ebus_value WHERE bus = ? AND (at <= ? OR at > ${MAX_AT} OR key NOT BETWEEN 0 AND ${MAX_KEY})`,

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { actuator, ADMIN, AGENT, APPROVER, callOf, offerOf, openHouse, around } from '../../test/guard-house.ts'
-import { openOwnerToken, readOwnerToken } from './owner-token-store.ts'
-import type { OwnerTokenRecord } from './owner-token-store.ts'
+import { openOwnerTokenFile, readOwnerToken } from './owner-token-store.ts'
+import type { OwnerTokenLog } from './owner-token-store.ts'
 import { isAccessToken, mintAccessToken } from './access-token.ts'
-import type { NewAccessToken } from './access-token.ts'
+import type { AccessTokenRequest } from './access-token.ts'
 
 describe('token store', () => {
   it('shows a token once and keeps only its hash', async () => {
@@ -143,7 +143,7 @@ describe('token store', () => {
 
   it('refuses what is no token', async () => {
     using house = openHouse({}, undefined, [])
-    const bad: NewAccessToken[] = [
+    const bad: AccessTokenRequest[] = [
       { name: 'local', role: 'agent' },
       { name: 'owner', role: 'admin' },
       { name: 'console', role: 'agent' },
@@ -190,12 +190,12 @@ describe('owner token', () => {
     try {
       const path = join(directory, 'keys', 'owner.token')
       const record = ownerRecord(path)
-      const owner = await openOwnerToken(path, record)
+      const owner = await openOwnerTokenFile(path, record)
       expect(statSync(path).mode & 0o777).toBe(0o600)
       const token = readOwnerToken(path)
       expect(owner.matches(token)).toBe(true)
       expect(owner.matches(`${token.slice(0, -1)}_`)).toBe(false)
-      await openOwnerToken(path, record)
+      await openOwnerTokenFile(path, record)
       expect(readFileSync(path, 'utf8')).toBe(`${token}\n`)
     } finally {
       rmSync(directory, { recursive: true })
@@ -207,17 +207,17 @@ describe('owner token', () => {
     try {
       const path = join(directory, 'owner.token')
       const record = ownerRecord(path)
-      await openOwnerToken(path, record)
+      await openOwnerTokenFile(path, record)
       chmodSync(path, 0o644)
-      await expect(openOwnerToken(path, record)).rejects.toThrow(/chmod 600/)
+      await expect(openOwnerTokenFile(path, record)).rejects.toThrow(/chmod 600/)
       chmodSync(path, 0o600)
       writeFileSync(path, 'password\n')
-      await expect(openOwnerToken(path, record)).rejects.toThrow(/holds no token/)
+      await expect(openOwnerTokenFile(path, record)).rejects.toThrow(/holds no token/)
       // Another one of the right form, by who can write here.
       writeFileSync(path, `${mintAccessToken()}\n`)
-      await expect(openOwnerToken(path, record)).rejects.toThrow(/not the token that this node made/)
+      await expect(openOwnerTokenFile(path, record)).rejects.toThrow(/not the token that this node made/)
       rmSync(path)
-      const owner = await openOwnerToken(path, record)
+      const owner = await openOwnerTokenFile(path, record)
       expect(owner.matches(readOwnerToken(path))).toBe(true)
     } finally {
       rmSync(directory, { recursive: true })
@@ -226,7 +226,7 @@ describe('owner token', () => {
 })
 
 /** The file must not be there before the log knows of it. */
-function ownerRecord(path: string): OwnerTokenRecord {
+function ownerRecord(path: string): OwnerTokenLog {
   let known: string | undefined
   return {
     known: () => known,

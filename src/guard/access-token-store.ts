@@ -19,14 +19,14 @@ import type { GuardState } from './guard-state.ts'
 import { findTokenByName } from './principal-state.ts'
 import type { AccessTokenState } from './principal-state.ts'
 import { hashAccessToken, isAccessTokenLive, mintAccessToken, explainAccessTokenFlaw } from './access-token.ts'
-import type { NewAccessToken, AccessTokenRecord } from './access-token.ts'
+import type { AccessTokenRequest, AccessTokenRecord } from './access-token.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
-export interface AccessTokens {
+export interface AccessTokenService {
   /** Only an admin creates or revokes tokens, and none that may do more than the admin's own. */
   readonly create: (
     by: Caller,
-    token: NewAccessToken,
+    token: AccessTokenRequest,
   ) => Promise<Result<{ readonly token: string; readonly record: AccessTokenRecord }, Fault>>
   readonly revoke: (by: Caller, name: string) => Promise<Result<void, Fault>>
   readonly list: () => readonly AccessTokenRecord[]
@@ -48,14 +48,14 @@ const FLUSH_EVERY_MS = 60_000
 /** ECMA-262: the latest time that a date has. */
 const MAX_TIME_MS = 8.64e15
 
-export function createAccessTokens(options: {
+export function createAccessTokenService(options: {
   readonly database: Database
   readonly state: GuardState
   readonly transact: GuardTransactionRunner
   readonly clock: Clock
   /** Ends whatever else belongs to a credential. */
   readonly forgetIn: (transaction: GuardTransaction, principal: string) => void
-}): AccessTokens {
+}): AccessTokenService {
   const { database, state, transact, clock, forgetIn } = options
   /** By hash. Decides nothing about whether a token is valid. */
   const lastUsed = new Map<string, number>(

@@ -24,7 +24,7 @@ export interface AccessTokenRecord {
   readonly revokedAtMs: number | undefined
 }
 
-export interface NewAccessToken {
+export interface AccessTokenRequest {
   readonly name: string
   readonly role: PrincipalRole
   readonly restrictions?: CredentialRestrictions
@@ -65,7 +65,7 @@ export function isSameHash(left: Uint8Array, right: Uint8Array): boolean {
 }
 
 /** What is wrong with a token that somebody wants to make, or `undefined`. */
-export function explainAccessTokenFlaw({ name, role, restrictions, ttlMs }: NewAccessToken): string | undefined {
+export function explainAccessTokenFlaw({ name, role, restrictions, ttlMs }: AccessTokenRequest): string | undefined {
   if (!PRINCIPAL_ROLES.includes(role)) return 'the role is observer, agent, approver or admin'
   if (ttlMs !== undefined && !(ttlMs > 0 && ttlMs <= MAX_TTL_MS))
     return 'it lasts for more than nothing and ten years at most'
@@ -81,7 +81,7 @@ export function explainAccessTokenFlaw({ name, role, restrictions, ttlMs }: NewA
 }
 
 /** The same for profiles, by a caller that knows which exist. A token for an unknown profile could call nothing. */
-export function explainProfileFlaw({ restrictions }: NewAccessToken, known: readonly string[]): string | undefined {
+export function explainProfileFlaw({ restrictions }: AccessTokenRequest, known: readonly string[]): string | undefined {
   const stranger = restrictions?.profiles?.find((profile) => !known.includes(profile))
   if (stranger === undefined) return undefined
   return `There is no profile ${JSON.stringify(stranger)}. There are: ${known.join(', ')}.`

@@ -9,7 +9,7 @@
  * setting the wall clock changes nothing. Only what an earlier process left is dated by the wall clock; a date in the
  * future counts as now.
  */
-import { readEntryTime, readEntryText, readEntryTexts } from '../ledger/entry.ts'
+import { readEntryTime, readEntryTextField, readEntryTextListField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { explainAdminEntryRefusal } from './principal-state.ts'
@@ -22,7 +22,7 @@ import { toCallerKey } from '../bus/caller.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { explainAdministrationRefusal, explainStopRefusal } from './caller-authority.ts'
+import { explainAdministrationRefusal, explainEmergencyStopRefusal } from './caller-authority.ts'
 import { redactText } from './secret-detection.ts'
 import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
@@ -45,15 +45,15 @@ export const EMERGENCY_STOP_STATE_KEY = 'stop'
 
 export const actuatorEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'actuator.used': (state, entry) => {
-    const target = readEntryText(entry, 'target')
+    const target = readEntryTextField(entry, 'target')
     if (target === undefined) return 'it names no device'
     const atMs = readEntryTime(entry)
-    for (const used of [target, ...readEntryTexts(entry, 'also')]) countUse(state, used, atMs)
+    for (const used of [target, ...readEntryTextListField(entry, 'also')]) countUse(state, used, atMs)
     return undefined
   },
 
   'actuator.redated': (state, entry) => {
-    const target = readEntryText(entry, 'target')
+    const target = readEntryTextField(entry, 'target')
     const hours = target === undefined ? undefined : state.actuators.get(target)
     if (target === undefined || hours === undefined) return 'no such device was changed'
     const atMs = readEntryTime(entry)
@@ -64,7 +64,7 @@ export const actuatorEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
   },
 
   'stop.engaged': (state, entry) => {
-    const by = readEntryText(entry, 'by')
+    const by = readEntryTextField(entry, 'by')
     if (by === undefined) return 'it does not say who stopped everything'
     if (state.stop.has(EMERGENCY_STOP_STATE_KEY)) return 'everything was stopped before'
     state.stop.set(EMERGENCY_STOP_STATE_KEY, { by, engagedAtMs: readEntryTime(entry), seq: entry.seq })
@@ -181,7 +181,7 @@ export function createEmergencyStop(options: {
   return {
     state: () => stopped,
     engage: async (by, reason) => {
-      const flaw = explainStopRefusal(by)
+      const flaw = explainEmergencyStopRefusal(by)
       if (flaw !== undefined) return fail(flaw)
       const state: StopState = {
         by: toCallerKey(by),

@@ -4,7 +4,7 @@ import type { GuardHouse } from '../../test/guard-house.ts'
 import type { Clock } from '../core/clock.ts'
 import { createActuatorStore } from './actuator-store.ts'
 import { guardProjection } from './guard-state.ts'
-import { createGuardLimits } from './limits.ts'
+import { createGuardLimiter } from './limits.ts'
 
 const HOUR_MS = 3_600_000
 const limits = { ...GUARD_CONFIG.limits, actuator: { minIntervalMs: 1_000, writesPerDay: 2 } }
@@ -18,7 +18,7 @@ async function change(house: GuardHouse): Promise<string> {
 /** The process that starts after `house`: its monotonic clock begins anew, its wall clock says whatever it says. */
 function laterVerdict(house: GuardHouse, wallMs: number): string {
   const clock: Clock = { now: () => wallMs, monotonic: () => 7 }
-  const later = createGuardLimits(
+  const later = createGuardLimiter(
     limits,
     clock.monotonic,
     createActuatorStore(house.log.projections.state(guardProjection), clock).remembered(),

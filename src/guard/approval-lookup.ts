@@ -8,7 +8,7 @@ import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 import { findApprovalStatus } from './approval.ts'
 import type { Approval, ApprovalStatusWithNotes } from './approval.ts'
 import type { ApprovalRecord } from './approval-state.ts'
-import { addApprovalWords, areWordsAltered, readArgumentLeafHashes } from './approval-words.ts'
+import { addApprovalTexts, areApprovalTextsAltered, readArgumentLeafHashes } from './approval-words.ts'
 import type { ArgumentLeafHashes, CallBinding } from './call-binding.ts'
 import { differsOnlyInWording } from './grant.ts'
 import type { GuardState } from './guard-state.ts'
@@ -35,7 +35,7 @@ export function listNewestApprovals(
     .filter(isWanted)
     .toSorted((left, right) => (left.id < right.id ? 1 : -1))
     .slice(0, limit)
-    .map((record) => addApprovalWords(record, state, log))
+    .map((record) => addApprovalTexts(record, state, log))
 }
 
 /** A call that is to be made, with the terms of the vote about it, if there has to be one. */
@@ -80,7 +80,7 @@ export function findApprovalOfCall(
     if (said !== undefined) return differsOnlyInWording(said, leaves)
     // A denial whose words somebody took away may have been about this call.
     const record = state.approvals.get(id)
-    return reached === 'denied' && record !== undefined && areWordsAltered(record, log)
+    return reached === 'denied' && record !== undefined && areApprovalTextsAltered(record, log)
   })
   const { standing } = findApprovalStatus(reworded, binding, nowMs)
   return { standing, notes: exact.notes }

@@ -16,7 +16,7 @@ import type { JsonObject } from '../core/json.ts'
 import { ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { sanitizeLine } from '../core/untrusted-text.ts'
-import type { Approval, UnredactedCallView, CallForApprover } from './approval.ts'
+import type { Approval, ApproverOnlyCallView, StoredCallView } from './approval.ts'
 import type { ApprovalStore } from './approvals-store.ts'
 import type { ProposedVotingTerms } from './quorum-round.ts'
 import type { GuardConfig } from './config.ts'
@@ -36,7 +36,7 @@ import { hideSecretsInJson, redactArguments, redactJson } from './redaction.ts'
 import { redactText } from './secret-detection.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
 
-export interface ApprovalRequest {
+export interface CallApprovalLookup {
   readonly binding: CallBinding
   readonly leaves: ArgumentLeafHashes | undefined
   readonly standing: ApprovalStatus
@@ -57,11 +57,11 @@ export interface ApprovalRequestDependencies {
 
 const MAX_LABEL = 300
 
-export function createApprovalRequest(
+export function lookUpCallApproval(
   transaction: GuardTransaction,
   { assessed, argsHash }: { readonly assessed: AssessedCall; readonly argsHash: string },
   parts: ApprovalRequestDependencies,
-): Result<ApprovalRequest, Fault> {
+): Result<CallApprovalLookup, Fault> {
   const { body } = assessed.call
   const binding = createCallBinding(assessed, argsHash, parts)
   const leaves = hashArgumentLeaves(parts.hashKey, body)
@@ -89,14 +89,14 @@ export function createApprovalRequest(
  */
 export function recordApprovalRequest(
   transaction: GuardTransaction,
-  { assessed, request }: { readonly assessed: AssessedCall; readonly request: ApprovalRequest },
+  { assessed, request }: { readonly assessed: AssessedCall; readonly request: CallApprovalLookup },
   { approvals }: ApprovalRequestDependencies,
 ): Result<Approval, Fault> {
   const { binding, leaves, standing, terms } = request
   const known = standing.state === 'requested' ? approvals.get(standing.id) : undefined
-  const open = toApproverCallView(assessed)
+  const open = toApproverOnlyCallView(assessed)
   if (known === undefined)
-    return approvals.requestIn(transaction, { binding, leaves, shown: toCallForApprover(assessed), open, terms })
+    return approvals.requestIn(transaction, { binding, leaves, shown: toStoredCallView(assessed), open, terms })
   approvals.remindIn(transaction, known.id, open)
   return ok(known)
 }
@@ -121,7 +121,7 @@ export function createCallBinding(
   }
 }
 
-export function toCallForApprover({ call, offer, assessment, effect }: AssessedCall): CallForApprover {
+export function toStoredCallView({ call, offer, assessment, effect }: AssessedCall): StoredCallView {
   const { caller } = call
   const preview =
     assessment.preview === undefined ? undefined : (redactJson(assessment.preview, offer.secrets) as JsonObject)
@@ -138,7 +138,7 @@ export function toCallForApprover({ call, offer, assessment, effect }: AssessedC
   }
 }
 
-export function toApproverCallView({ call, offer, assessment: { preview } }: AssessedCall): UnredactedCallView {
+export function toApproverOnlyCallView({ call, offer, assessment: { preview } }: AssessedCall): ApproverOnlyCallView {
   return {
     arguments: redactArguments(call.body, offer, 'approver'),
     ...(preview === undefined ? {} : { preview: redactJson(preview, [], 'approver') as JsonObject }),

@@ -9,7 +9,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { readEntryTime, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
+import { readEntryTime, readEntryTextField, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { Approval } from './approval.ts'
 import type { CallBinding } from './call-binding.ts'
@@ -34,7 +34,7 @@ const MAX_APPROVALS = 10_000
 export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'approval.requested': (state, entry) => {
     const [id, expiresAtMs, binding] = [
-      readEntryText(entry, 'approval'),
+      readEntryTextField(entry, 'approval'),
       readEntryTimeField(entry, 'expires_at'),
       bindingOf(entry),
     ]
@@ -76,7 +76,7 @@ export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
     const [expiresAtMs, decidedAtMs] = [readEntryTimeField(entry, 'expires_at'), readEntryTime(entry)]
     if (expiresAtMs === undefined) return INCOMPLETE
     if (decidedAtMs >= approval.expiresAtMs) return `approval ${approval.id} had lapsed`
-    const grantId = readEntryText(entry, 'grant')
+    const grantId = readEntryTextField(entry, 'grant')
     if (grantId !== undefined && state.grants.get(grantId)?.approvalId !== approval.id)
       return `there is no grant ${grantId} from this approval`
     const round = state.rounds.get(approval.id)
@@ -88,7 +88,7 @@ export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
         quorumSeq: entry.seq,
         quorumAtMs: decidedAtMs,
       })
-    const decidedBy = readEntryText(entry, 'by')
+    const decidedBy = readEntryTextField(entry, 'by')
     state.approvals.set(approval.id, { ...approval, state: 'approved', expiresAtMs, decidedAtMs, decidedBy, grantId })
     return undefined
   },
@@ -99,7 +99,7 @@ export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
     if (approval.state !== 'requested' && approval.state !== 'approved')
       return `approval ${approval.id} is ${approval.state} already`
     const unlawful = refuseDecision(state, approval, entry)
-    const [decidedAtMs, decidedBy] = [readEntryTime(entry), readEntryText(entry, 'by')]
+    const [decidedAtMs, decidedBy] = [readEntryTime(entry), readEntryTextField(entry, 'by')]
     // A denial takes rights away, so it holds even where it is not clear who made it.
     state.approvals.set(approval.id, { ...approval, state: 'denied', decidedAtMs, decidedBy, saidSeq: entry.seq })
     return unlawful
@@ -109,7 +109,7 @@ export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
     const approval = known(state, entry)
     if (approval === undefined) return NOT_ASKED
     if (isApprovalClosed(approval)) return `approval ${approval.id} is ${approval.state} already`
-    state.approvals.set(approval.id, { ...approval, state: 'expired', because: readEntryText(entry, 'because') })
+    state.approvals.set(approval.id, { ...approval, state: 'expired', because: readEntryTextField(entry, 'because') })
     return undefined
   },
 
@@ -120,7 +120,10 @@ export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
     const usedAtMs = readEntryTime(entry)
     if (usedAtMs >= approval.expiresAtMs) return `approval ${approval.id} had lapsed`
     const { binding } = approval
-    if (readEntryText(entry, 'principal') !== binding.principal || readEntryText(entry, 'tool') !== binding.tool)
+    if (
+      readEntryTextField(entry, 'principal') !== binding.principal ||
+      readEntryTextField(entry, 'tool') !== binding.tool
+    )
       return `approval ${approval.id} was given for another caller or tool`
     const round = state.rounds.get(approval.id)
     const unlawful = round === undefined ? undefined : explainQuorumFlaw(state, round, entry)
@@ -129,7 +132,7 @@ export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
       ...approval,
       state: 'used',
       usedAtMs,
-      usedTrace: readEntryText(entry, 'trace_id'),
+      usedTrace: readEntryTextField(entry, 'trace_id'),
     })
     return undefined
   },
@@ -142,14 +145,15 @@ export function isApprovalClosed({ state }: Pick<ApprovalRecord, 'state'>): bool
 /** Gives the approval back for a call that used it and was not tried. */
 function giveBack(state: GuardState, approval: ApprovalRecord, entry: LedgerEntry): string | undefined {
   if (approval.state !== 'used') return `approval ${approval.id} is ${approval.state}, not used`
-  if (approval.usedTrace !== readEntryText(entry, 'given_back_by')) return `another call used approval ${approval.id}`
+  if (approval.usedTrace !== readEntryTextField(entry, 'given_back_by'))
+    return `another call used approval ${approval.id}`
   state.approvals.set(approval.id, { ...approval, state: 'approved', usedAtMs: undefined, usedTrace: undefined })
   return undefined
 }
 
 /** Why the named decider may not decide about it. */
 function refuseDecision(state: GuardState, { id, binding }: ApprovalRecord, entry: LedgerEntry): string | undefined {
-  const by = readEntryText(entry, 'by')
+  const by = readEntryTextField(entry, 'by')
   if (by === undefined) return INCOMPLETE
   const round = state.rounds.get(id)
   if (round !== undefined) {
@@ -165,11 +169,11 @@ function refuseDecision(state: GuardState, { id, binding }: ApprovalRecord, entr
 }
 
 function known({ approvals }: GuardState, entry: LedgerEntry): ApprovalRecord | undefined {
-  return approvals.get(readEntryText(entry, 'approval') ?? '')
+  return approvals.get(readEntryTextField(entry, 'approval') ?? '')
 }
 
 function bindingOf(entry: LedgerEntry): CallBinding | undefined {
-  const text = (field: string): string | undefined => readEntryText(entry, field)
+  const text = (field: string): string | undefined => readEntryTextField(entry, field)
   const [principal, tool, argsHash] = [text('principal'), text('tool'), text('args_hash')]
   const [definitionHash, policyVersion] = [text('definition_hash'), text('policy_version')]
   const promiseHash = text('promise_hash')

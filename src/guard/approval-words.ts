@@ -7,13 +7,13 @@ import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { ERASED_PLACEHOLDER, readEntryBodyFields, readErasableText } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
-import type { Approval, CallForApprover } from './approval.ts'
+import type { Approval, StoredCallView } from './approval.ts'
 import type { ApprovalRecord } from './approval-state.ts'
 import type { ArgumentLeafHashes } from './call-binding.ts'
 import type { GuardState } from './guard-state.ts'
 
 /** Adds what people were shown and answered, unless it was erased. */
-export function addApprovalWords(
+export function addApprovalTexts(
   record: ApprovalRecord,
   state: GuardState,
   log: Pick<ProjectionLogWriter, 'body'>,
@@ -30,7 +30,7 @@ export function addApprovalWords(
   const round = state.rounds.get(record.id)
   return {
     ...approval,
-    shown: shown as unknown as CallForApprover,
+    shown: shown as unknown as StoredCallView,
     reason,
     ...(round === undefined ? {} : { round, askedSeq }),
   }
@@ -47,12 +47,12 @@ export function readArgumentLeafHashes(
 }
 
 /** Whether people can read what they are asked. */
-export function isRequestReadable({ askedSeq }: ApprovalRecord, log: Pick<ProjectionLogWriter, 'body'>): boolean {
+export function isApprovalTextPresent({ askedSeq }: ApprovalRecord, log: Pick<ProjectionLogWriter, 'body'>): boolean {
   return readEntryBodyFields(log, askedSeq) !== undefined
 }
 
 /** Whether somebody changed the words, which this node itself only ever erases, and then says so. */
-export function areWordsAltered({ askedSeq }: ApprovalRecord, log: Pick<ProjectionLogWriter, 'body'>): boolean {
+export function areApprovalTextsAltered({ askedSeq }: ApprovalRecord, log: Pick<ProjectionLogWriter, 'body'>): boolean {
   return log.body(askedSeq).kind === 'altered'
 }
 

@@ -19,7 +19,7 @@ import type { QuorumRoundRecord } from './quorum-round.ts'
 export type ApprovalState = 'requested' | 'approved' | 'denied' | 'expired' | 'used'
 
 /** A call as it is stored for readers. Names and texts in it may be untrusted: they are data, never markup. */
-export interface CallForApprover {
+export interface StoredCallView {
   readonly title: string
   /** What a person would call the device. */
   readonly label?: string
@@ -39,7 +39,7 @@ export interface CallForApprover {
  * What the approver sees while the request is open: code, and positional arguments, unredacted. There may be a door
  * code among them, so this is held in memory and never stored.
  */
-export type UnredactedCallView = Pick<CallForApprover, 'arguments' | 'preview'>
+export type ApproverOnlyCallView = Pick<StoredCallView, 'arguments' | 'preview'>
 
 /** Why an approval request ended that the caller took back. */
 export const APPROVAL_WITHDRAWN_REASON = 'the caller withdrew it'
@@ -48,7 +48,7 @@ export interface Approval {
   readonly id: string
   readonly state: ApprovalState
   readonly binding: CallBinding
-  readonly shown: CallForApprover
+  readonly shown: StoredCallView
   readonly requestedAtMs: number
   /** When the request lapses; once approved, when the approval does. */
   readonly expiresAtMs: number

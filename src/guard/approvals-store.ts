@@ -20,13 +20,13 @@ import type {
   Approval,
   ApproverEligibilityFacts,
   ApprovalStatusWithNotes,
-  UnredactedCallView,
-  CallForApprover,
+  ApproverOnlyCallView,
+  StoredCallView,
 } from './approval.ts'
 import { isApprovalClosed } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
 import { findApprovalOfCall, listNewestApprovals } from './approval-lookup.ts'
-import { addApprovalWords, isRequestReadable } from './approval-words.ts'
+import { addApprovalTexts, isApprovalTextPresent } from './approval-words.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import { computeJsonSha256 } from './call-binding.ts'
 import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'
@@ -60,15 +60,15 @@ export interface ApprovalStore extends Approvals {
     transaction: GuardTransaction,
     request: {
       readonly binding: CallBinding
-      readonly shown: CallForApprover
-      readonly open: UnredactedCallView
+      readonly shown: StoredCallView
+      readonly open: ApproverOnlyCallView
       readonly leaves: ArgumentLeafHashes | undefined
       readonly terms?: ProposedVotingTerms | undefined
       readonly openMs?: number | undefined
     },
   ) => Result<Approval, Fault>
   /** The call was repeated: after a restart only the caller still has what was held in memory. */
-  readonly remindIn: (transaction: GuardTransaction, id: string, open: UnredactedCallView) => void
+  readonly remindIn: (transaction: GuardTransaction, id: string, open: ApproverOnlyCallView) => void
   /** Throws when the approval cannot be used: the whole transaction is undone. */
   readonly useIn: (transaction: GuardTransaction, id: string, call: { readonly traceId: string }) => void
   /** For a call that used it and was not tried: the approval is valid again until it would have lapsed. */
@@ -97,11 +97,11 @@ export function createApprovalStore(options: {
   const { state, log, transact, config, policyVersion, grants, rounds, report } = options
   const listeners = new Set<(event: ApprovalEvent) => void>()
   /** For open requests only, so there are at most `maxOpen`. */
-  const openCalls = new Map<string, UnredactedCallView>()
+  const openCalls = new Map<string, ApproverOnlyCallView>()
 
   const read = (id: string): Approval | undefined => {
     const record = state.approvals.get(id)
-    return record && addApprovalWords(record, state, log)
+    return record && addApprovalTexts(record, state, log)
   }
   /** One change of state: the ledger entry, what follows from it, and the notification. */
   function announce(
@@ -223,7 +223,7 @@ export function createApprovalStore(options: {
     approve: (id, by, { grant } = {}) =>
       decide(id, by, (transaction, approval) => {
         const record = state.approvals.get(id)
-        if (record === undefined || !isRequestReadable(record, log)) return unreadable(id)
+        if (record === undefined || !isApprovalTextPresent(record, log)) return unreadable(id)
         if (approval.round !== undefined)
           return grant === undefined
             ? castIn(transaction, approval, { by, decision: 'allow', reason: '' })
@@ -256,7 +256,7 @@ export function createApprovalStore(options: {
         if (isApprovalClosed(approval))
           return fail({ kind: 'conflict', message: `Request ${id} is already ${approval.state}.` })
         expireIn(transaction, approval, APPROVAL_WITHDRAWN_REASON)
-        return ok(addApprovalWords(state.approvals.get(id) ?? approval, state, log))
+        return ok(addApprovalTexts(state.approvals.get(id) ?? approval, state, log))
       }),
 
     subscribe: (listener) => {

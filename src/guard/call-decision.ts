@@ -21,11 +21,22 @@ import type { Result } from '../core/result.ts'
 import { sanitizeJson, sanitizeLine } from '../core/untrusted-text.ts'
 import { isToolInCallerProfiles } from './caller-rights.ts'
 import type { GuardConfig } from './config.ts'
-import type { LimitedAct, GuardLimits } from './limits.ts'
-import { findOwnerQuorum, findOwnerDecision, isApprovalNeeded, decidePolicy, resolveEffectiveEffect } from './policy.ts'
+import type { LimitedAct, GuardLimiter } from './limits.ts'
+import {
+  findOwnerQuorum,
+  findOwnerDecision,
+  isApprovalNeeded,
+  evaluatePolicy,
+  resolveEffectiveEffect,
+} from './policy.ts'
 import type { ApprovalStatus, PolicyDecision } from './policy.ts'
-import type { QuorumRequest } from './quorum-round-store.ts'
-import { completeCall, createDeniedFault, isMissingClaimsOnly, createCancelledCallFault } from './guard-faults.ts'
+import type { QuorumRequirement } from './quorum-round-store.ts'
+import {
+  fillInConfirmationArguments,
+  createDeniedFault,
+  isMissingOnlyConfirmationArguments,
+  createCancelledCallFault,
+} from './guard-faults.ts'
 import type { EmergencyStop } from './actuator-store.ts'
 import type { IdempotencyKeyUse } from './idempotency-key-store.ts'
 
@@ -46,7 +57,7 @@ export interface AssessedCall {
 
 export interface CallPlanningDependencies {
   readonly config: GuardConfig
-  readonly limits: GuardLimits
+  readonly limits: GuardLimiter
   readonly stop: EmergencyStop
   readonly monotonic: () => number
   /** Reports internal errors to whoever runs the node; the caller is only told that there was one. */
@@ -54,7 +65,7 @@ export interface CallPlanningDependencies {
 }
 
 /** What is already on record about a call, as far as it was looked up. */
-export interface CallDecisionRecord {
+export interface PriorCallRecord {
   readonly approval: ApprovalStatus
   /** Its idempotency key was used before. */
   readonly repeat: boolean
@@ -63,7 +74,7 @@ export interface CallDecisionRecord {
 }
 
 /** As if the call had never been made: no person was asked about it, and its key is new. */
-export const EMPTY_CALL_DECISION_RECORD: CallDecisionRecord = { approval: { state: 'none' }, repeat: false }
+export const EMPTY_PRIOR_CALL_RECORD: PriorCallRecord = { approval: { state: 'none' }, repeat: false }
 
 /** Counts the call. A caller that makes too many calls is refused before its call is planned. */
 export function planCall(
@@ -130,12 +141,12 @@ function mistakeIn(planned: PlannedCall | undefined): Fault | undefined {
 }
 
 /** The policy's decision at this moment. */
-export function decideCallPolicy(
+export function evaluatePolicyForCall(
   { call, offer, assessment, act }: AssessedCall,
-  { approval, repeat, proposed = false }: CallDecisionRecord,
+  { approval, repeat, proposed = false }: PriorCallRecord,
   { config, limits, stop }: CallPlanningDependencies,
 ): PolicyDecision {
-  return decidePolicy({
+  return evaluatePolicy({
     offer,
     assessment,
     caller: call.caller,
@@ -168,7 +179,7 @@ export function needsPersonApproval(
 export function findRequiredQuorum(
   { call, offer, assessment }: AssessedCall,
   { config }: Pick<CallPlanningDependencies, 'config'>,
-): QuorumRequest | undefined {
+): QuorumRequirement | undefined {
   const { target, touches, mayTouch } = assessment
   return findOwnerQuorum(config.ownerRules, { tool: offer.name, target, touches, mayTouch, body: call.body })
 }
@@ -217,7 +228,7 @@ export type ApprovalInUse = Extract<ApprovalStatus, { readonly state: 'approved'
 const REHEARSAL: Authorization = { kind: 'rehearsal' }
 
 export function screenCallAgainstPolicy(assessed: AssessedCall, parts: CallPlanningDependencies): Authorization {
-  const decision = decideCallPolicy(assessed, EMPTY_CALL_DECISION_RECORD, parts)
+  const decision = evaluatePolicyForCall(assessed, EMPTY_PRIOR_CALL_RECORD, parts)
   // Checked first: a caller that may not make this call must not learn from its mistakes what is in the house.
   if (isRefusal(decision)) return createPolicyRefusal(assessed, decision)
   if (assessed.mistake !== undefined) return createRefusedAuthorization(assessed.mistake)
@@ -240,12 +251,14 @@ export function createRefusedAuthorization(fault: Fault): Authorization {
 export function createPolicyRefusal(assessed: AssessedCall, decision: PolicyDecision): Authorization {
   if (decision.verdict !== 'deny') throw new Error(`${decision.verdict} is no refusal`)
   const fault = addFamilyDetailsToFault(createDeniedFault(decision), assessed)
-  return createRefusedAuthorization(isMissingClaimsOnly(fault) ? withCompletedCall(fault, assessed) : fault)
+  return createRefusedAuthorization(
+    isMissingOnlyConfirmationArguments(fault) ? withCompletedCall(fault, assessed) : fault,
+  )
 }
 
 /** With the call that would be right, unless something else is wrong with it as well. */
 function withCompletedCall(fault: Fault, { call, offer, mistake }: AssessedCall): Fault {
-  const next = mistake === undefined ? completeCall(offer, call) : undefined
+  const next = mistake === undefined ? fillInConfirmationArguments(offer, call) : undefined
   return next === undefined ? fault : { ...fault, details: { ...fault.details, next } }
 }
 
@@ -304,5 +317,5 @@ export async function previewDecision(
   const assessed = await assessCall(call, offer, parts)
   if (!assessed.ok) return assessed
   const { assessment, mistake } = assessed.value
-  return ok({ decision: decideCallPolicy(assessed.value, EMPTY_CALL_DECISION_RECORD, parts), assessment, mistake })
+  return ok({ decision: evaluatePolicyForCall(assessed.value, EMPTY_PRIOR_CALL_RECORD, parts), assessment, mistake })
 }

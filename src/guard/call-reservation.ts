@@ -16,13 +16,13 @@ import type { Fault, FaultKind } from '../core/fault.ts'
 import type { KeyedLock } from '../core/fair-queue.ts'
 import { LedgerRefusalError, formatLedgerFaultBriefly } from '../ledger/ledger-fork.ts'
 import type { ActuatorStore } from './actuator-store.ts'
-import { createApprovalRequest, recordApprovalRequest } from './approval-request.ts'
+import { lookUpCallApproval, recordApprovalRequest } from './approval-request.ts'
 import type { ApprovalRequestDependencies } from './approval-request.ts'
 import {
   createRefusedAuthorization,
   needsPersonApproval,
   screenCallAgainstPolicy,
-  decideCallPolicy,
+  evaluatePolicyForCall,
   hasIdempotencyKey,
   planCall,
   createPolicyRefusal,
@@ -180,13 +180,13 @@ function reserveIn(
   const keyStanding = key === undefined ? FRESH : keys.standingIn(transaction, key)
   const isAsked = needsPersonApproval(assessed, parts)
   const isProposed = parts.approvals.isProposed(toCallerKey(call.caller), assessed.offer.name)
-  const asked = isAsked || isProposed ? createApprovalRequest(transaction, { assessed, argsHash }, parts) : undefined
+  const asked = isAsked || isProposed ? lookUpCallApproval(transaction, { assessed, argsHash }, parts) : undefined
   if (asked?.ok === false) return createRefusedAuthorization(addFamilyDetailsToFault(asked.fault, assessed))
   // Another call of the same tool is in a voting round, not this one.
   const request = isAsked || (asked !== undefined && asked.value.standing.state !== 'none') ? asked?.value : undefined
   const approval = request?.standing ?? NOT_ASKED
   const proposed = !isAsked && request !== undefined
-  const decision = decideCallPolicy(assessed, { approval, proposed, repeat: keyStanding.state !== 'fresh' }, parts)
+  const decision = evaluatePolicyForCall(assessed, { approval, proposed, repeat: keyStanding.state !== 'fresh' }, parts)
   if (decision.verdict === 'approval-required' && request !== undefined) {
     const filed = recordApprovalRequest(transaction, { assessed, request }, parts)
     if (!filed.ok) return createRefusedAuthorization(filed.fault)

@@ -8,7 +8,7 @@ import {
   mayViewStatus,
   mayReadRecord,
   mayAddRecords,
-  explainStopRefusal,
+  explainEmergencyStopRefusal,
   explainTokenAuthorityRefusal,
 } from './caller-authority.ts'
 
@@ -67,7 +67,7 @@ describe('authority', () => {
     ['another node', { kind: 'peer', id: 'n', level: 'anchor' }, false],
     ['a service', { kind: 'service', id: 's' }, true],
   ])('%s stops the house or does not', (_, by, may) => {
-    expect(explainStopRefusal(by) === undefined).toBe(may)
+    expect(explainEmergencyStopRefusal(by) === undefined).toBe(may)
   })
 
   it('lets nobody look, or have anything signed, whose credential does not cover it', () => {

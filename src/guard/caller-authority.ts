@@ -63,7 +63,7 @@ export function explainTokenAuthorityRefusal(by: Caller, token: CredentialRestri
 }
 
 /** Why this caller may not stop everything, or `undefined`. Stopping is for those who act, approve or administer. */
-export function explainStopRefusal(by: Caller): Fault | undefined {
+export function explainEmergencyStopRefusal(by: Caller): Fault | undefined {
   if (by.kind === 'service') return undefined
   if (by.kind === 'peer' || by.role === 'observer')
     return createRefusalFault('role', 'A caller that may neither act nor approve does not stop others.')

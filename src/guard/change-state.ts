@@ -10,7 +10,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { readEntryTime, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
+import { readEntryTime, readEntryTextField, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { ChangeResultState, ChangeState } from './prepared-change.ts'
 import type { GuardState } from './guard-state.ts'
@@ -33,9 +33,9 @@ const KEEP_MS = 86_400_000
 export const changeEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'change.prepared': (state, entry) => {
     const [name, principal, tool] = [
-      readEntryText(entry, 'change'),
-      readEntryText(entry, 'principal'),
-      readEntryText(entry, 'tool'),
+      readEntryTextField(entry, 'change'),
+      readEntryTextField(entry, 'principal'),
+      readEntryTextField(entry, 'tool'),
     ]
     const expiresAtMs = readEntryTimeField(entry, 'expires_at')
     if (name === undefined || principal === undefined || tool === undefined || expiresAtMs === undefined)
@@ -53,7 +53,8 @@ export const changeEntryHandlers: Readonly<Record<string, EntryHandler<GuardStat
     const change = known(state, entry)
     if (change?.state !== 'prepared')
       return `${change === undefined ? 'it' : change.name} was not prepared, or taken before`
-    if (readEntryText(entry, 'principal') !== change.principal) return `change ${change.name} belongs to another caller`
+    if (readEntryTextField(entry, 'principal') !== change.principal)
+      return `change ${change.name} belongs to another caller`
     if (readEntryTime(entry) >= change.expiresAtMs) return `change ${change.name} had lapsed`
     state.changes.set(change.name, { ...change, state: 'committing' })
     return undefined
@@ -94,5 +95,5 @@ function move(
 }
 
 function known({ changes }: Pick<GuardState, 'changes'>, entry: LedgerEntry): ChangeRecord | undefined {
-  return changes.get(readEntryText(entry, 'change') ?? '')
+  return changes.get(readEntryTextField(entry, 'change') ?? '')
 }

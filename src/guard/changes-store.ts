@@ -15,7 +15,7 @@ import type { Result } from '../core/result.ts'
 import { isOutsideValidityPeriod } from './approval.ts'
 import { computeArgumentsHash } from './call-binding.ts'
 import {
-  formatChangeName,
+  deriveChangeName,
   isChangeToken,
   mintChangeToken,
   decryptChangeArguments,
@@ -109,7 +109,7 @@ export function createChangeStore(options: {
   }
 
   function find(token: string, principal: string, nowMs: number): Result<ChangeRecord, Fault> {
-    const change = isChangeToken(token) ? state.changes.get(formatChangeName(token)) : undefined
+    const change = isChangeToken(token) ? state.changes.get(deriveChangeName(token)) : undefined
     // For anybody but its owner, a token looks like one that does not exist.
     if (change?.principal !== principal || isChangeForgettable(change, nowMs)) return fail(noSuchChange())
     if (change.state !== 'prepared') return fail(alreadyTaken(change))
@@ -133,8 +133,8 @@ export function createChangeStore(options: {
   }
 
   function committing(token: string): ChangeRecord {
-    const change = state.changes.get(formatChangeName(token))
-    if (change?.state !== 'committing') throw new RangeError(`change ${formatChangeName(token)} is not being committed`)
+    const change = state.changes.get(deriveChangeName(token))
+    if (change?.state !== 'committing') throw new RangeError(`change ${deriveChangeName(token)} is not being committed`)
     return change
   }
 
@@ -152,7 +152,7 @@ export function createChangeStore(options: {
         if (!makeRoomIn(transaction, principal))
           return fail({ kind: 'busy', message: 'Too many prepared changes wait already.', retryAfterMs: ttlMs })
         const expiresAtMs = nowMs + ttlMs
-        const named = { change: formatChangeName(token), principal, tool, args_hash: argsHash }
+        const named = { change: deriveChangeName(token), principal, tool, args_hash: argsHash }
         const preparedSeq = record(
           { kind: 'change.prepared', ...named, expires_at: isoTime(expiresAtMs) },
           { arguments: redactArguments(args, offer), summary: kept, sealed },

@@ -8,12 +8,12 @@ import { actuator, around, assessedOffer, callOf, openHouse, TEST_VOTING } from 
 import type { GuardHouse } from '../../test/guard-house.ts'
 import { fromHex } from '../core/bytes.ts'
 import { formatCheckpoint } from '../ledger/checkpoint.ts'
-import { drawProjection } from '../ledger/draw-state.ts'
+import { randomDrawProjection } from '../ledger/draw-state.ts'
 import { verifyVrfProof } from '../ledger/ecvrf.ts'
 import { createCosigner, formatVerifierKey } from '../ledger/note-key.ts'
 import type { NoteSigner } from '../ledger/note-key.ts'
 import { formatNote, signNote } from '../ledger/signed-note.ts'
-import { SuccessionAudit } from '../ledger/projection.ts'
+import { LawfulEntryAudit } from '../ledger/projection.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { CosignedCheckpoints } from './quorums.ts'
 import type { QuorumRoundRecord } from './quorum-round.ts'
@@ -158,7 +158,7 @@ describe('the witness of a quorum', () => {
     await at.guard.quorums.finalize(NOTHING)
     const start = { v: 1, seq: 0, at: '2026-01-01T00:00:00.000Z', kind: 'node.start', node: TEST_VOTING.house } as const
     const findings = (key: string, change: (entry: LedgerEntry) => object = (entry) => entry): readonly string[] => {
-      const audit = new SuccessionAudit([drawProjection])
+      const audit = new LawfulEntryAudit([randomDrawProjection])
       audit.read({ ...start, vrf_key: key })
       for (const entry of at.events('consensus.drawn'))
         audit.read({ ...(entry as unknown as LedgerEntry), ...change(entry as unknown as LedgerEntry) })

@@ -5,7 +5,7 @@
  *
  * Pure, but for the state that it is given.
  */
-import { readEntryNumber, readEntryText, readEntryTime, readEntryTimeField } from '../ledger/entry.ts'
+import { readEntryNumberField, readEntryTextField, readEntryTime, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex, raiseVoteHead, readSignedVote } from './quorum-round-state.ts'
@@ -32,14 +32,14 @@ const MAX_FOREIGN = 1_000
 export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'consensus.heard': (state, entry) => {
     const [id, digest, house] = [
-      readEntryText(entry, 'round'),
-      readEntryText(entry, 'digest'),
-      readEntryText(entry, 'house'),
+      readEntryTextField(entry, 'round'),
+      readEntryTextField(entry, 'digest'),
+      readEntryTextField(entry, 'house'),
     ]
     const [expiresAtMs, epoch, need] = [
       readEntryTimeField(entry, 'expires_at'),
-      readEntryNumber(entry, 'epoch'),
-      readEntryNumber(entry, 'need'),
+      readEntryNumberField(entry, 'epoch'),
+      readEntryNumberField(entry, 'need'),
     ]
     if (id === undefined || digest === undefined || house === undefined) return INCOMPLETE
     if (expiresAtMs === undefined || epoch === undefined || need === undefined) return INCOMPLETE
@@ -53,9 +53,9 @@ export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<Gua
   },
 
   'consensus.voted-elsewhere': (state, entry) => {
-    const [house = '', id = ''] = [readEntryText(entry, 'house'), readEntryText(entry, 'round')]
+    const [house = '', id = ''] = [readEntryTextField(entry, 'house'), readEntryTextField(entry, 'round')]
     const round = state.foreignRounds.get(formatForeignRoundKey({ house, id }))
-    const [vote, voter] = [readSignedVote(entry), readEntryText(entry, 'voter')]
+    const [vote, voter] = [readSignedVote(entry), readEntryTextField(entry, 'voter')]
     if (round === undefined || vote === undefined || voter === undefined) return INCOMPLETE
     const body = parseVote(vote)
     const key = voter.startsWith(NODE_VOTER_PREFIX)
@@ -71,7 +71,7 @@ export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<Gua
   },
 
   'consensus.conflict': (state, entry) => {
-    const about = readEntryText(entry, 'about')
+    const about = readEntryTextField(entry, 'about')
     if (about === undefined) return INCOMPLETE
     state.conflicts.set(about, readEntryTime(entry))
     return undefined

@@ -11,7 +11,7 @@
 import { toAccountKeyFromCallerKey } from '../bus/caller.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { readEntryTime, readEntryNumber, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
+import { readEntryTime, readEntryNumberField, readEntryTextField, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GrantArgumentBounds, Grant } from './grant.ts'
 import type { GuardState } from './guard-state.ts'
@@ -23,7 +23,7 @@ export interface GrantRecord extends Omit<Grant, 'frame'> {
   readonly usedBy: readonly string[]
 }
 
-export const GRANT_USED_UP_MESSAGE = 'used up'
+export const GRANT_USED_UP_REASON = 'used up'
 const MAX_GRANTS_KEPT = 1_500
 
 export const grantEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
@@ -52,7 +52,7 @@ export const grantEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
   'grant.used': (state, entry) => {
     const grant = inForce(state, entry)
     if (grant === undefined) return NOT_IN_FORCE
-    const [use, trace] = [readEntryNumber(entry, 'use'), readEntryText(entry, 'trace_id')]
+    const [use, trace] = [readEntryNumberField(entry, 'use'), readEntryTextField(entry, 'trace_id')]
     if (readEntryTime(entry) >= grant.expiresAtMs) return `grant ${grant.id} had lapsed`
     if (grant.uses >= grant.maxUses || use !== grant.uses + 1)
       return `grant ${grant.id} was used ${grant.uses} of ${grant.maxUses} times, and this is not the next`
@@ -64,9 +64,9 @@ export const grantEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
   'grant.given-back': (state, entry) => {
     const grant = known(state, entry)
     if (grant === undefined) return NOT_IN_FORCE
-    const at = grant.usedBy.indexOf(readEntryText(entry, 'trace_id') ?? '')
+    const at = grant.usedBy.indexOf(readEntryTextField(entry, 'trace_id') ?? '')
     if (at < 0) return `that call did not use grant ${grant.id}`
-    const wasUsedUp = grant.endedBecause === GRANT_USED_UP_MESSAGE
+    const wasUsedUp = grant.endedBecause === GRANT_USED_UP_REASON
     state.grants.set(grant.id, {
       ...grant,
       uses: grant.uses - 1,
@@ -80,14 +80,14 @@ export const grantEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
   'grant.ended': (state, entry) => {
     const grant = inForce(state, entry)
     if (grant === undefined) return NOT_IN_FORCE
-    const endedBecause = readEntryText(entry, 'because') ?? 'no reason recorded'
+    const endedBecause = readEntryTextField(entry, 'because') ?? 'no reason recorded'
     state.grants.set(grant.id, { ...grant, endedAtMs: readEntryTime(entry), endedBecause })
     return undefined
   },
 }
 
 function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
-  const text = (field: string): string | undefined => readEntryText(entry, field)
+  const text = (field: string): string | undefined => readEntryTextField(entry, field)
   const [id, approvalId, grantedBy, principal] = [text('grant'), text('approval'), text('by'), text('principal')]
   const [tool, target, definitionHash, policyVersion] = [
     text('tool'),
@@ -95,7 +95,7 @@ function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
     text('definition_hash'),
     text('policy_version'),
   ]
-  const [maxUses, expiresAtMs] = [readEntryNumber(entry, 'max_uses'), readEntryTimeField(entry, 'expires_at')]
+  const [maxUses, expiresAtMs] = [readEntryNumberField(entry, 'max_uses'), readEntryTimeField(entry, 'expires_at')]
   if (id === undefined || approvalId === undefined || grantedBy === undefined || principal === undefined)
     return undefined
   if (tool === undefined || definitionHash === undefined || policyVersion === undefined) return undefined
@@ -125,7 +125,7 @@ function createdGrant(entry: LedgerEntry): GrantRecord | undefined {
 }
 
 function known({ grants }: GuardState, entry: LedgerEntry): GrantRecord | undefined {
-  return grants.get(readEntryText(entry, 'grant') ?? '')
+  return grants.get(readEntryTextField(entry, 'grant') ?? '')
 }
 
 function inForce(state: GuardState, entry: LedgerEntry): GrantRecord | undefined {

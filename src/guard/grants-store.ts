@@ -17,7 +17,7 @@ import { computeJsonSha256 } from './call-binding.ts'
 import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'
 import { isCallCoveredByGrant, omitLoosenedArguments, explainGrantFlaw, toJsonPointer } from './grant.ts'
 import type { Grant, GrantRequest } from './grant.ts'
-import { GRANT_USED_UP_MESSAGE } from './grant-state.ts'
+import { GRANT_USED_UP_REASON } from './grant-state.ts'
 import type { GrantRecord } from './grant-state.ts'
 import type { GuardState } from './guard-state.ts'
 import { readEntryBodyFields } from '../ledger/projection-log.ts'
@@ -177,7 +177,7 @@ export function createGrantStore(options: {
       const grant = state.grants.get(id)
       if (grant?.usedBy.includes(traceId) !== true) return
       // It may have ended meanwhile: because this use was its last one, or for a reason that still holds.
-      const because = grant.endedBecause === GRANT_USED_UP_MESSAGE ? null : (grant.endedBecause ?? null)
+      const because = grant.endedBecause === GRANT_USED_UP_REASON ? null : (grant.endedBecause ?? null)
       record({ kind: 'grant.given-back', grant: id, trace_id: traceId, uses: grant.uses - 1, because })
     },
 
@@ -215,7 +215,7 @@ function ownFirst(left: GrantRecord, right: GrantRecord): number {
 
 function endOf(grant: GrantRecord, policyVersion: string): string {
   if (grant.policyVersion !== policyVersion) return 'the rules have changed'
-  return grant.uses >= grant.maxUses ? GRANT_USED_UP_MESSAGE : 'its time is over'
+  return grant.uses >= grant.maxUses ? GRANT_USED_UP_REASON : 'its time is over'
 }
 
 function invalid(flaw: string): Fault {

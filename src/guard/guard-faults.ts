@@ -27,12 +27,12 @@ export function createRefusalFault(rule: string, message: string): Fault {
 }
 
 /** Whether a call was refused for nothing but claims that its caller left out. */
-export function isMissingClaimsOnly({ kind, reasons = [] }: Fault): boolean {
+export function isMissingOnlyConfirmationArguments({ kind, reasons = [] }: Fault): boolean {
   return kind === 'invalid-arguments' && reasons.length > 0 && reasons.every(({ argument }) => argument !== undefined)
 }
 
-/** The call as it can be made, where it lacks nothing but claims (see `ClaimCompleter`). */
-export function completeCall(
+/** The call as it can be made, where it lacks nothing but claims (see `ConfirmationArgumentCompleter`). */
+export function fillInConfirmationArguments(
   { name, accept, completeClaims }: Offer,
   { body, traceId }: Pick<Call, 'body' | 'traceId'>,
 ): { readonly tool: string; readonly arguments: JsonObject } | undefined {

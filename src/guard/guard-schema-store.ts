@@ -42,7 +42,7 @@ export function readGuardHashKey(sql: DatabaseSync, { secrets }: GuardState): Ui
 }
 
 /** Checks the stored secret against the commitment in the log. */
-export function auditGuardSecret(sql: DatabaseSync): StoredContentAudit {
+export function createGuardSecretAudit(sql: DatabaseSync): StoredContentAudit {
   return (state) => {
     try {
       readGuardHashKey(sql, state(guardProjection))

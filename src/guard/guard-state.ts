@@ -1,5 +1,5 @@
 /** Guard state: everything that the guard decides from, as a projection of the log. No table could contradict it. */
-import { readEntryText } from '../ledger/entry.ts'
+import { readEntryTextField } from '../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
 import { actuatorEntryHandlers, EMERGENCY_STOP_STATE_KEY } from './actuator-store.ts'
@@ -10,7 +10,7 @@ import { changeEntryHandlers, isChangeForgettable } from './change-state.ts'
 import type { ChangeRecord } from './change-state.ts'
 import { grantEntryHandlers } from './grant-state.ts'
 import type { GrantRecord } from './grant-state.ts'
-import { finalEntryHandlers } from './final-state.ts'
+import { finalityEntryHandlers } from './final-state.ts'
 import { foreignRoundEntryHandlers } from './foreign-quorum-round-state.ts'
 import type { ForeignQuorumRoundRecord } from './foreign-quorum-round-state.ts'
 import { roundEntryHandlers } from './quorum-round-state.ts'
@@ -64,13 +64,13 @@ export function readOwnerTokenHash({ secrets }: GuardState): string | undefined 
 
 const secretEntries: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'owner.token': ({ secrets }, entry) => {
-    const hash = readEntryText(entry, 'token_hash')
+    const hash = readEntryTextField(entry, 'token_hash')
     if (hash === undefined || !TOKEN_HASH.test(hash)) return 'it names no token'
     secrets.set(OWNER_TOKEN_STATE_KEY, hash)
     return undefined
   },
   'node.start': ({ secrets }, entry) => {
-    const commitment = readEntryText(entry, GUARD_SECRET_COMMITMENT_FIELD)
+    const commitment = readEntryTextField(entry, GUARD_SECRET_COMMITMENT_FIELD)
     if (commitment === undefined) return undefined
     const before = secrets.get(GUARD_SECRET_COMMITMENT_FIELD)
     if (before !== undefined && before !== commitment) return 'the guard had another secret before'
@@ -104,7 +104,7 @@ export const guardProjection: Projection<GuardState> = {
     ...principalEntryHandlers,
     ...approvalEntryHandlers,
     ...roundEntryHandlers,
-    ...finalEntryHandlers,
+    ...finalityEntryHandlers,
     ...foreignRoundEntryHandlers,
     ...grantEntryHandlers,
     ...changeEntryHandlers,
@@ -114,9 +114,9 @@ export const guardProjection: Projection<GuardState> = {
   check: principalEntryChecks,
   holds: (state, entry, nowMs) => {
     const [approval, grant, change] = [
-      readEntryText(entry, 'approval'),
-      readEntryText(entry, 'grant'),
-      readEntryText(entry, 'change'),
+      readEntryTextField(entry, 'approval'),
+      readEntryTextField(entry, 'grant'),
+      readEntryTextField(entry, 'change'),
     ]
     switch (entry.kind) {
       case 'approval.requested': {

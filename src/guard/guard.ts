@@ -27,19 +27,19 @@ import { listGuardConfigFlaws, computePolicyVersion } from './config.ts'
 import type { GuardConfig } from './config.ts'
 import { createGrantStore } from './grants-store.ts'
 import type { Grants } from './grants-store.ts'
-import { createQuorumRounds } from './quorums.ts'
-import type { QuorumRounds } from './quorums.ts'
+import { createQuorumRoundService } from './quorums.ts'
+import type { QuorumRoundService } from './quorums.ts'
 import { createQuorumRoundStore } from './quorum-round-store.ts'
-import type { NodeVoterKeys } from './quorum-round-store.ts'
+import type { NodeVoterIdentity } from './quorum-round-store.ts'
 import { createIdempotencyKeyStore } from './idempotency-key-store.ts'
-import type { IdempotencyKeys } from './idempotency-key-store.ts'
-import { createGuardLimits } from './limits.ts'
+import type { IdempotencyKeyService } from './idempotency-key-store.ts'
+import { createGuardLimiter } from './limits.ts'
 import { guardProjection } from './guard-state.ts'
 import { createCallDecisionSteps } from './call-reservation.ts'
 import type { CallDecisionSteps, CallReservationDependencies } from './call-reservation.ts'
 import { readGuardHashKey, computeSecretCommitment } from './guard-schema-store.ts'
-import { createAccessTokens } from './access-token-store.ts'
-import type { AccessTokens } from './access-token-store.ts'
+import { createAccessTokenService } from './access-token-store.ts'
+import type { AccessTokenService } from './access-token-store.ts'
 import { createGuardTransactionRunner } from './guard-transaction-store.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 
@@ -49,7 +49,7 @@ export interface GuardOptions {
   readonly clock: Clock
   readonly config: GuardConfig
   /** This node's identity and keys as a voter. */
-  readonly voting: NodeVoterKeys
+  readonly voting: NodeVoterIdentity
   readonly logger?: Logger
   /** Waits for the rest of an actuator; ends early when the signal aborts. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>
@@ -65,9 +65,9 @@ export interface Guard {
   /** Whether a caller may read about a call, a change or an approval. `offer` is the tool as it is offered now. */
   readonly mayRead: (caller: Caller, record: Omit<RecordAccessFacts, 'inProfile'>, offer: Offer | undefined) => boolean
   readonly approvals: Approvals
-  readonly quorums: QuorumRounds
+  readonly quorums: QuorumRoundService
   readonly grants: Grants
-  readonly tokens: AccessTokens
+  readonly tokens: AccessTokenService
   readonly stop: EmergencyStop
   readonly services: GuardServices
   /** The commitment to the guard's secret in `node.start`. */
@@ -85,7 +85,7 @@ export interface GuardServices {
   /** Previews the decision about a call that is being staged. Nothing is used up and nobody is asked. */
   readonly previewDecision: DecisionPreviewer
   readonly changes: PreparedChangeService
-  readonly keys: IdempotencyKeys
+  readonly keys: IdempotencyKeyService
   readonly approvals: Pick<Approvals, 'list' | 'get'>
   readonly stopped: EmergencyStop['state']
   readonly mayRead: Guard['mayRead']
@@ -116,7 +116,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
   const hashKey = readGuardHashKey(database.sql, state)
   const transact = createGuardTransactionRunner({ database, log, clock })
   const actuators = createActuatorStore(state, clock)
-  const limits = createGuardLimits(config.limits, clock.monotonic, actuators.remembered())
+  const limits = createGuardLimiter(config.limits, clock.monotonic, actuators.remembered())
   const grants = createGrantStore({ state, log, transact, policyVersion: version })
   const rounds = createQuorumRoundStore({ state, voting })
   const approvals = createApprovalStore({
@@ -131,7 +131,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
   })
   const keys = createIdempotencyKeyStore({ state, log, transact, clock, config: config.keys, hashKey })
   const changes = createChangeStore({ state, log, transact, clock, config: config.changes, hashKey })
-  const tokens = createAccessTokens({
+  const tokens = createAccessTokenService({
     database,
     state,
     transact,
@@ -160,7 +160,7 @@ export function createGuard({ database, log, clock, config, voting, logger, slee
     sleep,
   }
 
-  const quorums = createQuorumRounds(parts, { state, disputeMs: config.approvals.disputeMs })
+  const quorums = createQuorumRoundService(parts, { state, disputeMs: config.approvals.disputeMs })
   const mayRead: Guard['mayRead'] = (caller, record, offer) =>
     mayReadRecord(caller, { ...record, inProfile: isInProfile(caller, offer, config) })
 

@@ -8,7 +8,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { readEntryTime, readEntryNumber, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
+import { readEntryTime, readEntryNumberField, readEntryTextField, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 
@@ -26,9 +26,9 @@ export interface IdempotencyKeyRecord {
 export const idempotencyKeyEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'key.reserved': (state, entry) => {
     const [hash, principal, argsHash] = [
-      readEntryText(entry, 'key'),
-      readEntryText(entry, 'principal'),
-      readEntryText(entry, 'args_hash'),
+      readEntryTextField(entry, 'key'),
+      readEntryTextField(entry, 'principal'),
+      readEntryTextField(entry, 'args_hash'),
     ]
     const expiresAtMs = readEntryTimeField(entry, 'expires_at')
     if (hash === undefined || principal === undefined || argsHash === undefined || expiresAtMs === undefined)
@@ -71,7 +71,7 @@ export const idempotencyKeyEntryHandlers: Readonly<Record<string, EntryHandler<G
 
   /** Setting the clock forward is not passing time: keys reserved before last as long as they would have. */
   'clock.moved': (state, entry) => {
-    const byMs = readEntryNumber(entry, 'by_ms')
+    const byMs = readEntryNumberField(entry, 'by_ms')
     if (byMs === undefined || byMs <= 0) return 'it does not say by how much'
     const beforeMs = readEntryTime(entry) - byMs
     for (const key of [...state.keys.values()].filter(({ reservedAtMs }) => reservedAtMs <= beforeMs)) {
@@ -93,7 +93,7 @@ function inFlight(state: GuardState, entry: LedgerEntry): IdempotencyKeyRecord |
 }
 
 function known({ keys }: GuardState, entry: LedgerEntry): IdempotencyKeyRecord | undefined {
-  return keys.get(readEntryText(entry, 'key') ?? '')
+  return keys.get(readEntryTextField(entry, 'key') ?? '')
 }
 
 const NOT_RESERVED = 'no such key is reserved'

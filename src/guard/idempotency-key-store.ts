@@ -49,14 +49,14 @@ export type IdempotencyKeyStatus =
   | { readonly state: 'unknown' }
   | { readonly state: 'full' }
 
-export interface IdempotencyKeys {
+export interface IdempotencyKeyService {
   readonly reserve: (use: IdempotencyKeyUse) => Promise<IdempotencyKeyStatus>
   readonly finish: (use: IdempotencyKeyUse, outcome: Outcome) => Promise<void>
   /** Frees a key under which nothing was tried. */
   readonly release: (use: IdempotencyKeyUse) => Promise<void>
 }
 
-export interface IdempotencyKeyStore extends IdempotencyKeys {
+export interface IdempotencyKeyStore extends IdempotencyKeyService {
   readonly standingIn: (transaction: GuardTransaction, use: IdempotencyKeyUse) => IdempotencyKeyStatus
   /** Only after `standingIn` returned `fresh`, in the same transaction. */
   readonly reserveIn: (transaction: GuardTransaction, use: IdempotencyKeyUse) => void

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../test/manual-clock.ts'
 import {
-  createGuardLimits,
+  createGuardLimiter,
   isOnlyActuatorRestReason,
   countActsOfLastDay,
   addActToHourlyCounts,
@@ -34,7 +34,7 @@ describe('day count', () => {
 
 describe('limits', () => {
   it('take no budget from our own services, whatever they change', () => {
-    const limits = createGuardLimits(config, manualClock().monotonic)
+    const limits = createGuardLimiter(config, manualClock().monotonic)
     const act = { caller: undefined, effect: 'writes', target: undefined, actuator: undefined, touches: [] } as const
     for (let count = 0; count < 5; count++) {
       expect(limits.peek({ ...act, label: undefined })).toEqual({ ok: true })
@@ -45,7 +45,7 @@ describe('limits', () => {
   })
 
   it('name a resting actuator by its label, or by its id where it has none', () => {
-    const limits = createGuardLimits(config, manualClock().monotonic)
+    const limits = createGuardLimiter(config, manualClock().monotonic)
     const act = {
       caller: 'a',
       effect: 'sensitive',
@@ -66,7 +66,7 @@ describe('limits', () => {
 
   it('count every call of a caller, and none of our own services', () => {
     const clock = manualClock()
-    const limits = createGuardLimits(config, clock.monotonic)
+    const limits = createGuardLimiter(config, clock.monotonic)
     expect([1, 2, 3].map(() => limits.arrive('a').ok)).toEqual([true, true, true])
     expect(limits.arrive('a')).toEqual({
       ok: false,
@@ -80,7 +80,7 @@ describe('limits', () => {
   })
 
   it('count acts per caller and effect; looking counts nothing', () => {
-    const limits = createGuardLimits(config, manualClock().monotonic)
+    const limits = createGuardLimiter(config, manualClock().monotonic)
     const act = { caller: 'a', effect: 'writes', target: undefined } as const
     for (let index = 0; index < 10; index++) expect(limits.peek(act).ok).toBe(true)
     limits.take(act)
@@ -92,7 +92,7 @@ describe('limits', () => {
 
   it('make a device rest between changes, whoever asks, and bound its changes in a day', () => {
     const clock = manualClock()
-    const limits = createGuardLimits(config, clock.monotonic)
+    const limits = createGuardLimiter(config, clock.monotonic)
     const by = (caller: string) => ({ caller, effect: 'sensitive', target: 'lamp:1' }) as const
     limits.take(by('a'))
     expect(limits.peek(by('b'))).toMatchObject({ reasons: [{ rule: 'actuator-rest' }], retryAfterMs: 500 })
@@ -112,7 +112,7 @@ describe('limits', () => {
 
   it('give a device that is named its own limits', () => {
     const clock = manualClock()
-    const limits = createGuardLimits(config, clock.monotonic)
+    const limits = createGuardLimiter(config, clock.monotonic)
     const act = { caller: undefined, effect: 'writes', target: 'eeprom:7' } as const
     limits.take(act)
     clock.advance(9_999)
@@ -123,7 +123,7 @@ describe('limits', () => {
 
   it('refuse the first change of a device that may not be changed at all', () => {
     const never = { ...config, actuator: { minIntervalMs: 0, writesPerDay: 0 } }
-    const limits = createGuardLimits(never, manualClock().monotonic)
+    const limits = createGuardLimiter(never, manualClock().monotonic)
     expect(limits.peek({ caller: 'a', effect: 'sensitive', target: 'lamp:1' })).toMatchObject({
       reasons: [{ rule: 'actuator-day' }],
       retryAfterMs: 86_400_000,
@@ -132,7 +132,7 @@ describe('limits', () => {
 
   it('give the longer wait where two limits refuse an act', () => {
     const clock = manualClock()
-    const limits = createGuardLimits(config, clock.monotonic)
+    const limits = createGuardLimiter(config, clock.monotonic)
     const act = { caller: 'a', effect: 'writes', target: 'lamp:1' } as const
     limits.take(act)
     limits.take(act)
@@ -145,7 +145,7 @@ describe('limits', () => {
 
   it('forget the least recently used device first, however often it was used before', () => {
     const clock = manualClock()
-    const limits = createGuardLimits({ ...config, maxTracked: 100 }, clock.monotonic)
+    const limits = createGuardLimiter({ ...config, maxTracked: 100 }, clock.monotonic)
     const act = (index: number) => ({ caller: undefined, effect: 'sensitive', target: `lamp:${index}` }) as const
     for (let index = 0; index < 100; index++) limits.take(act(index))
     clock.advance(26 * HOUR_MS)
@@ -156,7 +156,7 @@ describe('limits', () => {
 
   it('forget a budget that is full again, also where it is not the oldest', () => {
     const clock = manualClock()
-    const limits = createGuardLimits({ ...config, maxTracked: 2 }, clock.monotonic)
+    const limits = createGuardLimiter({ ...config, maxTracked: 2 }, clock.monotonic)
     const write = { caller: 'a', effect: 'writes', target: undefined } as const
     limits.take(write)
     limits.take(write)
@@ -167,7 +167,7 @@ describe('limits', () => {
   })
 
   it('do not count a record of the gateway itself as a device', () => {
-    const limits = createGuardLimits(config, manualClock().monotonic)
+    const limits = createGuardLimiter(config, manualClock().monotonic)
     const act = { caller: 'a', effect: 'records', target: 'lamp:1' } as const
     limits.take(act)
     expect(limits.peek(act)).toEqual({ ok: true })
@@ -184,7 +184,7 @@ describe('limits', () => {
   })
 
   it('never hold back what only reads a device', () => {
-    const limits = createGuardLimits(config, manualClock().monotonic)
+    const limits = createGuardLimiter(config, manualClock().monotonic)
     const act = { caller: 'a', effect: 'reads', target: 'eeprom:7' } as const
     for (let index = 0; index < 5; index++) limits.take(act)
     expect(limits.peek(act).ok).toBe(true)
@@ -192,7 +192,7 @@ describe('limits', () => {
 
   it('refuse a stranger rather than forget a busy caller, and forget an idle one', () => {
     const clock = manualClock()
-    const limits = createGuardLimits(config, clock.monotonic)
+    const limits = createGuardLimiter(config, clock.monotonic)
     for (const caller of ['a', 'b', 'c']) limits.arrive(caller)
     expect(limits.arrive('d')).toMatchObject({ ok: false, reasons: [{ rule: 'rate-calls' }] })
     clock.advance(60_000)
@@ -202,7 +202,7 @@ describe('limits', () => {
 
   it('refuse one more device rather than forget what another was put through', () => {
     const clock = manualClock()
-    const limits = createGuardLimits(config, clock.monotonic)
+    const limits = createGuardLimiter(config, clock.monotonic)
     const act = (target: string) => ({ caller: undefined, effect: 'writes', target }) as const
     for (const target of ['x:1', 'x:2', 'x:3']) limits.take(act(target))
     expect(limits.peek(act('x:4'))).toMatchObject({ ok: false, reasons: [{ rule: 'actuator' }] })

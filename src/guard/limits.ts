@@ -58,7 +58,7 @@ export interface LimitedAct {
   readonly label?: string | undefined
 }
 
-export interface GuardLimits {
+export interface GuardLimiter {
   /** Counts an incoming call. */
   readonly arrive: (caller: string | undefined) => LimitVerdict
   /** Whether the act would be allowed now. Nothing is counted. */
@@ -87,11 +87,11 @@ const DEFAULT_RETRY_MS = 1_000
 const MAX_RETRY_MS = 86_400_000
 const OK: LimitVerdict = { ok: true }
 
-export function createGuardLimits(
+export function createGuardLimiter(
   config: GuardLimitsConfig,
   monotonic: () => number,
   before: ReadonlyMap<string, ActuatorUsage> = new Map(),
-): GuardLimits {
+): GuardLimiter {
   const budgets = new Map<string, Budget>()
   const actuators = new Map<string, ActuatorUsage>(before)
 

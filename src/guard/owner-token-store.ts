@@ -14,7 +14,7 @@ import type { StoredContentAudit } from '../ledger/projection.ts'
 import { hashAccessToken, isAccessToken, mintAccessToken, isSameHash } from './access-token.ts'
 import { guardProjection, readOwnerTokenHash } from './guard-state.ts'
 
-export interface OwnerToken {
+export interface OwnerTokenVerifier {
   readonly matches: (token: string) => boolean
 }
 
@@ -25,7 +25,7 @@ const OWNER_ONLY = 0o600
 const OTHERS = 0o077
 
 /** What the log says of it. */
-export interface OwnerTokenRecord {
+export interface OwnerTokenLog {
   /** The hash of the newest that this node made, in hex. */
   readonly known: () => string | undefined
   /** Resolves when it is durable. */
@@ -36,7 +36,7 @@ export interface OwnerTokenRecord {
  * Makes the file when it is missing, and records that. Throws, with what to do, when others can read it, or it holds
  * something else than what this node made last: who can write here must not become the owner by it.
  */
-export async function openOwnerToken(path: string, { known, record }: OwnerTokenRecord): Promise<OwnerToken> {
+export async function openOwnerTokenFile(path: string, { known, record }: OwnerTokenLog): Promise<OwnerTokenVerifier> {
   if (!existsSync(path)) await create(path, record)
   const hash = hashAccessToken(readOwnerToken(path))
   if (toHex(hash) !== known())
@@ -47,10 +47,10 @@ export async function openOwnerToken(path: string, { known, record }: OwnerToken
 }
 
 /** The kind of the entry that says which token the owner has: `{kind, token_hash}`. */
-export const OWNER_TOKEN_KIND = 'owner.token'
+export const OWNER_TOKEN_ENTRY_KIND = 'owner.token'
 
 /** The file against what the log says of it. */
-export function auditOwnerToken(path: string): StoredContentAudit {
+export function createOwnerTokenAudit(path: string): StoredContentAudit {
   return (state) => {
     const known = readOwnerTokenHash(state(guardProjection))
     if (known === undefined) return []
@@ -90,7 +90,7 @@ function readTokenText(path: string): string {
 }
 
 /** On record first: after a crash in between there is no file, and the next start makes another one. */
-async function create(path: string, record: OwnerTokenRecord['record']): Promise<void> {
+async function create(path: string, record: OwnerTokenLog['record']): Promise<void> {
   const token = mintAccessToken()
   await record(toHex(hashAccessToken(token)))
   createPrivateFolder(dirname(path))

@@ -4,7 +4,7 @@ import type { Caller } from '../bus/call.ts'
 import type { Effect } from '../bus/capability.ts'
 import type { LimitVerdict } from './limits.ts'
 import type { GuardMode, ApprovalStatus, PolicyDecision, PolicyInput, OwnerRule } from './policy.ts'
-import { decidePolicy, resolveEffectiveEffect } from './policy.ts'
+import { evaluatePolicy, resolveEffectiveEffect } from './policy.ts'
 
 const agent: Caller = { kind: 'principal', id: 'claude', role: 'agent' }
 
@@ -34,14 +34,14 @@ function rules(decision: PolicyDecision): readonly string[] {
 describe('policy', () => {
   it('allows an agent to read, record and write, and asks a person about what is sensitive', () => {
     const verdicts = (['reads', 'records', 'writes', 'sensitive', 'admin'] as const).map(
-      (effect) => decidePolicy(input(effect)).verdict,
+      (effect) => evaluatePolicy(input(effect)).verdict,
     )
     expect(verdicts).toEqual(['allow', 'allow', 'allow', 'approval-required', 'allow'])
   })
 
   it('takes for the name of a device only what a row and a ledger entry can hold', () => {
     const named = (target: string) =>
-      rules(decidePolicy(input('writes', { assessment: { effect: 'writes', target, reasons: [] } })))
+      rules(evaluatePolicy(input('writes', { assessment: { effect: 'writes', target, reasons: [] } })))
     expect(named('x'.repeat(512))).toEqual([])
     expect(named('x'.repeat(513))).toEqual(['target'])
     expect(named('lamp:\ud800')).toEqual(['target'])
@@ -50,7 +50,9 @@ describe('policy', () => {
   it('says which promise of a tool a call would break', () => {
     const said = (declared: Effect, assessed: string) => {
       const offer = { name: 'test.tool', effect: declared, trustRequired: 'member' } as const
-      const decision = decidePolicy(input(declared, { offer, assessment: { effect: assessed as Effect, reasons: [] } }))
+      const decision = evaluatePolicy(
+        input(declared, { offer, assessment: { effect: assessed as Effect, reasons: [] } }),
+      )
       return decision.verdict === 'deny' ? decision.reasons.map(({ message }) => message) : []
     }
     expect(said('reads', 'writes')).toEqual(['This tool is declared to read, and this call writes.'])
@@ -60,7 +62,7 @@ describe('policy', () => {
 
   it('says who has to approve', () => {
     const said = (more: Partial<PolicyInput>) => {
-      const decision = decidePolicy(input('sensitive', more))
+      const decision = evaluatePolicy(input('sensitive', more))
       return decision.verdict === 'approval-required' ? decision.reasons[0]?.message : decision.verdict
     }
     expect(said({})).toBe('A person has to approve test.tool first.')
@@ -71,14 +73,14 @@ describe('policy', () => {
   it('refuses what is neither a dry run nor none', () => {
     const dry = (dryRun: unknown) => {
       const assessment = { effect: 'writes', reasons: [], dryRun } as unknown as PolicyInput['assessment']
-      return decidePolicy(input('writes', { assessment }))
+      return evaluatePolicy(input('writes', { assessment }))
     }
     for (const unclear of ['yes', 'true', 1, 0, null, {}]) expect(rules(dry(unclear))).toEqual(['dry-run'])
     expect([dry(true).verdict, dry(false).verdict]).toEqual(['rehearse', 'allow'])
   })
 
   it('gives every reason at once', () => {
-    const decision = decidePolicy(
+    const decision = evaluatePolicy(
       input('writes', {
         assessment: {
           effect: 'writes',
@@ -122,7 +124,7 @@ describe('policy', () => {
       reasons: [{ rule: 'actuator-rest', message: 'rests' }],
       retryAfterMs: 250,
     }
-    expect(decidePolicy(input('writes', { limits }))).toEqual({
+    expect(evaluatePolicy(input('writes', { limits }))).toEqual({
       verdict: 'deny',
       reasons: [{ rule: 'actuator-rest', message: 'rests' }],
       retryAfterMs: 250,
@@ -132,22 +134,22 @@ describe('policy', () => {
   it('plans for a device that rests', () => {
     const limits: LimitVerdict = { ok: false, reasons: [{ rule: 'actuator-rest', message: 'm' }], retryAfterMs: 250 }
     const dry = { effect: 'writes', dryRun: true, reasons: [] } as const
-    expect(decidePolicy(input('writes', { limits, assessment: dry })).verdict).toBe('rehearse')
+    expect(evaluatePolicy(input('writes', { limits, assessment: dry })).verdict).toBe('rehearse')
   })
 
   it('plans in read-only mode and during an emergency stop, and changes nothing there', () => {
     const dry = { effect: 'writes', dryRun: true, reasons: [] } as const
-    expect(decidePolicy(input('writes', { mode: 'readonly', assessment: dry })).verdict).toBe('rehearse')
-    expect(decidePolicy(input('writes', { stopped: 'fire', assessment: dry })).verdict).toBe('rehearse')
-    expect(rules(decidePolicy(input('records', { mode: 'readonly' })))).toEqual(['mode'])
-    expect(rules(decidePolicy(input('records', { stopped: 'fire' })))).toEqual(['emergency-stop'])
+    expect(evaluatePolicy(input('writes', { mode: 'readonly', assessment: dry })).verdict).toBe('rehearse')
+    expect(evaluatePolicy(input('writes', { stopped: 'fire', assessment: dry })).verdict).toBe('rehearse')
+    expect(rules(evaluatePolicy(input('records', { mode: 'readonly' })))).toEqual(['mode'])
+    expect(rules(evaluatePolicy(input('records', { stopped: 'fire' })))).toEqual(['emergency-stop'])
   })
 
   it('refuses a rehearsal of what cannot be rehearsed', () => {
-    expect(rules(decidePolicy(input('writes', { rehearsal: true })))).toEqual(['rehearsal'])
+    expect(rules(evaluatePolicy(input('writes', { rehearsal: true })))).toEqual(['rehearsal'])
     const claim = { effect: 'reads', reasons: [] } as const
-    expect(rules(decidePolicy(input('admin', { rehearsal: true, assessment: claim })))).toEqual(['rehearsal'])
-    expect(decidePolicy(input('reads', { rehearsal: true })).verdict).toBe('allow')
+    expect(rules(evaluatePolicy(input('admin', { rehearsal: true, assessment: claim })))).toEqual(['rehearsal'])
+    expect(evaluatePolicy(input('reads', { rehearsal: true })).verdict).toBe('allow')
   })
 
   it('applies the family’s reasons to a dry run, too', () => {
@@ -156,24 +158,24 @@ describe('policy', () => {
       dryRun: true,
       reasons: [{ rule: 'allow-list', message: 'not on the list' }],
     } as const
-    expect(rules(decidePolicy(input('writes', { assessment })))).toEqual(['allow-list'])
+    expect(rules(evaluatePolicy(input('writes', { assessment })))).toEqual(['allow-list'])
   })
 
   it('lets neither an observer nor an approver act, not even for a plan', () => {
     for (const role of ['observer', 'approver'] as const) {
       const caller: Caller = { kind: 'principal', id: 'x', role }
-      expect(decidePolicy(input('reads', { caller })).verdict).toBe('allow')
+      expect(evaluatePolicy(input('reads', { caller })).verdict).toBe('allow')
       for (const effect of ['records', 'writes', 'sensitive', 'admin'] as const) {
-        expect(rules(decidePolicy(input(effect, { caller })))).toContain('role')
+        expect(rules(evaluatePolicy(input(effect, { caller })))).toContain('role')
         const dry = { effect, dryRun: true, reasons: [] }
-        expect(rules(decidePolicy(input(effect, { caller, assessment: dry })))).toEqual(['role'])
+        expect(rules(evaluatePolicy(input(effect, { caller, assessment: dry })))).toEqual(['role'])
       }
     }
   })
 
   it('asks of a peer what the capability asks, and never less than its effect does', () => {
     const verdict = (level: 'unknown' | 'member' | 'trusted' | 'anchor', effect: Effect, trustRequired = 'member') =>
-      decidePolicy(
+      evaluatePolicy(
         input(effect, {
           caller: { kind: 'peer', id: 'attic', level },
           offer: { name: 't', effect, trustRequired: trustRequired as 'member' },
@@ -200,12 +202,12 @@ describe('policy', () => {
     expect(resolveEffectiveEffect('writes', 'sensitive')).toBe('sensitive')
     const assessment = { effect: 'writes', reasons: [] } as const
     const offer = { name: 't', effect: 'reads', trustRequired: 'member' } as const
-    expect(rules(decidePolicy(input('reads', { offer, assessment })))).toEqual(['effect'])
+    expect(rules(evaluatePolicy(input('reads', { offer, assessment })))).toEqual(['effect'])
   })
 
   it('lets the owner lower, raise and forbid', () => {
     const verdict = (effect: Effect, ownerRules: readonly OwnerRule[], target = 'lock:1') =>
-      decidePolicy(input(effect, { ownerRules, assessment: { effect, target, reasons: [] } })).verdict
+      evaluatePolicy(input(effect, { ownerRules, assessment: { effect, target, reasons: [] } })).verdict
     expect(verdict('sensitive', [{ target: 'lock:1', says: 'trust' }])).toBe('allow')
     expect(verdict('sensitive', [{ target: 'lock:2', says: 'trust' }])).toBe('approval-required')
     expect(verdict('sensitive', [{ tool: 'test.*', says: 'trust' }])).toBe('allow')
@@ -222,7 +224,7 @@ describe('policy', () => {
 
   it('takes a no for a no until it lapses', () => {
     const approval: ApprovalStatus = { state: 'denied', id: 'a', why: 'not at night' }
-    expect(decidePolicy(input('sensitive', { approval }))).toEqual({
+    expect(evaluatePolicy(input('sensitive', { approval }))).toEqual({
       verdict: 'deny',
       reasons: [{ rule: 'approval-denied', message: 'A person said no to this call: not at night' }],
     })
@@ -230,7 +232,7 @@ describe('policy', () => {
 
   it('asks a repeat for neither approval nor budget', () => {
     const limits: LimitVerdict = { ok: false, reasons: [{ rule: 'rate-writes', message: 'x' }], retryAfterMs: 1 }
-    expect(decidePolicy(input('sensitive', { repeat: true, limits }))).toEqual({
+    expect(evaluatePolicy(input('sensitive', { repeat: true, limits }))).toEqual({
       verdict: 'allow',
       effect: 'sensitive',
       needsApproval: false,
@@ -336,7 +338,7 @@ const RUNS = { numRuns: 3_000 }
 /** An input for which the claim about its decision is wrong. */
 function counterexample(holds: (given: PolicyInput, decision: PolicyDecision) => boolean): unknown {
   const found = fc.check(
-    fc.property(inputs, (given) => holds(given, decidePolicy(given))),
+    fc.property(inputs, (given) => holds(given, evaluatePolicy(given))),
     RUNS,
   )
   return found.failed ? found.counterexample : undefined
@@ -348,7 +350,7 @@ function allowedWrongly(holds: (given: PolicyInput, effect: Effect) => boolean):
 
 describe('policy, whatever it is given', () => {
   it('is given inputs that reach every verdict often', () => {
-    const verdicts = fc.sample(inputs, { ...RUNS, seed: 1 }).map((given) => decidePolicy(given).verdict)
+    const verdicts = fc.sample(inputs, { ...RUNS, seed: 1 }).map((given) => evaluatePolicy(given).verdict)
     const count = (wanted: string) => verdicts.filter((verdict) => verdict === wanted).length
     for (const verdict of ['allow', 'rehearse', 'deny', 'approval-required']) expect(count(verdict)).toBeGreaterThan(50)
   })

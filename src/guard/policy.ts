@@ -19,7 +19,7 @@ import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { matchesPattern } from './name-pattern.ts'
 import { computeDefaultQuorum } from './quorum-round.ts'
-import type { QuorumRequest } from './quorum-round-store.ts'
+import type { QuorumRequirement } from './quorum-round-store.ts'
 
 /** Whether this node may change anything at all. Only the owner's configuration sets it, never an argument. */
 export type GuardMode = 'full' | 'readonly'
@@ -74,7 +74,7 @@ export type PolicyDecision =
 
 const MAX_TARGET = 512
 
-export function decidePolicy(input: PolicyInput): PolicyDecision {
+export function evaluatePolicy(input: PolicyInput): PolicyDecision {
   const { offer, assessment } = input
   const effect = resolveEffectiveEffect(offer.effect, assessment.effect)
   if (effect === undefined) return { verdict: 'deny', reasons: [unknownEffect(offer.effect, assessment.effect)] }
@@ -246,7 +246,7 @@ export function findOwnerDecision(
 export function findOwnerQuorum(
   rules: readonly OwnerRule[],
   { tool, target, touches = [], mayTouch = [], body = {} }: OwnerRuleSubject,
-): QuorumRequest | undefined {
+): QuorumRequirement | undefined {
   const asking = rules.filter(
     (rule) =>
       rule.says === 'quorum' &&

@@ -46,7 +46,7 @@ export function isChangeToken(text: string): boolean {
 }
 
 /** The change's name in the ledger, which cannot be used to commit it. */
-export function formatChangeName(token: string): string {
+export function deriveChangeName(token: string): string {
   return hash('sha256', token).slice(0, 32)
 }
 

@@ -10,7 +10,7 @@ import { PRINCIPAL_ROLES } from '../bus/call.ts'
 import type { PrincipalRole } from '../bus/call.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { readEntryTime, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
+import { readEntryTime, readEntryTextField, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import type { GuardState } from './guard-state.ts'
 import { isAccessTokenLive } from './access-token.ts'
@@ -34,7 +34,11 @@ const OTHER_CALLERS = /^(?:service|peer|access-point|voice-backend):/
 
 export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'token.created': (state, entry) => {
-    const [name, hash, role] = [readEntryText(entry, 'name'), readEntryText(entry, 'token_hash'), roleField(entry)]
+    const [name, hash, role] = [
+      readEntryTextField(entry, 'name'),
+      readEntryTextField(entry, 'token_hash'),
+      roleField(entry),
+    ]
     if (name === undefined || hash === undefined || role === undefined) return 'it lacks what such an entry says'
     const unlawful = explainAdminEntryRefusal(state, entry)
     if (unlawful !== undefined) return unlawful
@@ -52,7 +56,7 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
       role,
       restrictions: isJsonObject(restrictions) ? restrictions : undefined,
       createdAtMs: atMs,
-      createdBy: readEntryText(entry, 'by') ?? '',
+      createdBy: readEntryTextField(entry, 'by') ?? '',
       expiresAtMs: readEntryTimeField(entry, 'expires_at'),
       revokedAtMs: undefined,
     })
@@ -61,7 +65,7 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
   },
 
   'token.revoked': (state, entry) => {
-    const name = readEntryText(entry, 'name')
+    const name = readEntryTextField(entry, 'name')
     const token = name === undefined ? undefined : findTokenByName(state, name)
     if (token === undefined) return 'there is no such token'
     // A revocation holds, whoever made it.
@@ -82,7 +86,7 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
   },
 
   'console.signed-in': (state, entry) => {
-    const [principal, role] = [readEntryText(entry, 'principal'), roleField(entry)]
+    const [principal, role] = [readEntryTextField(entry, 'principal'), roleField(entry)]
     if (principal === undefined || role === undefined) return 'it lacks what such an entry says'
     const isByLink = principal === formatConsolePrincipalId(role)
     if (isByLink && !state.consoleRoles.has(role)) return `nobody made a link for the role ${role}`
@@ -94,7 +98,7 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
 
 export const principalEntryChecks: Readonly<Record<string, EntryHandler<GuardState>>> = {
   'call.enter': (state, entry) => {
-    const principal = readEntryText(entry, 'principal')
+    const principal = readEntryTextField(entry, 'principal')
     if (principal === undefined) return 'it does not say who called'
     const atMs = readEntryTime(entry)
     if (
@@ -124,7 +128,7 @@ export function findTokenByName({ tokenNames, tokens }: GuardState, name: string
 }
 
 export function explainAdminEntryRefusal(state: GuardState, entry: LedgerEntry): string | undefined {
-  const by = readEntryText(entry, 'by')
+  const by = readEntryTextField(entry, 'by')
   if (by === undefined) return 'it does not say who did it'
   return findRoleOfPrincipalAt(state, by, readEntryTime(entry)) === 'admin'
     ? undefined
@@ -141,6 +145,6 @@ export function findConsoleRole(principalId: string): PrincipalRole | undefined 
 }
 
 function roleField(entry: LedgerEntry): PrincipalRole | undefined {
-  const role = readEntryText(entry, 'role')
+  const role = readEntryTextField(entry, 'role')
   return PRINCIPAL_ROLES.find((known) => known === role)
 }

@@ -15,7 +15,7 @@ import { fromBase64url, toHex } from '../core/bytes.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { readEntryTime, readEntryText } from '../ledger/entry.ts'
+import { readEntryTime, readEntryTextField } from '../ledger/entry.ts'
 import type { EntryHandler } from '../ledger/projection.ts'
 import { explainApproverRefusal, APPROVAL_CLOCK_SLACK_MS } from './approval.ts'
 import type { ApprovalRecord } from './approval-state.ts'
@@ -49,7 +49,7 @@ export const roundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
   'consensus.voted': (state, entry) => {
     const round = roundNamed(state, entry)
     const vote = readSignedVote(entry)
-    const voter = readEntryText(entry, 'voter')
+    const voter = readEntryTextField(entry, 'voter')
     if (round === undefined) return 'there is no such round'
     if (vote === undefined || voter === undefined) return 'it lacks what such an entry says'
     const flaw = explainVoteFlaw(state, round, { vote, voter, atMs: readEntryTime(entry) })
@@ -67,7 +67,7 @@ export const roundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
 
   'consensus.equivocated': (state, entry) => {
     const round = roundNamed(state, entry)
-    const [voter, votes] = [readEntryText(entry, 'voter'), votesIn(entry['votes'])]
+    const [voter, votes] = [readEntryTextField(entry, 'voter'), votesIn(entry['votes'])]
     if (round === undefined) return 'there is no such round'
     if (voter === undefined || votes.length !== 2) return 'it lacks what such an entry says'
     const flaw = explainVoteConflictFlaw(round, voter, votes)
@@ -123,7 +123,7 @@ export function openQuorumRound(state: GuardState, approval: ApprovalRecord, ent
 }
 
 /** The yes votes that count at a time: of voters who may still vote and have not voted twice. */
-export function countYesVotes(state: GuardState, round: QuorumRoundRecord, atMs: number): readonly CastVote[] {
+export function listValidYesVotes(state: GuardState, round: QuorumRoundRecord, atMs: number): readonly CastVote[] {
   return round.votes.filter(
     ({ voter, decision }) =>
       decision === 'allow' && !hasVotedTwice(round, voter) && voterFlawIn(state, round, voter, atMs) === undefined,
@@ -152,11 +152,11 @@ export function explainRoundDenial(state: GuardState, round: QuorumRoundRecord, 
 /** Why an `approval.approved` or `approval.used` of a round is not valid. */
 export function explainQuorumFlaw(state: GuardState, round: QuorumRoundRecord, entry: LedgerEntry): string | undefined {
   const atMs = readEntryTime(entry)
-  const yeses = countYesVotes(state, round, atMs)
+  const yeses = listValidYesVotes(state, round, atMs)
   if (yeses.length < round.need) return `${yeses.length} of ${round.need} said yes`
   const denial = explainRoundDenial(state, round, atMs)
   if (denial !== undefined) return denial
-  const certificate = readEntryText(entry, 'certificate')
+  const certificate = readEntryTextField(entry, 'certificate')
   return certificate !== undefined && certificate !== computeCertificateHash(yeses)
     ? 'its certificate is not that of the votes'
     : undefined
@@ -239,7 +239,8 @@ export function explainVoteConflictFlaw(
 }
 
 /** What decides whether somebody may vote on a call. */
-export interface VotedCall extends Pick<QuorumRoundTerms, 'effect'>, Pick<CallBinding, 'principal' | 'target'> {}
+export interface VoterEligibilityFacts
+  extends Pick<QuorumRoundTerms, 'effect'>, Pick<CallBinding, 'principal' | 'target'> {}
 
 function voterFlawIn(state: GuardState, round: QuorumRoundRecord, voter: string, atMs: number): string | undefined {
   const [approval, named] = [state.approvals.get(round.id), round.voters.find((each) => each.voter === voter)]
@@ -254,7 +255,7 @@ function voterFlawIn(state: GuardState, round: QuorumRoundRecord, voter: string,
 /** Why this voter may not vote on this call at that time. */
 export function explainVoterFlaw(
   state: GuardState,
-  { effect, principal, target }: VotedCall,
+  { effect, principal, target }: VoterEligibilityFacts,
   { voter, key }: QuorumRoundVoter,
   atMs: number,
 ): string | undefined {
@@ -292,7 +293,7 @@ export function decodeNodePublicKeyHex(nodeId: string): string | undefined {
 }
 
 function roundNamed({ rounds }: GuardState, entry: LedgerEntry): QuorumRoundRecord | undefined {
-  return rounds.get(readEntryText(entry, 'approval') ?? '')
+  return rounds.get(readEntryTextField(entry, 'approval') ?? '')
 }
 
 function keyOf({ voters }: QuorumRoundRecord, voter: string): string {

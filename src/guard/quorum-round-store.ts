@@ -9,8 +9,8 @@ import type { Fault, FaultKind } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { drawOrder } from '../ledger/draw.ts'
-import type { DrawKey } from '../ledger/draw.ts'
+import { computeDrawnOrder } from '../ledger/draw.ts'
+import type { RandomDrawKey } from '../ledger/draw.ts'
 import type { GuardState } from './guard-state.ts'
 import { findRoleOfPrincipalAt } from './principal-state.ts'
 import { computeDefaultQuorum } from './quorum-round.ts'
@@ -23,7 +23,7 @@ import type {
 } from './quorum-round.ts'
 import {
   explainVoteConflictFlaw,
-  countYesVotes,
+  listValidYesVotes,
   findVoterCredential,
   NODE_VOTER_PREFIX,
   decodeNodePublicKeyHex,
@@ -32,14 +32,14 @@ import {
   explainVoterFlaw,
   MAX_WITNESSES,
 } from './quorum-round-state.ts'
-import type { VotedCall } from './quorum-round-state.ts'
+import type { VoterEligibilityFacts } from './quorum-round-state.ts'
 import { redactText } from './secret-detection.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
 import { FIRST_VOTE_PREVIOUS_HASH, parseVote, signVote, computeVoterKeyId, deriveVoterPublicKey } from './vote.ts'
 import type { SignedVote, VoteBody, VoteDecision, VoteHead } from './vote.ts'
 
 /** This node's identity as a voter, and the keys that it stores for voters. */
-export interface NodeVoterKeys {
+export interface NodeVoterIdentity {
   /** The log in which votes count: this node's id. */
   readonly house: string
   /** How many membership records there are. */
@@ -52,11 +52,11 @@ export interface NodeVoterKeys {
   /** Keys of those who can cosign this node's checkpoints now (C2SP vkeys). */
   readonly witnesses: () => readonly string[]
   /** Draws which of them has to. */
-  readonly draws: DrawKey
+  readonly draws: RandomDrawKey
 }
 
 /** Who has to agree, as a rule or a proposer names them. */
-export interface QuorumRequest {
+export interface QuorumRequirement {
   readonly need?: number | undefined
   /** Names of people, and `node:` with the name or id of a node. Absent: every person who may decide. */
   readonly voters?: readonly string[] | undefined
@@ -84,8 +84,8 @@ export function createVoteFault(code: VoteErrorCode, message: string): Fault {
 export interface QuorumRoundStore {
   /** The voters and the required number, or why there can be none. `isRule`: the owner's rule chose them. */
   readonly terms: (
-    request: QuorumRequest,
-    about: VotedCall & { readonly isRule: boolean; readonly nowMs: number },
+    request: QuorumRequirement,
+    about: VoterEligibilityFacts & { readonly isRule: boolean; readonly nowMs: number },
   ) => Result<ProposedVotingTerms, Fault>
   /** Casts the caller's vote, signed here. */
   readonly castIn: (
@@ -116,7 +116,7 @@ export function createQuorumRoundStore({
   voting,
 }: {
   readonly state: GuardState
-  readonly voting: NodeVoterKeys
+  readonly voting: NodeVoterIdentity
 }): QuorumRoundStore {
   const self: QuorumRoundVoter = { voter: NODE_VOTER_PREFIX + voting.house, key: deriveVoterPublicKey(voting.nodeSeed) }
 
@@ -145,7 +145,7 @@ export function createQuorumRoundStore({
   function explainCandidate(
     name: string,
     voter: QuorumRoundVoter | undefined,
-    about: VotedCall & { readonly nowMs: number },
+    about: VoterEligibilityFacts & { readonly nowMs: number },
   ): string | undefined {
     const isNode = name.startsWith(NODE_VOTER_PREFIX)
     if (isNode && voter === undefined) return `${name} is no node of the community.`
@@ -332,7 +332,7 @@ export function createQuorumRoundStore({
         number,
         epoch,
         proof,
-        witness: drawOrder(beta, witnesses)[0],
+        witness: computeDrawnOrder(beta, witnesses)[0],
       })
     },
 
@@ -342,7 +342,7 @@ export function createQuorumRoundStore({
       if (!isOpen) return { kind: 'open' }
       const why = explainRoundDenial(state, round, nowMs)
       if (why !== undefined) return { kind: 'denied', why }
-      const yeses = countYesVotes(state, round, nowMs)
+      const yeses = listValidYesVotes(state, round, nowMs)
       if (yeses.length >= round.need)
         return approval.state === 'approved' ? { kind: 'open' } : { kind: 'quorum', yeses }
       return approval.state === 'approved' ? { kind: 'lost' } : { kind: 'open' }

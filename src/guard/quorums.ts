@@ -10,23 +10,23 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { LedgerEvent } from '../ledger/entry.ts'
-import { createCallBinding, toApproverCallView, toCallForApprover } from './approval-request.ts'
+import { createCallBinding, toApproverOnlyCallView, toStoredCallView } from './approval-request.ts'
 import type { Approval } from './approval.ts'
 import { computeArgumentsHash, hashArgumentLeaves } from './call-binding.ts'
 import type { GuardState } from './guard-state.ts'
-import { assessCall, decideCallPolicy, findRequiredQuorum } from './call-decision.ts'
+import { assessCall, evaluatePolicyForCall, findRequiredQuorum } from './call-decision.ts'
 import type { AssessedCall } from './call-decision.ts'
-import { listCountingWitnesses } from './final-state.ts'
+import { listEligibleWitnesses } from './final-state.ts'
 import { createDeniedFault } from './guard-faults.ts'
 import type { CallReservationDependencies } from './call-reservation.ts'
 import type { QuorumRoundRecord, QuorumRoundVoter } from './quorum-round.ts'
 import { createVoteFault } from './quorum-round-store.ts'
 import type { QuorumRoundStore } from './quorum-round-store.ts'
-import type { QuorumRequest } from './quorum-round-store.ts'
+import type { QuorumRequirement } from './quorum-round-store.ts'
 import type { GuardTransaction } from './guard-transaction-store.ts'
 import type { SignedVote, VoteDecision } from './vote.ts'
 
-export interface QuorumProposal extends QuorumRequest {
+export interface QuorumProposal extends QuorumRequirement {
   readonly target?: string | undefined
   /** How long it stays open. */
   readonly openMs?: number | undefined
@@ -40,7 +40,7 @@ export interface CosignedCheckpoints {
   readonly by: (witness: string, seq: number) => { readonly size: number; readonly note: string } | undefined
 }
 
-export interface QuorumRounds {
+export interface QuorumRoundService {
   /** Proposes one exact call to voters. Proposing the same call again returns the same round while it is open. */
   readonly propose: (call: Call, offer: Offer, proposal: QuorumProposal) => Promise<Result<Approval, Fault>>
   readonly vote: (
@@ -66,10 +66,10 @@ export interface QuorumRounds {
   readonly self: QuorumRoundVoter
 }
 
-export function createQuorumRounds(
+export function createQuorumRoundService(
   parts: CallReservationDependencies,
   { state, disputeMs }: { readonly state: GuardState; readonly disputeMs: number },
-): QuorumRounds {
+): QuorumRoundService {
   const { rounds, approvals, transact } = parts
 
   function proposeIn(
@@ -106,8 +106,8 @@ export function createQuorumRounds(
     return approvals.requestIn(transaction, {
       binding,
       leaves,
-      shown: toCallForApprover(assessed),
-      open: toApproverCallView(assessed),
+      shown: toStoredCallView(assessed),
+      open: toApproverOnlyCallView(assessed),
       terms: terms.value,
       openMs: proposal.openMs,
     })
@@ -130,7 +130,7 @@ export function createQuorumRounds(
       const assessed = await assessCall(call, offer, parts)
       if (!assessed.ok) return assessed
       const { assessment, effect, mistake } = assessed.value
-      const decision = decideCallPolicy(assessed.value, { approval: { state: 'none' }, repeat: false }, parts)
+      const decision = evaluatePolicyForCall(assessed.value, { approval: { state: 'none' }, repeat: false }, parts)
       // There is no vote on a call that is refused anyway; one that only has to wait may be proposed.
       if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(createDeniedFault(decision))
       if (mistake !== undefined) return fail(mistake)
@@ -188,7 +188,7 @@ function findHardFacts(
 ): JsonObject | undefined {
   const { quorumSeq = Infinity, witnesses } = round
   if (witnesses.length === 0) return (cosigned.size ?? 0) > quorumSeq ? { size: cosigned.size ?? 0 } : undefined
-  for (const witness of listCountingWitnesses(state, round, nowMs)) {
+  for (const witness of listEligibleWitnesses(state, round, nowMs)) {
     const found = cosigned.by(witness, quorumSeq)
     if (found !== undefined) return { size: found.size, witness, note: found.note }
   }
@@ -196,7 +196,7 @@ function findHardFacts(
 }
 
 /** What a proposer says may be left out, or must equal the rule. */
-function isSameRequest(rule: QuorumRequest, { need, voters }: QuorumProposal): boolean {
+function isSameRequest(rule: QuorumRequirement, { need, voters }: QuorumProposal): boolean {
   const isSameNeed = need === undefined || need === rule.need
   const named = new Set(rule.voters)
   return (

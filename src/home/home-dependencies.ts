@@ -1,7 +1,7 @@
 /**
  * Dependencies: what the tools of the home are made with, and how they answer.
  */
-import { DELEGATING_STEPS } from '../bus/capability-definition.ts'
+import { DELEGATING_CHANGE_STEPS } from '../bus/capability-definition.ts'
 import { z } from 'zod'
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { Caller, Outcome, Reply } from '../bus/call.ts'
@@ -40,7 +40,7 @@ export const HOME_TOOL_DEFAULTS = {
 /** Of tools that only delegate: their nested calls are planned, decided about and recorded themselves. */
 export const DELEGATING_HOME_TOOL_DEFAULTS = {
   ...HOME_TOOL_DEFAULTS,
-  ...DELEGATING_STEPS,
+  ...DELEGATING_CHANGE_STEPS,
   effect: 'writes',
   idempotent: false,
 } as const

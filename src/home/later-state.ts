@@ -11,7 +11,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { readEntryTime, readEntryText, readEntryTimeField } from '../ledger/entry.ts'
+import { readEntryTime, readEntryTextField, readEntryTimeField } from '../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
 
@@ -61,9 +61,9 @@ const CLOCK_SLACK_MS = 60_000
 const apply: Readonly<Record<string, EntryHandler<LaterCallsState>>> = {
   'later.planned': ({ calls }, entry) => {
     const [id, principal, tool] = [
-      readEntryText(entry, 'later'),
-      readEntryText(entry, 'principal'),
-      readEntryText(entry, 'capability'),
+      readEntryTextField(entry, 'later'),
+      readEntryTextField(entry, 'principal'),
+      readEntryTextField(entry, 'capability'),
     ]
     const dueAtMs = readEntryTimeField(entry, 'due_at')
     if (id === undefined || principal === undefined || tool === undefined || dueAtMs === undefined)
@@ -79,7 +79,7 @@ const apply: Readonly<Record<string, EntryHandler<LaterCallsState>>> = {
     calls.set(id, {
       id,
       principal,
-      client: readEntryText(entry, 'client'),
+      client: readEntryTextField(entry, 'client'),
       tool,
       plannedAtMs,
       dueAtMs,
@@ -98,7 +98,7 @@ const apply: Readonly<Record<string, EntryHandler<LaterCallsState>>> = {
     const call = openCall(state, entry)
     if (call === undefined) return NOT_OPEN
     if (call.state === 'begun') return `call ${call.id} was begun before`
-    const traceId = readEntryText(entry, 'trace_id')
+    const traceId = readEntryTextField(entry, 'trace_id')
     if (traceId === undefined) return 'it does not say under which trace the call is made'
     const atMs = readEntryTime(entry)
     if (call.state === 'planned' && atMs < call.dueAtMs - CLOCK_SLACK_MS) return `call ${call.id} was not due`
@@ -110,7 +110,7 @@ const apply: Readonly<Record<string, EntryHandler<LaterCallsState>>> = {
 
   'later.asked': (state, entry) => {
     const call = openCall(state, entry)
-    const approval = readEntryText(entry, 'approval')
+    const approval = readEntryTextField(entry, 'approval')
     if (call?.state !== 'begun') return 'there is no such call under way'
     if (approval === undefined) return 'it does not say what a person was asked'
     if (call.wasAsked) return `a person was asked about call ${call.id} before`
@@ -141,7 +141,7 @@ export const laterCallsProjection: Projection<LaterCallsState> = {
 }
 
 function openCall({ calls }: LaterCallsState, entry: LedgerEntry): LaterCall | undefined {
-  const call = calls.get(readEntryText(entry, 'later') ?? '')
+  const call = calls.get(readEntryTextField(entry, 'later') ?? '')
   return call?.state === 'ended' ? undefined : call
 }
 

@@ -11,7 +11,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../ledger/entry.ts'
-import { readEntryNumber, readEntryText } from '../ledger/entry.ts'
+import { readEntryNumberField, readEntryTextField } from '../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
 import { HOMESEER_DEVICE_KINDS } from '../config/homeseer.ts'
@@ -62,8 +62,8 @@ const INCOMPLETE = 'it lacks what such an entry says'
 const aliasEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
   'alias.learned': ({ aliases }, entry) => {
     const kind = ALIAS_KINDS.find((known) => known === entry['of'])
-    const [id, replaces] = [readEntryNumber(entry, 'id'), readEntryNumber(entry, 'replaces')]
-    const by = readEntryText(entry, 'by')
+    const [id, replaces] = [readEntryNumberField(entry, 'id'), readEntryNumberField(entry, 'replaces')]
+    const by = readEntryTextField(entry, 'by')
     if (kind === undefined || id === undefined || by === undefined) return INCOMPLETE
     if (replaces !== undefined && !aliases.has(String(replaces))) return 'there was no such name to replace'
     if (replaces !== undefined) aliases.delete(String(replaces))
@@ -71,27 +71,27 @@ const aliasEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
     return undefined
   },
   'alias.forgotten': ({ aliases }, entry) => {
-    const learned = String(readEntryNumber(entry, 'learned'))
+    const learned = String(readEntryNumberField(entry, 'learned'))
     if (!aliases.has(learned)) return 'there was no such name'
     aliases.delete(learned)
     return undefined
   },
   'body.erased': ({ aliases }, entry) => {
-    aliases.delete(String(readEntryNumber(entry, 'entry')))
+    aliases.delete(String(readEntryNumberField(entry, 'entry')))
     return undefined
   },
 }
 
 const classEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
   'class.corrected': ({ classes }, entry) => {
-    const [ref, by] = [readEntryNumber(entry, 'ref'), readEntryText(entry, 'by')]
+    const [ref, by] = [readEntryNumberField(entry, 'ref'), readEntryTextField(entry, 'by')]
     const kind = HOMESEER_DEVICE_KINDS.find((known) => known === entry['class'])
     if (ref === undefined || by === undefined || kind === undefined) return INCOMPLETE
     classes.set(String(ref), { ref, kind, by })
     return undefined
   },
   'class.withdrawn': ({ classes }, entry) => {
-    const ref = String(readEntryNumber(entry, 'ref'))
+    const ref = String(readEntryNumberField(entry, 'ref'))
     if (!classes.has(ref)) return 'nobody had said what this device is'
     classes.delete(ref)
     return undefined
@@ -100,7 +100,7 @@ const classEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
 
 const rollbackEntries: Readonly<Record<string, EntryHandler<HomeseerState>>> = {
   'rollback.kept': ({ rollbacks }, entry) => {
-    const text = (field: string): string | undefined => readEntryText(entry, field)
+    const text = (field: string): string | undefined => readEntryTextField(entry, field)
     const [id, domain, tool, undoes] = [text('rollback'), text('domain'), text('tool'), text('undoes')]
     const argsHash = text('args_hash')
     if (id === undefined || domain === undefined || tool === undefined || undoes === undefined) return INCOMPLETE
@@ -129,7 +129,7 @@ function moveRollback(
   entry: LedgerEntry,
   { from, to }: { readonly from: RecordedRollback['state']; readonly to: RecordedRollback['state'] },
 ): string | undefined {
-  const rollback = rollbacks.get(readEntryText(entry, 'rollback') ?? '')
+  const rollback = rollbacks.get(readEntryTextField(entry, 'rollback') ?? '')
   if (rollback?.state !== from) return `no such rollback was ${from}`
   rollbacks.set(rollback.id, { ...rollback, state: to })
   return undefined

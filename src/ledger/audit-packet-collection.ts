@@ -21,7 +21,7 @@ import type { LedgerEntry } from './entry.ts'
 import type { SigningFault } from './ledger-fork.ts'
 import type { Ledger } from './ledger.ts'
 import { formatVerifierKey } from './note-key.ts'
-import { createBodyOpening } from './body-opening.ts'
+import { createCommitmentOpening } from './body-opening.ts'
 import type { AuditPacketScope } from './audit-packet-summary.ts'
 import type { ProofFault } from './proof.ts'
 
@@ -120,7 +120,7 @@ function contentOf(
   if (entry['body_hash'] === undefined) return {}
   if (!mayOpen(entry)) return { withheld: 'not-shown' }
   const stored = ledger.opening(entry.seq)
-  return stored === undefined ? { withheld: 'erased' } : { opening: createBodyOpening(stored) }
+  return stored === undefined ? { withheld: 'erased' } : { opening: createCommitmentOpening(stored) }
 }
 
 function workEntries(

@@ -4,7 +4,7 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
-import { CALL_ENTER_KIND, CHANGING_EFFECTS, readClosedCall, readLateOutcomeCall } from './call-entry.ts'
+import { CALL_ENTER_KIND, CHANGING_EFFECTS, readEndedCallSeq, readLateOutcomeCallSeq } from './call-entry.ts'
 import type { LedgerEntry } from './entry.ts'
 
 /** Exactly one of the three is set. */
@@ -68,7 +68,7 @@ function describeSession({ entry, body }: EntryWithVerifiedBody): JsonObject {
 function describeChanges(opened: readonly EntryWithVerifiedBody[]): Json[] {
   const [ends, lates] = [new Map<number, EntryWithVerifiedBody>(), new Map<number, EntryWithVerifiedBody>()]
   for (const one of opened) {
-    const [ended, told] = [readClosedCall(one.entry), readLateOutcomeCall(one.entry)]
+    const [ended, told] = [readEndedCallSeq(one.entry), readLateOutcomeCallSeq(one.entry)]
     if (ended !== undefined) ends.set(ended, one)
     if (told !== undefined) lates.set(told, one)
   }

@@ -13,13 +13,13 @@ import { toBase64, fromBase64, toUtf8 } from '../core/bytes.ts'
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
-import { formatCheckpointFault, openCheckpoint } from './checkpoint.ts'
+import { formatCheckpointFault, verifyAndParseCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { BODY_ERASED_KIND } from './entry-group.ts'
 import { decodeEntry } from './entry.ts'
 import type { VerifierKey } from './note-key.ts'
-import { verifyBodyOpening } from './body-opening.ts'
-import type { BodyOpening } from './body-opening.ts'
+import { verifyCommitmentOpening } from './body-opening.ts'
+import type { CommitmentOpening } from './body-opening.ts'
 import { summarizeEntries } from './audit-packet-summary.ts'
 import type { EntryWithVerifiedBody, AuditPacketScope } from './audit-packet-summary.ts'
 import { findThoughtChainFaults } from './audit-packet-thoughts.ts'
@@ -32,7 +32,7 @@ export interface AuditPacketEntry {
   /** The exact bytes of the entry. */
   readonly leaf: string
   readonly path: readonly string[]
-  readonly opening?: BodyOpening
+  readonly opening?: CommitmentOpening
   /** Why the body that the entry commits to is not included. */
   readonly withheld?: 'erased' | 'not-shown'
 }
@@ -87,7 +87,7 @@ function packetReport(packet: Json, key: VerifierKey, kept: SignedCheckpoint | u
   if (!isJsonObject(packet) || packet['format'] !== AUDIT_PACKET_FORMAT)
     return { ...NOTHING_READ, findings: [`It is no ${AUDIT_PACKET_FORMAT}.`] }
   const { checkpoint: text } = packet
-  const checkpoint = openCheckpoint(typeof text === 'string' ? text : '', key)
+  const checkpoint = verifyAndParseCheckpoint(typeof text === 'string' ? text : '', key)
   if (!checkpoint.ok)
     return {
       ...NOTHING_READ,
@@ -148,7 +148,7 @@ function openedEntry({ leaf, opening, withheld }: AuditPacketEntry): EntryWithVe
   const bytes = toUtf8(leaf)
   const decoded = decodeEntry(bytes)
   if (!decoded.ok) return undefined
-  const body = opening === undefined ? undefined : verifyBodyOpening(toUtf8(canonicalJson({ ...opening })), bytes)
+  const body = opening === undefined ? undefined : verifyCommitmentOpening(toUtf8(canonicalJson({ ...opening })), bytes)
   return { entry: decoded.value, ...(body?.ok === true ? { body: body.value } : {}), ...(withheld && { withheld }) }
 }
 

@@ -14,23 +14,23 @@ import type { Result } from '../core/result.ts'
 import { decodeEntryBody, isCommittedBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
 
-export type BodyOpeningFault = 'no-opening' | 'not-committed'
+export type CommitmentOpeningFault = 'no-opening' | 'not-committed'
 
-export interface BodyOpening {
+export interface CommitmentOpening {
   readonly salt: string
   readonly body: string
 }
 
-export function createBodyOpening({ salt, body }: SaltedBody): BodyOpening {
+export function createCommitmentOpening({ salt, body }: SaltedBody): CommitmentOpening {
   return { salt: toHex(salt), body: fromUtf8(body) ?? '' }
 }
 
-export function encodeBodyOpening(stored: SaltedBody): Uint8Array {
-  return toUtf8(canonicalJson(createBodyOpening(stored)))
+export function encodeCommitmentOpening(stored: SaltedBody): Uint8Array {
+  return toUtf8(canonicalJson(createCommitmentOpening(stored)))
 }
 
 /** Returns the body once it is verified to be the one that the entry commits to. */
-export function verifyBodyOpening(opening: Uint8Array, entry: Uint8Array): Result<Json, BodyOpeningFault> {
+export function verifyCommitmentOpening(opening: Uint8Array, entry: Uint8Array): Result<Json, CommitmentOpeningFault> {
   const value = parseJsonOrUndefined(fromUtf8(opening))
   if (!isJsonObject(value)) return fail('no-opening')
   const { salt, body } = value

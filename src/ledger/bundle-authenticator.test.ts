@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
 import { computeBundleMac, deriveBundleKey } from './bundle-authenticator.ts'
-import { readEntryText } from './entry.ts'
+import { readEntryTextField } from './entry.ts'
 import type { Projection } from './projection.ts'
 
 /** Who may come in; the second kind takes the right away. */
@@ -16,8 +16,8 @@ const guests: Projection<Set<string>> = {
   name: 'guests',
   initial: () => new Set<string>(),
   apply: {
-    'guest.let-in': (state, entry) => void state.add(readEntryText(entry, 'name') ?? ''),
-    'guest.turned-away': (state, entry) => void state.delete(readEntryText(entry, 'name') ?? ''),
+    'guest.let-in': (state, entry) => void state.add(readEntryTextField(entry, 'name') ?? ''),
+    'guest.turned-away': (state, entry) => void state.delete(readEntryTextField(entry, 'name') ?? ''),
   },
 }
 

@@ -7,7 +7,7 @@
 import { toHex } from '../core/bytes.ts'
 import { BODY_ERASED_KIND, computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
-import type { CachedEntry } from './entry-cache-store.ts'
+import type { EntryCacheInput } from './entry-cache-store.ts'
 import { decodeEntry, isSequenceNumber } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
 import { computeLeafHash } from './tree.ts'
@@ -17,7 +17,11 @@ export interface EntryAndBodyReader {
   readonly body: (seq: number) => SaltedBody | undefined
 }
 
-export function toCachedEntry(entry: LedgerEntry, bytes: Uint8Array, words: EntryAndBodyReader): CachedEntry {
+export function createEntryCacheInput(
+  entry: LedgerEntry,
+  bytes: Uint8Array,
+  words: EntryAndBodyReader,
+): EntryCacheInput {
   const row = entry['body_hash'] === undefined ? undefined : words.body(entry.seq)
   const isCommitted = row !== undefined && computeCommitmentHash(row.salt, row.body) === entry['body_hash']
   return {

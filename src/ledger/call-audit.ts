@@ -4,11 +4,11 @@
  */
 import {
   CALL_ENTER_KIND,
-  CALL_OUTCOME_KIND,
+  LATE_CALL_OUTCOME_KIND,
   isCallEnd,
-  isLateOutcome,
-  readClosedCall,
-  readLateOutcomeCall,
+  isLateOutcomeOfEndedCall,
+  readEndedCallSeq,
+  readLateOutcomeCallSeq,
 } from './call-entry.ts'
 import { decodeEntry } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
@@ -17,7 +17,7 @@ import type { LedgerFindings } from './ledger-finding.ts'
 /** Whether the entry at that position began a call. */
 export type CallEntryPredicate = (seq: number) => boolean
 
-export class CallAudit {
+export class CallEntryAudit {
   readonly #findings: LedgerFindings
   readonly #from: number
   readonly #isCall: CallEntryPredicate
@@ -41,10 +41,10 @@ export class CallAudit {
     const entry = decoded.value
     if (entry.seq !== seq) this.#findings.add({ kind: 'entry-misplaced', seq, claims: entry.seq })
     if (entry.kind === CALL_ENTER_KIND) this.open.add(seq)
-    if (isCallEnd(entry) && !this.#close(readClosedCall(entry)))
-      this.#findings.add({ kind: 'call-not-open', seq, call: readClosedCall(entry) })
-    if (entry.kind === CALL_OUTCOME_KIND && !isLateOutcome(entry, seq, (call) => this.#hasEnded(call)))
-      this.#findings.add({ kind: 'call-not-ended', seq, call: readLateOutcomeCall(entry) })
+    if (isCallEnd(entry) && !this.#close(readEndedCallSeq(entry)))
+      this.#findings.add({ kind: 'call-not-open', seq, call: readEndedCallSeq(entry) })
+    if (entry.kind === LATE_CALL_OUTCOME_KIND && !isLateOutcomeOfEndedCall(entry, seq, (call) => this.#hasEnded(call)))
+      this.#findings.add({ kind: 'call-not-ended', seq, call: readLateOutcomeCallSeq(entry) })
     return entry
   }
 

@@ -9,28 +9,28 @@ export const CALL_ENTER_KIND = 'call.enter'
 const CALL_EXIT = 'call.exit'
 export const CALL_ABORTED_KIND = 'call.aborted'
 /** What became known about a call after it had ended. */
-export const CALL_OUTCOME_KIND = 'call.outcome'
+export const LATE_CALL_OUTCOME_KIND = 'call.outcome'
 
 /** The effects of calls that change something, as in the field `effect`. */
 export const CHANGING_EFFECTS: ReadonlySet<unknown> = new Set(['writes', 'sensitive', 'admin'])
 
 /** Whether a late outcome belongs to an earlier call that has ended. */
-export function isLateOutcome(
+export function isLateOutcomeOfEndedCall(
   event: LedgerEvent | LedgerEntry,
   seq: number,
   hasEnded: (call: number) => boolean,
 ): boolean {
-  const call = readLateOutcomeCall(event)
+  const call = readLateOutcomeCallSeq(event)
   return call !== undefined && call < seq && hasEnded(call)
 }
 
 /** The call that a late outcome is about; `undefined` for any other event, and for one that names no call. */
-export function readLateOutcomeCall(event: LedgerEvent | LedgerEntry): number | undefined {
-  return event.kind === CALL_OUTCOME_KIND && isSequenceNumber(event['call']) ? event['call'] : undefined
+export function readLateOutcomeCallSeq(event: LedgerEvent | LedgerEntry): number | undefined {
+  return event.kind === LATE_CALL_OUTCOME_KIND && isSequenceNumber(event['call']) ? event['call'] : undefined
 }
 
 export function isLateOutcomeKind({ kind }: { readonly kind: string }): boolean {
-  return kind === CALL_OUTCOME_KIND
+  return kind === LATE_CALL_OUTCOME_KIND
 }
 
 export function isCallEnd({ kind }: { readonly kind: string }): boolean {
@@ -38,7 +38,7 @@ export function isCallEnd({ kind }: { readonly kind: string }): boolean {
 }
 
 /** The call that an event ends; `undefined` for one that ends none, or names no call. */
-export function readClosedCall(event: LedgerEvent | LedgerEntry): number | undefined {
+export function readEndedCallSeq(event: LedgerEvent | LedgerEntry): number | undefined {
   return isCallEnd(event) && isSequenceNumber(event['call']) ? event['call'] : undefined
 }
 

@@ -4,7 +4,7 @@
  *
  * Reads through the stores it is given.
  */
-import { formatCheckpointFault, openCheckpoint } from './checkpoint.ts'
+import { formatCheckpointFault, verifyAndParseCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { ExpectedCheckpointRoots } from './expected-roots.ts'
@@ -78,7 +78,7 @@ export class CheckpointAudit {
         this.#findings.add({ kind: 'file-missing', path: PATH })
       return undefined
     }
-    const opened = openCheckpoint(text, key)
+    const opened = verifyAndParseCheckpoint(text, key)
     if (opened.ok) return opened.value
     this.#findings.add({ kind: 'checkpoint-untrusted', where: 'export', reason: formatCheckpointFault(opened.fault) })
     return undefined
@@ -92,7 +92,7 @@ export class CheckpointAudit {
     const reason = 'it is older than the newest one that the database has'
     if (this.published !== undefined && this.published.checkpoint.size < newestRow)
       this.#findings.add({ kind: 'checkpoint-untrusted', where: 'export', reason })
-    const file = lastSigned?.text === undefined ? undefined : openCheckpoint(lastSigned.text, key)
+    const file = lastSigned?.text === undefined ? undefined : verifyAndParseCheckpoint(lastSigned.text, key)
     if (file?.ok === true && file.value.checkpoint.size < newestRow)
       this.#findings.add({ kind: 'checkpoint-untrusted', where: 'file', reason })
   }

@@ -7,7 +7,7 @@ import { formatSignedCheckpoint } from './checkpoint.ts'
 import { LedgerRefusalError } from './ledger-fork.ts'
 import { Ledger } from './ledger.ts'
 import { formatNote, parseNote, signNote, verifyNote } from './signed-note.ts'
-import { createCosigner, createNoteSigner } from './note-key.ts'
+import { createCosigner, createLogSigner } from './note-key.ts'
 import { edited } from '../../test/ledger-attack.ts'
 
 let fixture: LedgerFixture
@@ -69,7 +69,7 @@ describe('signing', () => {
 
   it('refuses a signer that is not named after the log', async () => {
     const { database, lastSignedPath, clock } = fixture
-    const signer = createNoteSigner('another.name', generateKeyPairSync('ed25519').privateKey)
+    const signer = createLogSigner('another.name', generateKeyPairSync('ed25519').privateKey)
     await expect(Ledger.open({ database, signer, clock, origin: ORIGIN, lastSignedPath })).rejects.toThrow('is named')
   })
 })

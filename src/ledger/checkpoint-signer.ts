@@ -31,7 +31,12 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 import { readFileIfPresent, writeFileAtomically } from './atomic-file-store.ts'
-import { formatCheckpointFault, formatSignedCheckpoint, formatCheckpoint, openCheckpoint } from './checkpoint.ts'
+import {
+  formatCheckpointFault,
+  formatSignedCheckpoint,
+  formatCheckpoint,
+  verifyAndParseCheckpoint,
+} from './checkpoint.ts'
 import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
 import type { StoredCheckpointRow } from './checkpoint-store.ts'
@@ -235,7 +240,7 @@ export class CheckpointSigner {
     const { lastSignedPath: path, signer } = this.#options
     const row = this.#store.latest()
     if (text === undefined) return row && { kind: 'last-signed-missing', path, signedSize: row.size }
-    const inFile = openCheckpoint(text, signer.key)
+    const inFile = verifyAndParseCheckpoint(text, signer.key)
     if (!inFile.ok) return { kind: 'last-signed-invalid', path, reason: formatCheckpointFault(inFile.fault) }
     return this.#extends(inFile.value, 'file')
   }
@@ -261,7 +266,7 @@ export class CheckpointSigner {
   }
 
   #open(row: StoredCheckpointRow | undefined): SignedCheckpoint | undefined {
-    const opened = row && openCheckpoint(row.note, this.#options.signer.key)
+    const opened = row && verifyAndParseCheckpoint(row.note, this.#options.signer.key)
     return opened?.ok === true && opened.value.checkpoint.size === row?.size ? opened.value : undefined
   }
 

@@ -2,14 +2,14 @@ import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromHex } from '../core/bytes.ts'
-import { formatSignedCheckpoint, formatCheckpoint, openCheckpoint, parseCheckpoint } from './checkpoint.ts'
+import { formatSignedCheckpoint, formatCheckpoint, verifyAndParseCheckpoint, parseCheckpoint } from './checkpoint.ts'
 import { signNote } from './signed-note.ts'
-import { createNoteSigner } from './note-key.ts'
+import { createLogSigner } from './note-key.ts'
 
 const ROOT = fromHex('0ac5186a91863e8e1d90c808014aa89bf5da8e3ee1d9f07630f0378f68f1ab62')
 const TEXT = 'example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n'
 const checkpoint = { origin: 'example.com/behind-the-sofa', size: 20_852_163, root: ROOT, extensions: [] }
-const signer = createNoteSigner('example.com/behind-the-sofa', generateKeyPairSync('ed25519').privateKey)
+const signer = createLogSigner('example.com/behind-the-sofa', generateKeyPairSync('ed25519').privateKey)
 
 describe('checkpoint', () => {
   it('is three lines', () => {
@@ -37,17 +37,17 @@ describe('checkpoint', () => {
 
   it('is believed when the log that it speaks of signed it', () => {
     const signed = { checkpoint, note: signNote(TEXT, [signer]) }
-    expect(openCheckpoint(formatSignedCheckpoint(signed), signer.key)).toEqual({ ok: true, value: signed })
+    expect(verifyAndParseCheckpoint(formatSignedCheckpoint(signed), signer.key)).toEqual({ ok: true, value: signed })
   })
 
   it('is not believed from a log that speaks of another', () => {
-    const other = createNoteSigner('example.com/other', generateKeyPairSync('ed25519').privateKey)
+    const other = createLogSigner('example.com/other', generateKeyPairSync('ed25519').privateKey)
     const note = formatSignedCheckpoint({ checkpoint, note: signNote(TEXT, [other]) })
-    expect(openCheckpoint(note, other.key)).toEqual({
+    expect(verifyAndParseCheckpoint(note, other.key)).toEqual({
       ok: false,
       fault: { kind: 'other-origin', origin: 'example.com/behind-the-sofa' },
     })
-    expect(openCheckpoint(note, signer.key)).toEqual({ ok: false, fault: { kind: 'no-known-signature' } })
+    expect(verifyAndParseCheckpoint(note, signer.key)).toEqual({ ok: false, fault: { kind: 'no-known-signature' } })
   })
 
   it('refuses, and does not throw on, what a stranger makes up', () => {

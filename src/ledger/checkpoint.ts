@@ -49,7 +49,7 @@ export function parseCheckpoint(text: string): Result<Checkpoint, CheckpointFaul
 }
 
 /** Accepts a checkpoint only when `key` signed it and it is about the log that `key` is named after. */
-export function openCheckpoint(
+export function verifyAndParseCheckpoint(
   input: string | Uint8Array,
   key: VerifierKey,
 ): Result<SignedCheckpoint, CheckpointFault> {

@@ -8,16 +8,16 @@
  * Pure, but for the state that it is given.
  */
 import { fromHex, toHex } from '../core/bytes.ts'
-import { drawIndices, encodeDrawAlpha } from './draw.ts'
+import { computeDrawnIndices, encodeRandomDrawInput } from './draw.ts'
 import type { RandomDrawSubject } from './draw.ts'
 import { verifyVrfProof } from './ecvrf.ts'
 import type { LedgerEntry } from './entry.ts'
-import { readEntryNumber, readEntryText } from './entry.ts'
+import { readEntryNumberField, readEntryTextField } from './entry.ts'
 import type { EntryHandler, Projection } from './projection.ts'
 import { StateTable } from './projection.ts'
 
 /** How many entries one sample checks. */
-export const SAMPLE_ENTRIES = 16
+export const SAMPLE_ENTRY_COUNT = 16
 
 interface DrawState {
   /** The only key, and its node. */
@@ -29,12 +29,12 @@ const HEX_KEY = /^[0-9a-f]{64}$/
 const HEX_PROOF = /^[0-9a-f]{160}$/
 
 const sampled: EntryHandler<DrawState> = (state, entry) => {
-  const size = readEntryNumber(entry, 'size')
+  const size = readEntryNumberField(entry, 'size')
   if (size === undefined || size > entry.seq) return 'it is about entries that were not there'
   const beta = outputOf(state, entry, { epoch: 0, purpose: 'sample', number: size })
   if (typeof beta === 'string') return beta
-  if (readEntryText(entry, 'output') !== toHex(beta)) return 'it names another output than its proof proves'
-  const drawn = drawIndices(beta, size, SAMPLE_ENTRIES)
+  if (readEntryTextField(entry, 'output') !== toHex(beta)) return 'it names another output than its proof proves'
+  const drawn = computeDrawnIndices(beta, size, SAMPLE_ENTRY_COUNT)
   const { entries } = entry
   const isDrawn =
     Array.isArray(entries) && entries.length === drawn.length && drawn.every((each, at) => entries[at] === each)
@@ -42,18 +42,18 @@ const sampled: EntryHandler<DrawState> = (state, entry) => {
 }
 
 const drawn: EntryHandler<DrawState> = (state, entry) => {
-  const [epoch, number] = [readEntryNumber(entry, 'epoch'), readEntryNumber(entry, 'number')]
+  const [epoch, number] = [readEntryNumberField(entry, 'epoch'), readEntryNumberField(entry, 'number')]
   if (epoch === undefined || number === undefined) return 'it lacks what such an entry says'
   const beta = outputOf(state, entry, { epoch, purpose: 'witness', number })
   return typeof beta === 'string' ? beta : undefined
 }
 
-export const drawProjection: Projection<DrawState> = {
+export const randomDrawProjection: Projection<DrawState> = {
   name: 'draws',
   initial: (journal) => ({ keys: new StateTable(journal) }),
   apply: {
     'node.start': ({ keys }, entry) => {
-      const [key, house] = [readEntryText(entry, KEY), readEntryText(entry, 'node')]
+      const [key, house] = [readEntryTextField(entry, KEY), readEntryTextField(entry, 'node')]
       if (key === undefined || house === undefined) return undefined
       const before = keys.get(KEY)
       if (!HEX_KEY.test(key)) return 'its key for draws is none'
@@ -72,9 +72,9 @@ function outputOf(
   entry: LedgerEntry,
   subject: Omit<RandomDrawSubject, 'house'>,
 ): Uint8Array | string {
-  const [known, proof] = [keys.get(KEY), readEntryText(entry, 'proof')]
+  const [known, proof] = [keys.get(KEY), readEntryTextField(entry, 'proof')]
   if (known === undefined) return 'no key for draws was known before it'
   if (proof === undefined || !HEX_PROOF.test(proof)) return 'its proof cannot be read'
-  const alpha = encodeDrawAlpha({ ...subject, house: known.house })
+  const alpha = encodeRandomDrawInput({ ...subject, house: known.house })
   return verifyVrfProof(fromHex(known.key), alpha, fromHex(proof)) ?? 'its proof does not hold'
 }

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromUtf8 } from '../core/bytes.ts'
-import { encodeDrawAlpha, drawOrder, drawIndices } from './draw.ts'
+import { encodeRandomDrawInput, computeDrawnOrder, computeDrawnIndices } from './draw.ts'
 
 const bytes = fc.uint8Array({ minLength: 64, maxLength: 64 })
 
 describe('a draw', () => {
   it('is about what was fixed before', () => {
-    const alpha = encodeDrawAlpha({ house: 'ed25519:x', epoch: 3, purpose: 'witness', number: 9 })
+    const alpha = encodeRandomDrawInput({ house: 'ed25519:x', epoch: 3, purpose: 'witness', number: 9 })
     expect(fromUtf8(alpha)).toBe(
       '{"draw":"hearthbus/vrf/v1","epoch":3,"house":"ed25519:x","number":9,"purpose":"witness"}',
     )
@@ -20,21 +20,21 @@ describe('a draw', () => {
         const rank = (member: string): string => createHash('sha256').update(beta).update(member).digest('hex')
         const sorted = members.toSorted((left, right) => (rank(left) < rank(right) ? -1 : 1))
         fc.pre(members.every((member) => member.isWellFormed()))
-        expect(drawOrder(beta, members)).toEqual(sorted)
-        expect(drawOrder(beta, [...members.toReversed(), ...members])).toEqual(sorted)
+        expect(computeDrawnOrder(beta, members)).toEqual(sorted)
+        expect(computeDrawnOrder(beta, [...members.toReversed(), ...members])).toEqual(sorted)
       }),
     )
-    expect(drawOrder(new Uint8Array(64), [])).toEqual([])
+    expect(computeDrawnOrder(new Uint8Array(64), [])).toEqual([])
   })
 
   it('chooses different entries within the log, all of a small one', () => {
     fc.assert(
       fc.property(bytes, fc.integer({ min: 0, max: 10_000 }), fc.integer({ min: 1, max: 16 }), (beta, size, count) => {
-        const drawn = drawIndices(beta, size, count)
+        const drawn = computeDrawnIndices(beta, size, count)
         expect(drawn).toHaveLength(Math.min(size, count))
         expect(new Set(drawn).size).toBe(drawn.length)
         expect(drawn.every((index) => index >= 0 && index < size)).toBe(true)
-        expect(drawIndices(beta, size, count)).toEqual(drawn)
+        expect(computeDrawnIndices(beta, size, count)).toEqual(drawn)
       }),
     )
   })

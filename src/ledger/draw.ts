@@ -17,15 +17,15 @@ export interface RandomDrawSubject {
   /** Whose key draws. */
   readonly house: string
   readonly epoch: number
-  readonly purpose: DrawPurpose
+  readonly purpose: RandomDrawPurpose
   readonly number: number
 }
 
 /** Who cosigns a decision, and which entries are looked at. */
-export type DrawPurpose = 'witness' | 'sample'
+export type RandomDrawPurpose = 'witness' | 'sample'
 
 /** A node's key for draws, which nobody else can compute with. */
-export interface DrawKey {
+export interface RandomDrawKey {
   /** The node's id. */
   readonly house: string
   /** Hexadecimal. */
@@ -33,14 +33,14 @@ export interface DrawKey {
   readonly prove: (subject: Omit<RandomDrawSubject, 'house'>) => { readonly proof: string; readonly beta: Uint8Array }
 }
 
-export const DRAW_KEY_PURPOSE = 'hearthbus/vrf/v1'
+export const RANDOM_DRAW_KEY_PURPOSE = 'hearthbus/vrf/v1'
 
-export function createDrawKey(house: string, secret: Uint8Array): DrawKey {
+export function createRandomDrawKey(house: string, secret: Uint8Array): RandomDrawKey {
   return {
     house,
     publicKey: toHex(deriveVrfPublicKey(secret)),
     prove: (subject) => {
-      const proof = createVrfProof(secret, encodeDrawAlpha({ ...subject, house }))
+      const proof = createVrfProof(secret, encodeRandomDrawInput({ ...subject, house }))
       return { proof: toHex(proof), beta: computeVrfOutput(proof) }
     },
   }
@@ -49,20 +49,20 @@ export function createDrawKey(house: string, secret: Uint8Array): DrawKey {
 /** RFC 8785 sorts names, so every draw begins so. */
 const DRAW_ALPHA_PREFIX = '{"draw":'
 
-export function encodeDrawAlpha({ house, epoch, purpose, number }: RandomDrawSubject): Uint8Array {
-  return toUtf8(canonicalJson({ draw: DRAW_KEY_PURPOSE, house, epoch, purpose, number }))
+export function encodeRandomDrawInput({ house, epoch, purpose, number }: RandomDrawSubject): Uint8Array {
+  return toUtf8(canonicalJson({ draw: RANDOM_DRAW_KEY_PURPOSE, house, epoch, purpose, number }))
 }
 
 /**
  * Whether an input could be that of a draw. The node evaluates such inputs for draws only: whoever could have them
  * evaluated would foresee what is drawn, and could choose the moment.
  */
-export function isDrawAlpha(alpha: Uint8Array): boolean {
+export function isRandomDrawInput(alpha: Uint8Array): boolean {
   return Buffer.from(alpha).toString('latin1').startsWith(DRAW_ALPHA_PREFIX)
 }
 
 /** Every member once, in the drawn order. */
-export function drawOrder(beta: Uint8Array, members: readonly string[]): readonly string[] {
+export function computeDrawnOrder(beta: Uint8Array, members: readonly string[]): readonly string[] {
   return [...new Set(members)]
     .map((member) => ({ member, rank: toHex(sha256(concatBytes(beta, toUtf8(member)))) }))
     .toSorted((left, right) => (left.rank < right.rank ? -1 : 1))
@@ -70,7 +70,7 @@ export function drawOrder(beta: Uint8Array, members: readonly string[]): readonl
 }
 
 /** Distinct numbers from 0 to below `size`, smallest first; all of them where there are at most `count`. */
-export function drawIndices(beta: Uint8Array, size: number, count: number): readonly number[] {
+export function computeDrawnIndices(beta: Uint8Array, size: number, count: number): readonly number[] {
   if (size <= count) return Array.from({ length: Math.max(0, size) }, (_, index) => index)
   const range = 2n ** 64n
   const limit = range - (range % BigInt(size))

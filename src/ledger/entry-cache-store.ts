@@ -12,9 +12,9 @@ import type { StatementSync } from 'node:sqlite'
 import type { ModuleMigrations } from '../core/database-store.ts'
 import type { Json } from '../core/json.ts'
 import type { LedgerEntry } from './entry.ts'
-import type { CacheFinding, DamagedRow } from './ledger-finding.ts'
+import type { CacheFinding, TableRowReference } from './ledger-finding.ts'
 
-export interface CachedEntry {
+export interface EntryCacheInput {
   readonly entry: LedgerEntry
   /** Hex. */
   readonly leafHash: string
@@ -30,15 +30,15 @@ export interface EntryCacheTable {
   readonly name: string
   readonly key: readonly string[]
   /** What a person would call the row. */
-  readonly named: (row: Row) => DamagedRow
+  readonly named: (row: Row) => TableRowReference
 }
 
-export interface EntryCache {
+export interface EntryCacheDefinition {
   readonly migrations: ModuleMigrations
   readonly tables: readonly EntryCacheTable[]
-  readonly apply: Readonly<Record<string, (sql: DatabaseSync, cached: CachedEntry) => void>>
+  readonly apply: Readonly<Record<string, (sql: DatabaseSync, cached: EntryCacheInput) => void>>
   /** The rows that show the body of an entry. */
-  readonly showing: (entry: LedgerEntry) => readonly DamagedRow[]
+  readonly showing: (entry: LedgerEntry) => readonly TableRowReference[]
 }
 
 /** Rows per call, which take a few milliseconds. */
@@ -46,13 +46,13 @@ const PIECE = 200
 
 /** The tables as they should be, made from the log beside the existing ones. */
 export class EntryCacheAudit {
-  readonly #cache: EntryCache
+  readonly #cache: EntryCacheDefinition
   readonly #found: DatabaseSync
   // Moves to the disk when it grows: a long log must not fill the memory.
   readonly #expected = new DatabaseSync('')
   readonly #rest: Comparison[]
 
-  constructor(cache: EntryCache, found: DatabaseSync) {
+  constructor(cache: EntryCacheDefinition, found: DatabaseSync) {
     this.#cache = cache
     this.#found = found
     for (const step of cache.migrations.steps) this.#expected.exec(step)
@@ -65,7 +65,7 @@ export class EntryCacheAudit {
   }
 
   /** Must be called for every entry of the log, in order. */
-  read(cached: CachedEntry): void {
+  read(cached: EntryCacheInput): void {
     this.#cache.apply[cached.entry.kind]?.(this.#expected, cached)
   }
 
@@ -93,7 +93,11 @@ export class EntryCacheAudit {
 }
 
 /** Empties the tables and makes them again. Call inside a transaction. */
-export function rebuildEntryCache(cache: EntryCache, sql: DatabaseSync, log: Iterable<CachedEntry>): void {
+export function rebuildEntryCache(
+  cache: EntryCacheDefinition,
+  sql: DatabaseSync,
+  log: Iterable<EntryCacheInput>,
+): void {
   for (const { name } of cache.tables) sql.exec(`DELETE FROM ${name}`)
   for (const cached of log) cache.apply[cached.entry.kind]?.(sql, cached)
 }

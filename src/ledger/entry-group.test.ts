@@ -8,7 +8,7 @@ import {
   hasCommittedBodies,
   isCompleteGroup,
 } from './entry-group.ts'
-import { createNoteSigner } from './note-key.ts'
+import { createLogSigner } from './note-key.ts'
 import { computeLeafHash, computeNodeHash } from './tree.ts'
 
 /**
@@ -52,7 +52,7 @@ describe('a group', () => {
     const d = Buffer.from(fromHex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60'))
     const x = Buffer.from(fromHex('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'))
     const jwk = { kty: 'OKP', crv: 'Ed25519', d: d.toString('base64url'), x: x.toString('base64url') }
-    const signer = createNoteSigner('example.com/attic', createPrivateKey({ key: jwk, format: 'jwk' }))
+    const signer = createLogSigner('example.com/attic', createPrivateKey({ key: jwk, format: 'jwk' }))
     expect(deriveTailKey(signer).export().toString('hex')).toBe(KEY)
   })
 

@@ -30,7 +30,7 @@ export interface EntryGroup {
   /** Whether tables were changed together with it. */
   readonly changedRows: boolean
   readonly entries: readonly Uint8Array[]
-  readonly bodies: readonly BodyRecord[]
+  readonly bodies: readonly BodyRecordLocation[]
   readonly mac: Uint8Array
   /** The position after its last byte. */
   readonly end: number
@@ -43,7 +43,7 @@ export type EntryGroupFault =
   | { readonly kind: 'forged' }
 
 export const GROUP_MAC_BYTES = 32
-export const GROUP_MAGIC_BYTES = Buffer.from('HBG1')
+export const ENTRY_GROUP_MAGIC = Buffer.from('HBG1')
 const HEAD_BYTES = 24
 const CHECKSUM_BYTES = 16
 const CHANGED_ROWS = 1
@@ -58,7 +58,7 @@ export function deriveTailKey(signer: { readonly deriveSecret: (purpose: string)
 export interface EncodedEntryGroup {
   readonly record: Buffer
   readonly mac: Uint8Array
-  readonly bodies: readonly BodyRecord[]
+  readonly bodies: readonly BodyRecordLocation[]
 }
 
 export interface EntryGroupContent {
@@ -79,14 +79,14 @@ export function encodeEntryGroup(
     if (body !== undefined) bodyBytes += countBodyRecordBytes(body)
   }
   const record = Buffer.allocUnsafe(covered + CHECKSUM_BYTES + GROUP_MAC_BYTES + bodyBytes)
-  record.set(GROUP_MAGIC_BYTES, 0)
+  record.set(ENTRY_GROUP_MAGIC, 0)
   record.writeUInt32BE(record.length, 4)
   record.writeBigUInt64BE(BigInt(first), 8)
   record.writeUInt32BE(entries.length, 16)
   record.writeUInt32BE(changedRows ? CHANGED_ROWS : 0, 20)
   let at = HEAD_BYTES
   let bodyStart = covered + CHECKSUM_BYTES + GROUP_MAC_BYTES
-  const bodies: BodyRecord[] = []
+  const bodies: BodyRecordLocation[] = []
   for (const [index, { bytes, body }] of entries.entries()) {
     record.writeUInt16BE(bytes.length, at)
     record.set(bytes, at + 2)
@@ -102,7 +102,7 @@ export function encodeEntryGroup(
   return { record, mac, bodies }
 }
 
-export interface EntryGroupPosition {
+export interface EntryGroupDecodeContext {
   readonly at: number
   readonly first: number
   readonly previousMac: Uint8Array
@@ -112,10 +112,10 @@ export interface EntryGroupPosition {
 
 export function decodeEntryGroup(
   bytes: Buffer,
-  { at, first, previousMac, key }: EntryGroupPosition,
+  { at, first, previousMac, key }: EntryGroupDecodeContext,
 ): Result<EntryGroup, EntryGroupFault> {
   const end = at + (at + HEAD_BYTES <= bytes.length ? bytes.readUInt32BE(at + 4) : Infinity)
-  if (end > bytes.length || !areBytesEqual(bytes.subarray(at, at + 4), GROUP_MAGIC_BYTES)) return fail({ kind: 'torn' })
+  if (end > bytes.length || !areBytesEqual(bytes.subarray(at, at + 4), ENTRY_GROUP_MAGIC)) return fail({ kind: 'torn' })
   const split = splitEntries(bytes, at, end)
   if (split === undefined) return fail({ kind: 'torn' })
   const { entries, covered } = split
@@ -240,7 +240,7 @@ export interface SaltedBody {
   readonly body: Uint8Array
 }
 
-export interface BodyRecord {
+export interface BodyRecordLocation {
   readonly index: number
   /** The offset of the salt from the start of the bytes that were read. */
   readonly offset: number
@@ -278,8 +278,8 @@ export function encodeBodyRecords(bodies: readonly (SaltedBody & { readonly inde
 }
 
 /** `undefined` when the bytes end in the middle of a record. */
-export function readBodyRecords(bytes: Buffer, from: number, to: number): readonly BodyRecord[] | undefined {
-  const records: BodyRecord[] = []
+export function readBodyRecords(bytes: Buffer, from: number, to: number): readonly BodyRecordLocation[] | undefined {
+  const records: BodyRecordLocation[] = []
   for (let at = from; at < to;) {
     if (at + BODY_HEAD_BYTES + BODY_SALT_BYTES > to) return undefined
     const [index, length] = [bytes.readUInt32BE(at), bytes.readUInt32BE(at + 4)]
@@ -294,7 +294,7 @@ export function readBodyRecords(bytes: Buffer, from: number, to: number): readon
 /** `undefined` for one that was erased. */
 export function sliceSaltedBody(
   bytes: Uint8Array,
-  { offset, length }: Pick<BodyRecord, 'offset' | 'length'>,
+  { offset, length }: Pick<BodyRecordLocation, 'offset' | 'length'>,
 ): SaltedBody | undefined {
   const salt = bytes.subarray(offset, offset + BODY_SALT_BYTES)
   const body = bytes.subarray(offset + BODY_SALT_BYTES, offset + BODY_SALT_BYTES + length)

@@ -55,7 +55,7 @@ export type EntryFault =
   | { readonly kind: 'bad-field'; readonly field: 'v' | 'seq' | 'kind' | 'at' }
 
 /** `bodyHash` is the commitment to a body that is stored beside the log. */
-export interface EntryPosition {
+export interface LedgerAssignedFields {
   readonly seq: number
   readonly at: string
   readonly bodyHash: string | undefined
@@ -77,7 +77,7 @@ function isKind(kind: string): boolean {
 }
 
 /** Throws when the event has a field that the ledger sets, an invalid kind, or too much content. */
-export function encodeEntry(event: LedgerEvent, { seq, at, bodyHash }: EntryPosition): Uint8Array {
+export function encodeEntry(event: LedgerEvent, { seq, at, bodyHash }: LedgerAssignedFields): Uint8Array {
   if (!isKind(event.kind)) throw new TypeError(`event kind ${JSON.stringify(event.kind)} is not dotted lower case`)
   for (const field of OWN_FIELDS)
     if (event[field] !== undefined) throw new TypeError(`event field ${field} is the ledger's to give`)
@@ -89,7 +89,7 @@ export function encodeEntry(event: LedgerEvent, { seq, at, bodyHash }: EntryPosi
 }
 
 /** The event as it will be read from the log, for code that needs it before it is written. */
-export function toLedgerEntry(event: LedgerEvent, { seq, at, bodyHash }: EntryPosition): LedgerEntry {
+export function toLedgerEntry(event: LedgerEvent, { seq, at, bodyHash }: LedgerAssignedFields): LedgerEntry {
   const said = Object.entries(event).filter((field): field is [string, Json] => field[1] !== undefined)
   return { ...Object.fromEntries(said), kind: event.kind, v: 1, seq, at, ...(bodyHash && { body_hash: bodyHash }) }
 }
@@ -109,7 +109,7 @@ export function decodeEntry(bytes: Uint8Array): Result<LedgerEntry, EntryFault> 
 }
 
 /** The readable entries; the others are left to `verify`. */
-export function listReadableEntries(rows: readonly { readonly bytes: Uint8Array }[]): readonly StoredEntry[] {
+export function decodeReadableEntries(rows: readonly { readonly bytes: Uint8Array }[]): readonly StoredEntry[] {
   return rows.flatMap(({ bytes }) => {
     const decoded = decodeEntry(bytes)
     return decoded.ok ? [{ entry: decoded.value, bytes }] : []
@@ -137,25 +137,25 @@ function isTime(value: Json | undefined): boolean {
 // Entry field: reads a field of an entry, if it has the expected type. A log that was tampered with may have anything
 // there.
 
-export function readEntryText(entry: LedgerEntry, field: string): string | undefined {
+export function readEntryTextField(entry: LedgerEntry, field: string): string | undefined {
   const value: Json | undefined = entry[field]
   return typeof value === 'string' ? value : undefined
 }
 
-export function readEntryNumber(entry: LedgerEntry, field: string): number | undefined {
+export function readEntryNumberField(entry: LedgerEntry, field: string): number | undefined {
   const value: Json | undefined = entry[field]
   return typeof value === 'number' ? value : undefined
 }
 
 /** Empty where there is no list; items that are not texts are left out. */
-export function readEntryTexts(entry: LedgerEntry, field: string): readonly string[] {
+export function readEntryTextListField(entry: LedgerEntry, field: string): readonly string[] {
   const value: Json | undefined = entry[field]
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 }
 
 /** A time as RFC 3339, in milliseconds. */
 export function readEntryTimeField(entry: LedgerEntry, field: string): number | undefined {
-  const value = readEntryText(entry, field)
+  const value = readEntryTextField(entry, field)
   const timeMs = value === undefined ? NaN : Date.parse(value)
   return Number.isNaN(timeMs) ? undefined : timeMs
 }

@@ -15,13 +15,13 @@ import type { Database } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { BODY_ERASED_KIND } from './entry-group.ts'
-import type { DamagedRow } from './ledger-finding.ts'
+import type { TableRowReference } from './ledger-finding.ts'
 import { decodeEntry, isSequenceNumber } from './entry.ts'
 import type { AppendReceipt, LedgerEvent, StoredEntry } from './entry.ts'
 import { flushWriteAheadLog, findTablesWithText } from './ledger-store.ts'
 import type { LogStore } from './log-store.ts'
 import type { EraseFault } from './ledger-refusal.ts'
-import { findWordsInLedger, createWordFinder, listWordsInBody } from './word-search.ts'
+import { findWordsInLedger, createWordPredicate, listWordsInBody } from './word-search.ts'
 
 /** What the entry of an erasure says beside which body was erased. It stays for good. */
 export interface ErasureStatement {
@@ -31,7 +31,7 @@ export interface ErasureStatement {
 
 export interface ErasureResult extends AppendReceipt {
   /** Rows that showed the text, and no longer do. */
-  readonly blanked: readonly DamagedRow[]
+  readonly blanked: readonly TableRowReference[]
   /** Entries whose bodies still contain one of the texts. */
   readonly also: readonly number[]
   /** Entries that contain one themselves, where it stays for good. */
@@ -43,7 +43,7 @@ export interface ErasureResult extends AppendReceipt {
 export interface ErasureDependencies {
   readonly database: Database
   readonly log: LogStore
-  readonly showing: readonly DamagedRow[]
+  readonly showing: readonly TableRowReference[]
   /** Why the body cannot be erased now, as a sentence. */
   readonly holds: () => string | undefined
   /** Call inside the transaction. */
@@ -66,7 +66,7 @@ export async function eraseEntryBody(
   if (!erased.ok) return erased
   log.wipeBody(seq)
   await database.view(flushWriteAheadLog)
-  const tables = words.length === 0 ? [] : findTablesWithText(database.sql, createWordFinder(words))
+  const tables = words.length === 0 ? [] : findTablesWithText(database.sql, createWordPredicate(words))
   const search = findWordsInLedger(log, words)
   for (let step = search.next(); ; step = search.next()) {
     if (step.done === true) return ok({ ...erased.value, also: step.value.bodies, stays: step.value.entries, tables })

@@ -2,11 +2,11 @@
  * Expected roots: the checkpoints that a tree must agree with as it grows past their sizes.
  */
 import { areBytesEqual } from '../core/bytes.ts'
-import { formatCheckpointFault, openCheckpoint } from './checkpoint.ts'
+import { formatCheckpointFault, verifyAndParseCheckpoint } from './checkpoint.ts'
 import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
 import type { StoredCheckpointRow } from './checkpoint-store.ts'
 import type { CheckpointLocation, LedgerFindings } from './ledger-finding.ts'
-import { isSignatureBy, verifyNote } from './signed-note.ts'
+import { isSignatureAttributedToKey, verifyNote } from './signed-note.ts'
 import type { SignedNote } from './signed-note.ts'
 import type { VerifierKey } from './note-key.ts'
 
@@ -28,7 +28,7 @@ export class ExpectedCheckpointRoots {
 
   /** A note of which only the log's own signature is checked: other signatures are not ours to verify. */
   expectNote(place: CheckpointLocation, text: string | Uint8Array): Checkpoint | undefined {
-    const opened = openCheckpoint(text, this.#log)
+    const opened = verifyAndParseCheckpoint(text, this.#log)
     if (!opened.ok) {
       this.#findings.add({ kind: 'checkpoint-untrusted', where: place, reason: formatCheckpointFault(opened.fault) })
       return undefined
@@ -40,7 +40,7 @@ export class ExpectedCheckpointRoots {
   /** A note of our own table: every signature in it was made or verified by us before it was stored. */
   expectStored(row: StoredCheckpointRow, witnesses: readonly VerifierKey[]): void {
     const place: CheckpointLocation = `database ${row.size}`
-    const opened = openCheckpoint(row.note, this.#log)
+    const opened = verifyAndParseCheckpoint(row.note, this.#log)
     const reason = opened.ok
       ? (rowFault(row, opened.value) ?? signatureFault(opened.value.note, [this.#log, ...witnesses]))
       : formatCheckpointFault(opened.fault)
@@ -79,7 +79,7 @@ function rowFault(row: StoredCheckpointRow, { checkpoint, note }: SignedCheckpoi
 }
 
 function signatureFault(note: SignedNote, keys: readonly VerifierKey[]): string | undefined {
-  const stranger = note.signatures.find((signature) => !keys.some((key) => isSignatureBy(signature, key)))
+  const stranger = note.signatures.find((signature) => !keys.some((key) => isSignatureAttributedToKey(signature, key)))
   if (stranger !== undefined) return `no witness called ${stranger.name} is known`
   const verified = verifyNote(note, keys)
   return verified.ok ? undefined : formatCheckpointFault(verified.fault)

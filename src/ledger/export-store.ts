@@ -22,7 +22,7 @@ import {
 } from './atomic-file-store.ts'
 import { encodeBodyRecords } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
-import { formatCheckpointFault, formatSignedCheckpoint, openCheckpoint } from './checkpoint.ts'
+import { formatCheckpointFault, formatSignedCheckpoint, verifyAndParseCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { findLedgerFork } from './ledger-fork.ts'
 import type { VerifierKey } from './note-key.ts'
@@ -125,7 +125,7 @@ export function verifyLedgerExport(
 async function earlierSize(source: LedgerExportSource, directory: string): Promise<Result<number, LedgerExportFault>> {
   const text = await readFileIfPresent(join(directory, 'checkpoint'))
   if (text === undefined) return ok(0)
-  const opened = openCheckpoint(text, source.key)
+  const opened = verifyAndParseCheckpoint(text, source.key)
   if (!opened.ok)
     return fail({
       kind: 'export-diverged',

@@ -51,7 +51,7 @@ export type LedgerFinding =
   | CacheFinding
 
 /** A row, by what a person would call it. */
-export interface DamagedRow {
+export interface TableRowReference {
   readonly what:
     | 'task'
     | 'thought'
@@ -69,7 +69,7 @@ export interface DamagedRow {
 }
 
 /** A table that copies the log does not agree with it. */
-export type CacheFinding = DamagedRow &
+export type CacheFinding = TableRowReference &
   (
     | { readonly kind: 'copy-differs'; readonly seq: number; readonly fields: readonly string[] }
     /** The log has it, the table does not. */

@@ -5,8 +5,8 @@
 import type { CallWorkReference } from '../core/fault.ts'
 import type { Json } from '../core/json.ts'
 import type { EntryAndBodyReader } from './cached-entry.ts'
-import { readClosedCall, readLateOutcomeCall } from './call-entry.ts'
-import { decodeEntry, listReadableEntries } from './entry.ts'
+import { readEndedCallSeq, readLateOutcomeCallSeq } from './call-entry.ts'
+import { decodeEntry, decodeReadableEntries } from './entry.ts'
 import type { LedgerEntry, StoredEntry } from './entry.ts'
 import { BODY_ERASED_KIND, computeCommitmentHash, decodeEntryBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
@@ -33,7 +33,7 @@ export interface RecordedChange {
 }
 
 /** An entry with its body; without one where it has none, or it was erased. */
-export interface LedgerRecord {
+export interface LedgerEntryWithBody {
   readonly seq: number
   readonly event: LedgerEntry
   readonly body?: Json
@@ -47,7 +47,7 @@ interface LeafOfKind {
 }
 
 /** The entries and bodies, including those of works that are running. */
-export interface RecordedEntries extends EntryAndBodyReader {
+export interface RecordedEntryReader extends EntryAndBodyReader {
   readonly size: () => number
   readonly entry: (seq: number) => LeafOfKind | undefined
   readonly entries: (from: number, limit: number) => readonly LeafOfKind[]
@@ -75,7 +75,7 @@ export class LedgerReader {
   }
 
   /** The entries and bodies as they are stored. */
-  get leaves(): RecordedEntries {
+  get leaves(): RecordedEntryReader {
     const log = this.log
     return {
       size: () => log.pendingSize,
@@ -89,7 +89,7 @@ export class LedgerReader {
   }
 
   /** Every entry from `from` on, in order, with its body where one is stored: the input of projections. */
-  *records(from = 0, to = this.size()): Generator<LedgerRecord> {
+  *records(from = 0, to = this.size()): Generator<LedgerEntryWithBody> {
     for (let seq = from; seq < to; seq++) {
       const entry = this.entry(seq)?.entry
       if (entry === undefined) continue
@@ -106,7 +106,7 @@ export class LedgerReader {
 
   /** In order, from `from` on; unreadable ones are left to `verify`. */
   entries(from: number, limit: number): readonly StoredEntry[] {
-    return listReadableEntries(this.log.entries(from, limit))
+    return decodeReadableEntries(this.log.entries(from, limit))
   }
 
   /**
@@ -161,8 +161,8 @@ export class LedgerReader {
       seq,
       ...(entry && { entry }),
       // What the cache takes for the end of another call is not shown as this one's.
-      ...(end && readClosedCall(end) === seq && { end }),
-      ...(late && readLateOutcomeCall(late) === seq && { late }),
+      ...(end && readEndedCallSeq(end) === seq && { end }),
+      ...(late && readLateOutcomeCallSeq(late) === seq && { late }),
     }
   }
 

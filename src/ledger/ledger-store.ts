@@ -21,12 +21,12 @@ export const ledgerMigrations: ModuleMigrations = {
 }
 
 /** Entries up to the last group that changed rows: tables with a smaller number missed some. */
-export function readCommittedTablesSize(sql: DatabaseSync): number {
+export function readAppliedEntryCount(sql: DatabaseSync): number {
   return Number(sql.prepare('SELECT size FROM ledger_applied WHERE one = 1').get()?.['size'] ?? 0)
 }
 
 /** Call inside the transaction of the group. */
-export function writeCommittedTablesSize(sql: DatabaseSync, size: number): void {
+export function writeAppliedEntryCount(sql: DatabaseSync, size: number): void {
   sql.prepare('UPDATE ledger_applied SET size = ? WHERE one = 1').run(size)
 }
 

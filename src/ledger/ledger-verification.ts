@@ -5,21 +5,21 @@
  * Reads through the stores it is given.
  */
 import { areBytesEqual } from '../core/bytes.ts'
-import { CallAudit } from './call-audit.ts'
+import { CallEntryAudit } from './call-audit.ts'
 import { CALL_ENTER_KIND } from './call-entry.ts'
 import { EntryBodyAudit } from './body-audit.ts'
 import { sliceSaltedBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
 import { CheckpointAudit } from './checkpoint-audit.ts'
-import { toCachedEntry } from './cached-entry.ts'
+import { createEntryCacheInput } from './cached-entry.ts'
 import { ExpectedCheckpointRoots } from './expected-roots.ts'
 import type { EntryCacheAudit } from './entry-cache-store.ts'
 import type { LedgerFindings, UncheckedPart } from './ledger-finding.ts'
-import { SuccessionAudit } from './projection.ts'
+import { LawfulEntryAudit } from './projection.ts'
 import { decodeEntry } from './entry.ts'
 import type { LedgerEntry } from './entry.ts'
 import { LookupAudit } from './lookup-audit.ts'
-import { auditTablesSize, auditTail } from './tail-audit.ts'
+import { auditAppliedEntryCount, auditTail } from './tail-audit.ts'
 import { formatBodiesPath, TILE_WIDTH } from './tile.ts'
 import { TreeAudit } from './tree-audit.ts'
 import type { LogToVerify, LogVerificationOptions } from './log-verification.ts'
@@ -28,7 +28,7 @@ export class LedgerVerification {
   readonly #stored: LogToVerify
   readonly #findings: LedgerFindings
   readonly #options: LogVerificationOptions
-  readonly #calls: CallAudit
+  readonly #calls: CallEntryAudit
   readonly #bodies: EntryBodyAudit | undefined
   readonly #roots: ExpectedCheckpointRoots
   readonly #checkpoints: CheckpointAudit
@@ -37,7 +37,7 @@ export class LedgerVerification {
   #cacheAudits: EntryCacheAudit[]
   readonly #opened: readonly EntryCacheAudit[]
   /** Absent where an entry is not known: what may follow depends on everything before it. */
-  #succession: SuccessionAudit | undefined
+  #succession: LawfulEntryAudit | undefined
   #tree: TreeAudit | undefined
   /** Whether an entry could not be read, so that what follows from all of them is not known. */
   #isIncomplete = false
@@ -57,10 +57,10 @@ export class LedgerVerification {
     this.from = Math.floor(Math.min(options.since?.checkpoint.size ?? 0, size) / TILE_WIDTH) * TILE_WIDTH
     this.next = this.from
     const isWhole = this.from === 0
-    this.#calls = new CallAudit(findings, this.from, this.#isCall)
+    this.#calls = new CallEntryAudit(findings, this.from, this.#isCall)
     const hasBodies = tail !== undefined || log.tiles.has('bodies')
     this.#bodies = hasBodies ? new EntryBodyAudit(findings, this.#isBodyGone) : undefined
-    this.#succession = isWhole && projections !== undefined ? new SuccessionAudit(projections) : undefined
+    this.#succession = isWhole && projections !== undefined ? new LawfulEntryAudit(projections) : undefined
     this.#opened = isWhole ? cacheAudits() : []
     this.#cacheAudits = [...this.#opened]
     this.#lookups = lookup && new LookupAudit(lookup, findings, this.from)
@@ -186,7 +186,7 @@ export class LedgerVerification {
       this.#bodies?.read(entry, seq, this.#bodyCopies(seq, bodies))
       this.#succession?.read(entry)
       for (const audit of this.#cacheAudits)
-        if (audit.handles(entry.kind)) audit.read(toCachedEntry(entry, bytes, this.#stored.log))
+        if (audit.handles(entry.kind)) audit.read(createEntryCacheInput(entry, bytes, this.#stored.log))
       this.#lookups?.read(entry, seq)
     }
     bodies?.stored.delete(seq)
@@ -222,7 +222,7 @@ export class LedgerVerification {
     else if (contents.length > 0) this.unchecked.add('keys')
     if (tail === undefined) return
     const segments = tail()
-    auditTablesSize(segments, { size: tablesSize?.(), newestRow }, this.#findings)
+    auditAppliedEntryCount(segments, { size: tablesSize?.(), newestRow }, this.#findings)
     // Named at the beginning where the log was opened with it.
     if (segments.damage === undefined || segments.damage !== log.damage) auditTail(log, segments, this.#findings)
   }

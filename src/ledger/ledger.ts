@@ -27,22 +27,22 @@ import { readFileIfPresent, writeFileAtomically } from './atomic-file-store.ts'
 import {
   CALL_ABORTED_KIND,
   CALL_ENTER_KIND,
-  readClosedCall,
+  readEndedCallSeq,
   isCallEnd,
-  isLateOutcome,
+  isLateOutcomeOfEndedCall,
   isLateOutcomeKind,
   OpenCalls,
 } from './call-entry.ts'
 import { deriveBundleKey, isBundleInTree } from './bundle-authenticator.ts'
 import { BODY_ERASED_KIND, createBodyCommitment, deriveTailKey, BODY_SALT_BYTES } from './entry-group.ts'
-import { formatSignedCheckpoint, openCheckpoint } from './checkpoint.ts'
+import { formatSignedCheckpoint, verifyAndParseCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { CheckpointStore } from './checkpoint-store.ts'
-import { toCachedEntry } from './cached-entry.ts'
+import { createEntryCacheInput } from './cached-entry.ts'
 import { toLedgerEntry, decodeEntry, encodeEntry } from './entry.ts'
 import type { AppendReceipt, LedgerEvent } from './entry.ts'
 import { EntryCacheAudit, rebuildEntryCache } from './entry-cache-store.ts'
-import type { CachedEntry, EntryCache } from './entry-cache-store.ts'
+import type { EntryCacheInput, EntryCacheDefinition } from './entry-cache-store.ts'
 import { eraseEntryBody, finishInterruptedErasures } from './erasure.ts'
 import type { ErasureResult, ErasureStatement } from './erasure.ts'
 import { writeLedgerExport } from './export-store.ts'
@@ -51,7 +51,7 @@ import { formatLedgerFault, LedgerRefusalError, refusesChanges, SOUND_LEDGER_STA
 import type { LedgerFault, LedgerState, SigningFault, SigningOutage } from './ledger-fork.ts'
 import type { LedgerPinFile } from './ledger-pin-store.ts'
 import { readEntriesOfKinds } from './entries-by-kind.ts'
-import { writeCommittedTablesSize, readCommittedTablesSize } from './ledger-store.ts'
+import { writeAppliedEntryCount, readAppliedEntryCount } from './ledger-store.ts'
 import { LedgerReader } from './ledger-reader.ts'
 import { LogStore } from './log-store.ts'
 import { recoverLookup } from './lookup-recovery.ts'
@@ -66,7 +66,7 @@ import type { ConsistencyProof, InclusionProof, ProofFault } from './proof.ts'
 import { ProjectionSet } from './projection.ts'
 import type { UntypedProjection, StoredContentAudit } from './projection.ts'
 import type { EraseFault } from './ledger-refusal.ts'
-import { encodeBodyOpening } from './body-opening.ts'
+import { encodeCommitmentOpening } from './body-opening.ts'
 import { CheckpointSigner } from './checkpoint-signer.ts'
 import { StoredTree } from './stored-tree.ts'
 import { readTail } from './tail-reader-store.ts'
@@ -97,7 +97,7 @@ export interface LedgerOptions {
   /** Audits of what is stored beside the log under hashes that the log has. */
   readonly contents?: readonly StoredContentAudit[]
   /** Tables of the same database that copy what entries say, and are written with them. */
-  readonly caches?: readonly EntryCache[]
+  readonly caches?: readonly EntryCacheDefinition[]
 }
 
 /** The log's folder, beside the file of the last signed checkpoint. */
@@ -137,7 +137,7 @@ export class Ledger extends LedgerReader {
       directory,
       key: tailKey,
       bundleKey: deriveBundleKey(signer),
-      tables: { size: readCommittedTablesSize(database.sql), signed },
+      tables: { size: readAppliedEntryCount(database.sql), signed },
       segmentEntries: options.segmentEntries,
     })
     super(log, new LookupStore(join(directory, 'lookup.db')))
@@ -243,10 +243,10 @@ export class Ledger extends LedgerReader {
     if (this.#state.kind === 'refusing') throw new LedgerRefusalError(this.#state.fault)
     if (this.#isStopped) throw new Error('the node has stopped: nothing is recorded any more')
     if (!this.#inWork) throw new Error('appendIn belongs inside Database.commit')
-    const closes = readClosedCall(event)
+    const closes = readEndedCallSeq(event)
     if (isCallEnd(event) && closes === undefined) throw new TypeError(`${event.kind} names no call`)
     const seq = this.log.pendingSize
-    if (isLateOutcomeKind(event) && !isLateOutcome(event, seq, (call) => this.#hasEnded(call)))
+    if (isLateOutcomeKind(event) && !isLateOutcomeOfEndedCall(event, seq, (call) => this.#hasEnded(call)))
       throw new RangeError(`${event.kind} is about no call that has ended`)
     const at = this.#formatTime(this.#options.clock.now())
     const kept = body === undefined ? undefined : createBodyCommitment(body, randomBytes(BODY_SALT_BYTES))
@@ -276,17 +276,17 @@ export class Ledger extends LedgerReader {
     return this.#options.caches?.some(({ apply }) => Object.hasOwn(apply, kind)) === true
   }
 
-  #writeCaches(cached: CachedEntry): void {
+  #writeCaches(cached: EntryCacheInput): void {
     const { caches = [], database } = this.#options
     if (!database.sql.isTransaction) throw new Error(`${cached.entry.kind} is shown in tables: its work must say so`)
     for (const { apply } of caches) apply[cached.entry.kind]?.(database.sql, cached)
   }
 
   /** The next thousand entries from `from` on, as input for the tables that copy them. */
-  cached(from: number): readonly { readonly seq: number; readonly cached: CachedEntry | undefined }[] {
+  cached(from: number): readonly { readonly seq: number; readonly cached: EntryCacheInput | undefined }[] {
     return this.log.entries(from, CACHED_PIECE).map(({ seq, bytes }) => {
       const decoded = decodeEntry(bytes)
-      return { seq, cached: decoded.ok ? toCachedEntry(decoded.value, bytes, this.log) : undefined }
+      return { seq, cached: decoded.ok ? createEntryCacheInput(decoded.value, bytes, this.log) : undefined }
     })
   }
 
@@ -298,10 +298,10 @@ export class Ledger extends LedgerReader {
     })
   }
 
-  *#allCached({ apply }: EntryCache): Generator<CachedEntry, void, void> {
+  *#allCached({ apply }: EntryCacheDefinition): Generator<EntryCacheInput, void, void> {
     for (const entry of readEntriesOfKinds(this.log, new Set(Object.keys(apply)))) {
       const row = this.log.entry(entry.seq)
-      if (row !== undefined) yield toCachedEntry(entry, row.bytes, this.log)
+      if (row !== undefined) yield createEntryCacheInput(entry, row.bytes, this.log)
     }
   }
 
@@ -442,7 +442,7 @@ export class Ledger extends LedgerReader {
       return fail({ kind: 'diverged', size: this.size(), signedSize: checkpoint.size, source: 'database' })
     const proof = createTlogProof(seq, inclusion.value.path, signed.value)
     const body = options.withBody === true ? this.log.body(seq) : undefined
-    return ok(formatTlogProof(body === undefined ? proof : { ...proof, extra: encodeBodyOpening(body) }))
+    return ok(formatTlogProof(body === undefined ? proof : { ...proof, extra: encodeCommitmentOpening(body) }))
   }
 
   /**
@@ -477,7 +477,7 @@ export class Ledger extends LedgerReader {
       tail: () => readTail(join(this.#directory, 'tail'), this.#tailKey, Infinity),
       checkpoints: new CheckpointStore(database.sql),
       newestRow: reached?.checkpoint.size ?? 0,
-      tablesSize: () => readCommittedTablesSize(database.sql),
+      tablesSize: () => readAppliedEntryCount(database.sql),
       key: signer.key,
       pinned: this.#options.pin,
       // A file that cannot be read is not a checkpoint either.
@@ -523,7 +523,7 @@ export class Ledger extends LedgerReader {
   #judgeLog(): LedgerFault | undefined {
     const { damage, size, tablesNeed } = this.log
     if (damage !== undefined) return { kind: 'damaged', reason: damage }
-    const applied = readCommittedTablesSize(this.#options.database.sql)
+    const applied = readAppliedEntryCount(this.#options.database.sql)
     if (applied > size) return { kind: 'truncated', size, signedSize: applied, source: 'tables' }
     return applied < tablesNeed ? { kind: 'tables-behind', size: applied, needed: tablesNeed } : undefined
   }
@@ -557,7 +557,7 @@ export class Ledger extends LedgerReader {
       this.#inWork = false
       const { database } = this.#options
       if (changedRows && this.log.pendingSize > this.log.size)
-        writeCommittedTablesSize(database.sql, this.log.pendingSize)
+        writeAppliedEntryCount(database.sql, this.log.pendingSize)
       return this.log.writeGroup(changedRows)
     },
     groupEnds: (committed) => {
@@ -617,7 +617,7 @@ async function knownSigned({ database, lastSignedPath, signer, pin }: LedgerOpti
   try {
     const text = await readFileIfPresent(lastSignedPath)
     if (text === undefined) return known
-    const opened = openCheckpoint(text, signer.key)
+    const opened = verifyAndParseCheckpoint(text, signer.key)
     return opened.ok ? Math.max(known, opened.value.checkpoint.size) : Infinity
   } catch {
     return Infinity

@@ -15,11 +15,11 @@ import { areBytesEqual } from '../core/bytes.ts'
 import type { JournalSync } from '../core/database-store.ts'
 import { computeBundleMac } from './bundle-authenticator.ts'
 import { sliceSaltedBody } from './entry-group.ts'
-import type { BodyRecord, SaltedBody, AppendedEntry } from './entry-group.ts'
+import type { BodyRecordLocation, SaltedBody, AppendedEntry } from './entry-group.ts'
 import { LruCache } from './lru-cache.ts'
 import { dropUncommittedGroups } from './uncommitted-tail.ts'
-import type { CommittedTablesState } from './uncommitted-tail.ts'
-import { readTail, countCommittedTableEntries } from './tail-reader-store.ts'
+import type { AppliedAndSignedSizes } from './uncommitted-tail.ts'
+import { readTail, countEntriesAppliedToTables } from './tail-reader-store.ts'
 import type { TailContents } from './tail-reader-store.ts'
 import { TailStore } from './tail-store.ts'
 import type { TailBodyPosition } from './tail-store.ts'
@@ -36,7 +36,7 @@ export interface LogStoreOptions {
   readonly bundleKey?: KeyObject | undefined
   readonly readOnly?: boolean
   /** How far the tables have committed: a later group that changed rows was not confirmed to any caller. */
-  readonly tables?: CommittedTablesState | undefined
+  readonly tables?: AppliedAndSignedSizes | undefined
   readonly segmentEntries?: number | undefined
 }
 
@@ -88,7 +88,7 @@ export class LogStore {
   #recent: Uint8Array[] = []
   #pending: AppendedEntry[] = []
   #mark = 0
-  #written: readonly (BodyRecord & TailBodyPosition)[] = []
+  #written: readonly (BodyRecordLocation & TailBodyPosition)[] = []
   readonly #places = new Map<number, TailBodyPosition>()
   readonly #bundles = new LruCache<number, readonly Uint8Array[]>(BUNDLES_KEPT)
   readonly #bodies = new LruCache<number, StoredBodies>(BODIES_KEPT)
@@ -104,7 +104,7 @@ export class LogStore {
     const whole = readTail(folder, key, tables?.signed)
     const read = tables === undefined ? whole : dropUncommittedGroups(whole, tables)
     this.read = read
-    this.tablesNeed = countCommittedTableEntries(read)
+    this.tablesNeed = countEntriesAppliedToTables(read)
     const [bundles, first] = [this.#countBundles(), read.segments[0]?.first]
     this.tailFirst = first ?? bundles * TILE_WIDTH
     this.#base = Math.ceil(this.tailFirst / TILE_WIDTH) * TILE_WIDTH

@@ -3,7 +3,7 @@
  *
  * Reads through the store it is given.
  */
-import { readClosedCall, readLateOutcomeCall } from './call-entry.ts'
+import { readEndedCallSeq, readLateOutcomeCallSeq } from './call-entry.ts'
 import type { LedgerEntry } from './entry.ts'
 import type { LedgerFindings } from './ledger-finding.ts'
 import { toLookupRow } from './lookup-store.ts'
@@ -32,9 +32,9 @@ export class LookupAudit {
     if (seq >= this.#lookup.reach) return
     const row = toLookupRow(seq, entry.at, entry)
     if (row !== undefined) this.#rows.set(seq, row)
-    const call = readClosedCall(entry)
+    const call = readEndedCallSeq(entry)
     if (call !== undefined) this.#ends.set(call, seq)
-    const late = readLateOutcomeCall(entry)
+    const late = readLateOutcomeCallSeq(entry)
     if (late !== undefined) this.#lates.set(late, seq)
   }
 

@@ -2,7 +2,7 @@
  * Lookup recovery: brings the cache of lookups up to the log when the ledger is opened. The log decides: a cache that
  * says something else is made again.
  */
-import { CALL_ENTER_KIND, readClosedCall } from './call-entry.ts'
+import { CALL_ENTER_KIND, readEndedCallSeq } from './call-entry.ts'
 import { decodeEntry } from './entry.ts'
 import { readLogEntry } from './ledger-reader.ts'
 import type { LogStore } from './log-store.ts'
@@ -40,7 +40,7 @@ function areOpenCalls(calls: readonly number[], log: LogStore): boolean {
   if (!calls.every((call) => readLogEntry(log, call)?.kind === CALL_ENTER_KIND)) return false
   for (let seq = calls[0] ?? log.size; seq < log.size; seq++) {
     const entry = readLogEntry(log, seq)
-    if (entry !== undefined && open.has(readClosedCall(entry) ?? -1)) return false
+    if (entry !== undefined && open.has(readEndedCallSeq(entry) ?? -1)) return false
   }
   return true
 }

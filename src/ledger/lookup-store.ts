@@ -13,7 +13,7 @@ import { BODY_ERASED_KIND } from './entry-group.ts'
 import type { CallWorkReference } from '../core/fault.ts'
 import type { LedgerEntry, LedgerEvent } from './entry.ts'
 import type { Json } from '../core/json.ts'
-import { CALL_ENTER_KIND, CHANGING_EFFECTS, readClosedCall, readLateOutcomeCall } from './call-entry.ts'
+import { CALL_ENTER_KIND, CHANGING_EFFECTS, readEndedCallSeq, readLateOutcomeCallSeq } from './call-entry.ts'
 
 /** What people do to the node itself, and to calls that wait for approval; calls are recognised by their effect. */
 const DEEDS: ReadonlySet<string> = new Set([
@@ -174,9 +174,9 @@ export class LookupStore {
   add(seq: number, at: string, event: LedgerEvent | LedgerEntry): void {
     const row = toLookupRow(seq, at, event)
     if (row !== undefined) this.#rows.set(seq, row)
-    const call = readClosedCall(event)
+    const call = readEndedCallSeq(event)
     if (call !== undefined) this.#update({ call, column: 'ended', seq })
-    const late = readLateOutcomeCall(event)
+    const late = readLateOutcomeCallSeq(event)
     if (late !== undefined) this.#update({ call: late, column: 'late', seq })
     this.#size = seq + 1
     if (this.#rows.size + this.#updates.length >= FLUSH_ROWS) this.#tryFlush()
@@ -352,8 +352,7 @@ function prepareCache(path: string): DatabaseSync | undefined {
   const sql = new DatabaseSync(path)
   sql.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
   const format = Number(sql.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
-  if (format === FORMAT && isOwnSchema(sql) && hasSize(sql))
-    return sql
+  if (format === FORMAT && isOwnSchema(sql) && hasSize(sql)) return sql
   if (format !== 0) {
     sql.close()
     return undefined

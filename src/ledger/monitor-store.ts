@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path'
 import { areBytesEqual } from '../core/bytes.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
 import { readFileIfPresent, writeFileAtomically, writeFileWithoutDirectorySync } from './atomic-file-store.ts'
-import { formatCheckpointFault, openCheckpoint } from './checkpoint.ts'
+import { formatCheckpointFault, verifyAndParseCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import type { VerifierKey } from './note-key.ts'
 import {
@@ -56,7 +56,7 @@ export interface MonitoredLog {
 export async function checkMonitoredLog(log: MonitoredLog, nowMs: number): Promise<MonitorRoundResult> {
   const { folder, key } = log
   const keptText = await readFileIfPresent(join(folder, 'checkpoint'))
-  const kept = keptText && openCheckpoint(keptText, key)
+  const kept = keptText && verifyAndParseCheckpoint(keptText, key)
   if (kept?.ok === false)
     return alarm(
       'untrusted',
@@ -71,7 +71,7 @@ export async function checkMonitoredLog(log: MonitoredLog, nowMs: number): Promi
   })
   if (text !== undefined && 'alarm' in text) return text
   if (text === undefined) return alarm('incomplete', 'The log shows no checkpoint.')
-  const opened = openCheckpoint(text, key)
+  const opened = verifyAndParseCheckpoint(text, key)
   if (!opened.ok) return alarm('untrusted', `The log shows a checkpoint that ${formatCheckpointFault(opened.fault)}.`)
   const round = judge(opened.value, known)
   if (round !== undefined) return round.kind === 'unchanged' ? ((await findSilence(log, nowMs)) ?? round) : round

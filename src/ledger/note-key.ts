@@ -96,7 +96,7 @@ export function parseVerifierKey(text: string): Result<VerifierKey, VerifierKeyF
 }
 
 /** Signs checkpoints of a log with the origin `name`. */
-export function createNoteSigner(name: string, privateKey: KeyObject): LogSigner {
+export function createLogSigner(name: string, privateKey: KeyObject): LogSigner {
   const key = createVerifierKey(name, ED25519_NOTE_SIGNATURE_TYPE, exportPublicKey(privateKey))
   return {
     key,

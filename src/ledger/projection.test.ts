@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
-import { readEntryNumber, readEntryText } from './entry.ts'
+import { readEntryNumberField, readEntryTextField } from './entry.ts'
 import { UnlawfulEntryError, StateTable } from './projection.ts'
 import type { Projection } from './projection.ts'
 
@@ -10,7 +10,7 @@ const accounts: Projection<StateTable<number>> = {
   initial: (journal) => new StateTable<number>(journal),
   apply: {
     'account.moved': (state, entry) => {
-      const [name, by] = [readEntryText(entry, 'name') ?? '', readEntryNumber(entry, 'by') ?? 0]
+      const [name, by] = [readEntryTextField(entry, 'name') ?? '', readEntryNumberField(entry, 'by') ?? 0]
       const sum = (state.get(name) ?? 0) + by
       if (sum < 0) return `${name} has only ${state.get(name) ?? 0}`
       state.set(name, sum)

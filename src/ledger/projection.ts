@@ -24,7 +24,7 @@ export type EntryHandler<State> = (state: State, entry: LedgerEntry) => string |
 
 export interface Projection<State> {
   readonly name: string
-  readonly initial: (journal: StateJournal) => State
+  readonly initial: (journal: StateUndoJournal) => State
   /** One function per kind of entry. */
   readonly apply: Readonly<Record<string, EntryHandler<State>>>
   /**
@@ -39,7 +39,7 @@ export interface Projection<State> {
 /** A projection of any state: its functions get what its own `initial` made. */
 export interface UntypedProjection {
   readonly name: string
-  readonly initial: (journal: StateJournal) => unknown
+  readonly initial: (journal: StateUndoJournal) => unknown
   readonly apply: Readonly<Record<string, EntryHandler<never>>>
   readonly check?: Readonly<Record<string, EntryHandler<never>>>
   readonly holds?: (state: never, entry: LedgerEntry, nowMs: number) => string | undefined
@@ -71,7 +71,7 @@ interface OpenProjection {
 const MAX_UNLAWFUL = 100
 
 export class ProjectionSet {
-  readonly #journal = new StateJournal()
+  readonly #journal = new StateUndoJournal()
   readonly #read: EntriesByKindReader
   readonly #open = new Map<UntypedProjection, OpenProjection>()
   readonly #byKind = new Map<string, OpenProjection[]>()
@@ -140,13 +140,13 @@ export class ProjectionSet {
 export type StoredContentAudit = (state: <State>(projection: Projection<State>) => State) => readonly LedgerFinding[]
 
 /** Reads the whole log from the first entry on, and checks whether each is a valid successor of the ones before it. */
-export class SuccessionAudit {
+export class LawfulEntryAudit {
   readonly #byKind = new Map<string, OpenProjection[]>()
   readonly #states = new Map<UntypedProjection, unknown>()
   readonly unlawful: UnlawfulEntry[] = []
 
   constructor(projections: readonly UntypedProjection[]) {
-    const journal = new StateJournal(false)
+    const journal = new StateUndoJournal(false)
     for (const projection of projections) {
       const open = { projection, state: projection.initial(journal) as never }
       this.#states.set(projection, open.state)
@@ -202,10 +202,10 @@ export interface StateTableReader<Value> {
 
 export class StateTable<Value> implements StateTableReader<Value> {
   readonly #values = new Map<string, Value>()
-  readonly #journal: StateJournal
+  readonly #journal: StateUndoJournal
   version = 0
 
-  constructor(journal: StateJournal) {
+  constructor(journal: StateUndoJournal) {
     this.#journal = journal
   }
 
@@ -279,7 +279,7 @@ export class StateTable<Value> implements StateTableReader<Value> {
 const LOOKED_AT = 16
 
 /** How to undo what was done since the last group became durable. */
-export class StateJournal {
+export class StateUndoJournal {
   #undo: (() => void)[] = []
   #workBegan = 0
   #isOn: boolean

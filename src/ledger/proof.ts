@@ -7,7 +7,7 @@
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { computeConsistencyPath, computeInclusionPath, verifyConsistency, verifyInclusion } from './tree.ts'
-import type { ConsistencyClaim, InclusionClaim, NodeReader } from './tree.ts'
+import type { ConsistencyClaim, InclusionClaim, TreeNodeReader } from './tree.ts'
 
 export type InclusionProof = InclusionClaim
 export type ConsistencyProof = ConsistencyClaim
@@ -24,7 +24,7 @@ export class TreeDamagedError extends Error {}
 export interface ProvableTree {
   readonly size: number
   readonly rootAt: (size: number) => Uint8Array
-  readonly node: NodeReader
+  readonly node: TreeNodeReader
   /** Drops what it remembers of nodes, so that the next proof is made from the tiles themselves. */
   readonly reread?: () => void
 }

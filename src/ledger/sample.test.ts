@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../test/runtime-rig.ts'
 import type { Rig } from '../../test/runtime-rig.ts'
 import { fromHex, toHex } from '../core/bytes.ts'
-import { drawProjection } from './draw-state.ts'
+import { randomDrawProjection } from './draw-state.ts'
 import { verifyVrfProof } from './ecvrf.ts'
 import type { LedgerEntry } from './entry.ts'
-import { SuccessionAudit } from './projection.ts'
+import { LawfulEntryAudit } from './projection.ts'
 
 let rig: Rig
 beforeEach(async () => {
@@ -73,7 +73,7 @@ describe('a sample', () => {
     const [entry] = rig.entries('ledger.sampled') as unknown as readonly LedgerEntry[]
     const start = { v: 1, seq: 0, at: '2026-01-01T00:00:00.000Z', kind: 'node.start', node: 'rig' } as const
     const findings = (change: object): readonly string[] => {
-      const audit = new SuccessionAudit([drawProjection])
+      const audit = new LawfulEntryAudit([randomDrawProjection])
       audit.read({ ...start, vrf_key: draw.public_key_hex })
       if (entry !== undefined) audit.read({ ...entry, ...change })
       return audit.unlawful.map(({ why }) => why)

@@ -9,12 +9,12 @@
  * Reads through the ledger it is given.
  */
 import { toHex } from '../core/bytes.ts'
-import { drawIndices, encodeDrawAlpha } from './draw.ts'
-import type { DrawKey } from './draw.ts'
-import { SAMPLE_ENTRIES } from './draw-state.ts'
+import { computeDrawnIndices, encodeRandomDrawInput } from './draw.ts'
+import type { RandomDrawKey } from './draw.ts'
+import { SAMPLE_ENTRY_COUNT } from './draw-state.ts'
 import { decodeEntry } from './entry.ts'
 import type { Ledger } from './ledger.ts'
-import { verifyBodyOpening } from './body-opening.ts'
+import { verifyCommitmentOpening } from './body-opening.ts'
 import { createLogOnlyPolicy } from './tlog-policy.ts'
 import { parseTlogProof, verifyTlogProof } from './tlog-proof.ts'
 
@@ -34,12 +34,12 @@ export interface SampleReport {
 }
 
 /** `undefined` while nothing is signed. */
-export async function sampleLedger(ledger: Ledger, draws: DrawKey): Promise<SampleReport | undefined> {
+export async function sampleLedger(ledger: Ledger, draws: RandomDrawKey): Promise<SampleReport | undefined> {
   const size = ledger.latestCheckpoint()?.checkpoint.size
   if (size === undefined) return undefined
   const subject = { epoch: 0, purpose: 'sample', number: size } as const
   const { proof, beta } = draws.prove(subject)
-  const entries = drawIndices(beta, size, SAMPLE_ENTRIES)
+  const entries = computeDrawnIndices(beta, size, SAMPLE_ENTRY_COUNT)
   const findings: string[] = []
   for (const seq of entries) {
     const finding = await findEntryFlaw(ledger, seq)
@@ -48,7 +48,7 @@ export async function sampleLedger(ledger: Ledger, draws: DrawKey): Promise<Samp
   const { house, publicKey } = draws
   return {
     size,
-    alpha: toHex(encodeDrawAlpha({ ...subject, house })),
+    alpha: toHex(encodeRandomDrawInput({ ...subject, house })),
     publicKey,
     proof,
     output: toHex(beta),
@@ -78,5 +78,5 @@ async function findEntryFlaw(ledger: Ledger, seq: number): Promise<string | unde
   const parsed = parseTlogProof(text.value)
   const opening = parsed.ok ? parsed.value.extra : undefined
   if (opening === undefined) return 'its content is gone, and no erasure accounts for it'
-  return verifyBodyOpening(opening, stored.bytes).ok ? undefined : 'its content is not what it commits to'
+  return verifyCommitmentOpening(opening, stored.bytes).ok ? undefined : 'its content is not what it commits to'
 }

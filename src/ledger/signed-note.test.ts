@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toBase64url, fromHex, toHex, toUtf8 } from '../core/bytes.ts'
 import { formatNote, parseNote, signNote, verifyNote, addSignaturesToNote } from './signed-note.ts'
-import { createCosigner, formatVerifierKey, createNoteSigner, parseVerifierKey, createVerifierKey } from './note-key.ts'
+import { createCosigner, formatVerifierKey, createLogSigner, parseVerifierKey, createVerifierKey } from './note-key.ts'
 import type { VerifierKey } from './note-key.ts'
 
 const VKEY = 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k'
@@ -22,7 +22,7 @@ const parsed = (text: string | Uint8Array) => {
   return note.value
 }
 
-const log = createNoteSigner('log.example/1', generateKeyPairSync('ed25519').privateKey)
+const log = createLogSigner('log.example/1', generateKeyPairSync('ed25519').privateKey)
 const witness = createCosigner('witness.example/w', generateKeyPairSync('ed25519').privateKey, () => 1_679_315_147_500)
 
 describe('signed note', () => {
@@ -43,7 +43,7 @@ describe('signed note', () => {
     const seed = fromHex('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60')
     const publicKey = fromHex('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a')
     const jwk = { kty: 'OKP', crv: 'Ed25519', d: toBase64url(seed), x: toBase64url(publicKey) }
-    const signer = createNoteSigner('rfc8032', createPrivateKey({ key: jwk, format: 'jwk' }))
+    const signer = createLogSigner('rfc8032', createPrivateKey({ key: jwk, format: 'jwk' }))
     expect(signer.key.publicKey).toEqual(publicKey)
     expect(verifyNote(signNote('text\n', [signer]), [signer.key])).toMatchObject({ ok: true })
   })
@@ -55,7 +55,7 @@ describe('signed note', () => {
   })
 
   it('passes over keys it does not know, even with the name of one it knows', () => {
-    const other = createNoteSigner('log.example/1', generateKeyPairSync('ed25519').privateKey)
+    const other = createLogSigner('log.example/1', generateKeyPairSync('ed25519').privateKey)
     const note = signNote('text\n', [other, log])
     expect(verifyNote(note, [log.key])).toMatchObject({ ok: true, value: [{ key: { name: 'log.example/1' } }] })
     expect(verifyNote(signNote('text\n', [other]), [log.key])).toEqual({
@@ -103,7 +103,7 @@ describe('signed note', () => {
 
   it('does not take a cosignature for a signature of the same key', () => {
     const { privateKey } = generateKeyPairSync('ed25519')
-    const plain = createNoteSigner('both', privateKey)
+    const plain = createLogSigner('both', privateKey)
     const timed = createCosigner('both', privateKey, () => 0)
     expect(toHex(plain.key.id)).not.toBe(toHex(timed.key.id))
     expect(verifyNote(signNote('text\n', [timed]), [plain.key])).toMatchObject({ ok: false })

@@ -89,7 +89,7 @@ export function verifyNote(
 ): Result<readonly VerifiedSignature[], NoteFault> {
   const verified: VerifiedSignature[] = []
   for (const signature of note.signatures) {
-    const key = keys.find((known) => isSignatureBy(signature, known))
+    const key = keys.find((known) => isSignatureAttributedToKey(signature, known))
     if (key === undefined || verified.some((earlier) => earlier.key === key)) continue
     const verdict = key.verify(note.text, signature.blob.subarray(4))
     if (!verdict.ok) return fail({ kind: 'bad-signature', name: signature.name })
@@ -99,7 +99,7 @@ export function verifyNote(
 }
 
 /** Name and id together identify a key; either alone may be shared. */
-export function isSignatureBy(signature: NoteSignature, key: VerifierKey): boolean {
+export function isSignatureAttributedToKey(signature: NoteSignature, key: VerifierKey): boolean {
   return signature.name === key.name && areBytesEqual(signature.blob.subarray(0, 4), key.id)
 }
 

@@ -27,14 +27,14 @@ import {
 } from './tile.ts'
 import type { TileCoordinates } from './tile.ts'
 import { computeRootAt, HASH_BYTES, computeLeafHash, writeLeafHash, writeNodeHash } from './tree.ts'
-import type { NodeReader } from './tree.ts'
+import type { TreeNodeReader } from './tree.ts'
 
 /** 16 kB each: proofs near the same place, and the upper levels of every proof, need no hashing. */
 const TILES_KEPT = 128
 
 export class StoredTree implements ProvableTree {
   readonly #log: LogStore
-  #edge: GrowingTreeEdge | undefined
+  #edge: MerkleTreeRightEdge | undefined
   #root: { readonly size: number; readonly hash: Uint8Array } | undefined
   #believesNodes = true
   #isLoading = false
@@ -70,7 +70,7 @@ export class StoredTree implements ProvableTree {
   /**
    * A view into the tile with a complete node; complete nodes never change, but a caller that keeps one must copy it.
    */
-  readonly node: NodeReader = (height, index) => {
+  readonly node: TreeNodeReader = (height, index) => {
     const onEdge = this.#current().node(height, index)
     if (onEdge !== undefined) return onEdge
     const within = height % TILE_HEIGHT
@@ -116,14 +116,14 @@ export class StoredTree implements ProvableTree {
     await tiles.writeTiles([...partial, ...entries].map((name) => ({ name, content: this.content(name) })))
   }
 
-  #current(): GrowingTreeEdge {
+  #current(): MerkleTreeRightEdge {
     return (this.#edge ??= this.#load())
   }
 
-  #load(): GrowingTreeEdge {
+  #load(): MerkleTreeRightEdge {
     const { tiledTo, size } = this.#log
     try {
-      const edge = GrowingTreeEdge.at(
+      const edge = MerkleTreeRightEdge.at(
         tiledTo,
         (level, from, count) => this.#partialTile(level, from, count),
         this.#finished,
@@ -189,7 +189,7 @@ export interface CompletedTile {
 /** The hashes at `level` from the last full tile on, 0 … 255 of them, one after another. */
 export type PartialTileReader = (level: number, from: number, count: number) => Uint8Array
 
-export class GrowingTreeEdge {
+export class MerkleTreeRightEdge {
   readonly #onTile: (tile: CompletedTile) => void
   /** Of each level, with the nodes that are complete in it. */
   readonly #levels: Buffer[] = []
@@ -200,8 +200,8 @@ export class GrowingTreeEdge {
   }
 
   /** The edge of a stored tree: hashes that fill no tile are read, the rest is in full tiles. */
-  static at(size: number, read: PartialTileReader, onTile: (tile: CompletedTile) => void): GrowingTreeEdge {
-    const edge = new GrowingTreeEdge(onTile)
+  static at(size: number, read: PartialTileReader, onTile: (tile: CompletedTile) => void): MerkleTreeRightEdge {
+    const edge = new MerkleTreeRightEdge(onTile)
     for (let level = 0; countLevelHashes(level, size) > 0; level++) {
       const count = countLevelHashes(level, size)
       const width = count % TILE_WIDTH
@@ -249,7 +249,7 @@ export class GrowingTreeEdge {
     return tile === Math.floor(countLevelHashes(level, this.size) / TILE_WIDTH) ? this.#at(height, index) : undefined
   }
 
-  readonly #read: NodeReader = (height, index) => {
+  readonly #read: TreeNodeReader = (height, index) => {
     const node = this.#at(height, index)
     if (node === undefined) throw new Error(`node ${height},${index} is not on the edge of a tree of ${this.#size}`)
     return node

@@ -22,13 +22,13 @@ import { Ledger } from './ledger.ts'
 import type { LedgerOptions } from './ledger.ts'
 import type { LogSigner } from './note-key.ts'
 
-export type SuccessionFault = SigningFault | { readonly kind: 'nothing-to-adopt' }
+export type LogContinuationFault = SigningFault | { readonly kind: 'nothing-to-adopt' }
 
 /** `options` are those of the old log; the signer is named after the new one. */
 export async function continueLogUnderNewName(
   options: LedgerOptions,
   signer: LogSigner,
-): Promise<Result<SignedCheckpoint, SuccessionFault>> {
+): Promise<Result<SignedCheckpoint, LogContinuationFault>> {
   const { database, lastSignedPath, origin } = options
   const old = await Ledger.open(options)
   const state = old.state()

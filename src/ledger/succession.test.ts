@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture, ORIGIN } from '../../test/ledger-fixture.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { Ledger } from './ledger.ts'
-import { createNoteSigner } from './note-key.ts'
+import { createLogSigner } from './note-key.ts'
 import { continueLogUnderNewName, formatSuccessorName } from './succession-store.ts'
 
 const NEXT = `${ORIGIN}/20261116T120000Z`
@@ -15,7 +15,7 @@ let fixture: LedgerFixture
 let kept: SignedCheckpoint
 
 beforeEach(async () => {
-  fixture = new LedgerFixture(undefined, createNoteSigner(ORIGIN, privateKey))
+  fixture = new LedgerFixture(undefined, createLogSigner(ORIGIN, privateKey))
   await fixture.open()
   await fixture.fill(300)
   await fixture.checkpoint()
@@ -46,7 +46,7 @@ describe('an older copy that was put back with its file', () => {
     await fixture.ledger.confront(kept)
     const root = Buffer.from(fixture.ledger.root()).toString('hex')
     expect(await continued()).toMatchObject({ ok: true, value: { checkpoint: { origin: NEXT, size: 301 } } })
-    const next = await Ledger.open({ ...options(), signer: createNoteSigner(NEXT, privateKey), origin: NEXT })
+    const next = await Ledger.open({ ...options(), signer: createLogSigner(NEXT, privateKey), origin: NEXT })
     expect(next.state()).toEqual({ kind: 'sound' })
     expect(next.entry(300)?.entry).toMatchObject({
       kind: 'ledger.adopted',
@@ -98,5 +98,5 @@ function options(): Parameters<typeof continueLogUnderNewName>[0] {
 }
 
 function continued(): ReturnType<typeof continueLogUnderNewName> {
-  return continueLogUnderNewName(options(), createNoteSigner(NEXT, privateKey))
+  return continueLogUnderNewName(options(), createLogSigner(NEXT, privateKey))
 }

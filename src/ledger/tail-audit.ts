@@ -6,7 +6,7 @@
 import { areBytesEqual } from '../core/bytes.ts'
 import type { LedgerFindings } from './ledger-finding.ts'
 import type { VerifiableLog } from './log-verification.ts'
-import { countCommittedTableEntries } from './tail-reader-store.ts'
+import { countEntriesAppliedToTables } from './tail-reader-store.ts'
 import type { TailContents } from './tail-reader-store.ts'
 
 export function auditTail(
@@ -32,14 +32,14 @@ export function auditTail(
  * Every group that changed rows says so, and each segment what the groups before it had changed last. `newestRow`: the
  * size of the newest checkpoint when the tables were looked at.
  */
-export function auditTablesSize(
+export function auditAppliedEntryCount(
   tail: TailContents,
   tables: { readonly size: number | undefined; readonly newestRow: number },
   findings: LedgerFindings,
 ): void {
   // Segments that were removed since the tables were looked at: a node beside this process goes on.
   if ((tail.segments[0]?.first ?? 0) > tables.newestRow) return
-  const expected = countCommittedTableEntries(tail)
+  const expected = countEntriesAppliedToTables(tail)
   if (tables.size !== undefined && tail.damage === undefined && tables.size !== expected)
     findings.add({ kind: 'tables-size-differs', size: tables.size, expected })
 }

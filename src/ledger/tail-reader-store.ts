@@ -18,7 +18,7 @@ import { areBytesEqual } from '../core/bytes.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 import {
   decodeEntryGroup,
-  GROUP_MAGIC_BYTES,
+  ENTRY_GROUP_MAGIC,
   hasCommittedBodies,
   isCompleteGroup,
   GROUP_MAC_BYTES,
@@ -76,7 +76,7 @@ export function readTail(directory: string, key: KeyObject | undefined, signed =
       bytes.readBigUInt64BE(4) === BigInt(first) &&
       (key === undefined ||
         areBytesEqual(bytes.subarray(HEAD_CONTENT_BYTES, SEGMENT_HEAD_BYTES), headMac(key, bytes))) &&
-      (mac === undefined || (areBytesEqual(macBeforeSegment(bytes), mac) && first === endOf(segments.at(-1))))
+      (mac === undefined || (areBytesEqual(readMacBeforeSegment(bytes), mac) && first === endOf(segments.at(-1))))
     if (!begins) return { segments, torn, damage: `${path} does not follow what was written before it` }
     const written = countWrittenBytes(bytes)
     const { groups, whole, forged } = readGroups(bytes, { first, key, signed, mayBeTorn: isLast, written })
@@ -99,7 +99,7 @@ export function readTail(directory: string, key: KeyObject | undefined, signed =
     if (whole < written && (!isLast || isSigned || hasLaterGroup(bytes, whole)))
       return { segments, torn, damage: `${path} is not whole: something before its end was changed` }
     torn = Math.max(0, written - whole)
-    mac = groups.at(-1)?.mac ?? macBeforeSegment(bytes)
+    mac = groups.at(-1)?.mac ?? readMacBeforeSegment(bytes)
   }
   return { segments, torn, damage: undefined }
 }
@@ -141,7 +141,7 @@ function readGroups(
   { first, key, signed, mayBeTorn, written }: SegmentReading,
 ): { readonly groups: EntryGroup[]; readonly whole: number; readonly forged: boolean } {
   const groups: EntryGroup[] = []
-  let [at, next, previousMac]: [number, number, Uint8Array] = [SEGMENT_HEAD_BYTES, first, macBeforeSegment(bytes)]
+  let [at, next, previousMac]: [number, number, Uint8Array] = [SEGMENT_HEAD_BYTES, first, readMacBeforeSegment(bytes)]
   while (at < bytes.length) {
     const group = decodeEntryGroup(bytes, { at, first: next, previousMac, key })
     if (!group.ok) {
@@ -160,7 +160,7 @@ function readGroups(
   return { groups, whole: at, forged: false }
 }
 
-export function macBeforeSegment(bytes: Buffer): Uint8Array {
+export function readMacBeforeSegment(bytes: Buffer): Uint8Array {
   return bytes.subarray(MAC_AT, MAC_AT + GROUP_MAC_BYTES)
 }
 
@@ -190,7 +190,7 @@ function countWrittenBytes(bytes: Buffer): number {
 
 /** Each group is written after the one before it was synced, so nothing complete can follow a torn one. */
 function hasLaterGroup(bytes: Buffer, after: number): boolean {
-  for (let at = bytes.indexOf(GROUP_MAGIC_BYTES, after + 1); at >= 0; at = bytes.indexOf(GROUP_MAGIC_BYTES, at + 1))
+  for (let at = bytes.indexOf(ENTRY_GROUP_MAGIC, after + 1); at >= 0; at = bytes.indexOf(ENTRY_GROUP_MAGIC, at + 1))
     if (isCompleteGroup(bytes, at)) return true
   return false
 }
@@ -212,7 +212,7 @@ function endOf(segment: TailSegment | undefined): number {
 }
 
 /** One past the last entry whose group changed rows. */
-export function countCommittedTableEntries({ segments }: TailContents): number {
+export function countEntriesAppliedToTables({ segments }: TailContents): number {
   return segments.reduce(
     (known, { tables, groups }) =>
       groups.reduce(

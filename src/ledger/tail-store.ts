@@ -29,12 +29,12 @@ import { join } from 'node:path'
 import type { JournalSync } from '../core/database-store.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
 import { BODY_SALT_BYTES, sliceSaltedBody, encodeEntryGroup, GROUP_MAC_BYTES } from './entry-group.ts'
-import type { BodyRecord, SaltedBody, EntryGroupContent } from './entry-group.ts'
+import type { BodyRecordLocation, SaltedBody, EntryGroupContent } from './entry-group.ts'
 import {
-  countCommittedTableEntries,
+  countEntriesAppliedToTables,
   encodeSegmentHead,
   listSegmentNames,
-  macBeforeSegment,
+  readMacBeforeSegment,
   SEGMENT_HEAD_BYTES,
 } from './tail-reader-store.ts'
 import type { TailContents } from './tail-reader-store.ts'
@@ -98,7 +98,7 @@ export class TailStore {
     createPrivateFolder(directory)
     const known = new Set(read.segments.map(({ path }) => path))
     for (const name of listSegmentNames(directory)) if (!known.has(join(directory, name))) rmSync(join(directory, name))
-    this.#tables = countCommittedTableEntries(read)
+    this.#tables = countEntriesAppliedToTables(read)
     for (const { path, first, bytes, groups, whole } of read.segments) {
       const file = openSync(path, constants.O_RDWR | constants.O_NOFOLLOW)
       if (whole < bytes.length) {
@@ -106,7 +106,7 @@ export class TailStore {
         fdatasyncSync(file)
       }
       const group = groups.at(-1)
-      this.#mac = new Uint8Array(group?.mac ?? macBeforeSegment(bytes))
+      this.#mac = new Uint8Array(group?.mac ?? readMacBeforeSegment(bytes))
       const end = group ? group.first + group.entries.length : first
       this.#segments.push({ path, first, file, bytes: whole, allocated: whole, end })
     }
@@ -128,7 +128,9 @@ export class TailStore {
   }
 
   /** Throws file system errors; then nothing is appended. */
-  write(content: Omit<EntryGroupContent, 'first'>): { readonly bodies: readonly (BodyRecord & TailBodyPosition)[] } {
+  write(content: Omit<EntryGroupContent, 'first'>): {
+    readonly bodies: readonly (BodyRecordLocation & TailBodyPosition)[]
+  } {
     if (this.#isFull()) {
       cutAllocation(this.#newest())
       this.#begin(this.#newest().end)

@@ -34,14 +34,14 @@ import { createPrivateFolder } from '../core/folder-store.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 import { syncDirectory, writeFileWithoutDirectorySync } from './atomic-file-store.ts'
 import { BODY_SALT_BYTES, encodeBodyRecords, readBodyRecords } from './entry-group.ts'
-import type { BodyRecord, SaltedBody } from './entry-group.ts'
+import type { BodyRecordLocation, SaltedBody } from './entry-group.ts'
 import { RecordFileStore } from './record-file-store.ts'
 import { formatBodiesPath, EXPANDED_TILE_BYTES, TILE_WIDTH, formatTilePath } from './tile.ts'
 import type { TileCoordinates } from './tile.ts'
 
 export interface StoredBodies {
   readonly bytes: Buffer
-  readonly records: readonly BodyRecord[]
+  readonly records: readonly BodyRecordLocation[]
 }
 
 /** What is under a name: its content, or why that cannot be read; neither where there is nothing. */
@@ -152,7 +152,7 @@ export class TileStore {
   }
 
   /** Overwrites a body in place; durable when it returns. */
-  wipeBody(index: number, { offset, length }: BodyRecord): void {
+  wipeBody(index: number, { offset, length }: BodyRecordLocation): void {
     const file = openSync(join(this.#directory, formatBodiesPath(index)), CHANGE_CONTENT)
     try {
       writeSync(file, Buffer.alloc(BODY_SALT_BYTES + length), 0, BODY_SALT_BYTES + length, offset)

@@ -1,13 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createCosigner, formatVerifierKey, createNoteSigner } from './note-key.ts'
+import { createCosigner, formatVerifierKey, createLogSigner } from './note-key.ts'
 import { parseWitnessPolicy, isPolicySatisfied } from './tlog-policy.ts'
 import type { WitnessPolicy } from './tlog-policy.ts'
 
 const { privateKey } = generateKeyPairSync('ed25519')
-const logKey = formatVerifierKey(createNoteSigner('log.example', privateKey).key)
-const sameKeyOtherName = formatVerifierKey(createNoteSigner('log.example/b', privateKey).key)
+const logKey = formatVerifierKey(createLogSigner('log.example', privateKey).key)
+const sameKeyOtherName = formatVerifierKey(createLogSigner('log.example/b', privateKey).key)
 const witnessKeys = Array.from({ length: 6 }, (_, index) =>
   formatVerifierKey(createCosigner(`w${index}.example`, generateKeyPairSync('ed25519').privateKey, () => 0).key),
 )

@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest'
 import { fromHex, toUtf8 } from '../core/bytes.ts'
 import { formatCheckpoint } from './checkpoint.ts'
 import { signNote, addSignaturesToNote } from './signed-note.ts'
-import { createCosigner, createNoteSigner } from './note-key.ts'
+import { createCosigner, createLogSigner } from './note-key.ts'
 import { createLogOnlyPolicy } from './tlog-policy.ts'
 import type { WitnessPolicy } from './tlog-policy.ts'
 import { formatTlogProof, parseTlogProof, createTlogProof, verifyTlogProof } from './tlog-proof.ts'
 import { computeLeafHash, computeNodeHash } from './tree.ts'
 
-const log = createNoteSigner('log.example', generateKeyPairSync('ed25519').privateKey)
+const log = createLogSigner('log.example', generateKeyPairSync('ed25519').privateKey)
 const [w1, w2] = ['w1.example', 'w2.example'].map((name) =>
   createCosigner(name, generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000),
 ) as [ReturnType<typeof createCosigner>, ReturnType<typeof createCosigner>]
@@ -62,7 +62,7 @@ describe('tlog-proof', () => {
     expect(verifyTlogProof(text.replace('index 1', 'index 0'), entry, witnessed)).toMatchObject({
       fault: { kind: 'not-included' },
     })
-    const stranger = createNoteSigner('log.example', generateKeyPairSync('ed25519').privateKey)
+    const stranger = createLogSigner('log.example', generateKeyPairSync('ed25519').privateKey)
     expect(verifyTlogProof(text, entry, createLogOnlyPolicy(stranger.key))).toMatchObject({
       fault: { kind: 'untrusted-checkpoint', faults: [{ kind: 'no-known-signature' }] },
     })

@@ -12,7 +12,7 @@
 import { toBase64, fromBase64 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { formatSignedCheckpoint, formatDecimal, openCheckpoint, parseDecimal } from './checkpoint.ts'
+import { formatSignedCheckpoint, formatDecimal, verifyAndParseCheckpoint, parseDecimal } from './checkpoint.ts'
 import type { CheckpointFault, SignedCheckpoint } from './checkpoint.ts'
 import { MAX_NOTE_BYTES, verifyNote } from './signed-note.ts'
 import type { VerifiedSignature } from './signed-note.ts'
@@ -88,7 +88,7 @@ export function verifyTlogProof(
 
   const faults: CheckpointFault[] = []
   for (const { key } of policy.logs) {
-    const opened = openCheckpoint(checkpoint, key)
+    const opened = verifyAndParseCheckpoint(checkpoint, key)
     if (!opened.ok) {
       faults.push(opened.fault)
       continue

@@ -14,7 +14,7 @@ import { areBytesEqual } from '../core/bytes.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import type { ExpectedCheckpointRoots } from './expected-roots.ts'
 import type { LedgerFindings } from './ledger-finding.ts'
-import { GrowingTreeEdge } from './stored-tree.ts'
+import { MerkleTreeRightEdge } from './stored-tree.ts'
 import type { CompletedTile } from './stored-tree.ts'
 import {
   countLevelHashes,
@@ -48,11 +48,11 @@ export type BundledEntries = readonly (Uint8Array | undefined)[]
 export class TreeAudit {
   readonly #options: TreeAuditOptions
   /** `undefined` once hashes are missing, because the tree after a gap is unknown. */
-  #edge: GrowingTreeEdge | undefined
+  #edge: MerkleTreeRightEdge | undefined
 
   constructor(options: TreeAuditOptions) {
     this.#options = options
-    this.#edge = GrowingTreeEdge.at(
+    this.#edge = MerkleTreeRightEdge.at(
       options.from,
       (level, first, count) => this.#tileRoots(level - 1, first, count),
       this.#checkTile,
@@ -215,7 +215,7 @@ export class TreeAudit {
    * The partial tiles that a reader of the checkpoint asks for, and narrower ones, which stay for readers of an older
    * one: they hold the first hashes, or entries, of the same.
    */
-  #checkPartials(edge: GrowingTreeEdge): void {
+  #checkPartials(edge: MerkleTreeRightEdge): void {
     for (const name of listTiles(edge.size)) {
       const { level, index, width } = name
       if (width === TILE_WIDTH || level === 'entries') continue

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { GrowingTreeEdge } from './stored-tree.ts'
+import { MerkleTreeRightEdge } from './stored-tree.ts'
 import type { CompletedTile } from './stored-tree.ts'
 import { TILE_BYTES, TILE_HEIGHT, expandTile, readTileNode } from './tile.ts'
 import { createEmptyFrontier, extendFrontier, computeFrontierRoot, computeLeafHash } from './tree.ts'
 
 const leaf = (index: number) => computeLeafHash(Buffer.from(String(index)))
 
-function grow(size: number): { readonly edge: GrowingTreeEdge; readonly tiles: CompletedTile[] } {
+function grow(size: number): { readonly edge: MerkleTreeRightEdge; readonly tiles: CompletedTile[] } {
   const tiles: CompletedTile[] = []
-  const edge = new GrowingTreeEdge((tile) => tiles.push(tile))
+  const edge = new MerkleTreeRightEdge((tile) => tiles.push(tile))
   for (let index = 0; index < size; index++) edge.append(leaf(index))
   return { edge, tiles }
 }
@@ -45,7 +45,7 @@ describe('edge', () => {
             return readTileNode(below.nodes, TILE_HEIGHT, 0)
           }),
         )
-      const again = GrowingTreeEdge.at(size, read, () => undefined)
+      const again = MerkleTreeRightEdge.at(size, read, () => undefined)
       expect(again.root()).toEqual(edge.root())
       for (let more = 0; more < 300; more++) {
         edge.append(leaf(size + more))
@@ -68,6 +68,6 @@ describe('edge', () => {
 
   it('refuses to stand on a level with hashes missing', () => {
     const short = () => new Uint8Array(32)
-    expect(() => GrowingTreeEdge.at(3, short, () => undefined)).toThrow('level 0 of the tree is not all there')
+    expect(() => MerkleTreeRightEdge.at(3, short, () => undefined)).toThrow('level 0 of the tree is not all there')
   })
 })

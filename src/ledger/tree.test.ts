@@ -16,7 +16,7 @@ import {
   verifyConsistency,
   verifyInclusion,
 } from './tree.ts'
-import type { NodeReader } from './tree.ts'
+import type { TreeNodeReader } from './tree.ts'
 
 const CT_LEAVES = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f']
 const CT_ROOTS = [
@@ -63,12 +63,12 @@ function naiveSplit(n: number): number {
 }
 
 /** Reads nodes from the frontier's own report of what each leaf completed. */
-function grow(leaves: readonly Uint8Array[]): { readonly root: () => Uint8Array; readonly node: NodeReader } {
+function grow(leaves: readonly Uint8Array[]): { readonly root: () => Uint8Array; readonly node: TreeNodeReader } {
   const nodes = new Map<string, Uint8Array>()
   const frontier = createEmptyFrontier()
   for (const leaf of leaves)
     extendFrontier(frontier, computeLeafHash(leaf), (height, index, hash) => nodes.set(`${height},${index}`, hash))
-  const node: NodeReader = (height, index) => {
+  const node: TreeNodeReader = (height, index) => {
     const hash = nodes.get(`${height},${index}`)
     if (hash === undefined) throw new Error(`node ${height},${index} is not complete`)
     return hash
@@ -163,8 +163,8 @@ describe('tree', () => {
     const plain = (height: number): Uint8Array =>
       (equal[height] ??= computeNodeHash(plain(height - 1), plain(height - 1)))
     const special = computeLeafHash(Uint8Array.of(8))
-    const treeWith = (odd: number): NodeReader => {
-      const node: NodeReader = (height, index) => {
+    const treeWith = (odd: number): TreeNodeReader => {
+      const node: TreeNodeReader = (height, index) => {
         if (Math.floor(odd / 2 ** height) !== index) return plain(height)
         return height === 0 ? special : computeNodeHash(node(height - 1, 2 * index), node(height - 1, 2 * index + 1))
       }

@@ -15,7 +15,7 @@ import { areBytesEqual } from '../core/bytes.ts'
 export const HASH_BYTES = 32
 
 /** Reads a complete node; called only for nodes that are complete at the given size. */
-export type NodeReader = (height: number, index: number) => Uint8Array
+export type TreeNodeReader = (height: number, index: number) => Uint8Array
 
 const digest = Buffer.alloc(HASH_BYTES)
 
@@ -101,7 +101,7 @@ export function computeFrontierRoot({ subtrees }: TreeFrontier): Uint8Array {
 }
 
 /** The frontier of an earlier or a stored tree, read node by node. */
-export function readFrontierAt(size: number, node: NodeReader): TreeFrontier {
+export function readFrontierAt(size: number, node: TreeNodeReader): TreeFrontier {
   const subtrees: Uint8Array[] = []
   for (let start = 0, width = largestPowerOfTwo(size); start < size; width /= 2) {
     if (start + width > size) continue
@@ -111,12 +111,12 @@ export function readFrontierAt(size: number, node: NodeReader): TreeFrontier {
   return { size, subtrees }
 }
 
-export function computeRootAt(size: number, node: NodeReader): Uint8Array {
+export function computeRootAt(size: number, node: TreeNodeReader): Uint8Array {
   return computeFrontierRoot(readFrontierAt(size, node))
 }
 
 /** The siblings from leaf to root, RFC 6962 § 2.1.1. */
-export function computeInclusionPath(index: number, size: number, node: NodeReader): Uint8Array[] {
+export function computeInclusionPath(index: number, size: number, node: TreeNodeReader): Uint8Array[] {
   if (!(index >= 0 && index < size)) throw new RangeError(`no leaf ${index} in a tree of ${size}`)
   const path: Uint8Array[] = []
   let [start, end] = [0, size]
@@ -134,7 +134,7 @@ export function computeInclusionPath(index: number, size: number, node: NodeRead
 }
 
 /** RFC 6962 § 2.1.2. Empty for equal sizes and for size 0, of which every tree is an extension. */
-export function computeConsistencyPath(from: number, to: number, node: NodeReader): Uint8Array[] {
+export function computeConsistencyPath(from: number, to: number, node: TreeNodeReader): Uint8Array[] {
   if (!(from >= 0 && from <= to)) throw new RangeError(`a tree of ${to} does not extend one of ${from}`)
   if (from === 0 || from === to) return []
   const path: Uint8Array[] = []
@@ -219,7 +219,7 @@ export function verifyConsistency({ from, to, fromRoot, toRoot, path }: Consiste
 }
 
 /** MTH(D[start:end]) for a range that RFC 6962's splits can produce: its parts are complete nodes. */
-function rangeHash(start: number, end: number, node: NodeReader): Uint8Array {
+function rangeHash(start: number, end: number, node: TreeNodeReader): Uint8Array {
   const width = end - start
   if (largestPowerOfTwo(width) === width) return node(Math.log2(width), start / width)
   const middle = start + splitPoint(width)

@@ -7,14 +7,14 @@
  */
 import type { TailContents } from './tail-reader-store.ts'
 
-export interface CommittedTablesState {
+export interface AppliedAndSignedSizes {
   /** Entries up to the last group that the tables have committed. */
   readonly size: number
   /** Entries that a signature covers. */
   readonly signed: number
 }
 
-export function dropUncommittedGroups(read: TailContents, { size, signed }: CommittedTablesState): TailContents {
+export function dropUncommittedGroups(read: TailContents, { size, signed }: AppliedAndSignedSizes): TailContents {
   for (const [place, segment] of read.segments.entries()) {
     const index = segment.groups.findIndex(({ first, changedRows }) => changedRows && first >= size)
     if (index < 0) continue

@@ -10,13 +10,13 @@
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
-import { openCheckpoint, parseDecimal } from './checkpoint.ts'
+import { verifyAndParseCheckpoint, parseDecimal } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { parseSignatures, verifyNote } from './signed-note.ts'
 import type { VerifiedSignature } from './signed-note.ts'
 import type { VerifierKey } from './note-key.ts'
 import type { ConsistencyProof, ProofFault } from './proof.ts'
-import { formatAddCheckpoint, formatMonitorPath, TREE_SIZE_CONTENT_TYPE } from './witness.ts'
+import { formatAddCheckpointRequest, formatMonitorPath, TREE_SIZE_CONTENT_TYPE } from './witness.ts'
 import { readResponseText } from '../toolbox/response-body.ts'
 
 export interface WitnessClientOptions {
@@ -72,7 +72,7 @@ export class WitnessClient {
       if (this.#remembered > size) return fail(await this.#disagreement(log))
       const proof = prove(this.#remembered, size)
       if (!proof.ok) return proof
-      const body = formatAddCheckpoint({ oldSize: this.#remembered, proof: proof.value.path, signed })
+      const body = formatAddCheckpointRequest({ oldSize: this.#remembered, proof: proof.value.path, signed })
       const reply = await this.#request('/add-checkpoint', body)
       if (!reply.ok) return reply
       if (reply.value.status === 200) return this.#accept(signed, reply.value.text)
@@ -106,7 +106,7 @@ export class WitnessClient {
     // Not kept: next time the witness is asked again.
     this.#remembered = 0
     const reply = await this.#request(formatMonitorPath(log.name), undefined)
-    const shown = reply.ok && reply.value.status === 200 ? openCheckpoint(reply.value.text, log) : undefined
+    const shown = reply.ok && reply.value.status === 200 ? verifyAndParseCheckpoint(reply.value.text, log) : undefined
     const evidence = shown?.ok === true ? shown.value : undefined
     return { kind: 'witness-disagrees', url: this.#options.url, evidence }
   }

@@ -14,7 +14,7 @@ import { WitnessClient } from './witness-client.ts'
 import { startWitness } from './witness-server.ts'
 import type { WitnessServer } from './witness-server.ts'
 import { witnessMigrations, WitnessStore } from './witness-store.ts'
-import { formatAddCheckpoint, formatMonitorPath } from './witness.ts'
+import { formatAddCheckpointRequest, formatMonitorPath } from './witness.ts'
 
 let fixture: LedgerFixture
 let signer: NoteSigner
@@ -48,7 +48,7 @@ afterEach(async () => {
 async function request(oldSize: number): Promise<string> {
   const signed = await fixture.checkpoint()
   const proof = fixture.ledger.consistency(oldSize, signed.checkpoint.size)
-  return formatAddCheckpoint({ oldSize, proof: proof.ok ? proof.value.path : [], signed })
+  return formatAddCheckpointRequest({ oldSize, proof: proof.ok ? proof.value.path : [], signed })
 }
 
 const post = (body: string | Uint8Array<ArrayBuffer>) => fetch(`${server.url}/add-checkpoint`, { method: 'POST', body })

@@ -8,7 +8,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { startListening } from '../core/listen-server.ts'
-import { admitRequest, ConnectionLimiter } from '../toolbox/connection-limiter.ts'
+import { admitUnpipelinedRequest, ConnectionLimiter } from '../toolbox/connection-limiter.ts'
 import { fromUtf8 } from '../core/bytes.ts'
 import { formatHttpAddress } from '../core/http-address.ts'
 import type { WitnessRefusal } from './witness.ts'
@@ -40,7 +40,7 @@ export async function startWitness(
   const monitored = new Map(store.origins().map((origin) => [formatMonitorPath(origin), origin]))
   const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: MAX_CONNECTIONS })
   const server = createServer((request, response) => {
-    if (!admitRequest(limiter, request, response)) return
+    if (!admitUnpipelinedRequest(limiter, request, response)) return
     answer(store, monitored, request).then(
       (given) => send(response, given),
       // The store could not save it: no cosignature may be returned, and the client may try again.

@@ -7,15 +7,15 @@ import { Database } from '../core/database-store.ts'
 import { toUtf8 } from '../core/bytes.ts'
 import { formatCheckpoint } from './checkpoint.ts'
 import { signNote } from './signed-note.ts'
-import { createCosigner, createNoteSigner } from './note-key.ts'
+import { createCosigner, createLogSigner } from './note-key.ts'
 import type { LogSigner, NoteSigner } from './note-key.ts'
 import { computeLeafHash } from './tree.ts'
 import { witnessMigrations, WitnessStore } from './witness-store.ts'
-import { formatAddCheckpoint } from './witness.ts'
+import { formatAddCheckpointRequest } from './witness.ts'
 
 const ORIGIN = 'hearthbus.local/home'
 const witness = createCosigner('witness.test/w', generateKeyPairSync('ed25519').privateKey, () => 1_700_000_000_000)
-const [attic, cellar] = [0, 1].map(() => createNoteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)) as [
+const [attic, cellar] = [0, 1].map(() => createLogSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)) as [
   LogSigner,
   LogSigner,
 ]
@@ -39,7 +39,7 @@ function storeOf(owner: string, { key }: NoteSigner): WitnessStore {
 /** A log of one entry, which is all that its checkpoint depends on. */
 function request(signer: NoteSigner, entry: string): string {
   const checkpoint = { origin: ORIGIN, size: 1, root: computeLeafHash(toUtf8(entry)), extensions: [] }
-  return formatAddCheckpoint({
+  return formatAddCheckpointRequest({
     oldSize: 0,
     proof: [],
     signed: { checkpoint, note: signNote(formatCheckpoint(checkpoint), [signer]) },

@@ -5,7 +5,7 @@
 import type { Database, ModuleMigrations } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { formatSignedCheckpoint, openCheckpoint, parseCheckpoint } from './checkpoint.ts'
+import { formatSignedCheckpoint, verifyAndParseCheckpoint, parseCheckpoint } from './checkpoint.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import { formatSignature, parseNote, signNote, addSignaturesToNote } from './signed-note.ts'
 import type { NoteSigner } from './note-key.ts'
@@ -70,7 +70,7 @@ export class WitnessStore {
   /** A row that cannot be read does not belong to somebody else: it may be what was remembered of this log. */
   #isOthers(note: string, origin: string): boolean {
     return (this.#options.logs.get(origin) ?? []).every((key) => {
-      const opened = openCheckpoint(note, key)
+      const opened = verifyAndParseCheckpoint(note, key)
       return !opened.ok && opened.fault.kind === 'no-known-signature'
     })
   }

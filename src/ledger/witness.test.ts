@@ -5,7 +5,7 @@ import { toUtf8 } from '../core/bytes.ts'
 import { formatCheckpoint } from './checkpoint.ts'
 import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
 import { signNote } from './signed-note.ts'
-import { createNoteSigner } from './note-key.ts'
+import { createLogSigner } from './note-key.ts'
 import {
   computeConsistencyPath,
   EMPTY_TREE_ROOT,
@@ -14,18 +14,18 @@ import {
   computeLeafHash,
   computeRootAt,
 } from './tree.ts'
-import type { NodeReader } from './tree.ts'
+import type { TreeNodeReader } from './tree.ts'
 import {
   parseAddCheckpointRequest,
-  formatAddCheckpoint,
+  formatAddCheckpointRequest,
   formatMonitorPath,
   checkAgainstKnownCheckpoint,
 } from './witness.ts'
 
 const ORIGIN = 'log.example/1'
-const log = createNoteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
-const stranger = createNoteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
-const unknown = createNoteSigner('log.example/2', generateKeyPairSync('ed25519').privateKey)
+const log = createLogSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
+const stranger = createLogSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
+const unknown = createLogSigner('log.example/2', generateKeyPairSync('ed25519').privateKey)
 const logs = new Map([[ORIGIN, [log.key]]])
 
 const nodes = new Map<string, Uint8Array>()
@@ -34,7 +34,7 @@ for (let index = 0; index < 20; index++)
   extendFrontier(frontier, computeLeafHash(toUtf8(String(index))), (height, at, hash) =>
     nodes.set(`${height},${at}`, hash),
   )
-const node: NodeReader = (height, index) => nodes.get(`${height},${index}`) ?? EMPTY_TREE_ROOT
+const node: TreeNodeReader = (height, index) => nodes.get(`${height},${index}`) ?? EMPTY_TREE_ROOT
 
 const head = (size: number, root = computeRootAt(size, node)): Checkpoint => ({
   origin: ORIGIN,
@@ -54,7 +54,7 @@ function answer(
   remembered: number | undefined,
   proof = computeConsistencyPath(oldSize, Math.max(oldSize, signed.checkpoint.size), node),
 ): number | readonly [409, number] {
-  const admitted = parseAddCheckpointRequest(formatAddCheckpoint({ oldSize, proof, signed }), logs)
+  const admitted = parseAddCheckpointRequest(formatAddCheckpointRequest({ oldSize, proof, signed }), logs)
   if (!admitted.ok) return admitted.fault.status
   const refusal = checkAgainstKnownCheckpoint(admitted.value, remembered === undefined ? undefined : head(remembered))
   if (refusal === undefined) return 200
@@ -79,7 +79,10 @@ describe('witness', () => {
 
   it('answers 403 where no trusted key signed', () => {
     expect(answer(0, sign(head(7), stranger), undefined)).toBe(403)
-    const changed = formatAddCheckpoint({ oldSize: 0, proof: [], signed: sign(head(7)) }).replace('\n7\n', '\n8\n')
+    const changed = formatAddCheckpointRequest({ oldSize: 0, proof: [], signed: sign(head(7)) }).replace(
+      '\n7\n',
+      '\n8\n',
+    )
     expect(parseAddCheckpointRequest(changed, logs)).toMatchObject({ ok: false, fault: { status: 403 } })
   })
 
@@ -104,7 +107,11 @@ describe('witness', () => {
     expect(answer(0, sign(head(0, other)), undefined)).toBe(422)
   })
 
-  const good = formatAddCheckpoint({ oldSize: 7, proof: computeConsistencyPath(7, 9, node), signed: sign(head(9)) })
+  const good = formatAddCheckpointRequest({
+    oldSize: 7,
+    proof: computeConsistencyPath(7, 9, node),
+    signed: sign(head(9)),
+  })
 
   it.each([
     ['no old line', good.slice(good.indexOf('\n') + 1)],

@@ -41,7 +41,7 @@ export type WitnessRefusal =
   | { readonly status: 409; readonly size: number }
   | { readonly status: 422; readonly reason: string }
 
-export function formatAddCheckpoint({ oldSize, proof, signed }: AddCheckpointRequest): string {
+export function formatAddCheckpointRequest({ oldSize, proof, signed }: AddCheckpointRequest): string {
   return `old ${formatDecimal(oldSize)}\n${proof.map((hash) => `${toBase64(hash)}\n`).join('')}\n${formatSignedCheckpoint(signed)}`
 }
 

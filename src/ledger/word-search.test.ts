@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { toUtf8 } from '../core/bytes.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { createWordFinder, listWordsInBody } from './word-search.ts'
+import { createWordPredicate, listWordsInBody } from './word-search.ts'
 
 const bytes = (value: Json): Uint8Array => toUtf8(canonicalJson(value))
 
@@ -58,6 +58,6 @@ describe('the words of a body', () => {
     ['a "quoted" one', JSON.stringify({ text: JSON.stringify({ name: 'a "quoted" one' }) }), true],
     ['小明', '{"name":"\\u5c0f\\u660e"}', true],
   ])('%j are in %j: %s', (word, text, isThere) => {
-    expect(createWordFinder([word])(bytes({ any: [text] }))).toBe(isThere)
+    expect(createWordPredicate([word])(bytes({ any: [text] }))).toBe(isThere)
   })
 })

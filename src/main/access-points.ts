@@ -18,7 +18,7 @@ import { subscribeToChanges } from '../mcp/change-subscription.ts'
 import type { FacePrincipal } from '../mcp/face-bus.ts'
 import { findMcpProfile } from '../mcp/profile.ts'
 import { createRequestStateSeal } from '../mcp/request-state-seal.ts'
-import { createMisconfiguredStart } from './start-fault.ts'
+import { createMisconfiguredStartResult } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
 export interface AccessPointDependencies {
@@ -50,7 +50,7 @@ export async function openAccessPoints(
   const points: AccessPoint[] = []
   for (const point of config.accessPoints) {
     const expanded = resolveAccessPointUrl(point, { config, environment: process.env, families })
-    if (!expanded.ok) return createMisconfiguredStart(expanded.fault)
+    if (!expanded.ok) return createMisconfiguredStartResult(expanded.fault)
     const { name, profile } = point
     // Whoever speaks in the room is a principal of its own, with no more rights than the profile.
     const principal = createAccessPointPrincipal({ name, profile })

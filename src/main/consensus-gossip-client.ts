@@ -21,7 +21,7 @@ import { NODE_VOTER_PREFIX, decodeNodePublicKeyHex } from '../guard/quorum-round
 import { createUnknownRoundFault, createVoteFault } from '../guard/quorum-round-store.ts'
 import { computeVoteHash, isVoteSignatureValid, parseVote } from '../guard/vote.ts'
 import type { SignedVote, VoteHead } from '../guard/vote.ts'
-import { formatSignedCheckpoint, openCheckpoint } from '../ledger/checkpoint.ts'
+import { formatSignedCheckpoint, verifyAndParseCheckpoint } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { ED25519_NOTE_SIGNATURE_TYPE, isKeyName, createVerifierKey } from '../ledger/note-key.ts'
@@ -30,11 +30,16 @@ import type { WitnessService } from '../mesh/control-handler.ts'
 import { decodeNodeId } from '../mesh/identity/node-key.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
 import type { ConsensusPeerService } from '../runtime/consensus/tools.ts'
-import type { ForeignRoundSource, WaitingForeignRound } from './foreign-round-approvals.ts'
-import { gossipBody } from './gossip-event.ts'
-import type { CheckpointEvent, GossipEvent, RoundEvent, VoteEvent } from './gossip-event.ts'
+import type { ForeignQuorumRoundSource, WaitingForeignQuorumRound } from './foreign-round-approvals.ts'
+import { gossipBodySchema } from './gossip-event.ts'
+import type {
+  CheckpointGossipEvent,
+  GossipEvent,
+  QuorumRoundGossipEvent,
+  QuorumVoteGossipEvent,
+} from './gossip-event.ts'
 import { createGossipMemory } from './gossip-memory.ts'
-import { createGossipTeller } from './gossip-teller.ts'
+import { createGossipEventSelector } from './gossip-teller.ts'
 
 const GOSSIP_CONTROL_REQUEST_NAME = 'mesh.gossip'
 
@@ -47,7 +52,7 @@ export interface ConsensusGossipDependencies {
   readonly logger: Logger
 }
 
-export interface ConsensusGossip extends ConsensusPeerService, ForeignRoundSource {
+export interface ConsensusGossip extends ConsensusPeerService, ForeignQuorumRoundSource {
   /** Handles the other side's part of an exchange and returns ours. */
   readonly answer: (peer: string, body: JsonObject) => Promise<JsonObject>
   /** Called by a periodic job. */
@@ -69,8 +74,8 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   const memory = createGossipMemory()
   /** Findings and rounds that are being appended. Until they are, a second peer that brings the same one adds nothing. */
   const appending = new Set<string>()
-  const ownEvents = createGossipTeller({ mesh, ledger, guard, witness: parts.witness, memory })
-  const listeners = new Set<(round: WaitingForeignRound) => void>()
+  const ownEvents = createGossipEventSelector({ mesh, ledger, guard, witness: parts.witness, memory })
+  const listeners = new Set<(round: WaitingForeignQuorumRound) => void>()
   const conflictsBySigner = new Map<string, number>()
   /** This node's newest vote as others know it: after a restore, its own log may not have it. */
   let heardHead: VoteHead | undefined
@@ -82,7 +87,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     return reference === id || reference === formatForeignRoundKey({ id, house: of })
   }
 
-  function listWaiting(): readonly (WaitingForeignRound & { readonly id: string })[] {
+  function listWaiting(): readonly (WaitingForeignQuorumRound & { readonly id: string })[] {
     const all = [...state.foreignRounds.values()]
     return all
       .filter(({ vote, expiresAtMs }) => vote === undefined && expiresAtMs > clock.now())
@@ -126,7 +131,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     return 1
   }
 
-  async function receiveRound(peer: string, event: RoundEvent): Promise<number> {
+  async function receiveRound(peer: string, event: QuorumRoundGossipEvent): Promise<number> {
     // A round is accepted only from the node that it belongs to, and stored only by nodes that vote in it.
     const isMine = event.voters.includes(self.voter)
     const expiresAtMs = Date.parse(event.expires_at)
@@ -140,7 +145,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     return 0
   }
 
-  async function receiveVote(peer: string, event: VoteEvent): Promise<number> {
+  async function receiveVote(peer: string, event: QuorumVoteGossipEvent): Promise<number> {
     const vote: SignedVote = { body: event.vote, signature: event.signature }
     if (event.house === house) {
       const taken = await quorums.take(event.round, { voter: event.voter, vote })
@@ -164,12 +169,12 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     return conflict(nodeId ?? event.house, about, facts)
   }
 
-  async function receiveCheckpoint(event: CheckpointEvent): Promise<number> {
+  async function receiveCheckpoint(event: CheckpointGossipEvent): Promise<number> {
     const { node, note } = event
     const publicKey = decodeNodeId(node)
     const [origin = ''] = note.split('\n')
     if (publicKey === undefined || !isKeyName(origin) || (node !== house && !isKnownNode(node))) return 0
-    const opened = openCheckpoint(note, createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey))
+    const opened = verifyAndParseCheckpoint(note, createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey))
     if (!opened.ok) return 0
     const { size, root } = opened.value.checkpoint
     if (node === house) return receiveOwnCheckpoint(event, opened.value)
@@ -180,7 +185,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   }
 
   /** This node signed it: its log has to extend it, or it was put back to an older copy. */
-  async function receiveOwnCheckpoint({ note }: CheckpointEvent, kept: SignedCheckpoint): Promise<number> {
+  async function receiveOwnCheckpoint({ note }: CheckpointGossipEvent, kept: SignedCheckpoint): Promise<number> {
     const { origin, size, root } = kept.checkpoint
     const own = ledger.latestCheckpoint()
     if (origin !== ledger.verifierKey.name || own === undefined || ledger.state().kind === 'refusing') return 0
@@ -213,7 +218,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   async function exchange(peer: string, since: number): Promise<{ sent: number; received: number; conflicts: number }> {
     const events = ownEvents(peer, since)
     const answer = await mesh.ask(peer, GOSSIP_CONTROL_REQUEST_NAME, { events }, ASK_MS)
-    const parsed = answer.ok ? gossipBody.safeParse(answer.value) : undefined
+    const parsed = answer.ok ? gossipBodySchema.safeParse(answer.value) : undefined
     if (parsed?.success !== true) return { sent: 0, received: 0, conflicts: 0 }
     const conflicts = await receive(peer, parsed.data.events)
     return { sent: events.length, received: parsed.data.events.length, conflicts }
@@ -245,7 +250,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     },
 
     answer: async (peer, body) => {
-      const parsed = gossipBody.safeParse(body)
+      const parsed = gossipBodySchema.safeParse(body)
       if (parsed.success) await receive(peer, parsed.data.events)
       return { events: ownEvents(peer, 0) }
     },

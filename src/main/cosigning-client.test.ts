@@ -8,7 +8,7 @@ import { silentLogger } from '../core/logger.ts'
 import { createCosigner, formatVerifierKey } from '../ledger/note-key.ts'
 import { startWitness } from '../ledger/witness-server.ts'
 import { witnessMigrations, WitnessStore } from '../ledger/witness-store.ts'
-import { createCosigning } from './cosigning-client.ts'
+import { createWitnessCosigningJob } from './cosigning-client.ts'
 
 let fixture: LedgerFixture
 beforeEach(async () => {
@@ -28,7 +28,7 @@ describe('cosigning', () => {
     const logs = new Map([[ORIGIN, [fixture.signer.key]]])
     const witness = await startWitness(new WitnessStore({ database, signer, logs }), { host: '127.0.0.1', port: 0 })
     const witnesses = [{ vkey: formatVerifierKey(signer.key), url: witness.url }]
-    const cosign = createCosigning(configSchema.parse({ ledger: { witnesses } }), ledger, silentLogger)
+    const cosign = createWitnessCosigningJob(configSchema.parse({ ledger: { witnesses } }), ledger, silentLogger)
     if (!cosign.ok) throw new Error(cosign.fault.message)
     await ledger.append({ kind: 'test' })
     await cosign.value()
@@ -45,7 +45,7 @@ describe('cosigning', () => {
     // Nobody listens at port 1.
     const witnesses = [{ vkey: formatVerifierKey(key), url: 'http://127.0.0.1:1' }]
     const warnings: string[] = []
-    const cosign = createCosigning(configSchema.parse({ ledger: { witnesses } }), fixture.ledger, {
+    const cosign = createWitnessCosigningJob(configSchema.parse({ ledger: { witnesses } }), fixture.ledger, {
       ...silentLogger,
       warn: (_, message) => void warnings.push(message),
     })
@@ -58,7 +58,7 @@ describe('cosigning', () => {
   it('refuses the key of a log in the place of a witness, which could never cosign', () => {
     const vkey = formatVerifierKey(fixture.signer.key)
     const config = configSchema.parse({ ledger: { witnesses: [{ vkey, url: 'http://192.0.2.1' }] } })
-    expect(createCosigning(config, fixture.ledger, silentLogger)).toMatchObject({
+    expect(createWitnessCosigningJob(config, fixture.ledger, silentLogger)).toMatchObject({
       ok: false,
       fault: { kind: 'misconfigured', message: expect.stringContaining('it is a log’s key; a witness prints its own') },
     })
@@ -66,7 +66,7 @@ describe('cosigning', () => {
 
   it('refuses a key that is none', () => {
     const config = configSchema.parse({ ledger: { witnesses: [{ vkey: 'none', url: 'http://192.0.2.1' }] } })
-    expect(createCosigning(config, fixture.ledger, silentLogger)).toMatchObject({
+    expect(createWitnessCosigningJob(config, fixture.ledger, silentLogger)).toMatchObject({
       ok: false,
       fault: { kind: 'misconfigured' },
     })

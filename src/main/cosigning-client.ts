@@ -10,7 +10,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { COSIGNATURE_NOTE_SIGNATURE_TYPE, parseVerifierKey } from '../ledger/note-key.ts'
 import { formatNote } from '../ledger/signed-note.ts'
 import { WitnessClient } from '../ledger/witness-client.ts'
-import { createMisconfiguredStart } from './start-fault.ts'
+import { createMisconfiguredStartResult } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
 /** For one witness; all are asked at the same time. */
@@ -20,7 +20,7 @@ const TIMEOUT_MS = 10_000
  * A witness that cannot be reached is logged, once for each reason; one that remembers another tree of this log stops
  * the ledger.
  */
-export function createCosigning(
+export function createWitnessCosigningJob(
   config: Config,
   ledger: Ledger,
   logger: Logger,
@@ -28,9 +28,10 @@ export function createCosigning(
   const witnesses: WitnessClient[] = []
   for (const { vkey, url } of config.ledger.witnesses) {
     const key = parseVerifierKey(vkey)
-    if (!key.ok) return createMisconfiguredStart(`ledger.witnesses: ${vkey} is no witness's key: ${key.fault.reason}`)
+    if (!key.ok)
+      return createMisconfiguredStartResult(`ledger.witnesses: ${vkey} is no witness's key: ${key.fault.reason}`)
     if (key.value.type !== COSIGNATURE_NOTE_SIGNATURE_TYPE)
-      return createMisconfiguredStart(
+      return createMisconfiguredStartResult(
         `ledger.witnesses: ${vkey} is no witness's key: it is a log’s key; a witness prints its own`,
       )
     witnesses.push(new WitnessClient({ url, key: key.value, timeoutMs: TIMEOUT_MS }))
@@ -56,7 +57,7 @@ export function createCosigning(
 }
 
 /** What witnesses have cosigned, each checkpoint with the log's own signature and with that of the witness alone. */
-export function listCosigned(ledger: Ledger): CosignedCheckpoints {
+export function listCosignedCheckpoints(ledger: Ledger): CosignedCheckpoints {
   return {
     size: ledger.cosignedSize(),
     by: (witness, seq) => {

@@ -11,7 +11,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { FOREIGN_DATABASE_WRITE_KIND } from '../ledger/ledger-own-projection.ts'
 
 /** Returns a function to be called periodically. */
-export function createDatabaseWriteDetector(options: {
+export function createForeignDatabaseWriteDetector(options: {
   readonly database: Database
   readonly migrations: readonly ModuleMigrations[]
   readonly ledger: Ledger

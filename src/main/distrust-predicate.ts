@@ -17,7 +17,7 @@ import { Reputation } from '../runtime/reputation/reputation.ts'
 const JUDGED = ['execution', 'social'] as const
 
 /** Whether a score of the caller is below the bound. Administrators are not asked to approve their own calls. */
-export function createDistrustPredicate(
+export function createLowReputationPredicate(
   ledger: Pick<Ledger, 'entries' | 'size'>,
   bound: number,
 ): (caller: Caller) => boolean {

@@ -17,9 +17,9 @@ import type { Result } from '../core/result.ts'
 import { createAuthenticator } from '../guard/authenticator.ts'
 import type { Authenticator } from '../guard/authenticator.ts'
 import { hashAccessToken, isSameHash } from '../guard/access-token.ts'
-import { createGuardLimits } from '../guard/limits.ts'
+import { createGuardLimiter } from '../guard/limits.ts'
 import { guardProjection, readOwnerTokenHash } from '../guard/guard-state.ts'
-import { openOwnerToken, OWNER_TOKEN_KIND } from '../guard/owner-token-store.ts'
+import { openOwnerTokenFile, OWNER_TOKEN_ENTRY_KIND } from '../guard/owner-token-store.ts'
 import { findListenFault } from '../toolbox/listen-check-client.ts'
 import { isoTime } from '../toolbox/iso-time.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
@@ -29,13 +29,13 @@ import type { AuthenticationRefusal } from '../mcp/http-server.ts'
 import type { StatusView } from '../web/api-requests.ts'
 import { explainMissingToken, startHttpListener } from '../web/listener-server.ts'
 import type { HttpListener, HttpRoute } from '../web/listener-server.ts'
-import { createMonitorHandler } from '../web/monitor-server.ts'
+import { createHealthEndpointHandler } from '../web/monitor-server.ts'
 import type { MonitorOptions } from '../web/monitor-server.ts'
 import { RequestRefusalCounter } from '../web/request-refusals.ts'
 import { createServiceProbe } from './service-probe.ts'
 import { toGuardConfig } from './guard-config.ts'
 import { createWebFace } from './web-face-server.ts'
-import { createMisconfiguredStart } from './start-fault.ts'
+import { createMisconfiguredStartResult } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
 export interface FacesDependencies {
@@ -61,13 +61,13 @@ export async function startFaces(parts: FacesDependencies): Promise<Result<Start
   const hasToken = tokenHash !== undefined || spine.guard.tokens.list().length > 0
   if (!isLoopback(host) && !hasToken)
     // An address that is not this machine's is not one that others can reach.
-    return createMisconfiguredStart(
+    return createMisconfiguredStartResult(
       (await findListenFault(readFaceListener(config.listen))) ?? explainMissingToken(host),
     )
   const { ledger } = spine
-  const owner = await openOwnerToken(parts.data.ownerToken, {
+  const owner = await openOwnerTokenFile(parts.data.ownerToken, {
     known: () => readOwnerTokenHash(ledger.projections.state(guardProjection)),
-    record: async (token_hash) => void (await ledger.append({ kind: OWNER_TOKEN_KIND, token_hash })),
+    record: async (token_hash) => void (await ledger.append({ kind: OWNER_TOKEN_ENTRY_KIND, token_hash })),
   })
   const refused = new RequestRefusalCounter()
   const authenticate = counted(
@@ -97,7 +97,7 @@ export async function startFaces(parts: FacesDependencies): Promise<Result<Start
   const status = statusView(parts, () => url)
   const probe = createServiceProbe(parts.reporters, systemClock)
   const people = createWebFace(parts, { authenticate, status, probe, tooMany })
-  const monitor = createMonitorHandler({
+  const monitor = createHealthEndpointHandler({
     status,
     probe,
     know: authenticate,
@@ -135,7 +135,7 @@ async function openListener(
   try {
     return ok(await startHttpListener({ host, port, rules: config.listen, logger, routes }))
   } catch (error) {
-    return createMisconfiguredStart(explainListenFault(error, readFaceListener(config.listen)))
+    return createMisconfiguredStartResult(explainListenFault(error, readFaceListener(config.listen)))
   }
 }
 
@@ -216,7 +216,7 @@ function createFloodgate(config: Config, refused: RequestRefusalCounter): (calle
   const { limits } = toGuardConfig(config)
   const { perMinute, burst } = limits.calls
   const twice = { perMinute: perMinute * 2, burst: burst * 2 }
-  const flood = createGuardLimits({ ...limits, calls: twice }, systemClock.monotonic)
+  const flood = createGuardLimiter({ ...limits, calls: twice }, systemClock.monotonic)
   return (caller) => {
     const verdict = flood.arrive(caller)
     if (!verdict.ok) refused.count('rate')

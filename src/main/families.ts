@@ -22,14 +22,14 @@ import { ebusMigrations } from '../ebus/register-value-store.ts'
 import { runtimeMigrations } from '../runtime/migrations.ts'
 import { createHome } from '../home/home.ts'
 import { homeFamily } from '../home/home-envelope.ts'
-import { DRAW_KEY_PURPOSE } from '../ledger/draw.ts'
-import type { DrawKey } from '../ledger/draw.ts'
+import { RANDOM_DRAW_KEY_PURPOSE } from '../ledger/draw.ts'
+import type { RandomDrawKey } from '../ledger/draw.ts'
 import { deriveNodeSecret } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
 import type { ConsensusPeerService } from '../runtime/consensus/tools.ts'
 import { createAuditedRuntimeService } from '../runtime/runtime.ts'
 import { createPrincipalLookup } from './principal-lookup.ts'
-import { createMisconfiguredStart, type StartFault } from './start-fault.ts'
+import { createMisconfiguredStartResult, type StartFault } from './start-fault.ts'
 
 export interface FamilyDependencies {
   readonly config: Config
@@ -40,7 +40,7 @@ export interface FamilyDependencies {
   readonly logger: Logger
   /** The node's own key. */
   readonly key: Pick<NodeKey, 'privateKey'>
-  readonly draws: DrawKey
+  readonly draws: RandomDrawKey
   /** Whatever reports its health, as far as it has started. */
   readonly reporters: () => readonly Pick<Service, 'name' | 'health'>[]
   /** Other nodes, once the mesh has started. */
@@ -106,7 +106,7 @@ function runtimeService({
     clock: systemClock,
     queue: spine.queue,
     peers,
-    vrfSecret: deriveNodeSecret(key, DRAW_KEY_PURPOSE),
+    vrfSecret: deriveNodeSecret(key, RANDOM_DRAW_KEY_PURPOSE),
     draws,
     // The runtime's own checks are in the answer already.
     reporters: () => reporters().filter(({ name }) => name !== 'runtime'),
@@ -142,10 +142,12 @@ async function devicesServices({
   logger,
 }: FamilyDependencies): Promise<readonly Service[]> {
   if (!config.devices.enabled) return []
-  const { createDevices } = await import('../devices/devices.ts')
+  const { createDevicesService } = await import('../devices/devices.ts')
   const { bus, ledger } = spine
   const signingKey = deriveNodeSecret(key, 'hearthbus mqtt credentials v1')
-  return [createDevices({ config: config.devices, database, ledger, bus, clock: systemClock, logger, signingKey })]
+  return [
+    createDevicesService({ config: config.devices, database, ledger, bus, clock: systemClock, logger, signingKey }),
+  ]
 }
 
 async function homeseerServices({
@@ -171,7 +173,7 @@ async function homeseerServices({
     guard: guard.services,
     ledger,
   })
-  return created.ok ? ok([created.value]) : createMisconfiguredStart(created.fault)
+  return created.ok ? ok([created.value]) : createMisconfiguredStartResult(created.fault)
 }
 
 async function ebusServices({

@@ -13,24 +13,24 @@ import type { Fault } from '../core/fault.ts'
 import type { Json } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { Approval, CallForApprover } from '../guard/approval.ts'
+import type { Approval, StoredCallView } from '../guard/approval.ts'
 import type { ApprovalEvent, Approvals } from '../guard/approvals.ts'
 import type { ForeignQuorumRoundRecord } from '../guard/foreign-quorum-round-state.ts'
 import type { VoteDecision } from '../guard/vote.ts'
 import type { ConsensusPeerService } from '../runtime/consensus/tools.ts'
 
 /** A round of another node in which this node has not voted, and what that node says of the call. */
-export interface WaitingForeignRound extends Pick<ForeignQuorumRoundRecord, 'house' | 'digest' | 'expiresAtMs'> {
+export interface WaitingForeignQuorumRound extends Pick<ForeignQuorumRoundRecord, 'house' | 'digest' | 'expiresAtMs'> {
   /** As votes may name it. */
   readonly reference: string
   readonly heardAtMs: number
   readonly shown: Json | undefined
 }
 
-export interface ForeignRoundSource extends Pick<ConsensusPeerService, 'voteElsewhere'> {
-  readonly waiting: () => readonly WaitingForeignRound[]
+export interface ForeignQuorumRoundSource extends Pick<ConsensusPeerService, 'voteElsewhere'> {
+  readonly waiting: () => readonly WaitingForeignQuorumRound[]
   /** Called with every round that is heard of. Returns a function that unsubscribes. */
-  readonly onHeard: (listener: (round: WaitingForeignRound) => void) => () => void
+  readonly onHeard: (listener: (round: WaitingForeignQuorumRound) => void) => () => void
 }
 
 const MAX_TEXT = 300
@@ -47,12 +47,12 @@ const shownCall = z.object({
   traceId: text.catch(''),
 })
 
-export function withForeignRounds(approvals: Approvals, rounds: ForeignRoundSource): Approvals {
-  const find = (id: string): WaitingForeignRound | undefined =>
+export function addForeignQuorumRounds(approvals: Approvals, rounds: ForeignQuorumRoundSource): Approvals {
+  const find = (id: string): WaitingForeignQuorumRound | undefined =>
     approvals.get(id) === undefined ? rounds.waiting().find(({ reference }) => reference === id) : undefined
 
   async function vote(
-    round: WaitingForeignRound,
+    round: WaitingForeignQuorumRound,
     decision: VoteDecision,
     caller: Caller,
   ): Promise<Result<Approval, Fault>> {
@@ -89,7 +89,7 @@ export function withForeignRounds(approvals: Approvals, rounds: ForeignRoundSour
       return round === undefined ? approvals.deny(id, by, reason) : vote(round, 'deny', by)
     },
     subscribe: (listener) => {
-      const tell = (round: WaitingForeignRound): void =>
+      const tell = (round: WaitingForeignQuorumRound): void =>
         listener({ kind: 'approval.requested', approval: toApproval(round) } satisfies ApprovalEvent)
       const leave = [approvals.subscribe(listener), rounds.onHeard(tell)]
       return () => {
@@ -100,11 +100,11 @@ export function withForeignRounds(approvals: Approvals, rounds: ForeignRoundSour
 }
 
 /** As far as this node knows it: hashes of the call are the other node's. */
-function toApproval({ reference, house, digest, expiresAtMs, heardAtMs, shown }: WaitingForeignRound): Approval {
+function toApproval({ reference, house, digest, expiresAtMs, heardAtMs, shown }: WaitingForeignQuorumRound): Approval {
   const parsed = shownCall.safeParse(shown)
   const call = parsed.success ? parsed.data : undefined
   const { label, preview } = call ?? {}
-  const view: CallForApprover = {
+  const view: StoredCallView = {
     title: call?.title ?? 'A call that its node does not describe',
     effect: call?.effect ?? 'sensitive',
     arguments: call?.arguments ?? {},

@@ -32,12 +32,12 @@ const gossipEvent = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('checkpoint'), node: z.string().max(64), note: z.string().max(16_384) }),
 ])
 
-export const gossipBody = z.object({ events: z.array(gossipEvent).max(MAX_GOSSIP_EVENTS) })
+export const gossipBodySchema = z.object({ events: z.array(gossipEvent).max(MAX_GOSSIP_EVENTS) })
 
 export type GossipEvent = z.output<typeof gossipEvent>
-export type RoundEvent = GossipEvent & { readonly kind: 'round' }
-export type VoteEvent = GossipEvent & { readonly kind: 'vote' }
-export type CheckpointEvent = GossipEvent & { readonly kind: 'checkpoint' }
+export type QuorumRoundGossipEvent = GossipEvent & { readonly kind: 'round' }
+export type QuorumVoteGossipEvent = GossipEvent & { readonly kind: 'vote' }
+export type CheckpointGossipEvent = GossipEvent & { readonly kind: 'checkpoint' }
 
 /** As many as fit into one exchange, in their order; one that is too large for itself does not keep the others back. */
 export function limitGossipEvents(events: readonly GossipEvent[]): readonly GossipEvent[] {

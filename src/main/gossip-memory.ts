@@ -8,7 +8,7 @@
  *
  * Holds memory; otherwise pure.
  */
-import type { CheckpointEvent, GossipEvent, VoteEvent } from './gossip-event.ts'
+import type { CheckpointGossipEvent, GossipEvent, QuorumVoteGossipEvent } from './gossip-event.ts'
 
 export interface SeenStatement<Event extends GossipEvent> {
   /** What can be said only once: a voter's vote in a round, a node's tree of a size. */
@@ -19,12 +19,14 @@ export interface SeenStatement<Event extends GossipEvent> {
 
 export interface GossipMemory {
   /** The earlier statement that this one contradicts. */
-  readonly remember: <Event extends VoteEvent | CheckpointEvent>(seen: SeenStatement<Event>) => Event | undefined
+  readonly remember: <Event extends QuorumVoteGossipEvent | CheckpointGossipEvent>(
+    seen: SeenStatement<Event>,
+  ) => Event | undefined
   /** What a node was heard to have signed of itself: the last few, so that one that was put back is shown what it was. */
-  readonly rememberCheckpoint: (event: CheckpointEvent) => void
+  readonly rememberCheckpoint: (event: CheckpointGossipEvent) => void
   /** The key of a node's person, as that node itself tells it. */
-  readonly rememberPersonKey: (event: VoteEvent) => void
-  readonly hasPersonKey: (event: VoteEvent) => boolean
+  readonly rememberPersonKey: (event: QuorumVoteGossipEvent) => void
+  readonly hasPersonKey: (event: QuorumVoteGossipEvent) => boolean
   /** What others should hear of: contradictions, the last checkpoints of each node, then the newest votes. */
   readonly told: () => readonly GossipEvent[]
 }
@@ -39,7 +41,7 @@ const MAX_PERSON_KEYS = 1_024
 export function createGossipMemory(): GossipMemory {
   const seen = new Map<string, SeenStatement<GossipEvent>>()
   const contradictions = new Map<string, readonly GossipEvent[]>()
-  const checkpoints = new Map<string, readonly CheckpointEvent[]>()
+  const checkpoints = new Map<string, readonly CheckpointGossipEvent[]>()
   const personKeys = new Map<string, true>()
   return {
     rememberPersonKey: (event) => {
@@ -80,7 +82,7 @@ export function createGossipMemory(): GossipMemory {
   }
 }
 
-function personKeyId({ house, voter, key }: VoteEvent): string {
+function personKeyId({ house, voter, key }: QuorumVoteGossipEvent): string {
   return `${house} ${key} ${voter}`
 }
 

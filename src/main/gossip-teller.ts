@@ -32,7 +32,9 @@ const MAX_OWN_VOTES = 32
 const MAX_SHOWN_BYTES = 16_384
 
 /** `since`: only rounds that were opened at this entry or later. */
-export function createGossipTeller(parts: GossipSources): (peer: string, since: number) => readonly GossipEvent[] {
+export function createGossipEventSelector(
+  parts: GossipSources,
+): (peer: string, since: number) => readonly GossipEvent[] {
   const { mesh, ledger, memory } = parts
   const { quorums, approvals } = parts.guard
   const state = ledger.projections.state(guardProjection)

@@ -6,13 +6,13 @@ import { parsePeerAddress } from '../mesh/discovery/peer-source.ts'
 import { JOIN_REQUEST_NAME } from '../mesh/message-gate.ts'
 import { MeshHttpClient } from '../mesh/http/http-client.ts'
 import { createTlsIdentity } from '../mesh/identity/certificate.ts'
-import { readCommunity, findMemberStanding } from '../mesh/identity/community.ts'
+import { parseCommunityDocument, findMemberStanding } from '../mesh/identity/community.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { createJoinRequest } from '../mesh/identity/invitation.ts'
 import type { Invitation } from '../mesh/identity/invitation.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { JoinCaller } from '../mesh/nats/join-client.ts'
-import { OutboundCalls } from '../mesh/outbound-calls.ts'
+import { OutboundCallClient } from '../mesh/outbound-calls.ts'
 import type { PeerEndpoint } from '../mesh/transport.ts'
 
 /** The joining node: it keeps its key and only becomes a member. */
@@ -34,7 +34,7 @@ export async function joinByInvitation(joining: JoiningNodeOptions): Promise<Res
   const http = new MeshHttpClient({ tls: createTlsIdentity(identity), maxAnswerBytes: MAX_ANSWER_BYTES })
   const nats = joining.natsServers.length === 0 ? undefined : await openNats(joining)
   try {
-    const outbound = new OutboundCalls({
+    const outbound = new OutboundCallClient({
       identity,
       // The community that this node is about to join: the request is signed for it.
       communityId: () => invitation.communityId,
@@ -55,7 +55,7 @@ export async function joinByInvitation(joining: JoiningNodeOptions): Promise<Res
       },
     )
     if (!answer.ok) return fail(answer.fault.message)
-    const community = readCommunity(answer.value['community'], invitation.communityId)
+    const community = parseCommunityDocument(answer.value['community'], invitation.communityId)
     if (!community.ok)
       return fail(`The answer is no member list of ${invitation.communityName} (${community.fault.kind}).`)
     // A signed member list without this node would be stored and lock it out of its own mesh.

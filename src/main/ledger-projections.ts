@@ -8,15 +8,15 @@
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Database } from '../core/database-store.ts'
 import { auditToolPins } from '../devices/tools/tool-pin-store.ts'
-import { auditGuardSecret } from '../guard/guard-schema-store.ts'
-import { auditOwnerToken } from '../guard/owner-token-store.ts'
+import { createGuardSecretAudit } from '../guard/guard-schema-store.ts'
+import { createOwnerTokenAudit } from '../guard/owner-token-store.ts'
 import { auditAdminRollbacks } from '../homeseer/admin/rollback-store.ts'
 import { deviceProjection } from '../devices/enrol/device-state.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { laterCallsProjection } from '../home/later-state.ts'
 import { homeseerProjection } from '../homeseer/homeseer-state.ts'
-import type { EntryCache } from '../ledger/entry-cache-store.ts'
-import { drawProjection } from '../ledger/draw-state.ts'
+import type { EntryCacheDefinition } from '../ledger/entry-cache-store.ts'
+import { randomDrawProjection } from '../ledger/draw-state.ts'
 import { ledgerOwnProjection } from '../ledger/ledger-own-projection.ts'
 import type { UntypedProjection, StoredContentAudit } from '../ledger/projection.ts'
 import { findExposedKeyFiles } from './key-files-store.ts'
@@ -27,7 +27,7 @@ import { runtimeProjection } from '../runtime/runtime-state.ts'
 
 export const ledgerProjections: readonly UntypedProjection[] = [
   ledgerOwnProjection,
-  drawProjection,
+  randomDrawProjection,
   guardProjection,
   runtimeProjection,
   deviceProjection,
@@ -37,7 +37,7 @@ export const ledgerProjections: readonly UntypedProjection[] = [
   offerProjection,
 ]
 
-export const ledgerEntryCaches: readonly EntryCache[] = [runtimeEntryCache]
+export const ledgerEntryCaches: readonly EntryCacheDefinition[] = [runtimeEntryCache]
 
 /** What a database, and the folder of keys, hold beside the log; the mesh database has its own audit. */
 export function listStoredContentAudits(
@@ -45,10 +45,10 @@ export function listStoredContentAudits(
   data: DataDirectory,
 ): readonly StoredContentAudit[] {
   return [
-    auditGuardSecret(sql),
+    createGuardSecretAudit(sql),
     auditToolPins(sql),
     auditAdminRollbacks(sql),
-    auditOwnerToken(data.ownerToken),
+    createOwnerTokenAudit(data.ownerToken),
     () => findExposedKeyFiles(data),
   ]
 }

@@ -9,7 +9,7 @@
  */
 import { hkdfSync } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { readEntryNumber, readEntryText } from '../ledger/entry.ts'
+import { readEntryNumberField, readEntryTextField } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
@@ -38,8 +38,8 @@ export const membershipProjection: Projection<MembershipState> = {
   }),
   apply: {
     'community.changed': ({ revisions }, entry) => {
-      const [id, digest] = [readEntryText(entry, 'community_id'), readEntryText(entry, 'digest')]
-      const revision = readEntryNumber(entry, 'revision')
+      const [id, digest] = [readEntryTextField(entry, 'community_id'), readEntryTextField(entry, 'digest')]
+      const revision = readEntryNumberField(entry, 'revision')
       if (id === undefined || digest === undefined || revision === undefined) return 'it lacks what such an entry says'
       const before = revisions.get(id)
       if (before !== undefined && revision <= before.revision)
@@ -48,7 +48,7 @@ export const membershipProjection: Projection<MembershipState> = {
       return undefined
     },
     'invitation.used': ({ invitations }, entry) => {
-      const [id, nodeId] = [readEntryText(entry, 'invitation'), readEntryText(entry, 'node_id')]
+      const [id, nodeId] = [readEntryTextField(entry, 'invitation'), readEntryTextField(entry, 'node_id')]
       if (id === undefined || nodeId === undefined) return 'it lacks what such an entry says'
       const before = invitations.get(id)
       if (before !== undefined) return `${before} used that invitation before`
@@ -56,13 +56,13 @@ export const membershipProjection: Projection<MembershipState> = {
       return undefined
     },
     'community.forked': ({ findings }, entry) => {
-      const [signer, number] = [readEntryText(entry, 'signer'), readEntryNumber(entry, 'number')]
+      const [signer, number] = [readEntryTextField(entry, 'signer'), readEntryNumberField(entry, 'number')]
       if (signer === undefined || number === undefined) return 'it lacks what such an entry says'
       findings.set(forkKey({ signer, number }), true)
       return undefined
     },
     'invitation.reused': ({ findings }, entry) => {
-      const id = readEntryText(entry, 'invitation')
+      const id = readEntryTextField(entry, 'invitation')
       if (id === undefined) return 'it lacks what such an entry says'
       findings.set(reuseKey(id), true)
       return undefined

@@ -35,7 +35,7 @@ import { createMembershipLog, deriveMeshSealKey } from './membership-log.ts'
 import { locateMeshFiles } from './mesh-files.ts'
 import { createOfferLog } from './offer-log.ts'
 import { openPeerWitness } from './peer-witness-client.ts'
-import { createMisconfiguredStart, createRefusedStart } from './start-fault.ts'
+import { createMisconfiguredStartResult, createRefusedStartResult } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
 export interface MeshDependencies {
@@ -116,7 +116,7 @@ export async function prepareMesh(parts: MeshDependencies): Promise<Result<Prepa
         })
       } catch (error) {
         if (readSystemErrorCode(error) === undefined) throw error
-        return createMisconfiguredStart(explainListenFault(error, readMeshListener(config.mesh)))
+        return createMisconfiguredStartResult(explainListenFault(error, readMeshListener(config.mesh)))
       }
       return ok({
         state: () => mesh.state(),
@@ -141,7 +141,7 @@ function openStore(path: string, options: MeshStoreOptions): Result<MeshStore, S
     return ok(new MeshStore(path, options))
   } catch (error) {
     if (error instanceof MembershipAlteredError || error instanceof SchemaAlteredError)
-      return createRefusedStart(error.message)
+      return createRefusedStartResult(error.message)
     throw error
   }
 }
@@ -150,7 +150,7 @@ function openStore(path: string, options: MeshStoreOptions): Result<MeshStore, S
 async function loadRoot(path: string): Promise<Result<NodeIdentity | undefined, StartFault>> {
   const loaded = await loadExistingNodeKey(path)
   if (loaded.ok) return ok(createNodeIdentity(loaded.value.privateKey))
-  return loaded.fault.kind === 'key-missing' ? ok(undefined) : createRefusedStart(formatKeyFault(loaded.fault))
+  return loaded.fault.kind === 'key-missing' ? ok(undefined) : createRefusedStartResult(formatKeyFault(loaded.fault))
 }
 
 /** The NATS client is only loaded by nodes that use it. */

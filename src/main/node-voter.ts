@@ -7,8 +7,8 @@
  * Pure, given the node's key.
  */
 import { createHmac } from 'node:crypto'
-import type { NodeVoterKeys } from '../guard/quorum-round-store.ts'
-import type { DrawKey } from '../ledger/draw.ts'
+import type { NodeVoterIdentity } from '../guard/quorum-round-store.ts'
+import type { RandomDrawKey } from '../ledger/draw.ts'
 import { deriveNodeSecret } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
 import { COSIGNATURE_NOTE_SIGNATURE_TYPE, formatVerifierKey, createVerifierKey } from '../ledger/note-key.ts'
@@ -20,13 +20,13 @@ export interface VoterContext {
   readonly community: () => Community | undefined
   /** Keys of the configured witnesses, beside the nodes of the community. */
   readonly witnesses: readonly string[]
-  readonly draws: DrawKey
+  readonly draws: RandomDrawKey
 }
 
 export function createNodeVoter(
   { privateKey }: Pick<NodeKey, 'privateKey'>,
   { name, community, witnesses, draws }: VoterContext,
-): NodeVoterKeys {
+): NodeVoterIdentity {
   const { id } = createNodeIdentity(privateKey)
   const secret = deriveNodeSecret({ privateKey }, 'hearthbus/voter/v1')
   const { d = '' } = privateKey.export({ format: 'jwk' })
@@ -50,7 +50,7 @@ export function createNodeVoter(
 }
 
 /** The name of a node as a witness of others. */
-export function nodeWitnessName(nodeId: string): string {
+export function formatNodeWitnessName(nodeId: string): string {
   return `hearthbus.local/witness/${stripNodeIdPrefix(nodeId)}`
 }
 
@@ -58,6 +58,6 @@ function nodeWitnessKey(nodeId: string): string | undefined {
   const publicKey = decodeNodeId(nodeId)
   return (
     publicKey &&
-    formatVerifierKey(createVerifierKey(nodeWitnessName(nodeId), COSIGNATURE_NOTE_SIGNATURE_TYPE, publicKey))
+    formatVerifierKey(createVerifierKey(formatNodeWitnessName(nodeId), COSIGNATURE_NOTE_SIGNATURE_TYPE, publicKey))
   )
 }

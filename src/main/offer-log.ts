@@ -11,7 +11,7 @@
  * Pure, but for the state that it is given.
  */
 import { hash } from 'node:crypto'
-import { readEntryText, readEntryTexts } from '../ledger/entry.ts'
+import { readEntryTextField, readEntryTextListField } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Projection } from '../ledger/projection.ts'
@@ -47,7 +47,7 @@ export const offerProjection: Projection<OfferState> = {
       return undefined
     },
     'offer.accepted': ({ pins, acceptances }, entry) => {
-      const [read, id] = [readPins(entry), readEntryText(entry, 'acceptance')]
+      const [read, id] = [readPins(entry), readEntryTextField(entry, 'acceptance')]
       if (read === undefined || id === undefined) return 'it lacks what such an entry says'
       if (acceptances.has(id)) return 'that acceptance was taken before'
       acceptances.set(id, true)
@@ -55,7 +55,7 @@ export const offerProjection: Projection<OfferState> = {
       return undefined
     },
     'prefix.reserved': ({ prefixes }, entry) => {
-      for (const prefix of readEntryTexts(entry, 'prefixes')) prefixes.set(prefix, true)
+      for (const prefix of readEntryTextListField(entry, 'prefixes')) prefixes.set(prefix, true)
       return undefined
     },
   },
@@ -95,8 +95,8 @@ export function createOfferLog(ledger: Ledger): OfferLog {
 function readPins(
   entry: LedgerEntry,
 ): { readonly nodeId: string; readonly pins: readonly (readonly [string, string])[] } | undefined {
-  const nodeId = readEntryText(entry, 'node_id')
-  const pins = readEntryTexts(entry, 'pins').flatMap((text): [string, string][] => {
+  const nodeId = readEntryTextField(entry, 'node_id')
+  const pins = readEntryTextListField(entry, 'pins').flatMap((text): [string, string][] => {
     const { capability, definition } = PIN.exec(text)?.groups ?? {}
     return capability === undefined || definition === undefined ? [] : [[capability, definition]]
   })

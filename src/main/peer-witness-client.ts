@@ -9,7 +9,7 @@
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
-import { openCheckpoint, parseDecimal } from '../ledger/checkpoint.ts'
+import { verifyAndParseCheckpoint, parseDecimal } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import { formatLedgerFault } from '../ledger/ledger-fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -23,12 +23,12 @@ import {
 import { parseSignatures, verifyNote } from '../ledger/signed-note.ts'
 import type { VerifiedSignature } from '../ledger/signed-note.ts'
 import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
-import { formatAddCheckpoint } from '../ledger/witness.ts'
+import { formatAddCheckpointRequest } from '../ledger/witness.ts'
 import type { WitnessService } from '../mesh/control-handler.ts'
 import { stripNodeIdPrefix, decodeNodeId } from '../mesh/identity/node-key.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
 import type { Mesh } from '../mesh/mesh-server.ts'
-import { nodeWitnessName } from './node-voter.ts'
+import { formatNodeWitnessName } from './node-voter.ts'
 
 export interface PeerWitnessDependencies {
   readonly path: string
@@ -56,7 +56,7 @@ const MAX_LOGS_PER_NODE = 8
 export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
   const { identity, ledger, mesh } = parts
   const database = new Database({ path: parts.path, migrations: [witnessMigrations], isWhole: true })
-  const signer = createCosigner(nodeWitnessName(identity.id), identity.privateKey, systemClock.now)
+  const signer = createCosigner(formatNodeWitnessName(identity.id), identity.privateKey, systemClock.now)
   const namesOf = new Map<string, Set<string>>()
   // A node's log is known from its manifest, by the key that signs it.
   const logOf = (peer: string): { readonly origin: string; readonly store: WitnessStore } | undefined => {
@@ -126,7 +126,7 @@ async function askOne(
     const from = remembered.get(nodeId) ?? 0
     const proof = from <= size ? ledger.consistency(from, size) : undefined
     if (proof?.ok !== true) break
-    const body = formatAddCheckpoint({ oldSize: from, proof: proof.value.path, signed })
+    const body = formatAddCheckpointRequest({ oldSize: from, proof: proof.value.path, signed })
     const answer = await mesh.ask(nodeId, 'mesh.witness', { body }, ASK_MS)
     if (!answer.ok) return undefined
     const { status, text } = answer.value
@@ -157,7 +157,7 @@ async function askOne(
 async function confront({ ledger, mesh }: PeerWitnessDependencies, nodeId: string): Promise<boolean> {
   const shown = await mesh.ask(nodeId, 'mesh.checkpoint', {}, ASK_MS)
   const text = shown.ok ? shown.value['text'] : undefined
-  const evidence = typeof text === 'string' ? openCheckpoint(text, ledger.verifierKey) : undefined
+  const evidence = typeof text === 'string' ? verifyAndParseCheckpoint(text, ledger.verifierKey) : undefined
   return evidence?.ok === true && (await ledger.confront(evidence.value)) !== undefined
 }
 
@@ -171,7 +171,7 @@ function cosignatureIn(text: string, nodeId: string, signed: SignedCheckpoint): 
   const publicKey = decodeNodeId(nodeId)
   const signatures = parseSignatures(text)
   if (publicKey === undefined || !signatures.ok) return undefined
-  const key = createVerifierKey(nodeWitnessName(nodeId), COSIGNATURE_NOTE_SIGNATURE_TYPE, publicKey)
+  const key = createVerifierKey(formatNodeWitnessName(nodeId), COSIGNATURE_NOTE_SIGNATURE_TYPE, publicKey)
   const verified = verifyNote({ text: signed.note.text, signatures: signatures.value }, [key])
   return verified.ok ? verified.value[0] : undefined
 }

@@ -11,12 +11,12 @@
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import { formatLedgerFinding } from '../ledger/ledger-finding.ts'
-import type { DrawKey } from '../ledger/draw.ts'
+import type { RandomDrawKey } from '../ledger/draw.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { recordSample, sampleLedger } from '../ledger/sample.ts'
 
 export const SELF_VERIFICATION_INTERVAL_MS = 12 * 60 * 60 * 1_000
-export const SAMPLE_EVERY_MS = 60 * 60 * 1_000
+export const LEDGER_SAMPLE_INTERVAL_MS = 60 * 60 * 1_000
 const SHARE = 0.03
 const MAX_RECORDED_FINDINGS = 5
 
@@ -42,7 +42,9 @@ export async function verifyOwnLedger({ ledger, clock, logger, signal }: SelfVer
 }
 
 /** One look at some entries. A finding leads to a look at all of them, which is what changes the state of the ledger. */
-export async function sampleSelf(parts: SelfVerificationDependencies & { readonly draws: DrawKey }): Promise<void> {
+export async function sampleOwnLedger(
+  parts: SelfVerificationDependencies & { readonly draws: RandomDrawKey },
+): Promise<void> {
   const { ledger, logger, draws } = parts
   if (ledger.state().kind === 'refusing') return
   const report = await sampleLedger(ledger, draws)

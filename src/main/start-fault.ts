@@ -10,10 +10,10 @@ export interface StartFault {
   readonly message: string
 }
 
-export function createRefusedStart(message: string): { readonly ok: false; readonly fault: StartFault } {
+export function createRefusedStartResult(message: string): { readonly ok: false; readonly fault: StartFault } {
   return fail({ kind: 'refused', message })
 }
 
-export function createMisconfiguredStart(message: string): { readonly ok: false; readonly fault: StartFault } {
+export function createMisconfiguredStartResult(message: string): { readonly ok: false; readonly fault: StartFault } {
   return fail({ kind: 'misconfigured', message })
 }

@@ -26,7 +26,7 @@ import { startMeasurementSampling } from '../web/measurement-history-server.ts'
 import type { HttpRoute } from '../web/listener-server.ts'
 import { formatLedgerState, formatSigningOutage } from '../ledger/ledger-fork.ts'
 import { createConsoleSessions } from '../web/console-sessions.ts'
-import { createSignIn } from '../web/sign-in.ts'
+import { createSignInService } from '../web/sign-in.ts'
 import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { SettingsView } from '../web/views.ts'
 import type { FacesDependencies } from './faces-server.ts'
@@ -40,7 +40,7 @@ export interface WebFaceHandlers {
   readonly stop: () => void
 }
 
-export interface WebFace {
+export interface WebFaceDependencies {
   readonly authenticate: Authenticator
   readonly status: () => StatusView
   /** Names of the services that found by a test that they cannot work. */
@@ -48,7 +48,7 @@ export interface WebFace {
   readonly tooMany: (caller: string) => string | undefined
 }
 
-export function createWebFace(parts: FacesDependencies, face: WebFace): WebFaceHandlers {
+export function createWebFace(parts: FacesDependencies, face: WebFaceDependencies): WebFaceHandlers {
   const { config, spine, logger } = parts
   const { bus } = spine
   const { status, authenticate, probe, tooMany } = face
@@ -58,7 +58,7 @@ export function createWebFace(parts: FacesDependencies, face: WebFace): WebFaceH
   const history = createMeasurementHistory()
   const { idleSeconds, lifeSeconds } = config.console
   const sessions = createConsoleSessions(systemClock, { idleMs: idleSeconds * 1_000, lifeMs: lifeSeconds * 1_000 })
-  const signIn = createSignIn({ sessions, authenticate, nodeId: bus.nodeId, url })
+  const signIn = createSignInService({ sessions, authenticate, nodeId: bus.nodeId, url })
   const profiles = (): Profiles => profilesOf(parts)
   const api = createApiHandler({
     ...spine,

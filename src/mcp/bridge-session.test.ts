@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createBridgeSession, isBridgeRequestId } from './bridge-session.ts'
+import { createSessionReplayRecorder, isBridgeRequestId } from './bridge-session.ts'
 
 describe('bridge session', () => {
   it('tells again what lasts, in order and under ids of its own, and nothing else', () => {
-    const session = createBridgeSession()
+    const session = createSessionReplayRecorder()
     expect(session.again()).toEqual([])
     const greeting = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25' } } as const
     session.hear(greeting)

@@ -12,7 +12,7 @@
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { Offer } from '../bus/capability.ts'
-import { findClosestName } from '../core/closest-name.ts'
+import { findClosestNames } from '../core/closest-name.ts'
 import { canonicalJson } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { FaceBus, FacePrincipal } from './face-bus.ts'
@@ -29,7 +29,7 @@ import { isOfferVisible } from './offer-visibility.ts'
 import type { ViewerRights } from './offer-visibility.ts'
 
 /** Everything that a list may depend on. */
-export interface CatalogueView {
+export interface CatalogueCriteria {
   readonly principal: ViewerRights
   /** The endpoint's name; only recorded. */
   readonly profileName: string
@@ -43,7 +43,7 @@ export interface CatalogueView {
 }
 
 export interface McpCatalogue {
-  readonly view: CatalogueView
+  readonly view: CatalogueCriteria
   readonly list: (method: McpListMethod) => JsonObject
   /** Whether anything on the bus has this name, of whatever kind and for whichever caller. */
   readonly isOffered: (name: string) => boolean
@@ -66,7 +66,7 @@ interface ToolEntry {
   readonly headers: readonly ParamMirrorHeader[]
 }
 
-export function buildCatalogue(offers: readonly Offer[], view: CatalogueView): McpCatalogue {
+export function buildCatalogue(offers: readonly Offer[], view: CatalogueCriteria): McpCatalogue {
   const byName = once(() => new Map(offers.map((offer) => [offer.name, offer])))
   const ofKind = (kind: Offer['face']['kind']): (() => readonly Offer[]) =>
     once(() => offers.filter((offer) => offer.face.kind === kind))
@@ -116,7 +116,7 @@ export function buildCatalogue(offers: readonly Offer[], view: CatalogueView): M
       const spelt = new Map(shownTools().map(({ name }) => [plain(name), listed(name)]))
       // Texts are short: they say registry.methods.list where the whole name is longer.
       const ending = [...spelt.keys()].filter((name) => name.endsWith(`_${plain(given)}`))
-      const near = ending.length === 1 ? ending : findClosestName(plain(given), spelt.keys())
+      const near = ending.length === 1 ? ending : findClosestNames(plain(given), spelt.keys())
       return near.map((name) => spelt.get(name) ?? name)
     },
     prompt: (given) => {

@@ -17,7 +17,7 @@ import { silentLogger } from '../core/logger.ts'
 import { fail, ok } from '../core/result.ts'
 import type { McpCatalogue } from './catalogue.ts'
 import { createCatalogueCache } from './catalogue.ts'
-import { openMcpConnection } from './mcp-connection.ts'
+import { createMcpConnection } from './mcp-connection.ts'
 import { createSdkServer } from './sdk-server.ts'
 import { createRequestStateSeal } from './request-state-seal.ts'
 
@@ -84,7 +84,7 @@ beforeAll(async () => {
   const client = { principal: agent, channel: 'mcp-http', era: 'modern', id: undefined } as const
   const catalogue = (): McpCatalogue => catalogues.current(agent, door)
   referee = await serve(
-    createMcpHandler(() => createSdkServer(answering, SERVER_INFO, openMcpConnection({ ...client, catalogue })), {
+    createMcpHandler(() => createSdkServer(answering, SERVER_INFO, createMcpConnection({ ...client, catalogue })), {
       legacy: 'reject',
     }),
   )

@@ -17,7 +17,7 @@ import { readJsonBody } from './reply-transport.ts'
 import { createCatalogueCache } from './catalogue.ts'
 import { subscribeToChanges } from './change-subscription.ts'
 import type { ResourceChangeListeners } from './change-subscription.ts'
-import { openMcpConnection } from './mcp-connection.ts'
+import { createMcpConnection } from './mcp-connection.ts'
 import type { McpConnection } from './mcp-connection.ts'
 import { parseMcpEndpoint } from './catalogue.ts'
 import type { FaceBus, FacePrincipal } from './face-bus.ts'
@@ -109,7 +109,7 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     resourceListeners,
     createServer: ({ principal, door }) =>
       createServer(
-        openMcpConnection({
+        createMcpConnection({
           principal,
           channel: 'mcp-http',
           era: 'modern',

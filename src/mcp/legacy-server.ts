@@ -14,13 +14,13 @@ import type { Logger } from '../core/logger.ts'
 import type { RequestHandlingDependencies } from './answer-request.ts'
 import type { McpCatalogue, McpEndpointScope } from './catalogue.ts'
 import type { McpListKind, ResourceChangeListeners } from './change-subscription.ts'
-import { openMcpConnection } from './mcp-connection.ts'
+import { createMcpConnection } from './mcp-connection.ts'
 import type { McpConnection } from './mcp-connection.ts'
 import type { FacePrincipal } from './face-bus.ts'
 import { isRequestTooLongToStore, MAX_STORED_REQUEST_CHARACTERS } from './stored-request.ts'
 import { readLegacyRequest, readCancelledRequestId } from './legacy-request.ts'
-import { servePlainRequest } from './plain-server.ts'
-import type { PlainServerDependencies, PlainRequestSession } from './plain-server.ts'
+import { serveLegacyRequestWithoutSdk } from './plain-server.ts'
+import type { LegacyRequestDependencies, LegacyRequestSession } from './plain-server.ts'
 import { sendHttpRefusal } from './refusal-transport.ts'
 import type { HttpRefusal } from './refusal-transport.ts'
 import { createResultFormatter } from './mcp-results.ts'
@@ -42,7 +42,7 @@ export interface LegacyServerOptions {
   readonly resourceListeners: ResourceChangeListeners
 }
 
-interface Session extends PlainRequestSession {
+interface Session extends LegacyRequestSession {
   readonly transport: WebStandardStreamableHTTPServerTransport
   readonly door: McpEndpointScope
   /** Open requests and streams. While there are any, the session is not idle. */
@@ -74,7 +74,7 @@ export class LegacyMcpServer {
       if (connection.subscriptions.has(uri)) announceResourceChange(server, uri)
   }
   readonly #sweeper: NodeJS.Timeout
-  readonly #plain: PlainServerDependencies
+  readonly #plain: LegacyRequestDependencies
 
   constructor(options: LegacyServerOptions) {
     this.#options = options
@@ -98,7 +98,8 @@ export class LegacyMcpServer {
     const work = body === undefined ? 0 : 1
     await this.#during(session, work, async () => {
       const done =
-        plain !== undefined && (await servePlainRequest(this.#plain, { ...visit, session, sessionId: id }, plain))
+        plain !== undefined &&
+        (await serveLegacyRequestWithoutSdk(this.#plain, { ...visit, session, sessionId: id }, plain))
       if (!done) await this.#pass(session, visit, body)
     })
   }
@@ -138,7 +139,7 @@ export class LegacyMcpServer {
       },
     })
     const { principal, door } = visit
-    const connection = openMcpConnection({
+    const connection = createMcpConnection({
       principal,
       channel: 'mcp-http',
       era: 'legacy',

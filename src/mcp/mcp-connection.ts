@@ -9,7 +9,7 @@ import type { McpCatalogue } from './catalogue.ts'
 import type { FacePrincipal } from './face-bus.ts'
 import type { McpLogLevel } from './log-level.ts'
 
-export interface McpClientInfo {
+export interface McpConnectionOptions {
   readonly principal: FacePrincipal
   readonly channel: CallChannel
   readonly era: McpCaller['era']
@@ -21,20 +21,20 @@ export interface McpClientInfo {
   readonly catalogue: () => McpCatalogue
 }
 
-export interface McpConnection extends McpClientInfo {
+export interface McpConnection extends McpConnectionOptions {
   readonly subscriptions: Set<string>
   /** All levels, unless the client sets one. */
   logLevel: McpLogLevel
   /** Requests whose handler was called already and wants input: its answer, and what it logged meanwhile. */
-  readonly begun: Map<string | number, { readonly result: JsonObject; readonly said: readonly LogNotification[] }>
+  readonly begun: Map<string | number, { readonly result: JsonObject; readonly said: readonly BufferedNotification[] }>
 }
 
 /** A notification on its way. */
-export interface LogNotification {
+export interface BufferedNotification {
   readonly method: string
   readonly params: JsonObject
 }
 
-export function openMcpConnection(client: McpClientInfo): McpConnection {
+export function createMcpConnection(client: McpConnectionOptions): McpConnection {
   return { ...client, subscriptions: new Set(), logLevel: 'debug', begun: new Map() }
 }

@@ -192,13 +192,13 @@ export function readPinnedNode(
   return spelt(given)
 }
 
-export interface ArgumentsWithNodePin {
+export interface ExtractedNodePin {
   readonly node: string | undefined
   readonly body: JsonObject
 }
 
 /** Removes the pin from a tool's arguments, unless the tool has an argument of that name itself. */
-export function extractNodePin(body: JsonObject, schema: unknown, otherwise: string | undefined): ArgumentsWithNodePin {
+export function extractNodePin(body: JsonObject, schema: unknown, otherwise: string | undefined): ExtractedNodePin {
   if (!Object.hasOwn(body, PINNED_NODE_ARGUMENT_NAME) || declares(schema)) return { node: otherwise, body }
   const { [PINNED_NODE_ARGUMENT_NAME]: given, ...rest } = body
   return { node: spelt(given), body: rest }

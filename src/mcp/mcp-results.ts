@@ -4,9 +4,9 @@
  */
 import type { Outcome, Reply, ContentBlock } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
-import { encodeCallRecord, readReplyOrigin } from '../bus/call-ticket.ts'
-import { READER_WITH_EVERY_TOOL, addNextStepForReader } from './next-step.ts'
-import type { ToolReader } from './next-step.ts'
+import { encodeCallRecordReference, readReplyOrigin } from '../bus/call-ticket.ts'
+import { RECIPIENT_WITH_EVERY_TOOL, addNextStepForRecipient } from './next-step.ts'
+import type { ResultRecipient } from './next-step.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 import { PINNED_NODE_META_KEY } from './mcp-request.ts'
@@ -19,20 +19,20 @@ import type { McpProtocolError } from './protocol-error.ts'
 export function createToolResult(
   outcome: Outcome,
   offer: Offer,
-  reader: ToolReader = READER_WITH_EVERY_TOOL,
+  reader: ResultRecipient = RECIPIENT_WITH_EVERY_TOOL,
 ): JsonObject {
   if (outcome.ok) {
     const { data, content, replayed } = outcome.value
     return withStructured(offer.family.success(data, offer, replayed), content)
   }
-  const fault = addNextStepForReader(outcome.fault, offer, reader)
+  const fault = addNextStepForRecipient(outcome.fault, offer, reader)
   const { structured, isError, content } = offer.family.failure(fault, offer, reader.listed)
   return { ...withStructured(structured, content), ...(isError ? { isError: true } : {}) }
 }
 
 function withStructured(structured: Json, content: Reply['content']): JsonObject {
   return {
-    content: content === undefined ? [createTextMirror(structured)] : repairContentBlocks(content),
+    content: content === undefined ? [createJsonTextBlock(structured)] : repairContentBlocks(content),
     // The 2025 revisions allow objects only; every family's envelope is one.
     ...(isJsonObject(structured) ? { structuredContent: structured } : {}),
   }
@@ -55,7 +55,7 @@ const RECORD_META_KEY = 'io.hearthbus/record'
 /** Empty for an answer without a record: the ledger could not be written. */
 function recordMeta(outcome: Outcome): JsonObject {
   const record = outcome.ok ? outcome.value.record : outcome.fault.record
-  return record === undefined ? {} : { [RECORD_META_KEY]: encodeCallRecord(record) }
+  return record === undefined ? {} : { [RECORD_META_KEY]: encodeCallRecordReference(record) }
 }
 
 /** A resource is its data, without an envelope; bytes are returned as `resource` blocks by the handler. */
@@ -77,12 +77,12 @@ export function createPromptResult({ data }: Reply, offer: Offer): JsonObject {
 // Content: MCP content blocks as they may be sent. Devices and peers pass blocks on; a block that a strict client would
 // reject becomes text, so that one bad block does not make the whole answer unusable.
 
-export function createTextMirror(data: Json): ContentBlock {
+export function createJsonTextBlock(data: Json): ContentBlock {
   return { type: 'text', text: JSON.stringify(data) }
 }
 
 export function repairContentBlocks(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
-  return blocks.map((block) => (isWellFormed(block) ? block : createTextMirror(block)))
+  return blocks.map((block) => (isWellFormed(block) ? block : createJsonTextBlock(block)))
 }
 
 function isWellFormed(block: ContentBlock): boolean {

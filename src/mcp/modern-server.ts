@@ -24,7 +24,7 @@ import type { ResultFormatter } from './mcp-results.ts'
 import { INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
 import { createReplyTransport } from './reply-transport.ts'
 import type { ReplyTransport } from './reply-transport.ts'
-import { MCP_CAPABILITIES } from './sdk-server.ts'
+import { MCP_SERVER_CAPABILITIES } from './sdk-server.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
 import type { CallerInteraction } from '../bus/call.ts'
 import { isJsonObject } from '../core/json.ts'
@@ -82,7 +82,7 @@ async function answered(
 function discovered({ catalogue }: AuthenticatedRequest): JsonObject {
   return {
     supportedVersions: [MODERN_PROTOCOL_REVISION],
-    capabilities: MCP_CAPABILITIES,
+    capabilities: MCP_SERVER_CAPABILITIES,
     instructions: createServerInstructions(catalogue.view),
   }
 }

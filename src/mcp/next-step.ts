@@ -8,7 +8,7 @@ import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { isJsonObject } from '../core/json.ts'
 
-export interface ToolReader {
+export interface ResultRecipient {
   /** A tool's name as the reader's list spells it. */
   readonly listed: (tool: string) => string
   readonly hasTool: (tool: string) => boolean
@@ -17,14 +17,14 @@ export interface ToolReader {
 }
 
 /** Whoever has every tool under its own name. */
-export const READER_WITH_EVERY_TOOL: ToolReader = { listed: (tool) => tool, hasTool: () => true }
+export const RECIPIENT_WITH_EVERY_TOOL: ResultRecipient = { listed: (tool) => tool, hasTool: () => true }
 
 const APPROVAL_TOOL = 'approval'
 const WAIT_SECONDS = 60
 /** Of arguments that are repeated: a file that was sent along is not sent back. */
 const MAX_REPEATED = 4_000
 
-export function addNextStepForReader(given: Fault, offer: Offer, reader: ToolReader): Fault {
+export function addNextStepForRecipient(given: Fault, offer: Offer, reader: ResultRecipient): Fault {
   const fault = withoutTerminal(given)
   const { kind, details } = fault
   if (details === undefined) return fault
@@ -45,7 +45,7 @@ function withoutTerminal({ message, reasons, ...fault }: Fault): Fault {
 }
 
 /** `how` is for people at a terminal. */
-function withApprovalStep(given: JsonObject, offer: Offer, reader: ToolReader): JsonObject {
+function withApprovalStep(given: JsonObject, offer: Offer, reader: ResultRecipient): JsonObject {
   const { how: _, ...details } = given
   const { approval } = details
   if (!isJsonObject(approval) || typeof approval['id'] !== 'string') return details
@@ -58,7 +58,7 @@ function withApprovalStep(given: JsonObject, offer: Offer, reader: ToolReader): 
   return { ...details, approval: { ...approval, next } }
 }
 
-function repeatedCall({ name }: Offer, { listed, body }: ToolReader): JsonObject {
+function repeatedCall({ name }: Offer, { listed, body }: ResultRecipient): JsonObject {
   const tool = listed(name)
   const isShort = body !== undefined && JSON.stringify(body).length <= MAX_REPEATED
   return { tool, ...(isShort ? { arguments: body } : {}), after: 'a person agreed' }

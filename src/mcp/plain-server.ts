@@ -20,7 +20,7 @@ import {
   explainMalformedParams,
   parseMcpRequest,
 } from './mcp-request.ts'
-import type { McpConnection, LogNotification } from './mcp-connection.ts'
+import type { McpConnection, BufferedNotification } from './mcp-connection.ts'
 import type { LegacyRequest } from './legacy-request.ts'
 import type { RequestId } from './modern-server.ts'
 import { INVALID_PARAMS_ERROR_CODE } from './protocol-error.ts'
@@ -28,20 +28,20 @@ import { createReplyTransport } from './reply-transport.ts'
 import type { ResultFormatter } from './mcp-results.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
 
-export interface PlainServerDependencies extends RequestHandlingDependencies {
+export interface LegacyRequestDependencies extends RequestHandlingDependencies {
   readonly text: ResultFormatter
   readonly keepAliveMs: number
 }
 
-export interface PlainRequestSession {
+export interface LegacyRequestSession {
   readonly server: Server
   readonly connection: McpConnection
   /** Running requests, for cancellation by the client. */
   readonly underWay: Map<RequestId, AbortController>
 }
 
-export interface PlainRequest extends AuthenticatedRequest {
-  readonly session: PlainRequestSession
+export interface AuthenticatedSessionRequest extends AuthenticatedRequest {
+  readonly session: LegacyRequestSession
   readonly sessionId: string
 }
 
@@ -51,15 +51,15 @@ const MAX_SAID = 1_000
 const MAX_PLAIN_SECONDS = 60
 
 /** `false`: the request is not plain after all, and the session's SDK server continues from what is known so far. */
-export async function servePlainRequest(
-  serving: PlainServerDependencies,
-  visit: PlainRequest,
+export async function serveLegacyRequestWithoutSdk(
+  serving: LegacyRequestDependencies,
+  visit: AuthenticatedSessionRequest,
   asked: LegacyRequest,
 ): Promise<boolean> {
   const { session, sessionId, response } = visit
   if (mayTakeLong(visit, asked)) return false
   const withdrawn = new AbortController()
-  const said: LogNotification[] = []
+  const said: BufferedNotification[] = []
   session.underWay.set(asked.id, withdrawn)
   const found = await answered(serving, asked, askerOf(visit, asked, { said, signal: withdrawn.signal }))
   if (session.underWay.get(asked.id) === withdrawn) session.underWay.delete(asked.id)
@@ -78,14 +78,14 @@ export async function servePlainRequest(
   return true
 }
 
-function mayTakeLong({ catalogue }: PlainRequest, { method, params: { name } }: LegacyRequest): boolean {
+function mayTakeLong({ catalogue }: AuthenticatedSessionRequest, { method, params: { name } }: LegacyRequest): boolean {
   if (method !== 'tools/call' || typeof name !== 'string') return false
   const entry = catalogue.tool(catalogue.canonicalTool(name) ?? name)
   return entry !== undefined && entry.offer.timeoutSeconds > MAX_PLAIN_SECONDS
 }
 
 function answered(
-  serving: PlainServerDependencies,
+  serving: LegacyRequestDependencies,
   { method, params }: LegacyRequest,
   asker: McpCaller,
 ): Promise<McpAnswer> {
@@ -95,9 +95,9 @@ function answered(
 }
 
 function askerOf(
-  { session: { server, connection }, principal, catalogue, request }: PlainRequest,
+  { session: { server, connection }, principal, catalogue, request }: AuthenticatedSessionRequest,
   { meta }: LegacyRequest,
-  { said, signal }: { readonly said: LogNotification[]; readonly signal: AbortSignal },
+  { said, signal }: { readonly said: BufferedNotification[]; readonly signal: AbortSignal },
 ): McpCaller {
   const client = server.getClientVersion()?.name
   const declared: unknown = server.getClientCapabilities()

@@ -38,7 +38,7 @@ import { CACHE_HINTS_BY_METHOD } from './mcp-results.ts'
 import type { McpServerInfo } from './mcp-results.ts'
 import { INVALID_PARAMS_ERROR_CODE, SERVER_ERROR_CODE } from './protocol-error.ts'
 
-export const MCP_CAPABILITIES = {
+export const MCP_SERVER_CAPABILITIES = {
   tools: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
   prompts: { listChanged: true },
@@ -58,7 +58,7 @@ export function createSdkServer(
   const server = new Server(
     { ...serverInfo },
     {
-      capabilities: MCP_CAPABILITIES,
+      capabilities: MCP_SERVER_CAPABILITIES,
       instructions: createServerInstructions(connection.catalogue().view),
       cacheHints: CACHE_HINTS_BY_METHOD,
     },

@@ -1,5 +1,5 @@
 /** Server instructions: what a model is told about this server before it calls anything. */
-import type { CatalogueView } from './catalogue.ts'
+import type { CatalogueCriteria } from './catalogue.ts'
 
 const ALWAYS = `Hearthbus is a gateway to a real home: heating (ebus.*), a HomeSeer system (hs4.*), voice devices, tasks and an audit ledger.
 
@@ -15,7 +15,10 @@ const UNDERSCORES =
   'Spelling: texts and answers write names with dots, as in hs4.devices.set; in your list that is hs4_devices_set, and so it is in suggestedNextToolCalls. Where a name is an argument, either will do.'
 
 /** Includes what the reader of this list cannot know by itself. */
-export function createServerInstructions({ style, profileName }: Pick<CatalogueView, 'style' | 'profileName'>): string {
+export function createServerInstructions({
+  style,
+  profileName,
+}: Pick<CatalogueCriteria, 'style' | 'profileName'>): string {
   const part = `You see a part of it, the profile ${profileName}: texts may mention tools that are not in your list.`
   return [ALWAYS, ...(style === 'underscore' ? [UNDERSCORES] : []), ...(profileName === 'all' ? [] : [part])].join('\n')
 }

@@ -8,7 +8,7 @@ import type { Logger } from '../core/logger.ts'
 import type { McpCatalogue, McpEndpointScope } from './catalogue.ts'
 import { createCatalogueCache } from './catalogue.ts'
 import { subscribeToChanges } from './change-subscription.ts'
-import { openMcpConnection } from './mcp-connection.ts'
+import { createMcpConnection } from './mcp-connection.ts'
 import type { McpConnection } from './mcp-connection.ts'
 import type { FaceBus, FacePrincipal } from './face-bus.ts'
 import type { McpServerInfo } from './mcp-results.ts'
@@ -48,7 +48,7 @@ export function serveStdio(options: McpStdioOptions): McpStdioServer | undefined
 
   function createServer(era: McpConnection['era']): Server {
     const catalogue = (): McpCatalogue => catalogues.current(principal, door)
-    const connection = openMcpConnection({ principal, channel: 'mcp-stdio', era, id, node: door.node, catalogue })
+    const connection = createMcpConnection({ principal, channel: 'mcp-stdio', era, id, node: door.node, catalogue })
     const server = createSdkServer(answering, serverInfo, connection)
     current = { connection, server }
     return server

@@ -9,7 +9,7 @@
  * own name, so that a tool which is added later never takes over the spelling of another.
  */
 import { hash } from 'node:crypto'
-import { NON_UNDERSCORE_NAME_CHARACTER_PATTERN } from '../core/tool-name-spelling.ts'
+import { INVALID_UNDERSCORE_NAME_CHARACTERS } from '../core/tool-name-spelling.ts'
 
 export type ToolNameStyle = 'dots' | 'underscore'
 
@@ -23,7 +23,7 @@ export interface ToolNameMap {
 /** MCP, tool names: 1 to 128 of these. The bus also knows `/` and `:`. */
 const ALPHABET: Readonly<Record<ToolNameStyle, { readonly others: RegExp; readonly max: number }>> = {
   dots: { others: /[^A-Za-z0-9_.-]/g, max: 128 },
-  underscore: { others: NON_UNDERSCORE_NAME_CHARACTER_PATTERN, max: 64 },
+  underscore: { others: INVALID_UNDERSCORE_NAME_CHARACTERS, max: 64 },
 }
 const MARK_LENGTH = 6
 

@@ -10,7 +10,7 @@ import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { createMalformedMeshReplyFault } from './mesh-answer.ts'
-import { proposeSession, completeProposedSession } from './sessions.ts'
+import { createSessionProposal, completeProposedSession } from './sessions.ts'
 import type { MeshSession, SessionSignatureMode } from './sessions.ts'
 import { createDisconnectedFault, createUnreachableFault } from './transport.ts'
 import type { PeerAddress } from './transport.ts'
@@ -61,7 +61,7 @@ export class CallerSessions {
 
   async #make(peer: PeerAddress): Promise<Result<MeshSession, Fault>> {
     const { self, clock, signatures, ask } = this.#parts
-    const offer = proposeSession(signatures)
+    const offer = createSessionProposal(signatures)
     // The caller who happens to be first may withdraw; the handshake is for everybody who waits for it.
     const answer = await ask(peer, offer.body, AbortSignal.timeout(HANDSHAKE_MS))
     if (!answer.ok) {

@@ -15,9 +15,9 @@ import type { Fault } from '../core/fault.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { readCommunity } from './identity/community.ts'
+import { parseCommunityDocument } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
-import { readJoinRequest } from './identity/invitation.ts'
+import { parseJoinRequest } from './identity/invitation.ts'
 import type { JoinRequest } from './identity/invitation.ts'
 import type { JoinFault } from './identity/mesh-store.ts'
 import { JOIN_REQUEST_NAME, MERGE_REQUEST_NAME, SESSION_REQUEST_NAME } from './message-gate.ts'
@@ -26,7 +26,7 @@ import { createMeshRefusal } from './mesh-refusal.ts'
 import type { OwnManifest } from './own-node.ts'
 import type { ProviderSessions } from './sessions.ts'
 
-export interface ManifestExchange {
+export interface ManifestExchangeMessage {
   readonly manifest: Json
   readonly revision: number
   readonly digest: string
@@ -48,7 +48,7 @@ export interface ControlHandlerDependencies {
   readonly own: () => OwnManifest | undefined
   readonly schemas: (hashes: ReadonlySet<string>) => JsonObject
   /** Takes what the other side said and gives what we say. */
-  readonly exchange: (peer: string, said: ManifestExchange) => JsonObject
+  readonly exchange: (peer: string, said: ManifestExchangeMessage) => JsonObject
   readonly join: (request: JoinRequest) => Promise<Result<Community, JoinFault>>
   /** Records that proved themselves. */
   readonly merge: (community: Community) => Promise<void>
@@ -79,7 +79,7 @@ export function createControlHandler(parts: ControlHandlerDependencies): Control
       return given === undefined ? fail(misread('no key')) : ok(given)
     },
     [JOIN_REQUEST_NAME]: async (body, asker) => {
-      const request = readJoinRequest(body)
+      const request = parseJoinRequest(body)
       if (!request.ok)
         return fail(createMeshRefusal('invalid_signature', 'invitation', 'The join request is not its sender’s.'))
       if (request.value.nodeId !== asker || request.value.to !== parts.self)
@@ -91,7 +91,7 @@ export function createControlHandler(parts: ControlHandlerDependencies): Control
     },
     [MERGE_REQUEST_NAME]: async (body, asker) => {
       const held = parts.community()
-      const shown = held === undefined ? undefined : readCommunity(body['community'], held.id)
+      const shown = held === undefined ? undefined : parseCommunityDocument(body['community'], held.id)
       if (shown?.ok !== true || !shown.value.members.has(asker))
         return fail(
           createMeshRefusal('unauthorized', 'stranger', 'The records do not show that their sender is a member.'),

@@ -7,7 +7,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 
-export class EventLoopTurns {
+export class EventLoopYieldQueue {
   #last: Promise<unknown> = Promise.resolve()
 
   /** Resolves in a later turn, which nobody else gets from here. */

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { reportMeshHealth } from './health.ts'
+import { computeMeshHealth } from './health.ts'
 import type { MeshHealthFacts } from './health.ts'
 
 const members = new Map(['cellar', 'attic', 'shed'].map((name) => [name, { name }]))
 const village = { name: 'village', members, revoked: new Map<string, string>() }
 const NATS = { servers: ['nats://127.0.0.1:4222'], downSinceMs: undefined, isShut: false }
 
-function health(facts: Partial<MeshHealthFacts>): ReturnType<typeof reportMeshHealth> {
+function health(facts: Partial<MeshHealthFacts>): ReturnType<typeof computeMeshHealth> {
   const well = {
     self: 'cellar',
     community: village,
@@ -15,7 +15,7 @@ function health(facts: Partial<MeshHealthFacts>): ReturnType<typeof reportMeshHe
     untold: 0,
     refused: [],
   }
-  return reportMeshHealth({ ...well, ...facts })
+  return computeMeshHealth({ ...well, ...facts })
 }
 
 describe('the health of the mesh', () => {

@@ -42,7 +42,7 @@ function nameBroker(servers: readonly string[]): string {
   return `NATS (${servers.map(redactServerAddress).join(', ')})`
 }
 
-export function reportMeshHealth(facts: MeshHealthFacts): ServiceHealth {
+export function computeMeshHealth(facts: MeshHealthFacts): ServiceHealth {
   const { self, community, reached, nats, untold, refused } = facts
   if (community === undefined) {
     // Its registry is opened for a community only.

@@ -20,7 +20,7 @@ import type { Result } from '../core/result.ts'
 import { encodeOutcome } from './mesh-answer.ts'
 import type { WireAnswer } from './mesh-answer.ts'
 import { parseMeshBody } from './message-body.ts'
-import { formatSignedAnswer, computeBodyHash, StreamFramesHash, readEnvelope } from './mesh-envelope.ts'
+import { formatAnswerTextToSign, computeBodyHash, StreamFramesHash, parseMeshEnvelope } from './mesh-envelope.ts'
 import type { MeshEnvelope } from './mesh-envelope.ts'
 import { admitMessage } from './message-gate.ts'
 import type { AdmittedMessage, MessageGateDependencies } from './message-gate.ts'
@@ -29,7 +29,7 @@ import { decodeBodyWithInteraction } from './body-interaction.ts'
 import { createMacProof, createSignatureProof } from './message-proof.ts'
 import { createMeshRefusal } from './mesh-refusal.ts'
 import { parseTraceparent } from '../toolbox/traceparent.ts'
-import type { DeliveredMessage } from './transport.ts'
+import type { DeliveredAnswer } from './transport.ts'
 
 /**
  * Questions between nodes that are no calls: nothing of them is in the ledger, and they change nothing in the house.
@@ -73,7 +73,7 @@ export interface InboundServeOptions {
   readonly emit: StreamFrameEmitter
 }
 
-export class InboundCalls {
+export class InboundCallHandler {
   readonly #parts: InboundCallDependencies
   #stopping = false
 
@@ -92,8 +92,8 @@ export class InboundCalls {
   }
 
   /** Never rejects. Always proven, refusals included: "nothing was tried" is worth lying about. */
-  async receive(arrived: ReceivedMeshMessage, options: InboundServeOptions): Promise<DeliveredMessage> {
-    const envelope = readEnvelope(arrived.field)
+  async receive(arrived: ReceivedMeshMessage, options: InboundServeOptions): Promise<DeliveredAnswer> {
+    const envelope = parseMeshEnvelope(arrived.field)
     if (!envelope.ok) return this.#answer(arrived.field('request_id') ?? '', fail(envelope.fault), undefined)
     const { requestId } = envelope.value
     if (arrived.body === undefined) {
@@ -200,10 +200,10 @@ export class InboundCalls {
     outcome: Outcome,
     admitted: AdmittedMessage | undefined,
     framesHash?: string,
-  ): DeliveredMessage {
+  ): DeliveredAnswer {
     const { identity } = this.#parts
     const { status, text } = this.encoded(outcome)
-    const covered = formatSignedAnswer({
+    const covered = formatAnswerTextToSign({
       requestId,
       from: identity.id,
       status,

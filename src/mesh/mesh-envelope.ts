@@ -84,13 +84,13 @@ export function toEnvelopeFields(envelope: MeshEnvelope): EnvelopeFields {
 }
 
 /** Canonical JSON (RFC 8785): the keys are in order, and every value is a string. */
-export function formatSignedCall(fields: EnvelopeFields, bodyHash: string): string {
+export function formatCallTextToSign(fields: EnvelopeFields, bodyHash: string): string {
   // An actor stands before the body's hash; where there is none, nothing does.
   return JSON.stringify({ actor: fields['actor'], body_sha256: bodyHash, ...fields })
 }
 
 /** What the answer's proof covers. A proof under one answer fits no other: request ids are used once. */
-export function formatSignedAnswer(answer: {
+export function formatAnswerTextToSign(answer: {
   readonly requestId: string
   readonly from: string
   readonly status: number
@@ -130,7 +130,7 @@ export function computeBodyHash(body: Uint8Array | string): string {
 }
 
 /** From whatever carried it: nothing is believed, everything is bounded. */
-export function readEnvelope(field: (name: string) => string | undefined): Result<MeshEnvelope, Fault> {
+export function parseMeshEnvelope(field: (name: string) => string | undefined): Result<MeshEnvelope, Fault> {
   const capability = field('capability') ?? ''
   const version = parseVersion(field('version') ?? '')
   const [from, to, community] = [field('from') ?? '', field('to') ?? '', field('community') ?? '']

@@ -10,12 +10,12 @@ import type { PeerSource } from './discovery/peer-source.ts'
 import type { MeshPublicViews } from './http/http-server.ts'
 import type { MeshStore } from './identity/mesh-store.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
-import type { InboundCalls } from './inbound-calls.ts'
-import type { PacketProvider } from './packets/packet-provider.ts'
+import type { InboundCallHandler } from './inbound-calls.ts'
+import type { PacketCallServer } from './packets/packet-provider.ts'
 import type { MeshTransport } from './transport.ts'
 
 /** A transport that goes through a server in the middle, which is also a place to be found. */
-export interface MeshBroker extends MeshTransport<'nats'> {
+export interface BrokeredMeshTransport extends MeshTransport<'nats'> {
   readonly source: PeerSource
   readonly isConnected: boolean
   /** `undefined` while it is connected. */
@@ -32,7 +32,7 @@ export interface MeshOptions {
   readonly name: string
   readonly store: MeshStore
   /** Absent: nodes reach each other directly or not at all. */
-  readonly broker?: (inbound: InboundCalls, packets: PacketProvider) => MeshBroker
+  readonly broker?: (inbound: InboundCallHandler, packets: PacketCallServer) => BrokeredMeshTransport
   readonly clock: Clock
   readonly logger: Logger
 }

@@ -7,7 +7,7 @@
  */
 import type { CapabilityBus } from '../bus/bus.ts'
 import type { ServiceHealth } from '../bus/capability.ts'
-import type { RemoteProvider } from '../bus/peer.ts'
+import type { RemoteProviderClient } from '../bus/peer.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Result } from '../core/result.ts'
@@ -16,25 +16,25 @@ import { listOwnAddresses } from './discovery/own-address-client.ts'
 import { formatPeerAddress, parsePeerAddress } from './discovery/peer-source.ts'
 import type { PeerSource } from './discovery/peer-source.ts'
 import { createPeerSources } from './discovery/peer-sources.ts'
-import { reportMeshHealth } from './health.ts'
+import { computeMeshHealth } from './health.ts'
 import { MeshHttpClient } from './http/http-client.ts'
 import { startMeshHttpServer } from './http/http-server.ts'
 import type { MeshHttpServer } from './http/http-server.ts'
-import { requestNodeIdentity } from './http/identify-client.ts'
+import { requestNodeId } from './http/identify-client.ts'
 import { createTlsIdentity } from './identity/certificate.ts'
 import type { TlsIdentity } from './identity/certificate.ts'
 import type { CommunitySigner, Community } from './identity/community.ts'
 import { listOtherMemberNames } from './identity/node-name.ts'
-import type { InboundCalls } from './inbound-calls.ts'
-import type { MeshBroker, MeshOptions, MeshStartOptions, MeshState } from './mesh-options.ts'
+import type { InboundCallHandler } from './inbound-calls.ts'
+import type { BrokeredMeshTransport, MeshOptions, MeshStartOptions, MeshState } from './mesh-options.ts'
 import { PeerSync } from './peer-sync-client.ts'
-import { OutboundCalls } from './outbound-calls.ts'
-import type { PacketProvider } from './packets/packet-provider.ts'
+import { OutboundCallClient } from './outbound-calls.ts'
+import type { PacketCallServer } from './packets/packet-provider.ts'
 import { PeerDirectory } from './peer-directory.ts'
-import { PeerOffers } from './peer-offers.ts'
+import { PeerOfferScreener } from './peer-offers.ts'
 import type { KnownPeer } from './peer-directory.ts'
-import { createProviderSide } from './provider-side.ts'
-import { OwnNode } from './own-node.ts'
+import { createInboundMeshServices } from './provider-side.ts'
+import { OwnManifestIssuer } from './own-node.ts'
 import { startPeriodicJob } from '../toolbox/periodic-job.ts'
 import type { ProviderSessions } from './sessions.ts'
 
@@ -53,19 +53,19 @@ const GOODBYE_MS = 500
 
 export class Mesh {
   readonly #options: MeshOptions
-  readonly #outbound: OutboundCalls
-  readonly #inbound: InboundCalls
-  readonly #packets: PacketProvider
+  readonly #outbound: OutboundCallClient
+  readonly #inbound: InboundCallHandler
+  readonly #packets: PacketCallServer
   readonly #sessions: ProviderSessions
   readonly #http: MeshHttpClient
-  readonly #nats: MeshBroker | undefined
+  readonly #nats: BrokeredMeshTransport | undefined
   readonly #tls: TlsIdentity
   /** Inbound is made with it before there is a bus; until the start it knows no question. */
   readonly #control = { answer: ((): undefined => undefined) as ReturnType<typeof createControlHandler> }
   #bus: CapabilityBus | undefined
-  #self: OwnNode | undefined
+  #self: OwnManifestIssuer | undefined
   #directory: PeerDirectory | undefined
-  #offers: PeerOffers | undefined
+  #offers: PeerOfferScreener | undefined
   #offersRevision = 0
   #peerSync: PeerSync | undefined
   #server: MeshHttpServer | undefined
@@ -80,7 +80,7 @@ export class Mesh {
     this.#options = options
     this.#tls = createTlsIdentity(identity)
     this.#http = new MeshHttpClient({ tls: this.#tls, maxAnswerBytes: config.maxBodyBytes })
-    const { sessions, inbound, packets } = createProviderSide(options, {
+    const { sessions, inbound, packets } = createInboundMeshServices(options, {
       bus: () => this.#bus,
       control: (question, body, asker) => this.#control.answer(question, body, asker),
     })
@@ -88,7 +88,7 @@ export class Mesh {
     this.#inbound = inbound
     this.#packets = packets
     this.#nats = options.broker?.(this.#inbound, this.#packets)
-    this.#outbound = new OutboundCalls({
+    this.#outbound = new OutboundCallClient({
       identity,
       communityId: () => store.community()?.id,
       transports: { http: this.#http, nats: this.#nats },
@@ -99,7 +99,7 @@ export class Mesh {
   }
 
   /** For the bus. */
-  get remote(): RemoteProvider {
+  get remote(): RemoteProviderClient {
     return this.#outbound
   }
 
@@ -111,7 +111,7 @@ export class Mesh {
     const { identity, store, clock, logger } = this.#options
     const { bus } = start
     this.#bus = bus
-    const self = new OwnNode({
+    const self = new OwnManifestIssuer({
       identity,
       name: this.#options.name,
       ledgerOrigin: start.ledgerOrigin,
@@ -120,7 +120,7 @@ export class Mesh {
       clock,
       firstSequence: await store.reserveSequence(),
     })
-    const offers = new PeerOffers({
+    const offers = new PeerOfferScreener({
       bus,
       store: store.offers,
       maxOffers: this.#options.config.offersPerNode,
@@ -144,7 +144,7 @@ export class Mesh {
       // Signed, since a node that does not know us gives us no session key.
       askUnknown: (peer, name, body, signal) =>
         this.#outbound.askToJoin(peer, body, { name, communityId: this.community?.id ?? '', signal }),
-      identify: (host, port) => requestNodeIdentity({ host, port, tls: this.#tls }),
+      identify: (host, port) => requestNodeId({ host, port, tls: this.#tls }),
       onCommunity: (community) => this.#hearCommunity(community),
       onGone: (nodeId) => {
         this.#outbound.forget(nodeId)
@@ -215,7 +215,7 @@ export class Mesh {
     const refused = views.flatMap(({ displayName, nodeId, refused: count, refusedOffers: [first] }) =>
       first === undefined ? [] : [{ node: displayName ?? nodeId, count, why: first.reason }],
     )
-    return reportMeshHealth({ self: identity.id, community: this.community, reached, nats, untold, refused })
+    return computeMeshHealth({ self: identity.id, community: this.community, reached, nats, untold, refused })
   }
 
   get peers(): readonly KnownPeer[] {

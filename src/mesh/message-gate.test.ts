@@ -6,11 +6,11 @@ import { manualClock } from '../../test/manual-clock.ts'
 import type { ManualClock } from '../../test/manual-clock.ts'
 import { canonicalJson } from '../core/json.ts'
 import {
-  formatSignedAnswer,
+  formatAnswerTextToSign,
   computeBodyHash,
-  formatSignedCall,
+  formatCallTextToSign,
   toEnvelopeFields,
-  readEnvelope,
+  parseMeshEnvelope,
 } from './mesh-envelope.ts'
 import type { MeshEnvelope } from './mesh-envelope.ts'
 import { admitMessage } from './message-gate.ts'
@@ -24,7 +24,7 @@ import { createMacProof, createSignatureProof } from './message-proof.ts'
 import { PeerRateLimiter } from './peer-rate-limiter.ts'
 import { readMeshRefusalReason } from './mesh-refusal.ts'
 import { ReplayCache } from './replay-cache.ts'
-import { ProviderSessions, proposeSession, completeProposedSession } from './sessions.ts'
+import { ProviderSessions, createSessionProposal, completeProposedSession } from './sessions.ts'
 import type { MeshSession } from './sessions.ts'
 
 const [caller, root, provider, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
@@ -59,24 +59,24 @@ beforeEach(() => {
 describe('envelope', () => {
   it('is covered by the published text, which is canonical JSON', () => {
     const { envelope, body, text, body_sha256: hash } = vectors.call
-    expect(formatSignedCall(envelope, computeBodyHash(body))).toBe(text)
+    expect(formatCallTextToSign(envelope, computeBodyHash(body))).toBe(text)
     expect(computeBodyHash(body)).toBe(hash)
     expect(canonicalJson(JSON.parse(text))).toBe(text)
   })
 
   it('reads back as it was written', () => {
-    const read = readEnvelope((name) => vectors.call.envelope[name])
+    const read = parseMeshEnvelope((name) => vectors.call.envelope[name])
     expect(read.ok && toEnvelopeFields(read.value)).toEqual(vectors.call.envelope)
   })
 
   it('says for whom it is, before everything else that is covered, where it says so', () => {
     const { actor, text, signature, mac } = vectors.call_for_somebody
     const fields = { actor, ...vectors.call.envelope }
-    expect(formatSignedCall(fields, computeBodyHash(vectors.call.body))).toBe(text)
+    expect(formatCallTextToSign(fields, computeBodyHash(vectors.call.body))).toBe(text)
     expect(canonicalJson(JSON.parse(text))).toBe(text)
     expect(createSignatureProof(text, caller)).toBe(signature)
     expect(computeTextMac(createSecretKey(fromHex(vectors.session.key)), text)).toBe(mac)
-    const read = readEnvelope((name) => fields[name as 'actor'])
+    const read = parseMeshEnvelope((name) => fields[name as 'actor'])
     expect(read.ok && [read.value.actor, toEnvelopeFields(read.value)]).toEqual(['claude', fields])
     const headers = encodeEnvelopeHeaders(fields, 'p')
     expect(headers['x-hearthnet-actor']).toBe('claude')
@@ -85,7 +85,7 @@ describe('envelope', () => {
 
   it('is none with an actor that is no word', () => {
     for (const actor of ['', 'a b', '/claude', 'claude, gpt', 'x'.repeat(129), '<b>', 'J\u00fcrgen', 'a\n']) {
-      const read = readEnvelope((name) => (name === 'actor' ? actor : vectors.call.envelope[name]))
+      const read = parseMeshEnvelope((name) => (name === 'actor' ? actor : vectors.call.envelope[name]))
       expect(!read.ok && read.fault.message).toBe('The envelope lacks, or garbles: actor.')
     }
   })
@@ -101,7 +101,7 @@ describe('envelope', () => {
   it('is answered under the published text', () => {
     const { body, text } = vectors.answer
     const requestId = vectors.call.envelope['request_id'] ?? ''
-    expect(formatSignedAnswer({ requestId, from: provider.id, status: 200, bodyHash: computeBodyHash(body) })).toBe(
+    expect(formatAnswerTextToSign({ requestId, from: provider.id, status: 200, bodyHash: computeBodyHash(body) })).toBe(
       text,
     )
     expect(createSignatureProof(text, provider)).toBe(vectors.answer.signature)
@@ -261,7 +261,7 @@ function knock(change: Partial<MeshEnvelope>, how: Knock = {}): string {
     traceparent: undefined,
     ...change,
   }
-  const text = formatSignedCall(toEnvelopeFields(envelope), BODY)
+  const text = formatCallTextToSign(toEnvelopeFields(envelope), BODY)
   const proof =
     how.proof ?? (how.sign === true ? createSignatureProof(text, how.by ?? caller) : createMacProof(text, session))
   const sealed = { envelope: { ...envelope, ...how.tamper }, proof, bodyHash: how.bodyHash ?? BODY }
@@ -270,7 +270,7 @@ function knock(change: Partial<MeshEnvelope>, how: Knock = {}): string {
 }
 
 function newSession(): MeshSession {
-  const offer = proposeSession()
+  const offer = createSessionProposal()
   const given = parts.sessions.give(caller.id, offer.ephemeral.publicKey)
   const taken = given && completeProposedSession(offer, given, { self: caller.id, peer: provider.id, nowMs: 0 })
   if (taken === undefined) throw new Error('no session')

@@ -14,7 +14,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { formatSignedCall, toEnvelopeFields } from './mesh-envelope.ts'
+import { formatCallTextToSign, toEnvelopeFields } from './mesh-envelope.ts'
 import type { MeshEnvelope } from './mesh-envelope.ts'
 import { findMemberStanding } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
@@ -74,7 +74,7 @@ export const UNKNOWN_SESSION_REFUSAL = createMeshRefusal(
   'This session key is not, or no longer, known here.',
 )
 
-export function createStandingRefusal(
+export function createNonMemberRefusal(
   standing: 'revoked' | 'stranger',
   nodeId: string,
   { name }: Pick<Community, 'name'>,
@@ -94,12 +94,12 @@ export function admitMessage(sealed: MessageWithProof, parts: MessageGateDepende
   const isOpen = OPEN_QUESTIONS.has(capability)
   const standing = findMemberStanding(community, from)
   if (standing.kind === 'revoked' || (standing.kind === 'stranger' && !isOpen))
-    return fail(createStandingRefusal(standing.kind, from, community))
+    return fail(createNonMemberRefusal(standing.kind, from, community))
   const session = envelope.keyId === undefined ? undefined : parts.sessions.find(envelope.keyId)
   if (session === undefined && !isOpen && capability !== SESSION_REQUEST_NAME)
     // A signed message without a living session could be an old one, replayed to a node that has restarted.
     return fail(UNKNOWN_SESSION_REFUSAL)
-  if (!isMessageProofValid(formatSignedCall(toEnvelopeFields(envelope), sealed.bodyHash), proof, { from, session }))
+  if (!isMessageProofValid(formatCallTextToSign(toEnvelopeFields(envelope), sealed.bodyHash), proof, { from, session }))
     return fail(
       createMeshRefusal('invalid_signature', 'proof', 'The signature does not belong to this message and sender.'),
     )

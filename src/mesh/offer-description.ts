@@ -16,7 +16,7 @@ const MIME_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}(?:; ?[\w-]{1,32}=[\w.+-]{1,64})
 const URI = /^[a-z][a-z0-9.+-]*:[^\s]*$/i
 
 /** Whose words these are comes first, so that no description can claim to be somebody else's. */
-export function addNodeToDescription(capability: PeerCapability, node: string): Result<PeerCapability, string> {
+export function sanitizePeerCapability(capability: PeerCapability, node: string): Result<PeerCapability, string> {
   const face = visibleFace(capability.face)
   if (!face.ok) return face
   if (!isPrintableText(JSON.stringify(capability.params)))

@@ -11,7 +11,7 @@ import type { Effect } from '../bus/capability.ts'
 import type { PeerCapability, RefusedCapability } from '../bus/peer.ts'
 import type { OfferDefinitionHash, OfferPins, WithheldOffer } from './offer-pin.ts'
 import { toOfferDefinitionHash } from './offer-pin.ts'
-import { addNodeToDescription } from './offer-description.ts'
+import { sanitizePeerCapability } from './offer-description.ts'
 import type { OwnCapabilityNames } from './own-capability-names.ts'
 
 export interface ScreenedOffers {
@@ -55,7 +55,7 @@ export function screenPeerOffers(
       refuse(name, wrong ?? `its node offers more than ${maxOffers} that this node has not (mesh.offersPerNode)`)
       continue
     }
-    const marked = addNodeToDescription(capability, peer.name)
+    const marked = sanitizePeerCapability(capability, peer.name)
     if (!marked.ok) {
       refuse(name, marked.fault)
       continue

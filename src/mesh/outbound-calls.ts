@@ -14,7 +14,7 @@
 import { createInterruptedCallFault } from '../bus/provider-attempt.ts'
 import type { Call, Outcome } from '../bus/call.ts'
 import type { CapabilityEntry } from '../bus/capability-entry.ts'
-import type { StreamFrameEmitter, RemoteProvider } from '../bus/peer.ts'
+import type { StreamFrameEmitter, RemoteProviderClient } from '../bus/peer.ts'
 import { computeSchemaHash } from '../bus/schema-hash.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
@@ -32,8 +32,8 @@ import { MAX_MESH_BODY_DEPTH } from './message-body.ts'
 import { SESSION_REQUEST_NAME } from './message-gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
 import { encodeBodyWithInteraction } from './body-interaction.ts'
-import { EventLoopTurns } from './event-loop-turns.ts'
-import { MAX_CALL_BYTES } from './packets/packet.ts'
+import { EventLoopYieldQueue } from './event-loop-turns.ts'
+import { MAX_PACKET_CALL_BYTES } from './packets/packet.ts'
 import { encodePacketCall, countPacketCallBytes } from './packets/packet-call.ts'
 import { PacketCaller } from './packets/packet-caller.ts'
 import { readMeshRefusalReason } from './mesh-refusal.ts'
@@ -57,12 +57,12 @@ export interface OutboundCallDependencies {
   readonly onUnreachable?: (nodeId: string) => void
 }
 
-export class OutboundCalls implements RemoteProvider {
+export class OutboundCallClient implements RemoteProviderClient {
   readonly #parts: OutboundCallDependencies
   readonly #sessions: CallerSessions
   readonly #packets: PacketCaller
   readonly #routing: PeerRouting
-  readonly #turns = new EventLoopTurns()
+  readonly #turns = new EventLoopYieldQueue()
   readonly #sanitize = (outcome: Outcome): Outcome | Promise<Outcome> => sanitizeOutcome(outcome, this.#turns)
 
   constructor(parts: OutboundCallDependencies) {
@@ -155,7 +155,7 @@ export class OutboundCalls implements RemoteProvider {
     const deadlineMs = Math.max(0, Math.ceil(call.deadlineMs - this.#parts.clock.monotonic()))
     const actor = session.takesActors ? formatActorName(call.caller) : undefined
     const text = encodePacketCall(offer, hashOf(entry), { call, deadlineMs, actor })
-    if (countPacketCallBytes(text) > MAX_CALL_BYTES) return this.#inMessage(entry, call)
+    if (countPacketCallBytes(text) > MAX_PACKET_CALL_BYTES) return this.#inMessage(entry, call)
     return this.#packets.call(wire, session, {
       text,
       idempotent: offer.idempotent,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Outcome, StreamFrame } from '../bus/call.ts'
 import type { Json } from '../core/json.ts'
 import { ok } from '../core/result.ts'
-import { EventLoopTurns } from './event-loop-turns.ts'
+import { EventLoopYieldQueue } from './event-loop-turns.ts'
 import { sanitizeFrame, sanitizeOutcome } from './outcome-sanitizer.ts'
 
 /** U+200B, which nobody can see. */
@@ -12,11 +12,11 @@ const nested = (levels: number, end: Json): Json => (levels === 0 ? end : { x: n
 
 describe('an answer of another node', () => {
   it('is cleaned at once where it is small: nobody waits for a turn', () => {
-    expect(sanitizeOutcome(ok({ data: { name: `a${HIDDEN}b` } }), new EventLoopTurns())).toEqual(
+    expect(sanitizeOutcome(ok({ data: { name: `a${HIDDEN}b` } }), new EventLoopYieldQueue())).toEqual(
       ok({ data: { name: 'ab' } }),
     )
     const frame: StreamFrame = { event: 'token', data: { text: `a${HIDDEN}b` } }
-    expect(sanitizeFrame(frame, new EventLoopTurns())).toEqual({ event: 'token', data: { text: 'ab' } })
+    expect(sanitizeFrame(frame, new EventLoopYieldQueue())).toEqual({ event: 'token', data: { text: 'ab' } })
   })
 
   it('is cleaned just the same where it is large, in turns of the event loop that no other answer gets', async () => {
@@ -27,7 +27,7 @@ describe('an answer of another node', () => {
       if (!isOver) setImmediate(count)
     }
     setImmediate(count)
-    const turns = new EventLoopTurns()
+    const turns = new EventLoopYieldQueue()
     const ends: number[] = []
     const clean = async (): Promise<Outcome> => {
       const outcome = await sanitizeOutcome(ok({ data: many(`a${HIDDEN}b`) }), turns)
@@ -48,10 +48,10 @@ describe('an answer of another node', () => {
 
   it('is refused where it is nested deeper than 64 levels, however large', () => {
     const deep = { ok: true, value: { data: [nested(70, 1), many('ab')] } } as const
-    expect(sanitizeOutcome(deep, new EventLoopTurns())).toMatchObject({
+    expect(sanitizeOutcome(deep, new EventLoopYieldQueue())).toMatchObject({
       fault: { kind: 'failed', message: 'The peer answered something that is nested deeper than 64 levels.' },
     })
     const frame: StreamFrame = { event: 'token', data: nested(70, 1) }
-    expect(sanitizeFrame(frame, new EventLoopTurns())).toBe(frame)
+    expect(sanitizeFrame(frame, new EventLoopYieldQueue())).toBe(frame)
   })
 })

@@ -11,13 +11,13 @@ import { countMembersWithin, MAX_UNTRUSTED_JSON_DEPTH } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { sanitizeJson } from '../core/untrusted-text.ts'
-import type { EventLoopTurns } from './event-loop-turns.ts'
+import type { EventLoopYieldQueue } from './event-loop-turns.ts'
 import { createMalformedMeshReplyFault } from './mesh-answer.ts'
 
 /** What has more members and items than this is cleaned in a turn of its own. Less takes about a millisecond. */
 const MAX_MEMBERS_AT_ONCE = 2_000
 
-export function sanitizeOutcome(outcome: Outcome, turns: EventLoopTurns): Outcome | Promise<Outcome> {
+export function sanitizeOutcome(outcome: Outcome, turns: EventLoopYieldQueue): Outcome | Promise<Outcome> {
   const members = countMembersWithin(outcome, MAX_UNTRUSTED_JSON_DEPTH)
   if (members === undefined)
     return fail(
@@ -29,7 +29,7 @@ export function sanitizeOutcome(outcome: Outcome, turns: EventLoopTurns): Outcom
 }
 
 /** A frame that is nested too deep stays what it is: the check against its schema refuses it. */
-export function sanitizeFrame(frame: StreamFrame, turns: EventLoopTurns): StreamFrame | Promise<StreamFrame> {
+export function sanitizeFrame(frame: StreamFrame, turns: EventLoopYieldQueue): StreamFrame | Promise<StreamFrame> {
   const members = countMembersWithin(frame, MAX_UNTRUSTED_JSON_DEPTH)
   if (members === undefined) return frame
   return members > MAX_MEMBERS_AT_ONCE ? cleanInTurns(frame, turns) : cleanAtOnce(frame)
@@ -37,7 +37,7 @@ export function sanitizeFrame(frame: StreamFrame, turns: EventLoopTurns): Stream
 
 async function cleanInTurns<Answer extends Outcome | StreamFrame>(
   answer: Answer,
-  turns: EventLoopTurns,
+  turns: EventLoopYieldQueue,
 ): Promise<Answer> {
   await turns.next()
   const clean = cleanAtOnce(answer)

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { answering, echo, node } from '../../test/bus-village.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import { identityOf } from '../../test/mesh-keys.ts'
-import { readManifest } from './identity/node-manifest.ts'
-import { OwnNode } from './own-node.ts'
+import { parseNodeManifest } from './identity/node-manifest.ts'
+import { OwnManifestIssuer } from './own-node.ts'
 
 const PREFIXES = { name: 'test', prefixes: ['device'] }
 
@@ -11,7 +11,7 @@ function told(description: string, names: readonly string[]) {
   const bus = node('attic')
   for (const name of names) bus.registerCapability(answering({ name, description }, echo), PREFIXES)
   const clock = manualClock()
-  const self = new OwnNode({
+  const self = new OwnManifestIssuer({
     identity: identityOf(1),
     name: 'attic',
     ledgerOrigin: undefined,
@@ -22,7 +22,7 @@ function told(description: string, names: readonly string[]) {
   })
   const full = self.manifest()?.full
   return {
-    read: readManifest(full, clock.now()),
+    read: parseNodeManifest(full, clock.now()),
     bytes: Buffer.byteLength(JSON.stringify(full)),
     untold: self.untold(),
   }

@@ -16,7 +16,7 @@ import { issueManifest, MAX_PEER_CAPABILITIES, withoutCapabilities } from './ide
 import type { NodeEndpoint } from './identity/node-manifest.ts'
 import type { SignedDocument } from './identity/signed-document.ts'
 
-export interface OwnNodeDependencies {
+export interface OwnManifestIssuerDependencies {
   readonly identity: NodeIdentity
   readonly name: string
   readonly ledgerOrigin: string | undefined
@@ -37,8 +37,8 @@ const MANIFEST_RENEWAL_INTERVAL_MS = 10_000
 /** The whole manifest fits into the largest answer between nodes, and into one message of NATS, as they come. */
 const MAX_TOLD_BYTES = 900_000
 
-export class OwnNode {
-  readonly #parts: OwnNodeDependencies
+export class OwnManifestIssuer {
+  readonly #parts: OwnManifestIssuerDependencies
   readonly #startedMs: number
   #sequence: number
   #endpoints: readonly NodeEndpoint[] = []
@@ -46,7 +46,7 @@ export class OwnNode {
   #issuedMs = -Infinity
   #untold = 0
 
-  constructor(parts: OwnNodeDependencies) {
+  constructor(parts: OwnManifestIssuerDependencies) {
     this.#parts = parts
     this.#sequence = parts.firstSequence
     this.#startedMs = parts.clock.monotonic()

@@ -11,7 +11,7 @@ import type { Community } from './identity/community.ts'
 import { issueManifest, withoutCapabilities } from './identity/node-manifest.ts'
 import type { ManifestInput } from './identity/node-manifest.ts'
 import { PeerDirectory } from './peer-directory.ts'
-import type { PeerEvent, KnownPeer } from './peer-directory.ts'
+import type { PeerManifestUpdateResult, KnownPeer } from './peer-directory.ts'
 
 const [us, root, peer, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
 const context = { authority: { self: us, root }, nowMs: NEW_YEAR_MS }
@@ -92,7 +92,7 @@ describe('peer directory', () => {
     hear(full({ sequence: 5_000_000_007 }))
     const back = full({ sequence: 5_000_000_001, capabilities: [], nowMs: NEW_YEAR_MS + 2_000 })
     expect(hear(back).kind).toBe('old')
-    const answered = (manifest: unknown): PeerEvent =>
+    const answered = (manifest: unknown): PeerManifestUpdateResult =>
       directory.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', isLive: true })
     // Of the same process, and overtaken on its way.
     expect(answered(full({ sequence: 5_000_000_006, capabilities: [] })).kind).toBe('old')
@@ -117,7 +117,7 @@ describe('peer directory', () => {
   })
 
   it('refuses strangers, the revoked, other communities and itself', () => {
-    const why = (heard: PeerEvent): unknown => (heard.kind === 'refused' ? heard.why.kind : heard.kind)
+    const why = (heard: PeerManifestUpdateResult): unknown => (heard.kind === 'refused' ? heard.why.kind : heard.kind)
     expect(why(hear(full({}, stranger)))).toBe('stranger')
     expect(why(hear(full({}, us)))).toBe('ourselves')
     expect(why(hear(full({ communityId: stranger.id })))).toBe('foreign')
@@ -196,7 +196,7 @@ describe('address', () => {
   })
 })
 
-function hear(manifest: unknown, host?: string): PeerEvent {
+function hear(manifest: unknown, host?: string): PeerManifestUpdateResult {
   const reached = host === undefined ? undefined : ({ transport: 'http', host, port: 7080 } as const)
   return directory.hear(manifest, { community, nowMs: NEW_YEAR_MS, monotonicMs: 0, source: 'test', reached })
 }
@@ -219,7 +219,7 @@ function full(change: Partial<ManifestInput>, identity = peer): ReturnType<typeo
   )
 }
 
-function peerIn(heard: PeerEvent): KnownPeer {
+function peerIn(heard: PeerManifestUpdateResult): KnownPeer {
   if (heard.kind !== 'heard' && heard.kind !== 'old') throw new Error(JSON.stringify(heard))
   return heard.peer
 }

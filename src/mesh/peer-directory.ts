@@ -14,7 +14,7 @@ import type { PeerCapability, PeerRecord, RefusedCapability } from '../bus/peer.
 import { formatPeerAddress } from './discovery/peer-source.ts'
 import { findMemberStanding } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
-import { isGoodbyeManifest, readManifest } from './identity/node-manifest.ts'
+import { isGoodbyeManifest, parseNodeManifest } from './identity/node-manifest.ts'
 import type { ManifestFault, NodeManifest } from './identity/node-manifest.ts'
 import { resolveMemberName } from './identity/node-name.ts'
 import { SchemaCache } from './schema-cache.ts'
@@ -48,7 +48,7 @@ export interface KnownPeer {
   unreadable: ReadonlySet<string>
 }
 
-export type PeerEvent =
+export type PeerManifestUpdateResult =
   | {
       readonly kind: 'refused'
       readonly why: ManifestFault | { readonly kind: 'foreign' | 'stranger' | 'revoked' | 'ourselves' }
@@ -59,7 +59,7 @@ export type PeerEvent =
   | { readonly kind: 'heard'; readonly peer: KnownPeer; readonly wantsCapabilities: boolean }
 
 /** What the bus hears. */
-export interface PeerEvents {
+export interface PeerEventListener {
   readonly onPeerAdded: (record: PeerRecord) => unknown
   readonly onPeerUpdated: (record: PeerRecord) => unknown
   readonly onPeerRemoved: (nodeId: string) => void
@@ -78,13 +78,13 @@ const takeAll: PeerOfferFilter = ({ capabilities }) => ({ offered: capabilities,
 export class PeerDirectory {
   readonly schemas = new SchemaCache()
   readonly #self: string
-  readonly #events: PeerEvents
+  readonly #events: PeerEventListener
   readonly #screen: PeerOfferFilter
   readonly #peers = new Map<string, KnownPeer>()
   /** Where those who are gone were last reached: they may come back. */
   readonly #departed = new Map<string, PeerAddress>()
 
-  constructor(self: string, events: PeerEvents, screen: PeerOfferFilter = takeAll) {
+  constructor(self: string, events: PeerEventListener, screen: PeerOfferFilter = takeAll) {
     this.#self = self
     this.#events = events
     this.#screen = screen
@@ -117,8 +117,8 @@ export class PeerDirectory {
       /** It is the author's own answer of just now. */
       readonly isLive?: boolean
     },
-  ): PeerEvent {
-    const read = readManifest(value, about.nowMs)
+  ): PeerManifestUpdateResult {
+    const read = parseNodeManifest(value, about.nowMs)
     if (!read.ok) return { kind: 'refused', why: read.fault }
     const manifest = read.value
     const { nodeId } = manifest

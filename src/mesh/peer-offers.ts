@@ -8,15 +8,15 @@ import type { CapabilityBus } from '../bus/bus.ts'
 import type { PeerCapability } from '../bus/peer.ts'
 import type { Logger } from '../core/logger.ts'
 import { sanitizeLine } from '../core/untrusted-text.ts'
-import type { OfferStore } from './identity/offer-store.ts'
+import type { OfferPinStore } from './identity/offer-store.ts'
 import { computeWithheldOffersDigest } from './offer-pin.ts'
 import { screenPeerOffers } from './offer-screen.ts'
 import type { ScreenedOffers } from './offer-screen.ts'
 import { OwnCapabilityNames } from './own-capability-names.ts'
 
-export interface PeerOffersDependencies {
+export interface PeerOfferScreenerDependencies {
   readonly bus: CapabilityBus
-  readonly store: OfferStore
+  readonly store: OfferPinStore
   readonly maxOffers: number
   readonly monotonic: () => number
   readonly logger: Logger
@@ -47,15 +47,15 @@ interface Noted {
 /** A node can word its tools anew with every manifest, and a note costs the disk a write. */
 const NOTE_MS = 10_000
 
-export class PeerOffers {
-  readonly #parts: PeerOffersDependencies
+export class PeerOfferScreener {
+  readonly #parts: PeerOfferScreenerDependencies
   readonly #kept = new Map<string, Kept>()
   readonly #noted = new Map<string, Noted>()
   readonly #pinning = new Set<string>()
   #own: { readonly revision: string; readonly names: OwnCapabilityNames } | undefined
   #ownRevision = 0
 
-  constructor(parts: PeerOffersDependencies) {
+  constructor(parts: PeerOfferScreenerDependencies) {
     this.#parts = parts
   }
 

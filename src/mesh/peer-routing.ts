@@ -12,11 +12,11 @@ import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { createDisconnectedFault } from './transport.ts'
 import type {
-  DeliveredMessage,
+  DeliveredAnswer,
   MessageDestination,
   MeshTransport,
   MeshMessage,
-  PacketConnectionEvents,
+  PacketConnectionListener,
   PacketConnection,
   PeerAddress,
   PeerEndpoint,
@@ -41,7 +41,7 @@ export class PeerRouting {
     this.#order = new EndpointOrder(clock)
   }
 
-  onPackets(events: PacketConnectionEvents): void {
+  onPackets(events: PacketConnectionListener): void {
     this.#transports.http?.onPackets?.(events)
     this.#transports.nats?.onPackets?.(events)
   }
@@ -56,7 +56,7 @@ export class PeerRouting {
   }
 
   /** Through each endpoint in turn, as long as nothing was sent: `offline` says that of all of them. */
-  async send(peer: PeerAddress, sending: PeerSendRequest): Promise<Result<DeliveredMessage, Fault>> {
+  async send(peer: PeerAddress, sending: PeerSendRequest): Promise<Result<DeliveredAnswer, Fault>> {
     const { nodeId } = peer
     let nobody = createDisconnectedFault(nodeId, 'no way to it is known')
     for (const endpoint of this.#order.inOrder(peer)) {
@@ -75,7 +75,7 @@ export class PeerRouting {
     endpoint: PeerEndpoint,
     nodeId: string,
     sending: PeerSendRequest,
-  ): Promise<Result<DeliveredMessage, Fault>> | undefined {
+  ): Promise<Result<DeliveredAnswer, Fault>> | undefined {
     const { http, nats } = this.#transports
     return endpoint.transport === 'http'
       ? http && carry(http, { nodeId, endpoint }, sending)
@@ -87,6 +87,6 @@ function carry<Kind extends PeerEndpoint['transport']>(
   transport: MeshTransport<Kind>,
   to: MessageDestination<Kind>,
   { message, signal, emit }: PeerSendRequest,
-): Promise<Result<DeliveredMessage, Fault>> {
+): Promise<Result<DeliveredAnswer, Fault>> {
   return emit === undefined ? transport.send(to, message, signal) : transport.stream(to, message, { signal, emit })
 }

@@ -19,11 +19,11 @@ import type { PeerCandidate, CandidateAddress } from './peer-candidates.ts'
 import { ManifestFetcher } from './manifest-fetcher-client.ts'
 import { formatPeerAddress, parsePeerAddress, STATIC_PEER_SOURCE_NAME } from './discovery/peer-source.ts'
 import type { PeerSighting } from './discovery/peer-source.ts'
-import { readCommunity } from './identity/community.ts'
+import { parseCommunityDocument } from './identity/community.ts'
 import type { Community } from './identity/community.ts'
 import { MERGE_REQUEST_NAME } from './message-gate.ts'
-import { readCapabilities } from './identity/node-manifest.ts'
-import type { PeerEvent, KnownPeer, PeerDirectory } from './peer-directory.ts'
+import { parseAnnouncedCapabilities } from './identity/node-manifest.ts'
+import type { PeerManifestUpdateResult, KnownPeer, PeerDirectory } from './peer-directory.ts'
 import { readMeshRefusalReason } from './mesh-refusal.ts'
 import type { OwnManifest } from './own-node.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'
@@ -216,7 +216,7 @@ export class PeerSync {
     manifest: JsonObject,
     source: string,
     how: { readonly reached?: PeerEndpoint | undefined; readonly isLive?: boolean } = {},
-  ): PeerEvent | undefined {
+  ): PeerManifestUpdateResult | undefined {
     const { directory, clock } = this.#parts
     const community = this.#parts.community()
     if (community === undefined) return undefined
@@ -243,7 +243,11 @@ export class PeerSync {
   }
 
   /** Once for each reason: a registry brings what a revoked node, or one with a wrong clock, says every ten seconds. */
-  #refused(node: Json | undefined, why: Extract<PeerEvent, { kind: 'refused' }>['why'], source: string): void {
+  #refused(
+    node: Json | undefined,
+    why: Extract<PeerManifestUpdateResult, { kind: 'refused' }>['why'],
+    source: string,
+  ): void {
     const key = `${JSON.stringify(node)} ${why.kind}`
     if (this.#told.has(key)) return
     if (this.#told.size >= MAX_TOLD_REFUSALS) this.#told.clear()
@@ -267,7 +271,7 @@ export class PeerSync {
       if (community()?.members.has(nodeId) === true) this.#offered.set(nodeId, hint)
       return false
     }
-    const read = readCapabilities(capabilities, hash)
+    const read = parseAnnouncedCapabilities(capabilities, hash)
     if (read === undefined) return false
     directory.learn(nodeId, read, hash)
     this.#complete(peer)
@@ -298,7 +302,7 @@ export class PeerSync {
   async #hearCommunity(document: JsonObject): Promise<void> {
     const held = this.#parts.community()
     if (held === undefined) return
-    const read = readCommunity(document, held.id)
+    const read = parseCommunityDocument(document, held.id)
     if (read.ok) await this.#parts.onCommunity(read.value)
     else this.#parts.logger.warn({ fault: read.fault }, 'a member list was refused')
   }

@@ -8,35 +8,35 @@
  * Pure joining.
  */
 import type { MessageGateDependencies } from './message-gate.ts'
-import { InboundCalls } from './inbound-calls.ts'
+import { InboundCallHandler } from './inbound-calls.ts'
 import type { InboundCallDependencies } from './inbound-calls.ts'
 import type { MeshOptions } from './mesh-options.ts'
-import { PacketProvider } from './packets/packet-provider.ts'
+import { PacketCallServer } from './packets/packet-provider.ts'
 import { PeerRateLimiter } from './peer-rate-limiter.ts'
-import { MAX_NON_MEMBERS_PER_WINDOW, ReplayCache } from './replay-cache.ts'
+import { MAX_NON_MEMBER_REQUESTS_PER_WINDOW, ReplayCache } from './replay-cache.ts'
 import { ProviderSessions } from './sessions.ts'
 
-export interface ProviderSideServices {
+export interface InboundMeshServices {
   readonly sessions: ProviderSessions
-  readonly inbound: InboundCalls
-  readonly packets: PacketProvider
+  readonly inbound: InboundCallHandler
+  readonly packets: PacketCallServer
 }
 
-export function createProviderSide(
+export function createInboundMeshServices(
   { config, identity, store, clock, logger }: MeshOptions,
   { bus, control }: Pick<InboundCallDependencies, 'bus' | 'control'>,
-): ProviderSideServices {
+): InboundMeshServices {
   const sessions = new ProviderSessions(identity.id, clock, config.signatures)
   const gate: MessageGateDependencies = {
     self: identity.id,
     community: () => store.community(),
     sessions,
     replay: new ReplayCache(clock.monotonic()),
-    strangersReplay: new ReplayCache(clock.monotonic(), MAX_NON_MEMBERS_PER_WINDOW),
+    strangersReplay: new ReplayCache(clock.monotonic(), MAX_NON_MEMBER_REQUESTS_PER_WINDOW),
     rate: new PeerRateLimiter(config.rate),
     clock,
   }
-  const inbound = new InboundCalls({
+  const inbound = new InboundCallHandler({
     identity,
     gate,
     bus,
@@ -46,6 +46,6 @@ export function createProviderSide(
   return {
     sessions,
     inbound,
-    packets: new PacketProvider({ identity, gate, inbound, maxBodyBytes: config.maxBodyBytes }),
+    packets: new PacketCallServer({ identity, gate, inbound, maxBodyBytes: config.maxBodyBytes }),
   }
 }

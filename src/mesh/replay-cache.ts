@@ -12,7 +12,7 @@ import { MAX_CLOCK_SKEW_MS } from './identity/mesh-time.ts'
 const WINDOW_MS = 2 * MAX_CLOCK_SKEW_MS
 const MAX_PER_WINDOW = 500_000
 /** People join now and then. */
-export const MAX_NON_MEMBERS_PER_WINDOW = 5_000
+export const MAX_NON_MEMBER_REQUESTS_PER_WINDOW = 5_000
 
 export type ReplayCheckResult = 'new' | 'replayed' | 'full'
 

@@ -7,14 +7,14 @@ import { fail } from '../core/result.ts'
 import { decodeOutcome, createMalformedMeshReplyFault } from './mesh-answer.ts'
 import { addressRequestDraft } from './request-draft.ts'
 import type { RequestDraft } from './request-draft.ts'
-import { formatSignedAnswer, computeBodyHash, formatSignedCall, toEnvelopeFields } from './mesh-envelope.ts'
+import { formatAnswerTextToSign, computeBodyHash, formatCallTextToSign, toEnvelopeFields } from './mesh-envelope.ts'
 import { isFirstSendOutcomeUnknown } from './message-gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
 import { isMessageProofValid, createMacProof, createSignatureProof } from './message-proof.ts'
 import { readMeshRefusalReason } from './mesh-refusal.ts'
 import type { MeshSession } from './sessions.ts'
 import { createLostAnswerFault } from './transport.ts'
-import type { DeliveredMessage, MeshMessage } from './transport.ts'
+import type { DeliveredAnswer, MeshMessage } from './transport.ts'
 
 export interface RequestSigningDependencies {
   readonly identity: NodeIdentity
@@ -34,7 +34,7 @@ export function signRequestDraft(
   const fields = toEnvelopeFields(
     addressRequestDraft(draft, { from: identity.id, to, communityId, keyId, takesActor, clock }),
   )
-  const text = formatSignedCall(fields, computeBodyHash(draft.body))
+  const text = formatCallTextToSign(fields, computeBodyHash(draft.body))
   const proof =
     draft.isSigned || session === undefined ? createSignatureProof(text, identity) : createMacProof(text, session)
   return { fields, proof, body: draft.body, idempotent: draft.idempotent }
@@ -49,11 +49,11 @@ export interface AnswerVerificationInput {
 
 export function verifySignedAnswer(
   { fields, idempotent }: MeshMessage,
-  { status, text, proof, resent }: DeliveredMessage,
+  { status, text, proof, resent }: DeliveredAnswer,
   { from, session, framesHash }: AnswerVerificationInput,
 ): Outcome {
   const requestId = fields['request_id'] ?? ''
-  const covered = formatSignedAnswer({ requestId, from, status, bodyHash: computeBodyHash(text), framesHash })
+  const covered = formatAnswerTextToSign({ requestId, from, status, bodyHash: computeBodyHash(text), framesHash })
   if (!isMessageProofValid(covered, proof, { from, session })) {
     // Not even a refusal is believed unproven: one that says "nothing was tried" makes the router try elsewhere.
     const fault = createMalformedMeshReplyFault(`The answer is not proven to be ${from}'s.`)

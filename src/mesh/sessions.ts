@@ -105,7 +105,7 @@ export interface SessionProposal {
   readonly body: JsonObject
 }
 
-export function proposeSession(signatures: SessionSignatureMode = 'session'): SessionProposal {
+export function createSessionProposal(signatures: SessionSignatureMode = 'session'): SessionProposal {
   const ephemeral = createEphemeralKey()
   return { ephemeral, signatures, body: { ephemeral: ephemeral.publicKey, signatures } }
 }

@@ -36,7 +36,7 @@ export interface MeshMessage {
   readonly idempotent: boolean
 }
 
-export interface DeliveredMessage {
+export interface DeliveredAnswer {
   readonly status: number
   readonly text: string
   readonly proof: string
@@ -44,7 +44,7 @@ export interface DeliveredMessage {
   readonly resent?: boolean
 }
 
-export interface DeliveredStream extends DeliveredMessage {
+export interface DeliveredStreamEnd extends DeliveredAnswer {
   /** How many frames came before. */
   readonly frames: number
 }
@@ -56,17 +56,17 @@ export interface MeshTransport<Kind extends PeerEndpoint['transport'] = PeerEndp
     to: MessageDestination<Kind>,
     message: MeshMessage,
     signal: AbortSignal,
-  ) => Promise<Result<DeliveredMessage, Fault>>
+  ) => Promise<Result<DeliveredAnswer, Fault>>
   /** Frames come one by one: the next is asked for when `emit` has resolved. */
   readonly stream: (
     to: MessageDestination<Kind>,
     message: MeshMessage,
     options: { readonly signal: AbortSignal; readonly emit: StreamFrameEmitter },
-  ) => Promise<Result<DeliveredStream, Fault>>
+  ) => Promise<Result<DeliveredStreamEnd, Fault>>
   /** What carries packets to a node; a promise while it is being made. Without one, messages of their own go. */
   readonly wire?: (to: MessageDestination<Kind>) => PacketConnection | Promise<PacketConnection | undefined> | undefined
   /** Who hears what comes back. */
-  readonly onPackets?: (events: PacketConnectionEvents) => void
+  readonly onPackets?: (events: PacketConnectionListener) => void
 }
 
 /** An open connection to one node. */
@@ -82,7 +82,7 @@ export interface PacketConnection {
   readonly doubt: (sinceMs: number) => void
 }
 
-export interface PacketConnectionEvents {
+export interface PacketConnectionListener {
   readonly hear: (packet: string) => void
   readonly broke: (wire: PacketConnection, why: string) => void
   readonly nobody: (keyId: string, number: number) => void

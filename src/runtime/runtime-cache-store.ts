@@ -7,8 +7,8 @@ import { isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { BODY_ERASED_KIND } from '../ledger/entry-group.ts'
 import { prepareCachedStatement } from '../ledger/entry-cache-store.ts'
-import type { CachedEntry, EntryCache } from '../ledger/entry-cache-store.ts'
-import { readEntryText } from '../ledger/entry.ts'
+import type { EntryCacheInput, EntryCacheDefinition } from '../ledger/entry-cache-store.ts'
+import { readEntryTextField } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { ERASED_PLACEHOLDER } from '../ledger/projection-log.ts'
 import { runtimeMigrations } from './migrations.ts'
@@ -46,7 +46,7 @@ const NO_WORDS: Words = {
   cancel_reason: null,
 }
 
-export const runtimeEntryCache: EntryCache = {
+export const runtimeEntryCache: EntryCacheDefinition = {
   migrations: runtimeMigrations,
   tables: [
     { name: 'tasks', key: ['id'], named: ({ id }) => ({ what: 'task', id: String(id) }) },
@@ -101,21 +101,21 @@ export const runtimeEntryCache: EntryCache = {
     [SESSION_START_KIND]: (sql, { entry, body }) => {
       const intent = isJsonObject(body) && typeof body['intent'] === 'string' ? body['intent'] : ERASED_PLACEHOLDER
       prepareCachedStatement(sql, 'INSERT OR REPLACE INTO audit_sessions VALUES (?, ?, ?, ?, ?, ?, ?, NULL)').run(
-        readEntryText(entry, 'session_id') ?? '',
+        readEntryTextField(entry, 'session_id') ?? '',
         intent,
         (entry['task_id'] ?? null) as string | null,
         entry.at,
-        readEntryText(entry, 'principal') ?? '',
-        readEntryText(entry, 'client') ?? null,
+        readEntryTextField(entry, 'principal') ?? '',
+        readEntryTextField(entry, 'client') ?? null,
         entry.seq,
       )
     },
     [SESSION_FINAL_KIND]: (sql, { entry, leafHash }) => {
-      const id = readEntryText(entry, 'session_id') ?? ''
+      const id = readEntryTextField(entry, 'session_id') ?? ''
       prepareCachedStatement(sql, 'UPDATE audit_sessions SET finalized_at = ? WHERE session_id = ?').run(entry.at, id)
       prepareCachedStatement(sql, 'INSERT OR REPLACE INTO merkle_roots VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
         id,
-        readEntryText(entry, 'root') ?? '',
+        readEntryTextField(entry, 'root') ?? '',
         Number(entry['record_count']),
         Number(entry['first_index']),
         Number(entry['last_index']),
@@ -132,7 +132,7 @@ export const runtimeEntryCache: EntryCache = {
       if (erased.kind === SESSION_START_KIND)
         prepareCachedStatement(sql, 'UPDATE audit_sessions SET intent = ? WHERE session_id = ?').run(
           ERASED_PLACEHOLDER,
-          readEntryText(erased, 'session_id') ?? '',
+          readEntryTextField(erased, 'session_id') ?? '',
         )
     },
   },
@@ -140,11 +140,13 @@ export const runtimeEntryCache: EntryCache = {
   showing: (entry) => {
     const id = readTaskId(entry)
     if (id !== undefined && listErasableTaskFields(entry).length > 0) return [{ what: 'task', id }]
-    return entry.kind === SESSION_START_KIND ? [{ what: 'session', id: readEntryText(entry, 'session_id') ?? '' }] : []
+    return entry.kind === SESSION_START_KIND
+      ? [{ what: 'session', id: readEntryTextField(entry, 'session_id') ?? '' }]
+      : []
   },
 }
 
-function changeTask(sql: DatabaseSync, { entry, body }: CachedEntry): void {
+function changeTask(sql: DatabaseSync, { entry, body }: EntryCacheInput): void {
   const id = readTaskId(entry)
   const before = id === undefined ? undefined : taskRow(sql, id)
   // Somebody deleted the row: the comparison of the tables reports it.

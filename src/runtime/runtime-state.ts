@@ -9,7 +9,7 @@
  *
  * Pure, but for the state that it is given.
  */
-import { readEntryTime, readEntryNumber, readEntryText } from '../ledger/entry.ts'
+import { readEntryTime, readEntryNumberField, readEntryTextField } from '../ledger/entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../ledger/projection.ts'
 import { StateTable } from '../ledger/projection.ts'
@@ -95,12 +95,12 @@ const INCOMPLETE = 'it lacks what such an entry says'
 
 const taskEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
   [TASK_CREATED_KIND]: ({ tasks }, entry) => {
-    const [id, dependsOn] = [readEntryText(entry, 'task_id'), dependenciesIn(entry) ?? []]
+    const [id, dependsOn] = [readEntryTextField(entry, 'task_id'), dependenciesIn(entry) ?? []]
     if (id === undefined) return INCOMPLETE
     if (tasks.has(id)) return `task ${id} was created before`
     const strange = dependsOn.find((other) => !tasks.has(other))
     if (strange !== undefined) return `there is no task ${strange} to wait for`
-    const follows = readEntryText(entry, 'follows') ?? null
+    const follows = readEntryTextField(entry, 'follows') ?? null
     const followed = follows === null ? undefined : tasks.get(follows)
     if (follows !== null && followed === undefined) return `there is no task ${follows} to follow`
     if (follows !== null && followed !== undefined)
@@ -131,7 +131,7 @@ const taskEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
 
 const trailEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
   [SESSION_START_KIND]: ({ sessions, openSessions, tasks }, entry) => {
-    const [id, taskId] = [readEntryText(entry, 'session_id'), readEntryText(entry, 'task_id') ?? null]
+    const [id, taskId] = [readEntryTextField(entry, 'session_id'), readEntryTextField(entry, 'task_id') ?? null]
     if (id === undefined) return INCOMPLETE
     if (sessions.has(id)) return `session ${id} was begun before`
     if (taskId !== null && !tasks.has(taskId)) return `there is no task ${taskId}`
@@ -141,7 +141,7 @@ const trailEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
   },
 
   [THOUGHT_KIND]: (state, entry) => {
-    const text = (field: string): string | undefined => readEntryText(entry, field)
+    const text = (field: string): string | undefined => readEntryTextField(entry, field)
     const [taskId, agent, hash, timestamp] = [text('task_id'), text('agent_id'), text('hash'), text('timestamp')]
     if (taskId === undefined || agent === undefined || hash === undefined || timestamp === undefined) return INCOMPLETE
     const [sessionId, key, signature] = [text('session_id'), text('public_key'), text('signature')]
@@ -165,10 +165,10 @@ const trailEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
   },
 
   [SESSION_FINAL_KIND]: ({ sessions, openSessions }, entry) => {
-    const id = readEntryText(entry, 'session_id')
+    const id = readEntryTextField(entry, 'session_id')
     const session = id === undefined ? undefined : sessions.get(id)
     if (id === undefined || session?.finalizedAt !== null) return 'no such session was open'
-    if (readEntryNumber(entry, 'record_count') !== session.records)
+    if (readEntryNumberField(entry, 'record_count') !== session.records)
       return `session ${id} has ${session.records} records, and another number was sealed`
     sessions.set(id, { ...session, finalizedAt: entry.at })
     const { taskId } = session
@@ -184,9 +184,9 @@ const trailEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
 const agentEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
   // The guard's own state checks who may write it (principal-state.ts).
   [AGENT_KEY_KIND]: ({ agentKeys }, entry) => {
-    const [agent, key] = [readEntryText(entry, 'agent_id'), readEntryText(entry, 'public_key')]
+    const [agent, key] = [readEntryTextField(entry, 'agent_id'), readEntryTextField(entry, 'public_key')]
     if (agent === undefined) return INCOMPLETE
-    if (readEntryText(entry, 'previous_key') !== agentKeys.get(agent)?.key) return `${agent} had another key`
+    if (readEntryTextField(entry, 'previous_key') !== agentKeys.get(agent)?.key) return `${agent} had another key`
     agentKeys.set(agent, { key, isGiven: true, since: entry.at, logIndex: entry.seq })
     return undefined
   },
@@ -194,7 +194,7 @@ const agentEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
 
 const skillEntries: Readonly<Record<string, EntryHandler<RuntimeState>>> = {
   [SKILL_CHANGE_KIND]: ({ skills }, entry) => {
-    const text = (field: string): string | undefined => readEntryText(entry, field)
+    const text = (field: string): string | undefined => readEntryTextField(entry, field)
     const [name, contentHash, sourcePath] = [text('name'), text('content_hash'), text('source_path')]
     const filesHash = text('files_hash') ?? ''
     if (name === undefined || sourcePath === undefined) return INCOMPLETE
@@ -220,7 +220,7 @@ export const runtimeProjection: Projection<RuntimeState> = {
 }
 
 function changeTask({ tasks }: RuntimeState, entry: LedgerEntry, to: TaskStatus | undefined): string | undefined {
-  const id = readEntryText(entry, 'task_id')
+  const id = readEntryTextField(entry, 'task_id')
   const task = id === undefined ? undefined : tasks.get(id)
   if (id === undefined || task === undefined) return 'there is no such task'
   if (entry['version'] !== task.version + 1) return `task ${id} is at version ${task.version}`

@@ -6,7 +6,7 @@
  * Reads and writes through its stores.
  */
 import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
-import type { DrawKey } from '../ledger/draw.ts'
+import type { RandomDrawKey } from '../ledger/draw.ts'
 import type { RuntimeStores } from './runtime-dependencies.ts'
 import { createGuideResources } from './guide-resources.ts'
 import { runtimeProjection } from './runtime-state.ts'
@@ -57,7 +57,7 @@ export interface RuntimeOptions extends RuntimeStores {
   /** Of this node's verifiable randomness: 32 bytes. */
   readonly vrfSecret: Uint8Array
   /** The same key, for what is drawn in this node's own name. */
-  readonly draws: DrawKey
+  readonly draws: RandomDrawKey
   readonly bus: BusInspection & RouterToolsBus & ChangeToolsBus
   readonly guard: ChangeToolsGuard & AttentionSources['guard'] & Pick<Guard, 'quorums' | 'visible' | 'approvals'>
   /** Other nodes, once the mesh has started; absent: there are none. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toHex } from '../core/bytes.ts'
-import type { RgbImage } from './jpeg.ts'
+import type { RgbColour } from './jpeg.ts'
 import { encodeJpeg } from './jpeg.ts'
 
 /** Marker segments in order, and the entropy-coded bytes after SOS with their stuffing removed. */
@@ -69,7 +69,7 @@ describe('JPEG', () => {
   })
 
   it('holds the colours it was given', () => {
-    const colours: RgbImage[] = [
+    const colours: RgbColour[] = [
       [255, 255, 255],
       [0, 0, 0],
       [255, 0, 0],

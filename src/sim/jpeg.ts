@@ -8,7 +8,7 @@
  */
 import { concatBytes } from '../core/bytes.ts'
 
-export type RgbImage = readonly [red: number, green: number, blue: number]
+export type RgbColour = readonly [red: number, green: number, blue: number]
 
 /** Typical for luminance DC, T.81 table K.3: codes of 2…9 bits for the sizes 0…11. */
 const DC_COUNTS = [0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0]
@@ -22,7 +22,7 @@ const MAX_SIDE = 8_191
 export function encodeJpeg(
   columns: number,
   rows: number,
-  colour: (column: number, row: number) => RgbImage,
+  colour: (column: number, row: number) => RgbColour,
 ): Uint8Array {
   if (columns < 1 || rows < 1 || columns > MAX_SIDE || rows > MAX_SIDE) throw new RangeError('not a picture')
   const width = columns * 8
@@ -40,7 +40,7 @@ export function encodeJpeg(
   )
 }
 
-function entropy(columns: number, rows: number, colour: (column: number, row: number) => RgbImage): Uint8Array {
+function entropy(columns: number, rows: number, colour: (column: number, row: number) => RgbColour): Uint8Array {
   const out = new BitWriter()
   const last = [0, 0, 0]
   for (let row = 0; row < rows; row++)
@@ -101,7 +101,7 @@ class BitWriter {
   }
 }
 
-function toYCbCr([red, green, blue]: RgbImage): readonly number[] {
+function toYCbCr([red, green, blue]: RgbColour): readonly number[] {
   return [
     0.299 * red + 0.587 * green + 0.114 * blue,
     128 - 0.168_736 * red - 0.331_264 * green + 0.5 * blue,

@@ -106,7 +106,7 @@ export class ConnectionLimiter<Connection extends LimitedConnection = LimitedCon
  * 9112 § 9.3.2, which clients have given up), and its connection was closed. Answering hundreds of requests that came at
  * once would keep everybody else waiting.
  */
-export function admitRequest(
+export function admitUnpipelinedRequest(
   limiter: ConnectionLimiter<Socket>,
   { socket }: IncomingMessage,
   response: ServerResponse,

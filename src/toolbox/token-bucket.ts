@@ -41,7 +41,7 @@ export function computeMsUntilToken(bucket: TokenBucket, rate: TokenRate, nowMs:
 }
 
 /** The bucket, or `undefined` where it is full: a full one need not be remembered. */
-export function forgetFullBucket(
+export function omitFullBucket(
   bucket: TokenBucket | undefined,
   rate: TokenRate,
   nowMs: number,

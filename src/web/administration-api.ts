@@ -5,7 +5,7 @@
  */
 import { explainTokenAuthorityRefusal } from '../guard/caller-authority.ts'
 import { explainProfileFlaw } from '../guard/access-token.ts'
-import { toNewToken, stopRequestSchema, tokenRequestSchema } from './api-requests.ts'
+import { toNewToken, emergencyStopRequestSchema, tokenRequestSchema } from './api-requests.ts'
 import { createApiResponse, readRequestBody, isAdminCaller, parseRequestBody, createApiRefusal } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 
@@ -32,7 +32,7 @@ export function addAdministrationRoutes(api: HonoApi, { guard, profiles }: ApiOp
     createApiResponse(
       await guard.stop.engage(
         context.var.caller,
-        parseRequestBody(stopRequestSchema, await readRequestBody(context.req.raw)).reason,
+        parseRequestBody(emergencyStopRequestSchema, await readRequestBody(context.req.raw)).reason,
       ),
     ),
   )

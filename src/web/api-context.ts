@@ -1,5 +1,5 @@
 /** API context: what all parts of the API share: the caller, the dependencies, and how answers are made. */
-import { encodeCallRecord } from '../bus/call-ticket.ts'
+import { encodeCallRecordReference } from '../bus/call-ticket.ts'
 import type { HttpBindings } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
@@ -18,14 +18,14 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { StatusView } from './api-requests.ts'
 import type { EventFeed } from './event-feed.ts'
 import type { MeasurementHistory } from './measurement-history.ts'
-import type { SignIn } from './sign-in.ts'
+import type { SignInService } from './sign-in.ts'
 import type { SettingsView } from './views.ts'
 
 export interface ApiOptions {
   readonly bus: CapabilityBus
   readonly guard: Guard
   readonly ledger: Ledger
-  readonly signIn: SignIn
+  readonly signIn: SignInService
   readonly feed: EventFeed
   readonly history: MeasurementHistory
   readonly status: () => StatusView
@@ -67,7 +67,7 @@ export function createApiResponse(result: Result<unknown, Fault>): Response {
 }
 
 export function createFaultResponse({ record, ...fault }: Fault): Response {
-  const recorded = record === undefined ? {} : { record: encodeCallRecord(record) }
+  const recorded = record === undefined ? {} : { record: encodeCallRecordReference(record) }
   return Response.json(
     { ok: false, error: { code: fault.code ?? fault.kind, ...fault }, ...recorded },
     { status: STATUS[fault.kind] },

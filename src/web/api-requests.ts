@@ -5,10 +5,10 @@
 import { z } from 'zod'
 import { PRINCIPAL_ROLES } from '../bus/call.ts'
 import { EFFECTS } from '../bus/capability.ts'
-import type { NewAccessToken } from '../guard/access-token.ts'
+import type { AccessTokenRequest } from '../guard/access-token.ts'
 
 /** Defined separately, so that a page can import them without the request schemas. */
-export type { CallView, StatusView, ToolView } from './views.ts'
+export type { CallResultView, StatusView, ToolView } from './views.ts'
 
 const workIdSchema = z
   .string()
@@ -60,7 +60,7 @@ export const tokenRequestSchema = z.strictObject({
 const DAY_MS = 86_400_000
 
 /** The requested token in the guard's terms. */
-export function toNewToken(wish: z.output<typeof tokenRequestSchema>): NewAccessToken {
+export function toNewToken(wish: z.output<typeof tokenRequestSchema>): AccessTokenRequest {
   const { name, role, expiresInDays, effects, profiles, devices } = wish
   const narrowed = effects !== undefined || profiles !== undefined || devices !== undefined
   const restrictions = { ...(effects && { effects }), ...(profiles && { profiles }), ...(devices && { devices }) }
@@ -77,21 +77,21 @@ export const signInRequestSchema = z
   .strictObject({ code: z.string().min(1).max(128).optional(), token: z.string().min(1).max(128).optional() })
   .refine(({ code, token }) => (code === undefined) !== (token === undefined), 'a code or a token, not both')
 
-export const linkRequestSchema = z.strictObject({
+export const signInLinkRequestSchema = z.strictObject({
   role: z.enum(PRINCIPAL_ROLES).default('admin'),
 })
 
-export const stopRequestSchema = z.strictObject({ reason: z.string().min(1).max(1_000) })
+export const emergencyStopRequestSchema = z.strictObject({ reason: z.string().min(1).max(1_000) })
 
 /** The gateway writes the files, so the folder is an absolute path on its machine. */
-export const exportRequestSchema = z.strictObject({
+export const ledgerExportRequestSchema = z.strictObject({
   folder: z.string().regex(/^\//, 'an absolute path').max(4_096),
   /** Includes the bodies that the entries commit to. */
   with_bodies: z.boolean().default(false),
 })
 
 /** Which bodies are erased, and why; the reason is kept for good. */
-export const eraseRequestSchema = z.strictObject({
+export const bodyErasureRequestSchema = z.strictObject({
   entries: z.array(z.int().min(0).max(Number.MAX_SAFE_INTEGER)).min(1).max(100),
   reason: z
     .string()

@@ -21,7 +21,7 @@ import { addLedgerRoutes } from './ledger-api.ts'
 import { recordAccessRefusal } from './access-refusal.ts'
 import { addSessionRoutes, addSignInRoutes } from './sessions-api.ts'
 import { isCrossSiteRequest } from './sign-in.ts'
-import { addViewRoutes } from './views-api.ts'
+import { addStatusAndToolRoutes } from './views-api.ts'
 
 /** The caller's own identity, own calls, and approvals that it may decide about: each of these checks access itself. */
 const UNNARROWED = /^\/api\/(?:session|calls\/[^/]+|approvals(?:\/[^/]+)?|tokens)$/
@@ -74,7 +74,7 @@ function apiApp(options: ApiOptions): HonoApi {
       ? next()
       : createApiRefusal(403, 'This credential is narrowed, and reading is not in it.'),
   )
-  addViewRoutes(api, options)
+  addStatusAndToolRoutes(api, options)
   addCallRoutes(api, options)
   addApprovalRoutes(api, options)
   addLedgerRoutes(api, options)

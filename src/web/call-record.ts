@@ -6,10 +6,10 @@
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { isCallEnd, readLateOutcomeCall } from '../ledger/call-entry.ts'
+import { isCallEnd, readLateOutcomeCallSeq } from '../ledger/call-entry.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { CallDetailView, LedgerEntryView, LateOutcomeView, RecordedCallView } from './views.ts'
+import type { TraceDetailView, LedgerEntryView, LateOutcomeView, RecordedCallView } from './views.ts'
 
 type Records = Pick<Ledger, 'entriesOfTrace' | 'body'>
 
@@ -23,7 +23,7 @@ export function readTraceRecord(
   ledger: Records,
   traceId: string,
   mayRead: MayReadCall,
-): Pick<CallDetailView, 'calls' | 'entries'> {
+): Pick<TraceDetailView, 'calls' | 'entries'> {
   const all = ledger.entriesOfTrace(traceId)
   const enters = all.filter(({ kind }) => kind === 'call.enter')
   const readable = enters.filter((enter) => {
@@ -57,7 +57,7 @@ function recordedCall(ledger: Records, enter: LedgerEntry, entries: readonly Led
     arguments: kept(ledger, enter.seq, 'args').value,
     reasons: exit === undefined ? [] : reasonsOf(ledger, exit),
     later: entries
-      .filter((entry) => readLateOutcomeCall(entry) === enter.seq)
+      .filter((entry) => readLateOutcomeCallSeq(entry) === enter.seq)
       .map((entry) => lateOutcomeView(ledger, entry)),
     ...resultOf(ledger, exit),
   }

@@ -3,14 +3,14 @@
  *
  * Pure: the bus does the work.
  */
-import { encodeCallRecord } from '../bus/call-ticket.ts'
+import { encodeCallRecordReference } from '../bus/call-ticket.ts'
 import type { Caller } from '../bus/call.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
-import { findClosestName, formatNameSuggestion } from '../core/closest-name.ts'
+import { findClosestNames, formatNameSuggestion } from '../core/closest-name.ts'
 import type { Fault } from '../core/fault.ts'
 import { newUlid } from '../core/ids.ts'
 import { callRequestBodySchema } from './api-requests.ts'
-import type { CallView } from './api-requests.ts'
+import type { CallResultView } from './api-requests.ts'
 import { toApprovalView, mayReadApproval } from './approval-view.ts'
 import {
   readRequestBody,
@@ -22,8 +22,8 @@ import {
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import { readTraceRecord } from './call-record.ts'
 import { extractMeasurements } from './measurements.ts'
-import { toOriginView, mayReadTrace, toTraceView } from './trace-view.ts'
-import type { CallDetailView } from './views.ts'
+import { toReplyOriginView, mayReadTrace, toTraceView } from './trace-view.ts'
+import type { TraceDetailView } from './views.ts'
 
 const MAX_TRACES = 10_000
 const MAX_TRACE_ID = 64
@@ -56,7 +56,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
       work: { ...(taskId && { taskId }), ...(sessionId && { sessionId }) },
     })
     const record = outcome.ok ? outcome.value.record : outcome.fault.record
-    const recorded = record === undefined ? {} : { record: encodeCallRecord(record) }
+    const recorded = record === undefined ? {} : { record: encodeCallRecordReference(record) }
     const offer = bus.offer(tool)
     if (offer === undefined)
       return outcome.ok
@@ -68,12 +68,12 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
       const measured =
         node === undefined && body['bus'] === undefined ? extractMeasurements(tool, outcome.value.data) : []
       for (const { id, value } of measured) history.record(id, value, nowMs)
-      const view: CallView = {
+      const view: CallResultView = {
         outcome: 'ok',
         traceId,
         structured: offer.family.success(outcome.value.data, offer, outcome.value.replayed),
         ...(outcome.value.content === undefined ? {} : { content: outcome.value.content }),
-        from: toOriginView(bus, outcome.value),
+        from: toReplyOriginView(bus, outcome.value),
         ...recorded,
       }
       return Response.json(view)
@@ -81,7 +81,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
     const { fault } = outcome
     const { structured } = offer.family.failure(fault, offer)
     const denied = fault.kind === 'not-permitted' || fault.kind === 'approval-required'
-    const view: CallView = {
+    const view: CallResultView = {
       outcome: denied ? 'denied' : 'error',
       traceId,
       structured,
@@ -135,7 +135,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
       .filter(({ id, shown }) => shown.traceId === traceId || named.has(id))
       .filter((approval) => mayReadApproval(caller, approval, { bus, guard }))
       .map((approval) => toApprovalView(bus, guard.approvals.shownTo(approval, caller)))
-    const view: CallDetailView = { traceId, traces, ...record, approvals }
+    const view: TraceDetailView = { traceId, traces, ...record, approvals }
     return context.json(view)
   })
 }
@@ -143,5 +143,5 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
 /** Most unknown names are misspellings. */
 function withSuggestion(fault: Fault, tool: string, names: readonly string[]): Fault {
   if (fault.kind !== 'not-found') return fault
-  return { ...fault, message: `${fault.message}${formatNameSuggestion(findClosestName(tool, names))}` }
+  return { ...fault, message: `${fault.message}${formatNameSuggestion(findClosestNames(tool, names))}` }
 }

@@ -11,12 +11,12 @@ import { sendJsonResponse } from '../core/listen-server.ts'
 import { mayViewStatus } from '../guard/caller-authority.ts'
 import type { EventFeed, FeedEvent } from './event-feed.ts'
 import { isCrossSiteRequest } from './sign-in.ts'
-import type { SignIn } from './sign-in.ts'
+import type { SignInService } from './sign-in.ts'
 import type { ConsoleStreamEvents } from './views.ts'
 
 export interface EventsOptions {
   readonly feed: EventFeed
-  readonly signIn: SignIn
+  readonly signIn: SignInService
   readonly node: string
 }
 

@@ -7,12 +7,12 @@ import { toCallerKey } from '../bus/caller.ts'
 import { explainAdministrationRefusal, hasRestrictedCredential, mayAddRecords } from '../guard/caller-authority.ts'
 import { formatSignedCheckpoint } from '../ledger/checkpoint.ts'
 import { formatVerifierKey } from '../ledger/note-key.ts'
-import { toLedgerRefusalFault } from '../ledger/ledger-refusal.ts'
-import { eraseRequestSchema, exportRequestSchema } from './api-requests.ts'
+import { formatLedgerRefusal } from '../ledger/ledger-refusal.ts'
+import { bodyErasureRequestSchema, ledgerExportRequestSchema } from './api-requests.ts'
 import { readRequestBody, parseRequestBody, parsePositiveOrDefault, createApiRefusal } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import { toLedgerEntryView } from './call-record.ts'
-import { eraseLedgerEntries } from './ledger-erasure.ts'
+import { eraseLedgerEntryBodies } from './ledger-erasure.ts'
 import { createBackgroundVerification } from './background-verification.ts'
 import type { LedgerView } from './views.ts'
 
@@ -49,25 +49,25 @@ export function addLedgerRoutes(api: HonoApi, { ledger, feed }: ApiOptions): voi
     if (flaw !== undefined)
       return createApiRefusal(403, `Only an admin is shown what entries commit to. ${flaw.message}`)
     const proof = await ledger.proofText(parsePositiveOrDefault(context.req.param('seq'), -1), { withBody, under })
-    return proof.ok ? context.text(proof.value) : createApiRefusal(404, toLedgerRefusalFault(proof.fault))
+    return proof.ok ? context.text(proof.value) : createApiRefusal(404, formatLedgerRefusal(proof.fault))
   })
   api.post('/ledger/export', async (context) => {
     const flaw = explainAdministrationRefusal(context.var.caller)
     if (flaw !== undefined) return createApiRefusal(403, `Only an admin has files written. ${flaw.message}`)
     const { folder, with_bodies: withBodies } = parseRequestBody(
-      exportRequestSchema,
+      ledgerExportRequestSchema,
       await readRequestBody(context.req.raw),
     )
     const exported = await ledger.exportTo(folder, { withBodies })
-    if (!exported.ok) return createApiRefusal(409, toLedgerRefusalFault(exported.fault))
+    if (!exported.ok) return createApiRefusal(409, formatLedgerRefusal(exported.fault))
     return context.json({ ...exported.value, vkey: formatVerifierKey(ledger.verifierKey) })
   })
   api.post('/ledger/erase', async (context) => {
     const { caller } = context.var
     const flaw = explainAdministrationRefusal(caller)
     if (flaw !== undefined) return createApiRefusal(403, `Only an admin has words erased. ${flaw.message}`)
-    const { entries, reason } = parseRequestBody(eraseRequestSchema, await readRequestBody(context.req.raw))
-    const view = await eraseLedgerEntries(ledger, entries, { reason, by: toCallerKey(caller) })
+    const { entries, reason } = parseRequestBody(bodyErasureRequestSchema, await readRequestBody(context.req.raw))
+    const view = await eraseLedgerEntryBodies(ledger, entries, { reason, by: toCallerKey(caller) })
     if (view.erased.length === 0 && view.refused !== null) return createApiRefusal(409, view.refused)
     return context.json(view)
   })
@@ -77,7 +77,7 @@ export function addLedgerRoutes(api: HonoApi, { ledger, feed }: ApiOptions): voi
     const signed = await ledger.checkpoint()
     return signed.ok
       ? context.text(formatSignedCheckpoint(signed.value))
-      : createApiRefusal(409, toLedgerRefusalFault(signed.fault))
+      : createApiRefusal(409, formatLedgerRefusal(signed.fault))
   })
   api.post('/ledger/verify', (context) => {
     const { caller } = context.var

@@ -5,10 +5,10 @@
  */
 import type { ErasureStatement } from '../ledger/erasure.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { toLedgerRefusalFault } from '../ledger/ledger-refusal.ts'
+import { formatLedgerRefusal } from '../ledger/ledger-refusal.ts'
 import type { ErasureView } from './api-requests.ts'
 
-export async function eraseLedgerEntries(
+export async function eraseLedgerEntryBodies(
   ledger: Pick<Ledger, 'eraseBody'>,
   entries: readonly number[],
   note: Required<ErasureStatement>,
@@ -19,7 +19,7 @@ export async function eraseLedgerEntries(
   for (const entry of new Set(entries)) {
     const done = await ledger.eraseBody(entry, note)
     if (!done.ok) {
-      refused = toLedgerRefusalFault(done.fault)
+      refused = formatLedgerRefusal(done.fault)
       break
     }
     erased.push({ entry, recorded: done.value.seq, blanked: done.value.blanked })

@@ -10,7 +10,7 @@ import type { Socket } from 'node:net'
 import { formatHttpAddress } from '../core/http-address.ts'
 import { startListening } from '../core/listen-server.ts'
 import type { Logger } from '../core/logger.ts'
-import { admitRequest, ConnectionLimiter } from '../toolbox/connection-limiter.ts'
+import { admitUnpipelinedRequest, ConnectionLimiter } from '../toolbox/connection-limiter.ts'
 
 export interface HttpRoute {
   /** `/mcp` handles `/mcp`, `/mcp/…` and `/mcp?…`; `/` handles everything else. */
@@ -72,7 +72,7 @@ export async function startHttpListener(options: ListenerOptions): Promise<HttpL
     },
     (request, response) => {
       responses.set(request.socket, response)
-      if (!admitRequest(limiter, request, response)) return
+      if (!admitUnpipelinedRequest(limiter, request, response)) return
       // Starts at the end of the answer only: streams handle this themselves. Node restarts the time whenever the
       // client reads something.
       response.once('prefinish', () => response.setTimeout(takingTimeoutMs, () => response.destroy()))

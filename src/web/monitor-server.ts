@@ -23,7 +23,7 @@ export interface MonitorOptions {
   readonly metrics: () => Promise<{ readonly text: string; readonly contentType: string }>
 }
 
-export function createMonitorHandler({
+export function createHealthEndpointHandler({
   status,
   probe,
   know,

@@ -8,7 +8,7 @@
  */
 import type { Caller } from '../bus/call.ts'
 import { explainAdministrationRefusal, explainConsoleLinkRefusal } from '../guard/caller-authority.ts'
-import { linkRequestSchema, signInRequestSchema } from './api-requests.ts'
+import { signInLinkRequestSchema, signInRequestSchema } from './api-requests.ts'
 import { readRequestBody, parseRequestBody, createApiRefusal } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import type { NewConsoleSession } from './console-sessions.ts'
@@ -92,7 +92,7 @@ export function addSessionRoutes(api: HonoApi, { signIn, ledger }: ApiOptions): 
     const { caller } = context.var
     const flaw = explainConsoleLinkRefusal(caller)
     if (flaw !== undefined) return createApiRefusal(403, `Only an admin lets others in. ${flaw.message}`)
-    const { role } = parseRequestBody(linkRequestSchema, await readRequestBody(context.req.raw))
+    const { role } = parseRequestBody(signInLinkRequestSchema, await readRequestBody(context.req.raw))
     const { code, expiresAtMs } = sessions.issueCode(role)
     await ledger.append({ kind: 'console.link', role, by: caller.id })
     // After the #, so that it is in no request line, no log and no Referer.

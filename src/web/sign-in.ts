@@ -18,7 +18,7 @@ const CONSOLE_SESSION_KEY_HEADER = 'x-hearthbus-key'
 /** Sent by a page that polls without a person's action. */
 const QUIET_HEADER = 'x-hearthbus-quiet'
 
-export interface SignedInCaller {
+export interface AuthenticatedApiCaller {
   readonly caller: Caller
   /** `undefined` for callers that did not sign in at the console. */
   readonly session: string | undefined
@@ -29,11 +29,11 @@ export interface SignInRefusal {
   readonly message: string
 }
 
-export interface SignIn {
+export interface SignInService {
   readonly know: (
     headers: IncomingHttpHeaders,
     remoteAddress: string | undefined,
-  ) => Result<SignedInCaller, SignInRefusal>
+  ) => Result<AuthenticatedApiCaller, SignInRefusal>
   /** The same without counting as activity. */
   readonly isStillKnown: (headers: IncomingHttpHeaders, remoteAddress: string | undefined) => boolean
   /** The principal of this token, as long as it is valid. */
@@ -52,14 +52,14 @@ export interface SignInOptions {
   readonly url: () => string
 }
 
-export function createSignIn({ sessions, authenticate, nodeId, url }: SignInOptions): SignIn {
+export function createSignInService({ sessions, authenticate, nodeId, url }: SignInOptions): SignInService {
   const cookieName = `hearthbus-${nodeId.replaceAll(/[^A-Za-z0-9]/g, '').slice(-12)}`
 
   function know(
     headers: IncomingHttpHeaders,
     remoteAddress: string | undefined,
     quietly?: 'quietly',
-  ): Result<SignedInCaller, SignInRefusal> {
+  ): Result<AuthenticatedApiCaller, SignInRefusal> {
     const halves = halvesOf(headers, cookieName)
     if (headers.authorization !== undefined || (halves.cookie === undefined && halves.key === undefined)) {
       const known = authenticate(headers, remoteAddress)

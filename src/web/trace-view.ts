@@ -4,7 +4,7 @@ import type { Caller, Reply } from '../bus/call.ts'
 import { readReplyOrigin } from '../bus/call-ticket.ts'
 import type { CallTraceEvent } from '../bus/trace.ts'
 import type { Guard } from '../guard/guard.ts'
-import type { CallView, TraceView } from './views.ts'
+import type { CallResultView, TraceView } from './views.ts'
 
 /** The latest ones, newest first. */
 export function listRecentCalls(
@@ -24,10 +24,10 @@ export function mayReadTrace(
   return guard.mayRead(caller, { principal, effect: offer?.effect, target: undefined }, offer)
 }
 
-export function toOriginView(
+export function toReplyOriginView(
   bus: Pick<CapabilityBus, 'nodeId' | 'nodeName'>,
   reply: Reply,
-): NonNullable<CallView['from']> {
+): NonNullable<CallResultView['from']> {
   const origin = readReplyOrigin(reply, reply.from?.node ?? bus.nodeId)
   const nodeName = bus.nodeName(origin.node)
   return nodeName === undefined ? origin : { ...origin, nodeName }

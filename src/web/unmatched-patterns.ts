@@ -2,7 +2,7 @@
  * Unmatched patterns: names in the owner's rules and profiles that no capability has. A misspelt rule is a valid rule
  * that matches nothing.
  */
-import { findClosestName, formatNameSuggestion } from '../core/closest-name.ts'
+import { findClosestNames, formatNameSuggestion } from '../core/closest-name.ts'
 import { matchesPattern } from '../guard/name-pattern.ts'
 
 export interface ConfiguredPatterns {
@@ -29,6 +29,6 @@ export function explainUnmatchedPatterns(
     .filter(({ pattern }) => !offered.some((name) => matchesPattern(pattern, name)))
     .map(
       ({ pattern, what }) =>
-        `${what} names ${pattern}, which nothing here is called.${formatNameSuggestion(findClosestName(pattern, offered))}`,
+        `${what} names ${pattern}, which nothing here is called.${formatNameSuggestion(findClosestNames(pattern, offered))}`,
     )
 }

@@ -11,7 +11,7 @@ import { createApiRefusal } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
 import type { ToolSummaryView } from './views.ts'
 
-export function addViewRoutes(api: HonoApi, options: ApiOptions): void {
+export function addStatusAndToolRoutes(api: HonoApi, options: ApiOptions): void {
   const { bus, guard, status, settings, examine, history, profiles } = options
   api.get('/status', (context) => context.json(status()))
   api.get('/topology', (context) => context.json(bus.topologySnapshot()))

@@ -138,7 +138,7 @@ export interface LedgerEntryView {
 }
 
 /** One trace with everything that is recorded about it. */
-export interface CallDetailView {
+export interface TraceDetailView {
   readonly traceId: string
   /** This node's traces with that id, the earliest first: nested calls and retries have it as well. */
   readonly traces: readonly TraceView[]
@@ -275,7 +275,7 @@ export interface ToolView extends ToolSummaryView {
 }
 
 /** The result of a call, in the envelope of the tool's family. */
-export interface CallView {
+export interface CallResultView {
   readonly outcome: 'ok' | 'error' | 'denied'
   readonly traceId: string
   readonly structured: Json

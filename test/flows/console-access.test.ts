@@ -4,7 +4,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { stringAt } from '../../console/src/core/json.ts'
-import type { CallView } from '../../src/web/api-requests.ts'
+import type { CallResultView } from '../../src/web/api-requests.ts'
 import { findChromium, newProfile, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
 import { axeFaults, crampedColumns, overhang, PAGES, picture, tabTo, walkTo } from '../console-walk.ts'
@@ -189,7 +189,7 @@ async function press(name: string): Promise<void> {
 }
 
 /** As an agent on this machine does. */
-async function call(tool: string, body: object): Promise<CallView> {
+async function call(tool: string, body: object): Promise<CallResultView> {
   const answer = await house.api('/api/call', { method: 'POST', body: { tool, arguments: body } })
-  return (await answer.json()) as CallView
+  return (await answer.json()) as CallResultView
 }

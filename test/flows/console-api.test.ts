@@ -3,8 +3,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { traceIdToUlid } from '../../src/core/ids.ts'
-import type { CallView, ToolView } from '../../src/web/api-requests.ts'
-import type { ApprovalView, CallDetailView, SignInLinkView, SessionView, SignedInView } from '../../src/web/views.ts'
+import type { CallResultView, ToolView } from '../../src/web/api-requests.ts'
+import type { ApprovalView, TraceDetailView, SignInLinkView, SessionView, SignedInView } from '../../src/web/views.ts'
 import { openConsoleHouse } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
 import { callTool, newTraceId } from '../modern-request.ts'
@@ -40,7 +40,7 @@ async function ask(): Promise<ApprovalView> {
       method: 'POST',
       body: { tool: 'test.door.open', arguments: { door: `front ${crypto.randomUUID()}` } },
     })
-  ).json()) as CallView
+  ).json()) as CallResultView
   expect(view.outcome).toBe('denied')
   const open = (await (await house.api('/api/approvals?state=requested')).json()) as ApprovalView[]
   const found = open.find(({ shown }) => shown.traceId === view.traceId)
@@ -174,7 +174,7 @@ describe('roles', () => {
       body: { tool: 'task_create', arguments: { title: 'x' } },
       headers,
     })
-    expect(((await call.json()) as CallView).outcome).toBe('denied')
+    expect(((await call.json()) as CallResultView).outcome).toBe('denied')
     expect((await house.api('/api/tokens', { headers })).status).toBe(403)
     expect((await house.api('/api/stop', { method: 'DELETE', headers })).status).toBe(403)
     expect((await house.api('/api/ledger/export', { method: 'POST', body: { folder: '/tmp' }, headers })).status).toBe(
@@ -185,7 +185,7 @@ describe('roles', () => {
   it('keep a person from approving what they asked for themselves', async () => {
     const { headers } = await signIn('admin')
     const body = { tool: 'test.door.open', arguments: { door: 'own' } }
-    const view = (await (await house.api('/api/call', { method: 'POST', body, headers })).json()) as CallView
+    const view = (await (await house.api('/api/call', { method: 'POST', body, headers })).json()) as CallResultView
     expect(view.fault?.kind).toBe('approval-required')
     const open = (await (await house.api('/api/approvals?state=requested')).json()) as ApprovalView[]
     const id = open.find(({ binding }) => binding.principal === 'console')?.id
@@ -198,8 +198,8 @@ describe('roles', () => {
 
 describe('one call', () => {
   it('is answered with its place in the ledger, refused or not, and recorded under the work it names', async () => {
-    const ask = async (body: object): Promise<CallView & { readonly error?: unknown }> =>
-      (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallView
+    const ask = async (body: object): Promise<CallResultView & { readonly error?: unknown }> =>
+      (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallResultView
     const work = { task_id: 'task-7', session_id: 's-7' }
     for (const question of [
       { tool: 'server_ping', ...work },
@@ -209,7 +209,7 @@ describe('one call', () => {
       const { record } = await ask(question)
       expect(record).toMatchObject(work)
       const { trace_id: traceId } = record as { readonly trace_id: string }
-      const { entries } = (await (await house.api(`/api/calls/${traceId}`)).json()) as CallDetailView
+      const { entries } = (await (await house.api(`/api/calls/${traceId}`)).json()) as TraceDetailView
       expect(entries.map(({ seq }) => seq)).toEqual([record?.['log_index'], record?.['end_log_index']])
       expect(entries[0]?.entry).toMatchObject({ kind: 'call.enter', ...work })
     }
@@ -220,10 +220,10 @@ describe('one call', () => {
     const approval = await ask()
     await house.api(`/api/approvals/${approval.id}/approve`, { method: 'POST', body: {}, token: house.owner })
     const body = { tool: 'test.door.open', arguments: approval.shown.arguments }
-    const view = (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallView
+    const view = (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallResultView
     expect([view.outcome, opened.length]).toEqual(['ok', before + 1])
     expect(view.record).toMatchObject({ trace_id: view.traceId, approval: approval.id })
-    const detail = (await (await house.api(`/api/calls/${view.traceId}`)).json()) as CallDetailView
+    const detail = (await (await house.api(`/api/calls/${view.traceId}`)).json()) as TraceDetailView
     expect(detail.traces.map(({ capability, result }) => [capability, result])).toEqual([['test.door.open', 'ok']])
     expect(Object.keys(detail.traces[0]?.stages ?? {})).toEqual(
       expect.arrayContaining(['lock', 'validate', 'audit enter', 'dispatch', 'audit exit', 'provider']),
@@ -242,7 +242,7 @@ describe('one call', () => {
     const door = `back ${trace}`
     await callTool(house.url, 'server_ping', {}, trace)
     await callTool(house.url, 'test.door.open', { door }, trace)
-    const detail = (await (await house.api(`/api/calls/${traceIdToUlid(trace)}`)).json()) as CallDetailView
+    const detail = (await (await house.api(`/api/calls/${traceIdToUlid(trace)}`)).json()) as TraceDetailView
     expect(detail.calls).toMatchObject([
       { enter: { entry: { tool: 'server_ping' } }, arguments: {}, withheld: 'reads-are-not-kept' },
       { enter: { entry: { tool: 'test.door.open' } }, arguments: { door }, exit: { entry: { outcome: 'denied' } } },
@@ -251,7 +251,7 @@ describe('one call', () => {
 
   it('has its secrets hidden', async () => {
     const body = { tool: 'test.door.open', arguments: { door: 'secret', pin: '9384' } }
-    const view = (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallView
+    const view = (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallResultView
     const detail = await (await house.api(`/api/calls/${view.traceId}`)).text()
     expect(detail).toContain('[redacted]')
     expect(detail).not.toContain('9384')

@@ -11,7 +11,7 @@ import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 import type { EbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 import { startHomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
 import type { HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
-import type { CallView } from '../../src/web/api-requests.ts'
+import type { CallResultView } from '../../src/web/api-requests.ts'
 import type { TraceView } from '../../src/web/views.ts'
 import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import { freePort } from '../local-port.ts'
@@ -231,7 +231,7 @@ describe.skipIf(chromium === undefined)('the virtual house', () => {
 })
 
 /** As an agent on this machine does. */
-async function unlock(reason = 'Let the postman in'): Promise<CallView> {
+async function unlock(reason = 'Let the postman in'): Promise<CallResultView> {
   const body = {
     tool: 'hs4.devices.set',
     arguments: {
@@ -242,5 +242,5 @@ async function unlock(reason = 'Let the postman in'): Promise<CallView> {
       reason,
     },
   }
-  return (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallView
+  return (await (await house.api('/api/call', { method: 'POST', body })).json()) as CallResultView
 }

@@ -3,7 +3,7 @@
  */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CallView } from '../../src/web/api-requests.ts'
+import type { CallResultView } from '../../src/web/api-requests.ts'
 import { stringAt } from '../../console/src/core/json.ts'
 import { findChromium, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
@@ -88,8 +88,8 @@ describe.skipIf(chromium === undefined)('hostile text', () => {
   })
 })
 
-async function call(tool: string, body: object): Promise<CallView> {
+async function call(tool: string, body: object): Promise<CallResultView> {
   const headers = { 'user-agent': HOSTILE_ASCII }
   const answer = await house.api('/api/call', { method: 'POST', body: { tool, arguments: body }, headers })
-  return (await answer.json()) as CallView
+  return (await answer.json()) as CallResultView
 }

@@ -10,7 +10,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listenLocally } from '../local-port.ts'
 import { stringAt } from '../../console/src/core/json.ts'
-import type { CallView } from '../../src/web/api-requests.ts'
+import type { CallResultView } from '../../src/web/api-requests.ts'
 import { findChromium, newProfile, openBrowser, openConsoleHouse, signedInPage } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
 import { PAGES, picture, walkTo } from '../console-walk.ts'
@@ -438,12 +438,12 @@ async function openLine(port: number) {
   }
 }
 
-async function agentCalls(tool: string, body: object): Promise<CallView> {
+async function agentCalls(tool: string, body: object): Promise<CallResultView> {
   const answer = await house.api('/api/call', { method: 'POST', body: { tool, arguments: body } })
-  return (await answer.json()) as CallView
+  return (await answer.json()) as CallResultView
 }
 
 /** As an agent on this machine does, without a credential. */
-function agentAsks(door: string): Promise<CallView> {
+function agentAsks(door: string): Promise<CallResultView> {
   return agentCalls('test.door.open', { door, seconds: 30 })
 }

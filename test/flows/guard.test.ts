@@ -19,11 +19,11 @@ import { guardProjection } from '../../src/guard/guard-state.ts'
 import { guardMigrations } from '../../src/guard/guard-schema-store.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../../src/ledger/ledger-store.ts'
-import { createNoteSigner } from '../../src/ledger/note-key.ts'
+import { createLogSigner } from '../../src/ledger/note-key.ts'
 import { ADMIN, AGENT, APPROVER, GUARD_CONFIG, offerOf, TEST_VOTING } from '../guard-house.ts'
 
 const ORIGIN = 'hearthbus.test/guard'
-const signer = createNoteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
+const signer = createLogSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
 const AS_AGENT: CallOptions = { caller: AGENT, channel: 'mcp-http' }
 
 const keyedValve = offerOf('writes', {

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DEFAULT_BUS_CONFIG } from '../../src/bus/bus-config.ts'
 import type { CapabilityBus } from '../../src/bus/bus.ts'
-import type { RemoteProvider } from '../../src/bus/peer.ts'
+import type { RemoteProviderClient } from '../../src/bus/peer.ts'
 import { defineService } from '../../src/bus/service-definition.ts'
 import { openGuardedBus } from '../../src/call/guarded-bus.ts'
 import { Database } from '../../src/core/database-store.ts'
@@ -22,7 +22,7 @@ import { createHomeCallTools } from '../../src/home/call-tools.ts'
 import { laterCallsProjection } from '../../src/home/later-state.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../../src/ledger/ledger-store.ts'
-import { createNoteSigner } from '../../src/ledger/note-key.ts'
+import { createLogSigner } from '../../src/ledger/note-key.ts'
 import { createToolResult } from '../../src/mcp/mcp-results.ts'
 import { ME, answering, callOf, manifestOf, node } from '../bus-village.ts'
 import { GUARD_CONFIG, TEST_VOTING } from '../guard-house.ts'
@@ -70,7 +70,7 @@ beforeAll(async () => {
       ],
     }),
   )
-  const remote: RemoteProvider = {
+  const remote: RemoteProviderClient = {
     call: async (_, call) => {
       const { capability, body } = call
       return JSON.parse(JSON.stringify(await far.handleCall(callOf(capability, { body })))) as never
@@ -81,7 +81,7 @@ beforeAll(async () => {
   database = new Database({ path: join(folder, 'node.db'), migrations: [ledgerMigrations, guardMigrations] })
   const ledger = await Ledger.open({
     database,
-    signer: createNoteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey),
+    signer: createLogSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey),
     clock,
     origin: ORIGIN,
     lastSignedPath: join(folder, 'signed'),

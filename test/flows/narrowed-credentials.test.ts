@@ -8,7 +8,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CallView } from '../../src/web/api-requests.ts'
+import type { CallResultView } from '../../src/web/api-requests.ts'
 import { stringAt } from '../../console/src/core/json.ts'
 import { openConsoleHouse } from '../console-house.ts'
 import type { ConsoleHouse } from '../console-house.ts'
@@ -36,9 +36,9 @@ async function status(path: string, by: string, method = 'GET', body?: unknown):
   return answer.status
 }
 
-async function call(tool: string, args: object, by: string): Promise<CallView> {
+async function call(tool: string, args: object, by: string): Promise<CallResultView> {
   const answer = await house.api('/api/call', { method: 'POST', body: { tool, arguments: args }, token: by })
-  return (await answer.json()) as CallView
+  return (await answer.json()) as CallResultView
 }
 
 const NARROWINGS: readonly Record<string, readonly string[]>[] = [

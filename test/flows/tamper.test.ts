@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { deriveTailKey } from '../../src/ledger/entry-group.ts'
-import { createNoteSigner } from '../../src/ledger/note-key.ts'
+import { createLogSigner } from '../../src/ledger/note-key.ts'
 import { CLI, createHome, startGatewayProcess } from '../gateway-process.ts'
 import type { Home } from '../gateway-process.ts'
 import { edited, editTail, rewriteLog } from '../ledger-attack.ts'
@@ -78,7 +78,7 @@ function cli(data: string, ...args: readonly string[]): { readonly status: numbe
 /** The secret of the node's own tail: what somebody with the keys has. */
 function keyOf(data: string): KeyObject {
   const key = createPrivateKey(readFileSync(join(data, 'keys', 'node.key')))
-  return deriveTailKey(createNoteSigner('whatever', key))
+  return deriveTailKey(createLogSigner('whatever', key))
 }
 
 async function chainVerdict(data: string): Promise<unknown> {

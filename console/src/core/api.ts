@@ -3,7 +3,7 @@
  *
  * Does I/O.
  */
-import type { CallView } from '../../../src/web/views.ts'
+import type { CallResultView } from '../../../src/web/views.ts'
 import type { SignedInView } from '../../../src/web/views.ts'
 import { isObject, stringAt } from './json.ts'
 import type { JsonObject } from './json.ts'
@@ -58,8 +58,8 @@ export function callTool(
   tool: string,
   body: JsonObject = {},
   options: { readonly node?: string } = {},
-): Promise<CallView> {
-  return post<CallView>('/api/call', { tool, arguments: body, ...options })
+): Promise<CallResultView> {
+  return post<CallResultView>('/api/call', { tool, arguments: body, ...options })
 }
 
 export async function signIn(

@@ -6,7 +6,7 @@
  *
  * Does I/O.
  */
-import type { CallView } from '../../../src/web/views.ts'
+import type { CallResultView } from '../../../src/web/views.ts'
 import { callTool, Failure } from './api.ts'
 import { at, isObject, stringAt } from './json.ts'
 import type { Json, JsonObject } from './json.ts'
@@ -16,7 +16,7 @@ import type { Times } from './times.ts'
 
 export interface Answer extends Times {
   readonly data: Json
-  readonly view: CallView
+  readonly view: CallResultView
 }
 
 export async function ask(
@@ -33,7 +33,7 @@ export async function ask(
   return { data: dataOf(view.structured), ...timesOf(view.structured), view }
 }
 
-export function faultText(view: CallView): string {
+export function faultText(view: CallResultView): string {
   const reasons = (view.fault?.reasons ?? []).map(({ message }) => message)
   return plain([view.fault?.message ?? `The call was ${view.outcome}.`, ...reasons].join(' '), 600)
 }

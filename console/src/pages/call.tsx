@@ -4,7 +4,7 @@
  * Does I/O.
  */
 import type { JSX } from 'preact'
-import type { CallDetailView, RecordedCallView } from '../../../src/web/views.ts'
+import type { TraceDetailView, RecordedCallView } from '../../../src/web/views.ts'
 import { get, getText } from '../core/api.ts'
 import { tookText } from '../core/format.ts'
 import { stringAt } from '../core/json.ts'
@@ -19,7 +19,7 @@ import { Empty, Shown } from '../parts/states.tsx'
 import { Badge, EffectBadge, ResultBadge, Time, Words } from '../parts/words.tsx'
 
 export function CallPage({ traceId }: { readonly traceId: string }): JSX.Element {
-  const call = useLoad(() => get<CallDetailView>(`/api/calls/${encodeURIComponent(traceId)}`), [traceId])
+  const call = useLoad(() => get<TraceDetailView>(`/api/calls/${encodeURIComponent(traceId)}`), [traceId])
   return (
     <Page
       title={titleOf(call.value)}
@@ -34,13 +34,13 @@ export function CallPage({ traceId }: { readonly traceId: string }): JSX.Element
 }
 
 /** A client may do much under one trace id, and what it calls may call further. */
-function titleOf(detail: CallDetailView | undefined): string {
+function titleOf(detail: TraceDetailView | undefined): string {
   const [first, ...more] = detail?.calls ?? []
   const name = line(stringAt(first?.enter.entry, 'tool') ?? detail?.traces.at(-1)?.capability ?? 'Call', 80)
   return more.length === 0 ? name : `${name} and ${more.length} more`
 }
 
-function Detail({ detail }: { readonly detail: CallDetailView }): JSX.Element {
+function Detail({ detail }: { readonly detail: TraceDetailView }): JSX.Element {
   const { traces, calls, entries, approvals } = detail
   const last = traces.at(-1)
   return (

@@ -6,7 +6,7 @@
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { CallView } from '../../../src/web/views.ts'
+import type { CallResultView } from '../../../src/web/views.ts'
 import { callTool } from '../core/api.ts'
 import { faultText } from '../core/ask.ts'
 import { sentenceOf } from '../core/attempt.ts'
@@ -142,7 +142,7 @@ function shortControls({ controls }: HomeseerDevice): HomeseerDevice['controls']
   return onOff.length > 0 ? onOff.slice(0, 2) : known.length <= 3 ? known : []
 }
 
-function sentence(view: CallView): string {
+function sentence(view: CallResultView): string {
   if (view.outcome === 'ok') return 'Done.'
   return view.fault?.kind === 'approval-required'
     ? `It waits for somebody’s approval. ${faultText(view)}`

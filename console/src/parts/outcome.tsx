@@ -4,7 +4,7 @@
  * Pure.
  */
 import type { JSX } from 'preact'
-import type { CallView } from '../../../src/web/views.ts'
+import type { CallResultView } from '../../../src/web/views.ts'
 import { isObject, listAt, stringAt } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { href } from '../core/route.ts'
@@ -12,7 +12,7 @@ import { plain } from '../core/text.ts'
 import { JsonTree } from './json-tree.tsx'
 import { Badge } from './words.tsx'
 
-export function Outcome({ view }: { readonly view: CallView }): JSX.Element {
+export function Outcome({ view }: { readonly view: CallResultView }): JSX.Element {
   const { outcome, fault, structured, content, traceId } = view
   return (
     <div class={`outcome ${outcome}`} role="status">
@@ -32,7 +32,7 @@ export function Outcome({ view }: { readonly view: CallView }): JSX.Element {
   )
 }
 
-function Refusal({ fault }: { readonly fault: NonNullable<CallView['fault']> }): JSX.Element {
+function Refusal({ fault }: { readonly fault: NonNullable<CallResultView['fault']> }): JSX.Element {
   return (
     <>
       <p dir="auto">{plain(fault.message)}</p>

@@ -6,7 +6,7 @@
  */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { CallView } from '../../../src/web/views.ts'
+import type { CallResultView } from '../../../src/web/views.ts'
 import { callTool } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
 import type { Json } from '../core/json.ts'
@@ -127,7 +127,7 @@ function DayDialog({
 }): JSX.Element {
   const [rows, setRows] = useState<readonly Row[]>(() => (program.days[weekday] ?? []).map(rowOf))
   const { flaw, busy, setFlaw, attempt } = useAttempt()
-  const [view, setView] = useState<CallView | undefined>(undefined)
+  const [view, setView] = useState<CallResultView | undefined>(undefined)
   const change = (index: number, part: Partial<Row>): void =>
     setRows(rows.map((row, at) => (at === index ? { ...row, ...part } : row)))
 

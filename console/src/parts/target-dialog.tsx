@@ -5,7 +5,7 @@
  */
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { CallView } from '../../../src/web/views.ts'
+import type { CallResultView } from '../../../src/web/views.ts'
 import { callTool } from '../core/api.ts'
 import { ask } from '../core/ask.ts'
 import { useAttempt } from '../core/attempt.ts'
@@ -78,7 +78,7 @@ function TargetForm({
   readonly onChanged: () => void
 }): JSX.Element {
   const [text, setText] = useState(String(room.targetCelsius ?? 20))
-  const [view, setView] = useState<CallView | undefined>(undefined)
+  const [view, setView] = useState<CallResultView | undefined>(undefined)
   const { flaw, busy, attempt } = useAttempt()
   const { minimum, maximum } = setting
   const input = useRef<HTMLInputElement>(null)

@@ -6,7 +6,7 @@
  */
 import type { JSX } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
-import type { CallView, ToolView } from '../../../src/web/views.ts'
+import type { CallResultView, ToolView } from '../../../src/web/views.ts'
 import { callTool } from '../core/api.ts'
 import { useAttempt } from '../core/attempt.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -25,13 +25,13 @@ export function ToolRunner({
 }: {
   readonly tool: ToolView
   readonly given?: JsonObject
-  readonly onDone?: (view: CallView) => void
+  readonly onDone?: (view: CallResultView) => void
   readonly onBody?: (body: JsonObject) => void
 }): JSX.Element {
   const fields = useMemo(() => fieldsOf(tool.inputSchema), [tool])
   const [draft, setDraft] = useState(() => draftOf(fields, given))
   const [text, setText] = useState<string | undefined>(undefined)
-  const [view, setView] = useState<CallView | undefined>(undefined)
+  const [view, setView] = useState<CallResultView | undefined>(undefined)
   const { flaw, busy: running, setFlaw, attempt } = useAttempt()
   const dryRun = fields.some(({ name }) => name === 'dryRun')
 

@@ -14,14 +14,20 @@ import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { CredentialClaim, DeviceIdentity } from '../session/fleet.ts'
+import type { PresentedDeviceCredential, DeviceIdentity } from '../session/fleet.ts'
 import type { DeviceTransport } from '../session/session.ts'
 import { formatDownlinkTopic, signMqttIdentity, UPLINK_TOPIC, verifyMqttIdentity } from '../wire/mqtt-identity.ts'
 import { formatTopicForDevice, parseTopicTemplate } from '../wire/mqtt-topics.ts'
 import type { MqttSettings, OtaRequest, OtaSettings } from '../wire/ota.ts'
 import type { AdvertisedAddresses } from './advertised-addresses.ts'
 import { formatMqttEndpoint, formatWebSocketUrl } from './advertised-addresses.ts'
-import type { ApproveOptions, EnrolmentRequest, EnrolmentFault, EnrolledDevice, DeviceRegistrar } from './enrolment.ts'
+import type {
+  EnrolmentApprovalOptions,
+  DeviceRequestAddresses,
+  EnrolmentFault,
+  EnrolledDevice,
+  DeviceRegistrar,
+} from './enrolment.ts'
 import type { EnrolStore } from './enrol-store.ts'
 import type { PendingDevicesSettings } from './pending-devices.ts'
 import { PendingDevices } from './pending-devices.ts'
@@ -93,7 +99,7 @@ class NodeRegistrar implements DeviceRegistrar {
       .list(this.#clock.now())
       .map(({ challenge: _challenge, token: _token, approved: _approved, ...rest }) => rest)
 
-  readonly ota = async (request: OtaRequest, asked: EnrolmentRequest): Promise<OtaSettings> => {
+  readonly ota = async (request: OtaRequest, asked: DeviceRequestAddresses): Promise<OtaSettings> => {
     const known = this.#known(request)
     if (known?.state === 'revoked') return { kind: 'nothing' }
     if (known === undefined) return this.#codeFor(request, asked)
@@ -107,7 +113,7 @@ class NodeRegistrar implements DeviceRegistrar {
     return this.#settings(known, asked, token)
   }
 
-  readonly preview = (request: OtaRequest, asked: EnrolmentRequest): OtaSettings => {
+  readonly preview = (request: OtaRequest, asked: DeviceRequestAddresses): OtaSettings => {
     const known = this.#known(request)
     if (known?.state === 'revoked') return { kind: 'nothing' }
     if (known === undefined)
@@ -124,7 +130,7 @@ class NodeRegistrar implements DeviceRegistrar {
     return waiting.approved ? 'activated' : 'not-yet'
   }
 
-  readonly admit = async (claim: CredentialClaim): Promise<DeviceIdentity | undefined> =>
+  readonly admit = async (claim: PresentedDeviceCredential): Promise<DeviceIdentity | undefined> =>
     claim.kind === 'token' ? this.#admitToken(claim) : this.#admitMqtt(claim)
 
   readonly recognise = (deviceId: string): DeviceIdentity | undefined => {
@@ -132,7 +138,7 @@ class NodeRegistrar implements DeviceRegistrar {
     return device?.state === 'approved' && device.transport === 'mqtt-broker' ? identityOf(device) : undefined
   }
 
-  readonly approve = async (code: string, options: ApproveOptions): Changed => {
+  readonly approve = async (code: string, options: EnrolmentApprovalOptions): Changed => {
     const waiting = this.#waiting.byCode(code, this.#clock.now())
     if (waiting === undefined) return fail({ kind: 'unknown-code', code })
     const { deviceId, clientId, board, firmware } = waiting
@@ -186,7 +192,7 @@ class NodeRegistrar implements DeviceRegistrar {
     return device?.clientId === clientId ? device : undefined
   }
 
-  #codeFor(request: OtaRequest, { remoteAddress, localAddress }: EnrolmentRequest): OtaSettings {
+  #codeFor(request: OtaRequest, { remoteAddress, localAddress }: DeviceRequestAddresses): OtaSettings {
     const { deviceId, clientId, board, firmware } = request
     const replaces = this.#store.device(deviceId) !== undefined
     const { code, challenge, token } = this.#waiting.enter(
@@ -199,7 +205,7 @@ class NodeRegistrar implements DeviceRegistrar {
     return { kind: 'activation', activation: { code, challenge, message }, websocket }
   }
 
-  #settings(device: EnrolledDevice, { localAddress }: EnrolmentRequest, token: string): OtaSettings {
+  #settings(device: EnrolledDevice, { localAddress }: DeviceRequestAddresses, token: string): OtaSettings {
     const addresses = this.#options.addresses()
     if (device.transport === 'websocket') {
       const url = formatWebSocketUrl(addresses, localAddress)
@@ -232,7 +238,11 @@ class NodeRegistrar implements DeviceRegistrar {
     return signMqttIdentity(this.#options.signingKey, { deviceId, clientId, generation })
   }
 
-  #admitToken({ deviceId, clientId, token }: Extract<CredentialClaim, { kind: 'token' }>): DeviceIdentity | undefined {
+  #admitToken({
+    deviceId,
+    clientId,
+    token,
+  }: Extract<PresentedDeviceCredential, { kind: 'token' }>): DeviceIdentity | undefined {
     const device = this.#known({ deviceId, clientId })
     if (device?.state !== 'approved') return undefined
     const hash = hashOf(token)
@@ -243,7 +253,7 @@ class NodeRegistrar implements DeviceRegistrar {
     return identityOf(device)
   }
 
-  #admitMqtt({ credentials }: Extract<CredentialClaim, { kind: 'mqtt' }>): DeviceIdentity | undefined {
+  #admitMqtt({ credentials }: Extract<PresentedDeviceCredential, { kind: 'mqtt' }>): DeviceIdentity | undefined {
     const claimed = verifyMqttIdentity(this.#options.signingKey, credentials)
     if (!claimed.ok) return undefined
     const device = this.#known(claimed.value)

@@ -1,9 +1,9 @@
 /** Spec 3's enrolment as a succession of entries: nobody connects who was not let in, and nothing is pinned twice. */
 import { describe, expect, it } from 'vitest'
 import type { LedgerEvent } from '../../ledger/entry.ts'
-import { SuccessionAudit } from '../../ledger/projection.ts'
+import { LawfulEntryAudit } from '../../ledger/projection.ts'
 import { deviceProjection } from './device-state.ts'
-import type { DeviceState } from './device-state.ts'
+import type { DeviceProjectionState } from './device-state.ts'
 
 const AT = '2026-01-01T00:00:00.000Z'
 const lamp = { device_id: 'a0:b1:c2:d3:e4:f5' }
@@ -33,8 +33,11 @@ const approvedTools = (digest: string): LedgerEvent => ({
   pins: ['p1', 'p2'],
 })
 
-function read(events: readonly LedgerEvent[]): { readonly unlawful: readonly string[]; readonly state: DeviceState } {
-  const audit = new SuccessionAudit([deviceProjection])
+function read(events: readonly LedgerEvent[]): {
+  readonly unlawful: readonly string[]
+  readonly state: DeviceProjectionState
+} {
+  const audit = new LawfulEntryAudit([deviceProjection])
   for (const [seq, event] of events.entries()) audit.read({ v: 1, seq, at: AT, ...event } as never)
   return { unlawful: audit.unlawful.map(({ why }) => why), state: audit.state(deviceProjection) }
 }

@@ -10,7 +10,7 @@
  * Pure, but for the state that it is given.
  */
 import type { LedgerEntry } from '../../ledger/entry.ts'
-import { readEntryTime, readEntryText } from '../../ledger/entry.ts'
+import { readEntryTime, readEntryTextField } from '../../ledger/entry.ts'
 import type { EntryHandler, Projection } from '../../ledger/projection.ts'
 import { StateTable } from '../../ledger/projection.ts'
 import type { DeviceTransport } from '../session/session.ts'
@@ -29,7 +29,7 @@ export interface EnrolledDeviceRecord extends Omit<EnrolledDevice, 'name' | 'boa
   readonly tokens: readonly IssuedToken[]
 }
 
-export interface DeviceLabel {
+export interface DeviceToolPinRecord {
   readonly slug: string
   /** The UUID whose tools are pinned; `undefined` before the first listing. */
   readonly pinnedClient: string | undefined
@@ -39,9 +39,9 @@ export interface DeviceLabel {
   readonly withheld: string | undefined
 }
 
-export interface DeviceState {
+export interface DeviceProjectionState {
   readonly devices: StateTable<EnrolledDeviceRecord>
-  readonly labels: StateTable<DeviceLabel>
+  readonly labels: StateTable<DeviceToolPinRecord>
   /** Slug to device. */
   readonly slugs: StateTable<string>
 }
@@ -52,12 +52,12 @@ const TRANSPORTS: readonly DeviceTransport[] = ['websocket', 'mqtt', 'mqtt-broke
 const INCOMPLETE = 'it lacks what such an entry says'
 const UNKNOWN = 'no such device was let in'
 
-const enrolmentEntries: Readonly<Record<string, EntryHandler<DeviceState>>> = {
+const enrolmentEntries: Readonly<Record<string, EntryHandler<DeviceProjectionState>>> = {
   'device.approved': ({ devices }, entry) => {
     const [deviceId, clientId, by] = [
-      readEntryText(entry, 'device_id'),
-      readEntryText(entry, 'client_id'),
-      readEntryText(entry, 'by'),
+      readEntryTextField(entry, 'device_id'),
+      readEntryTextField(entry, 'client_id'),
+      readEntryTextField(entry, 'by'),
     ]
     const transport = TRANSPORTS.find((known) => known === entry['transport'])
     if (deviceId === undefined || clientId === undefined || by === undefined || transport === undefined)
@@ -83,7 +83,7 @@ const enrolmentEntries: Readonly<Record<string, EntryHandler<DeviceState>>> = {
     const device = known(devices, entry)
     if (device?.state !== 'approved') return UNKNOWN
     if (entry['generation'] !== device.generation) return `the credentials of ${device.deviceId} had ended`
-    const hash = readEntryText(entry, 'token_hash')
+    const hash = readEntryTextField(entry, 'token_hash')
     const tokens = hash === undefined ? device.tokens : withToken(device.tokens, hash)
     devices.set(device.deviceId, { ...device, bootedAtMs: readEntryTime(entry), bootedSeq: entry.seq, tokens })
     return undefined
@@ -113,9 +113,9 @@ const enrolmentEntries: Readonly<Record<string, EntryHandler<DeviceState>>> = {
   },
 }
 
-const labelEntries: Readonly<Record<string, EntryHandler<DeviceState>>> = {
+const labelEntries: Readonly<Record<string, EntryHandler<DeviceProjectionState>>> = {
   'device.named': ({ devices, labels, slugs }, entry) => {
-    const [device, slug] = [known(devices, entry), readEntryText(entry, 'device')]
+    const [device, slug] = [known(devices, entry), readEntryTextField(entry, 'device')]
     if (device === undefined) return UNKNOWN
     if (slug === undefined) return INCOMPLETE
     if (slugs.has(slug) || labels.has(device.deviceId)) return `the name ${slug} or the device had one before`
@@ -126,7 +126,7 @@ const labelEntries: Readonly<Record<string, EntryHandler<DeviceState>>> = {
 
   'device.tools.pinned': (state, entry) => {
     const label = labelled(state, entry)
-    const [client, pins] = [readEntryText(entry, 'client_id'), pinsOf(entry)]
+    const [client, pins] = [readEntryTextField(entry, 'client_id'), pinsOf(entry)]
     if (label === undefined || pins === undefined || client === undefined)
       return label === undefined ? UNKNOWN : INCOMPLETE
     // Only the first listing is taken as it is.
@@ -139,7 +139,7 @@ const labelEntries: Readonly<Record<string, EntryHandler<DeviceState>>> = {
     const label = labelled(state, entry)
     const pins = pinsOf(entry)
     if (label === undefined || pins === undefined) return label === undefined ? UNKNOWN : INCOMPLETE
-    if (readEntryText(entry, 'by') === undefined) return 'it does not say who approved them'
+    if (readEntryTextField(entry, 'by') === undefined) return 'it does not say who approved them'
     if (label.withheld === undefined || label.withheld !== entry['digest'])
       return `other tools of ${label.slug} were withheld than were approved`
     setLabel(state, entry, { ...label, pins, withheld: undefined })
@@ -149,7 +149,7 @@ const labelEntries: Readonly<Record<string, EntryHandler<DeviceState>>> = {
   'device.tools.withheld': (state, entry) => {
     const label = labelled(state, entry)
     if (label === undefined) return UNKNOWN
-    setLabel(state, entry, { ...label, withheld: readEntryText(entry, 'digest') })
+    setLabel(state, entry, { ...label, withheld: readEntryTextField(entry, 'digest') })
     return undefined
   },
 
@@ -161,7 +161,7 @@ const labelEntries: Readonly<Record<string, EntryHandler<DeviceState>>> = {
   },
 }
 
-export const deviceProjection: Projection<DeviceState> = {
+export const deviceProjection: Projection<DeviceProjectionState> = {
   name: 'devices',
   initial: (journal) => ({
     devices: new StateTable(journal),
@@ -190,15 +190,15 @@ function withToken(tokens: readonly IssuedToken[], hash: string): readonly Issue
 }
 
 function known(devices: StateTable<EnrolledDeviceRecord>, entry: LedgerEntry): EnrolledDeviceRecord | undefined {
-  return devices.get(readEntryText(entry, 'device_id') ?? '')
+  return devices.get(readEntryTextField(entry, 'device_id') ?? '')
 }
 
-function labelled({ labels }: DeviceState, entry: LedgerEntry): DeviceLabel | undefined {
-  return labels.get(readEntryText(entry, 'device_id') ?? '')
+function labelled({ labels }: DeviceProjectionState, entry: LedgerEntry): DeviceToolPinRecord | undefined {
+  return labels.get(readEntryTextField(entry, 'device_id') ?? '')
 }
 
-function setLabel({ labels }: DeviceState, entry: LedgerEntry, label: DeviceLabel): void {
-  labels.set(readEntryText(entry, 'device_id') ?? '', label)
+function setLabel({ labels }: DeviceProjectionState, entry: LedgerEntry, label: DeviceToolPinRecord): void {
+  labels.set(readEntryTextField(entry, 'device_id') ?? '', label)
 }
 
 function pinsOf({ pins }: LedgerEntry): readonly string[] | undefined {

@@ -10,19 +10,19 @@ import { createDevicesServer } from './devices-server.ts'
 import type { DevicesServer } from './devices-server.ts'
 import { devicesMigrations, EnrolStore } from './enrol-store.ts'
 import { createRegistrar } from './device-registrar.ts'
-import { createPhotoUploads } from './photo-uploads.ts'
-import type { PhotoUploadTokens } from './photo-uploads.ts'
+import { createPhotoUploadService } from './photo-uploads.ts'
+import type { PhotoUploadService } from './photo-uploads.ts'
 
 const CAMERA = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
 
 let database: Database
-let photoUploads: PhotoUploadTokens
+let photoUploads: PhotoUploadService
 let server: DevicesServer
 let port: number
 
 beforeEach(async () => {
   database = new Database({ path: ':memory:', migrations: [devicesMigrations, LOG_TABLE] })
-  photoUploads = createPhotoUploads({ url: () => 'http://127.0.0.1/' })
+  photoUploads = createPhotoUploadService({ url: () => 'http://127.0.0.1/' })
   const addresses = { publicUrl: undefined, httpPort: 7421, mqttPort: 1883 }
   server = createDevicesServer({
     registrar: createRegistrar({

@@ -10,11 +10,11 @@ import type { Socket } from 'node:net'
 import { startListening } from '../../core/listen-server.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
-import { admitRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
+import { admitUnpipelinedRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import type { DeviceAcceptor } from '../session/fleet.ts'
 import { MAX_UNAUTHENTICATED_CONNECTIONS } from '../session/session-limits.ts'
-import type { WebSocketDevices } from '../session/websocket-server.ts'
-import { acceptWebSocketDevices, readUnrepeatedHeaders } from '../session/websocket-server.ts'
+import type { WebSocketDeviceServer } from '../session/websocket-server.ts'
+import { acceptWebSocketDevices, joinRepeatedHeaders } from '../session/websocket-server.ts'
 import type { DeviceRefusalListener } from '../session/device-refusal.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
 import { OTA_PATH, VISION_PATH, WEBSOCKET_PATH } from './advertised-addresses.ts'
@@ -23,13 +23,13 @@ import type { DeviceHttpAnswer, DeviceHttpHandler, DeviceHttpRequest } from './h
 import { createDeviceTextAnswer } from './http-exchange.ts'
 import type { OtaEndpointOptions } from './ota-endpoint.ts'
 import { createActivateHandler, createOtaHandler } from './ota-endpoint.ts'
-import type { PhotoUploadTokens } from './photo-uploads.ts'
+import type { PhotoUploadService } from './photo-uploads.ts'
 import type { PhotoTargetLookup } from './vision-endpoint.ts'
 import { createVisionHandler } from './vision-endpoint.ts'
 
 export interface DevicesServerOptions {
   readonly registrar: DeviceRegistrar
-  readonly photoUploads: PhotoUploadTokens
+  readonly photoUploads: PhotoUploadService
   readonly acceptor: DeviceAcceptor
   /** Ends with a slash; activation is below it. */
   readonly otaPath?: string
@@ -78,7 +78,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
   server.maxConnections = maxConnections + maxStrangers + 16
   server.on('connection', (socket: Socket) => limiter.accept(socket))
   server.on('request', (request, response) => {
-    if (admitRequest(limiter, request, response)) void serve(request, response)
+    if (admitUnpipelinedRequest(limiter, request, response)) void serve(request, response)
   })
 
   const serve = async (incoming: IncomingMessage, response: ServerResponse) => {
@@ -104,7 +104,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
     })
   }
 
-  const devices: WebSocketDevices = acceptWebSocketDevices({
+  const devices: WebSocketDeviceServer = acceptWebSocketDevices({
     server,
     acceptor,
     admit: registrar.admit,
@@ -130,7 +130,7 @@ function readRequest(incoming: IncomingMessage): DeviceHttpRequest {
   return {
     method: incoming.method ?? '',
     path,
-    headers: readUnrepeatedHeaders(incoming),
+    headers: joinRepeatedHeaders(incoming),
     remoteAddress: incoming.socket.remoteAddress ?? '',
     localAddress: incoming.socket.localAddress,
     body: (maxBytes, signal) => readBody(incoming, maxBytes, signal),

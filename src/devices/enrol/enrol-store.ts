@@ -16,7 +16,7 @@ import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
 import type { RememberedDeviceStore } from '../session/fleet.ts'
 import type { RememberedDevice, DeviceTransport } from '../session/session.ts'
 import { deviceProjection } from './device-state.ts'
-import type { EnrolledDeviceRecord, DeviceState } from './device-state.ts'
+import type { EnrolledDeviceRecord, DeviceProjectionState } from './device-state.ts'
 import type { EnrolledDevice } from './enrolment.ts'
 
 export const devicesMigrations: ModuleMigrations = {
@@ -27,7 +27,7 @@ export const devicesMigrations: ModuleMigrations = {
 export class EnrolStore {
   readonly #database: Database
   readonly #log: ProjectionLogWriter
-  readonly #state: DeviceState
+  readonly #state: DeviceProjectionState
   readonly #forget: StatementSync
   readonly #remember: StatementSync
 

@@ -40,27 +40,27 @@ export type EnrolmentFault =
   | { readonly kind: 'unknown-code'; readonly code: string }
   | { readonly kind: 'unknown-device'; readonly device: string }
 
-export interface ApproveOptions {
+export interface EnrolmentApprovalOptions {
   readonly by: string
   readonly name?: string
   readonly transport?: DeviceTransport
 }
 
-export interface EnrolmentRequest {
+export interface DeviceRequestAddresses {
   readonly remoteAddress: string
   readonly localAddress: string | undefined
 }
 
 export interface DeviceRegistrar {
   /** What this device is told; the first time a stranger asks, a code is made. */
-  readonly ota: (request: OtaRequest, asked: EnrolmentRequest) => Promise<OtaSettings>
+  readonly ota: (request: OtaRequest, asked: DeviceRequestAddresses) => Promise<OtaSettings>
   /** The same without consequences: no code is made, and credentials are left blank. */
-  readonly preview: (request: OtaRequest, asked: EnrolmentRequest) => OtaSettings
+  readonly preview: (request: OtaRequest, asked: DeviceRequestAddresses) => OtaSettings
   readonly activate: (request: ActivateRequest) => 'activated' | 'not-yet' | 'nothing-to-activate'
   readonly admit: DeviceAuthenticator
   /** An approved device that lives behind somebody else's broker. */
   readonly recognise: (deviceId: string) => DeviceIdentity | undefined
-  readonly approve: (code: string, options: ApproveOptions) => Promise<Result<EnrolledDevice, EnrolmentFault>>
+  readonly approve: (code: string, options: EnrolmentApprovalOptions) => Promise<Result<EnrolledDevice, EnrolmentFault>>
   /** Voids every credential; an approved device gets new ones at its next boot. */
   readonly rotate: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolmentFault>>
   readonly revoke: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolmentFault>>

@@ -13,18 +13,18 @@ import type { DeviceIdentity, Fleet, DeviceAcceptor } from '../session/fleet.ts'
 import type { FleetOptions } from '../session/fleet-server.ts'
 import { createFleet } from '../session/fleet-server.ts'
 import type { DeviceRefusalListener } from '../session/device-refusal.ts'
-import type { MqttBrokerDevices } from '../session/mqtt-client.ts'
+import type { MqttBrokerConnection } from '../session/mqtt-client.ts'
 import { connectMqttBroker } from '../session/mqtt-client.ts'
-import type { MqttDevices } from '../session/mqtt-server.ts'
-import { acceptMqttDevices } from '../session/mqtt-server.ts'
+import type { MqttDeviceServer } from '../session/mqtt-server.ts'
+import { startMqttDeviceServer } from '../session/mqtt-server.ts'
 import type { UdpAudioServer } from '../session/udp-audio-server.ts'
-import { openUdpAudio } from '../session/udp-audio-server.ts'
+import { openUdpAudioServer } from '../session/udp-audio-server.ts'
 import type { DeviceTransport } from '../session/session.ts'
-import type { VoiceBackendCredentials } from '../voice/backend-credentials-client.ts'
-import { createVoiceBackendCredentials } from '../voice/backend-credentials-client.ts'
+import type { VoiceBackendCredentialsClient } from '../voice/backend-credentials-client.ts'
+import { createVoiceBackendCredentialsClient } from '../voice/backend-credentials-client.ts'
 import type { VoiceBackendAddress } from '../voice/voice-backend.ts'
-import type { VoiceRelayOptions, VoiceRelays } from '../voice/voice-relay-client.ts'
-import { createVoiceRelays } from '../voice/voice-relay-client.ts'
+import type { VoiceRelayOptions, VoiceRelayService } from '../voice/voice-relay-client.ts'
+import { createVoiceRelayService } from '../voice/voice-relay-client.ts'
 import type { AdvertisedAddresses } from './advertised-addresses.ts'
 import { chooseHostForDevice, VISION_PATH, formatVisionUrl, WEBSOCKET_PATH } from './advertised-addresses.ts'
 import type { DevicesServer, DevicesServerOptions } from './devices-server.ts'
@@ -33,9 +33,9 @@ import type { DeviceRegistrar } from './enrolment.ts'
 import { EnrolStore } from './enrol-store.ts'
 import type { ExternalMqttBroker, RegistrarOptions } from './device-registrar.ts'
 import { createRegistrar } from './device-registrar.ts'
-import { createPhotoUploads } from './photo-uploads.ts'
+import { createPhotoUploadService } from './photo-uploads.ts'
 
-export interface DeviceListenersOptions {
+export interface DeviceGatewayOptions {
   readonly database: Database
   readonly log: ProjectionLogWriter
   readonly signingKey: Uint8Array
@@ -76,9 +76,9 @@ export interface VoiceOptions {
   readonly onPresence?: VoiceRelayOptions['onPresence']
 }
 
-export interface DeviceListeners {
+export interface DeviceGateway {
   /** The relay of each device's voice; `undefined` without a backend. */
-  readonly voice: (VoiceRelays & { readonly codeOf: (deviceId: string) => string | undefined }) | undefined
+  readonly voice: (VoiceRelayService & { readonly codeOf: (deviceId: string) => string | undefined }) | undefined
   readonly fleet: Fleet & DeviceAcceptor
   readonly registrar: DeviceRegistrar
   readonly httpPort: number
@@ -91,12 +91,12 @@ export interface DeviceListeners {
 interface OpenListeners {
   server: DevicesServer | undefined
   udp: UdpAudioServer | undefined
-  mqtt: MqttDevices | undefined
-  broker: MqttBrokerDevices | undefined
+  mqtt: MqttDeviceServer | undefined
+  broker: MqttBrokerConnection | undefined
 }
 
 /** Rejects when a port is taken, with everything that was opened closed again. */
-export async function openDeviceListeners(options: DeviceListenersOptions): Promise<DeviceListeners> {
+export async function openDeviceGateway(options: DeviceGatewayOptions): Promise<DeviceGateway> {
   const { database, log, signingKey, host, clock = systemClock } = options
   const { onError = () => undefined, onRefused = () => undefined } = options
   let addresses: AdvertisedAddresses = {
@@ -108,7 +108,7 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
   }
   const listeners: OpenListeners = { server: undefined, udp: undefined, mqtt: undefined, broker: undefined }
   const store = new EnrolStore(database, log)
-  const photoUploads = createPhotoUploads({ url: (local) => formatVisionUrl(addresses, local), clock })
+  const photoUploads = createPhotoUploadService({ url: (local) => formatVisionUrl(addresses, local), clock })
   const backend = backendFor(options.voice, store, clock)
   const voice = options.voice === undefined ? undefined : voiceRelays(options.voice, backend, clock)
   const fleet = createFleet({
@@ -149,12 +149,12 @@ export async function openDeviceListeners(options: DeviceListenersOptions): Prom
     listeners.server = createDevicesServer({ ...options.server, ...server })
     addresses = { ...addresses, httpPort: await listeners.server.listen(host, options.httpPort) }
     if (options.mqtt !== undefined) {
-      listeners.udp = await openUdpAudio({ host, port: options.mqtt.udpPort })
+      listeners.udp = await openUdpAudioServer({ host, port: options.mqtt.udpPort })
       const udp = { host: chooseHostForDevice(addresses, undefined), server: listeners.udp }
       const { maxConnections } = options.server ?? {}
       const limit = maxConnections === undefined ? {} : { maxConnections }
       const mqtt = { host, port: options.mqtt.port, acceptor: fleet, admit: registrar.admit, udp, onRefused, ...limit }
-      listeners.mqtt = await acceptMqttDevices(mqtt)
+      listeners.mqtt = await startMqttDeviceServer(mqtt)
       addresses = { ...addresses, mqttPort: listeners.mqtt.port }
     }
     if (options.broker !== undefined) {
@@ -183,15 +183,19 @@ function backendFor(
   voice: VoiceOptions | undefined,
   store: EnrolStore,
   clock: Clock,
-): VoiceBackendCredentials | undefined {
+): VoiceBackendCredentialsClient | undefined {
   if (voice === undefined || !('ota' in voice.backend)) return undefined
   const { ota } = voice.backend
-  return createVoiceBackendCredentials({ ota, describe: (deviceId) => store.device(deviceId) }, clock.monotonic)
+  return createVoiceBackendCredentialsClient({ ota, describe: (deviceId) => store.device(deviceId) }, clock.monotonic)
 }
 
-function voiceRelays(voice: VoiceOptions, backend: VoiceBackendCredentials | undefined, clock: Clock): VoiceRelays {
+function voiceRelays(
+  voice: VoiceOptions,
+  backend: VoiceBackendCredentialsClient | undefined,
+  clock: Clock,
+): VoiceRelayService {
   const { backend: where, callTool, onPresence = () => undefined } = voice
   const address = async (identity: DeviceIdentity): Promise<VoiceBackendAddress | undefined> =>
     'address' in where ? where.address(identity) : backend?.address(identity)
-  return createVoiceRelays({ address, callTool, onPresence, clock })
+  return createVoiceRelayService({ address, callTool, onPresence, clock })
 }

@@ -1,13 +1,13 @@
 /**
  * HTTP exchange: the little of HTTP that the endpoints for devices need, so that they are functions.
  */
-import type { OtaHeaders } from '../wire/ota.ts'
+import type { LowerCaseHttpHeaders } from '../wire/ota.ts'
 
 export interface DeviceHttpRequest {
   readonly method: string
   /** Without the query. */
   readonly path: string
-  readonly headers: OtaHeaders
+  readonly headers: LowerCaseHttpHeaders
   readonly remoteAddress: string
   readonly localAddress: string | undefined
   /** Read only by whoever wants it; `undefined` when it is longer than the limit, breaks off, or is not wanted any more. */

@@ -14,7 +14,7 @@ import { fromUtf8 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { DeviceRefusalListener } from '../session/device-refusal.ts'
 import { decodeActivateRequest, decodeOtaRequest, encodeOtaAnswer } from '../wire/ota.ts'
-import type { VoiceBackendCredentials } from '../voice/backend-credentials-client.ts'
+import type { VoiceBackendCredentialsClient } from '../voice/backend-credentials-client.ts'
 import type { DeviceRegistrar } from './enrolment.ts'
 import type { DeviceHttpAnswer, DeviceHttpHandler } from './http-exchange.ts'
 import { createDeviceJsonAnswer, createDeviceTextAnswer } from './http-exchange.ts'
@@ -26,7 +26,7 @@ export interface OtaEndpointOptions {
   readonly timezoneMinutes: (nowMs: number) => number
   readonly onRefused: DeviceRefusalListener
   /** A voice backend that wants to hear the same questions. */
-  readonly backend: Pick<VoiceBackendCredentials, 'ask' | 'activate'> | undefined
+  readonly backend: Pick<VoiceBackendCredentialsClient, 'ask' | 'activate'> | undefined
 }
 
 /** A doctor's visit: the answer is the real one but for its secrets, and nothing is recorded. */

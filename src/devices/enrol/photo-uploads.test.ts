@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../../test/manual-clock.ts'
-import { createPhotoUploads } from './photo-uploads.ts'
+import { createPhotoUploadService } from './photo-uploads.ts'
 
 const ONE = { deviceId: '02:00:00:00:00:01', clientId: '00000001-0000-4000-8000-000000000000' }
 const TWO = { deviceId: '02:00:00:00:00:02', clientId: '00000002-0000-4000-8000-000000000000' }
@@ -8,7 +8,7 @@ const picture = (size = 4) => ({ bytes: new Uint8Array(size), mimeType: 'image/j
 
 function open(maxTotalBytes = 100) {
   const clock = manualClock()
-  const photoUploads = createPhotoUploads({ url: () => 'http://h:1/v', maxTotalBytes, keepMs: 1_000, clock })
+  const photoUploads = createPhotoUploadService({ url: () => 'http://h:1/v', maxTotalBytes, keepMs: 1_000, clock })
   const startUpload = (identity: typeof ONE) =>
     photoUploads.redeem(identity, photoUploads.issue(identity, undefined)?.token ?? '')
   return {
@@ -74,13 +74,13 @@ describe('photo uploads', () => {
   })
 
   it('lets go of a picture in time although nobody comes', async () => {
-    const photoUploads = createPhotoUploads({ url: () => 'http://h:1/v', keepMs: 20 })
+    const photoUploads = createPhotoUploadService({ url: () => 'http://h:1/v', keepMs: 20 })
     photoUploads.redeem(ONE, photoUploads.issue(ONE, undefined)?.token ?? '')?.(picture())
     expect(photoUploads.heldBytes()).toBe(4)
     await expect.poll(photoUploads.heldBytes).toBe(0)
   })
 
   it('issues nothing to a device that could not reach it', () => {
-    expect(createPhotoUploads({ url: () => undefined }).issue(ONE, 'fe80::1')).toBeUndefined()
+    expect(createPhotoUploadService({ url: () => undefined }).issue(ONE, 'fe80::1')).toBeUndefined()
   })
 })

@@ -16,7 +16,7 @@ import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { DeviceIdentity, UploadedPhoto, PhotoUploads } from '../session/fleet.ts'
 
-export interface PhotoUploadsOptions {
+export interface PhotoUploadServiceOptions {
   /** Where a device that reached us at this address posts its pictures; `undefined` if it cannot. */
   readonly url: (localAddress: string | undefined) => string | undefined
   readonly maxTotalBytes?: number
@@ -24,7 +24,7 @@ export interface PhotoUploadsOptions {
   readonly clock?: Clock
 }
 
-export interface PhotoUploadTokens extends PhotoUploads {
+export interface PhotoUploadService extends PhotoUploads {
   /** Where to leave the picture, if the token is this device's. It is spent by this, whatever becomes of the upload. */
   readonly redeem: (identity: DeviceIdentity, token: string) => PhotoReceiver | undefined
   readonly heldBytes: () => number
@@ -40,7 +40,7 @@ interface Held {
   readonly timer: NodeJS.Timeout
 }
 
-export function createPhotoUploads(options: PhotoUploadsOptions): PhotoUploadTokens {
+export function createPhotoUploadService(options: PhotoUploadServiceOptions): PhotoUploadService {
   const { url, maxTotalBytes = 64 * 1_048_576, keepMs = 120_000, clock = systemClock } = options
   /** Device → hash of client and token: a reader of memory dumps finds no token to use. */
   const tokens = new Map<string, string>()

@@ -17,7 +17,7 @@ import { detectMedia } from '../wire/media-type.ts'
 import { decodeMultipart, parseMultipartBoundary } from '../wire/multipart.ts'
 import type { DeviceHttpHandler, DeviceHttpRequest } from './http-exchange.ts'
 import { createDeviceJsonAnswer, createDeviceTextAnswer } from './http-exchange.ts'
-import type { PhotoUploadTokens } from './photo-uploads.ts'
+import type { PhotoUploadService } from './photo-uploads.ts'
 
 /** Cameras send 10 to 60 kB; nobody needs to send more than this. */
 const MAX_UPLOAD = 2 * 1_048_576
@@ -27,7 +27,7 @@ const TOLD = 'The photo was taken and handed to the caller.'
 export type PhotoTargetLookup = (deviceId: string) => BackendVisionTarget | undefined
 
 export function createVisionHandler(
-  photoUploads: PhotoUploadTokens,
+  photoUploads: PhotoUploadService,
   onRefused: DeviceRefusalListener,
   photoTarget?: PhotoTargetLookup,
 ): DeviceHttpHandler {

@@ -4,16 +4,16 @@
 import { encodeKeepAliveMessage } from '../wire/device-frame.ts'
 import { expireWaitingDeviceCalls } from './device-calls.ts'
 import { abandonToolListing } from './tool-listing.ts'
-import { nextMicrophoneDeadline, checkMicrophoneWatch } from './microphone.ts'
+import { nextMicrophoneDeadline, expireMicrophoneDeadlines } from './microphone.ts'
 import type { RpcRequestInFlight, SessionLink, DeviceSession } from './session.ts'
-import { expireVoiceRequests, failVoiceRequest } from './session-voice.ts'
+import { expireVoiceBackendRequests, failVoiceBackendRequest } from './session-voice.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
 import {
-  sendRpcRequest,
-  closeSessionLink,
+  startRpcRequest,
+  addCloseLinkEffect,
   addSessionEffect,
-  refuseDeviceCall,
-  sendTextToDevice,
+  addCallFaultEffect,
+  addSendTextEffect,
   updateDraftSession,
   updateDraftLink,
 } from './session-step-draft.ts'
@@ -60,26 +60,26 @@ function probeDue({ phase, settings, flight }: DeviceSession, link: SessionLink)
 export function expireSessionDeadlines(turn: SessionStepDraft): void {
   const { atMs } = turn
   expireWaitingDeviceCalls(turn)
-  expireVoiceRequests(turn)
+  expireVoiceBackendRequests(turn)
   const { flight } = turn.session
   if (flight !== undefined && atMs >= flight.deadlineMs) giveUp(turn, flight)
   const { session } = turn
   const { link, retryAtMs, settings } = session
   if (link === undefined || link.closing) return
   if (atMs >= helloDue(session, link)) {
-    closeSessionLink(turn, 'no hello')
+    addCloseLinkEffect(turn, 'no hello')
     return
   }
-  if (checkMicrophoneWatch(turn, link) === 'closed') return
+  if (expireMicrophoneDeadlines(turn, link) === 'closed') return
   if (retryAtMs !== undefined && atMs >= retryAtMs) {
     updateDraftSession(turn, { retryAtMs: undefined })
     if (session.phase === 'ready') updateDraftSession(turn, { phase: 'initialising' })
   }
-  if (atMs >= keepAliveDue(session, link)) sendTextToDevice(turn, encodeKeepAliveMessage(session.sessionId))
+  if (atMs >= keepAliveDue(session, link)) addSendTextEffect(turn, encodeKeepAliveMessage(session.sessionId))
   if (atMs < probeDue(turn.session, link)) return
   // No firmware implements `ping`, and the error it answers with is as good a sign of life as any.
   const purpose = { kind: 'probe', round: session.round } as const
-  sendRpcRequest(turn, { method: 'ping', params: {}, purpose, timeoutMs: settings.requestMs })
+  startRpcRequest(turn, { method: 'ping', params: {}, purpose, timeoutMs: settings.requestMs })
 }
 
 function giveUp(turn: SessionStepDraft, flight: RpcRequestInFlight): void {
@@ -87,7 +87,7 @@ function giveUp(turn: SessionStepDraft, flight: RpcRequestInFlight): void {
   updateDraftSession(turn, { flight: undefined })
   if (purpose.kind === 'call') {
     const { call } = purpose.waiting
-    if (!purpose.abandoned) refuseDeviceCall(turn, call, { kind: 'timed-out', afterMs: turn.atMs - flight.sentAtMs })
+    if (!purpose.abandoned) addCallFaultEffect(turn, call, { kind: 'timed-out', afterMs: turn.atMs - flight.sentAtMs })
     // Its picture may be on the way, and must not be taken for the next call's.
     const { link } = turn.session
     if (link?.vision !== undefined) {
@@ -97,7 +97,7 @@ function giveUp(turn: SessionStepDraft, flight: RpcRequestInFlight): void {
     return
   }
   if (purpose.kind === 'request') {
-    failVoiceRequest(turn, purpose.key, 'The device did not answer in time. It may have acted all the same.')
+    failVoiceBackendRequest(turn, purpose.key, 'The device did not answer in time. It may have acted all the same.')
     return
   }
   const { link, attempts, settings } = turn.session
@@ -106,7 +106,7 @@ function giveUp(turn: SessionStepDraft, flight: RpcRequestInFlight): void {
   // Behind somebody else's broker there is no connection to lose: silence is the only way to be absent.
   const patience = purpose.kind === 'probe' ? MAX_PROBES : MAX_ATTEMPTS
   if (link?.transport === 'mqtt-broker' && unanswered >= patience) {
-    closeSessionLink(turn, 'no answer')
+    addCloseLinkEffect(turn, 'no answer')
     return
   }
   if (purpose.kind === 'probe' || purpose.kind === 'vision' || purpose.round !== turn.session.round) return

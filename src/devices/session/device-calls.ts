@@ -16,10 +16,10 @@ import type { DeviceCallRequest, DeviceSession, WaitingDeviceCall } from './sess
 import { isSessionOnline } from './session.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
 import {
-  answerDeviceCall,
-  sendRpcRequest,
+  addCallAnswerEffect,
+  startRpcRequest,
   addSessionEffect,
-  refuseDeviceCall,
+  addCallFaultEffect,
   updateDraftSession,
 } from './session-step-draft.ts'
 
@@ -27,19 +27,19 @@ export function enqueueDeviceCall(turn: SessionStepDraft, request: DeviceCallReq
   const { session } = turn
   const { call } = request
   if (session.phase === 'asleep' && !request.outlastsSleep) {
-    refuseDeviceCall(turn, call, createDeviceAsleepFault(session))
+    addCallFaultEffect(turn, call, createDeviceAsleepFault(session))
     return
   }
   // While tools are being listed nobody can say yet whether the call is a good one.
   if (session.phase === 'ready' || (session.phase === 'asleep' && session.tools.length > 0)) {
     const checked = check(session, request)
     if (!checked.ok) {
-      refuseDeviceCall(turn, call, checked.fault)
+      addCallFaultEffect(turn, call, checked.fault)
       return
     }
   }
   if (session.queue.length >= session.settings.queueLimit) {
-    refuseDeviceCall(turn, call, { kind: 'queue-full', limit: session.settings.queueLimit })
+    addCallFaultEffect(turn, call, { kind: 'queue-full', limit: session.settings.queueLimit })
     return
   }
   const { waitMs, ...rest } = request
@@ -56,7 +56,7 @@ export function startNextDeviceCall(turn: SessionStepDraft): void {
     const checked = check(turn.session, waiting)
     if (checked.ok) {
       addSessionEffect(turn, { kind: 'sent', call: waiting.call })
-      sendRpcRequest(turn, {
+      startRpcRequest(turn, {
         method: 'tools/call',
         params: { name: waiting.tool, arguments: checked.value },
         purpose: { kind: 'call', waiting, abandoned: false },
@@ -64,13 +64,17 @@ export function startNextDeviceCall(turn: SessionStepDraft): void {
       })
       return
     }
-    refuseDeviceCall(turn, waiting.call, checked.fault)
+    addCallFaultEffect(turn, waiting.call, checked.fault)
   }
 }
 
 export function handleDeviceCallResult(turn: SessionStepDraft, waiting: WaitingDeviceCall, result: Json): void {
   const decoded = decodeToolResult(result)
-  answerDeviceCall(turn, waiting.call, decoded.ok ? ok(decoded.value) : fail({ ...decoded.fault, kind: 'bad-answer' }))
+  addCallAnswerEffect(
+    turn,
+    waiting.call,
+    decoded.ok ? ok(decoded.value) : fail({ ...decoded.fault, kind: 'bad-answer' }),
+  )
 }
 
 /** The device cannot be told to stop, so a cancelled flight keeps its lane until the answer or the deadline. */
@@ -79,7 +83,7 @@ export function cancelDeviceCall(turn: SessionStepDraft, call: number, late: boo
   const queued = queue.find((waiting) => waiting.call === call)
   if (queued !== undefined) {
     updateDraftSession(turn, { queue: queue.filter((waiting) => waiting !== queued) })
-    refuseDeviceCall(turn, call, late ? waitedInVain(turn, queued) : { kind: 'cancelled', sent: false })
+    addCallFaultEffect(turn, call, late ? waitedInVain(turn, queued) : { kind: 'cancelled', sent: false })
     return
   }
   if (flight?.purpose.kind !== 'call') return
@@ -87,7 +91,7 @@ export function cancelDeviceCall(turn: SessionStepDraft, call: number, late: boo
   if (purpose.waiting.call !== call || purpose.abandoned) return
   updateDraftSession(turn, { flight: { ...flight, purpose: { ...purpose, abandoned: true } } })
   const { sentAtMs } = flight
-  refuseDeviceCall(
+  addCallFaultEffect(
     turn,
     call,
     late ? { kind: 'timed-out', afterMs: turn.atMs - sentAtMs } : { kind: 'cancelled', sent: true },
@@ -99,7 +103,7 @@ export function expireWaitingDeviceCalls(turn: SessionStepDraft): void {
   const expired = queue.filter((waiting) => waiting.expiresAtMs <= turn.atMs)
   if (expired.length === 0) return
   updateDraftSession(turn, { queue: queue.filter((waiting) => waiting.expiresAtMs > turn.atMs) })
-  for (const waiting of expired) refuseDeviceCall(turn, waiting.call, waitedInVain(turn, waiting))
+  for (const waiting of expired) addCallFaultEffect(turn, waiting.call, waitedInVain(turn, waiting))
 }
 
 function waitedInVain({ session, atMs }: SessionStepDraft, { sinceMs }: WaitingDeviceCall): DeviceFault {
@@ -111,9 +115,9 @@ export function dropDeviceCalls(turn: SessionStepDraft): void {
   const { queue, flight } = turn.session
   const purpose = flight?.purpose
   if (purpose?.kind === 'call' && !purpose.abandoned)
-    refuseDeviceCall(turn, purpose.waiting.call, { kind: 'disconnected', sent: true })
+    addCallFaultEffect(turn, purpose.waiting.call, { kind: 'disconnected', sent: true })
   for (const { call } of queue.filter((waiting) => !waiting.outlastsSleep))
-    refuseDeviceCall(turn, call, { kind: 'disconnected', sent: false })
+    addCallFaultEffect(turn, call, { kind: 'disconnected', sent: false })
   updateDraftSession(turn, { flight: undefined, queue: queue.filter((waiting) => waiting.outlastsSleep) })
 }
 

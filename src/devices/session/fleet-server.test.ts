@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../../test/manual-clock.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { createPhotoUploads } from '../enrol/photo-uploads.ts'
+import { createPhotoUploadService } from '../enrol/photo-uploads.ts'
 import type { DeviceLink, DeviceLinkHandlers, UploadedPhoto } from './fleet.ts'
 import { createFleet } from './fleet-server.ts'
 
@@ -158,7 +158,7 @@ describe('fleet', () => {
 
     /** A call was given up, the next one is on its way, and the old picture was posted with the new token. */
     async function postedLate() {
-      const desk = createPhotoUploads({ url: () => 'http://h:1/v' })
+      const desk = createPhotoUploadService({ url: () => 'http://h:1/v' })
       const { fleet, far } = attach(createFleet({ vision: desk }))
       const told = () =>
         far.sent

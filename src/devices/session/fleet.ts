@@ -21,8 +21,8 @@ import type {
   RememberedDevice,
   DeviceTransport,
   VisionEndpoint,
-  VoiceInput,
-  VoiceOutput,
+  VoiceToSessionMessage,
+  SessionToVoiceMessage,
 } from './session.ts'
 
 export interface Fleet {
@@ -139,25 +139,27 @@ export interface DeviceAcceptor {
 /** Where the voice of devices goes. */
 export interface VoiceService {
   /** For one connection of a device. */
-  readonly open: (identity: DeviceIdentity, port: VoiceDevicePort) => VoiceChannel
+  readonly open: (identity: DeviceIdentity, port: VoiceChannelHandlers) => VoiceChannel
 }
 
 export interface VoiceChannel {
-  readonly output: (output: VoiceOutput) => void
+  readonly output: (output: SessionToVoiceMessage) => void
   /** Whether somebody listens; what nobody listens to is not read. */
   readonly audio: (read: () => AudioFrame | undefined) => boolean
   readonly close: () => void
 }
 
-export interface VoiceDevicePort {
-  readonly input: (input: VoiceInput) => void
+export interface VoiceChannelHandlers {
+  readonly input: (input: VoiceToSessionMessage) => void
   readonly audio: (frame: AudioFrame) => void
 }
 
 /** What a stranger says to be let in. */
-export type CredentialClaim = TokenClaim | { readonly kind: 'mqtt'; readonly credentials: MqttCredentials }
+export type PresentedDeviceCredential =
+  | PresentedDeviceToken
+  | { readonly kind: 'mqtt'; readonly credentials: MqttCredentials }
 
-export interface TokenClaim {
+export interface PresentedDeviceToken {
   readonly kind: 'token'
   readonly deviceId: string
   readonly clientId: string
@@ -165,7 +167,7 @@ export interface TokenClaim {
 }
 
 /** `undefined` keeps the stranger out without saying why. */
-export type DeviceAuthenticator = (claim: CredentialClaim) => Promise<DeviceIdentity | undefined>
+export type DeviceAuthenticator = (claim: PresentedDeviceCredential) => Promise<DeviceIdentity | undefined>
 
 export interface UploadedPhoto {
   readonly bytes: Uint8Array

@@ -8,11 +8,11 @@ import type { DeviceHello } from '../wire/hello.ts'
 import { encodeUdpHello, encodeWebSocketHello } from '../wire/hello.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
 import type { UdpAudioKeys } from '../wire/udp-audio.ts'
-import { stopWatchingMicrophone } from './microphone.ts'
+import { clearMicrophoneStopState } from './microphone.ts'
 import type { SessionLink } from './session.ts'
-import { EMPTY_TOOL_LISTING } from './session.ts'
+import { EMPTY_TOOL_LISTING_PROGRESS } from './session.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
-import { addSessionEffect, sendTextToDevice, updateDraftSession, updateDraftLink } from './session-step-draft.ts'
+import { addSessionEffect, addSendTextEffect, updateDraftSession, updateDraftLink } from './session-step-draft.ts'
 
 /** Every hello starts discovery again: the device may have been flashed, or be another board behind the same id. */
 export function answerDeviceHello(
@@ -25,12 +25,12 @@ export function answerDeviceHello(
   const own = derive(link.seed, `session ${greetings}`, 16)
   const answer = backend === undefined ? helloAnswer(link, greetings, own) : backendHello(link, greetings, backend)
   const sessionId = backend === undefined ? own : sessionIn(backend)
-  stopWatchingMicrophone(turn, link)
+  clearMicrophoneStopState(turn, link)
   updateDraftLink(turn, { greetings, hello: undefined })
   // Before the answer leaves, so that no packet can be too early.
   if (link.transport === 'mqtt' && link.udp !== undefined)
     addSessionEffect(turn, { kind: 'audio-keys', keys: udpKeys(link, greetings) })
-  sendTextToDevice(turn, answer)
+  addSendTextEffect(turn, answer)
   const { phase, round, flight } = turn.session
   if (phase === 'greeting') addSessionEffect(turn, { kind: 'online' })
   // Through somebody else's broker, a question from before the hello may never have reached it. A call keeps its time.
@@ -41,7 +41,7 @@ export function answerDeviceHello(
     round: round + 1,
     attempts: 0,
     retryAtMs: undefined,
-    listing: EMPTY_TOOL_LISTING,
+    listing: EMPTY_TOOL_LISTING_PROGRESS,
   })
   if (hello.mcp) {
     updateDraftSession(turn, { phase: 'initialising' })

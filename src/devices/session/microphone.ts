@@ -9,10 +9,10 @@
  *   audio all the same ▸ told again over MQTT, closed over WebSocket
  */
 import type { DeviceAnnouncement, DeviceFrame, ListenMode } from '../wire/device-frame.ts'
-import { encodeAnnouncementMessage, encodeGoodbyeMessage, encodeSpeechMessage } from '../wire/device-frame.ts'
-import type { SessionLink, MicrophoneWatch } from './session.ts'
+import { encodeAnnouncementMessage, encodeGoodbyeMessage, encodeTtsStateMessage } from '../wire/device-frame.ts'
+import type { SessionLink, MicrophoneStopState } from './session.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
-import { closeSessionLink, addSessionEffect, sendTextToDevice, updateDraftLink } from './session-step-draft.ts'
+import { addCloseLinkEffect, addSessionEffect, addSendTextEffect, updateDraftLink } from './session-step-draft.ts'
 
 /** Packets that were on the way when the device was told. */
 const IN_TRANSIT_MS = 1_500
@@ -52,7 +52,7 @@ export function stopMicrophoneListening(
   const quietFromMs = turn.atMs + IN_TRANSIT_MS
   addSessionEffect(turn, { kind: 'unheard' })
   if (link.transport !== 'websocket') {
-    sendTextToDevice(turn, encodeGoodbyeMessage(sessionId))
+    addSendTextEffect(turn, encodeGoodbyeMessage(sessionId))
     // A notice that is still due is not lost because the device was woken again meanwhile.
     const due = notice ?? dueNotice(link)
     const alertAtMs = due === undefined ? undefined : turn.atMs + ALERT_AFTER_MS
@@ -60,29 +60,29 @@ export function stopMicrophoneListening(
     return
   }
   const closeAtMs = mode === 'realtime' ? turn.atMs + CLOSE_AFTER_MS : undefined
-  if (mode !== 'realtime') sendTextToDevice(turn, encodeSpeechMessage(sessionId, 'start'))
+  if (mode !== 'realtime') addSendTextEffect(turn, encodeTtsStateMessage(sessionId, 'start'))
   // A button that is held ends in idle, with the socket open, as soon as the speech is over.
-  if (mode === 'manual') sendTextToDevice(turn, encodeSpeechMessage(sessionId, 'stop'))
+  if (mode === 'manual') addSendTextEffect(turn, encodeTtsStateMessage(sessionId, 'stop'))
   watch(turn, { quietFromMs: closeAtMs ?? quietFromMs, notice: undefined, alertAtMs: undefined, closeAtMs })
-  if (notice !== undefined) sendTextToDevice(turn, encodeAnnouncementMessage(sessionId, notice))
+  if (notice !== undefined) addSendTextEffect(turn, encodeAnnouncementMessage(sessionId, notice))
 }
 
 /**
  * After a wake word the device listens again by itself. After a button it "speaks" on until it is told to stop, and
  * then listens: a person who presses it wants neither, so it is let go unless somebody waits for its answer.
  */
-export function abortDeviceSpeech(
+export function handleSpeechAbort(
   turn: SessionStepDraft,
   { byWakeWord }: Extract<DeviceFrame, { kind: 'abort' }>,
 ): void {
   const { link, flight, queue, sessionId } = turn.session
   if (byWakeWord || link?.transport !== 'websocket') return
-  if (flight === undefined && queue.length === 0) closeSessionLink(turn, 'a person ended it')
-  else sendTextToDevice(turn, encodeSpeechMessage(sessionId, 'stop'))
+  if (flight === undefined && queue.length === 0) addCloseLinkEffect(turn, 'a person ended it')
+  else addSendTextEffect(turn, encodeTtsStateMessage(sessionId, 'stop'))
 }
 
 /** Of audio it is only told that there is some; at most one such input a second. */
-export function noteIncomingAudio(turn: SessionStepDraft): void {
+export function handleUnexpectedAudio(turn: SessionStepDraft): void {
   const { link, sessionId } = turn.session
   if (link === undefined) return
   // Without `listen start` before it, as when a wake word is sent ahead: what follows is waited for.
@@ -95,15 +95,15 @@ export function noteIncomingAudio(turn: SessionStepDraft): void {
   }
   if (turn.atMs < link.microphone.quietFromMs) return
   if (link.transport === 'websocket') {
-    closeSessionLink(turn, 'its microphone stays open')
+    addCloseLinkEffect(turn, 'its microphone stays open')
     return
   }
-  sendTextToDevice(turn, encodeGoodbyeMessage(sessionId))
+  addSendTextEffect(turn, encodeGoodbyeMessage(sessionId))
   watch(turn, { ...link.microphone, quietFromMs: turn.atMs + IN_TRANSIT_MS })
 }
 
 /** Nothing is watched any more, but for a notice that is still due. */
-export function stopWatchingMicrophone(turn: SessionStepDraft, link: SessionLink): void {
+export function clearMicrophoneStopState(turn: SessionStepDraft, link: SessionLink): void {
   const microphone = dueNotice(link) === undefined ? undefined : link.microphone
   updateDraftLink(turn, { microphone: microphone === undefined ? undefined : { ...microphone, quietFromMs: NEVER } })
 }
@@ -116,20 +116,20 @@ export function nextMicrophoneDeadline({ microphone }: SessionLink): number {
   return Math.min(microphone?.alertAtMs ?? NEVER, microphone?.closeAtMs ?? NEVER)
 }
 
-export function checkMicrophoneWatch(turn: SessionStepDraft, { microphone }: SessionLink): 'closed' | 'open' {
+export function expireMicrophoneDeadlines(turn: SessionStepDraft, { microphone }: SessionLink): 'closed' | 'open' {
   if (microphone === undefined) return 'open'
   if (turn.atMs >= (microphone.closeAtMs ?? NEVER)) {
-    closeSessionLink(turn, 'nobody listens')
+    addCloseLinkEffect(turn, 'nobody listens')
     return 'closed'
   }
   if (turn.atMs >= (microphone.alertAtMs ?? NEVER)) {
     if (microphone.notice !== undefined)
-      sendTextToDevice(turn, encodeAnnouncementMessage(turn.session.sessionId, microphone.notice))
+      addSendTextEffect(turn, encodeAnnouncementMessage(turn.session.sessionId, microphone.notice))
     watch(turn, { ...microphone, alertAtMs: undefined })
   }
   return 'open'
 }
 
-function watch(turn: SessionStepDraft, microphone: MicrophoneWatch): void {
+function watch(turn: SessionStepDraft, microphone: MicrophoneStopState): void {
   updateDraftLink(turn, { microphone })
 }

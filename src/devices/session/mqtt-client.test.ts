@@ -6,7 +6,7 @@ import type { OtherBroker } from '../../../test/auto-subscribing-broker.ts'
 import { concatBytes, toUtf8 } from '../../core/bytes.ts'
 import { manualClock } from '../../../test/manual-clock.ts'
 import { encodeMqttConnect, encodeMqttPublish } from '../wire/mqtt-packet.ts'
-import type { MqttBrokerDevices } from './mqtt-client.ts'
+import type { MqttBrokerConnection } from './mqtt-client.ts'
 import { connectMqttBroker } from './mqtt-client.ts'
 
 const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
@@ -14,7 +14,7 @@ const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-
 describe('MQTT client', () => {
   const clock = manualClock()
   let broker: OtherBroker
-  let devices: MqttBrokerDevices
+  let devices: MqttBrokerConnection
   let subscribed: boolean
   let arrived: number
   let attached: number

@@ -44,7 +44,7 @@ export interface MqttBrokerOptions {
   readonly clock?: Clock
 }
 
-export interface MqttBrokerDevices {
+export interface MqttBrokerConnection {
   readonly connected: () => boolean
   /** This device has just booted and will be there in a moment. */
   readonly expect: (identity: DeviceIdentity) => void
@@ -61,7 +61,7 @@ interface BrokerDevice {
   readonly leave: (reason: string) => void
 }
 
-export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerDevices {
+export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerConnection {
   const uplink = parseTopicTemplate(options.uplink)
   const downlink = parseTopicTemplate(options.downlink)
   const { acceptor, recognise, devices, askMs = 300_000, maxMessageBytes = 131_072, clock = systemClock } = options

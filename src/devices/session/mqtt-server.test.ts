@@ -6,15 +6,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { concatBytes, toHex, toUtf8 } from '../../core/bytes.ts'
 import { encodeMqttConnect, encodeMqttPublish, PINGREQ_PACKET } from '../wire/mqtt-packet.ts'
 import type { DeviceLink, DeviceLinkHandlers } from './fleet.ts'
-import type { MqttDevices } from './mqtt-server.ts'
-import { acceptMqttDevices } from './mqtt-server.ts'
+import type { MqttDeviceServer } from './mqtt-server.ts'
+import { startMqttDeviceServer } from './mqtt-server.ts'
 import type { DeviceRefusal } from './device-refusal.ts'
 
 const DEVICE = 'a0:b1:c2:d3:e4:f5'
 const CLIENT_ID = 'GID_x@@@a0_b1_c2_d3_e4_f5@@@7b94d69a-9808-4c59-9c9b-704333b38aff'
 const CONNACK = '20020000'
 
-let devices: MqttDevices
+let devices: MqttDeviceServer
 let links: DeviceLink[]
 let heard: string[]
 let closed: string[]
@@ -39,7 +39,7 @@ beforeEach(async () => {
     stir: () => void stirred++,
     closed: (reason) => closed.push(reason),
   }
-  devices = await acceptMqttDevices({
+  devices = await startMqttDeviceServer({
     host: '127.0.0.1',
     port: 0,
     udp: { host: undefined, server: UDP },

@@ -15,7 +15,7 @@ import { toUtf8 } from '../../core/bytes.ts'
 import { systemClock } from '../../core/clock.ts'
 import { startListening } from '../../core/listen-server.ts'
 import { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
-import { takeToken, forgetFullBucket } from '../../toolbox/token-bucket.ts'
+import { takeToken, omitFullBucket } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import type { MqttClientPacket } from '../wire/mqtt-client-packet.ts'
@@ -27,7 +27,7 @@ import {
   encodeUnsuback,
   MqttPacketReader,
   PINGRESP,
-  SUBSCRIPTION_REFUSED,
+  SUBACK_FAILURE_RETURN_CODE,
 } from '../wire/mqtt-client-packet.ts'
 import { formatDownlinkTopic } from '../wire/mqtt-identity.ts'
 import { encodeMqttPublish } from '../wire/mqtt-packet.ts'
@@ -52,7 +52,7 @@ export interface MqttServerOptions {
   readonly onRefused?: DeviceRefusalListener
 }
 
-export interface MqttDevices {
+export interface MqttDeviceServer {
   readonly port: number
   readonly connections: () => number
   readonly close: () => Promise<void>
@@ -86,7 +86,7 @@ const CONNECTION = Symbol('MQTT connection')
 type DeviceSocket = Socket & { [CONNECTION]?: MqttConnection }
 
 /** Rejects when the port is taken, with nothing left behind. */
-export async function acceptMqttDevices(options: MqttServerOptions): Promise<MqttDevices> {
+export async function startMqttDeviceServer(options: MqttServerOptions): Promise<MqttDeviceServer> {
   const { maxPacketBytes = 131_072, maxConnections = 4_096, maxStrangers = MAX_UNAUTHENTICATED_CONNECTIONS } = options
   const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: maxStrangers })
   const connections = new Set<MqttConnection>()
@@ -216,7 +216,7 @@ class MqttConnection implements DeviceLink {
 
   /** § 3.1.2.10: one and a half times the keep-alive, which zero turns off. */
   checkLiveness(atMs: number): void {
-    this.#bucket = forgetFullBucket(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)
+    this.#bucket = omitFullBucket(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)
     const patienceMs = this.#state === 'open' ? this.#keepAliveMs * 1.5 : CONNECT_TIMEOUT_MS
     if (patienceMs > 0 && atMs - this.#lastPacketMs > patienceMs)
       this.breakOff(this.#state === 'open' ? 'nothing was heard of it for its keep-alive' : 'it did not connect')
@@ -252,7 +252,9 @@ class MqttConnection implements DeviceLink {
         return
       case 'subscribe': {
         const own = formatDownlinkTopic(this.#deviceId)
-        const codes = packet.filters.map(({ topic, qos }) => (topic === own ? Math.min(qos, 1) : SUBSCRIPTION_REFUSED))
+        const codes = packet.filters.map(({ topic, qos }) =>
+          topic === own ? Math.min(qos, 1) : SUBACK_FAILURE_RETURN_CODE,
+        )
         this.#write(encodeSuback(packet.packetId, codes))
         return
       }

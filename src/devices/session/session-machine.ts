@@ -8,7 +8,12 @@ import { decodeDeviceFrame, encodeAnnouncementMessage, encodeKeepAliveMessage } 
 import type { RpcMessage } from '../wire/rpc.ts'
 import { decodeServerInfo } from '../wire/tool-list.ts'
 import { internServerInfo } from './interned-tools.ts'
-import { abortDeviceSpeech, stopMicrophoneListening, noteIncomingAudio, NO_VOICE_BACKEND_ALERT } from './microphone.ts'
+import {
+  handleSpeechAbort,
+  stopMicrophoneListening,
+  handleUnexpectedAudio,
+  NO_VOICE_BACKEND_ALERT,
+} from './microphone.ts'
 import {
   cancelDeviceCall,
   dropDeviceCalls,
@@ -19,21 +24,21 @@ import {
 import { answerDeviceHello } from './hello-answer.ts'
 import { requestToolPage, finishToolListing, handleToolPage } from './tool-listing.ts'
 import type { SessionEffect, RpcRequestInFlight, SessionInput, SessionLink, DeviceSession } from './session.ts'
-import { EMPTY_TOOL_LISTING } from './session.ts'
+import { EMPTY_TOOL_LISTING_PROGRESS } from './session.ts'
 import {
-  dropVoiceRequests,
-  completeVoiceRequest,
+  dropVoiceBackendRequests,
+  completeVoiceBackendRequest,
   forwardToVoiceBackend,
-  startVoiceRequest,
-  handleVoiceInput,
+  startVoiceBackendRequest,
+  handleVoiceRelayMessage,
 } from './session-voice.ts'
 import { expireSessionDeadlines } from './deadlines.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
 import {
-  sendRpcRequest,
+  startRpcRequest,
   addSessionEffect,
-  refuseDeviceCall,
-  sendTextToDevice,
+  addCallFaultEffect,
+  addSendTextEffect,
   updateDraftSession,
   updateDraftLink,
 } from './session-step-draft.ts'
@@ -76,17 +81,22 @@ function take(turn: SessionStepDraft, input: SessionInput): void {
       return
     case 'announce':
       if (turn.session.link !== undefined)
-        sendTextToDevice(turn, encodeAnnouncementMessage(turn.session.sessionId, input.announcement))
+        addSendTextEffect(turn, encodeAnnouncementMessage(turn.session.sessionId, input.announcement))
       return
     case 'voice':
-      handleVoiceInput(turn, input.input)
+      handleVoiceRelayMessage(turn, input.input)
       return
     case 'audio':
-      noteIncomingAudio(turn)
+      handleUnexpectedAudio(turn)
       return
     case 'relist':
       if (turn.session.phase === 'ready')
-        updateDraftSession(turn, { phase: 'listing', listing: EMPTY_TOOL_LISTING, attempts: 0, retryAtMs: undefined })
+        updateDraftSession(turn, {
+          phase: 'listing',
+          listing: EMPTY_TOOL_LISTING_PROGRESS,
+          attempts: 0,
+          retryAtMs: undefined,
+        })
       return
     case 'tick':
       expireSessionDeadlines(turn)
@@ -125,7 +135,7 @@ function connect(turn: SessionStepDraft, input: Extract<SessionInput, { kind: 'c
     phase: transport === 'mqtt' ? 'initialising' : 'greeting',
     round: turn.session.round + 1,
     attempts: 0,
-    listing: EMPTY_TOOL_LISTING,
+    listing: EMPTY_TOOL_LISTING_PROGRESS,
   })
   if (transport === 'mqtt') addSessionEffect(turn, { kind: 'online' })
 }
@@ -138,9 +148,9 @@ function disconnect(turn: SessionStepDraft, reason: string): void {
     phase: 'asleep',
     sessionId: '',
     retryAtMs: undefined,
-    listing: EMPTY_TOOL_LISTING,
+    listing: EMPTY_TOOL_LISTING_PROGRESS,
   })
-  dropVoiceRequests(turn)
+  dropVoiceBackendRequests(turn)
   dropDeviceCalls(turn)
   if (wasOnline) addSessionEffect(turn, { kind: 'offline', reason })
 }
@@ -171,10 +181,10 @@ function hear(turn: SessionStepDraft, text: string): void {
     return
   }
   if (frame.value.kind === 'mcp') hearRpc(turn, frame.value.message)
-  else if (frame.value.kind === 'ping') sendTextToDevice(turn, encodeKeepAliveMessage(turn.session.sessionId))
+  else if (frame.value.kind === 'ping') addSendTextEffect(turn, encodeKeepAliveMessage(turn.session.sessionId))
   else if (turn.session.settings.hasVoice) forwardToVoiceBackend(turn, frame.value, text)
   else if (frame.value.kind === 'goodbye') updateDraftSession(turn, { sessionId: '' })
-  else if (frame.value.kind === 'abort') abortDeviceSpeech(turn, frame.value)
+  else if (frame.value.kind === 'abort') handleSpeechAbort(turn, frame.value)
   else if (frame.value.kind !== 'listen') addSessionEffect(turn, { kind: 'ignored', what: frame.value.type })
   else if (frame.value.state === 'start')
     stopMicrophoneListening(turn, link, { mode: frame.value.mode, notice: NO_VOICE_BACKEND_ALERT })
@@ -220,11 +230,11 @@ function land(
   if (purpose.kind === 'call') {
     if (purpose.abandoned) return
     if (message.kind === 'result') handleDeviceCallResult(turn, purpose.waiting, message.result)
-    else refuseDeviceCall(turn, purpose.waiting.call, { kind: 'device-error', ...message.error })
+    else addCallFaultEffect(turn, purpose.waiting.call, { kind: 'device-error', ...message.error })
     return
   }
   if (purpose.kind === 'request') {
-    completeVoiceRequest(turn, purpose.key, message)
+    completeVoiceBackendRequest(turn, purpose.key, message)
     return
   }
   if (purpose.round !== turn.session.round) return
@@ -232,7 +242,7 @@ function land(
     if (message.kind === 'result')
       updateDraftSession(turn, { info: internServerInfo(decodeServerInfo(message.result)) })
     // A device that refuses to be initialised may still list: stock firmware does not insist on the order.
-    updateDraftSession(turn, { phase: 'listing', listing: EMPTY_TOOL_LISTING, attempts: 0 })
+    updateDraftSession(turn, { phase: 'listing', listing: EMPTY_TOOL_LISTING_PROGRESS, attempts: 0 })
   } else if (message.kind === 'result') handleToolPage(turn, message.result)
   else finishToolListing(turn, message.error.message)
 }
@@ -248,7 +258,7 @@ function advance(turn: SessionStepDraft): void {
     if (isDue && link.vision !== undefined && !link.visionTold) initialise(turn, link, 'vision')
     // First come, first served, whoever asks.
     else if (request !== undefined && request.sinceMs <= (queue[0]?.sinceMs ?? Number.POSITIVE_INFINITY)) {
-      startVoiceRequest(turn, request)
+      startVoiceBackendRequest(turn, request)
       advance(turn)
     } else startNextDeviceCall(turn)
     return
@@ -265,7 +275,7 @@ function initialise(turn: SessionStepDraft, { vision }: SessionLink, kind: 'init
   updateDraftLink(turn, { visionTold: true })
   // Nobody knows yet whether anybody is there: rather ask again than wait.
   const timeoutMs = phase === 'greeting' ? Math.min(settings.requestMs, UNPROVEN_REQUEST_MS) : settings.requestMs
-  sendRpcRequest(turn, {
+  startRpcRequest(turn, {
     method: 'initialize',
     params: { capabilities: vision === undefined ? {} : { vision: { url: vision.url, token: vision.token } } },
     purpose: { kind, round },

@@ -12,7 +12,7 @@ import { TimerWheelEntry } from '../../bus/deadline-timer.ts'
 import type { WheelTimer } from '../../bus/deadline-timer.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
-import { takeToken, forgetFullBucket } from '../../toolbox/token-bucket.ts'
+import { takeToken, omitFullBucket } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { TEXT_FRAME_RATE_LIMIT } from './session-limits.ts'
 import type {
@@ -156,7 +156,7 @@ export class SessionRunner extends TimerWheelEntry {
   }
 
   ring(): void {
-    this.#bucket = forgetFullBucket(this.#bucket, TEXT_FRAME_RATE_LIMIT, this.#options.clock.monotonic())
+    this.#bucket = omitFullBucket(this.#bucket, TEXT_FRAME_RATE_LIMIT, this.#options.clock.monotonic())
     this.input({ kind: 'tick' })
   }
 

@@ -31,26 +31,30 @@ export function addSessionEffect(turn: SessionStepDraft, effect: SessionEffect):
 }
 
 /** Said once: until the link is really gone, nothing else is due on it. */
-export function closeSessionLink(turn: SessionStepDraft, reason: string): void {
+export function addCloseLinkEffect(turn: SessionStepDraft, reason: string): void {
   if (turn.session.link === undefined || turn.session.link.closing) return
   updateDraftLink(turn, { closing: true })
   addSessionEffect(turn, { kind: 'close', reason })
 }
 
-export function answerDeviceCall(turn: SessionStepDraft, call: number, result: Result<ToolResult, DeviceFault>): void {
+export function addCallAnswerEffect(
+  turn: SessionStepDraft,
+  call: number,
+  result: Result<ToolResult, DeviceFault>,
+): void {
   addSessionEffect(turn, { kind: 'answer', call, result })
 }
 
-export function refuseDeviceCall(turn: SessionStepDraft, call: number, fault: DeviceFault): void {
-  answerDeviceCall(turn, call, fail(fault))
+export function addCallFaultEffect(turn: SessionStepDraft, call: number, fault: DeviceFault): void {
+  addCallAnswerEffect(turn, call, fail(fault))
 }
 
-export function sendTextToDevice(turn: SessionStepDraft, text: string): void {
+export function addSendTextEffect(turn: SessionStepDraft, text: string): void {
   updateDraftLink(turn, { lastSentMs: turn.atMs })
   addSessionEffect(turn, { kind: 'send', text })
 }
 
-export interface DeviceRequest {
+export interface OutgoingRpcRequest {
   readonly method: string
   readonly params: JsonObject
   readonly purpose: RpcRequestPurpose
@@ -58,11 +62,14 @@ export interface DeviceRequest {
 }
 
 /** The flight is recorded before the request leaves, so that no answer can be too early for it. */
-export function sendRpcRequest(turn: SessionStepDraft, { method, params, purpose, timeoutMs }: DeviceRequest): void {
+export function startRpcRequest(
+  turn: SessionStepDraft,
+  { method, params, purpose, timeoutMs }: OutgoingRpcRequest,
+): void {
   const { nextId: id, settings } = turn.session
   // With one request in flight no id can still be pending when the counter comes round, 2^31 requests later.
   const nextId = id === MAX_RPC_ID ? settings.firstId : id + 1
   const flight = { id, sentAtMs: turn.atMs, deadlineMs: turn.atMs + timeoutMs, purpose }
   updateDraftSession(turn, { nextId, flight })
-  sendTextToDevice(turn, encodeMcpMessage(turn.session.sessionId, createRpcRequest({ id, method, params })))
+  addSendTextEffect(turn, encodeMcpMessage(turn.session.sessionId, createRpcRequest({ id, method, params })))
 }

@@ -8,18 +8,18 @@ import type { DeviceFrame } from '../wire/device-frame.ts'
 import type { RpcMessage } from '../wire/rpc.ts'
 import { answerDeviceHello } from './hello-answer.ts'
 import {
-  abortDeviceSpeech,
+  handleSpeechAbort,
   VOICE_BACKEND_UNREACHABLE_ALERT,
   stopMicrophoneListening,
-  stopWatchingMicrophone,
+  clearMicrophoneStopState,
 } from './microphone.ts'
-import type { VoiceInput, VoiceRequest } from './session.ts'
+import type { VoiceToSessionMessage, VoiceBackendRequest } from './session.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
 import {
-  sendRpcRequest,
-  closeSessionLink,
+  startRpcRequest,
+  addCloseLinkEffect,
   addSessionEffect,
-  sendTextToDevice,
+  addSendTextEffect,
   updateDraftSession,
 } from './session-step-draft.ts'
 
@@ -27,7 +27,7 @@ import {
 const MAX_REQUESTS = 16
 const FAILED = -32_000
 
-export function handleVoiceInput(turn: SessionStepDraft, input: VoiceInput): void {
+export function handleVoiceRelayMessage(turn: SessionStepDraft, input: VoiceToSessionMessage): void {
   const { link, sessionId } = turn.session
   if (link === undefined) return
   switch (input.kind) {
@@ -38,7 +38,7 @@ export function handleVoiceInput(turn: SessionStepDraft, input: VoiceInput): voi
       if (link.hello !== undefined) answerDeviceHello(turn, link, link.hello)
       return
     case 'resumed':
-      stopWatchingMicrophone(turn, link)
+      clearMicrophoneStopState(turn, link)
       return
     case 'unheard':
       stopMicrophoneListening(turn, link, {
@@ -47,11 +47,11 @@ export function handleVoiceInput(turn: SessionStepDraft, input: VoiceInput): voi
       })
       return
     case 'text':
-      sendTextToDevice(turn, input.text)
+      addSendTextEffect(turn, input.text)
       return
     case 'ended':
-      if (link.transport === 'websocket') closeSessionLink(turn, 'the voice backend ended it')
-      else sendTextToDevice(turn, encodeGoodbyeMessage(sessionId))
+      if (link.transport === 'websocket') addCloseLinkEffect(turn, 'the voice backend ended it')
+      else addSendTextEffect(turn, encodeGoodbyeMessage(sessionId))
       return
     case 'request':
       enqueueRequest(turn, input)
@@ -65,14 +65,14 @@ export function handleVoiceInput(turn: SessionStepDraft, input: VoiceInput): voi
 export function forwardToVoiceBackend(turn: SessionStepDraft, frame: DeviceFrame, text: string): void {
   const { link } = turn.session
   const isShut = link?.microphone !== undefined
-  if (frame.kind === 'abort' && isShut) abortDeviceSpeech(turn, frame)
+  if (frame.kind === 'abort' && isShut) handleSpeechAbort(turn, frame)
   else {
-    if (frame.kind === 'listen' && frame.state === 'start' && link !== undefined) stopWatchingMicrophone(turn, link)
+    if (frame.kind === 'listen' && frame.state === 'start' && link !== undefined) clearMicrophoneStopState(turn, link)
     addSessionEffect(turn, { kind: 'voice', output: { kind: 'text', text } })
   }
 }
 
-function enqueueRequest(turn: SessionStepDraft, given: Extract<VoiceInput, { kind: 'request' }>): void {
+function enqueueRequest(turn: SessionStepDraft, given: Extract<VoiceToSessionMessage, { kind: 'request' }>): void {
   const { requests } = turn.session
   const { key, method, params, timeoutMs } = given
   if (requests.length >= MAX_REQUESTS) {
@@ -84,12 +84,12 @@ function enqueueRequest(turn: SessionStepDraft, given: Extract<VoiceInput, { kin
 }
 
 /** `initialize` is answered from what the device told us: another one would redirect its pictures. */
-export function startVoiceRequest(turn: SessionStepDraft, request: VoiceRequest): void {
+export function startVoiceBackendRequest(turn: SessionStepDraft, request: VoiceBackendRequest): void {
   const { requests, info, round } = turn.session
   const { key, method, params, timeoutMs } = request
   updateDraftSession(turn, { requests: requests.filter((each) => each !== request) })
   if (method !== 'initialize') {
-    sendRpcRequest(turn, { method, params, purpose: { kind: 'request', key, round }, timeoutMs })
+    startRpcRequest(turn, { method, params, purpose: { kind: 'request', key, round }, timeoutMs })
     return
   }
   const serverInfo = { name: info?.name ?? '', version: info?.version ?? '' }
@@ -97,7 +97,7 @@ export function startVoiceRequest(turn: SessionStepDraft, request: VoiceRequest)
   answerRequest(turn, key, { result })
 }
 
-export function completeVoiceRequest(
+export function completeVoiceBackendRequest(
   turn: SessionStepDraft,
   key: number,
   message: Extract<RpcMessage, { kind: 'result' | 'error' }>,
@@ -109,27 +109,27 @@ export function completeVoiceRequest(
   }
 }
 
-export function failVoiceRequest(turn: SessionStepDraft, key: number, message: string): void {
+export function failVoiceBackendRequest(turn: SessionStepDraft, key: number, message: string): void {
   answerRequest(turn, key, { error: { code: FAILED, message } })
 }
 
-export function expireVoiceRequests(turn: SessionStepDraft): void {
+export function expireVoiceBackendRequests(turn: SessionStepDraft): void {
   const expired = turn.session.requests.filter(({ expiresAtMs }) => expiresAtMs <= turn.atMs)
   if (expired.length === 0) return
   updateDraftSession(turn, { requests: turn.session.requests.filter(({ expiresAtMs }) => expiresAtMs > turn.atMs) })
-  for (const { key } of expired) failVoiceRequest(turn, key, 'The device is busy. Nothing was sent.')
+  for (const { key } of expired) failVoiceBackendRequest(turn, key, 'The device is busy. Nothing was sent.')
 }
 
 /** The connection is gone. Whether what was sent has been done, nobody knows. */
-export function dropVoiceRequests(turn: SessionStepDraft): void {
+export function dropVoiceBackendRequests(turn: SessionStepDraft): void {
   const { requests, flight } = turn.session
   if (flight?.purpose.kind === 'request')
-    failVoiceRequest(turn, flight.purpose.key, 'The device disconnected. It may have acted all the same.')
-  for (const { key } of requests) failVoiceRequest(turn, key, 'The device disconnected. Nothing was sent.')
+    failVoiceBackendRequest(turn, flight.purpose.key, 'The device disconnected. It may have acted all the same.')
+  for (const { key } of requests) failVoiceBackendRequest(turn, key, 'The device disconnected. Nothing was sent.')
   if (requests.length > 0) updateDraftSession(turn, { requests: NO_VOICE_REQUESTS })
 }
 
-const NO_VOICE_REQUESTS: readonly VoiceRequest[] = []
+const NO_VOICE_REQUESTS: readonly VoiceBackendRequest[] = []
 
 function answerRequest(turn: SessionStepDraft, key: number, answer: { result: Json } | { error: JsonObject }): void {
   addSessionEffect(turn, { kind: 'voice', output: { kind: 'answer', key, answer } })

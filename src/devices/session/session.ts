@@ -51,10 +51,10 @@ export interface SessionLink {
   /** Said by the device, and waiting for the voice backend's answer. */
   readonly hello: DeviceHello | undefined
   /** Listening that was ended because nobody listens; `undefined` while there is nothing to watch. */
-  readonly microphone: MicrophoneWatch | undefined
+  readonly microphone: MicrophoneStopState | undefined
 }
 
-export interface MicrophoneWatch {
+export interface MicrophoneStopState {
   /** Audio after this moment means that the device did not heed what it was told. */
   readonly quietFromMs: number
   readonly notice: DeviceAnnouncement | undefined
@@ -88,7 +88,7 @@ export interface RpcRequestInFlight {
   readonly purpose: RpcRequestPurpose
 }
 
-export interface ToolListing {
+export interface ToolListingProgress {
   readonly cursor: string
   readonly seen: readonly string[]
   readonly tools: readonly DeviceTool[]
@@ -108,12 +108,12 @@ export interface DeviceSession {
   readonly flight: RpcRequestInFlight | undefined
   readonly queue: readonly WaitingDeviceCall[]
   /** Of the voice backend. */
-  readonly requests: readonly VoiceRequest[]
+  readonly requests: readonly VoiceBackendRequest[]
   /** Raised by every hello, so that answers to an earlier round of discovery are not taken for this one's. */
   readonly round: number
   readonly attempts: number
   readonly retryAtMs: number | undefined
-  readonly listing: ToolListing
+  readonly listing: ToolListingProgress
   readonly info: DeviceServerInfo | undefined
   readonly tools: readonly DeviceTool[]
   readonly warnings: readonly string[]
@@ -125,7 +125,7 @@ export function isSessionOnline({ phase }: DeviceSession): boolean {
 }
 
 /** What a voice relay tells a session. */
-export type VoiceInput =
+export type VoiceToSessionMessage =
   /** The backend's hello, for the device. */
   | { readonly kind: 'hello'; readonly text: string }
   /** Nobody but us answers the hello. */
@@ -137,10 +137,10 @@ export type VoiceInput =
   /** The backend ended the conversation. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'text'; readonly text: string }
-  | ({ readonly kind: 'request' } & Omit<VoiceRequest, 'sinceMs' | 'expiresAtMs'>)
+  | ({ readonly kind: 'request' } & Omit<VoiceBackendRequest, 'sinceMs' | 'expiresAtMs'>)
 
 /** What a session tells its voice relay. */
-export type VoiceOutput =
+export type SessionToVoiceMessage =
   | { readonly kind: 'hello' | 'text'; readonly text: string }
   | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject }
   | {
@@ -149,7 +149,7 @@ export type VoiceOutput =
       readonly answer: { readonly result: Json } | { readonly error: JsonObject }
     }
 
-export interface VoiceRequest {
+export interface VoiceBackendRequest {
   /** The relay's own; the backend's id stays with it. */
   readonly key: number
   readonly method: string
@@ -213,7 +213,7 @@ export type SessionInput = { readonly atMs: number } & (
   /** The old token is spent or stale; here is the next one. */
   | { readonly kind: 'vision'; readonly vision: VisionEndpoint | undefined }
   | { readonly kind: 'announce'; readonly announcement: DeviceAnnouncement }
-  | { readonly kind: 'voice'; readonly input: VoiceInput }
+  | { readonly kind: 'voice'; readonly input: VoiceToSessionMessage }
   /** The microphone is open: audio arrived, of which nothing was read. */
   | { readonly kind: 'audio' }
   | { readonly kind: 'relist' }
@@ -237,7 +237,7 @@ export type SessionEffect =
   | { readonly kind: 'send'; readonly text: string }
   | { readonly kind: 'close'; readonly reason: string }
   | { readonly kind: 'answer'; readonly call: number; readonly result: Result<ToolResult, DeviceFault> }
-  | { readonly kind: 'voice'; readonly output: VoiceOutput }
+  | { readonly kind: 'voice'; readonly output: SessionToVoiceMessage }
   /** What audio of this session is enciphered with from now on. */
   | { readonly kind: 'audio-keys'; readonly keys: UdpAudioKeys }
   /** A call's request is about to leave: its time starts now. */
@@ -256,7 +256,12 @@ export type SessionEffect =
 /** Most devices have nothing waiting and nothing to warn of: one empty list is enough for all of them. */
 const NOTHING: readonly never[] = []
 
-export const EMPTY_TOOL_LISTING: ToolListing = { cursor: '', seen: NOTHING, tools: NOTHING, warnings: NOTHING }
+export const EMPTY_TOOL_LISTING_PROGRESS: ToolListingProgress = {
+  cursor: '',
+  seen: NOTHING,
+  tools: NOTHING,
+  warnings: NOTHING,
+}
 
 /** What an earlier run remembered of a device, so that its tools are known before it wakes. */
 export interface RememberedDevice {
@@ -284,7 +289,7 @@ export function newDeviceSession(
     round: 0,
     attempts: 0,
     retryAtMs: undefined,
-    listing: EMPTY_TOOL_LISTING,
+    listing: EMPTY_TOOL_LISTING_PROGRESS,
     info: remembered?.info,
     tools: remembered?.tools ?? NOTHING,
     warnings: NOTHING,

@@ -7,10 +7,10 @@
 import type { Json } from '../../core/json.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { decodeToolPage } from '../wire/tool-list.ts'
-import { EMPTY_TOOL_LISTING } from './session.ts'
+import { EMPTY_TOOL_LISTING_PROGRESS } from './session.ts'
 import { internToolList } from './interned-tools.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
-import { sendRpcRequest, addSessionEffect, updateDraftSession } from './session-step-draft.ts'
+import { startRpcRequest, addSessionEffect, updateDraftSession } from './session-step-draft.ts'
 
 const MAX_WARNINGS = 16
 const MAX_WARNING = 256
@@ -18,7 +18,7 @@ const MAX_WARNING = 256
 /** `withUserTools` goes with every page: a device that meets a user-only cursor without it answers with an error. */
 export function requestToolPage(turn: SessionStepDraft): void {
   const { settings, listing, round } = turn.session
-  sendRpcRequest(turn, {
+  startRpcRequest(turn, {
     method: 'tools/list',
     params: { cursor: listing.cursor, withUserTools: settings.withUserTools },
     purpose: { kind: 'list', round },
@@ -81,12 +81,12 @@ export function finishToolListing(turn: SessionStepDraft, problem: string | unde
   updateDraftSession(turn, {
     phase: 'ready',
     attempts: 0,
-    listing: EMPTY_TOOL_LISTING,
+    listing: EMPTY_TOOL_LISTING_PROGRESS,
     tools: changed ? internToolList(listing.tools) : before,
     // They quote the device, and are shown to people.
     warnings:
       warnings.length === 0
-        ? EMPTY_TOOL_LISTING.warnings
+        ? EMPTY_TOOL_LISTING_PROGRESS.warnings
         : warnings.slice(-MAX_WARNINGS).map((text) => text.slice(0, MAX_WARNING).toWellFormed()),
   })
   addSessionEffect(turn, { kind: 'tools', changed })

@@ -85,7 +85,7 @@ class Session implements UdpAudioSession {
   }
 }
 
-export function openUdpAudio({
+export function openUdpAudioServer({
   host,
   port,
 }: {

@@ -10,8 +10,8 @@
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { parseClientId, parseDeviceId } from '../wire/device-id.ts'
-import type { OtaHeaders } from '../wire/ota.ts'
-import type { TokenClaim } from './fleet.ts'
+import type { LowerCaseHttpHeaders } from '../wire/ota.ts'
+import type { PresentedDeviceToken } from './fleet.ts'
 
 export interface UpgradeRequestFault {
   readonly kind: 'wrong-path' | 'foreign-origin' | 'no-identity' | 'no-token'
@@ -29,8 +29,8 @@ const MAX_TOKEN = 512
 export function parseUpgradeRequest(
   door: UpgradeEndpoint,
   target: string,
-  headers: OtaHeaders,
-): Result<TokenClaim, UpgradeRequestFault> {
+  headers: LowerCaseHttpHeaders,
+): Result<PresentedDeviceToken, UpgradeRequestFault> {
   const [path = '', search = ''] = target.split('?', 2)
   if (path !== door.path && `${path}/` !== door.path) return fail({ kind: 'wrong-path', deviceId: undefined })
   const query = new URLSearchParams(search)

@@ -4,7 +4,7 @@ import { WebSocket } from 'ws'
 import { listenLocally } from '../../../test/local-port.ts'
 import type { DeviceLink, DeviceAcceptor } from './fleet.ts'
 import type { LivenessSettings } from './liveness.ts'
-import type { WebSocketDevices } from './websocket-server.ts'
+import type { WebSocketDeviceServer } from './websocket-server.ts'
 import { acceptWebSocketDevices } from './websocket-server.ts'
 
 const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
@@ -30,7 +30,7 @@ class Quay implements DeviceAcceptor {
 describe('WebSocket server', () => {
   const server = createServer()
   let quay: Quay
-  let devices: WebSocketDevices
+  let devices: WebSocketDeviceServer
   let port: number
   let token: string
   const open = async (liveness?: LivenessSettings, maxConnections = 4) => {

@@ -17,7 +17,7 @@ import { systemClock } from '../../core/clock.ts'
 import type { AudioFrame, AudioVersion } from '../wire/audio-frame.ts'
 import { decodeAudioFrame, encodeAudioFrame } from '../wire/audio-frame.ts'
 import type { ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
-import { takeToken, forgetFullBucket } from '../../toolbox/token-bucket.ts'
+import { takeToken, omitFullBucket } from '../../toolbox/token-bucket.ts'
 import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { OTHER_FRAME_RATE_LIMIT } from './session-limits.ts'
 import type { DeviceAuthenticator, DeviceIdentity, DeviceLink, DeviceAcceptor, DeviceLinkHandlers } from './fleet.ts'
@@ -27,7 +27,7 @@ import type { LivenessSettings } from './liveness.ts'
 import { DEFAULT_LIVENESS_SETTINGS, isConnectionDead } from './liveness.ts'
 import type { DeviceRefusalListener, DeviceRefusalReason } from './device-refusal.ts'
 
-export interface WebSocketOptions {
+export interface WebSocketDeviceServerOptions {
   /** Somebody else's server: only upgrades on our path are taken. */
   readonly server: Server
   readonly acceptor: DeviceAcceptor
@@ -43,7 +43,7 @@ export interface WebSocketOptions {
   readonly clock?: Clock
 }
 
-export interface WebSocketDevices {
+export interface WebSocketDeviceServer {
   readonly connections: () => number
   /** Binary frames that were dropped: Opus in the layout the device announced, and whatever else there was. */
   readonly dropped: () => { readonly audio: number; readonly other: number }
@@ -77,7 +77,7 @@ class DeviceWebSocket extends WebSocket {
   link: WebSocketLink | undefined
 }
 
-export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevices {
+export function acceptWebSocketDevices(options: WebSocketDeviceServerOptions): WebSocketDeviceServer {
   const { server, admit, maxConnections = 4_096, clock = systemClock, liveness = DEFAULT_LIVENESS_SETTINGS } = options
   const door: UpgradeEndpoint = { ...DEFAULT_DOOR, ...options.door }
   const links = new Set<WebSocketLink>()
@@ -103,7 +103,7 @@ export function acceptWebSocketDevices(options: WebSocketOptions): WebSocketDevi
   }
 
   const letIn = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const claim = parseUpgradeRequest(door, request.url ?? '', readUnrepeatedHeaders(request))
+    const claim = parseUpgradeRequest(door, request.url ?? '', joinRepeatedHeaders(request))
     const turnAway = (why: DeviceRefusalReason | undefined, status: number, deviceId: string | undefined) => {
       refuse(socket, status)
       const remoteAddress = request.socket.remoteAddress ?? ''
@@ -245,7 +245,7 @@ class WebSocketLink implements DeviceLink {
   }
 
   checkLiveness(settings: LivenessSettings, atMs: number): void {
-    this.#bucket = forgetFullBucket(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)
+    this.#bucket = omitFullBucket(this.#bucket, OTHER_FRAME_RATE_LIMIT, atMs)
     const liveness = { lastDataMs: this.#lastDataMs, unanswered: this.#unansweredPings }
     if (isConnectionDead(liveness, settings, atMs)) this.#socket.terminate()
     else if (this.#socket.readyState === WebSocket.OPEN) {
@@ -321,7 +321,7 @@ function refuse(socket: Duplex, status: number): void {
 }
 
 /** Repeated headers arrive joined; none that we read may be repeated, and a joined value fails its check. */
-export function readUnrepeatedHeaders(request: IncomingMessage): Readonly<Record<string, string | undefined>> {
+export function joinRepeatedHeaders(request: IncomingMessage): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : value]),
   )

@@ -17,7 +17,7 @@ import type { Fault, PolicyReason } from '../../core/fault.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import type { DeviceAnnouncement } from '../wire/device-frame.ts'
-import { toDeviceFault } from './device-outcome.ts'
+import { mapDeviceFaultToBusFault } from './device-outcome.ts'
 import { mapConcurrently } from './call-tools.ts'
 import { listForbiddenUrlReasons } from './device-capability.ts'
 import { devicesFamily, toDeviceErrorJson } from './devices-envelope.ts'
@@ -25,15 +25,15 @@ import { deviceArgument } from './list-tools.ts'
 import type { DeviceToolDependencies } from './running-devices.ts'
 import {
   DEVICES_CLOSED_FAULT,
-  listUniqueDevices,
+  deduplicateDeviceNames,
   findVisibleDevice,
-  withRunningDevices,
+  withRunningDevicesService,
   createUnknownDeviceFault,
 } from './running-devices.ts'
 import type { RosterDevice } from './device-roster.ts'
 import { toDeviceTarget } from './device-slug.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
-import { quoteDeviceName } from './tool-description.ts'
+import { sanitizeDeviceName } from './tool-description.ts'
 import type { UrlRule } from './url-rule.ts'
 
 const NAME = 'devices.announce'
@@ -99,7 +99,7 @@ function assess(device: RosterDevice | undefined, wanted: Input, urls: readonly 
   const reasons = reasonsAgainst(wanted, urls)
   // Calling on changes nothing; each device is decided about by itself.
   if (device === undefined) return { effect: 'reads', reasons }
-  const label = `announcement on ${quoteDeviceName(device.enrolled.name, device.slug)}`
+  const label = `announcement on ${sanitizeDeviceName(device.enrolled.name, device.slug)}`
   const target = toDeviceTarget(device.slug)
   return { effect: 'writes', reasons, target, actuator: `${target}/announce`, label }
 }
@@ -109,9 +109,9 @@ function reasonsAgainst({ audio_url: url }: Input, urls: readonly UrlRule[]): re
 }
 
 function announceToEach(wanted: Input, context: HandlerContext, parts: DeviceToolDependencies): Promise<Outcome> {
-  return withRunningDevices(parts, async (house) => {
+  return withRunningDevicesService(parts, async (house) => {
     const results = await mapConcurrently(
-      listUniqueDevices(house, wanted.devices, context.caller),
+      deduplicateDeviceNames(house, wanted.devices, context.caller),
       AT_ONCE,
       async (name) => {
         const outcome = await context.call(NAME, { ...wanted, devices: [name] }, { isLocal: true })
@@ -125,10 +125,10 @@ function announceToEach(wanted: Input, context: HandlerContext, parts: DeviceToo
 }
 
 function announceTo({ enrolled, slug }: RosterDevice, wanted: Input, parts: DeviceToolDependencies): Promise<Outcome> {
-  return withRunningDevices(parts, (house) => {
+  return withRunningDevicesService(parts, (house) => {
     const sent = house.gateway.fleet.announce(enrolled.deviceId, announcementOf(wanted))
     // Nothing was sent: neither an absent device nor one that is too old has been told anything.
-    if (!sent.ok) return fail(toDeviceFault(named(sent.fault, slug), { slug, effect: 'reads' }))
+    if (!sent.ok) return fail(mapDeviceFaultToBusFault(named(sent.fault, slug), { slug, effect: 'reads' }))
     return ok({ data: { results: [{ device: slug, ok: true }] } })
   })
 }

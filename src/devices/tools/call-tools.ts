@@ -10,22 +10,22 @@
 import { z } from 'zod'
 import type { ContentBlock, Outcome } from '../../bus/call.ts'
 import type { Capability } from '../../bus/capability.ts'
-import { DELEGATING_STEPS, defineChange } from '../../bus/capability-definition.ts'
+import { DELEGATING_CHANGE_STEPS, defineChange } from '../../bus/capability-definition.ts'
 import type { HandlerContext } from '../../bus/call-options.ts'
 import type { Fault } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import { resolveSpelledName } from '../../core/tool-name-spelling.ts'
-import { toDeviceFault } from './device-outcome.ts'
+import { mapDeviceFaultToBusFault } from './device-outcome.ts'
 import { createToolWithheldFault } from './device-call.ts'
 import { devicesFamily, toDeviceErrorJson } from './devices-envelope.ts'
 import { deviceArgument } from './list-tools.ts'
-import type { RunningDevices, DeviceToolDependencies } from './running-devices.ts'
+import type { RunningDevicesService, DeviceToolDependencies } from './running-devices.ts'
 import {
-  listUniqueDevices,
+  deduplicateDeviceNames,
   findVisibleDevice,
-  withRunningDevices,
+  withRunningDevicesService,
   createUnknownDeviceFault,
 } from './running-devices.ts'
 import type { RosterDevice, RosterTool } from './device-roster.ts'
@@ -53,7 +53,7 @@ const common = {
   effect: 'writes',
   timeoutSeconds: MAX_WAIT_SECONDS + 300,
   maxConcurrent: 256,
-  ...DELEGATING_STEPS,
+  ...DELEGATING_CHANGE_STEPS,
 } as const
 
 const devicesCall = {
@@ -89,15 +89,15 @@ type CallInput = z.output<typeof callInput>
 
 export function createDeviceCallTools(parts: DeviceToolDependencies): readonly Capability[] {
   const one = (input: CallInput, context: HandlerContext): Promise<Outcome> =>
-    withRunningDevices(parts, (house) => callOne({ house, context }, input))
+    withRunningDevicesService(parts, (house) => callOne({ house, context }, input))
   return [
     defineChange({ ...devicesCall, act: (_plan, input, context) => one(input, context) }),
     defineChange({
       ...devicesCallMany,
       act: (_plan, { devices, ...input }, context) =>
-        withRunningDevices(parts, async (house) => {
+        withRunningDevicesService(parts, async (house) => {
           const outcomes = await mapConcurrently(
-            listUniqueDevices(house, devices, context.caller),
+            deduplicateDeviceNames(house, devices, context.caller),
             AT_ONCE,
             async (device) => ({
               device,
@@ -111,7 +111,7 @@ export function createDeviceCallTools(parts: DeviceToolDependencies): readonly C
 }
 
 interface Around {
-  readonly house: RunningDevices
+  readonly house: RunningDevicesService
   readonly context: HandlerContext
 }
 
@@ -135,9 +135,9 @@ async function awaken(
   const { calls, gateway } = house
   const isAsleep = (gateway.fleet.device(deviceId)?.phase ?? 'asleep') === 'asleep'
   if (wanted === undefined || !isAsleep) return undefined
-  if (wanted === 'fail') return toDeviceFault(calls.asleep(deviceId, slug), { slug, effect: 'reads' })
+  if (wanted === 'fail') return mapDeviceFaultToBusFault(calls.asleep(deviceId, slug), { slug, effect: 'reads' })
   const waited = await calls.untilReady(deviceId, seconds * 1_000, context)
-  return waited === undefined ? undefined : toDeviceFault(waited, { slug, effect: 'reads' })
+  return waited === undefined ? undefined : mapDeviceFaultToBusFault(waited, { slug, effect: 'reads' })
 }
 
 function findTool({ slug, tools, withheld }: RosterDevice, name: string): RosterTool | Fault {

@@ -8,13 +8,13 @@ import { hash } from 'node:crypto'
 import type { Capability } from '../../bus/capability.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { computeToolDefinitionHash } from './tool-pins.ts'
-import type { NamedTool } from './tool-name.ts'
+import type { ToolWithCapabilityName } from './tool-name.ts'
 
-export interface ListedDeviceTool {
+export interface DeviceToolListing {
   readonly name: string
   readonly online: boolean
   /** All of them: descriptions name other tools. */
-  readonly named: readonly NamedTool<DeviceTool>[]
+  readonly named: readonly ToolWithCapabilityName<DeviceTool>[]
 }
 
 type Made = Capability | undefined
@@ -29,7 +29,7 @@ export class DeviceCapabilityCache {
   readonly #listings = new Map<string, CachedListing>()
 
   /** Finds what was made for this listing, or has it made. */
-  of(deviceId: string, { name, online, named }: ListedDeviceTool): (capability: string, make: () => Made) => Made {
+  of(deviceId: string, { name, online, named }: DeviceToolListing): (capability: string, make: () => Made) => Made {
     const words = named.flatMap(({ capability, tool }) => [capability, computeToolDefinitionHash(tool)])
     const listing = hash('sha256', JSON.stringify([name, ...words]))
     const known = this.#listings.get(deviceId)

@@ -18,14 +18,14 @@ import { DEVICE_ANSWER_SCHEMA } from './device-outcome.ts'
 import { devicesFamily } from './devices-envelope.ts'
 import { toDeviceTarget } from './device-slug.ts'
 import { explainUserOnlyRefusal } from './visibility.ts'
-import type { ToolRenamer } from './tool-description.ts'
+import type { ToolNameRewriter } from './tool-description.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
-import { quoteDeviceName, formatToolDescription } from './tool-description.ts'
+import { sanitizeDeviceName, formatToolDescription } from './tool-description.ts'
 import { toListedToolSchema } from './tool-schema.ts'
 import type { UrlRule } from './url-rule.ts'
 import { findUrlArguments, explainForbiddenUrl } from './url-rule.ts'
 
-export interface DeviceToolOffer {
+export interface DeviceCapabilityInput {
   readonly slug: string
   readonly deviceId: string
   readonly name: string
@@ -35,7 +35,7 @@ export interface DeviceToolOffer {
   /** For people only: hidden from everybody else, whatever its effect. */
   readonly forPeople: boolean
   /** For descriptions that refer to other tools. */
-  readonly rename: ToolRenamer
+  readonly rename: ToolNameRewriter
   readonly online: boolean
   readonly listed: boolean
   readonly timeoutSeconds: number
@@ -48,12 +48,12 @@ export interface DeviceToolOffer {
 const MAX_TITLE = 80
 
 /** `undefined` for a tool whose arguments nobody could be shown. */
-export function createDeviceCapability(given: DeviceToolOffer): Capability | undefined {
+export function createDeviceCapability(given: DeviceCapabilityInput): Capability | undefined {
   const { slug, name, tool, effect, forPeople } = given
   const requestSchema = toListedToolSchema(createStrictArgumentsSchema(tool))
   if (requestSchema === undefined) return undefined
   const target = toDeviceTarget(slug)
-  const label = quoteDeviceName(name, slug)
+  const label = sanitizeDeviceName(name, slug)
   const offer: Omit<Offer, 'plan'> = {
     name: given.capability,
     version: [1, 0],
@@ -88,7 +88,7 @@ export function createDeviceCapability(given: DeviceToolOffer): Capability | und
 
 function assess(
   { caller, body }: Call,
-  { tool, effect, forPeople, urls, unreachable }: DeviceToolOffer,
+  { tool, effect, forPeople, urls, unreachable }: DeviceCapabilityInput,
   { target, label }: { readonly target: string; readonly label: string },
 ): CallAssessment {
   // A question that a person answered for a device that is away would have been asked in vain.

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { fail, ok } from '../../core/result.ts'
 import type { ToolResult } from '../wire/tool-result.ts'
 import type { DeviceFault } from '../session/device-fault.ts'
-import { toDeviceFault, toDeviceOutcome } from './device-outcome.ts'
+import { mapDeviceFaultToBusFault, toDeviceOutcome } from './device-outcome.ts'
 import { toDeviceErrorJson } from './devices-envelope.ts'
 
 const called = { slug: 'den', effect: 'writes' } as const
@@ -68,7 +68,7 @@ describe('an answer', () => {
 
 describe('a fault', () => {
   const kind = (fault: DeviceFault, effect: 'reads' | 'writes' = 'writes') =>
-    toDeviceFault(fault, { slug: 'den', effect }).kind
+    mapDeviceFaultToBusFault(fault, { slug: 'den', effect }).kind
 
   it.each<[DeviceFault, string, string]>([
     [{ kind: 'asleep', device: 'den', wakesItself: false }, 'offline', 'offline'],
@@ -93,12 +93,15 @@ describe('a fault', () => {
 
   it('does not call a device asleep that is there and busy', () => {
     const codeOf = (asleep: boolean) =>
-      toDeviceErrorJson(toDeviceFault({ kind: 'expired', afterMs: 1, asleep }, called))['code']
+      toDeviceErrorJson(mapDeviceFaultToBusFault({ kind: 'expired', afterMs: 1, asleep }, called))['code']
     expect([codeOf(true), codeOf(false)]).toEqual(['device_asleep', 'busy'])
   })
 
   it('keeps the device’s text and code', () => {
-    const fault = toDeviceFault({ kind: 'device-error', code: -32_603, message: 'servo "tail" jammed' }, called)
+    const fault = mapDeviceFaultToBusFault(
+      { kind: 'device-error', code: -32_603, message: 'servo "tail" jammed' },
+      called,
+    )
     expect(toDeviceErrorJson(fault)).toEqual({
       code: 'device_error',
       message: 'servo "tail" jammed',

@@ -16,7 +16,7 @@ import type { ToolResult } from '../wire/tool-result.ts'
 import { parseJson } from '../wire/json-text.ts'
 import { sanitizeJson, sanitizeText, sanitizeLine } from '../../core/untrusted-text.ts'
 
-export interface DeviceToolReference {
+export interface DeviceOutcomeContext {
   readonly slug: string
   readonly effect: Effect
 }
@@ -38,8 +38,8 @@ export const DEVICE_ANSWER_SCHEMA: JsonSchema = {
 const MAX_ERROR = 4_096
 const RETRY_AFTER_MS = 1_000
 
-export function toDeviceOutcome(result: Result<ToolResult, DeviceFault>, called: DeviceToolReference): Outcome {
-  if (!result.ok) return fail(toDeviceFault(result.fault, called))
+export function toDeviceOutcome(result: Result<ToolResult, DeviceFault>, called: DeviceOutcomeContext): Outcome {
+  if (!result.ok) return fail(mapDeviceFaultToBusFault(result.fault, called))
   const { content, isError } = result.value
   if (isError) return fail({ kind: 'failed', message: errorText(textOf(content)), details: { device: called.slug } })
   const images = content.filter(({ type }) => type === 'image').length
@@ -51,7 +51,7 @@ function visibleItem(item: ToolResult['content'][number]): ToolResult['content']
   return item.type === 'text' ? { ...item, text: sanitizeText(item.text) } : { ...item }
 }
 
-export function toDeviceFault(fault: DeviceFault, { slug, effect }: DeviceToolReference): Fault {
+export function mapDeviceFaultToBusFault(fault: DeviceFault, { slug, effect }: DeviceOutcomeContext): Fault {
   const kind = kindOf(fault, effect)
   const message = fault.kind === 'device-error' ? errorText(fault.message) : formatDeviceFault(fault)
   const code = fault.kind === 'expired' && !fault.asleep ? undefined : CODES[fault.kind]

@@ -10,7 +10,7 @@ import { Database } from '../../core/database-store.ts'
 import { ok } from '../../core/result.ts'
 import { Ledger } from '../../ledger/ledger.ts'
 import { ledgerMigrations } from '../../ledger/ledger-store.ts'
-import { createNoteSigner } from '../../ledger/note-key.ts'
+import { createLogSigner } from '../../ledger/note-key.ts'
 import { devicesMigrations, EnrolStore } from '../enrol/enrol-store.ts'
 import type { FleetDevice } from '../session/fleet.ts'
 import { DEFAULT_TOOL_TIMEOUTS } from '../session/tool-timeout.ts'
@@ -46,7 +46,7 @@ beforeEach(async () => {
     path: ':memory:',
     migrations: [ledgerMigrations, devicesMigrations, deviceToolsMigrations],
   })
-  const signer = createNoteSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
+  const signer = createLogSigner(ORIGIN, generateKeyPairSync('ed25519').privateKey)
   ledger = await Ledger.open({ database, origin: ORIGIN, signer, lastSignedPath: join(directory, 'signed'), clock })
   enrolled = new EnrolStore(database, ledger)
   await enrol(DEVICE, 'Den')

@@ -30,10 +30,10 @@ import type { ToolPinStore } from './tool-pin-store.ts'
 import { chooseSlugBase } from './device-slug.ts'
 import type { ToolEffectRules } from './tool-effect.ts'
 import { classifyToolEffect } from './tool-effect.ts'
-import { createToolRenamer } from './tool-description.ts'
-import { assignToolNames } from './tool-name.ts'
+import { createToolNameRewriter } from './tool-description.ts'
+import { assignCapabilityNames } from './tool-name.ts'
 import type { UrlRule } from './url-rule.ts'
-import { WithheldToolLog } from './withheld-tool-log.ts'
+import { WithheldToolLogThrottle } from './withheld-tool-log.ts'
 
 export interface DeviceRosterRules {
   readonly effects: ToolEffectRules
@@ -94,7 +94,7 @@ export class DeviceRoster {
   /** Device → capability → what it was made from. */
   readonly #offered = new Map<string, Map<string, Offered>>()
   readonly #made = new DeviceCapabilityCache()
-  readonly #withheldLog = new WithheldToolLog()
+  readonly #withheldLog = new WithheldToolLogThrottle()
   readonly #looking = new Map<string, { again: boolean; done: Promise<void> }>()
   #turn = Promise.resolve()
 
@@ -223,9 +223,9 @@ export class DeviceRoster {
     const { slug, enrolled } = facts
     const { deviceId, name } = enrolled
     const { rules, calls } = this.#parts
-    const { named, collided } = assignToolNames(slug, available)
+    const { named, collided } = assignCapabilityNames(slug, available)
     const problems = collided.map((tool) => `${tool.name}: another tool of the device has this name on the bus`)
-    const rename = createToolRenamer(new Map(named.map(({ capability, tool }) => [tool.name, capability])))
+    const rename = createToolNameRewriter(new Map(named.map(({ capability, tool }) => [tool.name, capability])))
     const online = view?.online ?? false
     const made = this.#made.of(deviceId, { name, online, named })
     const offers = new Map<string, Offered & { readonly capability: Capability }>()

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { createStrictArgumentsSchema } from '../wire/tool-arguments.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import { computeWithheldToolsDigest } from './tool-pins.ts'
-import type { RunningDevices } from './running-devices.ts'
+import type { RunningDevicesService } from './running-devices.ts'
 import type { RosterDevice } from './device-roster.ts'
 import { toDeviceTarget } from './device-slug.ts'
 import { explainAdminOnlyRefusal, maySeeDevice, maySeeUserTools } from './visibility.ts'
@@ -16,11 +16,11 @@ import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { toListedToolSchema } from './tool-schema.ts'
 
-export function isDeviceOnline({ gateway }: RunningDevices, { enrolled }: RosterDevice): boolean {
+export function isDeviceOnline({ gateway }: RunningDevicesService, { enrolled }: RosterDevice): boolean {
   return gateway.fleet.device(enrolled.deviceId)?.online ?? false
 }
 
-export function toDeviceSummaryJson({ gateway }: RunningDevices, device: RosterDevice): JsonObject {
+export function toDeviceSummaryJson({ gateway }: RunningDevicesService, device: RosterDevice): JsonObject {
   const { slug, enrolled, tools, withheld } = device
   const view = gateway.fleet.device(enrolled.deviceId)
   return {
@@ -40,7 +40,7 @@ export function toDeviceSummaryJson({ gateway }: RunningDevices, device: RosterD
   }
 }
 
-export function toDeviceDetailJson(house: RunningDevices, device: RosterDevice): JsonObject {
+export function toDeviceDetailJson(house: RunningDevicesService, device: RosterDevice): JsonObject {
   const view = house.gateway.fleet.device(device.enrolled.deviceId)
   return {
     ...toDeviceSummaryJson(house, device),
@@ -51,7 +51,7 @@ export function toDeviceDetailJson(house: RunningDevices, device: RosterDevice):
   }
 }
 
-function voiceJson({ gateway }: RunningDevices, { enrolled: { deviceId } }: RosterDevice): JsonObject {
+function voiceJson({ gateway }: RunningDevicesService, { enrolled: { deviceId } }: RosterDevice): JsonObject {
   const code = gateway.voice?.codeOf(deviceId)
   return {
     mode: gateway.voice === undefined ? 'none' : 'relay',
@@ -60,7 +60,7 @@ function voiceJson({ gateway }: RunningDevices, { enrolled: { deviceId } }: Rost
   }
 }
 
-export function toDeviceToolsJson(house: RunningDevices, device: RosterDevice, caller: Caller): JsonObject {
+export function toDeviceToolsJson(house: RunningDevicesService, device: RosterDevice, caller: Caller): JsonObject {
   const { slug, withheld, problems } = device
   const seesAll = maySeeUserTools(caller, toDeviceTarget(slug))
   const decides = explainAdminOnlyRefusal(caller).length === 0
@@ -106,7 +106,7 @@ interface EventQuery {
 }
 
 export function toDeviceEventsJson(
-  { roster, events }: RunningDevices,
+  { roster, events }: RunningDevicesService,
   { caller, after, limit, only }: EventQuery,
 ): JsonObject {
   const slugs = new Map(

@@ -20,8 +20,8 @@ import type { EnrolmentFault, EnrolledDevice } from '../enrol/enrolment.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
 import { devicesFamily } from './devices-envelope.ts'
 import { deviceArgument } from './list-tools.ts'
-import type { RunningDevices, DeviceToolDependencies } from './running-devices.ts'
-import { withRunningDevices, createUnknownDeviceFault } from './running-devices.ts'
+import type { RunningDevicesService, DeviceToolDependencies } from './running-devices.ts'
+import { withRunningDevicesService, createUnknownDeviceFault } from './running-devices.ts'
 import { toRefusedDevicesJson, refusedDeviceSchema } from './refused-devices-resource.ts'
 import { explainAdminOnlyRefusal } from './visibility.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
@@ -102,7 +102,7 @@ const approve = (parts: EnrolmentToolDependencies) =>
       return ok({ device: name ?? (board === undefined ? undefined : sanitizeLine(board, 64)) })
     },
     assess: ({ device }, _wanted, call) => deciding(call, device),
-    act: (_plan, wanted, call) => withRunningDevices(parts, (house) => approved({ parts, house, call }, wanted)),
+    act: (_plan, wanted, call) => withRunningDevicesService(parts, (house) => approved({ parts, house, call }, wanted)),
   })
 
 const revoke = {
@@ -143,9 +143,9 @@ const approveTools = {
 export function createEnrolmentTools(parts: EnrolmentToolDependencies): readonly Capability[] {
   const act =
     (kind: 'revoke' | 'rotate' | 'forget') => (_plan: undefined, wanted: { readonly device: string }, call: Call) =>
-      withRunningDevices(parts, (house) => changed({ parts, house, call }, kind, wanted.device))
+      withRunningDevicesService(parts, (house) => changed({ parts, house, call }, kind, wanted.device))
   return [
-    list.handledBy(() => withRunningDevices(parts, (house) => ok({ data: listJson(house) }))),
+    list.handledBy(() => withRunningDevicesService(parts, (house) => ok({ data: listJson(house) }))),
     approve(parts),
     defineChange({ ...revoke, act: act('revoke') }),
     defineChange({ ...rotate, act: act('rotate') }),
@@ -153,7 +153,7 @@ export function createEnrolmentTools(parts: EnrolmentToolDependencies): readonly
     defineChange({
       ...approveTools,
       act: (_plan, { device: name, digest }, { caller }) =>
-        withRunningDevices(parts, async ({ roster }) => {
+        withRunningDevicesService(parts, async ({ roster }) => {
           const device = roster.find(name)
           if (device === undefined) return fail(createUnknownDeviceFault(name))
           const taken = await roster.approve(device, digest, toCallerKey(caller))
@@ -166,7 +166,7 @@ export function createEnrolmentTools(parts: EnrolmentToolDependencies): readonly
 
 interface Around {
   readonly parts: EnrolmentToolDependencies
-  readonly house: RunningDevices
+  readonly house: RunningDevicesService
   readonly call: Call
 }
 
@@ -192,7 +192,7 @@ async function changed({ house, call }: Around, kind: 'revoke' | 'rotate' | 'for
 
 /** On or off the bus before anybody hears that it is done. */
 async function settled(
-  house: RunningDevices,
+  house: RunningDevicesService,
   result: Result<EnrolledDevice, EnrolmentFault>,
   slugBefore?: string,
 ): Promise<Outcome> {
@@ -203,11 +203,11 @@ async function settled(
   return ok({ data: enrolledJson(device, slug) })
 }
 
-function slugOf({ store }: RunningDevices, deviceId: string): string {
+function slugOf({ store }: RunningDevicesService, deviceId: string): string {
   return store.slug(deviceId) ?? ''
 }
 
-function listJson(house: RunningDevices): JsonObject {
+function listJson(house: RunningDevicesService): JsonObject {
   const { registrar, fleet } = house.gateway
   return {
     pending: registrar.pending().map(toPendingDeviceJson),

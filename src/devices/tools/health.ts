@@ -3,7 +3,7 @@
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
 import { isDeviceOnline } from './device-view.ts'
-import type { RunningDevices } from './running-devices.ts'
+import type { RunningDevicesService } from './running-devices.ts'
 import type { RosterDevice } from './device-roster.ts'
 
 export interface DeviceListenerFacts {
@@ -22,7 +22,10 @@ export const BROKER_GONE_ADVICE = 'The MQTT broker cannot be reached: check devi
 export const VOICE_BACKEND_HINT =
   'A device that connects here has left its voice backend. Leave it there and give the backend tools (accessPoints), or pass its voice on (devices.voice): docs/voice.md.'
 
-export function reportDevicesHealth(house: RunningDevices | undefined, facts: DeviceListenerFacts): ServiceHealth {
+export function reportDevicesHealth(
+  house: RunningDevicesService | undefined,
+  facts: DeviceListenerFacts,
+): ServiceHealth {
   if (house === undefined)
     return {
       status: 'failing',

@@ -20,7 +20,7 @@ import { devicesFamily } from './devices-envelope.ts'
 import type { DeviceToolDependencies } from './running-devices.ts'
 import {
   findVisibleDevice,
-  withRunningDevices,
+  withRunningDevicesService,
   withVisibleDevice,
   createUnknownDeviceFault,
 } from './running-devices.ts'
@@ -155,7 +155,7 @@ const eventsList = defineTool({
 export function createDeviceListTools(parts: DeviceToolDependencies): readonly Capability[] {
   return [
     devicesList.handledBy(({ online, limit, after = '' }, { caller }) =>
-      withRunningDevices(parts, (house) => {
+      withRunningDevicesService(parts, (house) => {
         const all = house.roster
           .devices()
           .filter(({ slug }) => maySeeDevice(caller, toDeviceTarget(slug)))
@@ -178,7 +178,7 @@ export function createDeviceListTools(parts: DeviceToolDependencies): readonly C
       ),
     ),
     eventsList.handledBy(({ device: name, after, limit }, { caller }) =>
-      withRunningDevices(parts, (house) => {
+      withRunningDevicesService(parts, (house) => {
         const only = name === undefined ? undefined : findVisibleDevice(house, name, caller)
         if (name !== undefined && only === undefined) return fail(createUnknownDeviceFault(name))
         return ok({ data: toDeviceEventsJson(house, { caller, after, limit, only: only?.enrolled.deviceId }) })

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { PendingDevices } from '../enrol/pending-devices.ts'
-import { PendingDevicesNotice } from './pending-devices-notice.ts'
+import { PendingDevicesNotifier } from './pending-devices-notice.ts'
 
 const NEWCOMER = {
   deviceId: '02:00:00:00:00:01',
@@ -16,7 +16,7 @@ function open() {
   let code = 100_000
   const settings = { places: 4, placesPerAddress: 4, stayMs: 3_600_000 }
   const announced: number[] = []
-  const notice: PendingDevicesNotice = new PendingDevicesNotice({
+  const notice: PendingDevicesNotifier = new PendingDevicesNotifier({
     announce: () => announced.push(room.list(Date.now()).length),
     pending: () => room.list(Date.now()),
     clock: { now: Date.now },
@@ -78,7 +78,7 @@ describe('waiting notice', () => {
       looks++
       return [{ expiresAtMs }]
     }
-    new PendingDevicesNotice({ announce: () => undefined, pending, clock: { now: Date.now } }).changed()
+    new PendingDevicesNotifier({ announce: () => undefined, pending, clock: { now: Date.now } }).changed()
     vi.advanceTimersByTime(60_000)
     expect(looks).toBe(1)
   })

@@ -17,19 +17,19 @@ const MAX_WAIT_MS = 3_600_000
 /** Strangers cause these changes, and each costs everybody who listens a look. */
 export const PENDING_NOTICE_THROTTLE_MS = 200
 
-export interface PendingDevicesNoticeDependencies {
+export interface PendingDevicesNotifierDependencies {
   readonly announce: () => void
   /** Oldest first; looking also clears away those whose time is over, and that is a change. */
   readonly pending: () => readonly Pick<PendingDevice, 'expiresAtMs'>[]
   readonly clock: Pick<Clock, 'now'>
 }
 
-export class PendingDevicesNotice {
-  readonly #parts: PendingDevicesNoticeDependencies
+export class PendingDevicesNotifier {
+  readonly #parts: PendingDevicesNotifierDependencies
   readonly #throttle: Throttle
   #timer: NodeJS.Timeout | undefined
 
-  constructor(parts: PendingDevicesNoticeDependencies) {
+  constructor(parts: PendingDevicesNotifierDependencies) {
     this.#parts = parts
     this.#throttle = new Throttle(() => {
       parts.announce()

@@ -15,7 +15,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 import type { PendingDevice } from '../enrol/enrolment.ts'
 import type { DeviceToolDependencies } from './running-devices.ts'
-import { withRunningDevices } from './running-devices.ts'
+import { withRunningDevicesService } from './running-devices.ts'
 import { ADMIN_RESOURCE_OFFER_DEFAULTS } from './visibility.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
@@ -46,7 +46,7 @@ const waiting = defineTool({
 
 export function createPendingDevicesResource(parts: DeviceToolDependencies): Capability {
   return waiting.handledBy(() =>
-    withRunningDevices(parts, ({ gateway, otaUrl }) =>
+    withRunningDevicesService(parts, ({ gateway, otaUrl }) =>
       ok({ data: { waiting: gateway.registrar.pending().map(toPendingDeviceJson), ota: otaUrl } }),
     ),
   )

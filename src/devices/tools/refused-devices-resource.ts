@@ -15,8 +15,8 @@ import { ok } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { DeviceRefusalReason } from '../session/device-refusal.ts'
 import type { CountedDeviceRefusal } from './refusal-log.ts'
-import type { RunningDevices, DeviceToolDependencies } from './running-devices.ts'
-import { withRunningDevices } from './running-devices.ts'
+import type { RunningDevicesService, DeviceToolDependencies } from './running-devices.ts'
+import { withRunningDevicesService } from './running-devices.ts'
 import { ADMIN_RESOURCE_OFFER_DEFAULTS } from './visibility.ts'
 
 export const REFUSED_DEVICES_URI = 'devices://refused'
@@ -45,15 +45,15 @@ const refused = defineTool({
 
 export function createRefusedDevicesResource(parts: DeviceToolDependencies): Capability {
   return refused.handledBy(() =>
-    withRunningDevices(parts, (house) => ok({ data: { refused: toRefusedDevicesJson(house) } })),
+    withRunningDevicesService(parts, (house) => ok({ data: { refused: toRefusedDevicesJson(house) } })),
   )
 }
 
-export function toRefusedDevicesJson(house: RunningDevices): readonly JsonObject[] {
+export function toRefusedDevicesJson(house: RunningDevicesService): readonly JsonObject[] {
   return house.refused().map((visitor) => visitorJson(house, visitor))
 }
 
-function visitorJson({ gateway, store }: RunningDevices, visitor: CountedDeviceRefusal): JsonObject {
+function visitorJson({ gateway, store }: RunningDevicesService, visitor: CountedDeviceRefusal): JsonObject {
   const { deviceId, door, why, remoteAddress, count, firstMs, lastMs } = visitor
   const enrolled = deviceId === undefined ? undefined : gateway.registrar.device(deviceId)
   const device = enrolled === undefined ? undefined : store.slug(enrolled.deviceId)

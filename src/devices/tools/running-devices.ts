@@ -4,7 +4,7 @@
 import type { Caller, Outcome } from '../../bus/call.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail } from '../../core/result.ts'
-import type { DeviceListeners } from '../enrol/gateway-server.ts'
+import type { DeviceGateway } from '../enrol/gateway-server.ts'
 import type { DeviceToolCaller } from './device-call.ts'
 import type { CountedDeviceRefusal } from './refusal-log.ts'
 import type { DeviceEventLog } from './event-log.ts'
@@ -13,8 +13,8 @@ import type { DeviceRoster, RosterDevice } from './device-roster.ts'
 import { toDeviceTarget } from './device-slug.ts'
 import { maySeeDevice } from './visibility.ts'
 
-export interface RunningDevices {
-  readonly gateway: Pick<DeviceListeners, 'fleet' | 'registrar' | 'httpPort' | 'mqttPort' | 'brokerConnected' | 'voice'>
+export interface RunningDevicesService {
+  readonly gateway: Pick<DeviceGateway, 'fleet' | 'registrar' | 'httpPort' | 'mqttPort' | 'brokerConnected' | 'voice'>
   readonly roster: DeviceRoster
   readonly calls: DeviceToolCaller
   readonly store: ToolPinStore
@@ -30,13 +30,13 @@ export interface RunningDevices {
 
 export interface DeviceToolDependencies {
   /** `undefined` while the listeners are closed. */
-  readonly house: () => RunningDevices | undefined
+  readonly house: () => RunningDevicesService | undefined
 }
 
 /** The work, while there is somebody to do it with. */
-export async function withRunningDevices(
+export async function withRunningDevicesService(
   { house }: Pick<DeviceToolDependencies, 'house'>,
-  work: (house: RunningDevices) => Outcome | Promise<Outcome>,
+  work: (house: RunningDevicesService) => Outcome | Promise<Outcome>,
 ): Promise<Outcome> {
   const open = house()
   return open === undefined ? fail(DEVICES_CLOSED_FAULT) : work(open)
@@ -50,7 +50,11 @@ export const DEVICES_CLOSED_FAULT: Fault = {
 }
 
 /** Only devices that this caller may know of; the others are as unknown as those that do not exist. */
-export function findVisibleDevice({ roster }: RunningDevices, name: string, caller: Caller): RosterDevice | undefined {
+export function findVisibleDevice(
+  { roster }: RunningDevicesService,
+  name: string,
+  caller: Caller,
+): RosterDevice | undefined {
   const device = roster.find(name)
   return device !== undefined && maySeeDevice(caller, toDeviceTarget(device.slug)) ? device : undefined
 }
@@ -59,16 +63,20 @@ export function findVisibleDevice({ roster }: RunningDevices, name: string, call
 export function withVisibleDevice(
   parts: DeviceToolDependencies,
   { name, caller }: { readonly name: string; readonly caller: Caller },
-  work: (house: RunningDevices, device: RosterDevice) => Outcome,
+  work: (house: RunningDevicesService, device: RosterDevice) => Outcome,
 ): Promise<Outcome> {
-  return withRunningDevices(parts, (house) => {
+  return withRunningDevicesService(parts, (house) => {
     const device = findVisibleDevice(house, name, caller)
     return device === undefined ? fail(createUnknownDeviceFault(name)) : work(house, device)
   })
 }
 
 /** In the order asked. A device that is named twice, by short name and by address, is still one device. */
-export function listUniqueDevices(house: RunningDevices, names: readonly string[], caller: Caller): readonly string[] {
+export function deduplicateDeviceNames(
+  house: RunningDevicesService,
+  names: readonly string[],
+  caller: Caller,
+): readonly string[] {
   const first = new Map<string, string>()
   for (const name of names) {
     const who = findVisibleDevice(house, name, caller)?.slug ?? name

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { formatToolDescription, createToolRenamer } from './tool-description.ts'
+import { formatToolDescription, createToolNameRewriter } from './tool-description.ts'
 
 describe('a device’s description of its tool', () => {
   it('says whose it is, and calls other tools by the names they have here', () => {
-    const rename = createToolRenamer(
+    const rename = createToolNameRewriter(
       new Map([
         ['self.lamp.on', 'device.den.self.lamp.on'],
         ['self.lamp.on_for', 'device.den.self.lamp.on_for'],

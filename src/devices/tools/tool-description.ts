@@ -7,18 +7,18 @@ const MAX_DESCRIPTION = 1_024
 const MAX_READ = 2 * MAX_DESCRIPTION
 const MAX_NAME = 64
 
-export function quoteDeviceName(name: string, slug: string): string {
+export function sanitizeDeviceName(name: string, slug: string): string {
   return sanitizeLine(name, MAX_NAME) || slug
 }
 
-export type ToolRenamer = (text: string) => string
+export type ToolNameRewriter = (text: string) => string
 
 export interface ToolDescriptionInput {
   readonly slug: string
   readonly name: string
   readonly description: string
   /** Other tools of the device by the names they have here: descriptions refer to each other. */
-  readonly rename: ToolRenamer
+  readonly rename: ToolNameRewriter
   readonly online: boolean
 }
 
@@ -27,7 +27,7 @@ export function formatToolDescription({ slug, name, description, rename, online 
   const state = online ? '' : ' Offline now.'
   const words = sanitizeLine(rename(beginning(description)), MAX_DESCRIPTION)
   const said = words === '' ? 'The device says nothing about it.' : `The device says: ${words}`
-  return `On the device ${JSON.stringify(quoteDeviceName(name, slug))} (${slug}).${state} ${said}`
+  return `On the device ${JSON.stringify(sanitizeDeviceName(name, slug))} (${slug}).${state} ${said}`
 }
 
 /** Nobody looks for names where nobody will read. Some more than is shown, because much of it may be invisible. */
@@ -39,7 +39,7 @@ function beginning(text: string): string {
  * Tool name → capability, of all tools of a device; made once for all their descriptions. Longest names first, or
  * `self.lamp.on` would be rewritten inside `self.lamp.on_for`.
  */
-export function createToolRenamer(capabilities: ReadonlyMap<string, string>): ToolRenamer {
+export function createToolNameRewriter(capabilities: ReadonlyMap<string, string>): ToolNameRewriter {
   const names = [...capabilities.keys()]
     .filter((name) => name.includes('.') || name.includes('_'))
     .toSorted((left, right) => right.length - left.length)

@@ -17,18 +17,18 @@ import { matchesAnyPattern } from '../../guard/name-pattern.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import {
   ACTING_VERBS,
-  DESCRIBES_LOOKING_OR_LISTENING,
-  DESCRIBES_OPENING_ELSEWHERE,
+  CAPTURE_DESCRIPTION_PATTERN,
+  NON_LATIN_OPEN_CLOSE_PATTERN,
   isBarrierWord,
   isGetterName,
-  LOOKING_OR_LISTENING_WORDS,
-  namesBarrierElsewhere,
-  namesLookingOrListeningElsewhere,
-  namesMaintenance,
-  OPENING_VERBS,
-  SENSES,
-  SENSING,
-  SENSITIVE_TOOL_NAME,
+  SURVEILLANCE_OR_EXECUTION_WORDS,
+  mentionsBarrierInNonLatinScript,
+  mentionsCaptureInNonLatinScript,
+  isMaintenanceToolName,
+  FOREIGN_OPEN_CLOSE_VERBS,
+  SENSOR_NOUNS,
+  SENSING_VERBS,
+  SENSITIVE_TOOL_NAME_PATTERN,
   splitIntoWords,
 } from './tool-words.ts'
 
@@ -41,21 +41,23 @@ export interface ToolEffectRules {
 
 export function classifyToolEffect(tool: DeviceTool, rules: ToolEffectRules): Effect {
   const { name, userOnly } = tool
-  if (userOnly || SENSITIVE_TOOL_NAME.test(name) || matchesAnyPattern(rules.sensitiveTools, name)) return 'sensitive'
+  if (userOnly || SENSITIVE_TOOL_NAME_PATTERN.test(name) || matchesAnyPattern(rules.sensitiveTools, name))
+    return 'sensitive'
   if (matchesAnyPattern(rules.readTools, name)) return 'reads'
   const words = splitIntoWords(name)
   if (looksOrListens(tool, words)) return 'sensitive'
   const isGetter = isGetterName(name) && !words.some((word) => ACTING_VERBS.has(word))
   if (isGetter && takesNothing(tool) && !describesActing(tool)) return 'reads'
-  return movesBarrier(tool, words) || namesMaintenance(name, words) ? 'sensitive' : 'writes'
+  return movesBarrier(tool, words) || isMaintenanceToolName(name, words) ? 'sensitive' : 'writes'
 }
 
 function looksOrListens({ name, description }: DeviceTool, words: readonly string[]): boolean {
-  if (words.some((word) => LOOKING_OR_LISTENING_WORDS.has(word)) || namesLookingOrListeningElsewhere(name)) return true
+  if (words.some((word) => SURVEILLANCE_OR_EXECUTION_WORDS.has(word)) || mentionsCaptureInNonLatinScript(name))
+    return true
   // An image of a camera is taken; one of a screen is as often shown on it.
   if (words.includes('camera') && words.includes('image')) return true
-  if (words.some((word) => SENSES.has(word)) && words.some((word) => SENSING.has(word))) return true
-  return DESCRIBES_LOOKING_OR_LISTENING.test(description)
+  if (words.some((word) => SENSOR_NOUNS.has(word)) && words.some((word) => SENSING_VERBS.has(word))) return true
+  return CAPTURE_DESCRIPTION_PATTERN.test(description)
 }
 
 /** `get_door`, "Opens the front door": descriptions begin with what the tool does. */
@@ -63,17 +65,17 @@ function describesActing({ description }: DeviceTool): boolean {
   const [first = '', second = ''] = splitIntoWords(description).filter((word) => word !== '')
   const verb = first === 'this' || first === 'it' || first === 'tool' ? second : first
   const stem = verb.replace(/(?<=(?:ss|sh|ch|x))es$|(?<!s)s$/, '')
-  return ACTING_VERBS.has(stem) || OPENING_VERBS.has(verb) || DESCRIBES_OPENING_ELSEWHERE.test(description)
+  return ACTING_VERBS.has(stem) || FOREIGN_OPEN_CLOSE_VERBS.has(verb) || NON_LATIN_OPEN_CLOSE_PATTERN.test(description)
 }
 
 /** A wrong guess costs a question, never a door. What only asks for a state takes nothing and is called so. */
 function movesBarrier(tool: DeviceTool, words: readonly string[]): boolean {
   const isState = /[._](?:state|status)$/.test(tool.name.toLowerCase()) && takesNothing(tool)
   if (isState && !describesActing(tool)) return false
-  if (words.some(isBarrierWord) || namesBarrierElsewhere(tool.name)) return true
+  if (words.some(isBarrierWord) || mentionsBarrierInNonLatinScript(tool.name)) return true
   // `relay.set` that says "opens the garage door", or takes `door`: whoever wrote it told us.
   const said = [tool.description, ...listArgumentTexts(tool)]
-  return said.some((text) => splitIntoWords(text).some(isBarrierWord) || namesBarrierElsewhere(text))
+  return said.some((text) => splitIntoWords(text).some(isBarrierWord) || mentionsBarrierInNonLatinScript(text))
 }
 
 /** Names, descriptions and choices of the arguments. */

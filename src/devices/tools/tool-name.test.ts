@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { assignToolNames, parseSlugFromToolName } from './tool-name.ts'
+import { assignCapabilityNames, parseSlugFromCapabilityName } from './tool-name.ts'
 
 const named = (...names: string[]) => {
-  const result = assignToolNames(
+  const result = assignCapabilityNames(
     'kitchen',
     names.map((name) => ({ name })),
   )
@@ -31,7 +31,7 @@ describe('tool names', () => {
   it('never let an odd name take the place of a plain one', () => {
     const odd = named('a b')['a b'] ?? ''
     const plain = odd.replace('device.kitchen.', '')
-    const { named: all, collided } = assignToolNames('kitchen', [{ name: 'a b' }, { name: plain }])
+    const { named: all, collided } = assignCapabilityNames('kitchen', [{ name: 'a b' }, { name: plain }])
     expect(all).toEqual([{ capability: odd, tool: { name: plain } }])
     expect(collided).toEqual([{ name: 'a b' }])
   })
@@ -44,7 +44,7 @@ describe('tool names', () => {
         expect(named(...list.toReversed())).toEqual(one)
         for (const capability of Object.values(one)) {
           expect(capability).toMatch(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/)
-          expect(parseSlugFromToolName(capability)).toBe('kitchen')
+          expect(parseSlugFromCapabilityName(capability)).toBe('kitchen')
         }
         expect(new Set(Object.values(one)).size).toBe(Object.keys(one).length)
       }),

@@ -4,7 +4,7 @@
  *   kitchen + self.lamp.turn_on   ▸  device.kitchen.self.lamp.turn_on
  *   kitchen + 查询天气              ▸  device.kitchen.tool-5f0c1d2e        the mark follows from the whole name
  *
- * The way back is by table: the offer's params say device and tool, and `parseSlugFromToolName` takes the device out of any name.
+ * The way back is by table: the offer's params say device and tool, and `parseSlugFromCapabilityName` takes the device out of any name.
  */
 import { hash } from 'node:crypto'
 
@@ -14,7 +14,7 @@ const PLAIN = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/
 const MAX_PLAIN = 64
 const MARK_LENGTH = 8
 
-export interface NamedTool<Tool> {
+export interface ToolWithCapabilityName<Tool> {
   readonly capability: string
   readonly tool: Tool
 }
@@ -23,10 +23,10 @@ export interface NamedTool<Tool> {
  * One name per tool. Names that need no change go first, so that an odd name can never take the place of a plain one,
  * in whatever order a device lists them; of two that still collide the later is left out.
  */
-export function assignToolNames<Tool extends { readonly name: string }>(
+export function assignCapabilityNames<Tool extends { readonly name: string }>(
   slug: string,
   tools: readonly Tool[],
-): { readonly named: readonly NamedTool<Tool>[]; readonly collided: readonly Tool[] } {
+): { readonly named: readonly ToolWithCapabilityName<Tool>[]; readonly collided: readonly Tool[] } {
   const taken = new Map<string, Tool>()
   const plainFirst = [...tools.filter(isPlain), ...tools.filter((tool) => !isPlain(tool))]
   const collided: Tool[] = []
@@ -39,7 +39,7 @@ export function assignToolNames<Tool extends { readonly name: string }>(
 }
 
 /** The device in a capability's name. */
-export function parseSlugFromToolName(capability: string): string | undefined {
+export function parseSlugFromCapabilityName(capability: string): string | undefined {
   return /^device\.([a-z0-9-]+)\../.exec(capability)?.[1]
 }
 

@@ -13,7 +13,7 @@ import type { CacheFinding } from '../../ledger/ledger-finding.ts'
 import type { StoredContentAudit } from '../../ledger/projection.ts'
 import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
 import { deviceProjection } from '../enrol/device-state.ts'
-import type { DeviceState } from '../enrol/device-state.ts'
+import type { DeviceProjectionState } from '../enrol/device-state.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import type { DeviceToolPin, DeviceToolPins, WithheldDeviceTool } from './tool-pins.ts'
@@ -32,7 +32,7 @@ export const deviceToolsMigrations: ModuleMigrations = {
   ],
 }
 
-export interface PinnedDeviceLabel {
+export interface DeviceSlugAndToolPins {
   readonly slug: string
   /** `undefined` while nothing is pinned for this identity. */
   readonly pins: DeviceToolPins | undefined
@@ -42,7 +42,7 @@ export interface PinnedDeviceLabel {
 export class ToolPinStore {
   readonly #database: Database
   readonly #log: ProjectionLogWriter
-  readonly #state: DeviceState
+  readonly #state: DeviceProjectionState
   /** Asked for everything that happens to a device, so it is compiled once. */
   readonly #pin: StatementSync
 
@@ -53,7 +53,7 @@ export class ToolPinStore {
     this.#pin = database.sql.prepare('SELECT hash, definition FROM device_pin WHERE device_id = ?')
   }
 
-  label({ deviceId, clientId }: DeviceIdentity): PinnedDeviceLabel | undefined {
+  label({ deviceId, clientId }: DeviceIdentity): DeviceSlugAndToolPins | undefined {
     const label = this.#state.labels.get(deviceId)
     if (label === undefined) return undefined
     const { slug, pinnedClient, withheld } = label

@@ -11,28 +11,28 @@ export const ACTING_VERBS: ReadonlySet<string> = wordSet(
   'and or then once next new set reset clear delete erase wipe remove pop take consume ack acknowledge dismiss write toggle turn increment increase decrease decrement open close unlock lock start stop trigger run press move rotate feed dispense play send post update refresh generate create pair calibrate enable disable',
 )
 /** What a description in another language begins with when the tool opens something. */
-export const OPENING_VERBS: ReadonlySet<string> = wordSet(
+export const FOREIGN_OPEN_CLOSE_VERBS: ReadonlySet<string> = wordSet(
   'oeffnet oeffne oeffnen schliesst schliesse schliessen entriegelt verriegelt schaltet apre apri aprire chiude chiudi chiudere sblocca blocca attiva disattiva ouvre ouvrir ferme fermer deverrouille verrouille abre abrir cierra cerrar desbloquea bloquea fecha fechar destranca opent sluit ontgrendelt otwiera zamyka otevre acar',
 )
-export const DESCRIBES_OPENING_ELSEWHERE =
+export const NON_LATIN_OPEN_CLOSE_PATTERN =
   /^\s*(?:打开|打開|开启|開啟|开门|開門|关闭|關閉|解锁|解鎖|上锁|上鎖)|(?:を開け|を閉め|を解錠|を施錠|엽니다|열기|잠급니다)|^\s*(?:откры|закры|отпира|запира)/iu
 
 /** Letting a room or a screen be seen or heard, and running programs: as grave as what leaves a house by them. */
-export const LOOKING_OR_LISTENING_WORDS: ReadonlySet<string> = wordSet(
+export const SURVEILLANCE_OR_EXECUTION_WORDS: ReadonlySet<string> = wordSet(
   'photo photos photograph picture pictures selfie snapshot snapshots screenshot screenshots screencap capture video record recording recorder listen microphone mic eavesdrop overhear wiretap dictate transcribe surveil surveillance spy webcam livestream launch kill execute exec shell terminal command script install uninstall foto fotos fotografieren bildschirmfoto kamerabild standbild aufnahme aufnehmen mitschnitt mitschneiden mikrofon mithoeren abhoeren lauschen paizhao luyin luxiang jietu jieping jianting fotografia fotografa scatta scattare registra registrare ascolta ascoltare schermata photographier enregistrer ecouter grabar escuchar escucha captura gravar nagraj nagrywaj',
 )
 /** What looks and listens, and in whose company it does: `camera.stream`, `screen.grab`, `room.hear`. */
-export const SENSES: ReadonlySet<string> = wordSet(
+export const SENSOR_NOUNS: ReadonlySet<string> = wordSet(
   'camera cam eye lens screen display desktop room audio sound ear kamera',
 )
-export const SENSING: ReadonlySet<string> = wordSet(
+export const SENSING_VERBS: ReadonlySet<string> = wordSet(
   'stream streaming look see watch shoot shot snap grab dump ocr describe explain hear monitor frame',
 )
 /** Names are not cut into words in writings without blanks: taking photos, recording, screenshots, listening in. */
 const LOOKS_OR_LISTENS_ELSEWHERE =
   /拍照|拍摄|拍攝|照片|相机|相機|录音|錄音|录像|錄影|录屏|截图|截圖|截屏|监听|監聽|监控|監控|摄像|攝像|偷听|写真|撮影|録音|録画|盗聴|사진|촬영|녹음|녹화|фото|снимок|запис|прослуш/u
 /** A description that says so outright; one that only mentions a camera does not. */
-export const DESCRIBES_LOOKING_OR_LISTENING =
+export const CAPTURE_DESCRIPTION_PATTERN =
   /\b(?:takes?|captures?|shoots?|snaps?|records?|grabs?)\b[^.]{0,40}\b(?:photos?|pictures?|snapshots?|screenshots?|videos?|audio|sound|microphone)\b|拍照|拍一张|录音|錄音|录像|錄影|截图|截圖|截屏|监听|監聽|撮影|録音|録画|盗聴|촬영|녹음|녹화/iu
 
 /** Locks, doors, gates, valves, and arming: what a house relies on to stay shut. */
@@ -50,7 +50,7 @@ const BARRIERS_ELSEWHERE =
 const NO_BARRIERS_ELSEWHERE = /[专專専部热熱入窍竅][门門]/gu
 
 /** Restarting, flashing, cutting off, and letting pictures of a screen leave: whoever lists them, and to whomever. */
-export const SENSITIVE_TOOL_NAME =
+export const SENSITIVE_TOOL_NAME_PATTERN =
   /(?:^|[._])(?:reboot|restart|factory_reset|upgrade_firmware|ota_update|set_download_url|reconfigure_wifi|snapshot|preview_image)$/
 /** The same in other words, languages and places of a name: `rebootDevice`, `system.restart_now`, `ota.start`. */
 const MAINTENANCE: ReadonlySet<string> = wordSet(
@@ -71,15 +71,15 @@ export function isBarrierWord(word: string): boolean {
   return !NO_BARRIER.test(word) && (BARRIERS.has(word) || BARRIER_COMPOUND.test(word))
 }
 
-export function namesBarrierElsewhere(text: string): boolean {
+export function mentionsBarrierInNonLatinScript(text: string): boolean {
   return BARRIERS_ELSEWHERE.test(text.normalize('NFKC').toLowerCase().replaceAll(NO_BARRIERS_ELSEWHERE, ''))
 }
 
-export function namesLookingOrListeningElsewhere(name: string): boolean {
+export function mentionsCaptureInNonLatinScript(name: string): boolean {
   return LOOKS_OR_LISTENS_ELSEWHERE.test(name.normalize('NFKC').toLowerCase())
 }
 
-export function namesMaintenance(name: string, words: readonly string[]): boolean {
+export function isMaintenanceToolName(name: string, words: readonly string[]): boolean {
   if (words.some((word) => MAINTENANCE.has(word)) || MAINTENANCE_ELSEWHERE.test(name.normalize('NFKC').toLowerCase()))
     return true
   return words.some((word) => NETWORKS.has(word)) && words.some((word) => RECONFIGURING.has(word))

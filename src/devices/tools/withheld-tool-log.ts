@@ -16,7 +16,7 @@ interface Wording {
   nextMs: number
 }
 
-export class WithheldToolLog {
+export class WithheldToolLogThrottle {
   /** Only devices of the house. */
   readonly #wordings = new Map<string, Wording>()
 

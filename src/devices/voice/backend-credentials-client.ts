@@ -14,20 +14,28 @@ import { sanitizeLine } from '../../core/untrusted-text.ts'
 import { readResponseText } from '../../toolbox/response-body.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
-import type { ActivationSettings, OtaHeaders } from '../wire/ota.ts'
+import type { ActivationSettings, LowerCaseHttpHeaders } from '../wire/ota.ts'
 import type { VoiceBackendAddress } from './voice-backend.ts'
 
-export interface VoiceBackendCredentialsOptions {
+export interface VoiceBackendCredentialsClientOptions {
   readonly ota: string
   /** Board and firmware, for a device that has not asked since the gateway started. */
   readonly describe: (deviceId: string) => { readonly board: string; readonly firmware: string } | undefined
 }
 
-export interface VoiceBackendCredentials {
+export interface VoiceBackendCredentialsClient {
   /** The device's own question, passed on; the activation that the backend wants, if it does. */
-  readonly ask: (identity: DeviceIdentity, headers: OtaHeaders, body: string) => Promise<ActivationSettings | undefined>
+  readonly ask: (
+    identity: DeviceIdentity,
+    headers: LowerCaseHttpHeaders,
+    body: string,
+  ) => Promise<ActivationSettings | undefined>
   /** The status that the backend answers, or `undefined` if this device has nothing to activate there. */
-  readonly activate: (identity: DeviceIdentity, headers: OtaHeaders, body: string) => Promise<number | undefined>
+  readonly activate: (
+    identity: DeviceIdentity,
+    headers: LowerCaseHttpHeaders,
+    body: string,
+  ) => Promise<number | undefined>
   readonly address: (identity: DeviceIdentity) => Promise<VoiceBackendAddress | undefined>
   /** The code that the backend waits for, for the owner. */
   readonly codeOf: (deviceId: string) => string | undefined
@@ -46,13 +54,18 @@ interface Known {
   readonly atMs: number
 }
 
-export function createVoiceBackendCredentials(
-  { ota, describe }: VoiceBackendCredentialsOptions,
+export function createVoiceBackendCredentialsClient(
+  { ota, describe }: VoiceBackendCredentialsClientOptions,
   now: () => number,
-): VoiceBackendCredentials {
+): VoiceBackendCredentialsClient {
   const known = new Map<string, Known>()
 
-  const post = async (url: string, identity: DeviceIdentity, headers: OtaHeaders, body: string): Promise<Response> =>
+  const post = async (
+    url: string,
+    identity: DeviceIdentity,
+    headers: LowerCaseHttpHeaders,
+    body: string,
+  ): Promise<Response> =>
     fetch(url, {
       method: 'POST',
       redirect: 'error',
@@ -68,7 +81,7 @@ export function createVoiceBackendCredentials(
       body,
     })
 
-  const ask: VoiceBackendCredentials['ask'] = async (identity, headers, body) => {
+  const ask: VoiceBackendCredentialsClient['ask'] = async (identity, headers, body) => {
     const response = await post(ota, identity, headers, body)
     const answer =
       response.status === 200 ? parseJsonObject((await readResponseText(response, MAX_ANSWER_BYTES)) ?? '') : undefined

@@ -6,9 +6,9 @@ import { WebSocketServer } from 'ws'
 import type { WebSocket } from 'ws'
 import { systemClock } from '../../core/clock.ts'
 import type { VoiceChannel } from '../session/fleet.ts'
-import type { VoiceInput } from '../session/session.ts'
+import type { VoiceToSessionMessage } from '../session/session.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
-import { createVoiceRelays } from './voice-relay-client.ts'
+import { createVoiceRelayService } from './voice-relay-client.ts'
 
 const HELLO = '{"type":"hello","version":1,"features":{"mcp":true},"transport":"websocket"}'
 const LISTEN = (mode: string) => `{"session_id":"s","type":"listen","state":"start","mode":"${mode}"}`
@@ -16,7 +16,7 @@ const LISTEN = (mode: string) => `{"session_id":"s","type":"listen","state":"sta
 let server: WebSocketServer
 let far: WebSocket
 let channel: VoiceChannel
-let inputs: VoiceInput[]
+let inputs: VoiceToSessionMessage[]
 let audio: AudioFrame[]
 beforeEach(async () => {
   // Answers no pings, like a machine that has gone without a word.
@@ -25,7 +25,7 @@ beforeEach(async () => {
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const websocket = { url, token: '' }
   ;[inputs, audio] = [[], []]
-  const relays = createVoiceRelays({
+  const relays = createVoiceRelayService({
     address: async () => ({ kind: 'websocket', websocket }),
     onPresence: () => undefined,
     clock: systemClock,

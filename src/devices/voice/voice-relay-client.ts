@@ -12,8 +12,8 @@ import type { Clock } from '../../core/clock.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
-import type { DeviceIdentity, VoiceDevicePort, VoiceChannel, VoiceService } from '../session/fleet.ts'
-import type { VoiceOutput } from '../session/session.ts'
+import type { DeviceIdentity, VoiceChannelHandlers, VoiceChannel, VoiceService } from '../session/fleet.ts'
+import type { SessionToVoiceMessage } from '../session/session.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import { encodeMcpMessage } from '../wire/device-frame.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
@@ -22,8 +22,8 @@ import type { TokenBucket } from '../../toolbox/token-bucket.ts'
 import { TEXT_FRAME_RATE_LIMIT } from '../session/session-limits.ts'
 import { connectVoiceBackendOverMqtt } from './backend-mqtt-client.ts'
 import { connectVoiceBackendOverWebSocket } from './backend-websocket-client.ts'
-import type { VoiceRelay, VoiceRelayEffect, VoiceRelayInput } from './voice-relay.ts'
-import { IDLE_VOICE_RELAY, stepVoiceRelay } from './voice-relay.ts'
+import type { VoiceRelayState, VoiceRelayEffect, VoiceRelayInput } from './voice-relay.ts'
+import { IDLE_VOICE_RELAY_STATE, stepVoiceRelay } from './voice-relay.ts'
 import type { VoiceBackendAddress, VoiceBackendHandlers, VoiceBackendLink } from './voice-backend.ts'
 
 /** What is told of a tool's answer: JSON-RPC `result` or `error`. */
@@ -44,10 +44,10 @@ export interface BackendVisionTarget {
   readonly token: string
 }
 
-export interface VoiceRelays extends VoiceService {
+export interface VoiceRelayService extends VoiceService {
   /** Where the backend wants this device's pictures. */
   readonly visionOf: (deviceId: string) => BackendVisionTarget | undefined
-  readonly stateOf: (deviceId: string) => VoiceRelay['phase'] | undefined
+  readonly stateOf: (deviceId: string) => VoiceRelayState['phase'] | undefined
 }
 
 type Untimed = VoiceRelayInput extends infer Each ? (Each extends VoiceRelayInput ? Omit<Each, 'atMs'> : never) : never
@@ -60,7 +60,7 @@ const MAX_TEXT_CHARACTERS = 65_535
 /** Of a backend's calls that are being decided about or carried out; as many as a device's queue holds. */
 const MAX_CALLS = 16
 
-export function createVoiceRelays(options: VoiceRelayOptions): VoiceRelays {
+export function createVoiceRelayService(options: VoiceRelayOptions): VoiceRelayService {
   const channels = new Map<string, RelayChannel>()
   return {
     open: (identity, port) => {
@@ -78,9 +78,9 @@ class RelayChannel implements VoiceChannel {
   vision: BackendVisionTarget | undefined
   readonly #options: VoiceRelayOptions
   readonly #identity: DeviceIdentity
-  readonly #port: VoiceDevicePort
+  readonly #port: VoiceChannelHandlers
   readonly #forwards = new Map<number, Json>()
-  #relay: VoiceRelay = IDLE_VOICE_RELAY
+  #relay: VoiceRelayState = IDLE_VOICE_RELAY_STATE
   #link: VoiceBackendLink | undefined
   #address: VoiceBackendAddress['kind'] | undefined
   /** Counts dials: what an older connection still says is not heard. */
@@ -92,17 +92,17 @@ class RelayChannel implements VoiceChannel {
   #nextForward = 1
   #calls = 0
 
-  constructor(options: VoiceRelayOptions, identity: DeviceIdentity, port: VoiceDevicePort) {
+  constructor(options: VoiceRelayOptions, identity: DeviceIdentity, port: VoiceChannelHandlers) {
     this.#options = options
     this.#identity = identity
     this.#port = port
   }
 
-  get phase(): VoiceRelay['phase'] {
+  get phase(): VoiceRelayState['phase'] {
     return this.#relay.phase
   }
 
-  readonly output = (output: VoiceOutput): void => {
+  readonly output = (output: SessionToVoiceMessage): void => {
     switch (output.kind) {
       case 'hello':
         this.#input({ kind: 'device-hello', text: output.text })

@@ -1,13 +1,13 @@
 /** What a backend can and cannot say to a device through the relay. Firmware reads keys as cJSON does: any case, first of two. */
 import { describe, expect, it } from 'vitest'
-import type { VoiceRelay, VoiceRelayEffect } from './voice-relay.ts'
-import { IDLE_VOICE_RELAY, stepVoiceRelay } from './voice-relay.ts'
+import type { VoiceRelayState, VoiceRelayEffect } from './voice-relay.ts'
+import { IDLE_VOICE_RELAY_STATE, stepVoiceRelay } from './voice-relay.ts'
 
 const HELLO = '{"type":"hello","version":1,"transport":"websocket"}'
 const LISTEN = '{"session_id":"S","type":"listen","state":"start","mode":"auto"}'
 
 class Play {
-  relay: VoiceRelay = IDLE_VOICE_RELAY
+  relay: VoiceRelayState = IDLE_VOICE_RELAY_STATE
   atMs = 0
 
   input(input: Omit<Parameters<typeof stepVoiceRelay>[1], 'atMs'>): readonly VoiceRelayEffect[] {

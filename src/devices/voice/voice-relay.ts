@@ -12,9 +12,9 @@ import { isJsonObject, parseStrictJsonText } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { ListenMode } from '../wire/device-frame.ts'
 import { parseJsonObject } from '../wire/json-text.ts'
-import type { VoiceInput } from '../session/session.ts'
+import type { VoiceToSessionMessage } from '../session/session.ts'
 
-export interface VoiceRelay {
+export interface VoiceRelayState {
   readonly phase: 'idle' | 'dialling' | 'open' | 'absent'
   /** What the device said first, for a backend that comes back in the middle. */
   readonly hello: string | undefined
@@ -47,14 +47,14 @@ export type VoiceRelayEffect =
   | { readonly kind: 'close' }
   /** The conversation is over: a WebSocket is closed, an MQTT connection stays. */
   | { readonly kind: 'finish' }
-  | { readonly kind: 'device'; readonly input: VoiceInput }
+  | { readonly kind: 'device'; readonly input: VoiceToSessionMessage }
   /** A JSON-RPC message of the backend. */
   | { readonly kind: 'mcp'; readonly payload: JsonObject }
   /** Once for each time that the backend goes or comes back. */
   | { readonly kind: 'presence'; readonly isThere: boolean }
 
 export interface VoiceRelayStep {
-  readonly relay: VoiceRelay
+  readonly relay: VoiceRelayState
   readonly effects: readonly VoiceRelayEffect[]
 }
 
@@ -66,7 +66,7 @@ const RESUME_MS = 4_000
 const RETRY_MS = 3_000
 const MAX_HELD = 16
 
-export const IDLE_VOICE_RELAY: VoiceRelay = {
+export const IDLE_VOICE_RELAY_STATE: VoiceRelayState = {
   phase: 'idle',
   hello: undefined,
   deviceSession: '',
@@ -80,7 +80,7 @@ export const IDLE_VOICE_RELAY: VoiceRelay = {
   isAlerted: false,
 }
 
-export function stepVoiceRelay(relay: VoiceRelay, input: VoiceRelayInput): VoiceRelayStep {
+export function stepVoiceRelay(relay: VoiceRelayState, input: VoiceRelayInput): VoiceRelayStep {
   switch (input.kind) {
     case 'device-hello':
       return {
@@ -114,7 +114,7 @@ export function stepVoiceRelay(relay: VoiceRelay, input: VoiceRelayInput): Voice
 }
 
 function takeDeviceText(
-  relay: VoiceRelay,
+  relay: VoiceRelayState,
   { text, atMs }: { readonly text: string; readonly atMs: number },
 ): VoiceRelayStep {
   if (relay.phase === 'open' && parseJsonObject(text)?.['type'] === 'goodbye') {
@@ -140,7 +140,7 @@ function takeDeviceText(
  * what the two could read differently would be a way around the guard, and is dropped. So is `system`, with which a
  * server restarts a device without asking anybody.
  */
-function takeBackendText(relay: VoiceRelay, text: string): VoiceRelayStep {
+function takeBackendText(relay: VoiceRelayState, text: string): VoiceRelayStep {
   const message = unambiguous(text)
   if (message === undefined || message['type'] === 'system') return { relay, effects: [] }
   if (message['type'] === 'hello')
@@ -158,10 +158,10 @@ function takeBackendText(relay: VoiceRelay, text: string): VoiceRelayStep {
   return { relay, effects: [toDevice({ kind: 'text', text: withSession(text, relay.deviceSession, relay) })] }
 }
 
-function open(relay: VoiceRelay, text: string, message: JsonObject): VoiceRelayStep {
+function open(relay: VoiceRelayState, text: string, message: JsonObject): VoiceRelayStep {
   const backendSession = sessionIn(message) ?? ''
   const deviceSession = relay.isResuming ? relay.deviceSession : backendSession
-  const opened: VoiceRelay = {
+  const opened: VoiceRelayState = {
     ...relay,
     phase: 'open',
     backendSession,
@@ -183,9 +183,9 @@ function open(relay: VoiceRelay, text: string, message: JsonObject): VoiceRelayS
 }
 
 /** The backend did not come. The device is greeted by us, or what it listens for is ended. */
-function fail(relay: VoiceRelay, atMs: number, before: readonly VoiceRelayEffect[]): VoiceRelayStep {
+function fail(relay: VoiceRelayState, atMs: number, before: readonly VoiceRelayEffect[]): VoiceRelayStep {
   const mode = relay.held.map(listenMode).findLast((each) => each !== undefined)
-  const absent: VoiceRelay = { ...rest(relay, 'absent'), failedAtMs: atMs }
+  const absent: VoiceRelayState = { ...rest(relay, 'absent'), failedAtMs: atMs }
   const told = absence(absent)
   if (!relay.isResuming) return { relay: told.relay, effects: [...before, toDevice({ kind: 'away' }), ...told.effects] }
   const ended = unheard(absent, mode ?? 'auto')
@@ -193,32 +193,32 @@ function fail(relay: VoiceRelay, atMs: number, before: readonly VoiceRelayEffect
 }
 
 /** It has gone in the middle: whatever the device does now, nobody hears it. */
-function lose(relay: VoiceRelay, atMs: number): VoiceRelayStep {
+function lose(relay: VoiceRelayState, atMs: number): VoiceRelayStep {
   return unheard({ ...rest(relay, 'absent'), failedAtMs: atMs }, relay.mode)
 }
 
 /** The alert is shown once for an absence; listening is ended every time. */
-function unheard(relay: VoiceRelay, mode: ListenMode): VoiceRelayStep {
+function unheard(relay: VoiceRelayState, mode: ListenMode): VoiceRelayStep {
   const told = absence(relay)
-  const input: VoiceInput = { kind: 'unheard', mode, isAlerted: relay.isAlerted }
+  const input: VoiceToSessionMessage = { kind: 'unheard', mode, isAlerted: relay.isAlerted }
   return { relay: { ...told.relay, isAlerted: true }, effects: [toDevice(input), ...told.effects] }
 }
 
-function absence(relay: VoiceRelay): VoiceRelayStep {
+function absence(relay: VoiceRelayState): VoiceRelayStep {
   if (relay.isReported || relay.phase !== 'absent') return { relay, effects: [] }
   return { relay: { ...relay, isReported: true }, effects: [{ kind: 'presence', isThere: false }] }
 }
 
-function rest(relay: VoiceRelay, phase: 'idle' | 'absent'): VoiceRelay {
+function rest(relay: VoiceRelayState, phase: 'idle' | 'absent'): VoiceRelayState {
   return { ...relay, phase, deadlineMs: undefined, held: [], isResuming: false }
 }
 
-function toDevice(input: VoiceInput): VoiceRelayEffect {
+function toDevice(input: VoiceToSessionMessage): VoiceRelayEffect {
   return { kind: 'device', input }
 }
 
 /** The very text, unless the two ends know the conversation by different ids. */
-function withSession(text: string, wanted: string, { deviceSession, backendSession }: VoiceRelay): string {
+function withSession(text: string, wanted: string, { deviceSession, backendSession }: VoiceRelayState): string {
   if (deviceSession === backendSession) return text
   const message = parseJsonObject(text)
   return message === undefined || sessionIn(message) === undefined

@@ -83,7 +83,7 @@ export function encodeGoodbyeMessage(sessionId: string): string {
 }
 
 /** Between the two a device speaks, and its microphone is shut unless it listens in mode `realtime`. */
-export function encodeSpeechMessage(sessionId: string, state: 'start' | 'stop'): string {
+export function encodeTtsStateMessage(sessionId: string, state: 'start' | 'stop'): string {
   return JSON.stringify({ session_id: sessionId, type: 'tts', state })
 }
 

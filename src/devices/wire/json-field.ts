@@ -5,12 +5,12 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 
-export function findJsonField(object: JsonObject, name: string): Json | undefined {
-  for (const key of Object.keys(object)) if (isSameJsonKey(key, name)) return object[key]
+export function findJsonFieldIgnoringCase(object: JsonObject, name: string): Json | undefined {
+  for (const key of Object.keys(object)) if (isSameJsonKeyIgnoringCase(key, name)) return object[key]
   return undefined
 }
 
-export function isSameJsonKey(left: string, right: string): boolean {
+export function isSameJsonKeyIgnoringCase(left: string, right: string): boolean {
   return left === right || (left.length === right.length && foldAscii(left) === foldAscii(right))
 }
 

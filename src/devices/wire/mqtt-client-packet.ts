@@ -27,7 +27,7 @@ export interface TopicFilter {
 
 export const PINGRESP = Uint8Array.of(0xd0, 0)
 /** § 3.9.3: this filter was not taken. */
-export const SUBSCRIPTION_REFUSED = 0x80
+export const SUBACK_FAILURE_RETURN_CODE = 0x80
 
 /** § 3.2.2.3. */
 export const CONNECT_RETURN_CODE = { accepted: 0, wrongLevel: 1, unavailable: 3, notAuthorized: 5 } as const

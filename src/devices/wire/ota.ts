@@ -68,13 +68,13 @@ export type OtaSettings =
   | { readonly kind: 'nothing' }
 
 /** Header names in lower case, as node:http gives them. */
-export type OtaHeaders = Readonly<Record<string, string | undefined>>
+export type LowerCaseHttpHeaders = Readonly<Record<string, string | undefined>>
 
 /**
  * The headers say who asks. Firmware pastes the name of the Wi-Fi into the body as it is, so a quote in it makes the
  * whole unreadable; the user agent says the same about board and version.
  */
-export function decodeOtaRequest(headers: OtaHeaders, body: string): Result<OtaRequest, OtaFault> {
+export function decodeOtaRequest(headers: LowerCaseHttpHeaders, body: string): Result<OtaRequest, OtaFault> {
   const identity = decodeIdentity(headers)
   if (!identity.ok) return identity
   const message = parseJsonObject(body) ?? {}
@@ -88,7 +88,7 @@ export function decodeOtaRequest(headers: OtaHeaders, body: string): Result<OtaR
   })
 }
 
-export function decodeActivateRequest(headers: OtaHeaders, body: string): Result<ActivateRequest, OtaFault> {
+export function decodeActivateRequest(headers: LowerCaseHttpHeaders, body: string): Result<ActivateRequest, OtaFault> {
   const identity = decodeIdentity(headers)
   if (!identity.ok) return identity
   const message = parseJsonObject(body === '' ? '{}' : body)
@@ -124,7 +124,7 @@ export function encodeOtaAnswer(
   return { server_time, mqtt: { endpoint, client_id: clientId, username, password, ...topics, keepalive: 240 } }
 }
 
-function decodeIdentity(headers: OtaHeaders): Result<{ deviceId: string; clientId: string }, OtaFault> {
+function decodeIdentity(headers: LowerCaseHttpHeaders): Result<{ deviceId: string; clientId: string }, OtaFault> {
   const deviceId = parseDeviceId(headers['device-id'] ?? '')
   const clientId = parseClientId(headers['client-id'] ?? '')
   if (deviceId === undefined) return fail({ kind: 'bad-request', problem: 'Device-Id is not a MAC address' })

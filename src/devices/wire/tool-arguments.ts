@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { isSameJsonKey } from './json-field.ts'
+import { isSameJsonKeyIgnoringCase } from './json-field.ts'
 import type { DeviceTool } from './tool-list.ts'
 
 export type DeviceArgumentsFault = { readonly kind: 'invalid-arguments'; readonly problems: readonly string[] }
@@ -71,7 +71,9 @@ export function createStrictArgumentsSchema(tool: Pick<DeviceTool, 'name' | 'inp
 }
 
 function propertyNamed(properties: JsonObject, key: string): string | undefined {
-  return Object.hasOwn(properties, key) ? key : Object.keys(properties).find((name) => isSameJsonKey(name, key))
+  return Object.hasOwn(properties, key)
+    ? key
+    : Object.keys(properties).find((name) => isSameJsonKeyIgnoringCase(name, key))
 }
 
 function unknownKey(key: string, names: readonly string[]): string {

@@ -10,25 +10,25 @@ import type { Clock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import { fail } from '../../core/result.ts'
 import type { BusLineEvent, BusLineDecoderState } from '../wire/bus-line.ts'
-import { SILENCE_SYMBOL, newBusLine, stepBusLine } from '../wire/bus-line.ts'
+import { SILENCE_SYMBOL, newBusLineDecoder, stepBusLineDecoder } from '../wire/bus-line.ts'
 import { SYN } from '../wire/symbol.ts'
-import type { BusAccess, AccessEffect, BusClientId, ExpectedFromTarget } from './bus-access.ts'
+import type { BusAccessState, BusAccessAction, BusClientId, ExpectedFromTarget } from './bus-access.ts'
 import {
   cancelBusRequest,
   resetBusAccess,
   listInitiators,
   removeBusClient,
-  newBusAccess,
+  newBusAccessState,
   handleArbitrationLost,
   handleArbitrationWon,
   handleReceivedSymbol,
   noteInitiator,
-  sendSymbol,
+  handleClientSymbol,
   addBusClient,
   requestBus,
 } from './bus-access.ts'
-import { SourceAddressClient } from './source-address-client.ts'
-import { BusEvents } from './bus-events.ts'
+import { SourceAddressSelector } from './source-address-client.ts'
+import { BusEventFanOut } from './bus-events.ts'
 import type {
   EbusConnection,
   BusEvent,
@@ -82,11 +82,11 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
   readonly #options: AdapterBusOptions
   readonly #port: PortClient
   readonly #sender: TelegramSendClient
-  readonly #line: BusLineDecoderState = newBusLine()
-  readonly #access: BusAccess = newBusAccess()
-  readonly #address: SourceAddressClient
+  readonly #line: BusLineDecoderState = newBusLineDecoder()
+  readonly #access: BusAccessState = newBusAccessState()
+  readonly #address: SourceAddressSelector
   readonly #info: AdapterInfoClient
-  readonly #events: BusEvents
+  readonly #events: BusEventFanOut
   readonly #seats = new Map<BusClientId, (news: SharedClientEvent) => void>()
   readonly #timer: NodeJS.Timeout
   #signal: 'unknown' | 'present' | 'absent' = 'unknown'
@@ -102,8 +102,8 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
   constructor(options: AdapterBusOptions) {
     this.id = options.id
     this.#options = options
-    this.#events = new BusEvents(options.clock)
-    this.#address = new SourceAddressClient({
+    this.#events = new BusEventFanOut(options.clock)
+    this.#address = new SourceAddressSelector({
       ...options,
       probe: (telegram) => this.#sender.probe(telegram, PROBE_DEADLINE_MS),
       onChange: (state, address) => {
@@ -119,7 +119,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
         this.#address.admitted === undefined ? { kind: 'no-source', state: this.#address.state } : undefined,
       want: (address) => this.#apply(requestBus(this.#access, OWN_SEAT, address)),
       cancel: () => this.#apply(cancelBusRequest(this.#access, OWN_SEAT)),
-      say: (symbol) => this.#apply(sendSymbol(this.#access, OWN_SEAT, { symbol, expected: undefined })),
+      say: (symbol) => this.#apply(handleClientSymbol(this.#access, OWN_SEAT, { symbol, expected: undefined })),
     })
     this.#port = new PortClient({
       ...options,
@@ -172,7 +172,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
       want: (address) => this.#apply(requestBus(this.#access, seat, address)),
       cancel: () => this.#apply(cancelBusRequest(this.#access, seat)),
       say: (symbol) =>
-        this.#apply(sendSymbol(this.#access, seat, { symbol, expected: expectedFromTarget(this.#line) })),
+        this.#apply(handleClientSymbol(this.#access, seat, { symbol, expected: expectedFromTarget(this.#line) })),
       askInfo: (id, asker) => this.#info.ask(id, asker),
       features: () => this.#info.info.features ?? 0,
       leave: () => {
@@ -201,7 +201,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
     return state === 'none-free' || state === 'not-ours' ? { kind: 'no-source', state } : undefined
   }
 
-  #apply(effects: readonly AccessEffect[]): void {
+  #apply(effects: readonly BusAccessAction[]): void {
     for (const effect of effects) {
       switch (effect.kind) {
         case 'start':
@@ -273,20 +273,20 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
         break
       case 'decode-fault':
         // Symbols are missing somewhere in between: what was being collected is not to be believed.
-        this.#tellHeard(stepBusLine(this.#line, SILENCE_SYMBOL), this.#access.owner)
+        this.#tellHeard(stepBusLineDecoder(this.#line, SILENCE_SYMBOL), this.#access.owner)
         this.#events.emit({ kind: 'decode-fault', detail: event.detail })
         break
     }
   }
 
   /** Line first: whose telegram it was is only known until access hears the SYN that ends it. */
-  #hear(symbol: number, tellAccess: () => readonly AccessEffect[]): void {
-    this.#tellHeard(stepBusLine(this.#line, symbol), this.#access.owner)
+  #hear(symbol: number, tellAccess: () => readonly BusAccessAction[]): void {
+    this.#tellHeard(stepBusLineDecoder(this.#line, symbol), this.#access.owner)
     this.#apply(tellAccess())
     if (symbol === SYN) this.#onSyn()
   }
 
-  #tellHeard(heard: BusLineEvent | undefined, owner: BusAccess['owner']): void {
+  #tellHeard(heard: BusLineEvent | undefined, owner: BusAccessState['owner']): void {
     if (heard === undefined) return
     const own = owner === OWN_SEAT
     if (heard.kind === 'broken') {
@@ -334,7 +334,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
 
   /** Nothing that was under way on the wire is still true. */
   #startAfresh(): void {
-    this.#tellHeard(stepBusLine(this.#line, SILENCE_SYMBOL), this.#access.owner)
+    this.#tellHeard(stepBusLineDecoder(this.#line, SILENCE_SYMBOL), this.#access.owner)
     resetBusAccess(this.#access)
   }
 

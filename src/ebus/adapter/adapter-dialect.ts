@@ -9,9 +9,9 @@
  *
  * Pure, but for the dialect it is given.
  */
-import type { EbusNotice } from './ebus-connection.ts'
+import type { UntimedBusEvent } from './ebus-connection.ts'
 
-export interface DialectEvidence {
+export interface ProtocolMismatchEvidence {
   /** Since the connection was made. */
   strange: number
   understood: boolean
@@ -22,14 +22,14 @@ const SYN_PAIR = 0xc6
 /** A second of an idle bus. Noise has this much of it, too, but then telegrams in between that are whole. */
 const STRANGE_ENOUGH = 25
 
-export function newDialectEvidence(): DialectEvidence {
+export function newProtocolMismatchEvidence(): ProtocolMismatchEvidence {
   return { strange: 0, understood: false }
 }
 
-export function recordDialectEvidence(dialect: DialectEvidence, happening: EbusNotice): void {
+export function recordProtocolEvidence(dialect: ProtocolMismatchEvidence, happening: UntimedBusEvent): void {
   switch (happening.kind) {
     case 'connected':
-      Object.assign(dialect, newDialectEvidence())
+      Object.assign(dialect, newProtocolMismatchEvidence())
       break
     case 'exchange':
       dialect.understood = true
@@ -44,6 +44,6 @@ export function recordDialectEvidence(dialect: DialectEvidence, happening: EbusN
   }
 }
 
-export function isForeignDialect({ strange, understood }: DialectEvidence): boolean {
+export function isProtocolMismatch({ strange, understood }: ProtocolMismatchEvidence): boolean {
   return strange >= STRANGE_ENOUGH && !understood
 }

@@ -3,8 +3,14 @@
  * shares the port asks through the same desk.
  */
 import type { Clock } from '../../core/clock.ts'
-import { requestInfo, resetInfoRequests, newInfoRequests, nextInfoRequest, handleInfoAnswer } from './info-requests.ts'
-import type { InfoRequestCallback, InfoRequests } from './info-requests.ts'
+import {
+  queueInfoRequest,
+  resetInfoRequestQueue,
+  newInfoRequestQueue,
+  nextInfoRequest,
+  handleInfoAnswer,
+} from './info-requests.ts'
+import type { InfoRequestCallback, InfoRequestQueue } from './info-requests.ts'
 import { IDENTITY_INFO_IDS, listTelemetryInfoIds } from './adapter-info.ts'
 import type { AdapterInfo, InfoId } from './adapter-info.ts'
 
@@ -17,7 +23,7 @@ interface InfoOptions {
 
 export class AdapterInfoClient {
   readonly #options: InfoOptions
-  readonly #desk: InfoRequests = newInfoRequests()
+  readonly #desk: InfoRequestQueue = newInfoRequestQueue()
   #telemetryMs = 0
 
   constructor(options: InfoOptions) {
@@ -29,7 +35,7 @@ export class AdapterInfoClient {
   }
 
   ask(id: InfoId, asker: InfoRequestCallback): void {
-    requestInfo(this.#desk, id, asker)
+    queueInfoRequest(this.#desk, id, asker)
     this.#pump()
   }
 
@@ -40,14 +46,14 @@ export class AdapterInfoClient {
 
   /** It may be another adapter than before, or have other firmware: everything is asked anew. */
   meet(features: number | undefined): void {
-    resetInfoRequests(this.#desk, features)
-    for (const id of IDENTITY_INFO_IDS) requestInfo(this.#desk, id, () => undefined)
+    resetInfoRequestQueue(this.#desk, features)
+    for (const id of IDENTITY_INFO_IDS) queueInfoRequest(this.#desk, id, () => undefined)
     this.#telemetryMs = 0
     this.#pump()
   }
 
   forget(): void {
-    resetInfoRequests(this.#desk, undefined)
+    resetInfoRequestQueue(this.#desk, undefined)
   }
 
   tick(): void {
@@ -60,7 +66,7 @@ export class AdapterInfoClient {
     // The version says what else there is to ask.
     if (!this.#desk.cache.has(0)) return
     this.#telemetryMs = nowMs
-    for (const id of listTelemetryInfoIds(this.#desk.info)) requestInfo(this.#desk, id, () => undefined)
+    for (const id of listTelemetryInfoIds(this.#desk.info)) queueInfoRequest(this.#desk, id, () => undefined)
   }
 
   #pump(): void {

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
 
 import { fromHex, toHex } from '../../core/bytes.ts'
-import { requestInfo, resetInfoRequests, newInfoRequests, nextInfoRequest, handleInfoAnswer } from './info-requests.ts'
+import {
+  queueInfoRequest,
+  resetInfoRequestQueue,
+  newInfoRequestQueue,
+  nextInfoRequest,
+  handleInfoAnswer,
+} from './info-requests.ts'
 import type { InfoId } from './adapter-info.ts'
 import { EMPTY_ADAPTER_INFO, listTelemetryInfoIds, applyInfoAnswer } from './adapter-info.ts'
 
@@ -34,8 +40,8 @@ describe('adapter info', () => {
 
 describe('info desk', () => {
   function openDesk() {
-    const desk = newInfoRequests()
-    resetInfoRequests(desk, 0x01)
+    const desk = newInfoRequestQueue()
+    resetInfoRequestQueue(desk, 0x01)
     const answers: string[] = []
     return {
       desk,
@@ -46,9 +52,9 @@ describe('info desk', () => {
 
   it('puts one question at a time and lets equal ones share the answer', () => {
     const { desk, answers, asker } = openDesk()
-    requestInfo(desk, 3, asker)
-    requestInfo(desk, 3, asker)
-    requestInfo(desk, 4, asker)
+    queueInfoRequest(desk, 3, asker)
+    queueInfoRequest(desk, 3, asker)
+    queueInfoRequest(desk, 4, asker)
     expect([nextInfoRequest(desk, 0), nextInfoRequest(desk, 0)]).toEqual([3, undefined])
     handleInfoAnswer(desk, 3, fromHex('0022'), 0)
     expect(answers).toEqual(['0022', '0022'])
@@ -58,15 +64,15 @@ describe('info desk', () => {
   it('answers what cannot change from its cache', () => {
     const { desk, answers, asker } = openDesk()
     handleInfoAnswer(desk, 1, fromHex('348518'), 0)
-    requestInfo(desk, 1, asker)
+    queueInfoRequest(desk, 1, asker)
     expect(answers).toEqual(['348518'])
     expect(nextInfoRequest(desk, 0)).toBeUndefined()
   })
 
   it('gives up after a second and goes on with the next', () => {
     const { desk, answers, asker } = openDesk()
-    requestInfo(desk, 3, asker)
-    requestInfo(desk, 4, asker)
+    queueInfoRequest(desk, 3, asker)
+    queueInfoRequest(desk, 4, asker)
     nextInfoRequest(desk, 0)
     expect(nextInfoRequest(desk, 1_000)).toBe(4)
     expect(answers).toEqual(['-'])
@@ -75,8 +81,8 @@ describe('info desk', () => {
   it('has nothing to say about an adapter that answers no INFO, and forgets a restarted one', () => {
     const { desk, answers, asker } = openDesk()
     handleInfoAnswer(desk, 1, fromHex('348518'), 0)
-    resetInfoRequests(desk, 0x00)
-    requestInfo(desk, 1, asker)
+    resetInfoRequestQueue(desk, 0x00)
+    queueInfoRequest(desk, 1, asker)
     expect(answers).toEqual(['-'])
     expect(desk.info).toMatchObject({ infoSupported: false, hardwareId: undefined })
   })

@@ -1,29 +1,29 @@
 import { describe, expect, it } from 'vitest'
 
 import { fromHex } from '../../core/bytes.ts'
-import type { BusAccess, AccessEffect } from './bus-access.ts'
+import type { BusAccessState, BusAccessAction } from './bus-access.ts'
 import {
   cancelBusRequest,
   resetBusAccess,
   removeBusClient,
-  newBusAccess,
+  newBusAccessState,
   handleArbitrationLost,
   handleArbitrationWon,
   handleReceivedSymbol,
   noteInitiator,
-  sendSymbol,
+  handleClientSymbol,
   addBusClient,
   requestBus,
 } from './bus-access.ts'
 
-function seated(...seats: number[]): BusAccess {
-  const access = newBusAccess()
+function seated(...seats: number[]): BusAccessState {
+  const access = newBusAccessState()
   for (const seat of seats) addBusClient(access, seat)
   return access
 }
 
 /** What goes to the adapter. */
-const upwards = (effects: readonly AccessEffect[]): string[] =>
+const upwards = (effects: readonly BusAccessAction[]): string[] =>
   effects.flatMap((effect) => {
     if (effect.kind === 'start') return [`start ${effect.address.toString(16)}`]
     if (effect.kind === 'send') return [`send ${effect.symbol.toString(16)}`]
@@ -31,7 +31,7 @@ const upwards = (effects: readonly AccessEffect[]): string[] =>
   })
 
 /** What one seat hears. */
-const toSeat = (seat: number, effects: readonly AccessEffect[]): string[] =>
+const toSeat = (seat: number, effects: readonly BusAccessAction[]): string[] =>
   effects.flatMap((effect) => {
     if (effect.kind !== 'tell' || effect.seat !== seat) return []
     const { event } = effect
@@ -39,7 +39,7 @@ const toSeat = (seat: number, effects: readonly AccessEffect[]): string[] =>
     return [event.kind === 'started' ? `started ${event.address.toString(16)}` : `failed ${event.winner.toString(16)}`]
   })
 
-const hear = (access: BusAccess, symbols: string): AccessEffect[] =>
+const hear = (access: BusAccessState, symbols: string): BusAccessAction[] =>
   [...fromHex(symbols)].flatMap((symbol) => handleReceivedSymbol(access, symbol))
 
 describe('access', () => {
@@ -69,8 +69,8 @@ describe('access', () => {
     const access = seated(0, 1)
     requestBus(access, 0, 0x31)
     handleArbitrationWon(access, 0x31)
-    expect(upwards(sendSymbol(access, 0, { symbol: 0x15, expected: undefined }))).toEqual(['send 15'])
-    expect(upwards(sendSymbol(access, 1, { symbol: 0x55, expected: undefined }))).toEqual([])
+    expect(upwards(handleClientSymbol(access, 0, { symbol: 0x15, expected: undefined }))).toEqual(['send 15'])
+    expect(upwards(handleClientSymbol(access, 1, { symbol: 0x55, expected: undefined }))).toEqual([])
     const echo = hear(access, '15')
     expect([toSeat(0, echo), toSeat(1, echo)]).toEqual([['15'], ['15']])
   })
@@ -78,12 +78,12 @@ describe('access', () => {
   it('lets a target behind the shared port answer a stranger’s telegram, but not speak into a quiet bus', () => {
     const access = seated(0, 1)
     hear(access, 'aa')
-    expect(upwards(sendSymbol(access, 1, { symbol: 0x00, expected: undefined }))).toEqual([])
+    expect(upwards(handleClientSymbol(access, 1, { symbol: 0x00, expected: undefined }))).toEqual([])
     hear(access, '10 36 07 04 00 40')
-    expect(upwards(sendSymbol(access, 1, { symbol: 0x00, expected: 'acknowledge' }))).toEqual(['send 0'])
-    expect(upwards(sendSymbol(access, 1, { symbol: 0x0a, expected: 'answer' }))).toEqual(['send a'])
+    expect(upwards(handleClientSymbol(access, 1, { symbol: 0x00, expected: 'acknowledge' }))).toEqual(['send 0'])
+    expect(upwards(handleClientSymbol(access, 1, { symbol: 0x0a, expected: 'answer' }))).toEqual(['send a'])
     // Nobody else answers in its place.
-    expect(upwards(sendSymbol(access, 0, { symbol: 0x0a, expected: 'answer' }))).toEqual([])
+    expect(upwards(handleClientSymbol(access, 0, { symbol: 0x0a, expected: 'answer' }))).toEqual([])
   })
 
   it('keeps the rest of a telegram that was cut off out of a stranger’s', () => {
@@ -91,11 +91,11 @@ describe('access', () => {
     const access = seated(0, 1)
     requestBus(access, 1, 0x31)
     handleArbitrationWon(access, 0x31)
-    expect(upwards(sendSymbol(access, 1, { symbol: 0x08, expected: undefined }))).toEqual(['send 8'])
+    expect(upwards(handleClientSymbol(access, 1, { symbol: 0x08, expected: undefined }))).toEqual(['send 8'])
     hear(access, '08 aa 10 fe b5')
-    expect(upwards(sendSymbol(access, 1, { symbol: 0xb5, expected: undefined }))).toEqual([])
+    expect(upwards(handleClientSymbol(access, 1, { symbol: 0xb5, expected: undefined }))).toEqual([])
     hear(access, 'aa 10 36 07 04 00 40')
-    expect(upwards(sendSymbol(access, 1, { symbol: 0xb5, expected: 'acknowledge' }))).toEqual([])
+    expect(upwards(handleClientSymbol(access, 1, { symbol: 0xb5, expected: 'acknowledge' }))).toEqual([])
   })
 
   it('gives the next seat its turn when the SYN comes', () => {
@@ -131,7 +131,7 @@ describe('access', () => {
 
   it('waits three SYN however much noise there was, as many as others were heard, and no longer than they are there', () => {
     // ebusd: after losing to another class, as many SYN as initiators were seen, three at least; one for noise.
-    const lockAfter = (access: BusAccess, winner: number): number | undefined => {
+    const lockAfter = (access: BusAccessState, winner: number): number | undefined => {
       // Whatever it had to wait for is over.
       hear(access, 'aaaaaaaaaaaa')
       requestBus(access, 0, 0x31)
@@ -174,7 +174,7 @@ describe('access', () => {
     const effects = handleArbitrationWon(access, 0x31)
     expect(upwards(effects)).toEqual(['send aa'])
     expect(toSeat(0, effects)).toEqual(['31'])
-    expect(upwards(sendSymbol(access, 1, { symbol: 0x55, expected: undefined }))).toEqual([])
+    expect(upwards(handleClientSymbol(access, 1, { symbol: 0x55, expected: undefined }))).toEqual([])
   })
 
   it('goes on when the owner leaves in the middle of its telegram', () => {

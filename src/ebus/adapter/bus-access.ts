@@ -20,7 +20,7 @@ export type BusClientEvent =
   | { readonly kind: 'started'; readonly address: number }
   | { readonly kind: 'failed'; readonly winner: number }
 
-export type AccessEffect =
+export type BusAccessAction =
   | { readonly kind: 'start'; readonly address: number }
   | { readonly kind: 'cancel-start' }
   | { readonly kind: 'send'; readonly symbol: number }
@@ -32,7 +32,7 @@ interface Seat {
   lock: number
 }
 
-export interface BusAccess {
+export interface BusAccessState {
   /** In the order of their turns, whose turn it is next first. */
   readonly seats: Map<BusClientId, Seat>
   /** With the adapter now; `syns` counts those that passed without an answer. */
@@ -51,7 +51,7 @@ export interface BusAccess {
 /** As ebusd does: an adapter that let three SYN pass has forgotten the START. */
 const MAX_UNANSWERED_SYNS = 3
 
-export function newBusAccess(): BusAccess {
+export function newBusAccessState(): BusAccessState {
   return {
     seats: new Map(),
     asked: undefined,
@@ -63,24 +63,24 @@ export function newBusAccess(): BusAccess {
   }
 }
 
-export function addBusClient(access: BusAccess, seat: BusClientId): void {
+export function addBusClient(access: BusAccessState, seat: BusClientId): void {
   access.seats.set(seat, { wanted: undefined, lock: 0 })
 }
 
-export function removeBusClient(access: BusAccess, seat: BusClientId): AccessEffect[] {
+export function removeBusClient(access: BusAccessState, seat: BusClientId): BusAccessAction[] {
   const effects = cancelBusRequest(access, seat)
   access.seats.delete(seat)
   if (access.owner === seat) access.owner = 'nobody'
   return effects
 }
 
-export function requestBus(access: BusAccess, seat: BusClientId, address: number): AccessEffect[] {
+export function requestBus(access: BusAccessState, seat: BusClientId, address: number): BusAccessAction[] {
   const found = access.seats.get(seat)
   if (found !== undefined) found.wanted = address
   return askNext(access)
 }
 
-export function cancelBusRequest(access: BusAccess, seat: BusClientId): AccessEffect[] {
+export function cancelBusRequest(access: BusAccessState, seat: BusClientId): BusAccessAction[] {
   const found = access.seats.get(seat)
   if (found !== undefined) found.wanted = undefined
   if (access.asked?.seat !== seat) return []
@@ -95,11 +95,11 @@ export type ExpectedFromTarget = 'acknowledge' | 'answer' | undefined
  * Lets the owner speak, and a target answer a telegram that is not ours; anybody else is not heard. A client whose
  * telegram was cut off because it was slow still sends the rest of it, and must not garble a stranger's with it.
  */
-export function sendSymbol(
-  access: BusAccess,
+export function handleClientSymbol(
+  access: BusAccessState,
   seat: BusClientId,
   { symbol, expected }: { readonly symbol: number; readonly expected: ExpectedFromTarget },
-): AccessEffect[] {
+): BusAccessAction[] {
   if (access.owner === seat) return [{ kind: 'send', symbol }]
   if (access.owner !== undefined || expected === undefined) return []
   if (expected === 'acknowledge') {
@@ -116,15 +116,15 @@ const FORGOTTEN_SYNS = 30_000
  * Somebody else's telegram was heard whole, checksum and all. What merely stood where an address is due, in a garbled
  * arbitration for example, is nobody.
  */
-export function noteInitiator(access: BusAccess, source: number): void {
+export function noteInitiator(access: BusAccessState, source: number): void {
   if (isInitiatorAddress(source)) access.initiatorsHeard.set(source, access.syns)
 }
 
-export function listInitiators({ initiatorsHeard, syns }: BusAccess): readonly number[] {
+export function listInitiators({ initiatorsHeard, syns }: BusAccessState): readonly number[] {
   return [...initiatorsHeard].filter(([, heardAt]) => syns - heardAt <= FORGOTTEN_SYNS).map(([address]) => address)
 }
 
-export function handleReceivedSymbol(access: BusAccess, symbol: number): AccessEffect[] {
+export function handleReceivedSymbol(access: BusAccessState, symbol: number): BusAccessAction[] {
   const loneAddress = access.position === 1
   access.position = symbol === SYN ? 0 : access.position + 1
   const effects = tellAll(access, { kind: 'symbol', symbol })
@@ -142,7 +142,7 @@ export function handleReceivedSymbol(access: BusAccess, symbol: number): AccessE
   return [...effects, ...askNext(access)]
 }
 
-export function handleArbitrationWon(access: BusAccess, address: number): AccessEffect[] {
+export function handleArbitrationWon(access: BusAccessState, address: number): BusAccessAction[] {
   const { asked } = access
   access.position = 1
   access.asked = undefined
@@ -156,7 +156,7 @@ export function handleArbitrationWon(access: BusAccess, address: number): Access
   return tellAll(access, { kind: 'symbol', symbol: address }, { seat: asked.seat, event: { kind: 'started', address } })
 }
 
-export function handleArbitrationLost(access: BusAccess, winner: number): AccessEffect[] {
+export function handleArbitrationLost(access: BusAccessState, winner: number): BusAccessAction[] {
   const { asked } = access
   access.position = 1
   access.asked = undefined
@@ -173,7 +173,7 @@ export function handleArbitrationLost(access: BusAccess, winner: number): Access
 }
 
 /** The adapter forgot everything, or is gone, or the signal is. Seats have to ask again, and others are heard anew. */
-export function resetBusAccess(access: BusAccess): void {
+export function resetBusAccess(access: BusAccessState): void {
   access.asked = undefined
   access.owner = undefined
   access.answering = undefined
@@ -183,7 +183,7 @@ export function resetBusAccess(access: BusAccess): void {
 }
 
 /** A START only acts on the next SYN, so it may go out one SYN before the lock has run out. */
-function askNext(access: BusAccess): AccessEffect[] {
+function askNext(access: BusAccessState): BusAccessAction[] {
   if (access.asked !== undefined) return []
   for (const [seat, { wanted, lock }] of access.seats) {
     if (wanted === undefined || lock > 1 || access.owner === seat) continue
@@ -194,7 +194,7 @@ function askNext(access: BusAccess): AccessEffect[] {
 }
 
 /** To the back of the line. */
-function endTurn(access: BusAccess, id: BusClientId): void {
+function endTurn(access: BusAccessState, id: BusClientId): void {
   const seat = access.seats.get(id)
   if (seat === undefined) return
   seat.wanted = undefined
@@ -203,12 +203,12 @@ function endTurn(access: BusAccess, id: BusClientId): void {
 }
 
 function tellAll(
-  access: BusAccess,
+  access: BusAccessState,
   event: BusClientEvent,
   exception?: { readonly seat: BusClientId; readonly event: BusClientEvent },
-): AccessEffect[] {
+): BusAccessAction[] {
   // For every symbol there is: a plain loop costs a third of what mapping the keys does.
-  const effects: AccessEffect[] = []
+  const effects: BusAccessAction[] = []
   for (const seat of access.seats.keys())
     effects.push({ kind: 'tell', seat, event: exception?.seat === seat ? exception.event : event })
   return effects

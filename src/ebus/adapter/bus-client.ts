@@ -9,9 +9,9 @@ import { AdapterBus } from './adapter-bus-client.ts'
 import type { EbusConnection, TransportClass } from './ebus-connection.ts'
 import { EbusdBus } from './ebusd-client.ts'
 import type { AdapterEndpoint } from './adapter-endpoint.ts'
-import { createEnhancedPort } from './enhanced-port.ts'
+import { createEnhancedPortProtocol } from './enhanced-port.ts'
 import { createMdnsTransport } from './mdns-transport.ts'
-import { createPlainPort } from './plain-port.ts'
+import { createPlainPortProtocol } from './plain-port.ts'
 import type { PortProtocol } from './port.ts'
 import { createSerialTransport } from './serial-transport.ts'
 import { createTcpTransport } from './tcp-transport.ts'
@@ -63,22 +63,38 @@ export function selectTransport(endpoint: AdapterEndpoint): {
       ? {
           transport: createSerialTransport({ path, baud }),
           transportClass: 'serial-plain',
-          newProtocol: createPlainPort,
+          newProtocol: createPlainPortProtocol,
         }
-      : { transport: createSerialTransport({ path, baud }), transportClass: kind, newProtocol: createEnhancedPort }
+      : {
+          transport: createSerialTransport({ path, baud }),
+          transportClass: kind,
+          newProtocol: createEnhancedPortProtocol,
+        }
   }
   switch (endpoint.kind) {
     case 'tcp':
-      return { transport: createTcpTransport(endpoint), transportClass: 'tcp-plain', newProtocol: createPlainPort }
+      return {
+        transport: createTcpTransport(endpoint),
+        transportClass: 'tcp-plain',
+        newProtocol: createPlainPortProtocol,
+      }
     case 'mdns':
-      return { transport: createMdnsTransport(endpoint), transportClass: 'enh', newProtocol: createEnhancedPort }
+      return {
+        transport: createMdnsTransport(endpoint),
+        transportClass: 'enh',
+        newProtocol: createEnhancedPortProtocol,
+      }
     case 'udp':
-      return { transport: createUdpTransport(endpoint), transportClass: 'udp-plain', newProtocol: createPlainPort }
+      return {
+        transport: createUdpTransport(endpoint),
+        transportClass: 'udp-plain',
+        newProtocol: createPlainPortProtocol,
+      }
     default:
       return {
         transport: createTcpTransport(endpoint),
         transportClass: endpoint.kind === 'ens' ? 'ens' : 'enh',
-        newProtocol: createEnhancedPort,
+        newProtocol: createEnhancedPortProtocol,
       }
   }
 }

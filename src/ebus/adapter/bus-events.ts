@@ -5,16 +5,16 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { BoundedQueue } from './bounded-queue.ts'
-import type { BusEvent, EbusNotice } from './ebus-connection.ts'
-import { isForeignDialect, newDialectEvidence, recordDialectEvidence } from './adapter-dialect.ts'
+import type { BusEvent, UntimedBusEvent } from './ebus-connection.ts'
+import { isProtocolMismatch, newProtocolMismatchEvidence, recordProtocolEvidence } from './adapter-dialect.ts'
 
 /** A minute of the busiest bus there is. */
 const CAPACITY = 1_024
 
-export class BusEvents {
+export class BusEventFanOut {
   readonly #clock: Clock
   readonly #subscribers = new Set<BoundedQueue<BusEvent>>()
-  readonly #dialect = newDialectEvidence()
+  readonly #dialect = newProtocolMismatchEvidence()
   #ended = false
 
   constructor(clock: Clock) {
@@ -23,7 +23,7 @@ export class BusEvents {
 
   /** Whether what is heard looks like another protocol than the one it is read in. */
   get misread(): boolean {
-    return isForeignDialect(this.#dialect)
+    return isProtocolMismatch(this.#dialect)
   }
 
   subscribe(): BoundedQueue<BusEvent> {
@@ -33,8 +33,8 @@ export class BusEvents {
     return queue
   }
 
-  emit(happening: EbusNotice): void {
-    recordDialectEvidence(this.#dialect, happening)
+  emit(happening: UntimedBusEvent): void {
+    recordProtocolEvidence(this.#dialect, happening)
     if (this.#subscribers.size === 0) return
     const event: BusEvent = { ...happening, atMs: this.#clock.now() }
     for (const queue of this.#subscribers) {

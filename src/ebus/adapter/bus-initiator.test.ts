@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { fromHex } from '../../core/bytes.ts'
 import type { Telegram } from '../wire/telegram.ts'
-import type { InitiatorTransaction, BusInitiator, InitiatorEffect } from './bus-initiator.ts'
+import type { InitiatorTransaction, BusInitiator, InitiatorAction } from './bus-initiator.ts'
 import {
   cancelTransaction,
   beginTransaction,
@@ -20,13 +20,13 @@ function begun(options: Partial<InitiatorTransaction> = {}): BusInitiator {
   return initiator
 }
 
-const started = (initiator: BusInitiator): InitiatorEffect[] =>
+const started = (initiator: BusInitiator): InitiatorAction[] =>
   handleBusClientEvent(initiator, { kind: 'started', address: 0x31 })
-const failed = (initiator: BusInitiator): InitiatorEffect[] =>
+const failed = (initiator: BusInitiator): InitiatorAction[] =>
   handleBusClientEvent(initiator, { kind: 'failed', winner: 0x10 })
 
 /** Wins the bus and hears these symbols, our own echoes among them. The effects of the last one. */
-function talk(initiator: BusInitiator, symbols: string): InitiatorEffect[] {
+function talk(initiator: BusInitiator, symbols: string): InitiatorAction[] {
   let effects = started(initiator)
   for (const symbol of fromHex(symbols)) effects = handleBusClientEvent(initiator, { kind: 'symbol', symbol })
   return effects

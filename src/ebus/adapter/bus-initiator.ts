@@ -21,7 +21,7 @@ export interface InitiatorTransaction {
   readonly repeatable: boolean
 }
 
-export type InitiatorEffect =
+export type InitiatorAction =
   | { readonly kind: 'want'; readonly address: number }
   | { readonly kind: 'cancel' }
   | { readonly kind: 'say'; readonly symbol: number }
@@ -58,20 +58,20 @@ export function createLateTransactionFault(initiator: BusInitiator, afterMs: num
   return { kind: 'timed-out', afterMs, phase }
 }
 
-export function beginTransaction(initiator: BusInitiator, errand: InitiatorTransaction): InitiatorEffect[] {
+export function beginTransaction(initiator: BusInitiator, errand: InitiatorTransaction): InitiatorAction[] {
   if (initiator.errand !== undefined) throw new Error('the initiator is busy')
   Object.assign(initiator, newBusInitiator(), { errand })
   return [{ kind: 'want', address: errand.telegram.source }]
 }
 
 /** Nobody waits any longer, or the adapter is gone. In the middle of a telegram the AUTO-SYN takes the bus back. */
-export function cancelTransaction(initiator: BusInitiator): InitiatorEffect[] {
+export function cancelTransaction(initiator: BusInitiator): InitiatorAction[] {
   if (initiator.errand === undefined) return []
   Object.assign(initiator, newBusInitiator())
   return [{ kind: 'cancel' }]
 }
 
-export function handleBusClientEvent(initiator: BusInitiator, event: BusClientEvent): InitiatorEffect[] {
+export function handleBusClientEvent(initiator: BusInitiator, event: BusClientEvent): InitiatorAction[] {
   const { errand, conversation } = initiator
   if (errand === undefined) return []
   switch (event.kind) {
@@ -92,7 +92,7 @@ export function handleBusClientEvent(initiator: BusInitiator, event: BusClientEv
   }
 }
 
-function take(initiator: BusInitiator, errand: InitiatorTransaction, turn: ConversationAction): InitiatorEffect[] {
+function take(initiator: BusInitiator, errand: InitiatorTransaction, turn: ConversationAction): InitiatorAction[] {
   if (turn.kind === 'listen') return []
   if (turn.kind === 'say') return [{ kind: 'say', symbol: turn.symbol }]
   initiator.conversation = undefined
@@ -107,8 +107,8 @@ function onConversationFault(
   initiator: BusInitiator,
   errand: InitiatorTransaction,
   fault: ConversationFault,
-): InitiatorEffect[] {
-  const again: InitiatorEffect[] = [{ kind: 'want', address: errand.telegram.source }]
+): InitiatorAction[] {
+  const again: InitiatorAction[] = [{ kind: 'want', address: errand.telegram.source }]
   switch (fault) {
     case 'collision':
       initiator.collisions++
@@ -122,7 +122,7 @@ function onConversationFault(
   }
 }
 
-function end(initiator: BusInitiator, fault: BusFault): InitiatorEffect[] {
+function end(initiator: BusInitiator, fault: BusFault): InitiatorAction[] {
   initiator.errand = undefined
   return [{ kind: 'fault', fault }]
 }

@@ -91,12 +91,12 @@ export type TransportClass = 'enh' | 'ens' | 'tcp-plain' | 'udp-plain' | 'serial
 /** `forbidden`: somebody else's ebusd has the address and sends nothing for us. */
 export type SourceAddressState = 'listening' | 'probing' | 'admitted' | 'none-free' | 'not-ours' | 'forbidden'
 
-export type BusEvent = EbusNotice & {
+export type BusEvent = UntimedBusEvent & {
   /** Wall clock, milliseconds since 1970, at the last symbol. */
   readonly atMs: number
 }
 
-export type EbusNotice =
+export type UntimedBusEvent =
   /** `own` is true for what this gateway sent; then the same exchange is not third-party evidence. */
   | { readonly kind: 'exchange'; readonly exchange: TelegramExchange; readonly own: boolean }
   | (Extract<BusLineEvent, { readonly kind: 'broken' }> & { readonly own: boolean })

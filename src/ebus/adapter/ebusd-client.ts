@@ -19,8 +19,8 @@ import {
   removeFromFairQueue,
 } from '../../core/fair-queue.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import { encodeCommandBytes } from '../wire/telegram.ts'
-import { BusEvents } from './bus-events.ts'
+import { encodeCommandWithoutCrc } from '../wire/telegram.ts'
+import { BusEventFanOut } from './bus-events.ts'
 import type {
   EbusConnection,
   BusEvent,
@@ -37,7 +37,7 @@ import {
   parseDirectLine,
   parseGrabLine,
   parseHexAnswer,
-  answersOtherQuestion,
+  isAnswerToOtherRequest,
   isEbusdSignalAcquired,
 } from './ebusd-text.ts'
 import { createTcpTransport } from './tcp-transport.ts'
@@ -77,7 +77,7 @@ export class EbusdBus implements EbusConnection {
   readonly id: string
   readonly seatHost = undefined
   readonly #options: EbusdBusOptions
-  readonly #events: BusEvents
+  readonly #events: BusEventFanOut
   readonly #queue
   readonly #commands: EbusdTextClient
   readonly #watch: EbusdTextClient
@@ -101,7 +101,7 @@ export class EbusdBus implements EbusConnection {
   constructor(options: EbusdBusOptions) {
     this.id = options.id
     this.#options = options
-    this.#events = new BusEvents(options.clock)
+    this.#events = new BusEventFanOut(options.clock)
     this.#queue = createFairQueue<Command>(options.queueCapacity)
     const shared = { ...options, transport: createTcpTransport(options) }
     this.#commands = new EbusdTextClient({
@@ -146,7 +146,7 @@ export class EbusdBus implements EbusConnection {
           this.#forbidden ||= read.fault.kind === 'no-source'
           return finish(read)
         }
-        if (read.value !== undefined && answersOtherQuestion(request, read.value))
+        if (read.value !== undefined && isAnswerToOtherRequest(request, read.value))
           return finish(fail({ kind: 'answer-garbled' }))
         this.#tellOwn({ telegram, response: read.value, commandRepeats: 0, responseRepeats: 0 })
         finish(ok({ telegram, response: read.value }))
@@ -325,5 +325,5 @@ export class EbusdBus implements EbusConnection {
 }
 
 function keyOf({ telegram, response }: TelegramExchange): string {
-  return `${toHex(encodeCommandBytes(telegram))}/${response === undefined ? '' : toHex(response)}`
+  return `${toHex(encodeCommandWithoutCrc(telegram))}/${response === undefined ? '' : toHex(response)}`
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { fromHex } from '../../core/bytes.ts'
 import { mayTargetHaveActed } from './ebus-connection.ts'
 import {
-  answersOtherQuestion,
+  isAnswerToOtherRequest,
   formatHexCommand,
   parseDirectLine,
   parseGrabLine,
@@ -39,17 +39,17 @@ describe('ebusd text', () => {
 
   it('notices an answer that names another register than the question', () => {
     // Seen at a loaded ebusd 26.1: the answer to another initiator's question for 03/000f.
-    const asked = (data: string): Parameters<typeof answersOtherQuestion>[0] => ({
+    const asked = (data: string): Parameters<typeof isAnswerToOtherRequest>[0] => ({
       target: 0x15,
       primary: 0xb5,
       secondary: 0x24,
       data: fromHex(data),
     })
     const answer = fromHex('01030f006666a241')
-    expect(answersOtherQuestion(asked('020003000f00'), answer)).toBe(false)
-    expect(answersOtherQuestion(asked('020000004b00'), answer)).toBe(true)
-    expect(answersOtherQuestion(asked('020003010400'), new Uint8Array())).toBe(false)
-    expect(answersOtherQuestion(asked('020103000700'), answer)).toBe(false)
+    expect(isAnswerToOtherRequest(asked('020003000f00'), answer)).toBe(false)
+    expect(isAnswerToOtherRequest(asked('020000004b00'), answer)).toBe(true)
+    expect(isAnswerToOtherRequest(asked('020003010400'), new Uint8Array())).toBe(false)
+    expect(isAnswerToOtherRequest(asked('020103000700'), answer)).toBe(false)
   })
 
   it.each(['ERR: read timeout', 'ERR: no signal', 'ERR: CRC error', 'ERR: SYN received'])(

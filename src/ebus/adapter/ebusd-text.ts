@@ -42,7 +42,7 @@ const REGISTER_READS: ReadonlySet<number> = new Set([0x02, 0x06])
  * Whether an answer belongs to somebody else's question. An ebusd that gets too little processor time takes the answer
  * to the next telegram on the bus for that to its own (seen with 26.1); where an answer names its question, that shows.
  */
-export function answersOtherQuestion({ primary, secondary, data }: BusRequest, response: Uint8Array): boolean {
+export function isAnswerToOtherRequest({ primary, secondary, data }: BusRequest, response: Uint8Array): boolean {
   const [opcode = 0, verb, group, , low, high] = data
   if (primary !== 0xb5 || secondary !== 0x24 || !REGISTER_READS.has(opcode) || verb !== 0x00) return false
   return response.length >= 4 && (response[1] !== group || response[2] !== low || response[3] !== high)

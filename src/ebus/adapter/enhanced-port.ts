@@ -35,7 +35,7 @@ interface PendingInfo {
   readonly data: number[]
 }
 
-export function createEnhancedPort(): PortProtocol {
+export function createEnhancedPortProtocol(): PortProtocol {
   const parser = newEnhancedParser()
   let ready = false
   /** Whether features came with a RESETTED of this connection. */

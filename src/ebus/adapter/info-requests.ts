@@ -10,7 +10,7 @@ import { IDENTITY_INFO_IDS, EMPTY_ADAPTER_INFO, applyInfoAnswer } from './adapte
 
 export type InfoRequestCallback = (data: Uint8Array | undefined) => void
 
-export interface InfoRequests {
+export interface InfoRequestQueue {
   info: AdapterInfo
   /** Answers that cannot change while the adapter runs. */
   readonly cache: Map<InfoId, Uint8Array>
@@ -23,12 +23,12 @@ const TIMEOUT_MS = 1_000
 /** Eight questions exist; whoever asks for more at once gets no answer. */
 const MAX_WAITING = 32
 
-export function newInfoRequests(): InfoRequests {
+export function newInfoRequestQueue(): InfoRequestQueue {
   return { info: EMPTY_ADAPTER_INFO, cache: new Map(), waiting: [], askedMs: undefined }
 }
 
 /** Same questions share an answer. */
-export function requestInfo(desk: InfoRequests, id: InfoId, asker: InfoRequestCallback): void {
+export function queueInfoRequest(desk: InfoRequestQueue, id: InfoId, asker: InfoRequestCallback): void {
   const known = desk.cache.get(id)
   const same = desk.waiting.find((entry) => entry.id === id)
   if (known !== undefined) asker(known)
@@ -38,7 +38,7 @@ export function requestInfo(desk: InfoRequests, id: InfoId, asker: InfoRequestCa
 }
 
 /** The question to put to the adapter now, if it is time for one. */
-export function nextInfoRequest(desk: InfoRequests, nowMs: number): InfoId | undefined {
+export function nextInfoRequest(desk: InfoRequestQueue, nowMs: number): InfoId | undefined {
   if (desk.askedMs !== undefined && nowMs - desk.askedMs >= TIMEOUT_MS) settle(desk, undefined)
   const [first] = desk.waiting
   if (first === undefined || desk.askedMs !== undefined) return undefined
@@ -46,14 +46,14 @@ export function nextInfoRequest(desk: InfoRequests, nowMs: number): InfoId | und
   return first.id
 }
 
-export function handleInfoAnswer(desk: InfoRequests, id: InfoId, data: Uint8Array, atMs: number): void {
+export function handleInfoAnswer(desk: InfoRequestQueue, id: InfoId, data: Uint8Array, atMs: number): void {
   desk.info = applyInfoAnswer(desk.info, id, data, atMs)
   if (IDENTITY_INFO_IDS.includes(id)) desk.cache.set(id, data)
   if (desk.waiting[0]?.id === id) settle(desk, data)
 }
 
 /** The adapter is new to us: after connecting, and after it restarted. */
-export function resetInfoRequests(desk: InfoRequests, features: number | undefined): void {
+export function resetInfoRequestQueue(desk: InfoRequestQueue, features: number | undefined): void {
   desk.cache.clear()
   desk.info = {
     ...EMPTY_ADAPTER_INFO,
@@ -63,7 +63,7 @@ export function resetInfoRequests(desk: InfoRequests, features: number | undefin
   while (desk.waiting.length > 0) settle(desk, undefined)
 }
 
-function settle(desk: InfoRequests, data: Uint8Array | undefined): void {
+function settle(desk: InfoRequestQueue, data: Uint8Array | undefined): void {
   desk.askedMs = undefined
   for (const asker of desk.waiting.shift()?.askers ?? []) asker(data)
 }

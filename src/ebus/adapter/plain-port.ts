@@ -16,7 +16,7 @@ import {
 import type { PortEvent, PortProtocol } from './port.ts'
 import { EMPTY_BYTES } from './port.ts'
 
-export function createPlainPort(): PortProtocol {
+export function createPlainPortProtocol(): PortProtocol {
   const contest = newArbitrationContest()
 
   /** Only a SYN nothing has followed yet is worth answering: the last one of what has come. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import { systemClock } from '../../core/clock.ts'
 import { ok } from '../../core/result.ts'
-import { createPlainPort } from './plain-port.ts'
+import { createPlainPortProtocol } from './plain-port.ts'
 import { PortClient } from './port-client.ts'
 import type { ByteConnection, ByteTransport } from './transport.ts'
 
@@ -27,7 +27,7 @@ describe('port client', () => {
     const { promise: through, resolve } = Promise.withResolvers<void>()
     const port = new PortClient({
       transport: floodingTransport(),
-      newProtocol: createPlainPort,
+      newProtocol: createPlainPortProtocol,
       backoff: RECONNECT_BACKOFF,
       clock: systemClock,
       random: () => 0,

@@ -2,8 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { fromHex, toHex } from '../../core/bytes.ts'
-import { createEnhancedPort } from './enhanced-port.ts'
-import { createPlainPort } from './plain-port.ts'
+import { createEnhancedPortProtocol } from './enhanced-port.ts'
+import { createPlainPortProtocol } from './plain-port.ts'
 import type { PortEvent } from './port.ts'
 
 const brief = (events: readonly PortEvent[]): string[] =>
@@ -28,13 +28,13 @@ const brief = (events: readonly PortEvent[]): string[] =>
 
 describe('enhanced port', () => {
   it('begins with INIT and is ready when RESETTED comes', () => {
-    const port = createEnhancedPort()
+    const port = createEnhancedPortProtocol()
     expect(toHex(port.opened(0).bytes)).toBe('c081')
     expect(brief(port.read(fromHex('c081'), 10).events)).toEqual(['ready 1'])
   })
 
   it('is ready without an answer after half a second, features unknown', () => {
-    const port = createEnhancedPort()
+    const port = createEnhancedPortProtocol()
     port.opened(0)
     expect(brief(port.tick(499).events)).toEqual([])
     expect(brief(port.tick(500).events)).toEqual(['ready unknown'])
@@ -42,7 +42,7 @@ describe('enhanced port', () => {
   })
 
   it('hears the features of an adapter that answers late, once', () => {
-    const port = createEnhancedPort()
+    const port = createEnhancedPortProtocol()
     port.opened(0)
     expect(brief(port.tick(500).events)).toEqual(['ready unknown'])
     expect(brief(port.read(fromHex('c081'), 700).events)).toEqual(['ready 1'])
@@ -51,7 +51,7 @@ describe('enhanced port', () => {
   })
 
   it('takes a second RESETTED within three seconds for the same answer, a later one for a restart', () => {
-    const port = createEnhancedPort()
+    const port = createEnhancedPortProtocol()
     port.opened(0)
     port.read(fromHex('c081'), 10)
     expect(brief(port.read(fromHex('c081'), 2_900).events)).toEqual([])
@@ -62,13 +62,13 @@ describe('enhanced port', () => {
   })
 
   it('passes symbols before INIT is answered', () => {
-    const port = createEnhancedPort()
+    const port = createEnhancedPortProtocol()
     port.opened(0)
     expect(brief(port.read(fromHex('c6aa 15'), 5).events)).toEqual(['aa', '15'])
   })
 
   it('asks one INFO at a time and collects its answer among symbols', () => {
-    const port = createEnhancedPort()
+    const port = createEnhancedPortProtocol()
     expect(toHex(port.askInfo(3, 0) ?? new Uint8Array())).toBe('cc83')
     expect(port.askInfo(4, 0)).toBeUndefined()
     expect(brief(port.read(fromHex('cc82 c6aa cc80 15 cca2'), 1).events)).toEqual(['aa', '15', 'info 3: 0022'])
@@ -76,14 +76,14 @@ describe('enhanced port', () => {
   })
 
   it('gives an unanswered INFO up after a second', () => {
-    const port = createEnhancedPort()
+    const port = createEnhancedPortProtocol()
     port.askInfo(3, 0)
     port.tick(1_000)
     expect(port.askInfo(4, 1_000)).toBeDefined()
   })
 
   it('passes on what the adapter complains about, and names what it cannot read', () => {
-    const port = createEnhancedPort()
+    const port = createEnhancedPortProtocol()
     expect(brief(port.read(fromHex('ec80 f081 d080 8a'), 0).events)).toEqual([
       'error ebus 0',
       'error host 1',
@@ -93,19 +93,19 @@ describe('enhanced port', () => {
   })
 
   it('tells of a hole in the stream where it is, not before what came whole', () => {
-    const port = createEnhancedPort()
+    const port = createEnhancedPortProtocol()
     expect(brief(port.read(fromHex('c6aa 15 8a c6aa 10'), 0).events)).toEqual(['aa', '15', 'decode-fault', 'aa', '10'])
   })
 
   it('writes START, its cancellation and SEND in two bytes each', () => {
-    const port = createEnhancedPort()
+    const port = createEnhancedPortProtocol()
     expect([port.start(0x31), port.cancelStart(), port.send(0x15)].map(toHex)).toEqual(['c8b1', 'caaa', 'c495'])
   })
 })
 
 describe('plain port', () => {
   it('writes its address on the SYN and knows from the echo that it won', () => {
-    const port = createPlainPort()
+    const port = createPlainPortProtocol()
     port.opened(0)
     port.start(0x31)
     const onSyn = port.read(fromHex('aa'), 0)
@@ -114,7 +114,7 @@ describe('plain port', () => {
   })
 
   it('says who won instead once that one goes on', () => {
-    const port = createPlainPort()
+    const port = createPlainPortProtocol()
     port.start(0x31)
     port.read(fromHex('aa'), 0)
     expect(brief(port.read(fromHex('10'), 0).events)).toEqual([])
@@ -122,13 +122,13 @@ describe('plain port', () => {
   })
 
   it('does not answer a SYN that something has already followed', () => {
-    const port = createPlainPort()
+    const port = createPlainPortProtocol()
     port.start(0x31)
     expect(toHex(port.read(fromHex('aa 10'), 0).bytes)).toBe('')
   })
 
   it('forgets a START that is taken back', () => {
-    const port = createPlainPort()
+    const port = createPlainPortProtocol()
     port.start(0x31)
     port.cancelStart()
     expect(toHex(port.read(fromHex('aa'), 0).bytes)).toBe('')
@@ -137,8 +137,8 @@ describe('plain port', () => {
 
 describe('any port', () => {
   it.each([
-    ['enhanced', createEnhancedPort, 'c6aa'],
-    ['plain', createPlainPort, 'aa'],
+    ['enhanced', createEnhancedPortProtocol, 'c6aa'],
+    ['plain', createPlainPortProtocol, 'aa'],
   ])('%s never throws on any bytes and hears the next SYN', (_, open, syn) => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 }), (chunks) => {

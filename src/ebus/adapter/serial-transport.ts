@@ -6,7 +6,7 @@
 import type { SerialPort } from 'serialport'
 
 import { fail, ok } from '../../core/result.ts'
-import { connectStream } from './stream-transport.ts'
+import { createStreamConnection } from './stream-transport.ts'
 import type { ByteTransport } from './transport.ts'
 
 export interface SerialOptions {
@@ -28,7 +28,7 @@ export function createSerialTransport({ path, baud }: SerialOptions): ByteTransp
       if (refused !== null)
         return fail({ kind: 'unreachable', reason: refused.message, code: findRefusal(refused.message) })
       watchPresence(port)
-      return ok(connectStream(port))
+      return ok(createStreamConnection(port))
     },
   }
 }

@@ -9,7 +9,7 @@ import type { Telegram } from '../wire/telegram.ts'
 import type { BusFault, BusReply, SourceAddressState } from './ebus-connection.ts'
 import type { SourceAddressSearch } from './source-selection.ts'
 import {
-  newSourceAddressSelection,
+  newSourceAddressSearch,
   noteForeignTelegram,
   handleProbeVerdict,
   noteBusSignal,
@@ -19,7 +19,7 @@ import {
   toProbeVerdict,
 } from './source-selection.ts'
 
-export interface SourceAddressClientOptions {
+export interface SourceAddressSelectorOptions {
   readonly source: number | 'auto'
   readonly listenMs: number
   readonly clock: Clock
@@ -28,13 +28,13 @@ export interface SourceAddressClientOptions {
   readonly onChange: (state: SourceAddressState, address: number | undefined) => void
 }
 
-export class SourceAddressClient {
-  readonly #options: SourceAddressClientOptions
+export class SourceAddressSelector {
+  readonly #options: SourceAddressSelectorOptions
   readonly #selection: SourceAddressSearch
 
-  constructor(options: SourceAddressClientOptions) {
+  constructor(options: SourceAddressSelectorOptions) {
     this.#options = options
-    this.#selection = newSourceAddressSelection(options.source, options.listenMs)
+    this.#selection = newSourceAddressSearch(options.source, options.listenMs)
   }
 
   get state(): SourceAddressState {

@@ -4,7 +4,7 @@ import type { Telegram } from '../wire/telegram.ts'
 import type { SourceAddressSearch } from './source-selection.ts'
 import {
   SOURCE_ADDRESS_CANDIDATES,
-  newSourceAddressSelection,
+  newSourceAddressSearch,
   noteForeignTelegram,
   handleProbeVerdict,
   noteBusSignal,
@@ -22,14 +22,14 @@ const telegram = (source: number, target = 0xfe): Telegram => ({
 })
 
 function listening(): SourceAddressSearch {
-  const selection = newSourceAddressSelection('auto', 5_000)
+  const selection = newSourceAddressSearch('auto', 5_000)
   noteBusSignal(selection, 0)
   return selection
 }
 
 describe('source selection', () => {
   it('listens for its time, counted from the first signal, before it asks', () => {
-    const selection = newSourceAddressSelection('auto', 5_000)
+    const selection = newSourceAddressSearch('auto', 5_000)
     expect(nextSourceProbe(selection, 60_000)).toBeUndefined()
     noteBusSignal(selection, 60_000)
     expect(nextSourceProbe(selection, 64_999)).toBeUndefined()
@@ -82,7 +82,7 @@ describe('source selection', () => {
     const selection = listening()
     noteBusSilence(selection)
     expect(nextSourceProbe(selection, 60_000)).toBeUndefined()
-    const fixed = newSourceAddressSelection(0x31, 5_000)
+    const fixed = newSourceAddressSearch(0x31, 5_000)
     noteBusSilence(fixed)
     expect(fixed.state).toBe('admitted')
   })
@@ -97,7 +97,7 @@ describe('source selection', () => {
   })
 
   it('keeps quiet with a given address while somebody else uses it', () => {
-    const selection = newSourceAddressSelection(0x31, 5_000)
+    const selection = newSourceAddressSearch(0x31, 5_000)
     noteForeignTelegram(selection, telegram(0x31), 1_000)
     expect(selection.state).toBe('not-ours')
     nextSourceProbe(selection, 60_000)
@@ -107,6 +107,6 @@ describe('source selection', () => {
   })
 
   it('refuses an address that cannot speak first', () => {
-    expect(() => newSourceAddressSelection(0x15, 5_000)).toThrow(RangeError)
+    expect(() => newSourceAddressSearch(0x15, 5_000)).toThrow(RangeError)
   })
 })

@@ -34,7 +34,7 @@ export interface SourceAddressSearch {
   readonly rejected: Set<number>
 }
 
-export function newSourceAddressSelection(wanted: number | 'auto', listenMs: number): SourceAddressSearch {
+export function newSourceAddressSearch(wanted: number | 'auto', listenMs: number): SourceAddressSearch {
   if (wanted !== 'auto' && !isInitiatorAddress(wanted)) throw new RangeError(`${wanted} is no initiator address`)
   const fixed = wanted === 'auto' ? undefined : wanted
   const state = fixed === undefined ? 'listening' : 'admitted'

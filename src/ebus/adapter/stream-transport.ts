@@ -8,7 +8,7 @@ import type { ByteConnection } from './transport.ts'
 /** An adapter that does not read what it is told is as good as gone. */
 const MAX_UNSENT_BYTES = 65_536
 
-export function connectStream(stream: Duplex): ByteConnection {
+export function createStreamConnection(stream: Duplex): ByteConnection {
   let reason = 'the adapter closed the connection'
   stream.on('error', (error) => {
     reason = error.message

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 
 import { fail, ok } from '../../core/result.ts'
 import { readSystemErrorCode } from '../../core/thrown-error.ts'
-import { connectStream } from './stream-transport.ts'
+import { createStreamConnection } from './stream-transport.ts'
 import type { ByteTransport } from './transport.ts'
 
 export interface TcpOptions {
@@ -43,7 +43,7 @@ export function createTcpTransport({ host, port }: TcpOptions): ByteTransport {
         socket.once('error', onError)
         socket.once('connect', () => {
           settle()
-          resolve(ok(connectStream(socket)))
+          resolve(ok(createStreamConnection(socket)))
         })
         if (signal.aborted) onAbort()
       }),

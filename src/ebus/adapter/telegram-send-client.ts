@@ -18,7 +18,7 @@ import {
 import type { Telegram } from '../wire/telegram.ts'
 import type { BusClientEvent } from './bus-access.ts'
 import type { BusFault, BusRequest, SendInterruption, BusReply, SendOptions, SendPhase } from './ebus-connection.ts'
-import type { InitiatorEffect } from './bus-initiator.ts'
+import type { InitiatorAction } from './bus-initiator.ts'
 import {
   cancelTransaction,
   beginTransaction,
@@ -143,7 +143,7 @@ export class TelegramSendClient {
     this.pump()
   }
 
-  #obey(effects: readonly InitiatorEffect[]): void {
+  #obey(effects: readonly InitiatorAction[]): void {
     for (const effect of effects) {
       switch (effect.kind) {
         case 'want':

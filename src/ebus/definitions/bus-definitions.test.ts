@@ -11,9 +11,9 @@ import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import type { ReadFailure } from './awaited-reads.ts'
 import { BusDefinitions } from './bus-definitions.ts'
-import { downloadDefinitions, parseDefinitionPin } from './definition-download-client.ts'
+import { downloadDefinitions, loadVerifiedDefinitionPin } from './definition-download-client.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
-import { DefinitionPoll } from './definition-poll.ts'
+import { PollMessageSelector } from './definition-poll.ts'
 import { selectDefinitionFile } from './scan-selection.ts'
 
 const HEADER = 'type,circuit,level,name,comment,qq,zz,pbsb,id,*name,part,type,divisor/values,unit,comment\n'
@@ -231,7 +231,7 @@ describe('definition poll', () => {
     const definitions = definitionsOf({
       'general.csv': `${HEADER}r1,c,,Often,,,08,b509,01,v,,UCH\nr9,c,,Seldom,,,08,b509,02,v,,UCH\n`,
     })
-    const poll = new DefinitionPoll()
+    const poll = new PollMessageSelector()
     const asked = Array.from({ length: 100 }, () => poll.next(definitions.messages)?.name)
     expect(asked.filter((name) => name === 'Often')).toHaveLength(90)
   })
@@ -269,10 +269,13 @@ describe('definition download', () => {
 
   it('notices a file that is not as it was fetched', async () => {
     const folder = join(emptyFolder(), 'kept')
-    expect(parseDefinitionPin(folder, url)).toEqual({ ok: false, fault: { kind: 'absent' } })
+    expect(loadVerifiedDefinitionPin(folder, url)).toEqual({ ok: false, fault: { kind: 'absent' } })
     await downloadDefinitions({ url, folder, now: () => 0, fetch: fetchPage })
-    expect(parseDefinitionPin(folder, url).ok).toBe(true)
+    expect(loadVerifiedDefinitionPin(folder, url).ok).toBe(true)
     writeFileSync(join(folder, 'broadcast.csv'), 'something else')
-    expect(parseDefinitionPin(folder, url)).toEqual({ ok: false, fault: { kind: 'changed', file: 'broadcast.csv' } })
+    expect(loadVerifiedDefinitionPin(folder, url)).toEqual({
+      ok: false,
+      fault: { kind: 'changed', file: 'broadcast.csv' },
+    })
   })
 })

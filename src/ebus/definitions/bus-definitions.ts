@@ -13,24 +13,24 @@ import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import { isSameIdentity } from '../wire/device-identity.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import type { ReadFailure } from './awaited-reads.ts'
-import { AwaitedReads } from './awaited-reads.ts'
-import { ConditionVerdicts } from './condition-verdicts.ts'
+import { AwaitedReadTracker } from './awaited-reads.ts'
+import { ConditionEvaluator } from './condition-verdicts.ts'
 import type { DecodedTelegram } from './decoded-telegram.ts'
 import { decodeDefinedTelegram } from './decoded-telegram.ts'
 import type { DefinitionFileFault } from './definition-error.ts'
 import { DefinitionIndex } from './definition-index.ts'
-import { DefinitionPoll } from './definition-poll.ts'
+import { PollMessageSelector } from './definition-poll.ts'
 import type { DefinitionSource } from './definition-set.ts'
 import { DefinitionSet } from './definition-set.ts'
 import type { LastMessageData } from './message-chain.ts'
-import { MessageChains } from './message-chain.ts'
+import { MessageChainAssembler } from './message-chain.ts'
 import type { MessageCondition } from './message-condition.ts'
 import type { TelegramData } from './message-decoder.ts'
 import type { MessageDefinition } from './message-definition.ts'
-import type { DefinitionListing } from './scan-selection.ts'
+import type { DefinitionFolderLister } from './scan-selection.ts'
 import { ROOT_FOLDER, selectDeviceFile } from './scan-selection.ts'
 
-export interface DefinitionCatalog extends DefinitionSource, DefinitionListing {
+export interface DefinitionCatalog extends DefinitionSource, DefinitionFolderLister {
   readonly templateFaults: readonly DefinitionFileFault[]
 }
 
@@ -54,13 +54,13 @@ export class BusDefinitions {
   readonly #catalog: DefinitionCatalog
   readonly #set: DefinitionSet
   readonly #index = new DefinitionIndex()
-  readonly #poll = new DefinitionPoll()
+  readonly #poll = new PollMessageSelector()
   #indexed = 0
   readonly #identities = new Map<number, BusDeviceIdentity>()
   readonly #devices = new Map<number, DefinedDevice>()
   readonly #commonRead = new Set<string>()
   readonly #last = new Map<MessageDefinition, LastMessageData>()
-  readonly #chains = new MessageChains()
+  readonly #chains = new MessageChainAssembler()
   /** What conditions look at, and which do. */
   readonly #watched = new Map<MessageDefinition, Set<MessageCondition>>()
   readonly #byName = new Map<string, MessageDefinition[]>()
@@ -71,8 +71,8 @@ export class BusDefinitions {
   readonly #remembered = new Map<string, StoredMessageData>()
   /** Wanted messages that said something since this was cleared. */
   readonly changedMessages = new Set<MessageDefinition>()
-  readonly #reads = new AwaitedReads()
-  readonly #verdicts = new ConditionVerdicts({
+  readonly #reads = new AwaitedReadTracker()
+  readonly #verdicts = new ConditionEvaluator({
     findIdentity: (address) => this.#identities.get(address),
     findMessage: (condition) => this.#set.conditionMessage(condition),
     findData: (message) => this.#last.get(message),

@@ -15,7 +15,7 @@ const MJD_1900 = 15_020
 const MJD_2009 = 54_832
 
 /** `undefined` for bytes that are no date or time. */
-export function readCalendar(type: CalendarType, data: Uint8Array, offset: number): string | undefined {
+export function decodeCalendarValue(type: CalendarType, data: Uint8Array, offset: number): string | undefined {
   switch (type.holds) {
     case 'moment':
       return readMoment(data, offset)
@@ -129,7 +129,7 @@ function twoDigits(value: number): string {
 type Bytes = readonly number[] | DefinitionErrorCode
 
 /** The bytes for a text. What follows the last part is ignored. */
-export function writeCalendar(type: CalendarType, text: string): Bytes {
+export function encodeCalendarValue(type: CalendarType, text: string): Bytes {
   switch (type.holds) {
     case 'moment':
       return writeMoment(text)

@@ -6,11 +6,11 @@ import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import type { MessageCondition } from './message-condition.ts'
 import { isConditionMet } from './message-condition.ts'
 import type { TelegramData } from './message-decoder.ts'
-import { decodeField, decodeMessage, decodeRawFields, formatDecodedMessage } from './message-decoder.ts'
+import { decodeField, decodeMessage, decodeRawFieldNumber, formatDecodedMessage } from './message-decoder.ts'
 import type { MessageDefinition } from './message-definition.ts'
 
 /** What conditions look at. */
-export interface ConditionFacts {
+export interface ConditionLookups {
   readonly findIdentity: (address: number) => BusDeviceIdentity | undefined
   readonly findMessage: (condition: MessageCondition) => MessageDefinition | undefined
   readonly findData: (message: MessageDefinition) => TelegramData | undefined
@@ -18,12 +18,12 @@ export interface ConditionFacts {
   readonly isGivenUp: (message: MessageDefinition) => boolean
 }
 
-export class ConditionVerdicts {
-  readonly #facts: ConditionFacts
+export class ConditionEvaluator {
+  readonly #facts: ConditionLookups
   readonly #evaluating = new Set<MessageCondition>()
   readonly #verdicts = new Map<MessageCondition, boolean | undefined>()
 
-  constructor(facts: ConditionFacts) {
+  constructor(facts: ConditionLookups) {
     this.#facts = facts
   }
 
@@ -72,7 +72,7 @@ export class ConditionVerdicts {
     if (data === undefined) return this.#facts.isGivenUp(message) || message.isPassive ? false : undefined
     const { field, values } = condition
     if (values.kind === 'numbers')
-      return isConditionMet(values, { raw: decodeRawFields(message, field, data), text: undefined })
+      return isConditionMet(values, { raw: decodeRawFieldNumber(message, field, data), text: undefined })
     if (field === '') {
       const decoded = decodeMessage(message, data)
       return isConditionMet(values, {

@@ -22,7 +22,7 @@ export interface MappedRow {
   readonly groups: FieldCells[]
 }
 
-export interface ColumnSpecification {
+export interface CsvColumnSchema {
   readonly builtIn: readonly string[]
   /** What the columns before the groups must have, and what is said when they have not. */
   readonly required: readonly string[]
@@ -31,14 +31,14 @@ export interface ColumnSpecification {
   readonly isTemplate: boolean
 }
 
-export const MESSAGE_COLUMNS: ColumnSpecification = {
+export const MESSAGE_COLUMNS: CsvColumnSchema = {
   builtIn: 'type,circuit,name,comment,qq,zz,pbsb,id,*name,part,type,divisor/values,unit,comment'.split(','),
   required: ['type', 'name', 'pbsb'],
   missing: 'missing message type/name/pbsb',
   isTemplate: false,
 }
 
-export const TEMPLATE_COLUMNS: ColumnSpecification = {
+export const TEMPLATE_COLUMNS: CsvColumnSchema = {
   builtIn: ['name', '*type', 'divisor/values', 'unit', 'comment', '*name', 'type', 'divisor/values', 'unit', 'comment'],
   required: ['name'],
   missing: 'missing template name',
@@ -48,7 +48,7 @@ export const TEMPLATE_COLUMNS: ColumnSpecification = {
 /** `cells` is empty for a first line that is empty or a comment: the built-in columns apply. */
 export function readColumnLayout(
   cells: readonly string[],
-  kind: ColumnSpecification,
+  kind: CsvColumnSchema,
   language: string,
 ): Result<ColumnLayout, DefinitionLineFault> {
   const header = cells.length === 0 ? kind.builtIn : cells
@@ -96,7 +96,7 @@ const NO_FIELDS: DefinitionLineFault = { code: 'end-of-input', detail: 'missing 
 function groupFault(
   seen: ReadonlyMap<string, number>,
   isGroup: boolean,
-  kind: ColumnSpecification,
+  kind: CsvColumnSchema,
 ): DefinitionLineFault | undefined {
   if (isGroup) return seen.has('type') ? undefined : { code: 'end-of-input', detail: 'missing field type' }
   if (!kind.required.every((name) => seen.has(name))) return { code: 'end-of-input', detail: kind.missing }

@@ -232,6 +232,6 @@ export function isLengthAdjustable(type: DataType): boolean {
   return type.kind === 'text' || (type.kind === 'number' && type.isAdjustable)
 }
 
-export function listDataTypes(): readonly string[] {
+export function listDataTypeNames(): readonly string[] {
   return [...TYPES.keys()]
 }

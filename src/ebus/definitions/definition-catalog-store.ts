@@ -5,7 +5,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { downloadDefinitions, parseDefinitionPin } from './definition-download-client.ts'
+import { downloadDefinitions, loadVerifiedDefinitionPin } from './definition-download-client.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
 
 const FETCH_MS = 20_000
@@ -30,7 +30,7 @@ export async function openCatalog(
     return ok({ folder: new DefinitionFolder(definitions, DEFINITION_LANGUAGE), sha256: undefined })
   }
   const folder = join(dataRoot, FETCHED)
-  const pinned = parseDefinitionPin(folder, definitions)
+  const pinned = loadVerifiedDefinitionPin(folder, definitions)
   // Not fetched again: what changed by itself once would change what the house does.
   if (!pinned.ok && pinned.fault.kind === 'changed')
     return fail(

@@ -43,7 +43,7 @@ const NAME = /^[\w$-][\w.$-]*$/
 const INSTRUCTION = /(?:^|\])!(?:load|include),\s*"?([^,"\s]+)/gm
 
 /** The pin of what was fetched from that address before, if all of it is still as it was. */
-export function parseDefinitionPin(folder: string, url: string): Result<DefinitionPin, DefinitionPinFault> {
+export function loadVerifiedDefinitionPin(folder: string, url: string): Result<DefinitionPin, DefinitionPinFault> {
   const text = readOrNothing(join(folder, PIN))
   if (text === undefined) return fail({ kind: 'absent' })
   let pin: DefinitionPin

@@ -11,7 +11,7 @@ import { join, posix } from 'node:path'
 import type { DefinitionFileFault } from './definition-error.ts'
 import type { DefinitionSource } from './definition-set.ts'
 import type { FieldTemplates } from './field-templates.ts'
-import { readTemplates } from './field-templates.ts'
+import { parseTemplateFile } from './field-templates.ts'
 
 const TEMPLATES = '_templates.csv'
 /** A definition file is a few hundred kilobytes at most; anything else is not one. */
@@ -89,7 +89,7 @@ export class DefinitionFolder implements DefinitionSource {
       const text = this.readText(file)
       if (text === undefined) templates = inherited
       else {
-        const read = readTemplates(text, { file, inherited, language: this.language })
+        const read = parseTemplateFile(text, { file, inherited, language: this.language })
         if (read.fault !== undefined) this.templateFaults.push(read.fault)
         templates = read.templates
       }

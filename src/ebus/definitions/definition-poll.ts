@@ -4,7 +4,7 @@
  */
 import type { MessageDefinition } from './message-definition.ts'
 
-export class DefinitionPoll {
+export class PollMessageSelector {
   readonly #orders = new Map<MessageDefinition, number>()
   #last = 0
 

@@ -14,7 +14,7 @@ import type { FieldCells } from './field-rows.ts'
 import { splitList } from './field-rows.ts'
 import type { DefinitionFileDefaults } from './file-defaults.ts'
 import type { MessageDefinition, MessageRowDefaults } from './message-definition.ts'
-import { createMessages } from './message-definition.ts'
+import { createMessageDefinitions } from './message-definition.ts'
 import type { FieldTemplates } from './field-templates.ts'
 import { MISSING_COLUMNS_FAULT } from './field-templates.ts'
 
@@ -47,7 +47,7 @@ export interface DefinitionFileContent {
   readonly fault: DefinitionFileFault | undefined
 }
 
-export function readDefinitionFile(text: string, context: DefinitionReaderContext): DefinitionFileContent {
+export function parseDefinitionFile(text: string, context: DefinitionReaderContext): DefinitionFileContent {
   const reader = new DefinitionReader(context)
   let fault: DefinitionFileFault | undefined
   for (const { line, cells } of splitCsvLines(text)) {
@@ -136,7 +136,7 @@ class DefinitionReader {
     const { source, templates, accept } = this.#context
     const context = { source, line, conditions, templates, defaults: this.#defaults }
     for (const type of types === '' ? ['r'] : splitList(types)) {
-      const messages = createMessages(trimCell(type), { main, groups }, context)
+      const messages = createMessageDefinitions(trimCell(type), { main, groups }, context)
       if (!messages.ok) return messages.fault
       for (const message of messages.value) {
         const fault = accept(message)

@@ -10,7 +10,7 @@ import type { DefinedField } from './field.ts'
 import type { MessageCondition } from './message-condition.ts'
 import type { DefinitionLineFault, DefinitionFileFault } from './definition-error.ts'
 import type { FileLoadInstruction } from './definition-reader.ts'
-import { readDefinitionFile } from './definition-reader.ts'
+import { parseDefinitionFile } from './definition-reader.ts'
 import type { DefinitionFileDefaults } from './file-defaults.ts'
 import { EMPTY_FILE_DEFAULTS, parseDefinitionFileName } from './file-defaults.ts'
 import type { MessageDefinition } from './message-definition.ts'
@@ -72,7 +72,7 @@ export class DefinitionSet {
       this.faults.push(missing)
       return missing
     }
-    const read = readDefinitionFile(text, {
+    const read = parseDefinitionFile(text, {
       source: path,
       defaults,
       templates: source.templatesFor(path),

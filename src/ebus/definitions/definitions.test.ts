@@ -5,10 +5,10 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { listDataTypes } from './data-type.ts'
+import { listDataTypeNames } from './data-type.ts'
 import { formatDefinitionFileFault } from './definition-error.ts'
 import { DefinitionSet } from './definition-set.ts'
-import { TelegramRowTranslator } from './telegram-row.ts'
+import { TelegramRowCodec } from './telegram-row.ts'
 import { MemoryDefinitions } from '../../../test/memory-definitions.ts'
 
 interface VectorCase {
@@ -29,7 +29,7 @@ const cases = readFileSync(vectors, 'utf8')
 describe('definitions', () => {
   it('have vectors for every data type', () => {
     const shown = new Set(cases.map(({ id }) => id.replace(/^type (STR|HEX|NTS):3$/, 'type $1')))
-    expect(listDataTypes().filter((name) => !shown.has(`type ${name}`))).toEqual([])
+    expect(listDataTypeNames().filter((name) => !shown.has(`type ${name}`))).toEqual([])
   })
 
   it.each(cases)('agree with ebusd: $id', ({ main, files, error, template_error: templateError, vectors: rows }) => {
@@ -39,7 +39,7 @@ describe('definitions', () => {
     expect(source.templateFaults.map(formatDefinitionFileFault)).toEqual(
       templateError === undefined ? [] : [templateError],
     )
-    const telegrams = new TelegramRowTranslator(source, 'en')
+    const telegrams = new TelegramRowCodec(source, 'en')
     for (const [who = '', first = '', ...rest] of rows) {
       const [circuit, name, type] = who.split(' ')
       const isEncode = rest.length === 1
@@ -69,7 +69,7 @@ describe('definitions', () => {
         '',
       ].join('\n'),
     }
-    const rows = new TelegramRowTranslator(new MemoryDefinitions(files, 'en'), 'en')
+    const rows = new TelegramRowCodec(new MemoryDefinitions(files, 'en'), 'en')
     const ask = (row: Readonly<Record<string, unknown>>): unknown =>
       JSON.parse(rows.answer(JSON.stringify({ file: '08.oven.csv', circuit: 'oven', ...row }), 'encode'))
 

@@ -20,7 +20,7 @@ export interface TemplateFileContent {
 }
 
 /** Starts from `inherited`, which may be redefined. No line may use a later one. */
-export function readTemplates(
+export function parseTemplateFile(
   text: string,
   {
     file,

@@ -3,7 +3,7 @@
  */
 import type { DataType, NumberType } from './data-type.ts'
 import { REMAINDER_LENGTH } from './data-type.ts'
-import { readCalendar, writeCalendar } from './calendar-codec.ts'
+import { decodeCalendarValue, encodeCalendarValue } from './calendar-codec.ts'
 import type { DefinitionErrorCode } from './definition-error.ts'
 import {
   UNKNOWN_VALUE_TEXT,
@@ -66,7 +66,7 @@ export function readField(
     case 'number':
       return readNumber(field, type, data, offset)
     case 'calendar': {
-      const text = readCalendar(type, data, offset)
+      const text = decodeCalendarValue(type, data, offset)
       return text === undefined ? 'out-of-range' : textReading(text)
     }
     case 'text': {
@@ -143,7 +143,7 @@ export function writeField(
     return writeRawNumber(type, raw, { data, offset, length }) ?? length
   }
   const shown = field.constant?.text ?? text
-  const bytes = type.kind === 'calendar' ? writeCalendar(type, shown) : writeText(type, shown, length)
+  const bytes = type.kind === 'calendar' ? encodeCalendarValue(type, shown) : writeText(type, shown, length)
   if (typeof bytes === 'string') return bytes
   for (const [index, byte] of bytes.entries()) data[offset + index] = byte
   return bytes.length

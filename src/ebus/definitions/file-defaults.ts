@@ -16,7 +16,7 @@ export interface DefinitionFileDefaults {
   readonly ident: string
 }
 
-export interface DefinitionFileMatch extends DefinitionFileDefaults {
+export interface ParsedDefinitionFileName extends DefinitionFileDefaults {
   readonly address: number
   readonly software: number | undefined
   readonly hardware: number | undefined
@@ -25,7 +25,7 @@ export interface DefinitionFileMatch extends DefinitionFileDefaults {
 export const EMPTY_FILE_DEFAULTS: DefinitionFileDefaults = { zz: '', circuit: '', suffix: '', ident: '' }
 
 /** `undefined` for a name that begins with no address. */
-export function parseDefinitionFileName(fileName: string): DefinitionFileMatch | undefined {
+export function parseDefinitionFileName(fileName: string): ParsedDefinitionFileName | undefined {
   let rest = fileName.length > 4 && fileName.endsWith('.csv') ? fileName.slice(0, -3) : fileName
   if (rest.indexOf('.') !== 2) return undefined
   const zz = rest.slice(0, 2)

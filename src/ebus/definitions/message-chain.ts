@@ -14,7 +14,7 @@ export interface LastMessageData extends TelegramData {
 /** ebusd joins parts that came within so long for each of them. */
 const CHAIN_PART_MS = 15_000
 
-export class MessageChains {
+export class MessageChainAssembler {
   /** What was heard of a chain so far. */
   readonly #parts = new Map<MessageDefinition, (LastMessageData | undefined)[]>()
 

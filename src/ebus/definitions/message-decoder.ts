@@ -111,7 +111,7 @@ export function decodeField(
 }
 
 /** The raw number of a field, or of the first one with a number; for conditions. */
-export function decodeRawFields(message: MessageDefinition, name: string, data: TelegramData): number | undefined {
+export function decodeRawFieldNumber(message: MessageDefinition, name: string, data: TelegramData): number | undefined {
   for (const { field, part, offset, isIgnored, needed } of layoutOf(message)) {
     if (isIgnored || (name !== '' && field.name !== name) || field.type.kind !== 'number') continue
     const bytes = part === 'm' ? data.command : data.response

@@ -76,7 +76,7 @@ interface MessageType {
 const DEFAULT_CHAIN_LENGTH = 16
 
 /** One message for each address of the line. */
-export function createMessages(
+export function createMessageDefinitions(
   typeText: string,
   { main, groups }: { readonly main: FieldCells; readonly groups: readonly FieldCells[] },
   context: MessageRowContext,

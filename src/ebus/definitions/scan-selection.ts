@@ -8,7 +8,7 @@ import { MANUFACTURERS } from '../wire/device-identity.ts'
 import { parseDefinitionFileName } from './file-defaults.ts'
 
 /** What a folder holds, as paths from the root. */
-export interface DefinitionListing {
+export interface DefinitionFolderLister {
   list(folder: string): { readonly files: readonly string[]; readonly folders: readonly string[] }
 }
 
@@ -16,7 +16,7 @@ export const ROOT_FOLDER = '.'
 
 /** One of the manufacturer's, as ebusd does it; of a brand's, where that is the one that names the device. */
 export function selectDeviceFile(
-  listing: DefinitionListing,
+  listing: DefinitionFolderLister,
   address: number,
   identity: BusDeviceIdentity,
 ): string | undefined {

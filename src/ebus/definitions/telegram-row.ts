@@ -38,7 +38,7 @@ interface LoadedFile {
   readonly index: DefinitionIndex
 }
 
-export class TelegramRowTranslator {
+export class TelegramRowCodec {
   readonly #source: ListableDefinitionSource
   readonly #language: string
   readonly #loaded = new Map<string, LoadedFile>()

@@ -12,12 +12,12 @@ import {
   extractRegisterBytes,
   REGISTER_HEADER_BYTES,
   formatRegisterNumber,
-  encodeRegisterData,
+  encodeRegisterTelegramData,
   formatRegisterActuator,
 } from '../semantic/register.ts'
 import type { RegisterPlace, RegulatorRegister } from '../semantic/register.ts'
 import { findRegister } from '../semantic/register-map.ts'
-import { findRegisterName } from '../semantic/register-name.ts'
+import { findRegisterNameAndType } from '../semantic/register-name.ts'
 import type { DeviceMethod, MethodAnswer, MethodTelegram } from './device-method.ts'
 import {
   CONFIG_VALUE_MAX_AGE_MS,
@@ -78,7 +78,7 @@ function placeOf({ group, addr, opcode, op }: Extended): RegisterPlace {
 /** Limits and approvals are about one register of one instance, not about the device. */
 function readCall(params: Extended): MethodTelegram {
   return {
-    data: encodeRegisterData(placeOf(params), params.instance),
+    data: encodeRegisterTelegramData(placeOf(params), params.instance),
     effect: 'reads',
     actuator: formatRegisterActuator(placeOf(params), params.instance),
     decode: (response) => extendedResult(params, false, response),
@@ -118,7 +118,7 @@ const setExtRegister = defineMethod({
     const look = readCall(params)
     return {
       ...look,
-      data: encodeRegisterData(placeOf(params), params.instance, bytes),
+      data: encodeRegisterTelegramData(placeOf(params), params.instance, bytes),
       effect: judged,
       decode: (response) => extendedResult(params, true, response),
       // The value without its header: byte for byte what was sent, unless it runs down by itself.
@@ -137,7 +137,7 @@ function registerOf(params: Extended): RegulatorRegister | undefined {
 }
 
 function valueBytes(params: Extended, value: number): Uint8Array | ArgumentIssue {
-  const known = findRegisterName(placeOf(params).opcode, params.group, params.addr)
+  const known = findRegisterNameAndType(placeOf(params).opcode, params.group, params.addr)
   if (known === undefined) return valueIssue('nobody knows how this register writes numbers; give data')
   return encodeNumber(known.type, value) ?? valueIssue(`${known.name} does not take ${value}, as ${known.type}`)
 }

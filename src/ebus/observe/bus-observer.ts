@@ -25,8 +25,8 @@ import {
   FRAME_TYPES,
   formatBusAddress,
   toErrorClass,
-  observeBrokenTelegram,
-  observeExchange,
+  toBrokenTelegramObservation,
+  toExchangeObservation,
 } from './observation.ts'
 import { PeriodicityTable } from './periodicity.ts'
 import { RingBuffer } from '../../toolbox/ring-buffer.ts'
@@ -194,7 +194,7 @@ export class BusObserver {
   }
 
   #recordExchange({ event, disposition }: ClassifiedObservation, situation: ObservationContext): void {
-    const observation = observeExchange(event, situation.address)
+    const observation = toExchangeObservation(event, situation.address)
     this.#record(observation)
     this.#repeats.command += event.exchange.commandRepeats
     this.#repeats.response += event.exchange.responseRepeats
@@ -208,7 +208,7 @@ export class BusObserver {
     cause: TelegramCutOffCause | undefined,
     situation: ObservationContext,
   ): void {
-    const observation = observeBrokenTelegram(event, cause)
+    const observation = toBrokenTelegramObservation(event, cause)
     this.#record(observation)
     this.#recoveries.set(observation.outcome, (this.#recoveries.get(observation.outcome) ?? 0) + 1)
     const errorClass = toErrorClass(observation.outcome)

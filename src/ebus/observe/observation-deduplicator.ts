@@ -13,7 +13,7 @@
  */
 import { toHex } from '../../core/bytes.ts'
 import { toCompanionTarget } from '../wire/address.ts'
-import { encodeCommandBytes } from '../wire/telegram.ts'
+import { encodeCommandWithoutCrc } from '../wire/telegram.ts'
 import type { TelegramExchangeEvent } from './observation.ts'
 
 export type ObservationDisposition = 'own' | 'third_party' | 'local_participant_inbound' | 'duplicate'
@@ -141,5 +141,5 @@ const NOTHING: readonly ClassifiedObservation[] = []
 
 /** Who said what to whom and what was answered; not when. */
 function fingerprint({ exchange: { telegram, response } }: TelegramExchangeEvent): string {
-  return `${toHex(encodeCommandBytes(telegram))}/${response === undefined ? '' : toHex(response)}`
+  return `${toHex(encodeCommandWithoutCrc(telegram))}/${response === undefined ? '' : toHex(response)}`
 }

@@ -99,7 +99,7 @@ export type TelegramCutOffCause = 'transport_reset' | 'decode_fault' | 'disconne
 const REQUEST_FRAME = 6
 const RESPONSE_FRAME = 2
 
-export function observeExchange(event: TelegramExchangeEvent, ourAddress: number | undefined): BusObservation {
+export function toExchangeObservation(event: TelegramExchangeEvent, ourAddress: number | undefined): BusObservation {
   const { telegram, response } = event.exchange
   const { source, target, primary, secondary } = telegram
   const requestLength = REQUEST_FRAME + telegram.data.length
@@ -123,7 +123,7 @@ export function observeExchange(event: TelegramExchangeEvent, ourAddress: number
   }
 }
 
-export function observeBrokenTelegram(event: BrokenTelegramEvent, cause?: TelegramCutOffCause): BusObservation {
+export function toBrokenTelegramObservation(event: BrokenTelegramEvent, cause?: TelegramCutOffCause): BusObservation {
   const { command, response, own } = event
   const [source, target, primary, secondary] = command
   return {
@@ -275,7 +275,7 @@ export function toErrorClass(outcome: TrafficOutcome): ErrorClass | undefined {
   }
 }
 
-export const ERROR_PHASES: Readonly<Record<ErrorClass, string>> = {
+export const PHASE_BY_ERROR_CLASS: Readonly<Record<ErrorClass, string>> = {
   timeout: 'terminal',
   nack: 'ack',
   crc_mismatch: 'response',

@@ -12,12 +12,12 @@ import { classifyAddress, toCompanionInitiator, toCompanionTarget, isInitiatorAd
 import type { TelegramExchange } from '../wire/telegram.ts'
 import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import {
-  SERIAL_NUMBER_CHUNKS,
+  SERIAL_NUMBER_CHUNK_COUNT,
   VAILLANT_MANUFACTURER_CODE,
   decodeIdentity,
   decodeSerialChunk,
   isSameIdentity,
-  readSerialChunkIndex,
+  parseSerialChunkIndex,
   joinSerialNumber,
 } from '../wire/device-identity.ts'
 
@@ -162,7 +162,7 @@ export class BusDeviceRegistry {
   }
 
   #hearSerial(address: number, data: Uint8Array, response: Uint8Array): void {
-    const chunk = readSerialChunkIndex(data)
+    const chunk = parseSerialChunkIndex(data)
     const text = chunk === undefined ? undefined : decodeSerialChunk(chunk, response)
     const slot = this.#slots.get(address)
     if (chunk === undefined || text === undefined || slot === undefined || slot.serialChunks[chunk] === text) return
@@ -219,5 +219,5 @@ function asDevice(slots: readonly MutableSlot[]): BusDevice {
 /** Only all four pieces make a number. */
 function slotSerial({ serialChunks }: AddressSlot): string | undefined {
   const known = serialChunks.filter((chunk) => chunk !== undefined)
-  return known.length === SERIAL_NUMBER_CHUNKS ? joinSerialNumber(known) : undefined
+  return known.length === SERIAL_NUMBER_CHUNK_COUNT ? joinSerialNumber(known) : undefined
 }

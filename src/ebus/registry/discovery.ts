@@ -9,7 +9,7 @@
  */
 import { classifyAddress, toCompanionTarget, isInitiatorAddress } from '../wire/address.ts'
 import type { BusDeviceRegistry, AddressSlot } from './device-registry.ts'
-import { SERIAL_NUMBER_CHUNKS, VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
+import { SERIAL_NUMBER_CHUNK_COUNT, VAILLANT_MANUFACTURER_CODE } from '../wire/device-identity.ts'
 
 /** `heard`: who was heard and where devices usually are; `full`: every address there is. */
 export type DiscoveryMode = 'off' | 'heard' | 'full'
@@ -43,7 +43,7 @@ interface Attempt {
   readonly nextMs: number
 }
 
-export class DeviceDiscovery {
+export class DiscoveryProbeScheduler {
   readonly #mode: DiscoveryMode
   // Keyed by question; at most five per address that there is.
   readonly #attempts = new Map<string, Attempt>()
@@ -105,7 +105,7 @@ function keyOf(probe: DiscoveryProbe): string {
 function missingChunk({ identity, serialChunks }: AddressSlot): number | undefined {
   // Only Vaillant keeps its serial number behind B509 24…27.
   if (identity?.manufacturerCode !== VAILLANT_MANUFACTURER_CODE) return undefined
-  const chunk = Array.from({ length: SERIAL_NUMBER_CHUNKS }, (_, index) => serialChunks[index]).indexOf(undefined)
+  const chunk = Array.from({ length: SERIAL_NUMBER_CHUNK_COUNT }, (_, index) => serialChunks[index]).indexOf(undefined)
   return chunk < 0 ? undefined : chunk
 }
 

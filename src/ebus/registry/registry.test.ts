@@ -3,7 +3,7 @@ import { fromHex, toHex, toUtf8 } from '../../core/bytes.ts'
 import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import { BusDeviceRegistry } from './device-registry.ts'
-import { DeviceDiscovery } from './discovery.ts'
+import { DiscoveryProbeScheduler } from './discovery.ts'
 import { findHeatingProduct } from './heating-product.ts'
 
 const BAI = fromHex('b5 4241493030 0603 9602')
@@ -141,7 +141,7 @@ describe('discovery', () => {
   it('asks the usual addresses and whoever was heard, and our own never', () => {
     const registry = new BusDeviceRegistry()
     registry.hear(exchange('70 fe 0700 00'), false, 1)
-    const discovery = new DeviceDiscovery('heard')
+    const discovery = new DiscoveryProbeScheduler('heard')
     const asked: number[] = []
     for (
       let probe = discovery.next(registry, 0x03, 0);
@@ -157,7 +157,7 @@ describe('discovery', () => {
 
   it('asks again soon when it was unclear, less and less often when nobody is there', () => {
     const registry = new BusDeviceRegistry()
-    const discovery = new DeviceDiscovery('heard')
+    const discovery = new DiscoveryProbeScheduler('heard')
     const first = { kind: 'identity', address: 0x15 } as const
     discovery.settle(first, 'unclear', 0)
     expect(discovery.next(registry, undefined, 3_000)).toEqual(first)
@@ -168,20 +168,20 @@ describe('discovery', () => {
 
   it('asks every address there is when it is told to, and nobody when it is told not to', () => {
     const registry = new BusDeviceRegistry()
-    const all = new DeviceDiscovery('full')
+    const all = new DiscoveryProbeScheduler('full')
     const asked = new Set<number>()
     for (let probe = all.next(registry, undefined, 0); probe !== undefined; probe = all.next(registry, undefined, 0)) {
       asked.add(probe.address)
       all.settle(probe, 'absent', 0)
     }
     expect(asked.size).toBe(228)
-    expect(new DeviceDiscovery('off').next(registry, undefined, 0)).toBeUndefined()
+    expect(new DiscoveryProbeScheduler('off').next(registry, undefined, 0)).toBeUndefined()
   })
 
   it('asks a Vaillant device for the pieces of its serial number', () => {
     const registry = new BusDeviceRegistry()
     registry.hear(exchange('31 08 0704', BAI), true, 1)
-    const discovery = new DeviceDiscovery('heard')
+    const discovery = new DiscoveryProbeScheduler('heard')
     for (
       let probe = discovery.next(registry, undefined, 0);
       probe?.kind === 'identity';

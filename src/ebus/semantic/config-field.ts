@@ -16,7 +16,7 @@ import {
   encodeNumber,
   isWrittenValueReadBack,
   formatRegisterActuator,
-  encodeRegisterData,
+  encodeRegisterTelegramData,
   extractRegisterBytes,
   formatBoilerActuator,
 } from './register.ts'
@@ -44,7 +44,7 @@ function regulatorField(register: RegulatorRegister, limits: ConfigField['limits
     secondary: 0x24,
     actuator: formatRegisterActuator(register, 0),
     encode: (value) => (typeof value === 'string' ? encodeDate(value) : encodeNumber(type, Number(value))),
-    command: (bytes) => encodeRegisterData(register, 0, bytes),
+    command: (bytes) => encodeRegisterTelegramData(register, 0, bytes),
     key: (address) => toRegisterReadKey(address, register),
     decode: (payload) => decodeRegisterValue(type, extractRegisterBytes(payload)),
     holds: (written, payload) => isWrittenValueReadBack(register, written, extractRegisterBytes(payload)),

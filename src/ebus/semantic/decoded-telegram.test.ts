@@ -6,12 +6,12 @@ import { vectorRows } from '../../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../../test/shared-data.ts'
 import { fromHex } from '../../core/bytes.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import type { TelegramContext } from './decoded-telegram.ts'
+import type { TelegramTargetInfo } from './decoded-telegram.ts'
 import { decodeTelegram, isKnownTelegram } from './decoded-telegram.ts'
 
-const REGULATOR: TelegramContext = { registers: 'none', extended: true }
-const BOILER: TelegramContext = { registers: 'bai', extended: false }
-const STRANGER: TelegramContext = { registers: 'none', extended: false }
+const REGULATOR: TelegramTargetInfo = { registers: 'none', extended: true }
+const BOILER: TelegramTargetInfo = { registers: 'bai', extended: false }
+const STRANGER: TelegramTargetInfo = { registers: 'none', extended: false }
 
 /** `QQZZPBSBNNDD…/NNDD…`, logical bytes. */
 function exchange(text: string): TelegramExchange {
@@ -26,7 +26,7 @@ function exchange(text: string): TelegramExchange {
 }
 
 /** `name act [instance] field=value unit …`. */
-function words(text: string, asked: TelegramContext): string | undefined {
+function words(text: string, asked: TelegramTargetInfo): string | undefined {
   const decoded = decodeTelegram(exchange(text), asked)
   if (decoded === undefined) return undefined
   const { name, act, instance, fields } = decoded
@@ -241,7 +241,7 @@ describe('captured telegrams', () => {
 type RegisterReading = readonly [device: string, message: string, request: string, response: string, printed: string]
 
 /** What is known of the device that was asked, in a register reading. */
-const READ_DEVICES: Readonly<Record<string, TelegramContext>> = {
+const READ_DEVICES: Readonly<Record<string, TelegramTargetInfo>> = {
   regulator: REGULATOR,
   boiler: BOILER,
   'heat pump': { registers: 'hmu', extended: false },

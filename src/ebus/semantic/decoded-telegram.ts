@@ -18,7 +18,7 @@ import { SECRET_VALUE_PLACEHOLDER } from '../definitions/secret-field.ts'
 import { ENERGY_METER_CODES, ENERGY_PERIOD_CODES, ENERGY_USE_CODES, formatEnergyDate } from './energy-selector.ts'
 import { READ_KEY_KINDS, decodeReadKeyBytes, decodeReadKeyKind } from './read-key.ts'
 import { interpretTelegram } from './telegram-meaning.ts'
-import { findRegisterName } from './register-name.ts'
+import { findRegisterNameAndType } from './register-name.ts'
 import type { RegulatorValue } from './register.ts'
 import { decodeRegisterValue, extractRegisterBytes } from './register.ts'
 import { decodeProgramDayTelegram, decodeTimerTelegram } from './schedule-telegram.ts'
@@ -26,28 +26,28 @@ import type { StatusServiceField } from './status-service-table.ts'
 import { findStatusServiceBlock } from './status-service-table.ts'
 
 /** What is known about the device that was asked. */
-export interface TelegramContext {
+export interface TelegramTargetInfo {
   readonly registers: ProductRegisterTable
   /** Answers B524 the way regulators do. */
   readonly extended: boolean
 }
 
-export function decodeTelegram(exchange: TelegramExchange, asked: TelegramContext): DecodedTelegram | undefined {
+export function decodeTelegram(exchange: TelegramExchange, asked: TelegramTargetInfo): DecodedTelegram | undefined {
   const { telegram, response } = exchange
   const special = telegram.primary === VAILLANT ? decodeVaillant(exchange, asked) : undefined
   return special ?? decodeBlock(telegram, response)
 }
 
 /** The same verdict for less: almost every telegram of a busy bus is about a register. */
-export function isKnownTelegram(exchange: TelegramExchange, asked: TelegramContext): boolean {
+export function isKnownTelegram(exchange: TelegramExchange, asked: TelegramTargetInfo): boolean {
   const { primary, secondary, data } = exchange.telegram
   if (primary === VAILLANT && secondary === 0x24 && asked.extended && data.length === 6 && data[1] === 0x00)
-    return findRegisterName(data[0] ?? 0, data[2] ?? 0, (data[5] ?? 0) * 256 + (data[4] ?? 0)) !== undefined
+    return findRegisterNameAndType(data[0] ?? 0, data[2] ?? 0, (data[5] ?? 0) * 256 + (data[4] ?? 0)) !== undefined
   if (findStatusServiceBlock(exchange.telegram) !== undefined) return true
   return primary === VAILLANT && decodeVaillant(exchange, asked) !== undefined
 }
 
-function decodeVaillant(exchange: TelegramExchange, asked: TelegramContext): DecodedTelegram | undefined {
+function decodeVaillant(exchange: TelegramExchange, asked: TelegramTargetInfo): DecodedTelegram | undefined {
   const { telegram, response } = exchange
   const { secondary, data } = telegram
   switch (secondary) {
@@ -68,7 +68,7 @@ function decodeExtended(data: Uint8Array, response: Uint8Array): DecodedTelegram
   const [opcode = 0, verb = 0, group = 0, instance = 0, low = 0, high = 0] = data
   if (opcode === 0x03 || opcode === 0x04) return decodeProgramDayTelegram(data, response)
   if ((opcode !== 0x02 && opcode !== 0x06) || data.length < 6 || verb > 1) return undefined
-  const register = findRegisterName(opcode, group, high * 256 + low)
+  const register = findRegisterNameAndType(opcode, group, high * 256 + low)
   if (register === undefined) return undefined
   const writes = verb === 0x01
   const bytes = writes ? data.subarray(6) : extractRegisterBytes(response)

@@ -10,10 +10,10 @@ import { toRegisterReadKey } from './read-key.ts'
 import { decodeRegisterValue, extractRegisterBytes } from './register.ts'
 import type { RegulatorRegister } from './register.ts'
 import {
-  MAX_INSTANCE_NUMBER,
+  MAX_INSTANCE_COUNT,
   FUNCTION_MODULE_REGISTER_GROUP,
   SYSTEM_REGISTERS,
-  createRemoteDeviceRegisters,
+  requireRemoteDeviceRegisters,
 } from './register-map.ts'
 import type { RegisterShadow } from './register-shadow.ts'
 import type { HeatingTopology } from './topology.ts'
@@ -47,9 +47,9 @@ export function isFm5Interpretable(topology: HeatingTopology, shadow: RegisterSh
 /** What the regulator has in its slots, or what answers on the bus itself. */
 function modulePresent(topology: HeatingTopology, shadow: RegisterShadow, regulator: number): boolean | undefined {
   if (topology.module !== undefined) return true
-  const { classAddress } = createRemoteDeviceRegisters(FUNCTION_MODULE_REGISTER_GROUP)
+  const { classAddress } = requireRemoteDeviceRegisters(FUNCTION_MODULE_REGISTER_GROUP)
   let looked = false
-  for (let instance = 0; instance < MAX_INSTANCE_NUMBER; instance++) {
+  for (let instance = 0; instance < MAX_INSTANCE_COUNT; instance++) {
     const connected = topology.slotConnected(FUNCTION_MODULE_REGISTER_GROUP, instance)
     looked ||= connected !== undefined
     if (

@@ -7,7 +7,7 @@ import type { BusDefinitions } from '../definitions/bus-definitions.ts'
 import type { LastMessageData } from '../definitions/message-chain.ts'
 import { decodeField } from '../definitions/message-decoder.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
-import type { MappedPlaneField, MessageSource } from './message-map.ts'
+import type { MappedPlaneField, MappedFieldSource } from './message-map.ts'
 import { MAPPED_PLANE_FIELDS } from './message-map.ts'
 import type { HeatingPlaneName } from './planes.ts'
 
@@ -38,12 +38,12 @@ function groupPlanes(): ReadonlyMap<string, readonly HeatingPlaneName[]> {
 }
 
 /** The planes that a message says something in. Secrets are not in the map. */
-export function listMappedPlanes(message: MessageDefinition): readonly HeatingPlaneName[] {
+export function listPlanesForMessage(message: MessageDefinition): readonly HeatingPlaneName[] {
   return PLANES_BY_MESSAGE.get(messageKey(makerFolder(message), message.circuit, message.name)) ?? []
 }
 
 export function isMappedMessage(message: MessageDefinition): boolean {
-  return listMappedPlanes(message).length > 0
+  return listPlanesForMessage(message).length > 0
 }
 
 /** Messages for these planes that can be asked for, and of which this run knows nothing yet. */
@@ -53,7 +53,7 @@ export function listUnreadMessages(
 ): readonly MessageDefinition[] {
   return definitions
     .unreadMessages()
-    .filter((message) => listMappedPlanes(message).some((plane) => planes.includes(plane)))
+    .filter((message) => listPlanesForMessage(message).some((plane) => planes.includes(plane)))
 }
 
 /** The value of a field of the map, from the first of its messages that said it. */
@@ -81,7 +81,7 @@ export function findMappedValue(
 function readValue(
   message: MessageDefinition,
   last: LastMessageData,
-  { source, as }: { readonly source: MessageSource; readonly as: MappedPlaneField['as'] },
+  { source, as }: { readonly source: MappedFieldSource; readonly as: MappedPlaneField['as'] },
 ): MappedMessageValue['value'] | undefined {
   const { field, factor = 1, plus, isTrueFor } = source
   const read = decodeField(message, field, last)

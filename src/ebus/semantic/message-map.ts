@@ -4,7 +4,7 @@
  */
 import type { HeatingPlaneName } from './planes.ts'
 
-export interface MessageSource {
+export interface MappedFieldSource {
   /** The folder of the definition files; `undefined` for those that are everybody's. */
   readonly maker: string | undefined
   readonly circuit: string
@@ -25,7 +25,7 @@ export interface MappedPlaneField {
   readonly path: string
   readonly as: 'number' | 'flag' | 'text'
   /** The first that is known counts. */
-  readonly sources: readonly MessageSource[]
+  readonly sources: readonly MappedFieldSource[]
 }
 
 /** Items of planes that are lists, as they are called where nobody has named them. */
@@ -38,7 +38,7 @@ export const DEFAULT_MAPPED_ITEM_NAMES: Readonly<Record<string, string>> = {
   'circuit-ochsner': 'ochsner',
 }
 
-type Finder = (message: string, field?: string, rest?: Partial<MessageSource>) => MessageSource
+type Finder = (message: string, field?: string, rest?: Partial<MappedFieldSource>) => MappedFieldSource
 
 const source =
   (maker: string | undefined, circuit: string, usual: string): Finder =>
@@ -57,26 +57,26 @@ const omu = source('vaillant', 'omu', 'value')
 const broadcast = source(undefined, 'Broadcast', 'outsidetemp')
 
 /** Both makers' burner controllers speak the same messages. */
-const burner = (message: string, field?: string, rest?: Partial<MessageSource>): readonly MessageSource[] => [
+const burner = (message: string, field?: string, rest?: Partial<MappedFieldSource>): readonly MappedFieldSource[] => [
   wolf(message, field, rest),
   kromschroeder(message, field, rest),
 ]
-const mixer = (message: string, field?: string, rest?: Partial<MessageSource>): readonly MessageSource[] => [
+const mixer = (message: string, field?: string, rest?: Partial<MappedFieldSource>): readonly MappedFieldSource[] => [
   wolfMixer(message, field, rest),
   kromschroederMixer(message, field, rest),
 ]
 
-const number = (plane: HeatingPlaneName, path: string, ...sources: readonly MessageSource[]): MappedPlaneField => ({
+const number = (plane: HeatingPlaneName, path: string, ...sources: readonly MappedFieldSource[]): MappedPlaneField => ({
   plane,
   path,
   as: 'number',
   sources,
 })
-const flag = (plane: HeatingPlaneName, path: string, ...sources: readonly MessageSource[]): MappedPlaneField => ({
+const flag = (plane: HeatingPlaneName, path: string, ...sources: readonly MappedFieldSource[]): MappedPlaneField => ({
   ...number(plane, path, ...sources),
   as: 'flag',
 })
-const text = (plane: HeatingPlaneName, path: string, ...sources: readonly MessageSource[]): MappedPlaneField => ({
+const text = (plane: HeatingPlaneName, path: string, ...sources: readonly MappedFieldSource[]): MappedPlaneField => ({
   ...number(plane, path, ...sources),
   as: 'text',
 })

@@ -5,10 +5,10 @@ import type { JsonObject } from '../../core/json.ts'
 import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
 import {
-  MAX_INSTANCE_NUMBER,
+  MAX_INSTANCE_COUNT,
   FUNCTION_MODULE_REGISTER_GROUP,
   REMOTE_REGISTER_GROUPS,
-  createRemoteDeviceRegisters,
+  requireRemoteDeviceRegisters,
 } from './register-map.ts'
 
 /** Class addresses and what they stand for. */
@@ -23,7 +23,7 @@ export function buildRadioDevicesPlane(parts: PlaneSources): SemanticPlane {
   const reader = new PlaneReader(parts)
   if (parts.topology.regulator === undefined || !parts.topology.slotsKnown) return reader.plane(null)
   const devices = REMOTE_REGISTER_GROUPS.flatMap((group) =>
-    Array.from({ length: MAX_INSTANCE_NUMBER }, (_, instance) => slot(reader, group, instance)).filter(
+    Array.from({ length: MAX_INSTANCE_COUNT }, (_, instance) => slot(reader, group, instance)).filter(
       (device) => device !== undefined,
     ),
   )
@@ -34,7 +34,7 @@ export function buildRadioDevicesPlane(parts: PlaneSources): SemanticPlane {
 function slot(reader: PlaneReader, group: number, instance: number): JsonObject | undefined {
   const connected = reader.topology.slotConnected(group, instance)
   if (connected === undefined) return undefined
-  const registers = createRemoteDeviceRegisters(group)
+  const registers = requireRemoteDeviceRegisters(group)
   const path = (field: string): string => `${group}.${instance}.${field}`
   const evidence =
     reader.reading(registers.firmware, instance) !== undefined || (reader.peek(registers.hardware, instance) ?? 0) !== 0

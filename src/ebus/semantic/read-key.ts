@@ -68,7 +68,7 @@ export function toTimerReadKey(address: number, bytes: readonly number[]): Regis
   return keyOf(READ_KEY_KINDS.timer, address, bytes)
 }
 
-export function toTimerReadKey700(address: number, bytes: readonly number[]): RegisterReadKey {
+export function toB524TimerReadKey(address: number, bytes: readonly number[]): RegisterReadKey {
   return keyOf(READ_KEY_KINDS.shortTimer, address, bytes)
 }
 

@@ -38,12 +38,12 @@ import {
   CIRCUIT_REGISTERS,
   CYLINDER_REGISTERS,
   HOT_WATER_REGISTERS,
-  MAX_INSTANCE_NUMBER,
+  MAX_INSTANCE_COUNT,
   REMOTE_REGISTER_GROUPS,
   SOLAR_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
-  createRemoteDeviceRegisters,
+  requireRemoteDeviceRegisters,
 } from './register-map.ts'
 import { planTimerProgramReads } from './schedule-reads.ts'
 import type { ShadowEntry, RegisterShadow } from './register-shadow.ts'
@@ -112,7 +112,7 @@ export function planReads(topology: HeatingTopology, shadow: RegisterShadow, now
     add(Object.values(SYSTEM_REGISTERS))
     for (const group of REMOTE_REGISTER_GROUPS)
       for (const instance of topology.slotsToLookInto(group)) {
-        const registers = createRemoteDeviceRegisters(group)
+        const registers = requireRemoteDeviceRegisters(group)
         add([registers.connected], instance)
         if (topology.slotConnected(group, instance) === true) add(Object.values(registers), instance)
       }
@@ -123,7 +123,7 @@ export function planReads(topology: HeatingTopology, shadow: RegisterShadow, now
     plan.push(...planTimerProgramReads(topology, shadow))
     const date = readBusTime(shadow, nowMs)
     if (date !== undefined) for (const selector of listEnergySelectors(date)) read(toEnergyReadKey(selector), 'config')
-    for (let instance = 3; instance < MAX_INSTANCE_NUMBER; instance++)
+    for (let instance = 3; instance < MAX_INSTANCE_COUNT; instance++)
       add([ZONE_REGISTERS.index, CIRCUIT_REGISTERS.type], instance)
   }
   if (boiler?.registers === 'bai') {

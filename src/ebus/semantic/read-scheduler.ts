@@ -36,7 +36,7 @@ export type RegisterReadFault =
   /** The owner lets us listen on this bus, not speak. */
   | { readonly kind: 'listen-only' }
 
-export interface ReadSchedulerDependencies {
+export interface RegisterReaderDependencies {
   readonly shadow: RegisterShadow
   /** Asks the bus; `ok` has the answer's data. */
   readonly fetch: (
@@ -67,12 +67,12 @@ interface Breaker {
   because: string
 }
 
-export class RegisterReadScheduler {
-  readonly #parts: ReadSchedulerDependencies
+export class RegisterReader {
+  readonly #parts: RegisterReaderDependencies
   readonly #running = new Map<RegisterReadKey, Promise<unknown>>()
   readonly #breakers = new Map<RegisterReadKey, Breaker>()
 
-  constructor(parts: ReadSchedulerDependencies) {
+  constructor(parts: RegisterReaderDependencies) {
     this.#parts = parts
   }
 

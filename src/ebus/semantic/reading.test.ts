@@ -8,13 +8,13 @@ import type { RegisterReadKey } from './read-key.ts'
 import { toRegisterReadKey } from './read-key.ts'
 import { computePollIntervalMs, findNextDueRead, planReads, computeStaleAfterMs } from './read-plan.ts'
 import type { RegisterReadFault } from './read-scheduler.ts'
-import { RegisterReadScheduler } from './read-scheduler.ts'
+import { RegisterReader } from './read-scheduler.ts'
 import {
   CIRCUIT_REGISTERS,
   HOT_WATER_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
-  createRemoteDeviceRegisters,
+  requireRemoteDeviceRegisters,
 } from './register-map.ts'
 import type { RegulatorRegister } from './register.ts'
 import { RegisterShadow } from './register-shadow.ts'
@@ -61,7 +61,7 @@ describe('topology', () => {
         0,
       )
     expect(topology.circuits()).toEqual([0])
-    const { connected } = createRemoteDeviceRegisters(0x09)
+    const { connected } = requireRemoteDeviceRegisters(0x09)
     expect(topology.slotsToLookInto(0x09)).toEqual([0, 1, 2])
     topology.learn(toRegisterReadKey(0x15, connected, 1), answerOf(connected, '01'), 0)
     expect(topology.slotsToLookInto(0x09)).toEqual([0, 1, 2, 3, 4])
@@ -142,7 +142,7 @@ describe('read plan', () => {
 })
 
 interface Rig {
-  readonly scheduler: RegisterReadScheduler
+  readonly scheduler: RegisterReader
   readonly shadow: RegisterShadow
   readonly asked: RegisterReadKey[]
   answer: () => Promise<Result<Uint8Array, RegisterReadFault>>
@@ -156,7 +156,7 @@ function rig(): Rig {
     asked: [],
     nowMs: 0,
     answer: async () => ok(VALUE),
-    scheduler: new RegisterReadScheduler({
+    scheduler: new RegisterReader({
       shadow,
       fetch: (key) => {
         parts.asked.push(key)

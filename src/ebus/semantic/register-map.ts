@@ -177,14 +177,14 @@ const REMOTES: ReadonlyMap<number, RemoteDeviceRegisters> = new Map(
   REMOTE_REGISTER_GROUPS.map((number) => [number, group(0x06, number, REMOTE_ROWS)]),
 )
 
-export function createRemoteDeviceRegisters(number: number): RemoteDeviceRegisters {
+export function requireRemoteDeviceRegisters(number: number): RemoteDeviceRegisters {
   const registers = REMOTES.get(number)
   if (registers === undefined) throw new RangeError(`group ${number} has no remote slots`)
   return registers
 }
 
 /** Slots, circuits and zones are numbered from 0. */
-export const MAX_INSTANCE_NUMBER = 11
+export const MAX_INSTANCE_COUNT = 11
 
 const ALL: ReadonlyMap<number, RegulatorRegister> = new Map(
   [

@@ -15,7 +15,7 @@ import {
   SOLAR_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
-  createRemoteDeviceRegisters,
+  requireRemoteDeviceRegisters,
   packRegisterPlace,
 } from './register-map.ts'
 
@@ -136,7 +136,7 @@ const GROUPS: readonly (readonly [string, Readonly<Record<string, RegulatorRegis
   ['zone', ZONE_REGISTERS],
   ['solar', SOLAR_REGISTERS],
   ['cylinder', CYLINDER_REGISTERS],
-  ...REMOTE_REGISTER_GROUPS.map((group) => ['remote', createRemoteDeviceRegisters(group)] as const),
+  ...REMOTE_REGISTER_GROUPS.map((group) => ['remote', requireRemoteDeviceRegisters(group)] as const),
 ]
 
 /** Kept elsewhere by other families of regulators, and the same thing. */
@@ -165,7 +165,11 @@ function named(
   ])
 }
 
-export function findRegisterName(opcode: number, group: number, number: number): RegisterNameAndType | undefined {
+export function findRegisterNameAndType(
+  opcode: number,
+  group: number,
+  number: number,
+): RegisterNameAndType | undefined {
   return NAMES.get(packRegisterPlace(opcode, group, number))
 }
 

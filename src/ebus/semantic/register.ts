@@ -37,7 +37,7 @@ export function extractRegisterBytes(answer: Uint8Array): Uint8Array {
 }
 
 /** The data of a B524 telegram: `op 00 GG II lo hi` reads, `op 01 GG II lo hi value` writes. */
-export function encodeRegisterData(
+export function encodeRegisterTelegramData(
   { opcode, group, number }: RegisterPlace,
   instance: number,
   written?: Uint8Array,

@@ -10,7 +10,7 @@ import type { PlaneSources } from './plane-reader.ts'
 import { toRegisterReadKey } from './read-key.ts'
 import type { RegulatorRegister, RegulatorValue } from './register.ts'
 import { HOT_WATER_REGISTERS, SYSTEM_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
-import { findRegisterName } from './register-name.ts'
+import { findRegisterNameAndType } from './register-name.ts'
 import { findDaySetpointRegister, formatZoneId, readZoneName } from './zones.ts'
 
 export interface ResidentSetting {
@@ -136,7 +136,7 @@ function settingsOf(rows: readonly Row[], place: Place): readonly ResidentSettin
     .map((row) => ({ ...row, register: row.place?.(reader, instance) ?? row.register }))
     .filter(({ register }) => reader.shadow.get(toRegisterReadKey(address, register, instance))?.state !== 'tombstone')
     .map(({ register, meaning, path, words }): ResidentSetting => {
-      const named = findRegisterName(register.opcode, register.group, register.number)
+      const named = findRegisterNameAndType(register.opcode, register.group, register.number)
       if (named === undefined || register.user === undefined) throw new Error(`${meaning} is nothing to set`)
       return {
         address,

@@ -7,7 +7,7 @@ import {
   TIMER_CONFIG_OPCODE,
   TIMER_SLOT_COUNTS_OPCODE,
   TIMER_SLOT_READ_OPCODE,
-  toTimerReadKey700,
+  toB524TimerReadKey,
   toTimerReadKey,
 } from './read-key.ts'
 import type { ProgramChannel, TimerSlot, ProgramConfig, TimerProgramId } from './schedule.ts'
@@ -53,13 +53,13 @@ export function planTimerProgramReads(topology: HeatingTopology, shadow: Registe
 }
 
 /** The one key under which a 700 keeps a day; `undefined` for a program it has no place for. */
-export function toProgramDayReadKey700(
+export function toB524ProgramDayReadKey(
   address: number,
   id: TimerProgramId,
   weekday: number,
 ): RegisterReadKey | undefined {
   const selector = encodeB524ProgramSelector(id)
-  return selector === undefined ? undefined : toTimerReadKey700(address, [...selector, weekday])
+  return selector === undefined ? undefined : toB524TimerReadKey(address, [...selector, weekday])
 }
 
 export function toProgramConfigReadKey(address: number, { zone, channel }: TimerProgramId): RegisterReadKey {
@@ -105,7 +105,7 @@ function shortReads(address: number, id: TimerProgramId): readonly PlannedRead[]
   const selector = encodeB524ProgramSelector(id)
   if (selector === undefined) return []
   return WEEKDAYS.map((_, weekday) => ({
-    key: toTimerReadKey700(address, [...selector, weekday]),
+    key: toB524TimerReadKey(address, [...selector, weekday]),
     freshness: 'discovery',
   }))
 }
@@ -127,7 +127,7 @@ function longProgram(address: number, id: TimerProgramId, shadow: RegisterShadow
 function shortProgram(address: number, id: TimerProgramId, shadow: RegisterShadow): PartlyReadTimerProgram | undefined {
   const selector = encodeB524ProgramSelector(id)
   if (selector === undefined) return undefined
-  const keys = WEEKDAYS.map((_, weekday) => toTimerReadKey700(address, [...selector, weekday]))
+  const keys = WEEKDAYS.map((_, weekday) => toB524TimerReadKey(address, [...selector, weekday]))
   const days = keys.map((key) => answered(shadow, key, decodeB524Day))
   if (days.every((day) => day === undefined)) return undefined
   return {

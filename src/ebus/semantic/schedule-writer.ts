@@ -24,7 +24,7 @@ import {
   encodeB524ProgramSelector,
   encodeTimerRequest,
 } from './schedule.ts'
-import { toSlotCountsReadKey, toProgramDayReadKey700, listSlotReadKeys } from './schedule-reads.ts'
+import { toSlotCountsReadKey, toB524ProgramDayReadKey, listSlotReadKeys } from './schedule-reads.ts'
 import type { RegisterReadFault } from './read-scheduler.ts'
 import type { KnownRegulator } from './topology.ts'
 
@@ -106,7 +106,7 @@ export async function readProgramDay(
   { regulator, id, weekday }: ProgramDayLocation,
 ): Promise<Result<readonly TimerSlot[], RegisterReadFault>> {
   if (regulator.timers !== 'b555') {
-    const key = toProgramDayReadKey700(regulator.address, id, weekday)
+    const key = toB524ProgramDayReadKey(regulator.address, id, weekday)
     const answer = key === undefined ? fail(NO_PROGRAM) : await talk.read(key)
     if (!answer.ok) return answer
     const day = decodeB524Day(answer.value)

@@ -15,7 +15,7 @@ import {
   toStatusReadKey,
   toOperationalReadKey,
   toRegisterReadKey,
-  toTimerReadKey700,
+  toB524TimerReadKey,
   toBoilerReadKey,
   TIMER_CONFIG_OPCODE,
   TIMER_SLOT_COUNTS_OPCODE,
@@ -91,9 +91,9 @@ function extendedMeaning({ target, data }: Telegram, response: Uint8Array): Tele
     if (response.length >= 4 && (response[1] !== group || response[2] !== low || response[3] !== high)) return undefined
     return value(key, response)
   }
-  if (opcode === 0x03 && data.length === 5) return value(toTimerReadKey700(target, [...data.subarray(1)]), response)
+  if (opcode === 0x03 && data.length === 5) return value(toB524TimerReadKey(target, [...data.subarray(1)]), response)
   if (opcode === 0x04 && data.length > 5)
-    return { kind: 'write', keys: [toTimerReadKey700(target, [...data.subarray(1, 5)])] }
+    return { kind: 'write', keys: [toB524TimerReadKey(target, [...data.subarray(1, 5)])] }
   return undefined
 }
 

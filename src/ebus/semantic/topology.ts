@@ -16,7 +16,7 @@ import { READ_KEY_KINDS, decodeReadKeyAddress, decodeReadKeyBytes, decodeReadKey
 import { decodeRegisterValue, REGISTER_HEADER_BYTES, extractRegisterBytes } from './register.ts'
 import {
   CIRCUIT_REGISTERS,
-  MAX_INSTANCE_NUMBER,
+  MAX_INSTANCE_COUNT,
   FUNCTION_MODULE_REGISTER_GROUP,
   REGULATOR_REGISTER_GROUP,
   REMOTE_REGISTER_GROUPS,
@@ -140,7 +140,7 @@ export class HeatingTopology {
 
   /** Whether a remote slot has something in it; `undefined` while nobody looked. */
   slotConnected(group: number, instance: number): boolean | undefined {
-    return this.#slots.get(group * MAX_INSTANCE_NUMBER + instance)
+    return this.#slots.get(group * MAX_INSTANCE_COUNT + instance)
   }
 
   /**
@@ -150,7 +150,7 @@ export class HeatingTopology {
   slotsToLookInto(group: number): readonly number[] {
     const instances: number[] = []
     const enough = PAIRED_GROUPS.has(group) ? 3 : 1
-    for (let instance = 0, empty = 0; instance < MAX_INSTANCE_NUMBER && empty < enough; instance++) {
+    for (let instance = 0, empty = 0; instance < MAX_INSTANCE_COUNT && empty < enough; instance++) {
       instances.push(instance)
       empty = this.slotConnected(group, instance) === true ? 0 : empty + 1
     }
@@ -189,7 +189,7 @@ export class HeatingTopology {
     )
       this.#note(this.#circuitTypes, instance, Number(decodeRegisterValue('u16', value()) ?? 0))
     else if (opcode === 0x06 && number === 0x01 && REMOTE_REGISTER_GROUPS.includes(group))
-      this.#note(this.#slots, group * MAX_INSTANCE_NUMBER + instance, decodeRegisterValue('flag', value()) === true)
+      this.#note(this.#slots, group * MAX_INSTANCE_COUNT + instance, decodeRegisterValue('flag', value()) === true)
   }
 
   #hearRegulator(address: number, nowMs: number): void {

@@ -8,12 +8,12 @@ import type { SemanticPlane, PlaneSources, PlaneValueWithFreshness } from './pla
 import type { RegulatorRegister } from './register.ts'
 import {
   CIRCUIT_REGISTERS,
-  MAX_INSTANCE_NUMBER,
+  MAX_INSTANCE_COUNT,
   REGULATOR_REGISTER_GROUP,
   SYSTEM_REGISTERS,
   THERMOSTAT_REGISTER_GROUP,
   ZONE_REGISTERS,
-  createRemoteDeviceRegisters,
+  requireRemoteDeviceRegisters,
 } from './register-map.ts'
 import type { ZoneSetpointInputs } from './current-setpoint.ts'
 import { isHolidayActive, computeCurrentSetpoint } from './current-setpoint.ts'
@@ -204,11 +204,11 @@ function roomValue(
   }: { readonly path: string; readonly instance: number; readonly mapping: number | undefined },
 ): number | undefined {
   const own = reader.number(path, ZONE_REGISTERS[field], instance)
-  if (own !== undefined || mapping === undefined || mapping < 1 || mapping > MAX_INSTANCE_NUMBER) return own
+  if (own !== undefined || mapping === undefined || mapping < 1 || mapping > MAX_INSTANCE_COUNT) return own
   const thermostat: PlaneValueWithFreshness | undefined =
     mapping === 1
-      ? reader.reading(createRemoteDeviceRegisters(REGULATOR_REGISTER_GROUP)[field])
-      : reader.reading(createRemoteDeviceRegisters(THERMOSTAT_REGISTER_GROUP)[field], mapping - 1)
+      ? reader.reading(requireRemoteDeviceRegisters(REGULATOR_REGISTER_GROUP)[field])
+      : reader.reading(requireRemoteDeviceRegisters(THERMOSTAT_REGISTER_GROUP)[field], mapping - 1)
   const value = reader.take(path, thermostat)
   return typeof value === 'number' ? value : undefined
 }

@@ -52,7 +52,7 @@ export const busLimitArgument = z
   .describe('Only the newest so many; all that are kept if left out, which can be long. `count` says how many.')
 
 /** Bounded, since keys are kept for a day (guard.idempotencyHours). */
-export const ebusKeyArgument = z
+export const ebusIdempotencyKeyArgument = z
   .string()
   .trim()
   .min(1)

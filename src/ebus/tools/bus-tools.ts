@@ -17,7 +17,7 @@ import {
 } from './bus-schemas.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
-import { answerFromView } from './ebus-tools.ts'
+import { createViewHandler } from './ebus-tools.ts'
 import type { EbusView } from './ebus-view.ts'
 
 const common = { effect: 'reads', family: ebusFamily } as const
@@ -80,17 +80,17 @@ const watchTool = defineTool({
 
 export function createEbusBusTools(house: EbusToolContext): readonly Capability[] {
   return [
-    summaryTool.handledBy(answerFromView(house, (view) => view.summary())),
+    summaryTool.handledBy(createViewHandler(house, (view) => view.summary())),
     messagesTool.handledBy(
-      answerFromView(house, (view, { limit, payload }) => listBusMessages(view, { limit, payload })),
+      createViewHandler(house, (view, { limit, payload }) => listBusMessages(view, { limit, payload })),
     ),
     periodicityTool.handledBy(
-      answerFromView(house, (view, { limit }) =>
+      createViewHandler(house, (view, { limit }) =>
         list(view.status(), view.periodicity(), view.capacity.periodicity, limit),
       ),
     ),
     specimensTool.handledBy(
-      answerFromView(house, (view, { limit, family }) => {
+      createViewHandler(house, (view, { limit, family }) => {
         // Newest first, unlike the two lists of the freeze, so `limit` cuts at the other end.
         const items = view.specimens().filter((specimen) => family === undefined || specimen['family'] === family)
         return { count: items.length, items: items.slice(0, limit) }
@@ -100,8 +100,8 @@ export function createEbusBusTools(house: EbusToolContext): readonly Capability[
 }
 
 /** Only where overheard values are used at all; otherwise there is nothing to watch. */
-export function createWatchTools(house: EbusToolContext): readonly Capability[] {
-  return [watchTool.handledBy(answerFromView(house, (view) => view.watch()))]
+export function createWatchSummaryTools(house: EbusToolContext): readonly Capability[] {
+  return [watchTool.handledBy(createViewHandler(house, (view) => view.watch()))]
 }
 
 /** Also behind the resource: both leave bytes out unless they are asked for or are all there is. */

@@ -24,7 +24,7 @@ import {
   parseConfigValue,
 } from '../semantic/config-field.ts'
 import type { RegulatorValue } from '../semantic/register.ts'
-import { busArgument, ebusKeyArgument } from './arguments.ts'
+import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import {
   createEbusArgumentFault,
@@ -34,7 +34,7 @@ import {
 } from './faults.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
 import { resolveBusLockKey, findBus, createLiveOutcome } from './ebus-tools.ts'
-import { createClaims } from './gate.ts'
+import { toAssessmentClaims } from './gate.ts'
 
 const TELEGRAM_MS = 4_000
 
@@ -47,7 +47,7 @@ const input = z.strictObject({
     .describe('As the plane names it under `config`, in either spelling of names.'),
   value: z.union([z.string().trim().max(32), z.number(), z.boolean()]),
   dryRun: z.boolean().exactOptional().describe('Say what would be changed, and change nothing.'),
-  idempotency_key: ebusKeyArgument.exactOptional(),
+  idempotency_key: ebusIdempotencyKeyArgument.exactOptional(),
   bus: busArgument,
 })
 type ConfigWish = z.output<typeof input>
@@ -149,7 +149,7 @@ function assess({ heating, address, name, field, value }: PlannedConfig, wish: C
     label: `${name.replaceAll('_', ' ')}: ${String(value)}${field.unit === undefined ? '' : ` ${field.unit}`}`,
     keyedChange: { bus: heating.id, field: name, value },
     preview: { field: name, before: before ?? null, after: value },
-    ...createClaims(wish),
+    ...toAssessmentClaims(wish),
   }
 }
 

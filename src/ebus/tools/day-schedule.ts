@@ -38,7 +38,7 @@ import type { EbusToolContext } from './ebus-tools.ts'
 import { findBus, createLiveOutcome } from './ebus-tools.ts'
 import type { SlotInput } from './schedule-request.ts'
 import { checkTimerSlots } from './schedule-request.ts'
-import { createClaims } from './gate.ts'
+import { toAssessmentClaims } from './gate.ts'
 
 /** For one telegram; a day takes up to forty. */
 const TELEGRAM_MS = 4_000
@@ -53,7 +53,7 @@ export interface DayScheduleRequest {
 }
 
 /** Hot water has no zone of its own. */
-export const DHW_PROGRAM: TimerProgramId = { zone: NO_ZONE_NUMBER, channel: 'dhw' }
+export const DHW_PROGRAM_ID: TimerProgramId = { zone: NO_ZONE_NUMBER, channel: 'dhw' }
 
 /** What the day is and would be, for whoever has to approve it; from memory, the bus is not asked for that. */
 export function assessDaySchedule({ heating, regulator, id, wish }: DayWritePlan): CallAssessment {
@@ -65,7 +65,7 @@ export function assessDaySchedule({ heating, regulator, id, wish }: DayWritePlan
     reasons: [],
     target: `ebus:${busId}:schedule/${what}/${WEEKDAYS[wish.weekday] ?? ''}`,
     label: `${id.channel === 'dhw' ? 'Hot water' : `Zone ${id.zone + 1}`} schedule, ${WEEKDAYS[wish.weekday] ?? ''}`,
-    ...createClaims(wish),
+    ...toAssessmentClaims(wish),
     keyedChange: { bus: busId, program: what, weekday: wish.weekday, slots: wish.slots.map((slot) => ({ ...slot })) },
     preview: {
       weekday: WEEKDAYS[wish.weekday] ?? '',
@@ -81,14 +81,14 @@ export interface DayScheduleChange {
   readonly wish: DayScheduleRequest
 }
 
-export interface DayWriteJob {
+export interface DayWriteContext {
   readonly house: EbusToolContext
   readonly call: Call
   readonly pause: (ms: number) => Promise<void>
 }
 
 /** Not withdrawn when the caller leaves: a day that is half written has to be finished or put back. */
-export async function writeDaySchedule(plan: DayWritePlan, job: DayWriteJob): Promise<Outcome> {
+export async function writeDaySchedule(plan: DayWritePlan, job: DayWriteContext): Promise<Outcome> {
   const { heating, regulator, slots } = plan
   return heating.exclusively(async () => {
     if (job.call.signal.aborted) return fail(createCancelledBusCallFault())
@@ -104,7 +104,7 @@ export async function writeDaySchedule(plan: DayWritePlan, job: DayWriteJob): Pr
   })
 }
 
-export async function dryRunDaySchedule(plan: DayWritePlan, job: DayWriteJob): Promise<Outcome> {
+export async function dryRunDaySchedule(plan: DayWritePlan, job: DayWriteContext): Promise<Outcome> {
   const { heating, regulator, slots } = plan
   return heating.exclusively(async () => {
     if (job.call.signal.aborted) return fail(createCancelledBusCallFault())
@@ -128,7 +128,7 @@ function idleCelsius({ channel }: TimerProgramId, { minCelsius }: ProgramConfig)
 }
 
 /** Reads come from the bus, never from memory: what is there now is the whole point. */
-function talkOf(heating: HeatingBusClient, { call, pause }: DayWriteJob): RegulatorAccess {
+function talkOf(heating: HeatingBusClient, { call, pause }: DayWriteContext): RegulatorAccess {
   const caller = toAccountKey(call.caller)
   return {
     pause,
@@ -151,7 +151,7 @@ export interface DayWritePlan extends DayScheduleChange {
 /** Everything that can be refused is refused here, before the first telegram that changes something. */
 export async function planDayWrite(
   { id, wish }: DayScheduleChange,
-  job: DayWriteJob,
+  job: DayWriteContext,
 ): Promise<Result<DayWritePlan, Fault>> {
   const found = findBus(job.house, wish.bus)
   if (!found.ok) return found

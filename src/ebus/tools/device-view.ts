@@ -39,7 +39,7 @@ export const methodDetailOutputSchema = methodOutputSchema.extend({
     .describe('With set_ext_register of the regulator: what a resident can set in this house.'),
 })
 
-export const planeOutputSchema = z.object({
+export const methodPlaneOutputSchema = z.object({
   name: z.string(),
   routable: z.boolean(),
   methods: z
@@ -59,7 +59,7 @@ export const busDeviceOutputSchema = z.object({
   hardware_version: z.string().nullable(),
   product: z.string().describe('What it is, in a word or two.'),
   serial_number: z.string().exactOptional(),
-  planes: z.array(planeOutputSchema),
+  planes: z.array(methodPlaneOutputSchema),
   discovery_source: z.enum(DISCOVERY_SOURCES).exactOptional(),
   verification_state: z.enum(VERIFICATION_STATES).exactOptional(),
 })

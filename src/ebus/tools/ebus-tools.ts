@@ -103,7 +103,7 @@ export function resolveEbusView(
 }
 
 /** The handler of a tool that shows one thing of a view. */
-export function answerFromView<Wish extends EbusViewRequest>(
+export function createViewHandler<Wish extends EbusViewRequest>(
   house: EbusToolContext,
   show: (view: EbusView, wish: Wish) => Json,
 ): (wish: Wish, call: Call) => Promise<Outcome> {

@@ -6,13 +6,23 @@ import type { PolicyReason } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { CallAssessment } from '../../bus/capability.ts'
 
-export const NO_INTENT: PolicyReason = { rule: 'intent', message: 'A write needs intent: MUTATE.', argument: 'intent' }
+export const MISSING_INTENT_REASON: PolicyReason = {
+  rule: 'intent',
+  message: 'A write needs intent: MUTATE.',
+  argument: 'intent',
+}
 
 /** Said in so many words it is the caller's own ban; left out it is a mistake. */
-export const NOT_DANGEROUS: PolicyReason = { rule: 'allow-dangerous', message: 'MUTATE needs allow_dangerous: true.' }
-export const NO_DANGEROUS: PolicyReason = { ...NOT_DANGEROUS, argument: 'allow_dangerous' }
+export const DANGEROUS_NOT_ALLOWED_REASON: PolicyReason = {
+  rule: 'allow-dangerous',
+  message: 'MUTATE needs allow_dangerous: true.',
+}
+export const MISSING_ALLOW_DANGEROUS_REASON: PolicyReason = {
+  ...DANGEROUS_NOT_ALLOWED_REASON,
+  argument: 'allow_dangerous',
+}
 
-export const NO_KEY: PolicyReason = {
+export const MISSING_IDEMPOTENCY_KEY_REASON: PolicyReason = {
   rule: 'idempotency-key',
   message:
     'MUTATE needs an idempotency_key: a new one for each change, the same one only to repeat a call whose answer was lost.',
@@ -20,7 +30,7 @@ export const NO_KEY: PolicyReason = {
 }
 
 /** What the guard is told of a change beside what is changed. */
-export function createClaims({
+export function toAssessmentClaims({
   dryRun,
   idempotency_key: key,
 }: {
@@ -37,7 +47,7 @@ interface GivenClaims {
 }
 
 /** The key is the name of the call that lacked it: nobody else has it, and the call that is printed acts once. */
-export function completeEbusClaims({ intent, dangerous, key }: GivenClaims, traceId: string): JsonObject {
+export function createMissingClaimArguments({ intent, dangerous, key }: GivenClaims, traceId: string): JsonObject {
   return {
     ...(intent === null ? { intent: 'MUTATE' } : {}),
     ...(dangerous === null ? { allow_dangerous: true } : {}),

@@ -14,7 +14,7 @@ import {
   SOLAR_REGISTERS,
   SYSTEM_REGISTERS,
   ZONE_REGISTERS,
-  createRemoteDeviceRegisters,
+  requireRemoteDeviceRegisters,
 } from '../semantic/register-map.ts'
 import type { RegulatorRegister } from '../semantic/register.ts'
 import {
@@ -36,7 +36,7 @@ const REGISTERS: readonly RegulatorRegister[] = [
   ZONE_REGISTERS,
   SOLAR_REGISTERS,
   CYLINDER_REGISTERS,
-  ...REMOTE_REGISTER_GROUPS.map(createRemoteDeviceRegisters),
+  ...REMOTE_REGISTER_GROUPS.map(requireRemoteDeviceRegisters),
 ].flatMap((group) => Object.values<RegulatorRegister>(group))
 
 const installation = listeningInstallation

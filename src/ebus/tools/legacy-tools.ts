@@ -8,7 +8,7 @@
  * Pure: the bus does the work.
  */
 import type { Capability } from '../../bus/capability.ts'
-import { DELEGATING_STEPS, defineChange, defineTool } from '../../bus/capability-definition.ts'
+import { DELEGATING_CHANGE_STEPS, defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { ebusFamily } from './ebus-envelope.ts'
 import { devicesListTool, devicesListDescription } from './registry-tools.ts'
 import { INVOKE_TOOL_NAME, legacyInvokeInputSchema, rpcOutputSchema } from './rpc-arguments.ts'
@@ -22,7 +22,7 @@ const legacyInvoke = defineChange({
   idempotent: false,
   input: legacyInvokeInputSchema,
   output: rpcOutputSchema,
-  ...DELEGATING_STEPS,
+  ...DELEGATING_CHANGE_STEPS,
   act: (_plan, invocation, context) => context.call(INVOKE_TOOL_NAME, invocation, { isLocal: true }),
 })
 

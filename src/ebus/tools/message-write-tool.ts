@@ -10,13 +10,20 @@ import type { Fault, PolicyReason } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { busArgument, ebusKeyArgument } from './arguments.ts'
+import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
 import { requireDefinitions, createUnknownMessageFault } from './definition-lookup.ts'
 import type { PlannedMessageWrite } from './defined-write.ts'
 import { assessMessageWrite, planMessageWrite, writeDefinedMessage } from './defined-write.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
-import { completeEbusClaims, NO_DANGEROUS, NO_INTENT, NO_KEY, NOT_DANGEROUS, createClaims } from './gate.ts'
+import {
+  createMissingClaimArguments,
+  MISSING_ALLOW_DANGEROUS_REASON,
+  MISSING_INTENT_REASON,
+  MISSING_IDEMPOTENCY_KEY_REASON,
+  DANGEROUS_NOT_ALLOWED_REASON,
+  toAssessmentClaims,
+} from './gate.ts'
 import { resolveBusLockKey, createLiveOutcome } from './ebus-tools.ts'
 
 const word = z.string().trim().min(1).max(64)
@@ -31,7 +38,7 @@ const input = z.strictObject({
     .describe('The value, by name where the field has named values; or several as {field: value}.'),
   intent: z.enum(['MUTATE']).exactOptional().describe('MUTATE; anything else changes nothing.'),
   allow_dangerous: z.boolean().exactOptional().describe('True: this changes something.'),
-  idempotency_key: ebusKeyArgument.exactOptional(),
+  idempotency_key: ebusIdempotencyKeyArgument.exactOptional(),
   bus: busArgument,
 })
 type WriteWish = z.output<typeof input>
@@ -60,7 +67,7 @@ const words = {
   completeClaims: (
     { intent = null, allow_dangerous: dangerous = null, idempotency_key: key = null }: JsonObject,
     { traceId }: { readonly traceId: string },
-  ): JsonObject => completeEbusClaims({ intent, dangerous, key }, traceId),
+  ): JsonObject => createMissingClaimArguments({ intent, dangerous, key }, traceId),
 } as const
 
 export function createMessageWriteTool(house: EbusToolContext): Capability {
@@ -71,7 +78,7 @@ export function createMessageWriteTool(house: EbusToolContext): Capability {
     assess: (planned, wish) => ({
       ...assessMessageWrite(planned),
       reasons: gateReasons(wish),
-      ...createClaims(wish),
+      ...toAssessmentClaims(wish),
     }),
     assessMistake: (wish) => ({ reasons: gateReasons(wish) }),
     act: async (planned, _wish, call) => {
@@ -108,8 +115,10 @@ function gateReasons({
   readonly idempotency_key?: string | undefined
 }): readonly PolicyReason[] {
   return [
-    ...(intent === 'MUTATE' ? [] : [NO_INTENT]),
-    ...(dangerous === true ? [] : [dangerous === undefined ? NO_DANGEROUS : NOT_DANGEROUS]),
-    ...(key === undefined ? [NO_KEY] : []),
+    ...(intent === 'MUTATE' ? [] : [MISSING_INTENT_REASON]),
+    ...(dangerous === true
+      ? []
+      : [dangerous === undefined ? MISSING_ALLOW_DANGEROUS_REASON : DANGEROUS_NOT_ALLOWED_REASON]),
+    ...(key === undefined ? [MISSING_IDEMPOTENCY_KEY_REASON] : []),
   ]
 }

@@ -42,7 +42,7 @@ import type { RegisterReadOptions } from '../semantic/read-scheduler.ts'
 /** What spec 1 calls the gateway, whatever address it really has. */
 const GATEWAY_SOURCE = 113
 
-export const NOT_READ_ONLY: PolicyReason = {
+export const READ_ONLY_VIOLATION_REASON: PolicyReason = {
   rule: 'intent',
   message: 'This method changes something; READ_ONLY does not allow that.',
 }
@@ -115,7 +115,12 @@ function resolveDefined(
 }
 
 function notReadOnly(): Fault {
-  return { kind: 'not-permitted', code: 'PERMISSION_DENIED', message: NOT_READ_ONLY.message, reasons: [NOT_READ_ONLY] }
+  return {
+    kind: 'not-permitted',
+    code: 'PERMISSION_DENIED',
+    message: READ_ONLY_VIOLATION_REASON.message,
+    reasons: [READ_ONLY_VIOLATION_REASON],
+  }
 }
 
 export function callMethod(job: MethodCallJob, resolved: ResolvedMethod | DefinedMethodCall): Promise<Outcome> {
@@ -189,7 +194,7 @@ function shownValues(
   response: Uint8Array,
 ): MethodValues {
   const { installation } = heating
-  if (isUnknownExtendedDevice(method, request.target, installation)) return bytesOnly(values)
+  if (isUndocumentedB524Access(method, request.target, installation)) return bytesOnly(values)
   if (installation.decode(createExchange(request, response))?.secret !== true) return values
   return { ...values, ...Object.fromEntries(TELLING.filter((name) => name in values).map((name) => [name, HIDDEN])) }
 }
@@ -283,7 +288,7 @@ function besideData(heating: HeatingBusClient): { readonly source_address?: numb
  * B524 of a device that is no regulator: what its registers are is written nowhere, whatever their numbers are
  * elsewhere.
  */
-export function isUnknownExtendedDevice(
+export function isUndocumentedB524Access(
   { secondary }: DeviceMethod,
   address: number,
   installation: HeatingInstallation | undefined,

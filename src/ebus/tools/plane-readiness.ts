@@ -14,7 +14,7 @@ const ANSWER_MS = 2_000
 /** A call that may take minutes is not held for as long where nobody answers. */
 const MAX_WAIT_MS = 20_000
 
-export async function makePlanesReady(
+export async function readMissingPlaneValues(
   house: EbusToolContext,
   { planes, bus }: { readonly planes: readonly SemanticPlaneName[]; readonly bus: string | undefined },
   call: Call,

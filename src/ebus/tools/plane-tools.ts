@@ -13,7 +13,7 @@ import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext, EbusViewRequest } from './ebus-tools.ts'
 import { describePlaneFreshness, resolveEbusView } from './ebus-tools.ts'
-import { makePlanesReady } from './plane-readiness.ts'
+import { readMissingPlaneValues } from './plane-readiness.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 
 /** One row per tool; what they do differs in nothing but the plane. */
@@ -126,7 +126,7 @@ export function createPlaneTools(house: EbusToolContext): readonly Capability[] 
       effect: 'reads',
       family: ebusFamily,
     }).handledBy(async ({ detail, ...wish }, call) => {
-      if (isLive(wish)) await makePlanesReady(house, { planes: [plane], bus: wish.bus }, call)
+      if (isLive(wish)) await readMissingPlaneValues(house, { planes: [plane], bus: wish.bus }, call)
       const looked = resolveEbusView(house, wish, call)
       if (!looked.ok) return looked
       const { view, answer } = looked.value

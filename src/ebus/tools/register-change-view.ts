@@ -10,7 +10,7 @@ import { findBoilerRegister } from '../semantic/boiler-map.ts'
 import type { DecodedField, DecodedTelegram } from '../definitions/decoded-telegram.ts'
 import { interpretTelegram } from '../semantic/telegram-meaning.ts'
 import { isExactlyOneValue } from '../semantic/register.ts'
-import { findRegisterName } from '../semantic/register-name.ts'
+import { findRegisterNameAndType } from '../semantic/register-name.ts'
 import { createExchange } from '../wire/telegram.ts'
 
 export interface RegisterChangeView {
@@ -47,7 +47,8 @@ function isExact({ secondary, data }: BusRequest): boolean {
   const [first = 0, second = 0, third = 0, , low = 0, high = 0] = data
   switch (secondary) {
     case 0x24: {
-      const register = first === 0x02 || first === 0x06 ? findRegisterName(first, third, high * 256 + low) : undefined
+      const register =
+        first === 0x02 || first === 0x06 ? findRegisterNameAndType(first, third, high * 256 + low) : undefined
       return register !== undefined && isExactlyOneValue(register.type, data.subarray(6))
     }
     case 0x09:

@@ -24,7 +24,7 @@ import {
   isWrittenValueReadBack,
   formatRegisterActuator,
   extractRegisterBytes,
-  encodeRegisterData,
+  encodeRegisterTelegramData,
 } from '../semantic/register.ts'
 import type { SettingPlan, SettingRequest, SettingRegisterWrite, SettingName } from '../semantic/setting-request.ts'
 import { SETTING_NAMES, ZONE_SETTINGS, planSetting } from '../semantic/setting-request.ts'
@@ -40,8 +40,8 @@ import {
 import type { EbusToolContext } from './ebus-tools.ts'
 import { findBus, createLiveOutcome } from './ebus-tools.ts'
 import { SET_SETTING_TOOL_NAME } from './setting-view.ts'
-import type { SettingWish } from './setting-arguments.ts'
-import { createClaims } from './gate.ts'
+import type { SettingToolInput } from './setting-arguments.ts'
+import { toAssessmentClaims } from './gate.ts'
 
 /** For one telegram; a setting takes up to twelve. */
 const TELEGRAM_MS = 4_000
@@ -53,7 +53,7 @@ export interface RegisterSetting {
   readonly plan: SettingPlan
 }
 
-export function resolveRegisterSetting(house: EbusToolContext, wish: SettingWish): Result<RegisterSetting, Fault> {
+export function resolveRegisterSetting(house: EbusToolContext, wish: SettingToolInput): Result<RegisterSetting, Fault> {
   const found = findBus(house, wish.bus)
   if (!found.ok) return found
   const heating = found.value
@@ -76,11 +76,11 @@ export function resolveRegisterSetting(house: EbusToolContext, wish: SettingWish
   return ok({ heating, address, zone: name, plan: plan.value })
 }
 
-function untilOf({ until }: SettingWish): { readonly until?: string } {
+function untilOf({ until }: SettingToolInput): { readonly until?: string } {
   return until === undefined ? {} : { until }
 }
 
-export function isRegisterSetting(setting: SettingWish['setting']): setting is SettingName {
+export function isRegisterSetting(setting: SettingToolInput['setting']): setting is SettingName {
   return (SETTING_NAMES as readonly string[]).includes(setting)
 }
 
@@ -92,7 +92,7 @@ function valueOf(value: SettingRequest['value']): SettingRequest['value'] {
 /** The register that is changed last is the actuator: the same as when it is written by its number. */
 export function assessRegisterSetting(
   { address, zone, plan, heating }: RegisterSetting,
-  wish: SettingWish,
+  wish: SettingToolInput,
 ): CallAssessment {
   const busId = heating.id
   const targets = plan.steps.map(
@@ -102,7 +102,7 @@ export function assessRegisterSetting(
   const named = (value: (step: SettingRegisterWrite) => Json): JsonObject =>
     Object.fromEntries(plan.steps.map((step) => [step.name, value(step)]))
   return {
-    ...createClaims(wish),
+    ...toAssessmentClaims(wish),
     effect: 'writes',
     reasons: [],
     target: targets.at(-1) ?? '',
@@ -121,7 +121,7 @@ export function assessRegisterSetting(
 
 export async function writeRegisterSetting(
   house: EbusToolContext,
-  wish: SettingWish,
+  wish: SettingToolInput,
   { resolved, call }: { readonly resolved: RegisterSetting; readonly call: Call },
 ): Promise<Outcome> {
   const { heating, address, zone, plan } = resolved
@@ -158,7 +158,7 @@ export async function writeRegisterSetting(
     const written: Uint8Array[] = []
     for (const step of plan.steps) {
       const bytes = bytesOf(step)
-      const data = encodeRegisterData(step.register, step.instance, bytes)
+      const data = encodeRegisterTelegramData(step.register, step.instance, bytes)
       const request = { target: address, primary: VAILLANT_MANUFACTURER_CODE, secondary: 0x24, data }
       const sent = await heating.send(request, { ...telegram, repeatable: false })
       if (!sent.ok) {

@@ -20,12 +20,12 @@ import {
   toMethodDetailJson,
   methodDetailOutputSchema,
   toMethodPlaneJson,
-  planeOutputSchema,
+  methodPlaneOutputSchema,
 } from './device-view.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { createEbusArgumentFault, createEbusNotFoundFault } from './faults.ts'
 import type { EbusToolContext, ResolvedEbusView, EbusViewRequest } from './ebus-tools.ts'
-import { resolveEbusView, answerFromView } from './ebus-tools.ts'
+import { resolveEbusView, createViewHandler } from './ebus-tools.ts'
 import { toSettingJson } from './setting-view.ts'
 
 const METHODS = 100
@@ -62,7 +62,7 @@ const planesList = defineTool({
   title: 'List the planes of a device',
   description: 'Groups of methods of one device; only those of routable planes can be called with rpc.invoke.',
   input: z.strictObject({ address: addressArgument, ...viewArguments }),
-  output: createEbusOutputSchema(z.array(planeOutputSchema)),
+  output: createEbusOutputSchema(z.array(methodPlaneOutputSchema)),
 })
 
 const methodsList = defineTool({
@@ -84,7 +84,9 @@ const methodsList = defineTool({
 
 export function createRegistryTools(house: EbusToolContext): readonly Capability[] {
   return [
-    devicesListTool.handledBy(answerFromView(house, (view) => view.devices().map((device) => toBusDeviceJson(device)))),
+    devicesListTool.handledBy(
+      createViewHandler(house, (view) => view.devices().map((device) => toBusDeviceJson(device))),
+    ),
 
     devicesGet.handledBy(async (wish, call) => {
       const found = findDevice(house, wish, call)

@@ -20,9 +20,9 @@ import { ebusFamily } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
 import { describePlaneFreshness, createCurrentView, createLiveMeta } from './ebus-tools.ts'
-import { makePlanesReady } from './plane-readiness.ts'
+import { readMissingPlaneValues } from './plane-readiness.ts'
 import { PLANE_TOOL_DEFINITIONS } from './plane-tools.ts'
-import { listPlannedSettings, toSettingJson } from './setting-view.ts'
+import { listHolidayAndScheduleSettings, toSettingJson } from './setting-view.ts'
 import type { EbusView } from './ebus-view.ts'
 
 type Topic = (typeof SEMANTIC_PLANE_NAMES)[number] | 'settings' | 'devices' | 'bus' | 'messages'
@@ -60,7 +60,7 @@ function resource(house: EbusToolContext, heating: HeatingBusClient, topic: Topi
     face: { kind: 'resource', uri: formatEbusResourceUri(heating.id, topic), mimeType: 'application/json' },
   })
   return tool.handledBy(async (_, call) => {
-    await makePlanesReady(house, { planes: planesOf(topic), bus: heating.id }, call)
+    await readMissingPlaneValues(house, { planes: planesOf(topic), bus: heating.id }, call)
     const view = createCurrentView(house, heating)
     const bus = house.buses.length > 1 ? heating.id : undefined
     const { data, beside } = show(view, { topic, bus }, house.clock.now())
@@ -88,7 +88,7 @@ function show(
   if (topic === 'settings') {
     const settings = view.settings()
     return {
-      data: [...settings.map((each) => toSettingJson(each, bus)), ...listPlannedSettings(settings, bus)],
+      data: [...settings.map((each) => toSettingJson(each, bus)), ...listHolidayAndScheduleSettings(settings, bus)],
       beside: {},
     }
   }

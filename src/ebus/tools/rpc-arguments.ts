@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import type { Json } from '../../core/json.ts'
-import { addressArgument, busArgument, ebusKeyArgument } from './arguments.ts'
+import { addressArgument, busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
 import { createEbusOutputSchema } from './ebus-envelope.ts'
 
 /** The older gateway's default, which its callers count on. */
@@ -20,7 +20,7 @@ const shared = {
   plane: methodNameArgument,
   method: methodNameArgument,
   params,
-  idempotency_key: ebusKeyArgument.exactOptional(),
+  idempotency_key: ebusIdempotencyKeyArgument.exactOptional(),
   timeout_ms: z.int().min(1).max(MAX_TIMEOUT_MS).default(DEFAULT_TIMEOUT_MS).describe('How long the bus may take.'),
   max_age_ms: z
     .int()

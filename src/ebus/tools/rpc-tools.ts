@@ -8,7 +8,7 @@
  * Pure, given its house.
  */
 import { z } from 'zod'
-import type { CallAssessment, Capability, ClaimCompleter } from '../../bus/capability.ts'
+import type { CallAssessment, Capability, ConfirmationArgumentCompleter } from '../../bus/capability.ts'
 import { defineChange } from '../../bus/capability-definition.ts'
 import { toHex } from '../../core/bytes.ts'
 import type { PolicyReason } from '../../core/fault.ts'
@@ -16,7 +16,12 @@ import type { JsonObject } from '../../core/json.ts'
 import { formatBusAddress } from '../observe/observation.ts'
 import { findDeviceMethod } from '../methods/method-plane.ts'
 import { addressArgument, busArgument } from './arguments.ts'
-import { completeEbusClaims, NO_KEY, NOT_DANGEROUS, createClaims } from './gate.ts'
+import {
+  createMissingClaimArguments,
+  MISSING_IDEMPOTENCY_KEY_REASON,
+  DANGEROUS_NOT_ALLOWED_REASON,
+  toAssessmentClaims,
+} from './gate.ts'
 import { toRegisterChangeView } from './register-change-view.ts'
 import type { DefinedMethodCall } from './defined-method.ts'
 import { findDefinedPlane } from './defined-method.ts'
@@ -27,7 +32,7 @@ import { resolveBusLockKey, findBus } from './ebus-tools.ts'
 import { SETTING_TOOL_HINT } from './setting-view.ts'
 import { INVOKE_TOOL_NAME, invokeInputSchema, rpcOutputSchema, methodNameArgument } from './rpc-arguments.ts'
 import type { MethodInvocation } from './rpc-arguments.ts'
-import { resolveMethodCall, callMethod, isUnknownExtendedDevice, NOT_READ_ONLY } from './method-call.ts'
+import { resolveMethodCall, callMethod, isUndocumentedB524Access, READ_ONLY_VIOLATION_REASON } from './method-call.ts'
 import type { ResolvedMethod } from './method-call.ts'
 
 export function createRpcTools(house: EbusToolContext): readonly Capability[] {
@@ -66,11 +71,11 @@ function assess({ heating, method, prepared, request }: ResolvedMethod, invocati
   const what = prepared.actuator ?? method.name
   const change = toRegisterChangeView(installation, request, prepared.confirm?.data)
   return {
-    effect: isUnknownExtendedDevice(method, request.target, installation) ? 'sensitive' : prepared.effect,
+    effect: isUndocumentedB524Access(method, request.target, installation) ? 'sensitive' : prepared.effect,
     reasons,
     target: `ebus:${heating.id}:${target}/${what}`,
     label: `${device?.identity?.deviceId ?? 'device'} at ${target}: ${change?.label ?? `${method.name} ${what}`}`,
-    ...createClaims(invocation),
+    ...toAssessmentClaims(invocation),
     // Not how long to wait, nor in which of several spellings it was said (docs/adr/0109).
     keyedChange: {
       bus: heating.id,
@@ -88,7 +93,7 @@ function assessDefined(resolved: DefinedMethodCall, invocation: MethodInvocation
   return {
     ...assessMessageWrite(resolved.write),
     reasons: gateReasons(invocation, true),
-    ...createClaims(invocation),
+    ...toAssessmentClaims(invocation),
   }
 }
 
@@ -109,12 +114,15 @@ function isKnownToChange(
 /** What the contract asks for beside the arguments of the method, whatever those are. */
 function gateReasons(invocation: MethodInvocation, changes: boolean): readonly PolicyReason[] {
   const { intent: wanted, allow_dangerous: dangerous, idempotency_key: key } = invocation
-  if (wanted === 'READ_ONLY') return changes ? [NOT_READ_ONLY] : []
-  return [...(dangerous ? [] : [NOT_DANGEROUS]), ...(key === undefined ? [NO_KEY] : [])]
+  if (wanted === 'READ_ONLY') return changes ? [READ_ONLY_VIOLATION_REASON] : []
+  return [
+    ...(dangerous ? [] : [DANGEROUS_NOT_ALLOWED_REASON]),
+    ...(key === undefined ? [MISSING_IDEMPOTENCY_KEY_REASON] : []),
+  ]
 }
 
 /** What the contract's gates lack, by whether the method that is named changes something. */
-function completeInvocation(house: EbusToolContext): ClaimCompleter {
+function completeInvocation(house: EbusToolContext): ConfirmationArgumentCompleter {
   return (body, { traceId }) => {
     const named = methodName.safeParse(body)
     if (!named.success) return {}
@@ -125,7 +133,7 @@ function completeInvocation(house: EbusToolContext): ClaimCompleter {
         ...(body['intent'] === undefined ? { intent: wanted } : {}),
         ...(dangerous === undefined ? { allow_dangerous: false } : {}),
       }
-    return completeEbusClaims(
+    return createMissingClaimArguments(
       { intent: body['intent'] ?? null, dangerous: dangerous ?? null, key: key ?? null },
       traceId,
     )

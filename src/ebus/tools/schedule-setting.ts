@@ -17,7 +17,7 @@ import { WEEKDAYS } from '../semantic/schedule.ts'
 import type { SlotInput } from './schedule-request.ts'
 import { weekdayInputSchema } from './schedule-request.ts'
 import { assessDaySchedule, planDayWrite, dryRunDaySchedule, writeDaySchedule } from './day-schedule.ts'
-import type { DayWriteJob, DayWritePlan } from './day-schedule.ts'
+import type { DayWriteContext, DayWritePlan } from './day-schedule.ts'
 
 const clockTime = z.string().regex(/^([01]?\d|2[0-4]):[0-5]\d$/, 'a time of day such as 06:30')
 
@@ -41,7 +41,7 @@ export interface ScheduleChange {
 /** Every day as it would be written: all that can be refused is refused before the first of them is. */
 export async function planScheduleChange(
   { id, days, ...asked }: ScheduleChange,
-  job: DayWriteJob,
+  job: DayWriteContext,
 ): Promise<Result<readonly DayWritePlan[], Fault>> {
   const plans: DayWritePlan[] = []
   for (const weekday of new Set(days.weekdays)) {
@@ -68,7 +68,7 @@ export function assessScheduleChange(plans: readonly DayWritePlan[]): CallAssess
 export async function setScheduleDays(
   plans: readonly DayWritePlan[],
   days: ScheduleDays,
-  { undoCall, ...job }: DayWriteJob & { readonly undoCall: (value: JsonObject) => JsonObject },
+  { undoCall, ...job }: DayWriteContext & { readonly undoCall: (value: JsonObject) => JsonObject },
 ): Promise<Outcome> {
   const { call } = job
   const changes: JsonObject[] = []

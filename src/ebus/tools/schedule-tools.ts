@@ -13,15 +13,15 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
 import { resolveZoneNumber } from '../semantic/zone-choice.ts'
-import { busArgument, ebusKeyArgument } from './arguments.ts'
+import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { createEbusArgumentFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
 import { resolveBusLockKey, findBus } from './ebus-tools.ts'
 import { slotOutputSchema } from './plane-schemas.ts'
 import { slotInputSchema, weekdayInputSchema } from './schedule-request.ts'
-import type { DayScheduleRequest, DayWriteJob, DayScheduleChange, DayWritePlan } from './day-schedule.ts'
-import { DHW_PROGRAM, planDayWrite, assessDaySchedule, writeDaySchedule, dryRunDaySchedule } from './day-schedule.ts'
+import type { DayScheduleRequest, DayWriteContext, DayScheduleChange, DayWritePlan } from './day-schedule.ts'
+import { DHW_PROGRAM_ID, planDayWrite, assessDaySchedule, writeDaySchedule, dryRunDaySchedule } from './day-schedule.ts'
 
 /** For twelve slots: written, read back and, if need be, put back, with the pauses the regulator wants in between. */
 const TIMEOUT_SECONDS = 90
@@ -30,7 +30,7 @@ const shared = {
   weekday: weekdayInputSchema,
   slots: z.array(slotInputSchema).max(12).describe('All slots of the day; an empty list leaves none.'),
   dryRun: z.boolean().exactOptional().describe('Say what would be written, and write nothing.'),
-  idempotency_key: ebusKeyArgument.exactOptional(),
+  idempotency_key: ebusIdempotencyKeyArgument.exactOptional(),
   bus: busArgument,
 }
 
@@ -95,7 +95,7 @@ export function createScheduleTools(
       description:
         'Replaces the times of one weekday in which hot water is made. A temperature, if given, is the one hot water setpoint. Reads the day back and restores the old one if it was not kept as written.',
       input: z.strictObject(shared),
-      ...programSteps(house, pause, (wish: DayScheduleRequest) => ok({ id: DHW_PROGRAM, wish })),
+      ...programSteps(house, pause, (wish: DayScheduleRequest) => ok({ id: DHW_PROGRAM_ID, wish })),
     }),
   ]
 }
@@ -103,7 +103,7 @@ export function createScheduleTools(
 /** The functions of both changes, which differ only in how they say which program is meant. */
 function programSteps<Input>(
   house: EbusToolContext,
-  pause: DayWriteJob['pause'],
+  pause: DayWriteContext['pause'],
   meant: (input: Input) => Result<DayScheduleChange, Fault>,
 ): {
   readonly plan: (input: Input, call: Call) => Promise<Result<DayWritePlan, Fault>>

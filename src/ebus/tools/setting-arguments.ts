@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { SETTING_NAMES } from '../semantic/setting-request.ts'
-import { busArgument, ebusKeyArgument } from './arguments.ts'
+import { busArgument, ebusIdempotencyKeyArgument } from './arguments.ts'
 import { createEbusOutputSchema } from './ebus-envelope.ts'
 import { scheduleDaysSchema } from './schedule-setting.ts'
 
@@ -29,10 +29,10 @@ export const settingInputSchema = z.strictObject({
   hours: z.number().min(0.5).max(12).exactOptional().describe('room_temperature: only for so long.'),
   until: z.string().max(16).exactOptional().describe('room_temperature: only until then, as 22:30.'),
   dryRun: z.boolean().exactOptional().describe('Say what would be changed, and change nothing.'),
-  idempotency_key: ebusKeyArgument.exactOptional(),
+  idempotency_key: ebusIdempotencyKeyArgument.exactOptional(),
   bus: busArgument,
 })
-export type SettingWish = z.output<typeof settingInputSchema>
+export type SettingToolInput = z.output<typeof settingInputSchema>
 
 const shownValue = z.union([z.number(), z.string(), z.boolean(), z.array(z.record(z.string(), z.unknown()))])
 const change = z.object({

@@ -22,9 +22,9 @@ import type { EbusToolContext } from './ebus-tools.ts'
 import { resolveBusLockKey, findBus } from './ebus-tools.ts'
 import type { ScheduleChange } from './schedule-setting.ts'
 import { assessScheduleChange, planScheduleChange, setScheduleDays } from './schedule-setting.ts'
-import { DHW_PROGRAM } from './day-schedule.ts'
-import type { DayWriteJob, DayWritePlan } from './day-schedule.ts'
-import { makePlanesReady } from './plane-readiness.ts'
+import { DHW_PROGRAM_ID } from './day-schedule.ts'
+import type { DayWriteContext, DayWritePlan } from './day-schedule.ts'
+import { readMissingPlaneValues } from './plane-readiness.ts'
 import { SET_SETTING_TOOL_NAME } from './setting-view.ts'
 import type { RegisterSetting } from './register-setting.ts'
 import {
@@ -33,7 +33,7 @@ import {
   assessRegisterSetting,
   isRegisterSetting,
 } from './register-setting.ts'
-import type { SettingWish } from './setting-arguments.ts'
+import type { SettingToolInput } from './setting-arguments.ts'
 import { settingInputSchema, settingChangeOutputSchema } from './setting-arguments.ts'
 
 /** Seven days of a program, or six registers. */
@@ -48,7 +48,7 @@ export function createSettingTools(
   house: EbusToolContext,
   pause: (ms: number) => Promise<void>,
 ): readonly Capability[] {
-  const carryOut = (change: SettingChange, wish: SettingWish, call: Call): Promise<Outcome> =>
+  const carryOut = (change: SettingChange, wish: SettingToolInput, call: Call): Promise<Outcome> =>
     change.kind === 'registers'
       ? writeRegisterSetting(house, wish, { resolved: change.resolved, call })
       : setSchedule(change, wish, { house, call, pause })
@@ -66,7 +66,7 @@ export function createSettingTools(
       timeoutSeconds: TIMEOUT_SECONDS,
       lock: (body: JsonObject): string => resolveBusLockKey(house, body),
       plan: async (wish, call): Promise<Result<SettingChange, Fault>> => {
-        await makePlanesReady(house, { planes: [planeOf(wish.setting)], bus: wish.bus }, call)
+        await readMissingPlaneValues(house, { planes: [planeOf(wish.setting)], bus: wish.bus }, call)
         const schedule = scheduleOf(house, wish)
         if (schedule === undefined) {
           const resolved = resolveRegisterSetting(house, wish)
@@ -85,13 +85,13 @@ export function createSettingTools(
 }
 
 /** Rooms are found by their names, which have to be read first. */
-function planeOf(setting: SettingWish['setting']): SemanticPlaneName {
+function planeOf(setting: SettingToolInput['setting']): SemanticPlaneName {
   if (setting === 'heating') return 'system'
   return setting === 'schedule' || (isRegisterSetting(setting) && ZONE_SETTINGS.has(setting)) ? 'zones' : 'dhw'
 }
 
 /** `undefined` where no program is meant. */
-function scheduleOf(house: EbusToolContext, wish: SettingWish): Result<ScheduleChange, Fault> | undefined {
+function scheduleOf(house: EbusToolContext, wish: SettingToolInput): Result<ScheduleChange, Fault> | undefined {
   const { setting, value } = wish
   if (setting !== 'schedule' && setting !== 'hot_water_schedule') return undefined
   if (typeof value !== 'object' || !('weekdays' in value))
@@ -107,7 +107,7 @@ function scheduleOf(house: EbusToolContext, wish: SettingWish): Result<ScheduleC
     ...(wish.idempotency_key === undefined ? {} : { idempotency_key: wish.idempotency_key }),
     ...(wish.bus === undefined ? {} : { bus: wish.bus }),
   }
-  if (setting === 'hot_water_schedule') return ok({ ...asked, id: DHW_PROGRAM })
+  if (setting === 'hot_water_schedule') return ok({ ...asked, id: DHW_PROGRAM_ID })
   const heating = findBus(house, wish.bus)
   if (!heating.ok) return heating
   const zone = resolveZoneNumber(new PlaneReader(heating.value.installation), wish.zone)
@@ -118,8 +118,8 @@ function scheduleOf(house: EbusToolContext, wish: SettingWish): Result<ScheduleC
 
 async function setSchedule(
   { schedule, days }: Extract<SettingChange, { readonly kind: 'schedule' }>,
-  wish: SettingWish,
-  job: DayWriteJob,
+  wish: SettingToolInput,
+  job: DayWriteContext,
 ): Promise<Outcome> {
   const [first] = days
   const ofZone = wish.setting === 'schedule' && first !== undefined
@@ -135,6 +135,6 @@ async function setSchedule(
   return ok({ ...outcome.value, data: { ...beside, data: { ...named, ...(isJsonObject(data) ? data : {}) } } })
 }
 
-function busOnly({ bus }: SettingWish): JsonObject {
+function busOnly({ bus }: SettingToolInput): JsonObject {
   return bus === undefined ? {} : { bus }
 }

@@ -49,7 +49,7 @@ export function toSettingJson(setting: ResidentSetting, bus: string | undefined)
 }
 
 /** What takes dates or times of day instead of one number: a holiday and the weekly program, for each room. */
-export function listPlannedSettings(
+export function listHolidayAndScheduleSettings(
   settings: readonly ResidentSetting[],
   bus: string | undefined,
 ): readonly JsonObject[] {

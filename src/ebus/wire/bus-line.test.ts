@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 
 import { fromHex, toHex } from '../../core/bytes.ts'
 import type { BusLineEvent, BusLineDecoderState } from './bus-line.ts'
-import { SILENCE_SYMBOL, newBusLine, stepBusLine } from './bus-line.ts'
+import { SILENCE_SYMBOL, newBusLineDecoder, stepBusLineDecoder } from './bus-line.ts'
 
 /** Hex pairs as the wire carries them; `--` is silence. */
-function play(trace: string, line: BusLineDecoderState = newBusLine()): string[] {
+function play(trace: string, line: BusLineDecoderState = newBusLineDecoder()): string[] {
   const told: string[] = []
   for (const word of trace.trim().split(/\s+/)) {
-    const heard = stepBusLine(line, word === '--' ? SILENCE_SYMBOL : Number.parseInt(word, 16))
+    const heard = stepBusLineDecoder(line, word === '--' ? SILENCE_SYMBOL : Number.parseInt(word, 16))
     if (heard !== undefined) told.push(tell(heard))
   }
   return told
@@ -24,7 +24,7 @@ function tell(heard: BusLineEvent): string {
 
 describe('line', () => {
   it('stays deaf until the first SYN', () => {
-    const line = newBusLine()
+    const line = newBusLineDecoder()
     expect(play('31 fe 07 fe 00 35 aa aa', line)).toEqual([])
     expect(line.noise).toBe(6)
   })
@@ -95,11 +95,11 @@ describe('line', () => {
   })
 
   it('has room for the longest part a count byte can announce', () => {
-    const line = newBusLine()
-    for (const symbol of fromHex('aa 31 08 07 04 ff')) stepBusLine(line, symbol)
-    for (let index = 0; index < 255; index++) stepBusLine(line, 0x11)
+    const line = newBusLineDecoder()
+    for (const symbol of fromHex('aa 31 08 07 04 ff')) stepBusLineDecoder(line, symbol)
+    for (let index = 0; index < 255; index++) stepBusLineDecoder(line, 0x11)
     expect(line.phase).toBe('command')
-    stepBusLine(line, 0x11)
+    stepBusLineDecoder(line, 0x11)
     expect(line.phase).toBe('command-ack')
   })
 })

@@ -83,7 +83,7 @@ export interface BusLineDecoderState {
 const COMMAND_COUNT_AT = 4
 const RESPONSE_COUNT_AT = 0
 
-export function newBusLine(): BusLineDecoderState {
+export function newBusLineDecoder(): BusLineDecoderState {
   return {
     phase: 'deaf',
     escaping: false,
@@ -103,7 +103,7 @@ export function newBusLine(): BusLineDecoderState {
   }
 }
 
-export function stepBusLine(line: BusLineDecoderState, symbol: number): BusLineEvent | undefined {
+export function stepBusLineDecoder(line: BusLineDecoderState, symbol: number): BusLineEvent | undefined {
   // Most symbols stand in the middle of a part and mean nothing but themselves: they take the short way.
   if (line.plainLeft > 0 && !line.escaping && symbol !== ESC && symbol !== SYN && symbol !== SILENCE_SYMBOL) {
     line.symbols++

@@ -79,16 +79,16 @@ export function isSameIdentity(left: BusDeviceIdentity, right: BusDeviceIdentity
   )
 }
 
-export const SERIAL_NUMBER_CHUNKS = 4
+export const SERIAL_NUMBER_CHUNK_COUNT = 4
 /** B509 24, 25, 26 and 27. */
 const FIRST_CHUNK = 0x24
 /** With the status byte that the first one begins with. */
 const LONGEST_CHUNK = 9
 
 /** Which piece of a serial number a B509 request asks for. */
-export function readSerialChunkIndex(data: Uint8Array): number | undefined {
+export function parseSerialChunkIndex(data: Uint8Array): number | undefined {
   const chunk = (data[0] ?? 0) - FIRST_CHUNK
-  return data.length === 1 && chunk >= 0 && chunk < SERIAL_NUMBER_CHUNKS ? chunk : undefined
+  return data.length === 1 && chunk >= 0 && chunk < SERIAL_NUMBER_CHUNK_COUNT ? chunk : undefined
 }
 
 /** The data of a B509 telegram that asks for one piece. */

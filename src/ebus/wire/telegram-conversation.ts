@@ -11,7 +11,7 @@
  * Pure, but for the conversation it is given.
  */
 import type { BrokenTelegramCause, BusLineEvent, BusLineDecoderState } from './bus-line.ts'
-import { newBusLine, stepBusLine as hear } from './bus-line.ts'
+import { newBusLineDecoder, stepBusLineDecoder as hear } from './bus-line.ts'
 import { ACK, NAK, SYN } from './symbol.ts'
 import type { TelegramExchange, Telegram } from './telegram.ts'
 import { encodeTelegramCommand } from './telegram.ts'
@@ -55,7 +55,7 @@ export function beginTelegramConversation(telegram: Telegram): {
   readonly turn: ConversationAction
 } {
   const wire = encodeTelegramCommand(telegram)
-  const line = newBusLine()
+  const line = newBusLineDecoder()
   hear(line, SYN)
   hear(line, telegram.source)
   const conversation: TelegramConversation = { line, wire, at: 1, awaiting: undefined, outcome: undefined }

@@ -4,7 +4,7 @@
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { BrokenTelegramCause } from './bus-line.ts'
-import { newBusLine, stepBusLine } from './bus-line.ts'
+import { newBusLineDecoder, stepBusLineDecoder } from './bus-line.ts'
 import { ACK, SYN } from './symbol.ts'
 import type { TelegramExchange, Telegram } from './telegram.ts'
 import { encodeTelegramCommand, encodeTelegramResponse, classifyTelegramForm } from './telegram.ts'
@@ -25,8 +25,10 @@ export function encodeExchange(telegram: Telegram, response: Uint8Array | undefi
 
 /** Hears exactly one exchange in `wire`, repeats included. */
 export function decodeExchange(wire: Uint8Array): Result<TelegramExchange, ExchangeFault> {
-  const line = newBusLine()
-  const heard = [SYN, ...wire, SYN].map((symbol) => stepBusLine(line, symbol)).filter((event) => event !== undefined)
+  const line = newBusLineDecoder()
+  const heard = [SYN, ...wire, SYN]
+    .map((symbol) => stepBusLineDecoder(line, symbol))
+    .filter((event) => event !== undefined)
   const [first] = heard
   if (first === undefined || heard.length > 1 || line.noise > 0) return fail({ kind: 'not-one' })
   return first.kind === 'exchange' ? ok(first.exchange) : fail({ kind: 'broken', reason: first.reason })

@@ -51,7 +51,7 @@ export function classifyTelegramForm(target: number): TelegramForm {
 }
 
 /** QQ ZZ PB SB NN DD… without CRC. */
-export function encodeCommandBytes(telegram: Telegram): Uint8Array {
+export function encodeCommandWithoutCrc(telegram: Telegram): Uint8Array {
   const { source, target, primary, secondary, data } = telegram
   if (!isInitiatorAddress(source)) throw new RangeError(`telegram from ${source}, which is no initiator`)
   if (!isByte(target) || classifyAddress(target) === 'reserved') throw new RangeError(`telegram to ${target}`)
@@ -61,7 +61,7 @@ export function encodeCommandBytes(telegram: Telegram): Uint8Array {
 
 /** The command as it goes on the wire: escaped, CRC included, no SYN. */
 export function encodeTelegramCommand(telegram: Telegram): Uint8Array {
-  return sealed(encodeCommandBytes(telegram))
+  return sealed(encodeCommandWithoutCrc(telegram))
 }
 
 /** The response as it goes on the wire: escaped, CRC included, no ACK. */

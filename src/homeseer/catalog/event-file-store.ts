@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { readSystemErrorCode } from '../../core/thrown-error.ts'
-import { parseSanitizedJson } from '../../core/untrusted-text.ts'
+import { parseAndSanitizeJson } from '../../core/untrusted-text.ts'
 import { toPortableJson } from '../wire/record-field.ts'
 import { decodeEventDefinitions, type EventDefinitionFault, type EventDefinition } from './event-definition.ts'
 
@@ -103,7 +103,7 @@ async function readJson(path: string): Promise<Result<Json, EventFileFault>> {
   } catch (error) {
     return fail({ kind: 'unreadable', path, code: errorCode(error) })
   }
-  const value = parseSanitizedJson(text.replace(/^\uFEFF/, ''))
+  const value = parseAndSanitizeJson(text.replace(/^\uFEFF/, ''))
   return value === undefined ? fail({ kind: 'not-json', path }) : ok(toPortableJson(value))
 }
 

@@ -19,7 +19,7 @@ import type { Fault } from '../../core/fault.ts'
 import { parseJsonOrUndefined, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { DecisionPreview } from '../../guard/call-decision.ts'
-import { createDeniedFault, isMissingClaimsOnly } from '../../guard/guard-faults.ts'
+import { createDeniedFault, isMissingOnlyConfirmationArguments } from '../../guard/guard-faults.ts'
 import type { ChangeResultState, PreparedChange } from '../../guard/prepared-change.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
@@ -101,7 +101,7 @@ async function commit(
   if (!taken.ok) return taken
   const outcome = await context.call(name, claimed(taken.value, claims), { isLocal: true })
   const preparedAuditRef = `ledger:${taken.value.preparedSeq}`
-  if (!outcome.ok && (REFUSED.has(outcome.fault.kind) || isMissingClaimsOnly(outcome.fault))) {
+  if (!outcome.ok && (REFUSED.has(outcome.fault.kind) || isMissingOnlyConfirmationArguments(outcome.fault))) {
     const { releasedSeq } = await changes.release(token)
     const refs = { preparedAuditRef, commitAuditRef: `ledger:${releasedSeq}` }
     return fail(stillCommittable(outcome.fault, { token, claims, change: taken.value, refs }))
@@ -145,7 +145,7 @@ function asPrepared(
   fault: Fault,
   { token, claims, change }: Pick<Committing, 'token' | 'claims'> & { readonly change: PreparedChange },
 ): Fault {
-  if (isMissingClaimsOnly(fault)) {
+  if (isMissingOnlyConfirmationArguments(fault)) {
     const missing = completeHomeseerClaims(`Commit ${change.tool}`)(change.args, { traceId: '' })
     const next = { tool: 'hs4.change.commit', arguments: { token, ...claims, ...missing } }
     return extendHs4Fault(fault, { details: { next } })

@@ -9,7 +9,7 @@ import type { HandlerContext } from '../../bus/call-options.ts'
 import { omitUndefined, isJsonObject, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { Fault } from '../../core/fault.ts'
-import { isMissingClaimsOnly } from '../../guard/guard-faults.ts'
+import { isMissingOnlyConfirmationArguments } from '../../guard/guard-faults.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { extendHs4Fault, type SuggestedToolCall } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, MAX_CLAIM_LENGTH } from './homeseer-change.ts'
@@ -81,7 +81,7 @@ async function ask(context: HandlerContext, name: string, body: JsonObject): Pro
 
 /** A token keeps the claims it was prepared with, so committing it again is refused again: the call itself is named. */
 function withDirectCall(fault: Fault, change: HomeseerChangeToStage): Fault {
-  if (!isMissingClaimsOnly(fault)) return fault
+  if (!isMissingOnlyConfirmationArguments(fault)) return fault
   const { toolName: name, args } = change
   const { intent, reason } = withWords(change)
   return extendHs4Fault(fault, { next: [{ name, args: { ...args, confirm: true, intent, reason } }] })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { DELEGATING_STEPS, defineChange, defineTool } from '../../bus/capability-definition.ts'
+import { DELEGATING_CHANGE_STEPS, defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { ok } from '../../core/result.ts'
 import { buildHomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import { buildNameResolver } from '../resolve/name-resolver.ts'
@@ -41,7 +41,7 @@ const offers = [
       ...BASE_GUARD_ARGUMENT_SCHEMAS,
     }),
     effect: 'admin',
-    ...DELEGATING_STEPS,
+    ...DELEGATING_CHANGE_STEPS,
     act: answered,
   }).offer,
   defineChange({
@@ -55,7 +55,7 @@ const offers = [
       ...BASE_GUARD_ARGUMENT_SCHEMAS,
     }),
     effect: 'admin',
-    ...DELEGATING_STEPS,
+    ...DELEGATING_CHANGE_STEPS,
     act: answered,
   }).offer,
   defineTool({

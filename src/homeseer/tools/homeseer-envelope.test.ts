@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { DELEGATING_STEPS, defineChange } from '../../bus/capability-definition.ts'
+import { DELEGATING_CHANGE_STEPS, defineChange } from '../../bus/capability-definition.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
 import { createRefusedAdminEnvelope } from '../admin/admin-envelope.ts'
 import { ok } from '../../core/result.ts'
@@ -15,7 +15,7 @@ const { offer } = defineChange({
   effect: 'admin',
   input: z.strictObject({}),
   output: z.looseObject({ list: z.array(z.looseObject({})) }),
-  ...DELEGATING_STEPS,
+  ...DELEGATING_CHANGE_STEPS,
   act: () => ok({ data: {} }),
 })
 

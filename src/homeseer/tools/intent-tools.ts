@@ -6,7 +6,7 @@
  */
 import { z } from 'zod'
 import type { CallAssessment, Capability } from '../../bus/capability.ts'
-import { DELEGATING_STEPS, defineChange } from '../../bus/capability-definition.ts'
+import { DELEGATING_CHANGE_STEPS, defineChange } from '../../bus/capability-definition.ts'
 import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import {
   resolveDevices,
@@ -37,7 +37,7 @@ const common = {
   family: homeseerFamily,
   effect: 'writes',
   timeoutSeconds: 120,
-  ...DELEGATING_STEPS,
+  ...DELEGATING_CHANGE_STEPS,
   // The act is a call that the guard decides about by itself; here a token is made.
   assess: (): CallAssessment => ({ effect: 'records', reasons: [] }),
 } as const

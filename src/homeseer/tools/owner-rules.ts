@@ -9,7 +9,7 @@
  * administration follows from the tool; no argument can say so, or deny it.
  */
 import type { HomeseerConfig } from '../../config/homeseer.ts'
-import type { ClaimCompleter } from '../../bus/capability.ts'
+import type { ConfirmationArgumentCompleter } from '../../bus/capability.ts'
 import type { PolicyReason } from '../../core/fault.ts'
 import { createExactAllowList, createNameAllowList, createNumberAllowList, type AllowList } from './allow-list.ts'
 import { parseNameInListEntry } from './exact-script-call.ts'
@@ -137,7 +137,7 @@ function claimReasons(rules: HomeseerOwnerRules, { confirm, intent, reason }: Ca
 }
 
 /** Of the base guard what a call lacks. The words are true of a caller that gave none of its own. */
-export function completeHomeseerClaims(title: string): ClaimCompleter {
+export function completeHomeseerClaims(title: string): ConfirmationArgumentCompleter {
   return ({ confirm, intent, reason, dryRun }) => ({
     ...(confirm !== undefined || dryRun === true ? {} : { confirm: true }),
     ...(isClaim(intent) || (intent === undefined && dryRun === true) ? {} : { intent: title }),

@@ -7,7 +7,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { ListenAddressSettings } from '../../core/listen-address.ts'
 import { startListening } from '../../core/listen-server.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { admitRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
+import { admitUnpipelinedRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { explainListenFault } from '../../toolbox/listen-fault.ts'
 import type { WebhookHandler } from '../wire/webhook-server.ts'
 
@@ -30,7 +30,7 @@ export async function startWebhookListener(
   const times = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, connectionsCheckingInterval: REQUEST_MS }
   const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: MAX_CONNECTIONS })
   const server = createServer(times, (request, response) => {
-    if (admitRequest(limiter, request, response)) void listener(request, response)
+    if (admitUnpipelinedRequest(limiter, request, response)) void listener(request, response)
   })
   server.on('connection', (socket: Socket) => limiter.accept(socket))
   const listening = await startListening(server, place).catch((error: unknown) => explainListenFault(error, place))

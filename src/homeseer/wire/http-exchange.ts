@@ -7,7 +7,7 @@
 import { ok, type Result, fail } from '../../core/result.ts'
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
-import { parseSanitizedJson, sanitizeLine, sanitizeText } from '../../core/untrusted-text.ts'
+import { parseAndSanitizeJson, sanitizeLine, sanitizeText } from '../../core/untrusted-text.ts'
 import { toPortableJson, readRecordText } from './record-field.ts'
 
 export type HttpParameter = readonly [name: string, value: string]
@@ -124,7 +124,7 @@ export function decodeHomeseerReply(body: Uint8Array): Result<HomeseerReply, Hom
   const text = readableText(body).trim()
   if (/^ok$/i.test(text)) return ok({ kind: 'word', word: 'ok' })
   if (/^"?error/i.test(text)) return fail(refusal(text.replaceAll('"', '')))
-  const received = parseSanitizedJson(text)
+  const received = parseAndSanitizeJson(text)
   if (received === undefined) return decodeText(text)
   const value = toPortableJson(received)
   const response = isJsonObject(value) ? readRecordText(value, 'Response') : undefined

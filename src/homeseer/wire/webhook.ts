@@ -7,7 +7,7 @@
 import { fromUtf8 } from '../../core/bytes.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { parseSanitizedJson } from '../../core/untrusted-text.ts'
+import { parseAndSanitizeJson } from '../../core/untrusted-text.ts'
 import {
   decodeWireDate,
   encodeWireDate,
@@ -30,7 +30,7 @@ export interface WebhookChange {
 
 /** `undefined` for a hook of another type, which is not ours to refuse. */
 export function decodeWebhook(body: Uint8Array): Result<WebhookChange | undefined, MalformedReply> {
-  const value = parseSanitizedJson(fromUtf8(body))
+  const value = parseAndSanitizeJson(fromUtf8(body))
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'a web hook body that is not an object' })
   if (readRecordText(value, 'type')?.toLowerCase() !== 'devicechange') return ok(undefined)
   const data = readRecordObject(value, 'data') ?? {}

@@ -21,13 +21,13 @@ import {
   formatDestinationKey,
 } from '../transport.ts'
 import type {
-  DeliveredMessage,
+  DeliveredAnswer,
   MessageDestination,
   MeshTransport,
   MeshMessage,
-  PacketConnectionEvents,
+  PacketConnectionListener,
   PacketConnection,
-  DeliveredStream,
+  DeliveredStreamEnd,
 } from '../transport.ts'
 import { CALL_HTTP_PATH, encodeEnvelopeHeaders, SIGNATURE_HTTP_HEADER } from './envelope-headers.ts'
 import { MAX_PACKET_OVERHEAD_BYTES } from './packet-frames.ts'
@@ -75,11 +75,11 @@ export class MeshHttpClient implements MeshTransport<'http'> {
     return this.#links.wire(to)
   }
 
-  onPackets(events: PacketConnectionEvents): void {
+  onPackets(events: PacketConnectionListener): void {
     this.#links.onPackets(events)
   }
 
-  async send(to: HttpDestination, message: MeshMessage, signal: AbortSignal): Promise<Result<DeliveredMessage, Fault>> {
+  async send(to: HttpDestination, message: MeshMessage, signal: AbortSignal): Promise<Result<DeliveredAnswer, Fault>> {
     const answered = await this.#post(to, message, signal)
     if (!answered.ok) return answered
     return this.#readAll(answered.value, { to, message, signal })
@@ -89,7 +89,7 @@ export class MeshHttpClient implements MeshTransport<'http'> {
     to: HttpDestination,
     message: MeshMessage,
     { signal, emit }: { readonly signal: AbortSignal; readonly emit: StreamFrameEmitter },
-  ): Promise<Result<DeliveredStream, Fault>> {
+  ): Promise<Result<DeliveredStreamEnd, Fault>> {
     const answered = await this.#post(to, message, signal)
     if (!answered.ok) return answered
     const { response } = answered.value
@@ -158,7 +158,7 @@ export class MeshHttpClient implements MeshTransport<'http'> {
   async #readAll(
     { response, resent }: Posted,
     { to, message, signal }: { to: HttpDestination; message: MeshMessage; signal: AbortSignal },
-  ): Promise<Result<DeliveredMessage, Fault>> {
+  ): Promise<Result<DeliveredAnswer, Fault>> {
     const { idempotent } = message
     const parts: Buffer[] = []
     let length = 0
@@ -195,9 +195,9 @@ export class MeshHttpClient implements MeshTransport<'http'> {
       signal,
       emit,
     }: { to: HttpDestination; message: MeshMessage; signal: AbortSignal; emit: StreamFrameEmitter },
-  ): Promise<Result<DeliveredStream, Fault>> {
+  ): Promise<Result<DeliveredStreamEnd, Fault>> {
     const parser = new SseParser(this.#options.maxAnswerBytes)
-    const lost = (why: string): Result<DeliveredStream, Fault> =>
+    const lost = (why: string): Result<DeliveredStreamEnd, Fault> =>
       fail(signal.aborted ? createCancelledSendFault() : createLostAnswerFault(to.nodeId, message.idempotent, why))
     let frames = 0
     response.setEncoding('utf8')

@@ -15,12 +15,12 @@ import { startListening, sendJsonResponse } from '../../core/listen-server.ts'
 import type { StreamFrame } from '../../bus/call.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
-import { admitRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
+import { admitUnpipelinedRequest, ConnectionLimiter } from '../../toolbox/connection-limiter.ts'
 import { encodeFaultBody } from '../mesh-answer.ts'
 import { readTlsPeerId } from '../identity/certificate.ts'
-import type { InboundCalls } from '../inbound-calls.ts'
+import type { InboundCallHandler } from '../inbound-calls.ts'
 import { createMeshRefusal } from '../mesh-refusal.ts'
-import type { PacketProvider } from '../packets/packet-provider.ts'
+import type { PacketCallServer } from '../packets/packet-provider.ts'
 import { CALL_HTTP_PATH, createHeaderFieldReader, SIGNATURE_HTTP_HEADER } from './envelope-headers.ts'
 import { PacketLinkServer } from './packet-link-server.ts'
 import type { TlsIdentity } from '../identity/certificate.ts'
@@ -31,8 +31,8 @@ export interface MeshHttpServerOptions {
   readonly port: number
   readonly tls: TlsIdentity
   readonly maxBodyBytes: number
-  readonly inbound: InboundCalls
-  readonly packets: PacketProvider
+  readonly inbound: InboundCallHandler
+  readonly packets: PacketCallServer
   readonly views: MeshPublicViews
 }
 
@@ -93,7 +93,7 @@ export async function startMeshHttpServer(options: MeshHttpServerOptions): Promi
       keepAliveInitialDelay: PROBE_AFTER_MS,
     },
     (request, response) => {
-      if (!admitRequest(limiter, request, response)) return
+      if (!admitUnpipelinedRequest(limiter, request, response)) return
       answer(listener, request, response).catch(() => response.destroy())
     },
   )

@@ -7,7 +7,7 @@ import { connectToNode } from './pinned-agent-client.ts'
 const TIMEOUT_MS = 3_000
 
 /** `undefined` when nobody answers, or somebody who is no node. */
-export function requestNodeIdentity(address: Parameters<typeof connectToNode>[0]): Promise<string | undefined> {
+export function requestNodeId(address: Parameters<typeof connectToNode>[0]): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connectToNode(address)
     const settle = (nodeId?: string): void => {

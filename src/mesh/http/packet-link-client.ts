@@ -10,7 +10,7 @@ import { request } from 'node:http'
 import type { Agent } from 'node:http'
 import type { Socket } from 'node:net'
 import { formatDestinationKey } from '../transport.ts'
-import type { MessageDestination, PacketConnectionEvents, PacketConnection } from '../transport.ts'
+import type { MessageDestination, PacketConnectionListener, PacketConnection } from '../transport.ts'
 import { PACKETS_HTTP_PATH, PACKETS_UPGRADE_PROTOCOL } from './envelope-headers.ts'
 import { encodePacketFrame, PacketFrameReader } from './packet-frames.ts'
 
@@ -42,13 +42,13 @@ export class PacketLinks {
    * The same by the endpoint itself, which saves every call but the first of each heartbeat a word to be made and looked up.
    */
   #placeOfEndpoint = new WeakMap<MessageDestination<'http'>['endpoint'], Place>()
-  #events: PacketConnectionEvents | undefined
+  #events: PacketConnectionListener | undefined
 
   constructor(options: PacketLinksOptions) {
     this.#options = options
   }
 
-  onPackets(events: PacketConnectionEvents): void {
+  onPackets(events: PacketConnectionListener): void {
     this.#events = events
   }
 
@@ -116,7 +116,7 @@ class PacketLink implements PacketConnection {
   readonly mayLose = false
   inFlight = 0
   readonly #socket: Socket
-  readonly #events: PacketConnectionEvents
+  readonly #events: PacketConnectionListener
   readonly #watch: NodeJS.Timeout
   #isOpen = true
   #isUsed = true
@@ -125,7 +125,7 @@ class PacketLink implements PacketConnection {
   constructor(
     nodeId: string,
     socket: Socket,
-    { events, maxBytes }: { readonly events: PacketConnectionEvents; readonly maxBytes: number },
+    { events, maxBytes }: { readonly events: PacketConnectionListener; readonly maxBytes: number },
   ) {
     this.nodeId = nodeId
     this.#socket = socket

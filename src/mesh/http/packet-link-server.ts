@@ -3,12 +3,12 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { PacketProvider, PacketSource } from '../packets/packet-provider.ts'
+import type { PacketCallServer, PacketSource } from '../packets/packet-provider.ts'
 import { PACKETS_HTTP_PATH, PACKETS_UPGRADE_PROTOCOL } from './envelope-headers.ts'
 import { encodePacketFrame, PacketFrameReader, MAX_PACKET_OVERHEAD_BYTES } from './packet-frames.ts'
 
 export interface PacketLinkServerOptions {
-  readonly provider: PacketProvider
+  readonly provider: PacketCallServer
   readonly maxBodyBytes: number
   /** The member at the other end, by the certificate that it showed. */
   readonly memberOf: (request: IncomingMessage) => string | undefined

@@ -9,11 +9,11 @@
 import type { StreamFrame } from '../../bus/call.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { DeliveredMessage } from '../transport.ts'
+import type { DeliveredAnswer } from '../transport.ts'
 
 export type MeshStreamEvent =
   | { readonly kind: 'frame'; readonly frame: StreamFrame }
-  | { readonly kind: 'end'; readonly delivered: DeliveredMessage }
+  | { readonly kind: 'end'; readonly delivered: DeliveredAnswer }
 
 const EVENT_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/
 
@@ -24,7 +24,7 @@ export function encodeSseFrame({ event, data }: StreamFrame): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-export function encodeSseEndEvent({ status, text, proof }: DeliveredMessage): string {
+export function encodeSseEndEvent({ status, text, proof }: DeliveredAnswer): string {
   return `: ${status} ${proof}\nevent: ${status === 200 ? 'done' : 'error'}\ndata: ${text}\n\n`
 }
 

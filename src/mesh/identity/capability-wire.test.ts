@@ -3,7 +3,7 @@ import { offered } from '../../../test/bus-village.ts'
 import { describeOwnCapability } from '../../bus/peer.ts'
 import type { PeerCapability } from '../../bus/peer.ts'
 import { encodeCapability, toPeerCapability, wireCapabilitySchema } from './capability-wire.ts'
-import { computeCapabilitiesHash, readCapabilities } from './node-manifest.ts'
+import { computeCapabilitiesHash, parseAnnouncedCapabilities } from './node-manifest.ts'
 
 /** Schemas are fetched by their hash; everything else of a capability is in the manifest. */
 type Announced = Required<Omit<PeerCapability, 'schemas'>>
@@ -43,7 +43,7 @@ describe('capability on the wire', () => {
 
   it('may have members of a later version, which are left out and hashed all the same', () => {
     const later = [{ ...encodeCapability(everything), colour: 'brass' }]
-    expect(readCapabilities(later, computeCapabilitiesHash(later))).toEqual([everything])
+    expect(parseAnnouncedCapabilities(later, computeCapabilitiesHash(later))).toEqual([everything])
   })
 
   it.each([

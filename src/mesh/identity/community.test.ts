@@ -6,8 +6,8 @@ import type { Result } from '../../core/result.ts'
 import {
   createCommunity,
   mergeCommunities,
-  readCommunity,
-  revokeReusedInvitations,
+  parseCommunityDocument,
+  revokeMembersByReusedInvitation,
   findMemberStanding,
   admitMember,
   revokeMember,
@@ -32,13 +32,13 @@ describe('community', () => {
     expect(findMemberStanding(village, founder.id)).toEqual({ kind: 'member', level: 'anchor' })
     expect(findMemberStanding(village, second.id)).toEqual({ kind: 'stranger' })
     // What nodes before version 2 held is a set of one record.
-    expect(value(readCommunity(vectors.community.document, root.id)).digest).toBe(village.digest)
+    expect(value(parseCommunityDocument(vectors.community.document, root.id)).digest).toBe(village.digest)
   })
 
   it('grows by what an anchor signs', () => {
     const grown = added(added(village, second.id, 'anchor'), third.id, 'member', bySecond)
     expect(grown.revision).toBe(3)
-    const read = value(readCommunity(grown.document, root.id))
+    const read = value(parseCommunityDocument(grown.document, root.id))
     expect(read.members.get(third.id)).toMatchObject({ level: 'member', addedBy: second.id })
     expect(read.digest).toBe(grown.digest)
   })
@@ -49,7 +49,7 @@ describe('community', () => {
       fault: { kind: 'no-authority' },
     })
     const forged = withForged(grown, { ...admissionOf(third.id, 'member'), signed_by: second.id }, second)
-    expect(readCommunity(forged, root.id)).toMatchObject({ fault: { kind: 'no-authority' } })
+    expect(parseCommunityDocument(forged, root.id)).toMatchObject({ fault: { kind: 'no-authority' } })
   })
 
   it('has no anchor that the root did not name', () => {
@@ -58,17 +58,17 @@ describe('community', () => {
       fault: { kind: 'no-authority' },
     })
     const forged = withForged(grown, { ...admissionOf(third.id, 'anchor'), signed_by: second.id }, second)
-    expect(readCommunity(forged, root.id)).toMatchObject({ fault: { kind: 'bad-signature' } })
+    expect(parseCommunityDocument(forged, root.id)).toMatchObject({ fault: { kind: 'bad-signature' } })
   })
 
   it('belongs to the one id that it has, and takes no record with a changed word', () => {
-    expect(readCommunity(village.document, second.id)).toMatchObject({ fault: { kind: 'foreign' } })
+    expect(parseCommunityDocument(village.document, second.id)).toMatchObject({ fault: { kind: 'foreign' } })
     const [founding] = village.document['records'] as JsonObject[]
     for (const changed of [
       { ...founding, name: 'town' },
       { ...founding, signed_by: second.id },
     ])
-      expect(readCommunity({ ...village.document, records: [changed] }, root.id).ok).toBe(false)
+      expect(parseCommunityDocument({ ...village.document, records: [changed] }, root.id).ok).toBe(false)
   })
 
   it('keeps a revocation for ever, whatever comes before or after it', () => {
@@ -110,11 +110,11 @@ describe('community', () => {
     expect(merged.digest).toBe(merge(used, again).digest)
     expect(merged.forks).toMatchObject([{ signer: root.id, number: 1 }])
     expect(merged.invitations.get(invitation)?.map(({ nodeId }) => nodeId)).toEqual([second.id, third.id])
-    const settled = revokeReusedInvitations(merged, later)
+    const settled = revokeMembersByReusedInvitation(merged, later)
     expect(findMemberStanding(settled, second.id).kind).toBe('member')
     expect(findMemberStanding(settled, third.id).kind).toBe('revoked')
     // Nobody else signs for the issuer.
-    expect(revokeReusedInvitations(merged, bySecond)).toBe(merged)
+    expect(revokeMembersByReusedInvitation(merged, bySecond)).toBe(merged)
   })
 
   it('is the same from any order of merging, and shrinks by revocations only', () => {
@@ -163,7 +163,7 @@ describe('community', () => {
         expect(other?.digest).toBe(one?.digest)
         expect([...(other?.members ?? [])]).toEqual([...(one?.members ?? [])])
         expect(other?.revoked).toEqual(one?.revoked)
-        expect(value(readCommunity(one?.document, root.id)).digest).toBe(one?.digest)
+        expect(value(parseCommunityDocument(one?.document, root.id)).digest).toBe(one?.digest)
       }),
       { numRuns: 60 },
     )

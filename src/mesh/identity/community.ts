@@ -21,17 +21,17 @@ import {
   createAnchorCertificate,
   formatFirstIssue,
   MAX_MEMBERSHIP_RECORDS,
-  readMembershipRecord,
+  parseMembershipRecord,
   signMembershipRecord,
 } from './membership-record.ts'
 import type { MembershipLevel, MembershipRecord, MembershipRecordFault } from './membership-record.ts'
-import { countMembershipRecords, findSignerForks, listCertifiedAnchors } from './membership-rules.ts'
-import type { CountedMembership, SignerFork } from './membership-rules.ts'
+import { deriveMembership, findSignerForks, listCertifiedAnchors } from './membership-rules.ts'
+import type { DerivedMembership, SignerFork } from './membership-rules.ts'
 import { isNodeId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
 import { formatMeshTime } from './mesh-time.ts'
 
-export interface Community extends CountedMembership {
+export interface Community extends DerivedMembership {
   readonly id: string
   readonly name: string
   /** How many records there are: it only grows. */
@@ -147,7 +147,7 @@ export function revokeMember(
 }
 
 /** What came from elsewhere, judged by itself: every record proven, and signed by somebody who may. */
-export function readCommunity(value: unknown, id: string): Result<Community, CommunityFault> {
+export function parseCommunityDocument(value: unknown, id: string): Result<Community, CommunityFault> {
   // A list of version 1 is a set of one record.
   const isList = isJsonObject(value) && value['type'] === 'community-manifest'
   const parsed = isList ? ok({ community_id: id, records: [value] }) : parseRecordSet(value)
@@ -155,7 +155,7 @@ export function readCommunity(value: unknown, id: string): Result<Community, Com
   if (parsed.value.community_id !== id) return fail({ kind: 'foreign', id: parsed.value.community_id })
   const records: MembershipRecord[] = []
   for (const each of parsed.value.records) {
-    const record = readMembershipRecord(each, id)
+    const record = parseMembershipRecord(each, id)
     if (!record.ok) return record
     records.push(record.value)
   }
@@ -179,7 +179,7 @@ export function mergeCommunities(held: Community, next: Community): Result<Commu
  * An issuer that was put back to an older copy may have let a second node in with one invitation. When it hears of the
  * first it revokes the second, by its own signature.
  */
-export function revokeReusedInvitations(community: Community, context: SigningContext): Community {
+export function revokeMembersByReusedInvitation(community: Community, context: SigningContext): Community {
   const { self, root } = context.authority
   let current = community
   for (const [, ...later] of community.invitations.values())
@@ -245,7 +245,7 @@ function communityFrom(id: string, unsorted: readonly MembershipRecord[]): Commu
     id,
     name: (founding ?? [...records.values()].find(({ name }) => name !== undefined))?.name ?? '',
     revision,
-    ...countMembershipRecords(id, [...records.values()]),
+    ...deriveMembership(id, [...records.values()]),
     records,
     forks: findSignerForks([...records.values()]),
     document: {

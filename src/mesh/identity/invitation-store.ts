@@ -7,7 +7,7 @@ import { toHex } from '../../core/bytes.ts'
 import type { Database } from '../../core/database-store.ts'
 import { readAllRows } from '../../core/sqlite-row-store.ts'
 import type { Invitation } from './invitation.ts'
-import type { RowSeal } from './row-seal.ts'
+import type { RowMacAuthenticator } from './row-seal.ts'
 
 export interface StoredInvitation extends Pick<Invitation, 'id' | 'secret' | 'level' | 'expiresAtMs'> {
   readonly usedBy: string | null
@@ -19,9 +19,9 @@ const KEPT_MS = 86_400_000
 
 export class InvitationStore {
   readonly #database: Database
-  readonly #seal: RowSeal
+  readonly #seal: RowMacAuthenticator
 
-  constructor(database: Database, seal: RowSeal) {
+  constructor(database: Database, seal: RowMacAuthenticator) {
     this.#database = database
     this.#seal = seal
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS, vectors } from '../../../test/mesh-keys.ts'
 import { createCommunity, admitMember } from './community.ts'
-import { createJoinRequest, readInvitation, readJoinRequest, writeInvitation } from './invitation.ts'
+import { createJoinRequest, decodeSignedInvitation, parseJoinRequest, encodeSignedInvitation } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import { MeshStore } from './mesh-store.ts'
 
@@ -26,20 +26,23 @@ const SEAL_KEY = new Uint8Array(32)
 
 describe('invitation', () => {
   it('is the published line of text, and reads back', () => {
-    expect(writeInvitation(invitation, issuer)).toBe(vectors.invitation)
-    expect(readInvitation(vectors.invitation, nowMs)).toEqual({ ok: true, value: invitation })
+    expect(encodeSignedInvitation(invitation, issuer)).toBe(vectors.invitation)
+    expect(decodeSignedInvitation(vectors.invitation, nowMs)).toEqual({ ok: true, value: invitation })
   })
 
   it('notices every character that was changed on its way', () => {
     const unnoticed = Array.from(vectors.invitation, (character, at) => {
       const changed = character === 'A' ? 'B' : 'A'
       return vectors.invitation.slice(0, at) + changed + vectors.invitation.slice(at + 1)
-    }).filter((damaged) => readInvitation(damaged, nowMs).ok)
+    }).filter((damaged) => decodeSignedInvitation(damaged, nowMs).ok)
     expect(unnoticed).toEqual([])
   })
 
   it('lapses', () => {
-    expect(readInvitation(vectors.invitation, nowMs + 3_700_000)).toEqual({ ok: false, fault: { kind: 'expired' } })
+    expect(decodeSignedInvitation(vectors.invitation, nowMs + 3_700_000)).toEqual({
+      ok: false,
+      fault: { kind: 'expired' },
+    })
   })
 })
 
@@ -137,7 +140,7 @@ function askedBy(identity: typeof joiner, name: string): JoinRequest {
 }
 
 function read(value: unknown): JoinRequest {
-  const parsed = readJoinRequest(value)
+  const parsed = parseJoinRequest(value)
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.fault))
   return parsed.value
 }

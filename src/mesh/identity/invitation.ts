@@ -21,7 +21,7 @@ import type { MembershipLevel } from './membership-record.ts'
 import { isNodeId } from './node-key.ts'
 import type { NodeIdentity } from './node-key.ts'
 import { NODE_NAME_PATTERN } from './node-name.ts'
-import { isDocumentSignedBy, signDocument, encodeSignedText } from './signed-document.ts'
+import { isDocumentSignedBy, signDocument, encodeTextToSign } from './signed-document.ts'
 import { parseMeshTime, MAX_CLOCK_SKEW_MS, formatMeshTime } from './mesh-time.ts'
 
 export interface Invitation {
@@ -67,7 +67,7 @@ const payload = z.object({
   addresses: z.array(z.string().max(262)).max(16),
 })
 
-export function writeInvitation(invitation: Invitation, issuer: NodeIdentity): string {
+export function encodeSignedInvitation(invitation: Invitation, issuer: NodeIdentity): string {
   if (invitation.secret.length !== SECRET_BYTES) throw new RangeError('an invitation has a secret of 32 bytes')
   const { signature, ...document } = signDocument(
     {
@@ -87,7 +87,7 @@ export function writeInvitation(invitation: Invitation, issuer: NodeIdentity): s
 }
 
 /** Checks the issuer's signature: a line that lost a character on its way is noticed here and not at the far end. */
-export function readInvitation(text: string, nowMs: number): Result<Invitation, InvitationFault> {
+export function decodeSignedInvitation(text: string, nowMs: number): Result<Invitation, InvitationFault> {
   const [prefix, encoded, signature, ...more] = text.trim().split('.')
   if (text.length > MAX_TEXT || prefix !== PREFIX || signature === undefined || more.length > 0)
     return malformed(`it does not look like ${PREFIX}.….…`)
@@ -137,7 +137,7 @@ const joinRequest = z.object({
   proof: z.string().max(64),
 })
 
-export function readJoinRequest(value: unknown): Result<JoinRequest, InvitationFault> {
+export function parseJoinRequest(value: unknown): Result<JoinRequest, InvitationFault> {
   const parsed = joinRequest.safeParse(value)
   if (!parsed.success || !isJsonObject(value)) return malformed('it is not a join request')
   const { invitation_id: invitationId, community_id: communityId, to, node_id: nodeId, name } = parsed.data
@@ -154,7 +154,7 @@ export function isJoinRequestProven({ document }: JoinRequest, secret: Uint8Arra
 
 function proofOf(document: JsonObject, secret: Uint8Array): string {
   return createHmac('sha256', secret)
-    .update(encodeSignedText(document, ['proof']))
+    .update(encodeTextToSign(document, ['proof']))
     .digest('base64url')
 }
 

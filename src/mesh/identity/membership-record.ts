@@ -123,7 +123,7 @@ export function signMembershipRecord(wire: Unsigned<WireRecord>, signer: NodeIde
 }
 
 /** What came from elsewhere: well-formed, of this community, signed by whom it names. */
-export function readMembershipRecord(
+export function parseMembershipRecord(
   value: unknown,
   communityId: string,
 ): Result<MembershipRecord, MembershipRecordFault> {

@@ -18,22 +18,22 @@ export interface SignerFork {
   readonly digests: readonly string[]
 }
 
-export interface UsedInvitation {
+export interface InvitationUse {
   readonly nodeId: string
   readonly addedAt: string
   readonly signer: string
 }
 
 /** What the records say together. */
-export interface CountedMembership {
+export interface DerivedMembership {
   readonly members: ReadonlyMap<string, CommunityMember>
   /** Node to time. */
   readonly revoked: ReadonlyMap<string, string>
   /** By invitation; the first is the one that was first. */
-  readonly invitations: ReadonlyMap<string, readonly UsedInvitation[]>
+  readonly invitations: ReadonlyMap<string, readonly InvitationUse[]>
 }
 
-export function countMembershipRecords(rootId: string, records: readonly MembershipRecord[]): CountedMembership {
+export function deriveMembership(rootId: string, records: readonly MembershipRecord[]): DerivedMembership {
   const anchors = listCertifiedAnchors(records)
   const byRoot = keptBy(records.filter(({ signer }) => signer === rootId))
   const isKeptByRoot = ({ signer, digest }: MembershipRecord): boolean => byRoot.get(signer)?.has(digest) !== false
@@ -53,7 +53,7 @@ export function countMembershipRecords(rootId: string, records: readonly Members
       if (isAmongAnchors || counts(record)) revoked.set(nodeId, earlier(revoked.get(nodeId), at))
     }
   const members = new Map<string, CommunityMember>()
-  const invitations = new Map<string, (UsedInvitation & { readonly digest: string })[]>()
+  const invitations = new Map<string, (InvitationUse & { readonly digest: string })[]>()
   const newest = new Map<string, { readonly member: CommunityMember; readonly digest: string }>()
   for (const { digest, signer, admissions } of standing)
     for (const { isCertified, invitation, ...member } of admissions) {
@@ -109,11 +109,11 @@ function vouchedRecords(
 }
 
 /** One use per node, the first one first. */
-function usesInOrder(uses: readonly (UsedInvitation & { readonly digest: string })[]): readonly UsedInvitation[] {
+function usesInOrder(uses: readonly (InvitationUse & { readonly digest: string })[]): readonly InvitationUse[] {
   const sorted = uses.toSorted((left, right) =>
     isLater({ at: left.addedAt, digest: left.digest }, { at: right.addedAt, digest: right.digest }) ? 1 : -1,
   )
-  const byNode = new Map<string, UsedInvitation>()
+  const byNode = new Map<string, InvitationUse>()
   for (const { digest: _, ...use } of sorted) if (!byNode.has(use.nodeId)) byNode.set(use.nodeId, use)
   return [...byNode.values()]
 }

@@ -7,8 +7,8 @@ import { Database } from '../../core/database-store.ts'
 import { InvitationStore } from './invitation-store.ts'
 import type { MembershipLog } from './membership-log.ts'
 import { MembershipAlteredError, meshMigrations, readHeldCommunity } from './mesh-store.ts'
-import { OfferStore } from './offer-store.ts'
-import { RowSeal } from './row-seal.ts'
+import { OfferPinStore } from './offer-store.ts'
+import { RowMacAuthenticator } from './row-seal.ts'
 
 export interface MeshAudit {
   /** Names of tables, indexes, views and triggers that were changed, added or removed. */
@@ -30,7 +30,10 @@ export function auditMeshStore(
   try {
     const schema = findAlteredSchema(database.sql, [meshMigrations])
     // Other tables have other rows.
-    return { schema, rows: schema.length > 0 ? [] : listForeignRows(database, { seal: new RowSeal(sealKey), log }) }
+    return {
+      schema,
+      rows: schema.length > 0 ? [] : listForeignRows(database, { seal: new RowMacAuthenticator(sealKey), log }),
+    }
   } finally {
     database.close()
   }
@@ -38,11 +41,11 @@ export function auditMeshStore(
 
 function listForeignRows(
   database: Database,
-  { seal, log }: { readonly seal: RowSeal; readonly log: Pick<MembershipLog, 'newest'> },
+  { seal, log }: { readonly seal: RowMacAuthenticator; readonly log: Pick<MembershipLog, 'newest'> },
 ): readonly ForeignMeshRow[] {
   const { sql } = database
   const invitations = new InvitationStore(database, seal)
-  const { notes, acceptances } = new OfferStore({ database, seal }).listForeignRows()
+  const { notes, acceptances } = new OfferPinStore({ database, seal }).listForeignRows()
   const ids = sql
     .prepare('SELECT id FROM invitation')
     .all()

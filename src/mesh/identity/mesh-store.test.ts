@@ -6,7 +6,7 @@ import { identityOf, NEW_YEAR_MS } from '../../../test/mesh-keys.ts'
 import type { Result } from '../../core/result.ts'
 import { createCommunity, findMemberStanding, admitMember, revokeMember } from './community.ts'
 import type { Community } from './community.ts'
-import { createJoinRequest, readJoinRequest } from './invitation.ts'
+import { createJoinRequest, parseJoinRequest } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import { MeshStore } from './mesh-store.ts'
 import type { NodeIdentity } from './node-key.ts'
@@ -128,7 +128,7 @@ const invitation: Invitation = {
 }
 
 function request(identity: NodeIdentity, name: string): JoinRequest {
-  return value(readJoinRequest(createJoinRequest(invitation, { identity, name })))
+  return value(parseJoinRequest(createJoinRequest(invitation, { identity, name })))
 }
 
 function heldBy(store: MeshStore): Community {

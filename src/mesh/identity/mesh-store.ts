@@ -22,8 +22,8 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import {
   mergeCommunities,
-  readCommunity,
-  revokeReusedInvitations,
+  parseCommunityDocument,
+  revokeMembersByReusedInvitation,
   findMemberStanding,
   admitMember,
 } from './community.ts'
@@ -33,9 +33,9 @@ import type { JoinRequest } from './invitation.ts'
 import { InvitationStore } from './invitation-store.ts'
 import type { StoredInvitation } from './invitation-store.ts'
 import type { OfferLog } from './offer-log.ts'
-import { OFFER_TABLES_SQL, OfferStore, SEALED_OFFER_TABLES_SQL } from './offer-store.ts'
+import { OFFER_TABLES_SQL, OfferPinStore, SEALED_OFFER_TABLES_SQL } from './offer-store.ts'
 import { PeerAddressStore, parseAddressList } from './peer-address-store.ts'
-import { RowSeal } from './row-seal.ts'
+import { RowMacAuthenticator } from './row-seal.ts'
 import { explainMembershipRollback } from './membership-log.ts'
 import type { MembershipLog } from './membership-log.ts'
 
@@ -92,11 +92,11 @@ export class MembershipAlteredError extends Error {
 }
 
 export class MeshStore {
-  readonly offers: OfferStore
+  readonly offers: OfferPinStore
   readonly peers: PeerAddressStore
   readonly invitations: InvitationStore
   readonly #database: Database
-  readonly #seal: RowSeal
+  readonly #seal: RowMacAuthenticator
   readonly #log: MembershipLog | undefined
   #community: Community | undefined
   #seenVersion = -1
@@ -105,9 +105,9 @@ export class MeshStore {
   /** Throws `MembershipAlteredError` when somebody else wrote the member list. */
   constructor(path: string, { sealKey, log, offerLog }: MeshStoreOptions) {
     this.#database = new Database({ path, migrations: [meshMigrations], isWhole: true })
-    this.#seal = new RowSeal(sealKey)
+    this.#seal = new RowMacAuthenticator(sealKey)
     const altered = (): Promise<void> => log?.altered() ?? Promise.resolve()
-    this.offers = new OfferStore({ database: this.#database, seal: this.#seal, log: offerLog, altered })
+    this.offers = new OfferPinStore({ database: this.#database, seal: this.#seal, log: offerLog, altered })
     this.peers = new PeerAddressStore(this.#database)
     this.invitations = new InvitationStore(this.#database, this.#seal)
     this.#log = log
@@ -165,7 +165,7 @@ export class MeshStore {
     const merged = await this.#database.commit((sql) => {
       const accepted = this.#accept(sql, next)
       if (!accepted.ok) return accepted
-      const settled = revokeReusedInvitations(accepted.value, context)
+      const settled = revokeMembersByReusedInvitation(accepted.value, context)
       return settled === accepted.value ? accepted : this.#accept(sql, settled)
     })
     return this.#settled(merged)
@@ -283,7 +283,7 @@ export class MeshStore {
     const held = this.#held(sql)
     if (held !== undefined && held.id !== next.id) return fail({ kind: 'foreign', id: next.id })
     // Whoever made it: what cannot be read again must not be written, or the next start fails.
-    const read = readCommunity(next.document, next.id)
+    const read = parseCommunityDocument(next.document, next.id)
     if (!read.ok) return read
     const accepted = held === undefined ? ok(read.value) : mergeCommunities(held, read.value)
     if (accepted.ok) {
@@ -323,14 +323,14 @@ export class MeshStore {
 /** Throws `MembershipAlteredError` when somebody else wrote the member list. */
 export function readHeldCommunity(
   sql: DatabaseSync,
-  { seal, log }: { readonly seal: RowSeal; readonly log: Pick<MembershipLog, 'newest'> | undefined },
+  { seal, log }: { readonly seal: RowMacAuthenticator; readonly log: Pick<MembershipLog, 'newest'> | undefined },
 ): Community | undefined {
   const [id, text] = [factIn(sql, 'community_id'), factIn(sql, 'community')]
   if (id === undefined || text === undefined) return undefined
   const sealed = factIn(sql, 'community_seal')
   if (sealed === undefined || !seal.isValid([id, text], Buffer.from(sealed, 'hex')))
     throw new MembershipAlteredError('it does not bear this node’s seal')
-  const read = readCommunity(JSON.parse(text), id)
+  const read = parseCommunityDocument(JSON.parse(text), id)
   // Our own file: whatever is in it was proven before it was written.
   if (!read.ok) throw new Error(`the member list in the mesh database cannot be read (${read.fault.kind})`)
   const why = explainMembershipRollback(read.value, log)

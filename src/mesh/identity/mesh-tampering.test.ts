@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS } from '../../../test/mesh-keys.ts'
 import { createCommunity, admitMember, revokeMember } from './community.ts'
-import { createJoinRequest, readJoinRequest } from './invitation.ts'
+import { createJoinRequest, parseJoinRequest } from './invitation.ts'
 import type { Invitation, JoinRequest } from './invitation.ts'
 import type { MembershipLog } from './membership-log.ts'
 import { auditMeshStore } from './mesh-audit-store.ts'
@@ -103,7 +103,7 @@ function tamper(sql: string): void {
 }
 
 function request(identity: typeof joiner, name: string): JoinRequest {
-  const read = readJoinRequest(createJoinRequest(invitation, { identity, name }))
+  const read = parseJoinRequest(createJoinRequest(invitation, { identity, name }))
   if (!read.ok) throw new Error(read.fault.kind)
   return read.value
 }

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { identityOf, NEW_YEAR_MS, vectors } from '../../../test/mesh-keys.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { issueManifest, isGoodbyeManifest, readManifest, withoutCapabilities } from './node-manifest.ts'
+import { issueManifest, isGoodbyeManifest, parseNodeManifest, withoutCapabilities } from './node-manifest.ts'
 import type { ManifestInput } from './node-manifest.ts'
-import { encodeSignedText } from './signed-document.ts'
+import { encodeTextToSign } from './signed-document.ts'
 
 const node = identityOf(1)
 const published = vectors.manifest.document as JsonObject
@@ -22,15 +22,15 @@ const facts: ManifestInput = {
 
 describe('node manifest', () => {
   it('reads the published one, and signs the same text', () => {
-    const read = readManifest(published, NEW_YEAR_MS)
+    const read = parseNodeManifest(published, NEW_YEAR_MS)
     if (!read.ok) throw new Error(JSON.stringify(read.fault))
     expect(read.value).toMatchObject({ nodeId: node.id, sequence: 7, displayName: 'cellar' })
     expect(read.value.capabilities?.map(({ name }) => name)).toEqual(['test.echo'])
-    expect(encodeSignedText(published, ['capabilities'])).toBe(vectors.manifest.signed_text)
+    expect(encodeTextToSign(published, ['capabilities'])).toBe(vectors.manifest.signed_text)
   })
 
   it('holds without its capabilities, which its hash stands for', () => {
-    expect(readManifest(withoutCapabilities(published), NEW_YEAR_MS)).toMatchObject({
+    expect(parseNodeManifest(withoutCapabilities(published), NEW_YEAR_MS)).toMatchObject({
       ok: true,
       value: { capabilities: undefined },
     })
@@ -39,7 +39,7 @@ describe('node manifest', () => {
   it('does not hold with other capabilities', () => {
     const [first] = published['capabilities'] as JsonObject[]
     const forged = { ...published, capabilities: [{ ...first, trust_required: 'anchor' }] }
-    expect(readManifest(forged, NEW_YEAR_MS)).toMatchObject({ fault: { kind: 'bad-signature' } })
+    expect(parseNodeManifest(forged, NEW_YEAR_MS)).toMatchObject({ fault: { kind: 'bad-signature' } })
   })
 
   it('does not hold with any other field changed', () => {
@@ -47,7 +47,7 @@ describe('node manifest', () => {
     fc.assert(
       fc.property(fc.constantFrom(...fields), fc.jsonValue(), (field, value) => {
         fc.pre(JSON.stringify(value) !== JSON.stringify(published[field]))
-        expect(readManifest({ ...published, [field]: value as never }, NEW_YEAR_MS).ok).toBe(false)
+        expect(parseNodeManifest({ ...published, [field]: value as never }, NEW_YEAR_MS).ok).toBe(false)
       }),
     )
   })
@@ -55,21 +55,21 @@ describe('node manifest', () => {
   it('is accepted from clocks that differ by a minute, and not by two', () => {
     const issued = issueManifest(facts, node)
     const readAt = (offsetMs: number): string | undefined => {
-      const read = readManifest(issued, NEW_YEAR_MS + offsetMs)
+      const read = parseNodeManifest(issued, NEW_YEAR_MS + offsetMs)
       return read.ok ? 'ok' : read.fault.kind
     }
     expect([-61_000, -60_000, 0, 90_000, 91_000].map(readAt)).toEqual(['from-the-future', 'ok', 'ok', 'ok', 'expired'])
   })
 
   it('says goodbye with no life at all', () => {
-    const read = readManifest(issueManifest({ ...facts, lifeMs: 0 }, node), NEW_YEAR_MS)
+    const read = parseNodeManifest(issueManifest({ ...facts, lifeMs: 0 }, node), NEW_YEAR_MS)
     expect(read.ok && isGoodbyeManifest(read.value)).toBe(true)
   })
 
   it('makes a fault of whatever is no manifest', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
-        expect(readManifest(value, NEW_YEAR_MS).ok).toBe(false)
+        expect(parseNodeManifest(value, NEW_YEAR_MS).ok).toBe(false)
       }),
     )
   })

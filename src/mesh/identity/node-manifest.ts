@@ -139,7 +139,7 @@ export function computeCapabilitiesHash(capabilities: Json): string {
 }
 
 /** What is left is known to be its author's own words. Whether the author belongs to us is for the caller to ask. */
-export function readManifest(value: unknown, nowMs: number): Result<NodeManifest, ManifestFault> {
+export function parseNodeManifest(value: unknown, nowMs: number): Result<NodeManifest, ManifestFault> {
   const parsed = wireManifest.safeParse(value)
   if (!parsed.success || !isJsonObject(value)) return malformed(parsed.error?.issues[0])
   const { node_id: nodeId, issued_at: issued, expires_at: expires } = parsed.data
@@ -178,7 +178,7 @@ export function isGoodbyeManifest({ issuedAtMs, expiresAtMs }: NodeManifest): bo
 }
 
 /** A list of capabilities that came apart from its manifest, accepted only under the hash that was signed. */
-export function readCapabilities(value: unknown, hash: string): readonly PeerCapability[] | undefined {
+export function parseAnnouncedCapabilities(value: unknown, hash: string): readonly PeerCapability[] | undefined {
   const parsed = z.array(wireCapabilitySchema).max(MAX_PEER_CAPABILITIES).safeParse(value)
   if (!parsed.success || !hashesTo(value, hash)) return undefined
   return parsed.data.map(toPeerCapability)

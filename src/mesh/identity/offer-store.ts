@@ -16,7 +16,7 @@ import { computeWithheldOffersDigest } from '../offer-pin.ts'
 import type { OfferDefinitionHash, OfferPins, WithheldOffer } from '../offer-pin.ts'
 import { MAX_PINS_PER_ENTRY } from './offer-log.ts'
 import type { OfferAcceptance, OfferLog } from './offer-log.ts'
-import type { RowSeal } from './row-seal.ts'
+import type { RowMacAuthenticator } from './row-seal.ts'
 
 export const OFFER_TABLES_SQL = `
   CREATE TABLE offer_pin (
@@ -44,14 +44,14 @@ const NO_PINS: OfferPins = new Map()
 
 export interface OfferStoreDependencies {
   readonly database: Pick<Database, 'sql' | 'commit'>
-  readonly seal: RowSeal
+  readonly seal: RowMacAuthenticator
   /** Absent for a command beside the gateway, which pins nothing. */
   readonly log?: OfferLog | undefined
   /** Records that somebody without this node's key wrote. */
   readonly altered?: () => Promise<void>
 }
 
-export class OfferStore {
+export class OfferPinStore {
   readonly #parts: OfferStoreDependencies
   /** Node id → what the gateway, the only one to write it, noted as withheld. */
   #noted: ReadonlyMap<string, string>

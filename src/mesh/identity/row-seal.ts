@@ -4,7 +4,7 @@ import { canonicalJson } from '../../core/json.ts'
 
 type SealedFacts = readonly (string | number | null)[]
 
-export class RowSeal {
+export class RowMacAuthenticator {
   readonly #key: Uint8Array
 
   constructor(key: Uint8Array) {

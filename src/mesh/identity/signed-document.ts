@@ -18,14 +18,14 @@ export function signDocument(
   signer: Pick<NodeIdentity, 'privateKey'>,
   apart: readonly string[] = [],
 ): SignedDocument {
-  return { ...document, signature: signText(signer, encodeSignedText(document, apart)) }
+  return { ...document, signature: signText(signer, encodeTextToSign(document, apart)) }
 }
 
 export function isDocumentSignedBy(id: string, document: JsonObject, apart: readonly string[] = []): boolean {
   const { signature } = document
   if (typeof signature !== 'string') return false
   try {
-    return verifyText(id, encodeSignedText(document, apart), signature)
+    return verifyText(id, encodeTextToSign(document, apart), signature)
   } catch {
     // What JSON can carry but canonical JSON cannot say (a lone surrogate) was never signed by anybody.
     return false
@@ -33,7 +33,7 @@ export function isDocumentSignedBy(id: string, document: JsonObject, apart: read
 }
 
 /** The bytes that are signed, for whoever checks with another implementation. */
-export function encodeSignedText(document: JsonObject, apart: readonly string[] = []): string {
+export function encodeTextToSign(document: JsonObject, apart: readonly string[] = []): string {
   return canonicalJson(
     Object.fromEntries(Object.entries(document).filter(([key]) => key !== 'signature' && !apart.includes(key))),
   )

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { identityOf } from '../../../test/mesh-keys.ts'
 import { signText } from '../identity/node-key.ts'
 import type { NatsLink } from './nats-link-client.ts'
-import { decodeNatsMessageToNode, encodeNatsMessage, formatUnknownCallText } from './nats-message.ts'
+import { decodeNatsMessageToNode, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
 import type { NatsMessageToNode } from './nats-message.ts'
 import { NatsCallClient } from './nats-call-client.ts'
 
@@ -108,13 +108,13 @@ describe('a call over NATS that is not answered', () => {
       hear({ subject: reply, data: encodeNatsMessage({ t: 'unknown', p: signText(provider, text) }) })
     // Somebody may have asked before the call was sent, when it was true.
     says(`unknown ${reply}`)
-    says(formatUnknownCallText(reply, 'made up'))
+    says(formatUnknownCallTextToSign(reply, 'made up'))
     await vi.advanceTimersByTimeAsync(2_000)
     expect(answers).toEqual([])
     const again = sent.at(-1)?.head
     if (again?.t !== 'again') throw new Error('it was not asked about')
     expect(again).toMatchObject({ r: reply, k: 'k1' })
-    says(formatUnknownCallText(reply, again.c))
+    says(formatUnknownCallTextToSign(reply, again.c))
     await vi.advanceTimersByTimeAsync(0)
     expect(answers).toMatchObject([{ ok: false, fault: { kind: 'offline' } }])
     caller.close()

@@ -32,18 +32,18 @@ import type {
   MessageDestination,
   MeshTransport,
   MeshMessage,
-  PacketConnectionEvents,
+  PacketConnectionListener,
   PacketConnection,
-  DeliveredStream,
+  DeliveredStreamEnd,
 } from '../transport.ts'
 import { isPacket } from '../packets/packet.ts'
 import { FRAMES_PER_ACK, STREAM_KEEP_ALIVE_MS, STREAM_WINDOW_FRAMES } from './stream-credit.ts'
 import type { NatsLink } from './nats-link-client.ts'
-import { decodeNatsMessageFromNode, encodeNatsMessage, formatUnknownCallText } from './nats-message.ts'
+import { decodeNatsMessageFromNode, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
 import type { NatsMessageFromNode } from './nats-message.ts'
 import { formatCallSubject, readLastSubjectToken, formatReplyPrefix } from './subject.ts'
 
-type Answered = Result<DeliveredStream, Fault>
+type Answered = Result<DeliveredStreamEnd, Fault>
 
 interface Pending {
   readonly nodeId: string
@@ -88,7 +88,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
   readonly #pending = new Map<string, Pending>()
   #subscribed: string | undefined
   #communityId: string | undefined
-  #packets: PacketConnectionEvents | undefined
+  #packets: PacketConnectionListener | undefined
   readonly #wires = new Map<string, PacketConnection>()
   #count = 0
   readonly #timer: NodeJS.Timeout
@@ -121,7 +121,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     return this.#start(to, message, options)
   }
 
-  onPackets(events: PacketConnectionEvents): void {
+  onPackets(events: PacketConnectionListener): void {
     this.#packets = events
   }
 
@@ -247,7 +247,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
     else if (head.t === 'reply') this.#reply(pending, head, body)
     else if (head.t === 'forgotten')
       pending.settle(fail(createLostAnswerFault(pending.nodeId, pending.message.idempotent, 'it has restarted')))
-    else if (verifyText(pending.nodeId, formatUnknownCallText(pending.reply, pending.challenge), head.p))
+    else if (verifyText(pending.nodeId, formatUnknownCallTextToSign(pending.reply, pending.challenge), head.p))
       // Its own signed word that the call never came: as good as never sent.
       pending.settle(fail(createUnreachableFault(pending.nodeId, 'the message was lost with the connection')))
   }

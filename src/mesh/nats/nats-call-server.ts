@@ -11,25 +11,25 @@ import { fromUtf8 } from '../../core/bytes.ts'
 import type { Clock } from '../../core/clock.ts'
 import { fail } from '../../core/result.ts'
 import { encodeOutcome } from '../mesh-answer.ts'
-import { formatSignedAnswer, computeBodyHash } from '../mesh-envelope.ts'
+import { formatAnswerTextToSign, computeBodyHash } from '../mesh-envelope.ts'
 import { signText } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
-import type { InboundCalls } from '../inbound-calls.ts'
+import type { InboundCallHandler } from '../inbound-calls.ts'
 import { isPacket } from '../packets/packet.ts'
-import type { PacketProvider } from '../packets/packet-provider.ts'
+import type { PacketCallServer } from '../packets/packet-provider.ts'
 import { createMeshRefusal } from '../mesh-refusal.ts'
-import type { DeliveredMessage } from '../transport.ts'
+import type { DeliveredAnswer } from '../transport.ts'
 import { STREAM_ACK_TIMEOUT_MS, StreamFrameCredit, STREAM_WINDOW_FRAMES } from './stream-credit.ts'
 import type { NatsLink } from './nats-link-client.ts'
-import { decodeNatsMessageToNode, encodeNatsMessage, formatUnknownCallText } from './nats-message.ts'
+import { decodeNatsMessageToNode, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
 import type { NatsMessageToNode } from './nats-message.ts'
 import { formatCallSubject } from './subject.ts'
 
 export interface NatsCallServerOptions {
   readonly link: NatsLink
   readonly identity: NodeIdentity
-  readonly inbound: InboundCalls
-  readonly packets: PacketProvider
+  readonly inbound: InboundCallHandler
+  readonly packets: PacketCallServer
   readonly maxBodyBytes: number
   readonly clock: Clock
 }
@@ -143,7 +143,7 @@ export class NatsCallServer {
     this.#answer(reply, delivered, head.f['request_id'] ?? '')
   }
 
-  #answer(reply: string, delivered: DeliveredMessage, requestId: string): void {
+  #answer(reply: string, delivered: DeliveredAnswer, requestId: string): void {
     const { link, clock } = this.#options
     let payload = encodeNatsMessage({ t: 'reply', s: delivered.status, p: delivered.proof }, delivered.text)
     const limit = link.maxPayload
@@ -160,7 +160,7 @@ export class NatsCallServer {
     const { identity } = this.#options
     const sentence = `The answer is larger than the ${limit} bytes that the NATS server takes. What was done, was done.`
     const { status, text } = encodeOutcome(fail(createMeshRefusal('internal_error', 'too-large', sentence)))
-    const covered = formatSignedAnswer({ requestId, from: identity.id, status, bodyHash: computeBodyHash(text) })
+    const covered = formatAnswerTextToSign({ requestId, from: identity.id, status, bodyHash: computeBodyHash(text) })
     return encodeNatsMessage({ t: 'reply', s: status, p: signText(identity, covered) }, text)
   }
 
@@ -188,7 +188,7 @@ export class NatsCallServer {
       this.#publish(reply, encodeNatsMessage({ t: 'forgotten' }))
       return
     }
-    const proof = signText(this.#options.identity, formatUnknownCallText(reply, challenge))
+    const proof = signText(this.#options.identity, formatUnknownCallTextToSign(reply, challenge))
     this.#publish(reply, encodeNatsMessage({ t: 'unknown', p: proof }))
   }
 

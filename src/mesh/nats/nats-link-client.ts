@@ -20,7 +20,7 @@ export interface NatsLinkOptions {
   readonly logger: Logger
 }
 
-export interface NatsLinkEvents {
+export interface NatsLinkListener {
   /** The first time and every time again. */
   readonly onUp: (connection: NatsConnection) => void
   readonly onDown: () => void
@@ -35,7 +35,7 @@ export class NatsLink {
   readonly #options: NatsLinkOptions
   /** The servers, for the log. */
   readonly #shown: readonly string[]
-  readonly #events: NatsLinkEvents
+  readonly #events: NatsLinkListener
   /** What is listened to, whichever connection there is. */
   readonly #subscriptions = new Map<string, (message: Msg) => void>()
   #connection: NatsConnection | undefined
@@ -45,7 +45,7 @@ export class NatsLink {
   /** Why it is down, as the log has it: it is tried again every second, and said once. */
   #told: string | undefined
 
-  constructor(options: NatsLinkOptions, events: NatsLinkEvents) {
+  constructor(options: NatsLinkOptions, events: NatsLinkListener) {
     this.#options = options
     this.#shown = options.servers.map(redactServerAddress)
     this.#events = events

@@ -70,7 +70,7 @@ export function decodeNatsMessageFromNode(payload: Uint8Array): Decoded<NatsMess
 }
 
 /** What a node signs of a call that never came. */
-export function formatUnknownCallText(reply: string, challenge: string): string {
+export function formatUnknownCallTextToSign(reply: string, challenge: string): string {
   return `unknown ${reply} ${challenge}`
 }
 

@@ -9,16 +9,16 @@ import type { Result } from '../../core/result.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
 import { stripNodeIdPrefix } from '../identity/node-key.ts'
-import type { InboundCalls } from '../inbound-calls.ts'
-import type { MeshBroker } from '../mesh-options.ts'
-import type { PacketProvider } from '../packets/packet-provider.ts'
+import type { InboundCallHandler } from '../inbound-calls.ts'
+import type { BrokeredMeshTransport } from '../mesh-options.ts'
+import type { PacketCallServer } from '../packets/packet-provider.ts'
 import type {
-  DeliveredMessage,
+  DeliveredAnswer,
   MessageDestination,
   MeshMessage,
-  PacketConnectionEvents,
+  PacketConnectionListener,
   PacketConnection,
-  DeliveredStream,
+  DeliveredStreamEnd,
 } from '../transport.ts'
 import { NatsLink } from './nats-link-client.ts'
 import { NatsCallClient } from './nats-call-client.ts'
@@ -34,8 +34,8 @@ export interface NatsOptions {
   readonly name: string
   readonly version: string
   readonly communityId: () => string | undefined
-  readonly inbound: InboundCalls
-  readonly packets: PacketProvider
+  readonly inbound: InboundCallHandler
+  readonly packets: PacketCallServer
   readonly maxBodyBytes: number
   readonly clock: Clock
   readonly logger: Logger
@@ -43,7 +43,7 @@ export interface NatsOptions {
 
 const VERBS: readonly NatsServiceVerb[] = ['PING', 'INFO', 'STATS']
 
-export class NatsTransport implements MeshBroker {
+export class NatsTransport implements BrokeredMeshTransport {
   readonly name = 'nats'
   readonly source: NatsRegistry
   readonly #options: NatsOptions
@@ -101,7 +101,7 @@ export class NatsTransport implements MeshBroker {
     to: MessageDestination<'nats'>,
     message: MeshMessage,
     signal: AbortSignal,
-  ): Promise<Result<DeliveredMessage, Fault>> {
+  ): Promise<Result<DeliveredAnswer, Fault>> {
     return this.#caller.send(to, message, signal)
   }
 
@@ -109,7 +109,7 @@ export class NatsTransport implements MeshBroker {
     to: MessageDestination<'nats'>,
     message: MeshMessage,
     options: { readonly signal: AbortSignal; readonly emit: StreamFrameEmitter },
-  ): Promise<Result<DeliveredStream, Fault>> {
+  ): Promise<Result<DeliveredStreamEnd, Fault>> {
     return this.#caller.stream(to, message, options)
   }
 
@@ -117,7 +117,7 @@ export class NatsTransport implements MeshBroker {
     return this.#caller.wire(to)
   }
 
-  onPackets(events: PacketConnectionEvents): void {
+  onPackets(events: PacketConnectionListener): void {
     this.#caller.onPackets(events)
   }
 

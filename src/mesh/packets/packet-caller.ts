@@ -21,9 +21,9 @@ import { verifyText } from '../identity/node-key.ts'
 import { readMeshRefusalReason } from '../mesh-refusal.ts'
 import type { MeshSession } from '../sessions.ts'
 import { readAbortCause, createLostAnswerFault } from '../transport.ts'
-import type { PacketConnectionEvents, PacketConnection } from '../transport.ts'
+import type { PacketConnectionListener, PacketConnection } from '../transport.ts'
 import { PendingCallTable } from './pending-call-table.ts'
-import { PacketSequencer } from './packet-sequencer.ts'
+import { PacketProcessingQueue } from './packet-sequencer.ts'
 import {
   encodeProvenPacketHeader,
   decodePacket,
@@ -137,7 +137,7 @@ interface SessionCalls {
   answered: number
 }
 
-export class PacketCaller implements PacketConnectionEvents {
+export class PacketCaller implements PacketConnectionListener {
   readonly #clock: Clock
   readonly #sessions = new Map<string, SessionCalls>()
   readonly #due: SessionCalls[] = []
@@ -146,7 +146,7 @@ export class PacketCaller implements PacketConnectionEvents {
   }
 
   /** What follows from one packet of answers is on its way before the next one is read. */
-  readonly #inTurn = new PacketSequencer<string>((text) => {
+  readonly #inTurn = new PacketProcessingQueue<string>((text) => {
     this.#flushAll()
     this.#read(text)
   })

@@ -12,7 +12,7 @@ import type { Fault } from '../../core/fault.ts'
 import { parseJsonOrUndefined } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import { createStandingRefusal, NO_COMMUNITY_REFUSAL, UNKNOWN_SESSION_REFUSAL } from '../message-gate.ts'
+import { createNonMemberRefusal, NO_COMMUNITY_REFUSAL, UNKNOWN_SESSION_REFUSAL } from '../message-gate.ts'
 import type { AdmittedMessage, MessageGateDependencies } from '../message-gate.ts'
 import { findMemberStanding } from '../identity/community.ts'
 import { MAX_CLOCK_SKEW_MS } from '../identity/mesh-time.ts'
@@ -41,7 +41,7 @@ export function admitPacket(
   if (session === undefined) return fail(UNKNOWN_SESSION_REFUSAL)
   const { peer } = session
   const standing = findMemberStanding(community, peer)
-  if (standing.kind !== 'member') return fail(createStandingRefusal(standing.kind, peer, community))
+  if (standing.kind !== 'member') return fail(createNonMemberRefusal(standing.kind, peer, community))
   if ((shownBy !== undefined && shownBy !== peer) || !matchesExpectedPacketProof('call', packet, session))
     return fail(createMeshRefusal('invalid_signature', 'proof', 'The proof does not belong to this packet and sender.'))
   const payload = parseJsonOrUndefined(packet.payload)

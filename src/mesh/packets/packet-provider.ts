@@ -18,11 +18,11 @@ import { checkPeerRateLimit } from '../message-gate.ts'
 import type { AdmittedMessage, MessageGateDependencies } from '../message-gate.ts'
 import { signText } from '../identity/node-key.ts'
 import type { NodeIdentity } from '../identity/node-key.ts'
-import type { InboundCalls } from '../inbound-calls.ts'
+import type { InboundCallHandler } from '../inbound-calls.ts'
 import { createMeshRefusal } from '../mesh-refusal.ts'
 import type { MeshSession } from '../sessions.ts'
 import { PendingCallTable } from './pending-call-table.ts'
-import { PacketSequencer } from './packet-sequencer.ts'
+import { PacketProcessingQueue } from './packet-sequencer.ts'
 import { AnswerPacketBuffer } from './answer-packet-buffer.ts'
 import {
   encodeProvenPacketHeader,
@@ -51,10 +51,10 @@ export interface PacketSource {
   readonly served?: (status: number, ms: number) => void
 }
 
-export interface PacketProviderDependencies {
+export interface PacketCallServerDependencies {
   readonly identity: NodeIdentity
   readonly gate: MessageGateDependencies
-  readonly inbound: InboundCalls
+  readonly inbound: InboundCallHandler
   readonly maxBodyBytes: number
 }
 
@@ -84,19 +84,19 @@ interface Served {
   isReading: boolean
 }
 
-export class PacketProvider {
-  readonly #parts: PacketProviderDependencies
+export class PacketCallServer {
+  readonly #parts: PacketCallServerDependencies
   readonly #served = new Map<string, Served>()
   readonly #due: Served[] = []
   readonly #flushAll = (): void => {
     for (const served of this.#due.splice(0)) this.#flush(served)
   }
 
-  readonly #inTurn = new PacketSequencer<{ readonly text: string; readonly source: PacketSource }>(({ text, source }) =>
-    this.#read(text, source),
+  readonly #inTurn = new PacketProcessingQueue<{ readonly text: string; readonly source: PacketSource }>(
+    ({ text, source }) => this.#read(text, source),
   )
 
-  constructor(parts: PacketProviderDependencies) {
+  constructor(parts: PacketCallServerDependencies) {
     this.#parts = parts
   }
 

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { PacketSequencer } from './packet-sequencer.ts'
+import { PacketProcessingQueue } from './packet-sequencer.ts'
 
 let seen: string[]
-let inTurn: PacketSequencer<string>
+let inTurn: PacketProcessingQueue<string>
 
 beforeEach(() => {
   seen = []
-  inTurn = new PacketSequencer((name) => {
+  inTurn = new PacketProcessingQueue((name) => {
     seen.push(name)
     void promises(name)
   })
@@ -38,7 +38,7 @@ describe('what comes in together', () => {
   })
 
   it('waits for what came before it, also when it comes while that is taken', async () => {
-    const nested: PacketSequencer<string> = new PacketSequencer((name) => {
+    const nested: PacketProcessingQueue<string> = new PacketProcessingQueue((name) => {
       seen.push(name)
       if (name === 'a') nested.add('c')
     })

@@ -7,7 +7,7 @@
  *
  * Pure: nothing is kept beyond the turn of the loop in which it came.
  */
-export class PacketSequencer<Item> {
+export class PacketProcessingQueue<Item> {
   readonly #take: (item: Item) => void
   readonly #waiting: Item[] = []
   #isTaking = false

@@ -48,7 +48,7 @@ export const DEFAULT_CALLS_PER_PACKET = 32
 /** Bytes of calls, or of answers, up to which more are added. One that is larger travels alone. */
 export const MAX_BATCHED_BYTES = 65_536
 /** No packet of calls is larger: what does not fit into one goes as a message of its own. */
-export const MAX_CALL_BYTES = 16_384
+export const MAX_PACKET_CALL_BYTES = 16_384
 
 /** The words of a head that its proof covers, with the line feed. */
 export function encodeProvenPacketHeader(head: PacketHeader): string {

@@ -12,18 +12,18 @@ import { ok } from '../../core/result.ts'
 import type { MessageGateDependencies } from '../message-gate.ts'
 import { createCommunity, admitMember, revokeMember } from '../identity/community.ts'
 import type { Community } from '../identity/community.ts'
-import { InboundCalls } from '../inbound-calls.ts'
+import { InboundCallHandler } from '../inbound-calls.ts'
 import { PeerRateLimiter } from '../peer-rate-limiter.ts'
 import { readMeshRefusalReason } from '../mesh-refusal.ts'
 import { ReplayCache } from '../replay-cache.ts'
-import { ProviderSessions, proposeSession, completeProposedSession } from '../sessions.ts'
+import { ProviderSessions, createSessionProposal, completeProposedSession } from '../sessions.ts'
 import type { MeshSession, SessionSignatureMode } from '../sessions.ts'
 import type { PacketConnection } from '../transport.ts'
 import { encodeProvenPacketHeader, encodePacket } from './packet.ts'
 import { PacketCaller } from './packet-caller.ts'
 import { encodePacketCall } from './packet-call.ts'
 import { createPacketProof } from './packet-proof.ts'
-import { PacketProvider } from './packet-provider.ts'
+import { PacketCallServer } from './packet-provider.ts'
 import type { PacketSource } from './packet-provider.ts'
 
 const [callerKey, root, providerKey, stranger] = [identityOf(1), identityOf(2), identityOf(3), identityOf(4)]
@@ -34,7 +34,7 @@ let clock: ManualClock
 let community: Community
 let bus: CapabilityBus
 let sessions: ProviderSessions
-let provider: PacketProvider
+let provider: PacketCallServer
 let caller: PacketCaller
 let session: MeshSession
 /** What is on its way, and what may be done to it. */
@@ -304,8 +304,14 @@ function open(mine: SessionSignatureMode, theirs: SessionSignatureMode): void {
   const report = (error: unknown): never => {
     throw error
   }
-  const inbound = new InboundCalls({ identity: providerKey, gate, bus: () => bus, control: () => undefined, report })
-  provider = new PacketProvider({ identity: providerKey, gate, inbound, maxBodyBytes: 262_144 })
+  const inbound = new InboundCallHandler({
+    identity: providerKey,
+    gate,
+    bus: () => bus,
+    control: () => undefined,
+    report,
+  })
+  provider = new PacketCallServer({ identity: providerKey, gate, inbound, maxBodyBytes: 262_144 })
   caller = new PacketCaller(clock)
   session = sessionBetween(mine, sessions)
   meddle = (packet) => packet
@@ -337,7 +343,7 @@ function open(mine: SessionSignatureMode, theirs: SessionSignatureMode): void {
 }
 
 function sessionBetween(mine: SessionSignatureMode, given: ProviderSessions, told: JsonObject = {}): MeshSession {
-  const offer = proposeSession(mine)
+  const offer = createSessionProposal(mine)
   const answer = given.give(callerKey.id, offer.ephemeral.publicKey, mine)
   const taken =
     answer &&

@@ -18,8 +18,8 @@ import type { Guard } from '../../guard/guard.ts'
 import type { QuorumRoundRecord } from '../../guard/quorum-round.ts'
 import { createUnknownRoundFault } from '../../guard/quorum-round-store.ts'
 import type { SignedVote, VoteDecision } from '../../guard/vote.ts'
-import { encodeDrawAlpha } from '../../ledger/draw.ts'
-import type { DrawKey } from '../../ledger/draw.ts'
+import { encodeRandomDrawInput } from '../../ledger/draw.ts'
+import type { RandomDrawKey } from '../../ledger/draw.ts'
 import { createRuntimeAnswer, RUNTIME_LOCK_KEY } from '../runtime-dependencies.ts'
 import { runtimeFamily } from '../runtime-envelope.ts'
 import { createRuntimeArgumentFault } from '../faults.ts'
@@ -160,14 +160,14 @@ const gossip = defineTool({
 export function createConsensusTools(
   bus: Pick<CapabilityBus, 'offer'>,
   guard: Pick<Guard, 'quorums' | 'approvals' | 'visible'>,
-  { peers, draws }: { readonly peers: () => ConsensusPeerService | undefined; readonly draws: DrawKey },
+  { peers, draws }: { readonly peers: () => ConsensusPeerService | undefined; readonly draws: RandomDrawKey },
 ): readonly Capability[] {
   const { quorums, approvals } = guard
   const drawFor = ({ id, house, epoch, draw, hardWitness }: QuorumRoundRecord): Json => {
     if (draw === undefined) return null
     const number = approvals.get(id)?.askedSeq ?? 0
     return {
-      alpha_hex: toHex(encodeDrawAlpha({ house, epoch, purpose: 'witness', number })),
+      alpha_hex: toHex(encodeRandomDrawInput({ house, epoch, purpose: 'witness', number })),
       public_key_hex: draws.publicKey,
       proof_hex: draw.proof,
       witnesses: [...draw.order],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { encodeDrawAlpha } from '../../ledger/draw.ts'
+import { encodeRandomDrawInput } from '../../ledger/draw.ts'
 import { toHex, toUtf8 } from '../../core/bytes.ts'
 
 /** RFC 9381, appendix B.3, example 16. */
@@ -81,7 +81,7 @@ describe('vrf_verify', () => {
 
 describe('vrf_eval', () => {
   it('evaluates no input of a draw, so that nobody foresees what the node draws', async () => {
-    const draw = encodeDrawAlpha({ house: 'ed25519:AA', epoch: 0, purpose: 'sample', number: 7 })
+    const draw = encodeRandomDrawInput({ house: 'ed25519:AA', epoch: 0, purpose: 'sample', number: 7 })
     expect(await ask('vrf_eval', { alpha_hex: toHex(draw) })).toBe('invalid-arguments')
     expect(await ask('vrf_eval', { alpha_hex: toHex(toUtf8('whose turn it is')) })).toMatchObject({
       suite: 'ECVRF-EDWARDS25519-SHA512-TAI',

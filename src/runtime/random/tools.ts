@@ -11,7 +11,7 @@ import { createRuntimeAnswer } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { createRuntimeArgumentFault, createRuntimeFault } from '../faults.ts'
 import { idArgument } from '../text-arguments.ts'
-import { isDrawAlpha } from '../../ledger/draw.ts'
+import { isRandomDrawInput } from '../../ledger/draw.ts'
 import {
   ECVRF_SUITE,
   isVrfPublicKey,
@@ -74,7 +74,7 @@ export function createRandomTools(secret: Uint8Array): readonly Capability[] {
       if (key !== NODE_VRF_KEY_NAME)
         return fail(createRuntimeFault('INVALID_KEY', `This node has no key ${JSON.stringify(key)}.`))
       const input = fromHex(alphaHex)
-      if (isDrawAlpha(input))
+      if (isRandomDrawInput(input))
         return fail(
           createRuntimeArgumentFault('alpha_hex', 'what the node draws with its key is told when it is drawn'),
         )

@@ -7,7 +7,7 @@
  * Holds memory; otherwise pure.
  */
 import { parsePeerCallerKey } from '../../bus/caller.ts'
-import { readEntryNumber, readEntryText } from '../../ledger/entry.ts'
+import { readEntryNumberField, readEntryTextField } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { ReputationRuleId } from './formula.ts'
 
@@ -64,7 +64,7 @@ export class ReputationEvidenceReader {
       case 'call.exit':
         return this.#exit(entry)
       case 'call.aborted':
-        this.#open.delete(readEntryNumber(entry, 'call') ?? -1)
+        this.#open.delete(readEntryNumberField(entry, 'call') ?? -1)
         return []
       case 'call.outcome':
         return this.#outcome(entry)
@@ -83,20 +83,20 @@ export class ReputationEvidenceReader {
   }
 
   #enter(entry: LedgerEntry): readonly ReputationEvidence[] {
-    const [effect, tool] = [readEntryText(entry, 'effect'), readEntryText(entry, 'tool') ?? '']
+    const [effect, tool] = [readEntryTextField(entry, 'effect'), readEntryTextField(entry, 'tool') ?? '']
     // Reads say nothing about anybody, and are most of the calls.
     if (effect === undefined || effect === 'reads') return []
-    this.#open.set(entry.seq, { caller: toReputationSubject(readEntryText(entry, 'principal')), tool, effect })
+    this.#open.set(entry.seq, { caller: toReputationSubject(readEntryTextField(entry, 'principal')), tool, effect })
     return []
   }
 
   #exit(entry: LedgerEntry): readonly ReputationEvidence[] {
-    const call = readEntryNumber(entry, 'call') ?? -1
+    const call = readEntryNumberField(entry, 'call') ?? -1
     const open = this.#open.get(call)
     this.#open.delete(call)
-    const effect = readEntryText(entry, 'effect') ?? open?.effect ?? 'reads'
+    const effect = readEntryTextField(entry, 'effect') ?? open?.effect ?? 'reads'
     if (open === undefined || effect === 'reads' || entry['dry_run'] === true || entry['replayed'] === true) return []
-    const target = readEntryText(entry, 'target')
+    const target = readEntryTextField(entry, 'target')
     const device = target === undefined || effect === 'records' ? undefined : deviceSubject(target)
     if (device !== undefined) this.#ended.set(call, { device, epoch: this.#epoch })
     const rule = this.#ruleOf(entry, { open, effect, target })
@@ -113,7 +113,7 @@ export class ReputationEvidenceReader {
       target = '',
     }: { readonly open: OpenCall; readonly effect: string; readonly target: string | undefined },
   ): ReputationRuleId | undefined {
-    const fault = readEntryText(entry, 'fault') ?? ''
+    const fault = readEntryTextField(entry, 'fault') ?? ''
     if (entry['outcome'] === 'ok') return CHANGING.has(effect) ? 'call-done' : 'record-done'
     if (fault === 'invalid-arguments') return 'call-malformed'
     if (fault === 'not-permitted') {
@@ -128,7 +128,7 @@ export class ReputationEvidenceReader {
   }
 
   #outcome(entry: LedgerEntry): readonly ReputationEvidence[] {
-    const call = readEntryNumber(entry, 'call') ?? -1
+    const call = readEntryNumberField(entry, 'call') ?? -1
     const ended = this.#ended.get(call)
     if (ended === undefined) return []
     // The first outcome counts: a device that goes back and forth gains nothing by it.
@@ -139,8 +139,8 @@ export class ReputationEvidenceReader {
 
   /** Two contradictory votes are one offence, however many nodes report them. */
   #equivocation(entry: LedgerEntry): readonly ReputationEvidence[] {
-    const voter = readEntryText(entry, 'voter')
-    const key = `${readEntryText(entry, 'approval') ?? ''}\n${voter ?? ''}`
+    const voter = readEntryTextField(entry, 'voter')
+    const key = `${readEntryTextField(entry, 'approval') ?? ''}\n${voter ?? ''}`
     if (voter === undefined || this.#equivocated.has(key)) return []
     this.#equivocated.add(key)
     return [{ rule: 'equivocated', named: voterSubject(voter) }]
@@ -154,22 +154,22 @@ function evidenceOf(entry: LedgerEntry): readonly ReputationEvidence[] {
   switch (entry.kind) {
     case 'approval.approved':
     case 'approval.denied': {
-      const caller = toReputationSubject(readEntryText(entry, 'principal'))
+      const caller = toReputationSubject(readEntryTextField(entry, 'principal'))
       const rule = entry.kind === 'approval.approved' ? 'person-approved' : 'person-denied'
       return [...(caller === undefined ? [] : [{ rule, caller } as const]), ...decision]
     }
     case 'device.tools.withheld':
     case 'device.tools.approved': {
-      const device = readEntryText(entry, 'device')
+      const device = readEntryTextField(entry, 'device')
       const rule = entry.kind === 'device.tools.withheld' ? 'definition-withheld' : 'definition-approved'
       return device === undefined ? [] : [{ rule, device: deviceSubject(device) }]
     }
     case 'consensus.voted': {
-      const voter = readEntryText(entry, 'voter')
+      const voter = readEntryTextField(entry, 'voter')
       return voter === undefined ? [] : [{ rule: 'vote-cast', named: voterSubject(voter) }]
     }
     case 'community.forked': {
-      const signer = readEntryText(entry, 'signer')
+      const signer = readEntryTextField(entry, 'signer')
       return signer === undefined ? [] : [{ rule: 'membership-forked', named: signer }]
     }
     default:
@@ -179,7 +179,7 @@ function evidenceOf(entry: LedgerEntry): readonly ReputationEvidence[] {
 
 /** A round decides by its votes, which count themselves. */
 function decisionEvidence(entry: LedgerEntry): readonly ReputationEvidence[] {
-  const by = readEntryText(entry, 'by')
+  const by = readEntryTextField(entry, 'by')
   const named = by === 'quorum' ? undefined : toReputationSubject(by)
   return named === undefined ? [] : [{ rule: 'decision-made', named }]
 }

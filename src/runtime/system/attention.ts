@@ -5,8 +5,8 @@ import { z } from 'zod'
 import type { Service } from '../../bus/capability.ts'
 import type { Approvals } from '../../guard/approvals.ts'
 import type { EmergencyStop } from '../../guard/actuator-store.ts'
-import type { QuorumRounds } from '../../guard/quorums.ts'
-import type { AccessTokens } from '../../guard/access-token-store.ts'
+import type { QuorumRoundService } from '../../guard/quorums.ts'
+import type { AccessTokenService } from '../../guard/access-token-store.ts'
 import type { HealthCheck } from './health-checks.ts'
 
 export const attentionOutputSchema = z.array(z.object({ about: z.string(), sentence: z.string() }))
@@ -20,8 +20,8 @@ export interface AttentionSources {
   readonly guard: {
     readonly approvals: Pick<Approvals, 'list'>
     readonly stop: Pick<EmergencyStop, 'state'>
-    readonly tokens: Pick<AccessTokens, 'list'>
-    readonly quorums: Pick<QuorumRounds, 'contradictions'>
+    readonly tokens: Pick<AccessTokenService, 'list'>
+    readonly quorums: Pick<QuorumRoundService, 'contradictions'>
   }
   readonly reporters: () => readonly HealthReporter[]
 }
@@ -55,7 +55,10 @@ export function collectAttentionItems(
 }
 
 /** Not whose: only admins see the tokens. */
-function isEnding({ revokedAtMs, expiresAtMs }: ReturnType<AccessTokens['list']>[number], nowMs: number): boolean {
+function isEnding(
+  { revokedAtMs, expiresAtMs }: ReturnType<AccessTokenService['list']>[number],
+  nowMs: number,
+): boolean {
   return revokedAtMs === undefined && expiresAtMs !== undefined && expiresAtMs > nowMs && expiresAtMs <= nowMs + WEEK_MS
 }
 

@@ -3,7 +3,7 @@ import { answering, echo } from '../../../test/bus-village.ts'
 import { ADMIN } from '../../../test/guard-house.ts'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
-import type { Caller, RecordLateOutcome } from '../../bus/call.ts'
+import type { Caller, LateOutcomeRecorder } from '../../bus/call.ts'
 import type { CallAssessment } from '../../bus/capability.ts'
 import type { CallWorkReference } from '../../core/fault.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -21,7 +21,7 @@ const lamp = (more: Partial<CallAssessment> = {}): CallAssessment => ({
 })
 
 let rig: Rig
-let late: RecordLateOutcome | undefined
+let late: LateOutcomeRecorder | undefined
 beforeEach(async () => {
   rig = await runtimeRig()
   const shown = { name: 'light.set', title: 'Set a lamp', effect: 'writes', trustRequired: 'member' } as const

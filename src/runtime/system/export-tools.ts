@@ -16,7 +16,7 @@ import { createRuntimeAnswer } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { createRuntimeFault } from '../faults.ts'
 import { idArgument, timeArgument } from '../text-arguments.ts'
-import { mayReadEntryBody, mayReadEntry, toLedgerFault } from './ledger-tools.ts'
+import { mayReadEntryBody, mayReadEntry, toLedgerToolFault } from './ledger-tools.ts'
 
 const SCOPES = ['task_id', 'session_id', 'since'] as const
 const list = z.array(z.record(z.string(), z.unknown()))
@@ -82,6 +82,6 @@ function packetFault(reason: AuditPacketFault): Fault {
     case 'too-many':
       return createRuntimeFault('ERR_OUT_OF_RANGE', formatAuditPacketFault(reason))
     default:
-      return toLedgerFault(reason)
+      return toLedgerToolFault(reason)
   }
 }

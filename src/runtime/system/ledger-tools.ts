@@ -13,14 +13,14 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { hasRestrictedCredential, mayReadRecord, mayAddRecords } from '../../guard/caller-authority.ts'
 import { formatSignedCheckpoint } from '../../ledger/checkpoint.ts'
-import type { DrawKey } from '../../ledger/draw.ts'
+import type { RandomDrawKey } from '../../ledger/draw.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import { formatLedgerFinding } from '../../ledger/ledger-finding.ts'
 import { formatLedgerFault, formatLedgerState } from '../../ledger/ledger-fork.ts'
 import type { SigningFault } from '../../ledger/ledger-fork.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { formatVerifierKey } from '../../ledger/note-key.ts'
-import { createBodyOpening } from '../../ledger/body-opening.ts'
+import { createCommitmentOpening } from '../../ledger/body-opening.ts'
 import type { ProofFault } from '../../ledger/proof.ts'
 import { recordSample, sampleLedger } from '../../ledger/sample.ts'
 import { parseTlogProof } from '../../ledger/tlog-proof.ts'
@@ -41,13 +41,13 @@ const NOTHING_SIGNED = createRuntimeFault(
   'Nothing is signed yet, and this credential does not have it signed.',
 )
 
-export function createLedgerTools(ledger: Ledger, draws: DrawKey): readonly Capability[] {
+export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonly Capability[] {
   const verifierKey = formatVerifierKey(ledger.verifierKey)
   return [
     ledgerCheckpointTool.handledBy(async (_, { caller }) => {
       // A caller that changes nothing at all is shown what was signed before.
       const signed = mayAddRecords(caller) ? await ledger.checkpoint() : ok(ledger.latestCheckpoint())
-      if (!signed.ok) return fail(toLedgerFault(signed.fault))
+      if (!signed.ok) return fail(toLedgerToolFault(signed.fault))
       if (signed.value === undefined) return fail(NOTHING_SIGNED)
       const { origin, size, root } = signed.value.checkpoint
       return createRuntimeAnswer({
@@ -67,7 +67,7 @@ export function createLedgerTools(ledger: Ledger, draws: DrawKey): readonly Capa
         withBody: withBody && mayReadEntryBody(ledger, index, caller),
         under,
       })
-      if (!proof.ok) return fail(toLedgerFault(proof.fault))
+      if (!proof.ok) return fail(toLedgerToolFault(proof.fault))
       const entry = ledger.entry(index)
       // The bytes as text: whoever checks must hash what was hashed, not what a parser made of it.
       const leaf = entry && fromUtf8(entry.bytes)
@@ -83,7 +83,7 @@ export function createLedgerTools(ledger: Ledger, draws: DrawKey): readonly Capa
         proof: proof.value,
         verifier_key: verifierKey,
         body: ledger.body(index).kind,
-        ...(withBody && stored !== undefined ? { opening: { ...createBodyOpening(stored) } } : {}),
+        ...(withBody && stored !== undefined ? { opening: { ...createCommitmentOpening(stored) } } : {}),
       })
     }),
 
@@ -102,7 +102,7 @@ export function createLedgerTools(ledger: Ledger, draws: DrawKey): readonly Capa
 
     ledgerConsistencyTool.handledBy(async ({ from_size: from, to_size: to }) => {
       const consistency = ledger.consistency(from, to)
-      if (!consistency.ok) return fail(toLedgerFault(consistency.fault))
+      if (!consistency.ok) return fail(toLedgerToolFault(consistency.fault))
       const { fromRoot, toRoot, path } = consistency.value
       return createRuntimeAnswer({
         from_size: from,
@@ -137,9 +137,9 @@ export function createLedgerTools(ledger: Ledger, draws: DrawKey): readonly Capa
 }
 
 /** Looks at some entries that are drawn, and records that it did where the caller may add records. */
-async function sampleNow(ledger: Ledger, draws: DrawKey, mayRecord: boolean): Promise<Outcome> {
+async function sampleNow(ledger: Ledger, draws: RandomDrawKey, mayRecord: boolean): Promise<Outcome> {
   const signed = mayRecord ? await ledger.checkpoint() : ok(undefined)
-  if (!signed.ok) return fail(toLedgerFault(signed.fault))
+  if (!signed.ok) return fail(toLedgerToolFault(signed.fault))
   const report = await sampleLedger(ledger, draws)
   if (report === undefined) return fail(NOTHING_SIGNED)
   if (mayRecord) await recordSample(ledger, report)
@@ -196,7 +196,7 @@ export function createCheckpointProofSource(ledger: Ledger): CheckpointProofSour
   return {
     proofOf: async (logIndex) => {
       const proof = await ledger.proofText(logIndex)
-      if (!proof.ok) return fail(toLedgerFault(proof.fault))
+      if (!proof.ok) return fail(toLedgerToolFault(proof.fault))
       const parsed = parseTlogProof(proof.value)
       if (!parsed.ok) throw new Error('the ledger gave a proof that cannot be read')
       return ok({ checkpoint: parsed.value.checkpoint, proof: proof.value })
@@ -219,7 +219,7 @@ async function verify(
 }
 
 /** Only numbers that do not exist are the caller's fault; all else is the ledger's state. */
-export function toLedgerFault(reason: ProofFault | SigningFault): Fault {
+export function toLedgerToolFault(reason: ProofFault | SigningFault): Fault {
   switch (reason.kind) {
     case 'no-such-entry':
       return createRuntimeFault(

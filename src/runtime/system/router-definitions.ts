@@ -3,7 +3,7 @@
  * router: what they say is what the next call will meet.
  */
 import { z } from 'zod'
-import { DELEGATING_STEPS } from '../../bus/capability-definition.ts'
+import { DELEGATING_CHANGE_STEPS } from '../../bus/capability-definition.ts'
 import { runtimeFamily } from '../runtime-envelope.ts'
 import { defineRuntimeTool, addFailureEnvelopeToDescription } from '../runtime-tool.ts'
 import { idArgument, createTextArgument } from '../text-arguments.ts'
@@ -117,7 +117,7 @@ export const routerCallDefinition = {
   idempotent: false,
   family: runtimeFamily,
   timeoutSeconds: 600,
-  ...DELEGATING_STEPS,
+  ...DELEGATING_CHANGE_STEPS,
   // Recorded with the call that it makes, where it is known which of them are secrets.
   secrets: ['arguments', 'data', 'prompt'],
 } as const

@@ -12,8 +12,8 @@ import { isEligible } from '../../bus/provider-eligibility.ts'
 import type { CapabilityEntry } from '../../bus/capability-entry.ts'
 import { estimateCost } from '../../bus/health.ts'
 import type { CapabilityRouter } from '../../bus/router.ts'
-import { scoreBySpecification } from '../../bus/routing-strategy.ts'
-import { findClosestName, formatNameSuggestion } from '../../core/closest-name.ts'
+import { scoreProviderByLatencyAndLoad } from '../../bus/routing-strategy.ts'
+import { findClosestNames, formatNameSuggestion } from '../../core/closest-name.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -172,7 +172,7 @@ function offeredName({ registry }: RouterToolsBus, given: string): string {
 /** What may have been meant by a name of nothing. */
 function nearTo({ registry }: RouterToolsBus, name: string): string {
   if (registry.named(name).length > 0) return ''
-  return formatNameSuggestion(findClosestName(name, namesIn(registry)))
+  return formatNameSuggestion(findClosestNames(name, namesIn(registry)))
 }
 
 function namesIn(registry: RouterToolsBus['registry']): readonly string[] {
@@ -207,7 +207,7 @@ function scoreOf(
   ]
   return {
     ...identityOf(entry),
-    score: scoreBySpecification(entry),
+    score: scoreProviderByLatencyAndLoad(entry),
     cost_ms: estimateCost(entry.latency, entry.inFlight, nowMs),
     viable: reasons.length === 0,
     reasons,

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { Rig } from '../../../test/runtime-rig.ts'
 import { toBase64, fromBase64, toUtf8 } from '../../core/bytes.ts'
-import { openCheckpoint } from '../../ledger/checkpoint.ts'
+import { verifyAndParseCheckpoint } from '../../ledger/checkpoint.ts'
 import { signNote, verifyNote } from '../../ledger/signed-note.ts'
 import { createCosigner, parseVerifierKey } from '../../ledger/note-key.ts'
 import { createLogOnlyPolicy } from '../../ledger/tlog-policy.ts'
@@ -157,7 +157,7 @@ describe('ledger tools', () => {
     const signed = await rig.data('ledger_checkpoint')
     expect(signed).toMatchObject({ origin: 'hearthbus.test/runtime', size: 1, cosignatures: 0 })
     const key = parseVerifierKey(String(signed['verifier_key']))
-    expect(key.ok && openCheckpoint(String(signed['checkpoint']), key.value)).toMatchObject({
+    expect(key.ok && verifyAndParseCheckpoint(String(signed['checkpoint']), key.value)).toMatchObject({
       ok: true,
       value: { checkpoint: { size: 1 } },
     })

@@ -6,7 +6,7 @@
  * Reads through the ledger.
  */
 import type { JsonObject } from '../../core/json.ts'
-import { readEntryNumber, readEntryText } from '../../ledger/entry.ts'
+import { readEntryNumberField, readEntryTextField } from '../../ledger/entry.ts'
 import type { LedgerEntry } from '../../ledger/entry.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { readEntryBodyFields } from '../../ledger/projection-log.ts'
@@ -30,7 +30,7 @@ export function toTaskHistoryJson(ledger: Pick<Ledger, 'entry' | 'body'>, task: 
     const entry: LedgerEntry | undefined = ledger.entry(place)?.entry
     if (entry === undefined || readTaskId(entry) !== task.id) break
     history.unshift(taskStep(ledger, entry))
-    place = readEntryNumber(entry, 'previous_entry')
+    place = readEntryNumberField(entry, 'previous_entry')
   }
   const omitted = task.version - history.length
   return { history, ...(omitted === 0 ? {} : { history_omitted: omitted }) }
@@ -42,15 +42,15 @@ function taskStep(ledger: Pick<Ledger, 'body'>, entry: LedgerEntry): JsonObject 
   const reason = words === undefined ? null : words['reason']
   return {
     change: CHANGES[entry.kind] ?? entry.kind,
-    version: readEntryNumber(entry, 'version') ?? 0,
+    version: readEntryNumberField(entry, 'version') ?? 0,
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
     // An entry without a body never had a reason; of an erased one nobody knows.
     ...(reason === undefined || (words === undefined && entry['body_hash'] === undefined) ? {} : { reason }),
     fields: fields ?? [],
     ...(Array.isArray(emptied) && emptied.length > 0 ? { emptied } : {}),
-    by: readEntryText(entry, 'principal') ?? '',
-    client: readEntryText(entry, 'client') ?? null,
+    by: readEntryTextField(entry, 'principal') ?? '',
+    client: readEntryTextField(entry, 'client') ?? null,
     at: entry.at,
     log_index: entry.seq,
   }

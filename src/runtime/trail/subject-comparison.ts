@@ -10,7 +10,7 @@ import type { RuntimeStores } from '../runtime-dependencies.ts'
 import { runtimeEntryCache } from '../runtime-cache-store.ts'
 import type { ThoughtTrailStores } from './thought-recording.ts'
 
-export interface TrailSubjectReport {
+export interface TrailTablesReport {
   /** Sessions and tasks whose rows are not what the log says; the first of them. */
   readonly brokenSessions: readonly string[]
   readonly brokenTasks: readonly string[]
@@ -21,11 +21,11 @@ export interface TrailSubjectReport {
 const MAX_NAMED = 20
 
 /** Yields after each piece. Of one task and its sessions, if told. */
-export function* compareTrailSubjects(
+export function* compareTrailTablesWithLedger(
   { database, ledger }: RuntimeStores,
   { state }: Pick<ThoughtTrailStores, 'state'>,
   taskId: string | undefined,
-): Generator<undefined, TrailSubjectReport, void> {
+): Generator<undefined, TrailTablesReport, void> {
   const audit = new EntryCacheAudit(runtimeEntryCache, database.sql)
   const [problems, brokenSessions, brokenTasks] = [
     new LedgerFindings<CacheFinding>(),

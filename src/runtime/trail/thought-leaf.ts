@@ -73,7 +73,10 @@ export function decodeThoughtLeaf(bytes: Uint8Array): StoredThoughtLeaf | undefi
 }
 
 /** Columns of a record that its entry says otherwise. */
-export function listThoughtLeafFlaws(record: ThoughtRow, { bytes, entry }: StoredThoughtLeaf): readonly string[] {
+export function listDifferingThoughtColumns(
+  record: ThoughtRow,
+  { bytes, entry }: StoredThoughtLeaf,
+): readonly string[] {
   return [
     // Canonical JSON has no `undefined`: an absent field is a null column.
     ...THOUGHT_FIELDS.filter((field) => (entry[field] ?? null) !== record[field]),

@@ -20,7 +20,7 @@ import { createUnknownSessionFault } from './session-binding.ts'
 import type { ThoughtToRecord, ThoughtTrailStores } from './thought-recording.ts'
 import type { Thought } from './thought.ts'
 import type { ThoughtStore } from './thought-store.ts'
-import { compareTrailSubjects } from './subject-comparison.ts'
+import { compareTrailTablesWithLedger } from './subject-comparison.ts'
 import { verifyTrail } from './trail-verification.ts'
 import type { TrailReport, TrailTally } from './trail-verification.ts'
 
@@ -55,7 +55,7 @@ export function createTrailTools(records: RuntimeStores, stores: ThoughtTrailSto
       const stretch = { from: 0, to, ...(taskId === undefined ? {} : { taskId }) }
       const walked = await runGeneratorYielding(verifyTrail(stores, stretch), signal)
       if (!walked.ok) return walked
-      const compared = await runGeneratorYielding(compareTrailSubjects(records, stores, taskId), signal)
+      const compared = await runGeneratorYielding(compareTrailTablesWithLedger(records, stores, taskId), signal)
       if (!compared.ok) return compared
       const byTask = taskId === undefined ? tasksOf(walked.value) : {}
       const { findings } = walked.value

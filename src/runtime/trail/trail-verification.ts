@@ -18,7 +18,7 @@ import { readTaskId } from '../task-entries.ts'
 import {
   readCommittedContent,
   findThoughtContentFlaw,
-  listThoughtLeafFlaws,
+  listDifferingThoughtColumns,
   THOUGHT_KIND,
   decodeThoughtLeaf,
 } from './thought-leaf.ts'
@@ -176,7 +176,7 @@ function meet(walk: Walk, record: ThoughtRow, leaf: StoredThoughtLeaf | undefine
 }
 
 function flawOf(walk: Walk, record: ThoughtRow, leaf: StoredThoughtLeaf | undefined): ThoughtRecordFlaw | undefined {
-  if (leaf === undefined || listThoughtLeafFlaws(record, leaf).length > 0) return 'ledger'
+  if (leaf === undefined || listDifferingThoughtColumns(record, leaf).length > 0) return 'ledger'
   if (record.seq !== record.log_index || record.seq <= walk.lastSeq) return 'order'
   if (record.prev_hash !== previousHash(walk, record)) return 'link'
   const body = walk.trail.leaves.body(record.log_index)

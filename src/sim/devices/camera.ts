@@ -4,7 +4,7 @@
  * Pure, apart from the state it holds.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { RgbImage } from '../jpeg.ts'
+import type { RgbColour } from '../jpeg.ts'
 import { encodeJpeg } from '../jpeg.ts'
 import type { FirmwareTool } from './firmware-tool.ts'
 
@@ -49,7 +49,7 @@ export function createSimulatedCameraTools(explain: (question: string, jpeg: Uin
   return { tools, state: () => ({ flipped, photos }) }
 }
 
-function room(column: number, row: number): RgbImage {
+function room(column: number, row: number): RgbColour {
   if (row >= 24) return [(column + row) % 2 === 0 ? 150 : 140, 110, 80]
   if (column >= 5 && column < 17 && row >= 5 && row < 15) return window(column, row)
   if (column >= 30 && column < 37 && row >= 8) return [120, 80, 50]
@@ -57,7 +57,7 @@ function room(column: number, row: number): RgbImage {
   return [225, 220 - row, 205 - row]
 }
 
-function window(column: number, row: number): RgbImage {
+function window(column: number, row: number): RgbColour {
   if (column === 11 || row === 10) return [245, 245, 245]
   return row < 12 ? [130, 180, 230 - row * 4] : [90, 150, 80]
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { createSimulatedBoard } from './simulated-board.ts'
 import type { PayloadAction } from './payload-intake.ts'
-import { encodeToolFailure, handlePayload, encodeToolReturn, toInt32 } from './payload-intake.ts'
+import { encodeToolFailure, handlePayload, encodeToolReturn, clampToInt32 } from './payload-intake.ts'
 import type { FirmwareProfileName } from './firmware-profile.ts'
 import { FIRMWARE_PROFILES } from './firmware-profile.ts'
 
@@ -47,7 +47,7 @@ describe('firmware', () => {
   })
 
   it('cuts ids to 32 bits', () => {
-    expect([15.7, 99_999_999_999, -3, -1e12].map(toInt32)).toEqual([15, 2_147_483_647, -3, -2_147_483_648])
+    expect([15.7, 99_999_999_999, -3, -1e12].map(clampToInt32)).toEqual([15, 2_147_483_647, -3, -2_147_483_648])
     expect(reply(request('ping', {}, 15.7))).toContain('"id":15,')
   })
 

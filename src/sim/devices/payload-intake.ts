@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import { findJsonField } from '../../devices/wire/json-field.ts'
+import { findJsonFieldIgnoringCase } from '../../devices/wire/json-field.ts'
 import type { FirmwareProfile } from './firmware-profile.ts'
 import type { FirmwareToolArguments, FirmwareToolProperty, FirmwareToolReturn, FirmwareTool } from './firmware-tool.ts'
 import { createToolPage } from './tool-pages.ts'
@@ -29,7 +29,7 @@ export type PayloadAction =
       readonly arguments: FirmwareToolArguments
     }
 
-export interface PayloadReader {
+export interface McpPayloadContext {
   readonly profile: FirmwareProfile
   readonly board: string
   readonly tools: readonly FirmwareTool[]
@@ -39,15 +39,15 @@ const SILENCE: PayloadAction = { kind: 'silence' }
 const INT32_MAX = 2_147_483_647
 
 /** In the order of the firmware's own checks: what fails one is never looked at by the next. */
-export function handlePayload(machine: PayloadReader, payload: Json | undefined): PayloadAction {
-  if (!isJsonObject(payload) || findJsonField(payload, 'jsonrpc') !== '2.0') return SILENCE
-  const method = findJsonField(payload, 'method')
+export function handlePayload(machine: McpPayloadContext, payload: Json | undefined): PayloadAction {
+  if (!isJsonObject(payload) || findJsonFieldIgnoringCase(payload, 'jsonrpc') !== '2.0') return SILENCE
+  const method = findJsonFieldIgnoringCase(payload, 'method')
   if (typeof method !== 'string' || method.startsWith('notifications')) return SILENCE
-  const params = findJsonField(payload, 'params')
+  const params = findJsonFieldIgnoringCase(payload, 'params')
   if (params !== undefined && !isJsonObject(params)) return SILENCE
-  const rawId = findJsonField(payload, 'id')
+  const rawId = findJsonFieldIgnoringCase(payload, 'id')
   if (typeof rawId !== 'number') return SILENCE
-  const id = toInt32(rawId)
+  const id = clampToInt32(rawId)
   switch (method) {
     case 'initialize':
       return initialize(machine, id, params)
@@ -61,16 +61,16 @@ export function handlePayload(machine: PayloadReader, payload: Json | undefined)
 }
 
 /** As cJSON stores numbers: cut to whole, and held at the ends of 32 bits. */
-export function toInt32(value: number): number {
+export function clampToInt32(value: number): number {
   return Math.trunc(Math.min(Math.max(value, -INT32_MAX - 1), INT32_MAX)) + 0
 }
 
 /** Whatever version is asked for, firmware answers its own. */
-function initialize(machine: PayloadReader, id: number, params: JsonObject | undefined): PayloadAction {
-  const capabilities = params === undefined ? undefined : findJsonField(params, 'capabilities')
-  const vision = isJsonObject(capabilities) ? findJsonField(capabilities, 'vision') : undefined
-  const url = isJsonObject(vision) ? findJsonField(vision, 'url') : undefined
-  const token = isJsonObject(vision) ? findJsonField(vision, 'token') : undefined
+function initialize(machine: McpPayloadContext, id: number, params: JsonObject | undefined): PayloadAction {
+  const capabilities = params === undefined ? undefined : findJsonFieldIgnoringCase(params, 'capabilities')
+  const vision = isJsonObject(capabilities) ? findJsonFieldIgnoringCase(capabilities, 'vision') : undefined
+  const url = isJsonObject(vision) ? findJsonFieldIgnoringCase(vision, 'url') : undefined
+  const token = isJsonObject(vision) ? findJsonFieldIgnoringCase(vision, 'token') : undefined
   const text = resultReply(
     id,
     JSON.stringify({
@@ -83,25 +83,25 @@ function initialize(machine: PayloadReader, id: number, params: JsonObject | und
   return { kind: 'reply', text, vision: { url, token: typeof token === 'string' ? token : '' } }
 }
 
-function list({ profile, tools }: PayloadReader, id: number, params: JsonObject | undefined): PayloadAction {
-  const cursor = params === undefined ? undefined : findJsonField(params, 'cursor')
-  const wanted = params !== undefined && findJsonField(params, 'withUserTools') === true
+function list({ profile, tools }: McpPayloadContext, id: number, params: JsonObject | undefined): PayloadAction {
+  const cursor = params === undefined ? undefined : findJsonFieldIgnoringCase(params, 'cursor')
+  const wanted = params !== undefined && findJsonFieldIgnoringCase(params, 'withUserTools') === true
   // Firmware without user tools does not know the flag.
   const page = createToolPage(tools, typeof cursor === 'string' ? cursor : '', wanted && profile.userTools)
   if (page.ok) return { kind: 'reply', text: resultReply(id, page.value) }
   return { kind: 'reply', text: errorReply(profile, id, [-32_603, page.fault]) }
 }
 
-function call({ profile, tools }: PayloadReader, id: number, params: JsonObject | undefined): PayloadAction {
+function call({ profile, tools }: McpPayloadContext, id: number, params: JsonObject | undefined): PayloadAction {
   const newer = profile.wording === 'new'
   const refuse = (message: string): PayloadAction => ({
     kind: 'reply',
     text: errorReply(profile, id, [-32_602, message]),
   })
   if (params === undefined) return refuse('Missing params')
-  const name = findJsonField(params, 'name')
+  const name = findJsonFieldIgnoringCase(params, 'name')
   if (typeof name !== 'string') return refuse(newer ? 'Missing tool name' : 'Missing name')
-  const given = findJsonField(params, 'arguments')
+  const given = findJsonFieldIgnoringCase(params, 'arguments')
   if (given !== undefined && !isJsonObject(given))
     return refuse(newer ? 'Invalid arguments: expected object' : 'Invalid arguments')
   // Hidden or not, a user-only tool is found: the firmware only hides it from the list.
@@ -119,7 +119,7 @@ function bind(
   const bound: Record<string, boolean | number | string> = {}
   for (const property of properties) {
     const { name } = property
-    const value = findJsonField(given, name)
+    const value = findJsonFieldIgnoringCase(given, name)
     // The wrong type counts as missing on older firmware, so a default takes its place without a word.
     const fitting = fit(property, value)
     if (fitting === undefined && value !== undefined && profile.wording === 'new')
@@ -138,7 +138,7 @@ function bind(
 
 function fit({ type }: FirmwareToolProperty, value: Json | undefined): boolean | number | string | undefined {
   if (type === 'boolean') return typeof value === 'boolean' ? value : undefined
-  if (type === 'integer') return typeof value === 'number' ? toInt32(value) : undefined
+  if (type === 'integer') return typeof value === 'number' ? clampToInt32(value) : undefined
   return typeof value === 'string' ? value : undefined
 }
 

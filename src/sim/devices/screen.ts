@@ -6,7 +6,7 @@
  */
 import type { JsonObject } from '../../core/json.ts'
 import { encodeJpeg } from '../jpeg.ts'
-import type { RgbImage } from '../jpeg.ts'
+import type { RgbColour } from '../jpeg.ts'
 import type { FirmwareTool } from './firmware-tool.ts'
 import { FirmwareToolError } from './firmware-tool.ts'
 
@@ -21,8 +21,8 @@ export interface ScreenNetwork {
 const BLOCK = 8
 const COLUMNS = 40
 const ROWS = 30
-const LIGHT: RgbImage = [240, 240, 240]
-const DARK: RgbImage = [20, 20, 30]
+const LIGHT: RgbColour = [240, 240, 240]
+const DARK: RgbColour = [20, 20, 30]
 
 export function createSimulatedScreenTools(
   theme: () => string,

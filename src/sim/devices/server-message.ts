@@ -4,7 +4,7 @@
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject, parseJsonOrUndefined } from '../../core/json.ts'
-import { findJsonField } from '../../devices/wire/json-field.ts'
+import { findJsonFieldIgnoringCase } from '../../devices/wire/json-field.ts'
 import type { UdpTarget } from './audio-client.ts'
 
 export type ServerMessage =
@@ -22,22 +22,22 @@ const IGNORED: ServerMessage = { kind: 'ignored' }
 export function readServerMessage(text: string, transport: 'websocket' | 'udp'): ServerMessage {
   const message = parseJsonOrUndefined(text)
   if (!isJsonObject(message)) return IGNORED
-  switch (findJsonField(message, 'type')) {
+  switch (findJsonFieldIgnoringCase(message, 'type')) {
     case 'hello':
       return readHello(message, transport)
     case 'mcp':
-      return { kind: 'mcp', payload: findJsonField(message, 'payload') }
+      return { kind: 'mcp', payload: findJsonFieldIgnoringCase(message, 'payload') }
     case 'alert': {
-      const texts = ['status', 'message', 'emotion'].map((name) => findJsonField(message, name))
+      const texts = ['status', 'message', 'emotion'].map((name) => findJsonFieldIgnoringCase(message, name))
       if (!texts.every((each) => typeof each === 'string')) return IGNORED
       return { kind: 'show', text: texts.join(' / '), since25: false }
     }
     case 'notify':
       return { kind: 'show', text: `notify ${textOf(message, 'audio_url')}`, since25: true }
     case 'system':
-      return findJsonField(message, 'command') === 'reboot' ? { kind: 'reboot' } : IGNORED
+      return findJsonFieldIgnoringCase(message, 'command') === 'reboot' ? { kind: 'reboot' } : IGNORED
     case 'tts': {
-      const state = findJsonField(message, 'state')
+      const state = findJsonFieldIgnoringCase(message, 'state')
       return state === 'start' || state === 'stop' ? { kind: 'speech', state } : IGNORED
     }
     case 'goodbye':
@@ -49,12 +49,12 @@ export function readServerMessage(text: string, transport: 'websocket' | 'udp'):
 
 /** Without its transport, or over MQTT without a whole UDP section, there was no hello. */
 function readHello(message: JsonObject, transport: 'websocket' | 'udp'): ServerMessage {
-  if (findJsonField(message, 'transport') !== transport) return IGNORED
+  if (findJsonFieldIgnoringCase(message, 'transport') !== transport) return IGNORED
   const sessionId = textOf(message, 'session_id')
   if (transport === 'websocket') return { kind: 'hello', sessionId, udp: undefined }
-  const section = findJsonField(message, 'udp')
+  const section = findJsonFieldIgnoringCase(message, 'udp')
   if (!isJsonObject(section)) return IGNORED
-  const port = Number(findJsonField(section, 'port'))
+  const port = Number(findJsonFieldIgnoringCase(section, 'port'))
   const udp = {
     server: textOf(section, 'server'),
     port,
@@ -67,6 +67,6 @@ function readHello(message: JsonObject, transport: 'websocket' | 'udp'): ServerM
 }
 
 function textOf(message: JsonObject, name: string): string {
-  const value = findJsonField(message, name)
+  const value = findJsonFieldIgnoringCase(message, name)
   return typeof value === 'string' ? value : ''
 }

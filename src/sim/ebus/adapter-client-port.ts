@@ -22,7 +22,7 @@ import { FRAMING_ERROR_CODE, INFO_FEATURE_FLAG, CANCEL_START_ADDRESS } from '../
 import { SYN } from '../../ebus/wire/symbol.ts'
 import type { PlannedSymbol, BusParticipant } from './virtual-bus.ts'
 
-export interface AdapterClientPortOptions {
+export interface EnhancedClientParticipantOptions {
   /** To the client, in order. */
   readonly tell: (message: AdapterMessage) => void
   /** On the bus, now. */
@@ -34,8 +34,8 @@ export interface AdapterClientPortOptions {
 /** Into the window of 133 to 289 µs behind a SYN, as the stations do: a head must win and lose like any of them. */
 const ARBITRATION_MS = 0.2
 
-export class AdapterClientPort implements BusParticipant {
-  readonly #options: AdapterClientPortOptions
+export class EnhancedClientParticipant implements BusParticipant {
+  readonly #options: EnhancedClientParticipantOptions
   readonly #contest: ArbitrationContest = newArbitrationContest()
   /** How many others speak decides how many SYN a loser lets pass; at most the 25 initiator addresses there are. */
   readonly #initiatorsHeard = new Set<number>()
@@ -43,7 +43,7 @@ export class AdapterClientPort implements BusParticipant {
   /** SYN still to let pass. */
   #lock = 0
 
-  constructor(options: AdapterClientPortOptions) {
+  constructor(options: EnhancedClientParticipantOptions) {
     this.#options = options
   }
 

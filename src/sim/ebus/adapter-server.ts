@@ -12,10 +12,10 @@ import {
   newEnhancedParser,
   parseHostBytes,
 } from '../../ebus/wire/enhanced-protocol.ts'
-import { AdapterClientPort } from './adapter-client-port.ts'
+import { EnhancedClientParticipant } from './adapter-client-port.ts'
 import { encodeAdapterInfoAnswer } from './adapter-info.ts'
 import type { HeatingSystem } from './heating-system.ts'
-import { PlainClientPort } from './plain-client-port.ts'
+import { PlainClientParticipant } from './plain-client-port.ts'
 import type { VirtualClock } from './virtual-clock-server.ts'
 
 export interface AdapterServerOptions {
@@ -35,7 +35,7 @@ export class AdapterServer {
   readonly #options: AdapterServerOptions
   readonly #server: Server
   readonly #clients = new Set<Socket>()
-  readonly #heads = new Set<AdapterClientPort>()
+  readonly #heads = new Set<EnhancedClientParticipant>()
   #restarts = 0
   #refusing = false
 
@@ -108,14 +108,14 @@ export class AdapterServer {
       this.#clients.delete(socket)
       clock.forget(flush)
       system.bus.leave(leave)
-      if (leave instanceof AdapterClientPort) this.#heads.delete(leave)
+      if (leave instanceof EnhancedClientParticipant) this.#heads.delete(leave)
     })
   }
 
-  #serveEnhanced(socket: Socket, unsent: number[]): AdapterClientPort {
+  #serveEnhanced(socket: Socket, unsent: number[]): EnhancedClientParticipant {
     const { system, clock } = this.#options
     const tell = (message: AdapterMessage): void => void unsent.push(...encodeAdapterMessage(message))
-    const head = new AdapterClientPort({
+    const head = new EnhancedClientParticipant({
       tell,
       transmit: (symbol) => system.bus.send(head, symbol, clock.now()),
       answerInfo: (id) =>
@@ -136,9 +136,9 @@ export class AdapterServer {
     return head
   }
 
-  #servePlain(socket: Socket, unsent: number[]): PlainClientPort {
+  #servePlain(socket: Socket, unsent: number[]): PlainClientParticipant {
     const { system, clock } = this.#options
-    const head = new PlainClientPort((symbol) => void unsent.push(symbol))
+    const head = new PlainClientParticipant((symbol) => void unsent.push(symbol))
     system.bus.join(head)
     socket.on('data', (bytes) =>
       clock.act((nowMs) => {

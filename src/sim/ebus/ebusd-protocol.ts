@@ -9,7 +9,7 @@ import { fromHex, toHex } from '../../core/bytes.ts'
 import { classifyAddress, isInitiatorAddress } from '../../ebus/wire/address.ts'
 import type { ConversationOutcome } from '../../ebus/wire/telegram-conversation.ts'
 import type { TelegramExchange, Telegram } from '../../ebus/wire/telegram.ts'
-import { encodeCommandBytes, classifyTelegramForm } from '../../ebus/wire/telegram.ts'
+import { encodeCommandWithoutCrc, classifyTelegramForm } from '../../ebus/wire/telegram.ts'
 
 export type EbusdCommand =
   | { readonly kind: 'send'; readonly telegram: Omit<Telegram, 'source'> }
@@ -85,7 +85,7 @@ export function formatEbusdOutcome(outcome: ConversationOutcome, target: number)
 
 /** `QQZZPBSBNN… NN…` in direct mode, with a slash between in a grab. */
 export function formatEbusdExchange({ telegram, response }: TelegramExchange, separator: string): string {
-  const command = toHex(encodeCommandBytes(telegram))
+  const command = toHex(encodeCommandWithoutCrc(telegram))
   return response === undefined
     ? command
     : `${command}${separator}${toHex(Uint8Array.of(response.length, ...response))}`

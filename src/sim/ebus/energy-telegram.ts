@@ -36,7 +36,7 @@ export function answerEnergy(house: SimulatedHouse, selector: Uint8Array): Uint8
 }
 
 /** With the pattern for "nothing" where nobody counts. */
-export function broadcastEnergy(house: SimulatedHouse, selector: Uint8Array): Uint8Array {
+export function encodeEnergyBroadcast(house: SimulatedHouse, selector: Uint8Array): Uint8Array {
   return Uint8Array.from([...selector, ...WH.encode(readSeries(house, selector))])
 }
 

@@ -4,9 +4,9 @@
  * Pure, but for the faults it is given.
  */
 import type { BusLineDecoderState } from '../../ebus/wire/bus-line.ts'
-import { newBusLine, stepBusLine } from '../../ebus/wire/bus-line.ts'
+import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line.ts'
 import { ESC, SYN } from '../../ebus/wire/symbol.ts'
-import type { RandomState } from './random-state.ts'
+import type { SeededRandomSource } from './random-state.ts'
 import { BusStation } from './station.ts'
 import type { WireDisturbance } from './virtual-bus.ts'
 
@@ -14,8 +14,8 @@ import type { WireDisturbance } from './virtual-bus.ts'
 const RIVAL = 0x00
 
 export class SimulatedBusFaults implements WireDisturbance {
-  readonly #chance: RandomState
-  readonly #line: BusLineDecoderState = newBusLine()
+  readonly #chance: SeededRandomSource
+  readonly #line: BusLineDecoderState = newBusLineDecoder()
   #corruptCrcs = 0
   #dropSymbols = 0
   #stuckUntilMs = 0
@@ -25,7 +25,7 @@ export class SimulatedBusFaults implements WireDisturbance {
   /** Silent until there is a storm. */
   readonly rival: BusStation
 
-  constructor(chance: RandomState) {
+  constructor(chance: SeededRandomSource) {
     this.#chance = chance
     this.rival = new BusStation({ initiator: RIVAL, targets: [], answer: () => undefined })
   }
@@ -76,7 +76,7 @@ export class SimulatedBusFaults implements WireDisturbance {
       return undefined
     }
     const before = this.#line.phase
-    stepBusLine(this.#line, symbol)
+    stepBusLineDecoder(this.#line, symbol)
     // The symbol that completes an answer is its checksum.
     if (before !== 'response' || this.#line.phase !== 'response-ack' || this.#corruptCrcs <= 0) return symbol
     this.#corruptCrcs--

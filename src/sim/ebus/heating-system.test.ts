@@ -5,12 +5,12 @@ import { ebusVectors as vectors } from '../../../test/ebus-vectors.ts'
 import type { FieldValue } from '../../ebus/wire/datatype.ts'
 import { parseDatatype } from '../../ebus/wire/datatype-parser.ts'
 import type { BusLineEvent } from '../../ebus/wire/bus-line.ts'
-import { newBusLine, stepBusLine } from '../../ebus/wire/bus-line.ts'
+import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import { createSimulatedHouse } from '../house-start.ts'
 import { stepSimulatedHouse } from '../house.ts'
 import { answerBoiler } from './boiler.ts'
-import { seedRandom } from './random-state.ts'
+import { createSeededRandomSource } from './random-state.ts'
 import { answerGateway } from './internet-gateway.ts'
 import { answerMixer } from './mixer.ts'
 import { answerRegulator } from './regulator.ts'
@@ -36,10 +36,10 @@ class Visitor {
   constructor(options: Partial<HeatingSystemOptions> = {}) {
     this.system = new HeatingSystem({ ...OPTIONS, ...options })
     this.system.bus.join(this.#station)
-    const line = newBusLine()
+    const line = newBusLineDecoder()
     this.system.bus.join({
       heard: (symbol) => {
-        const event = stepBusLine(line, symbol)
+        const event = stepBusLineDecoder(line, symbol)
         if (event !== undefined) this.heard.push(event)
         return undefined
       },
@@ -224,7 +224,7 @@ describe('heating system', () => {
 
   it('survives whatever it is asked', () => {
     const plant = { house: createSimulatedHouse(1, OPTIONS.startMs) }
-    const chance = seedRandom(5)
+    const chance = createSeededRandomSource(5)
     const anything = (): number => Math.floor(chance() * 256)
     const ask = (secondary: number, data: Uint8Array): void => {
       for (const target of [0x15, 0x08, 0x26, 0xf6]) {

@@ -9,7 +9,7 @@ import { createSimulatedHouse } from '../house-start.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import { stepSimulatedHouse } from '../house.ts'
 import { answerBoiler } from './boiler.ts'
-import { seedRandom } from './random-state.ts'
+import { createSeededRandomSource } from './random-state.ts'
 import { SimulatedBusFaults } from './faults.ts'
 import { answerHeatPump, answerHeatPumpModule } from './heat-pump.ts'
 import { GATEWAY_PERIODIC_TELEGRAMS, answerGateway } from './internet-gateway.ts'
@@ -19,7 +19,7 @@ import type { SimulatedRegulatorFamily } from './regulator-registers.ts'
 import { REGULATOR_PERIODIC_TELEGRAMS, answerRegulator } from './regulator.ts'
 import type { BusStationAnswer } from './station.ts'
 import { BusStation } from './station.ts'
-import { VirtualTimeline } from './timeline.ts'
+import { VirtualTaskQueue } from './timeline.ts'
 import { VirtualBus } from './virtual-bus.ts'
 
 export interface HeatingSystemOptions {
@@ -61,11 +61,11 @@ const HOUSE_STEP_MS = 1_000
 export class HeatingSystem {
   readonly bus: VirtualBus
   readonly faults: SimulatedBusFaults
-  readonly timeline = new VirtualTimeline()
+  readonly timeline = new VirtualTaskQueue()
   readonly #plant: SimulatedPlant
 
   constructor(options: HeatingSystemOptions) {
-    const chance = seedRandom(options.seed)
+    const chance = createSeededRandomSource(options.seed)
     this.faults = new SimulatedBusFaults(chance)
     this.bus = new VirtualBus({ disturbance: this.faults, outsidePatienceMs: options.outsidePatienceMs })
     this.#plant = { house: createSimulatedHouse(options.seed, options.startMs) }

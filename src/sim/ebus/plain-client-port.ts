@@ -6,7 +6,7 @@
 import { SYN } from '../../ebus/wire/symbol.ts'
 import type { BusParticipant } from './virtual-bus.ts'
 
-export class PlainClientPort implements BusParticipant {
+export class PlainClientParticipant implements BusParticipant {
   readonly #tell: (symbol: number) => void
   #spoke = false
 

@@ -5,7 +5,7 @@ import type { Socket } from 'node:dgram'
 import { createSocket } from 'node:dgram'
 
 import type { HeatingSystem } from './heating-system.ts'
-import { PlainClientPort } from './plain-client-port.ts'
+import { PlainClientParticipant } from './plain-client-port.ts'
 import type { VirtualClock } from './virtual-clock-server.ts'
 
 export interface PlainUdpOptions {
@@ -23,7 +23,7 @@ export class PlainUdpServer {
   private constructor({ system, clock }: PlainUdpOptions) {
     this.#socket = createSocket('udp4')
     const unsent: number[] = []
-    const head = new PlainClientPort((symbol) => void unsent.push(symbol))
+    const head = new PlainClientParticipant((symbol) => void unsent.push(symbol))
     system.bus.join(head)
     clock.afterwards(() => {
       if (unsent.length > 0 && this.#peer !== undefined)

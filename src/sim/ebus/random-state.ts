@@ -3,10 +3,10 @@
  *
  * Pure, but for the source it hands out.
  */
-export type RandomState = () => number
+export type SeededRandomSource = () => number
 
 /** Numbers in [0, 1), the same ones for the same seed. */
-export function seedRandom(seed: number): RandomState {
+export function createSeededRandomSource(seed: number): SeededRandomSource {
   let state = seed | 0
   return () => {
     const next = nextRandom(state)

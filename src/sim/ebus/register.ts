@@ -49,7 +49,7 @@ export function createNumberRegisterAccess(
 }
 
 /** Kept by the device and looked at by nobody else in this house. */
-export function createStoredValue(initial: SimulatedValue): Pick<SimulatedRegister, 'read' | 'write'> {
+export function createStoredValueAccess(initial: SimulatedValue): Pick<SimulatedRegister, 'read' | 'write'> {
   // Per house, so that two simulators in one process do not share a setting.
   const kept = new WeakMap<SimulatedPlant, Map<number, SimulatedValue>>()
   return {

@@ -25,11 +25,12 @@ export const UNSET_DATE_VALUE: CalendarDate = { year: 2015, month: 1, day: 1 }
 
 /** Read only. */
 export const createReadOnlyAccess = (read: SimulatedRegister['read']): SimulatedRegisterAccessors => ({ read })
-export const createHouseAccess = (read: (house: SimulatedHouse) => number | undefined): SimulatedRegisterAccessors =>
-  createReadOnlyAccess((plant) => read(plant.house))
+export const createHouseValueAccess = (
+  read: (house: SimulatedHouse) => number | undefined,
+): SimulatedRegisterAccessors => createReadOnlyAccess((plant) => read(plant.house))
 /** Meters count in Wh; registers show whole kWh. */
 export const createEnergyMeterAccess = (read: (house: SimulatedHouse) => number): SimulatedRegisterAccessors =>
-  createHouseAccess((state) => Math.floor(read(state) / 1_000))
+  createHouseValueAccess((state) => Math.floor(read(state) / 1_000))
 /** Padded with NUL. */
 export const createPaddedTextDatatype = (length: number): Datatype<FieldValue> => requireDatatype(`NTS:${length}`)
 

@@ -4,7 +4,7 @@
  * Pure, but for the plant it is given.
  */
 import { findActiveSlot } from '../house-control.ts'
-import { DATE, F32, createStoredValue, createNumberRegisterAccess, TIME, U16, U32, U8 } from './register.ts'
+import { DATE, F32, createStoredValueAccess, createNumberRegisterAccess, TIME, U16, U32, U8 } from './register.ts'
 import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-rows.ts'
 import {
   OPERATING_MODES_BY_CODE,
@@ -12,7 +12,7 @@ import {
   updateSimulatedHouse,
   updateSimulatedDhw,
   toCalendarDate,
-  createHouseAccess,
+  createHouseValueAccess,
   createEnergyMeterAccess,
   createReadOnlyAccess,
   createPaddedTextDatatype,
@@ -24,9 +24,9 @@ import {
  * that a client sees its own write again.
  */
 export const SIMULATED_SYSTEM_REGISTERS: readonly SimulatedRegisterRow[] = [
-  [0x01, F32, 3, createStoredValue(0)], // hot water bivalence point, °C
-  [0x02, F32, 3, createStoredValue(-26)], // continuous heating below, °C; -26 is off
-  [0x03, U16, 3, createStoredValue(4)], // frost override, h
+  [0x01, F32, 3, createStoredValueAccess(0)], // hot water bivalence point, °C
+  [0x02, F32, 3, createStoredValueAccess(-26)], // continuous heating below, °C; -26 is off
+  [0x03, U16, 3, createStoredValueAccess(4)], // frost override, h
   [
     0x07, // system off
     U8,
@@ -37,15 +37,15 @@ export const SIMULATED_SYSTEM_REGISTERS: readonly SimulatedRegisterRow[] = [
       [0, 1],
     ),
   ],
-  [0x0a, U16, 3, createStoredValue(0)], // parallel loading
-  [0x0e, U16, 3, createStoredValue(40)], // highest room humidity, %
-  [0x14, U8, 3, createStoredValue(1)], // adaptive heating curve
-  [0x17, U16, 3, createStoredValue(45)], // longest charge, min
-  [0x18, U16, 3, createStoredValue(60)], // charge lock, min
-  [0x1b, U16, 3, createStoredValue(5)], // pump overrun, min
-  [0x22, F32, 3, createStoredValue(-21)], // alternative point, °C
-  [0x23, F32, 3, createStoredValue(0)], // heating bivalence point, °C
-  [0x26, F32, 3, createStoredValue(25)], // emergency flow temperature, °C
+  [0x0a, U16, 3, createStoredValueAccess(0)], // parallel loading
+  [0x0e, U16, 3, createStoredValueAccess(40)], // highest room humidity, %
+  [0x14, U8, 3, createStoredValueAccess(1)], // adaptive heating curve
+  [0x17, U16, 3, createStoredValueAccess(45)], // longest charge, min
+  [0x18, U16, 3, createStoredValueAccess(60)], // charge lock, min
+  [0x1b, U16, 3, createStoredValueAccess(5)], // pump overrun, min
+  [0x22, F32, 3, createStoredValueAccess(-21)], // alternative point, °C
+  [0x23, F32, 3, createStoredValueAccess(0)], // heating bivalence point, °C
+  [0x26, F32, 3, createStoredValueAccess(25)], // emergency flow temperature, °C
   [
     0x27, // cylinder hysteresis, K
     F32,
@@ -56,20 +56,25 @@ export const SIMULATED_SYSTEM_REGISTERS: readonly SimulatedRegisterRow[] = [
       [3, 20],
     ),
   ],
-  [0x29, F32, 3, createStoredValue(18)], // cylinder charge offset, K
-  [0x2c, DATE, 3, createStoredValue({ year: 2027, month: 2, day: 15 })], // maintenance date
-  [0x2f, U16, 3, createStoredValue(2)], // how the VR 71 is wired, 1 to 11
+  [0x29, F32, 3, createStoredValueAccess(18)], // cylinder charge offset, K
+  [0x2c, DATE, 3, createStoredValueAccess({ year: 2027, month: 2, day: 15 })], // maintenance date
+  [0x2f, U16, 3, createStoredValueAccess(2)], // how the VR 71 is wired, 1 to 11
   [0x34, DATE, 3, createReadOnlyAccess((plant) => toCalendarDate(plant.house.timeMs))], // date
   [0x35, TIME, 3, createReadOnlyAccess((plant) => toTimeOfDay(plant.house.timeMs))], // time
-  [0x36, U16, 3, createStoredValue(1)], // hydraulic scheme, 1 to 16
-  [0x39, F32, 1, createHouseAccess(({ boiler }) => boiler.pressureBar)], // water pressure, bar
-  [0x3d, U32, 1, createHouseAccess(({ solar }) => Math.floor(solar.yieldKwh))], // solar yield, kWh
-  [0x3e, U32, 0, createHouseAccess(() => 0)], // environmental yield, kWh
-  [0x46, F32, 3, createStoredValue(80)], // highest flow for hot water, °C
+  [0x36, U16, 3, createStoredValueAccess(1)], // hydraulic scheme, 1 to 16
+  [0x39, F32, 1, createHouseValueAccess(({ boiler }) => boiler.pressureBar)], // water pressure, bar
+  [0x3d, U32, 1, createHouseValueAccess(({ solar }) => Math.floor(solar.yieldKwh))], // solar yield, kWh
+  [0x3e, U32, 0, createHouseValueAccess(() => 0)], // environmental yield, kWh
+  [0x46, F32, 3, createStoredValueAccess(80)], // highest flow for hot water, °C
   // Energy manager: 0 standby, 1 heats, 2 cools, 3 hot water.
-  [0x48, U16, 1, createHouseAccess(({ boiler }) => (boiler.mode === 'dhw' ? 3 : boiler.mode === 'heating' ? 1 : 0))],
-  [0x4b, F32, 1, createHouseAccess(({ boiler }) => boiler.flowCelsius)], // flow, °C
-  [0x4d, U16, 2, createStoredValue(0)], // multi-function relay
+  [
+    0x48,
+    U16,
+    1,
+    createHouseValueAccess(({ boiler }) => (boiler.mode === 'dhw' ? 3 : boiler.mode === 'heating' ? 1 : 0)),
+  ],
+  [0x4b, F32, 1, createHouseValueAccess(({ boiler }) => boiler.flowCelsius)], // flow, °C
+  [0x4d, U16, 2, createStoredValueAccess(0)], // multi-function relay
   [0x4e, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasHeating.monthWh)], // this month: gas heating
   [0x4f, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.monthWh)], // … electricity, heating
   [0x50, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricDhw.monthWh)], // … electricity, hot water
@@ -84,22 +89,27 @@ export const SIMULATED_SYSTEM_REGISTERS: readonly SimulatedRegisterRow[] = [
   [0x59, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasDhw.totalWh)], // …
   [0x5c, U32, 1, createEnergyMeterAccess(({ energy }) => energy.electricHeating.totalWh + energy.electricDhw.totalWh)], // all electricity
   [0x5d, U32, 1, createEnergyMeterAccess(({ energy }) => energy.gasHeating.totalWh + energy.gasDhw.totalWh)], // all gas
-  [0x6c, createPaddedTextDatatype(6), 3, createStoredValue('HEARTH')], // installer, six characters
-  [0x6d, createPaddedTextDatatype(6), 3, createStoredValue('BUS')], // … and six more
-  [0x6f, createPaddedTextDatatype(6), 3, createStoredValue('030123')], // telephone, six characters
-  [0x70, createPaddedTextDatatype(6), 3, createStoredValue('456')], // … and six more
-  [0x73, F32, 1, createHouseAccess(({ weather }) => weather.outsideCelsius)], // outside, °C
-  [0x76, U16, 3, createStoredValue(17)], // installer menu code
-  [0x95, F32, 0, createHouseAccess(({ weather }) => weather.averageCelsius)], // outside, mean of a day, °C
-  [0x96, U8, 1, createHouseAccess(() => 0)], // maintenance due
-  [0x9d, F32, 0, createHouseAccess(({ dhw }) => dhw.topCelsius)], // cylinder top, °C
-  [0x9e, F32, 0, createHouseAccess(({ dhw }) => dhw.bottomCelsius)], // cylinder bottom, °C
+  [0x6c, createPaddedTextDatatype(6), 3, createStoredValueAccess('HEARTH')], // installer, six characters
+  [0x6d, createPaddedTextDatatype(6), 3, createStoredValueAccess('BUS')], // … and six more
+  [0x6f, createPaddedTextDatatype(6), 3, createStoredValueAccess('030123')], // telephone, six characters
+  [0x70, createPaddedTextDatatype(6), 3, createStoredValueAccess('456')], // … and six more
+  [0x73, F32, 1, createHouseValueAccess(({ weather }) => weather.outsideCelsius)], // outside, °C
+  [0x76, U16, 3, createStoredValueAccess(17)], // installer menu code
+  [0x95, F32, 0, createHouseValueAccess(({ weather }) => weather.averageCelsius)], // outside, mean of a day, °C
+  [0x96, U8, 1, createHouseValueAccess(() => 0)], // maintenance due
+  [0x9d, F32, 0, createHouseValueAccess(({ dhw }) => dhw.topCelsius)], // cylinder top, °C
+  [0x9e, F32, 0, createHouseValueAccess(({ dhw }) => dhw.bottomCelsius)], // cylinder bottom, °C
 ]
 
 export const SIMULATED_HOT_WATER_REGISTERS: readonly SimulatedRegisterRow[] = [
-  [0x01, U16, 3, createStoredValue(1)], // enabled
+  [0x01, U16, 3, createStoredValueAccess(1)], // enabled
   // Circulation pump.
-  [0x02, U8, 1, createHouseAccess(({ dhw, timeMs }) => Number(findActiveSlot(dhw.circulation, timeMs) !== undefined))],
+  [
+    0x02,
+    U8,
+    1,
+    createHouseValueAccess(({ dhw, timeMs }) => Number(findActiveSlot(dhw.circulation, timeMs) !== undefined)),
+  ],
   [
     0x03, // mode
     U16,
@@ -120,11 +130,11 @@ export const SIMULATED_HOT_WATER_REGISTERS: readonly SimulatedRegisterRow[] = [
       [35, 70],
     ),
   ],
-  [0x05, F32, 1, createHouseAccess(({ dhw }) => dhw.topCelsius)], // now, °C
-  [0x06, U8, 1, createHouseAccess(({ dhw }) => Number(dhw.charging))], // reheating
-  [0x08, F32, 1, createHouseAccess(({ boiler }) => (boiler.mode === 'dhw' ? boiler.flowSetCelsius : 0))], // flow wanted, °C
-  [0x09, DATE, 2, createStoredValue(UNSET_DATE_VALUE)], // holiday from
-  [0x0a, DATE, 2, createStoredValue(UNSET_DATE_VALUE)], // holiday to
+  [0x05, F32, 1, createHouseValueAccess(({ dhw }) => dhw.topCelsius)], // now, °C
+  [0x06, U8, 1, createHouseValueAccess(({ dhw }) => Number(dhw.charging))], // reheating
+  [0x08, F32, 1, createHouseValueAccess(({ boiler }) => (boiler.mode === 'dhw' ? boiler.flowSetCelsius : 0))], // flow wanted, °C
+  [0x09, DATE, 2, createStoredValueAccess(UNSET_DATE_VALUE)], // holiday from
+  [0x0a, DATE, 2, createStoredValueAccess(UNSET_DATE_VALUE)], // holiday to
   [
     0x0d, // special function: 6 is one charge
     U8,
@@ -135,21 +145,21 @@ export const SIMULATED_HOT_WATER_REGISTERS: readonly SimulatedRegisterRow[] = [
       [0, 6],
     ),
   ],
-  [0x0f, U16, 1, createHouseAccess(({ dhw }) => Number(dhw.charging))], // status
-  [0x10, TIME, 2, createStoredValue({ hour: 0, minute: 0, second: 0 })], // holiday from, time
-  [0x11, TIME, 2, createStoredValue({ hour: 0, minute: 0, second: 0 })], // holiday to, time
+  [0x0f, U16, 1, createHouseValueAccess(({ dhw }) => Number(dhw.charging))], // status
+  [0x10, TIME, 2, createStoredValueAccess({ hour: 0, minute: 0, second: 0 })], // holiday from, time
+  [0x11, TIME, 2, createStoredValueAccess({ hour: 0, minute: 0, second: 0 })], // holiday to, time
 ]
 
 export const SIMULATED_SOLAR_REGISTERS: readonly SimulatedRegisterRow[] = [
-  [0x01, U8, 3, createHouseAccess(({ solar }) => Number(solar.enabled))], // enabled
-  [0x02, U8, 3, createHouseAccess(() => 1)], // function mode
-  [0x03, F32, 0, createHouseAccess(({ solar }) => solar.collectorCelsius)], // collector, °C
-  [0x04, F32, 3, createStoredValue(8)], // difference that switches on, K
-  [0x05, F32, 3, createStoredValue(130)], // collector limit, °C
-  [0x07, F32, 0, createHouseAccess(({ dhw }) => dhw.bottomCelsius)], // return, °C
-  [0x08, U8, 0, createHouseAccess(({ solar }) => Number(solar.pumpOn))], // pump
-  [0x09, F32, 0, createHouseAccess(({ solar }) => solar.yieldKwh)], // yield, kWh
-  [0x0b, U32, 0, createHouseAccess(({ solar }) => Math.floor(solar.pumpHours))], // pump hours
+  [0x01, U8, 3, createHouseValueAccess(({ solar }) => Number(solar.enabled))], // enabled
+  [0x02, U8, 3, createHouseValueAccess(() => 1)], // function mode
+  [0x03, F32, 0, createHouseValueAccess(({ solar }) => solar.collectorCelsius)], // collector, °C
+  [0x04, F32, 3, createStoredValueAccess(8)], // difference that switches on, K
+  [0x05, F32, 3, createStoredValueAccess(130)], // collector limit, °C
+  [0x07, F32, 0, createHouseValueAccess(({ dhw }) => dhw.bottomCelsius)], // return, °C
+  [0x08, U8, 0, createHouseValueAccess(({ solar }) => Number(solar.pumpOn))], // pump
+  [0x09, F32, 0, createHouseValueAccess(({ solar }) => solar.yieldKwh)], // yield, kWh
+  [0x0b, U32, 0, createHouseValueAccess(({ solar }) => Math.floor(solar.pumpHours))], // pump hours
 ]
 
 /** There is one cylinder; the regulator has registers for three. */
@@ -159,8 +169,8 @@ const firstOnly = (access: SimulatedRegisterAccessors): SimulatedRegisterAccesso
 })
 
 export const SIMULATED_CYLINDER_REGISTERS: readonly SimulatedRegisterRow[] = [
-  [0x01, F32, 3, firstOnly(createHouseAccess(({ solar }) => solar.cylinderMaxCelsius))], // highest, °C
-  [0x02, F32, 3, firstOnly(createHouseAccess(({ dhw }) => dhw.hysteresisK))], // hysteresis, K
-  [0x03, F32, 3, firstOnly(createStoredValue(0))], // offset, K
-  [0x04, F32, 0, firstOnly(createHouseAccess(({ dhw }) => dhw.bottomCelsius))], // now, °C
+  [0x01, F32, 3, firstOnly(createHouseValueAccess(({ solar }) => solar.cylinderMaxCelsius))], // highest, °C
+  [0x02, F32, 3, firstOnly(createHouseValueAccess(({ dhw }) => dhw.hysteresisK))], // hysteresis, K
+  [0x03, F32, 3, firstOnly(createStoredValueAccess(0))], // offset, K
+  [0x04, F32, 0, firstOnly(createHouseValueAccess(({ dhw }) => dhw.bottomCelsius))], // now, °C
 ]

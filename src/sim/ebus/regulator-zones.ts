@@ -7,7 +7,7 @@ import type { FieldValue } from '../../ebus/wire/datatype.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
 import { changeSimulatedZone } from './simulated-plant.ts'
-import { DATE, F32, createStoredValue, createNumberRegisterAccess, TIME, U16, U32, U8 } from './register.ts'
+import { DATE, F32, createStoredValueAccess, createNumberRegisterAccess, TIME, U16, U32, U8 } from './register.ts'
 import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-rows.ts'
 import {
   OPERATING_MODES_BY_CODE,
@@ -46,7 +46,7 @@ export const SIMULATED_CIRCUIT_REGISTERS: readonly SimulatedRegisterRow[] = [
   [0x06, U8, 3, createReadOnlyAccess(() => 0)], // cooling enabled
   [0x07, F32, 1, circuit(({ flowSetCelsius }) => flowSetCelsius)], // flow wanted, °C
   [0x08, F32, 1, circuit(({ flowCelsius }) => flowCelsius)], // flow, °C
-  [0x0e, U16, 3, createStoredValue(1)], // setback: 0 eco, 1 night
+  [0x0e, U16, 3, createStoredValueAccess(1)], // setback: 0 eco, 1 night
   [
     0x0f, // heating curve
     F32,
@@ -87,7 +87,7 @@ export const SIMULATED_CIRCUIT_REGISTERS: readonly SimulatedRegisterRow[] = [
       [10, 99],
     ),
   ],
-  [0x15, U16, 3, createStoredValue(1)], // room control: 1 modulating
+  [0x15, U16, 3, createStoredValueAccess(1)], // room control: 1 modulating
   [0x1a, F32, 0, circuit(() => 0)], // mixer movement
   [0x1b, U8, 1, circuit(({ pumpOn }) => Number(pumpOn))], // state: 0 standby, 1 heating, 2 cooling
   [0x1c, F32, 1, circuit(() => 0)], // adaption

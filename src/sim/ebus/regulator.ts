@@ -9,7 +9,7 @@ import type { Telegram } from '../../ebus/wire/telegram.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import { computeWeekday } from '../house-control.ts'
 import { encodeClockBytes } from './clock-bytes.ts'
-import { answerEnergy, broadcastEnergy, listSimulatedEnergySelectors } from './energy-telegram.ts'
+import { answerEnergy, encodeEnergyBroadcast, listSimulatedEnergySelectors } from './energy-telegram.ts'
 import type { SimulatedBusIdentity } from './identity.ts'
 import { answerIdentity } from './identity.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
@@ -142,7 +142,7 @@ export const REGULATOR_PERIODIC_TELEGRAMS: readonly {
     say: (house, turn) => {
       const selectors = listSimulatedEnergySelectors(house.timeMs)
       const selector = selectors[turn % selectors.length] ?? new Uint8Array(8)
-      return vaillant(EVERYBODY, 0x16, broadcastEnergy(house, selector))
+      return vaillant(EVERYBODY, 0x16, encodeEnergyBroadcast(house, selector))
     },
   },
   { everyMs: 10_000, say: (house) => vaillant(BOILER, 0x10, setMode(house)) },

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import type { ConversationOutcome } from '../../ebus/wire/telegram-conversation.ts'
 import type { BusLineEvent } from '../../ebus/wire/bus-line.ts'
-import { newBusLine, stepBusLine } from '../../ebus/wire/bus-line.ts'
-import { seedRandom } from './random-state.ts'
+import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line.ts'
+import { createSeededRandomSource } from './random-state.ts'
 import { BusStation } from './station.ts'
 import { VirtualBus } from './virtual-bus.ts'
 
@@ -14,11 +14,11 @@ const nobody = () => undefined
 function recorder(bus: VirtualBus): { readonly symbols: number[]; readonly heard: BusLineEvent[] } {
   const symbols: number[] = []
   const heard: BusLineEvent[] = []
-  const line = newBusLine()
+  const line = newBusLineDecoder()
   bus.join({
     heard(symbol) {
       symbols.push(symbol)
-      const event = stepBusLine(line, symbol)
+      const event = stepBusLineDecoder(line, symbol)
       if (event !== undefined) heard.push(event)
       return undefined
     },
@@ -96,7 +96,7 @@ describe('two initiators hammering one bus for a million symbols', () => {
   it('both get everything said, unaltered, and each gets its share', () => {
     const bus = new VirtualBus()
     const { heard } = recorder(bus)
-    const chance = seedRandom(7)
+    const chance = createSeededRandomSource(7)
     /** Answers with what it was asked, so that a mixed-up telegram cannot go unnoticed. */
     bus.join(new BusStation({ targets: [0x15], answer: ({ data }) => Uint8Array.from(data, (byte) => byte ^ 0xff) }))
     const tally = [0x31, 0x37].map((initiator) => {

@@ -12,7 +12,7 @@ import type {
 } from '../../ebus/wire/telegram-conversation.ts'
 import { beginTelegramConversation, continueTelegramConversation } from '../../ebus/wire/telegram-conversation.ts'
 import type { BusLineDecoderState } from '../../ebus/wire/bus-line.ts'
-import { newBusLine, stepBusLine } from '../../ebus/wire/bus-line.ts'
+import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line.ts'
 import { ACK, BROADCAST_ADDRESS, NAK, SYN } from '../../ebus/wire/symbol.ts'
 import type { TelegramExchange, Telegram } from '../../ebus/wire/telegram.ts'
 import { encodeTelegramResponse, classifyTelegramForm } from '../../ebus/wire/telegram.ts'
@@ -50,7 +50,7 @@ const OUTBOX_LIMIT = 64
 
 export class BusStation implements BusParticipant {
   readonly #options: BusStationOptions
-  readonly #line: BusLineDecoderState = newBusLine()
+  readonly #line: BusLineDecoderState = newBusLineDecoder()
   readonly #queue: QueuedTelegram[] = []
   readonly #initiatorsHeard = new Set<number>()
   /** SYN still to let pass. */
@@ -85,7 +85,7 @@ export class BusStation implements BusParticipant {
   heard(symbol: number, nowMs: number): PlannedSymbol | undefined {
     const loneAddress = this.#symbolsSinceSyn === 1
     this.#symbolsSinceSyn = symbol === SYN ? 0 : this.#symbolsSinceSyn + 1
-    const heard = stepBusLine(this.#line, symbol)
+    const heard = stepBusLineDecoder(this.#line, symbol)
     if (heard?.kind === 'exchange') {
       this.#initiatorsHeard.add(heard.exchange.telegram.source)
       this.#options.overhear?.(heard.exchange, nowMs)

@@ -8,7 +8,7 @@ interface Task {
   readonly run: (nowMs: number) => void
 }
 
-export class VirtualTimeline {
+export class VirtualTaskQueue {
   /** Sorted, the next one last. Two dozen tasks at most, so a plain array is the fastest heap there is. */
   readonly #tasks: Task[] = []
 

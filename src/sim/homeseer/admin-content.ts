@@ -20,12 +20,12 @@ import {
   type SimulatedAdminResult,
   type SimulatedAdminOperations,
 } from './admin-result.ts'
-import { createEventGroupsFile, createEventsFile } from './simulated-events.ts'
+import { createEventGroupsFileContent, createEventsFileContent } from './simulated-events.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 import { createSimulatedEvent, type SimulatedCamera, type SimulatedEvent } from './simulated-system.ts'
 
 /** Names and arguments are those of the admin adapter's protocol (homeseer/wire/admin-adapter.ts). */
-export const SIMULATED_CONTENT_OPERATIONS: SimulatedAdminOperations = {
+export const SIMULATED_CAMERA_EVENT_CONFIG_OPERATIONS: SimulatedAdminOperations = {
   'cameras.list': ({ system }) => ok({ cameras: system.cameras.map((camera) => ({ ...camera })) }),
   'cameras.config.create': createCamera,
   'cameras.config.update': (world, args) =>
@@ -48,7 +48,11 @@ export const SIMULATED_CONTENT_OPERATIONS: SimulatedAdminOperations = {
     })),
 
   'events.export': ({ system }) =>
-    ok({ events: createEventsFile(system), groups: createEventGroupsFile(system), modifiedMs: Date.UTC(2026, 0, 4) }),
+    ok({
+      events: createEventsFileContent(system),
+      groups: createEventGroupsFileContent(system),
+      modifiedMs: Date.UTC(2026, 0, 4),
+    }),
   'events.get': ({ system }, args) => {
     const event = findWanted(system.events, args)
     return event === undefined ? createRefusedResult('not-found', 'no such event') : ok({ event: shownEvent(event) })

@@ -16,7 +16,7 @@ import {
 import type { SimulatedWorld } from './simulated-world.ts'
 import type { SimulatedInterface, SimulatedPlugin } from './simulated-system.ts'
 
-export const SIMULATED_MACHINE_OPERATIONS: SimulatedAdminOperations = {
+export const SIMULATED_PLUGIN_AND_SYSTEM_OPERATIONS: SimulatedAdminOperations = {
   'plugins.list': ({ system }) => ok({ plugins: system.plugins.map((plugin) => ({ ...plugin })) }),
   'plugins.install': installPlugin,
   'plugins.update': (world, args) =>

@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPrivateFolder } from '../../core/folder-store.ts'
-import { createEventGroupsFile, createEventsFile } from './simulated-events.ts'
+import { createEventGroupsFileContent, createEventsFileContent } from './simulated-events.ts'
 import type { SimulatedSystem } from './simulated-system.ts'
 
 export interface SimulatedEventFilePaths {
@@ -17,7 +17,7 @@ export function writeSimulatedEventFiles(directory: string, system: SimulatedSys
   const data = join(directory, 'HomeSeerData_2.json')
   const places = { events: join(data, 'events.json'), groups: join(data, 'eventgroups.json') }
   createPrivateFolder(data)
-  writeFileSync(places.events, JSON.stringify(createEventsFile(system)))
-  writeFileSync(places.groups, JSON.stringify(createEventGroupsFile(system)))
+  writeFileSync(places.events, JSON.stringify(createEventsFileContent(system)))
+  writeFileSync(places.groups, JSON.stringify(createEventGroupsFileContent(system)))
   return places
 }

@@ -16,7 +16,7 @@ import { createManySensors } from './many-sensors.ts'
 import { SimulatedDevices, type SimulatedDeviceChange } from './simulated-devices.ts'
 import { startHomeseerHttpServer } from './http-server.ts'
 import type { SimulatedHomeseerDevice } from './simulated-homeseer-device.ts'
-import { VirtualScheduler } from './scheduler.ts'
+import { SimulatedTriggerScheduler } from './scheduler.ts'
 import { createSimulatedSystem, type SimulatedEvent, type SimulatedSystem } from './simulated-system.ts'
 import { WebhookSender } from './webhook-client.ts'
 import { createSimulatedWorld } from './simulated-world.ts'
@@ -60,7 +60,7 @@ export async function startHomeseerSimulator(options: HomeseerSimulatorOptions):
   const house = new SimulatedDevices(parts, faults)
   const system = createSimulatedSystem(options.events)
   const world = createSimulatedWorld(house, system, faults)
-  const scheduler = new VirtualScheduler(world)
+  const scheduler = new SimulatedTriggerScheduler(world)
   const alarm = newAlarm(house, scheduler)
   const { dataDirectory } = options
   const eventFiles = dataDirectory === undefined ? undefined : writeSimulatedEventFiles(dataDirectory, system)
@@ -120,7 +120,7 @@ function portOf(server: NetServer | HttpServer): number {
 /** Lets what is due happen, and wakes up for what is not yet: one timer for the whole house. */
 function newAlarm(
   house: SimulatedDevices,
-  scheduler: VirtualScheduler,
+  scheduler: SimulatedTriggerScheduler,
 ): { readonly settle: () => void; readonly stop: () => void } {
   let timer: NodeJS.Timeout | undefined
   const settle = () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createNoHomeseerFaults } from './simulated-faults.ts'
 import { createHardCaseDevices } from './hard-case-devices.ts'
 import { SimulatedDevices } from './simulated-devices.ts'
-import { VirtualScheduler } from './scheduler.ts'
+import { SimulatedTriggerScheduler } from './scheduler.ts'
 import { createSimulatedSystem, createSimulatedEvent, type SimulatedEvent } from './simulated-system.ts'
 import type { SimulatedTrigger } from './trigger.ts'
 
@@ -13,7 +13,7 @@ function houseWith(...events: readonly SimulatedEvent[]) {
   const faults = { ...createNoHomeseerFaults(), settleMs: 0 }
   const house = new SimulatedDevices(createHardCaseDevices(), faults)
   const system = createSimulatedSystem(events)
-  const scheduler = new VirtualScheduler({ house, system })
+  const scheduler = new SimulatedTriggerScheduler({ house, system })
   house.onWrite((change, nowMs) => scheduler.written(change, nowMs))
   const pass = (untilMs: number) => {
     for (let now = 0; now <= untilMs; now += 50) {

@@ -18,7 +18,7 @@ interface Waiting {
 /** Two events that set each other off would keep the machine busy for good. */
 const RETRIGGER_MS = 100
 
-export class VirtualScheduler {
+export class SimulatedTriggerScheduler {
   readonly #world: Pick<SimulatedWorld, 'house' | 'system'>
   readonly #lastRunMs = new Map<number, number>()
   #waiting: readonly Waiting[] = []

@@ -12,8 +12,8 @@ import {
   type AdminAdapterRequest,
 } from '../../homeseer/wire/admin-adapter.ts'
 import { readRecordText } from '../../homeseer/wire/record-field.ts'
-import { SIMULATED_CONTENT_OPERATIONS } from './admin-content.ts'
-import { SIMULATED_MACHINE_OPERATIONS } from './admin-machine.ts'
+import { SIMULATED_CAMERA_EVENT_CONFIG_OPERATIONS } from './admin-content.ts'
+import { SIMULATED_PLUGIN_AND_SYSTEM_OPERATIONS } from './admin-machine.ts'
 import type { SimulatedAdminOperations } from './admin-result.ts'
 import { SIMULATED_USER_OPERATIONS } from './admin-user.ts'
 import {
@@ -32,8 +32,8 @@ import type { SimulatedWorld } from './simulated-world.ts'
 const MAX_PERFORMED = 200
 const OPERATIONS: SimulatedAdminOperations = {
   ...SIMULATED_USER_OPERATIONS,
-  ...SIMULATED_MACHINE_OPERATIONS,
-  ...SIMULATED_CONTENT_OPERATIONS,
+  ...SIMULATED_PLUGIN_AND_SYSTEM_OPERATIONS,
+  ...SIMULATED_CAMERA_EVENT_CONFIG_OPERATIONS,
 }
 
 export function answerScriptPage(

@@ -12,7 +12,7 @@
  */
 import type { ControlPair, HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
 import { CONTROL_TYPE_CODES, type ControlUse } from '../../homeseer/wire/control-use.ts'
-import type { SimulatedHouseFaults } from './simulated-faults.ts'
+import type { SimulatedHomeseerDeviceFaults } from './simulated-faults.ts'
 import { formatDisplayText, type SimulatedHomeseerDevice } from './simulated-homeseer-device.ts'
 import { findOwnProperty } from './own-property.ts'
 
@@ -56,12 +56,12 @@ const SET_KEEPS_LAST_CHANGE = 0x1000
 
 export class SimulatedDevices {
   readonly #fitted = new Map<number, Fitted>()
-  readonly #faults: SimulatedHouseFaults
+  readonly #faults: SimulatedHomeseerDeviceFaults
   readonly #listeners = new Set<(change: SimulatedDeviceChange) => void>()
   readonly #writeListeners = new Set<(change: SimulatedDeviceChange, nowMs: number) => void>()
   #later: Later[] = []
 
-  constructor(parts: readonly SimulatedHomeseerDevice[], faults: SimulatedHouseFaults) {
+  constructor(parts: readonly SimulatedHomeseerDevice[], faults: SimulatedHomeseerDeviceFaults) {
     this.#faults = faults
     for (const part of parts) this.add(part)
   }

@@ -49,7 +49,7 @@ export function runSimulatedEvent(
 }
 
 /** `events.json`, as HomeSeer's scheduler writes it. */
-export function createEventsFile(system: SimulatedSystem): Json {
+export function createEventsFileContent(system: SimulatedSystem): Json {
   return system.events.map((event) => ({
     evRef: event.id,
     mvarGroupRef: system.groupRefs.get(event.group) ?? 0,
@@ -71,7 +71,7 @@ export function createEventsFile(system: SimulatedSystem): Json {
 }
 
 /** `eventgroups.json`. */
-export function createEventGroupsFile(system: SimulatedSystem): Json {
+export function createEventGroupsFileContent(system: SimulatedSystem): Json {
   return [...system.groupRefs].map(([Group, Ref]) => ({ Group, Ref }))
 }
 

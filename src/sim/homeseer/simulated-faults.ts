@@ -2,7 +2,7 @@
  * Faults: everything that can be made to go wrong in the simulated HomeSeer, as switches a test or a person flips while
  * it runs. All of them are off at the start.
  */
-export interface SimulatedHouseFaults {
+export interface SimulatedHomeseerDeviceFaults {
   /** Between a change of the hardware and HomeSeer showing it. */
   settleMs: number
   /** Refs that accept commands and never move. */
@@ -11,7 +11,7 @@ export interface SimulatedHouseFaults {
   readonly refused: Set<number>
 }
 
-export interface SimulatedHomeseerFaults extends SimulatedHouseFaults {
+export interface SimulatedHomeseerFaults extends SimulatedHomeseerDeviceFaults {
   /** Before each HTTP answer. */
   replyDelayMs: number
   /** Answers every JSON request with a bare `error`. */

@@ -9,8 +9,8 @@ import { Database } from '../../../src/core/database-store.ts'
 import type { ProjectionLogWriter } from '../../../src/ledger/projection-log.ts'
 import { LOG_TABLE, tableLog } from '../../table-log.ts'
 import { devicesMigrations } from '../../../src/devices/enrol/enrol-store.ts'
-import type { DeviceListeners, DeviceListenersOptions } from '../../../src/devices/enrol/gateway-server.ts'
-import { openDeviceListeners } from '../../../src/devices/enrol/gateway-server.ts'
+import type { DeviceGateway, DeviceGatewayOptions } from '../../../src/devices/enrol/gateway-server.ts'
+import { openDeviceGateway } from '../../../src/devices/enrol/gateway-server.ts'
 import type { FleetDevice, FleetEvent } from '../../../src/devices/session/fleet.ts'
 import type { DeviceTransport } from '../../../src/devices/session/session.ts'
 import { startDeviceSimulator } from '../../../src/sim/devices/device-client.ts'
@@ -20,7 +20,7 @@ import type { SimulatedDevice, DeviceSimulatorOptions } from '../../../src/sim/d
 /** The firmware's waits, shortened where a test would otherwise only sit, and longer where a busy machine needs it. */
 export const QUICK = { activateMs: 20, activateErrorMs: 50, reconnectMs: 50, rebootMs: 20, helloMs: 60_000 }
 
-export interface House extends DeviceListeners {
+export interface House extends DeviceGateway {
   readonly ota: string
   readonly database: Database
   readonly log: ProjectionLogWriter
@@ -32,10 +32,10 @@ export interface House extends DeviceListeners {
 
 let nextIdentity = 1
 
-export async function openHouse(options: Partial<DeviceListenersOptions> = {}): Promise<House> {
+export async function openHouse(options: Partial<DeviceGatewayOptions> = {}): Promise<House> {
   const database = options.database ?? new Database({ path: ':memory:', migrations: [devicesMigrations, LOG_TABLE] })
   const log = options.log ?? tableLog(database, systemClock)
-  const gateway = await openDeviceListeners({
+  const gateway = await openDeviceGateway({
     signingKey: randomBytes(32),
     host: '127.0.0.1',
     httpPort: 0,
@@ -76,7 +76,7 @@ export async function openHouse(options: Partial<DeviceListenersOptions> = {}): 
 
 /** Looks at the device after every event, so that nothing is waited for longer than it takes. */
 async function untilDevice(
-  { fleet }: DeviceListeners,
+  { fleet }: DeviceGateway,
   id: string,
   fits: (device: FleetDevice) => boolean,
 ): Promise<FleetDevice> {
@@ -93,7 +93,7 @@ async function untilDevice(
 
 /** The first event of a kind from now on. */
 export async function nextEvent<Kind extends FleetEvent['kind']>(
-  { fleet }: Pick<DeviceListeners, 'fleet'>,
+  { fleet }: Pick<DeviceGateway, 'fleet'>,
   kind: Kind,
 ): Promise<Extract<FleetEvent, { kind: Kind }>> {
   for await (const event of fleet.subscribe(AbortSignal.timeout(60_000)))

@@ -10,7 +10,7 @@ import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
 import type { AdapterEndpoint } from '../../../src/ebus/adapter/adapter-endpoint.ts'
 import { encodeAdapterMessage } from '../../../src/ebus/wire/enhanced-protocol.ts'
 import { encodeExchange } from '../../../src/ebus/wire/telegram-exchange.ts'
-import { seedRandom } from '../../../src/sim/ebus/random-state.ts'
+import { createSeededRandomSource } from '../../../src/sim/ebus/random-state.ts'
 
 const GOOD = encodeExchange(
   { source: 0x10, target: 0x08, primary: 0xb5, secondary: 0x11, data: fromHex('aa') },
@@ -28,7 +28,7 @@ function collectGarbage(): number {
 
 /** Half noise, half a good stream with every tenth byte changed. */
 function rubbish(seed: number, good: Uint8Array): Uint8Array[] {
-  const chance = seedRandom(seed)
+  const chance = createSeededRandomSource(seed)
   const byte = (): number => Math.floor(chance() * 256)
   return Array.from({ length: Math.ceil(BYTES / CHUNK) }, () => {
     const mutate = chance() < 0.5

@@ -6,7 +6,7 @@ import { readConfig } from '../config/config-file.ts'
 import { resolveDataDirectory } from '../config/data-directory.ts'
 import { Database } from '../core/database-store.ts'
 import { loadOrCreateNodeKey } from '../ledger/key-store.ts'
-import { verifyDataDirectoryLedger, withOfflineLedger } from './ledger-files-client.ts'
+import { loadAllMigrations, verifyDataDirectoryLedger, withOfflineLedger } from './ledger-files-client.ts'
 
 let root: string
 beforeEach(() => {
@@ -29,6 +29,22 @@ describe('ledger files', () => {
     expect(await withOfflineLedger(place, (ledger) => Promise.resolve(ledger.size()))).toEqual({
       ok: false,
       fault: sentence,
+    })
+  })
+
+  it.each(['ledger', 'all'] as const)('with a planted trigger are refused before it can run (%s)', async (rooms) => {
+    const config = readConfig('inline', '')
+    if (!config.ok) throw new Error('an empty configuration is one')
+    const { database: path, nodeKey, ledger } = resolveDataDirectory(root)
+    mkdirSync(join(ledger, 'tail'), { recursive: true })
+    await loadOrCreateNodeKey(nodeKey)
+    const database = new Database({ path, migrations: await loadAllMigrations() })
+    database.sql.exec(`CREATE TRIGGER planted AFTER UPDATE ON ledger_applied BEGIN DELETE FROM tasks; END`)
+    database.close()
+    const place = { dataRoot: root, config: config.value, state: 'even-refusing', rooms } as const
+    expect(await withOfflineLedger(place, (ledger) => Promise.resolve(ledger.size()))).toEqual({
+      ok: false,
+      fault: expect.stringContaining('planted is not what this program made'),
     })
   })
 })

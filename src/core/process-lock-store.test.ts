@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -26,10 +26,22 @@ describe('process lock', () => {
     second?.release()
   })
 
+  it('notices that its file is no longer under its name', () => {
+    const path = join(folder, 'gateway.lock')
+    const first = takeProcessLock(path)
+    expect(first?.isInPlace()).toBe(true)
+    renameSync(path, `${path}.moved`)
+    expect(first?.isInPlace()).toBe(false)
+    const second = takeProcessLock(path)
+    expect(second?.isInPlace()).toBe(true)
+    expect(first?.isInPlace()).toBe(false)
+    for (const lock of [first, second]) lock?.release()
+  })
+
   it('is free again when its holder was killed', async () => {
     const path = join(folder, 'gateway.lock')
     const module = new URL('./process-lock-store.ts', import.meta.url).href
-    const script = `import { isProcessLockHeld, takeProcessLock } from '${module}'; takeProcessLock('${path}'); console.log('held'); setInterval(() => {}, 1000)`
+    const script = `import { isProcessLockHeld, takeProcessLock } from '${module}'; globalThis.lock = takeProcessLock('${path}'); console.log('held'); setInterval(() => {}, 1000)`
     const holder = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })

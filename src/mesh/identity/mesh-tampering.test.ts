@@ -121,6 +121,25 @@ describe('a mesh database that somebody touched', () => {
     })
   })
 
+  it('reads on where rows that decide nothing are garbage', async () => {
+    tamper(`INSERT INTO peer VALUES ('a', 'x', 9223372036854775807, NULL), ('b', '["192.0.2.8:7080",5]', 1, NULL);
+      INSERT OR REPLACE INTO fact VALUES ('addresses', 'x');
+      INSERT INTO offer_withheld VALUES ('a', 'lamp', 'hash', 'x'), ('a', 'plug', 'hash', '{"key":"plug"}');
+      UPDATE invitation SET expires_at_ms = 9223372036854775807`)
+    await working(async (store) => {
+      expect(store.peers.list().map(({ addresses }) => addresses)).toEqual([[], ['192.0.2.8:7080']])
+      expect([store.addresses(), store.offers.withheld('a')]).toEqual([[], []])
+      expect(await store.admitJoiner(request(joiner, 'hall'), context)).toMatchObject({
+        fault: { kind: 'unknown-invitation' },
+      })
+    })
+  })
+
+  it.each(['x', '-1', '9007199254740993'])('is not opened where its manifests are numbered %s', (sequence) => {
+    tamper(`INSERT OR REPLACE INTO fact VALUES ('sequence', '${sequence}')`)
+    expect(() => new MeshStore(path, { sealKey, log })).toThrow(MembershipAlteredError)
+  })
+
   it('lets nobody in a second time with an invitation that was put back', async () => {
     const before = join(folder, 'before.db')
     copyFileSync(path, before)

@@ -1,0 +1,63 @@
+/** Somebody who can write into the log's folder puts links to a file outside in the place of files to come. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createSecretKey } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { RecordFileStore } from './record-file-store.ts'
+import { readTail } from './tail-reader-store.ts'
+import { TailStore } from './tail-store.ts'
+import { TileStore } from './tile-store.ts'
+import { formatBodiesPath, formatTilePath } from './tile.ts'
+
+let folder: string
+let outside: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'ledger-link-'))
+  outside = join(folder, 'outside')
+  writeFileSync(outside, 'precious')
+  mkdirSync(join(folder, 'log'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+})
+
+function plant(name: string): string {
+  const path = join(folder, 'log', name)
+  mkdirSync(dirname(path), { recursive: true })
+  symlinkSync(outside, path)
+  return path
+}
+
+describe('a planted link', () => {
+  it('is not written through by a record file', () => {
+    const file = new RecordFileStore({ path: plant('nodes'), recordBytes: 4, isWritable: true })
+    expect(() => file.write(0, new Uint8Array(4))).toThrow(/ELOOP/)
+    expect(readFileSync(outside, 'utf8')).toBe('precious')
+  })
+
+  it('is not written through by bodies and tiles', () => {
+    const tiles = new TileStore(join(folder, 'log'), true)
+    plant(formatBodiesPath(0))
+    expect(() =>
+      tiles.writeBodies(0, [{ index: 0, salt: new Uint8Array(32), text: '{}' } as never]),
+    ).toThrow()
+    const name = { level: 0, index: 0, width: 1 }
+    plant(formatTilePath(name))
+    expect(() => tiles.writeTile(name, new Uint8Array(32))).toThrow(/ELOOP/)
+    expect(() => tiles.wipeBody(0, { index: 0, offset: 0, length: 2 })).toThrow(/ELOOP/)
+    expect(readFileSync(outside, 'utf8')).toBe('precious')
+    tiles.close()
+  })
+
+  it('gives way to a new segment of the tail', () => {
+    const directory = join(folder, 'log', 'tail')
+    mkdirSync(directory)
+    const key = createSecretKey(new Uint8Array(32))
+    const read = readTail(directory, key)
+    const planted = plant('tail/0000000000000007')
+    new TailStore({ directory, key, read, begins: 7, segmentEntries: undefined }).close()
+    expect(readFileSync(outside, 'utf8')).toBe('precious')
+    expect(readFileSync(planted)).not.toEqual(readFileSync(outside))
+  })
+})

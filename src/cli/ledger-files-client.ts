@@ -50,7 +50,7 @@ import type { LogVerificationOptions, LogVerificationReport } from '../ledger/lo
 import { openLedgerPin } from '../main/ledger-pin-location-store.ts'
 import { resolveLogOrigin } from '../main/log-origin-store.ts'
 import { deriveMeshSealKey } from '../main/membership-log.ts'
-import { loadMeshContentAudit } from '../main/mesh-content-audit.ts'
+import { loadMeshContentAudit } from '../main/mesh-content-audit-store.ts'
 import { locateMeshFiles } from '../main/mesh-files.ts'
 import { ledgerEntryCaches, listStoredContentAudits, ledgerProjections } from '../main/ledger-projections.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'

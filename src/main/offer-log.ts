@@ -28,7 +28,6 @@ interface OfferState {
 }
 
 const PIN = /^(?<capability>[0-9a-f]{64}) (?<definition>[0-9a-f]{64})$/
-const NO_PINS: ReadonlyMap<string, string> = new Map()
 
 export const offerProjection: Projection<OfferState> = {
   name: 'offers',
@@ -41,7 +40,7 @@ export const offerProjection: Projection<OfferState> = {
     'offer.pinned': ({ pins }, entry) => {
       const read = readPins(entry)
       if (read === undefined) return 'it lacks what such an entry says'
-      const before = pins.get(read.nodeId) ?? NO_PINS
+      const before = pinsOf(pins, read.nodeId)
       if (read.pins.some(([capability]) => before.has(capability))) return 'another definition was pinned before'
       pins.set(read.nodeId, new Map([...before, ...read.pins]))
       return undefined
@@ -51,7 +50,7 @@ export const offerProjection: Projection<OfferState> = {
       if (read === undefined || id === undefined) return 'it lacks what such an entry says'
       if (acceptances.has(id)) return 'that acceptance was taken before'
       acceptances.set(id, true)
-      pins.set(read.nodeId, new Map([...(pins.get(read.nodeId) ?? NO_PINS), ...read.pins]))
+      pins.set(read.nodeId, new Map([...pinsOf(pins, read.nodeId), ...read.pins]))
       return undefined
     },
     'prefix.reserved': ({ prefixes }, entry) => {
@@ -65,11 +64,11 @@ export function createOfferLog(ledger: Ledger): OfferLog {
   const { pins, acceptances, prefixes } = ledger.projections.state(offerProjection)
   return {
     pins: (nodeId) => {
-      const known = pins.get(nodeId) ?? NO_PINS
+      const known = pinsOf(pins, nodeId)
       return { size: known.size, get: (key) => known.get(nameCapability(key)) }
     },
     pin: async (nodeId, definitions) => {
-      const known = pins.get(nodeId) ?? NO_PINS
+      const known = pinsOf(pins, nodeId)
       // Of two definitions under one name the first counts; of a try that failed half-way, the rest is left.
       const fresh = [...Map.groupBy(definitions, ({ key }) => key).values()]
         .flatMap((same) => same.slice(0, 1))
@@ -90,6 +89,10 @@ export function createOfferLog(ledger: Ledger): OfferLog {
         await ledger.append({ kind: 'prefix.reserved', prefixes: fresh.slice(from, from + MAX_PINS_PER_ENTRY) })
     },
   }
+}
+
+function pinsOf(pins: OfferState['pins'], nodeId: string): ReadonlyMap<string, string> {
+  return pins.get(nodeId) ?? new Map<string, string>()
 }
 
 function readPins(

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { Capability } from '../bus/capability.ts'
 import { defineChange, defineTool } from '../bus/capability-definition.ts'
 import { fail } from '../core/result.ts'
-import { answerCallPreview } from './call-preview.ts'
+import { previewCallAsAnswer } from './call-preview.ts'
 import {
   DELEGATING_HOME_TOOL_DEFAULTS,
   HOME_TOOL_DEFAULTS,
@@ -16,7 +16,7 @@ import {
   previewArgument,
 } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
-import { isNamedByText } from './thing-search.ts'
+import { doesTextMatchName } from './thing-search.ts'
 import { readNumberAt, readObjectsAt, readTextAt } from './json-path.ts'
 import { quoteForSentence, formatCount, formatList } from './sentence-text.ts'
 
@@ -63,7 +63,7 @@ export function createHomeAnnounceTools(parts: HomeDependencies): readonly Capab
         const devices = meant.map((device) => readTextAt(device, 'device') ?? '')
         const call = { tool: 'devices.announce', arguments: { devices, message: text } }
         const sentence = `${formatCount(meant.length, 'device')} would show it.`
-        if (isPreview) return answerCallPreview(parts, call, { context, sentence })
+        if (isPreview) return previewCallAsAnswer(parts, call, { context, sentence })
         const outcome = await context.call(call.tool, call.arguments)
         if (!outcome.ok) return fail(outcome.fault)
         const names = meant.map((device) => quoteForSentence(readTextAt(device, 'name') ?? ''))
@@ -78,7 +78,7 @@ export function createHomeAnnounceTools(parts: HomeDependencies): readonly Capab
       const listed = await context.call('hs4.cameras.list', {})
       if (!listed.ok) return fail(listed.fault)
       const cameras = readObjectsAt(listed.value.data, 'cameras')
-      const named = cameras.filter((each) => isNamedByText(camera, readTextAt(each, 'name') ?? ''))
+      const named = cameras.filter((each) => doesTextMatchName(camera, readTextAt(each, 'name') ?? ''))
       const [only] = named
       if (named.length !== 1 || only === undefined)
         return createSentenceAnswer(`It is not clear which camera ${quoteForSentence(camera)} is.`, {
@@ -96,5 +96,5 @@ export function createHomeAnnounceTools(parts: HomeDependencies): readonly Capab
 
 function isNamed(device: Parameters<typeof readTextAt>[0], name: string): boolean {
   const [own, id] = [readTextAt(device, 'name') ?? '', readTextAt(device, 'device')]
-  return id === name || isNamedByText(name, own)
+  return id === name || doesTextMatchName(name, own)
 }

@@ -86,7 +86,7 @@ export function createApprovalTools(parts: HomeDependencies): readonly Capabilit
 }
 
 /** Tells subscribers of every change. Returns how to stop. */
-export function announceApprovals({ bus, guard }: HomeDependencies): () => void {
+export function startAnnouncingApprovalResources({ bus, guard }: HomeDependencies): () => void {
   return guard.approvals.subscribe(({ approval: { id } }) => bus.announceResource(formatApprovalUri(id)))
 }
 

@@ -40,7 +40,7 @@ export async function previewCall(
 }
 
 /** The same as an answer; `sentence` says what would happen. */
-export async function answerCallPreview(
+export async function previewCallAsAnswer(
   parts: Pick<HomeDependencies, 'bus' | 'guard'>,
   call: ThingCall,
   { context, sentence }: { readonly context: HandlerContext; readonly sentence: string },

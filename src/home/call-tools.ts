@@ -47,7 +47,7 @@ const toolsFind = defineTool({
   effect: 'reads',
 })
 
-export function createHomeCallTools(parts: HomeDependencies): readonly Capability[] {
+export function createToolSearchAndCallTools(parts: HomeDependencies): readonly Capability[] {
   const index = new ToolIndex()
   return [
     toolsFind.handledBy(async ({ query, effect, limit }, context) => {

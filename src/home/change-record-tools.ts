@@ -52,7 +52,7 @@ const attention = defineTool({
   effect: 'reads',
 })
 
-export function createChangeRecordTools(parts: HomeDependencies): readonly Capability[] {
+export function createChangesAndAttentionTools(parts: HomeDependencies): readonly Capability[] {
   return [
     changes.handledBy(async ({ since, by, about }, context) => {
       const spanMs = Number(since.slice(0, -1)) * (SPAN_MS[since.slice(-1)] ?? HOUR_MS)

@@ -90,7 +90,7 @@ const BEFORE: Readonly<Record<string, { readonly tool: string; readonly path: re
 }
 
 /** The call that restores a device's present state, read before it is changed; `undefined` when it is unknown. */
-export async function createRestoreCall(
+export async function readDeviceRestoreCall(
   { bus }: Pick<HomeDependencies, 'bus'>,
   { tool }: ThingCall,
   context: HandlerContext,

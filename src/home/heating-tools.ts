@@ -11,7 +11,7 @@ import { defineChange } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import { omitUndefined, type JsonObject } from '../core/json.ts'
 import { fail } from '../core/result.ts'
-import { answerCallPreview } from './call-preview.ts'
+import { previewCallAsAnswer } from './call-preview.ts'
 import {
   DELEGATING_HOME_TOOL_DEFAULTS,
   previewArgument,
@@ -28,7 +28,7 @@ import { readHomeSnapshot } from './home-snapshot.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import { formatLocalDate, capitaliseSentence, quoteForSentence, formatDegrees, formatList } from './sentence-text.ts'
 import { chooseThermostat, setThermostat, listThermostatRooms } from './thermostat-setting.ts'
-import type { ThermostatChange } from './thermostat-setting.ts'
+import type { ThermostatChangeRequest } from './thermostat-setting.ts'
 
 const SET = 'ebus.v1.settings.set'
 const zone = z.string().min(1).max(60).exactOptional().describe('The room or zone; can be left out where there is one.')
@@ -194,7 +194,7 @@ function findContraryArguments({
   hours,
   until,
   mode,
-}: Pick<ThermostatChange['wish'], 'to' | 'by' | 'hours' | 'until' | 'mode'>): string | undefined {
+}: Pick<ThermostatChangeRequest['wish'], 'to' | 'by' | 'hours' | 'until' | 'mode'>): string | undefined {
   const both = [
     ['`to` and `by`', to, by],
     ['`hours` and `until`', hours, until],
@@ -255,7 +255,7 @@ async function setHeating(
 ): Promise<Outcome> {
   if (parts.bus.offer(SET) === undefined) return createSentenceAnswer(NO_HEATING)
   if (wish.preview)
-    return answerCallPreview(parts, { tool: SET, arguments: body }, { context, sentence: `This would set ${what}.` })
+    return previewCallAsAnswer(parts, { tool: SET, arguments: body }, { context, sentence: `This would set ${what}.` })
   const outcome = await context.call(SET, body)
   if (!outcome.ok) return fail(outcome.fault)
   const data = readJsonValueAt(outcome.value.data, 'data')

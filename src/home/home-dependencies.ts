@@ -11,14 +11,14 @@ import type { Clock } from '../core/clock.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { homeFamily } from './home-envelope.ts'
-import type { RoomsByName } from './room.ts'
+import type { RoomAliasesByName } from './room.ts'
 
 export interface HomeDependencies {
   readonly bus: Pick<CapabilityBus, 'offer' | 'offers' | 'call' | 'announceResource'>
   readonly guard: Pick<Guard, 'approvals' | 'visible' | 'mayRead' | 'services'>
   readonly ledger: Pick<Ledger, 'append' | 'changes' | 'body' | 'entriesOfTrace' | 'projections'>
   readonly clock: Clock
-  readonly rooms: RoomsByName
+  readonly rooms: RoomAliasesByName
   /** By handle: what the owner says that a thing is called, too. */
   readonly aliases: Readonly<Record<string, readonly string[]>>
   /** The present principal that made a request at that time; `undefined` where its credential has ended. */

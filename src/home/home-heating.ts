@@ -54,7 +54,7 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** `planes`: the data of `ebus.v1.semantic.snapshot.get`. */
-export function readHeating(planes: Json | undefined, rooms: Rooms): HomeHeating | undefined {
+export function decodeHomeHeating(planes: Json | undefined, rooms: Rooms): HomeHeating | undefined {
   const zones = readObjectsAt(planes, 'zones').map((zone): HomeZone => {
     const name = readTextAt(zone, 'name') ?? ''
     const reason = readTextAt(zone, 'state', 'wanted_now_reason') ?? readTextAt(zone, 'state', 'wanted_reason')

@@ -8,12 +8,12 @@ import type { CapabilityBus } from '../bus/bus.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import { omitUndefined, type Json, type JsonObject } from '../core/json.ts'
 import { collectDeviceThings } from './device-things.ts'
-import { readHeating } from './home-heating.ts'
+import { decodeHomeHeating } from './home-heating.ts'
 import type { HomeHeating } from './home-heating.ts'
 import { collectHomeseerThings } from './homeseer-things.ts'
 import { readArrayAt, readJsonValueAt, readObjectsAt, readTextAt } from './json-path.ts'
 import { Rooms } from './room.ts'
-import type { RoomsByName } from './room.ts'
+import type { RoomAliasesByName } from './room.ts'
 import type { Thing } from './thing.ts'
 
 export interface HomeSnapshot {
@@ -26,7 +26,7 @@ export interface HomeSnapshot {
 
 export interface HomeSnapshotSources {
   readonly bus: Pick<CapabilityBus, 'offer' | 'offers'>
-  readonly rooms: RoomsByName
+  readonly rooms: RoomAliasesByName
   readonly aliases: Readonly<Record<string, readonly string[]>>
 }
 
@@ -54,7 +54,7 @@ export async function readHomeSnapshot(
   ])
   // HomeSeer first, because people name rooms there. The eBUS family's answer is under `data`, beside its meta.
   const things = collectHomeseerThings(homeseer, rooms)
-  const heating = readHeating(readJsonValueAt(planes, 'data', 'planes'), rooms)
+  const heating = decodeHomeHeating(readJsonValueAt(planes, 'data', 'planes'), rooms)
   const named = [...things, ...collectDeviceThings(devices, bus.offers(), rooms)].map((thing) => {
     const taught = aliases[thing.handle]
     return taught === undefined ? thing : { ...thing, aliases: taught }

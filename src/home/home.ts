@@ -6,14 +6,14 @@
  */
 import type { Service } from '../bus/capability.ts'
 import { createHomeAnnounceTools } from './announce-tools.ts'
-import { announceApprovals, createApprovalTools } from './approval-tools.ts'
-import { createHomeCallTools } from './call-tools.ts'
+import { startAnnouncingApprovalResources, createApprovalTools } from './approval-tools.ts'
+import { createToolSearchAndCallTools } from './call-tools.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import { createHeatingTools } from './heating-tools.ts'
 import { LaterCallRunner } from './later-runner.ts'
 import { createLaterTools } from './later-tools.ts'
 import { createHomeLookupTools } from './home-lookup-tools.ts'
-import { createChangeRecordTools } from './change-record-tools.ts'
+import { createChangesAndAttentionTools } from './change-record-tools.ts'
 import { createSceneTools } from './scene-tools.ts'
 import { createSetTools } from './set-tools.ts'
 import { createUndoTools } from './undo-tools.ts'
@@ -28,10 +28,10 @@ export function createHome(parts: HomeDependencies): Service {
     ...createHeatingTools(parts),
     ...createHomeAnnounceTools(parts),
     ...createLaterTools(parts),
-    ...createChangeRecordTools(parts),
+    ...createChangesAndAttentionTools(parts),
     ...createApprovalTools(parts),
     ...createUndoTools(parts),
-    ...createHomeCallTools(parts),
+    ...createToolSearchAndCallTools(parts),
   ]
   return {
     name: 'home',
@@ -50,7 +50,7 @@ export function createHome(parts: HomeDependencies): Service {
     ],
     capabilities: () => capabilities,
     start: () => {
-      stopAnnouncing = announceApprovals(parts)
+      stopAnnouncing = startAnnouncingApprovalResources(parts)
       return runner.start()
     },
     stop: () => {

@@ -5,7 +5,7 @@ import { omitUndefined, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { parseThingCommand } from './home-words.ts'
 import { normaliseText } from './normalised-text.ts'
-import { isMainRoomName } from './room-words.ts'
+import { isCanonicalRoomName } from './room-words.ts'
 import type { ThingKind, ThingCommand } from './home-words.ts'
 import { readArrayAt, readNumberAt, readObjectsAt, readTextAt, readTextsAt } from './json-path.ts'
 import type { Rooms } from './room.ts'
@@ -46,7 +46,9 @@ export function collectHomeseerThings(items: readonly Json[], rooms: Rooms): rea
   const parents = new Map(devices.map((device) => [readNumberAt(device, 'ref'), device]))
   // The main words for rooms first: whoever else is called nearly so is then another room, in whatever order they come.
   const places = [...new Set(devices.map((device) => readTextAt(device, 'location') ?? ''))]
-  for (const place of places.toSorted((left, right) => Number(isMainRoomName(right)) - Number(isMainRoomName(left))))
+  for (const place of places.toSorted(
+    (left, right) => Number(isCanonicalRoomName(right)) - Number(isCanonicalRoomName(left)),
+  ))
     rooms.join(place, 'homeseer')
   return devices.filter(isShown).map((device) => thingOf(device, parents, rooms))
 }

@@ -3,7 +3,7 @@
  */
 import { correctMisspelledWord } from './spelling-correction.ts'
 import { EVERYDAY_WORDS, isSameThingWord, splitMeaningfulWords } from './home-words.ts'
-import { findRoomName, isMainRoomName, isRelativeFloorName, SINGLE_ROOM_WORDS } from './room-words.ts'
+import { findCanonicalRoomName, isCanonicalRoomName, isRelativeFloorName, SINGLE_ROOM_WORDS } from './room-words.ts'
 import type { Room } from './room.ts'
 import { isSynonym } from './synonyms.ts'
 import type { Thing } from './thing.ts'
@@ -32,8 +32,8 @@ export function listRoomsByWords(rooms: readonly Room[], words: readonly string[
     aliases.flatMap(splitAlternatives).some((alias) => splitMeaningfulWords(alias).join(' ') === said),
   )
   if (called.length > 0) return called
-  const named = rooms.filter((room) => isRoomNamed(room, words, findRoomName(said)))
-  const translated = isMainRoomName(said) ? named.filter(({ aliases }) => aliases.some(isMainRoomName)) : []
+  const named = rooms.filter((room) => isRoomNamed(room, words, findCanonicalRoomName(said)))
+  const translated = isCanonicalRoomName(said) ? named.filter(({ aliases }) => aliases.some(isCanonicalRoomName)) : []
   return translated.length > 0 ? translated : named
 }
 
@@ -43,7 +43,8 @@ function splitAlternatives(name: string): readonly string[] {
 }
 
 function isRoomNamed({ key, aliases }: Room, words: readonly string[], place: string | undefined): boolean {
-  if (place !== undefined && (key === place || aliases.some((alias) => findRoomName(alias) === place))) return true
+  if (place !== undefined && (key === place || aliases.some((alias) => findCanonicalRoomName(alias) === place)))
+    return true
   const said = withoutGeneric(words)
   return aliases.some((alias) => {
     const own = withoutGeneric(splitMeaningfulWords(alias))
@@ -61,17 +62,17 @@ function withoutGeneric(words: readonly string[]): readonly string[] {
 export function findThingsOnFloor(text: string, things: readonly Thing[]): readonly Thing[] {
   const words = splitMeaningfulWords(text)
   const isUnclear = isRelativeFloorName(text) && !hasGroundFloor(things)
-  const place = isUnclear ? undefined : (findRoomName(words.join(' ')) ?? findRoomName(text))
+  const place = isUnclear ? undefined : (findCanonicalRoomName(words.join(' ')) ?? findCanonicalRoomName(text))
   return things.filter((thing) => isOnFloor(words, place, thing))
 }
 
 export function hasGroundFloor(things: readonly Thing[]): boolean {
-  return things.some(({ floor }) => floor !== undefined && findRoomName(floor) === GROUND_FLOOR)
+  return things.some(({ floor }) => floor !== undefined && findCanonicalRoomName(floor) === GROUND_FLOOR)
 }
 
 export function isOnFloor(words: readonly string[], place: string | undefined, { floor }: Thing): boolean {
   if (floor === undefined) return false
-  if (place !== undefined && findRoomName(floor) === place) return true
+  if (place !== undefined && findCanonicalRoomName(floor) === place) return true
   const own = withoutFloorWord(splitMeaningfulWords(floor))
   const said = withoutFloorWord(words)
   return (

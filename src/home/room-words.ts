@@ -106,7 +106,7 @@ const MAIN_ROOM_WORDS: ReadonlySet<string> = new Set(
   ]),
 )
 
-export function isMainRoomName(name: string): boolean {
+export function isCanonicalRoomName(name: string): boolean {
   return MAIN_ROOM_WORDS.has(normaliseText(name))
 }
 
@@ -120,7 +120,7 @@ const ROOM_BY_WORD: ReadonlyMap<string, string> = new Map(
 )
 
 /** The room that these consecutive words mean; `undefined` for one that is not in the tables. */
-export function findRoomName(name: string): string | undefined {
+export function findCanonicalRoomName(name: string): string | undefined {
   return ROOM_BY_WORD.get(normaliseText(name))
 }
 

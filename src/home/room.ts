@@ -7,10 +7,10 @@
  * who has a `Lounge` and a `Living Room` has two.
  */
 import { normaliseText } from './normalised-text.ts'
-import { findRoomName, isMainRoomName } from './room-words.ts'
+import { findCanonicalRoomName, isCanonicalRoomName } from './room-words.ts'
 
 /** From the owner's configuration: the name of a room, and its other names. */
-export type RoomsByName = Readonly<Record<string, readonly string[]>>
+export type RoomAliasesByName = Readonly<Record<string, readonly string[]>>
 
 export interface Room {
   readonly key: string
@@ -26,7 +26,7 @@ export class Rooms {
   /** By room and family: what the family calls it, folded. */
   readonly #familyNames = new Map<string, string[]>()
 
-  constructor(table: RoomsByName = {}) {
+  constructor(table: RoomAliasesByName = {}) {
     for (const [name, aliases] of Object.entries(table)) {
       const key = normaliseText(name)
       this.#rooms.set(key, { name, aliases: new Set([name, ...aliases]) })
@@ -55,7 +55,7 @@ export class Rooms {
   /** Finds a room without creating one. */
   find(name: string): Room | undefined {
     const folded = normaliseText(name)
-    const key = this.#ownersNames.get(folded) ?? this.#byName.get(folded) ?? findRoomName(folded)
+    const key = this.#ownersNames.get(folded) ?? this.#byName.get(folded) ?? findCanonicalRoomName(folded)
     return key === undefined ? undefined : this.get(key)
   }
 
@@ -70,18 +70,20 @@ export class Rooms {
 
   /** The room of the tables that this is a word for, unless the family has another word for it. */
   #joined(folded: string, family: string): string {
-    const known = findRoomName(folded)
+    const known = findCanonicalRoomName(folded)
     if (known === undefined) return folded
     const others = this.#familyNames.get(`${family} ${known}`) ?? []
-    const isOther = others.some((other) => other !== folded && !(isMainRoomName(other) && isMainRoomName(folded)))
+    const isOther = others.some(
+      (other) => other !== folded && !(isCanonicalRoomName(other) && isCanonicalRoomName(folded)),
+    )
     // Not a key that the tables have: that is the other room's.
     return isOther ? `${folded} itself` : known
   }
 
   /** The owner's room that has a name with the same meaning. */
   #ownersRoom(folded: string): string | undefined {
-    const known = findRoomName(folded)
+    const known = findCanonicalRoomName(folded)
     if (known === undefined) return undefined
-    return [...this.#ownersNames].find(([name]) => findRoomName(name) === known)?.[1]
+    return [...this.#ownersNames].find(([name]) => findCanonicalRoomName(name) === known)?.[1]
   }
 }

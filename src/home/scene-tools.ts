@@ -10,7 +10,7 @@ import { defineChange, defineTool } from '../bus/capability-definition.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import { omitUndefined, type Json, type JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import { answerCallPreview } from './call-preview.ts'
+import { previewCallAsAnswer } from './call-preview.ts'
 import {
   DELEGATING_HOME_TOOL_DEFAULTS,
   HOME_TOOL_DEFAULTS,
@@ -100,7 +100,7 @@ export function createSceneTools(parts: HomeDependencies): readonly Capability[]
         const call = addConfirmIntentAndReason({ tool: 'hs4.events.run', arguments: { id: only.id } }, wish)
         if (wish.preview) {
           const sentence = `${quoteForSentence(only.name)} would run. ${await sayWhatItDoes(parts, only, context)}`
-          return answerCallPreview(parts, call, { context, sentence })
+          return previewCallAsAnswer(parts, call, { context, sentence })
         }
         const outcome = await context.call(call.tool, call.arguments)
         if (!outcome.ok) return fail(outcome.fault)

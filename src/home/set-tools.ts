@@ -22,7 +22,7 @@ import {
   reasonForChangeArgument,
 } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
-import { createRestoreCall } from './device-things.ts'
+import { readDeviceRestoreCall } from './device-things.ts'
 import { findThingByText } from './thing-search.ts'
 import type { ThingSearchResult } from './thing-search.ts'
 import { isPluralText } from './home-words.ts'
@@ -167,7 +167,7 @@ async function setOne(parts: HomeDependencies, one: Thing, { wish, context, pict
       preview.value,
     )
   }
-  const restore = await createRestoreCall(parts, call, context)
+  const restore = await readDeviceRestoreCall(parts, call, context)
   const outcome = await context.call(call.tool, call.arguments)
   if (!outcome.ok) return fail(withLabel(outcome.fault, one))
   const { data } = outcome.value

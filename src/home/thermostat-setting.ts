@@ -6,7 +6,7 @@
 import type { Outcome } from '../bus/call.ts'
 import type { HandlerContext } from '../bus/call-options.ts'
 import { fail } from '../core/result.ts'
-import { answerCallPreview } from './call-preview.ts'
+import { previewCallAsAnswer } from './call-preview.ts'
 import { createSentenceAnswer } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
@@ -37,7 +37,7 @@ export function chooseThermostat(picture: HomeSnapshot, name: string | undefined
   return meant.length === 1 ? meant[0] : undefined
 }
 
-export interface ThermostatChange {
+export interface ThermostatChangeRequest {
   readonly wish: {
     readonly to?: number
     readonly by?: number
@@ -53,7 +53,7 @@ export interface ThermostatChange {
 export async function setThermostat(
   parts: HomeDependencies,
   one: Thing,
-  { wish, context }: ThermostatChange,
+  { wish, context }: ThermostatChangeRequest,
 ): Promise<Outcome> {
   if (wish.hours !== undefined || wish.until !== undefined || wish.mode !== undefined)
     return createSentenceAnswer(
@@ -70,7 +70,7 @@ export async function setThermostat(
     )
   const call = addConfirmIntentAndReason(control.value.call, wish)
   const sentence = `This would set ${quoteForSentence(one.name)} to ${formatDegrees(celsius)}.`
-  if (wish.preview) return answerCallPreview(parts, call, { context, sentence })
+  if (wish.preview) return previewCallAsAnswer(parts, call, { context, sentence })
   const outcome = await context.call(call.tool, call.arguments)
   if (!outcome.ok) return fail(outcome.fault)
   const isSeen = isChangeReadBack(outcome.value.data)

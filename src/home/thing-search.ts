@@ -15,7 +15,7 @@ import {
 } from './home-words.ts'
 import { normaliseText } from './normalised-text.ts'
 import { hasGroundFloor, isOnFloor, listRoomsByWords } from './place-search.ts'
-import { findRoomName, isRelativeFloorName, SINGLE_ROOM_WORDS } from './room-words.ts'
+import { findCanonicalRoomName, isRelativeFloorName, SINGLE_ROOM_WORDS } from './room-words.ts'
 import type { Room, Rooms } from './room.ts'
 import { correctMisspelledWord } from './spelling-correction.ts'
 import { hasSynonyms, isSynonym, WORDS_WITH_SYNONYMS } from './synonyms.ts'
@@ -96,7 +96,7 @@ export function findThingByText(
 }
 
 /** Whether every word of a text is meant by a name, in either language: `Haustür` by `Front Door Camera`. */
-export function isNamedByText(text: string, name: string): boolean {
+export function doesTextMatchName(text: string, name: string): boolean {
   const [said, own] = [splitMeaningfulWords(text), splitMeaningfulWords(name)]
   return (
     said.length > 0 && said.every((word) => own.some((each) => isSameThingWord(each, word) || isSamePlace(each, word)))
@@ -104,8 +104,8 @@ export function isNamedByText(text: string, name: string): boolean {
 }
 
 function isSamePlace(left: string, right: string): boolean {
-  const place = findRoomName(left)
-  return place !== undefined && place === findRoomName(right)
+  const place = findCanonicalRoomName(left)
+  return place !== undefined && place === findCanonicalRoomName(right)
 }
 
 /** Best first; controllable things before those that can only be read. */
@@ -182,7 +182,7 @@ function corrected(
   names: ReadonlyMap<Thing, readonly (readonly string[])[]>,
 ): readonly string[] {
   const isKnown = (word: string): boolean =>
-    findThingKind(word) !== undefined || findRoomName(word) !== undefined || hasSynonyms(word)
+    findThingKind(word) !== undefined || findCanonicalRoomName(word) !== undefined || hasSynonyms(word)
   if (said.every(isKnown)) return said
   const ours = new Set([
     ...[...names.values()].flat(2),
@@ -226,7 +226,7 @@ function partsOf(words: readonly string[], rooms: readonly Room[]): readonly Sai
 function placeAt(ahead: readonly string[], rooms: readonly Room[]): SaidPart | undefined {
   for (let length = ahead.length; length > 0; length--) {
     const words = ahead.slice(0, length)
-    const place = findRoomName(words.join(' '))
+    const place = findCanonicalRoomName(words.join(' '))
     const keys = listRoomsByWords(rooms, words).map(({ key }) => key)
     if (keys.length > 0 || place !== undefined) return { words, rooms: new Set(keys), place }
   }
@@ -274,5 +274,5 @@ function matchOf(thing: Thing, name: readonly string[], { parts, room }: SaidAbo
 
 /** `Kitchen speaker` is in the kitchen by its name. */
 function isNamedPlace(name: readonly string[], place: string): boolean {
-  return name.some((word) => findRoomName(word) === place)
+  return name.some((word) => findCanonicalRoomName(word) === place)
 }

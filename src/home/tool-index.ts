@@ -9,7 +9,7 @@ import type { Offer } from '../bus/capability.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { findThingKind, splitMeaningfulWords } from './home-words.ts'
-import { findRoomName } from './room-words.ts'
+import { findCanonicalRoomName } from './room-words.ts'
 import { findMainSynonym } from './synonyms.ts'
 
 /** Term saturation and length normalisation, as BM25 is usually run. */
@@ -87,7 +87,7 @@ function documentOf(offer: Offer): Document {
 /** Words are indexed by their meaning: `lamps` and `Licht` under the same word, and so are `errors` and `error`. */
 function wordsOf(text: string): readonly string[] {
   return splitMeaningfulWords(text.replaceAll('_', ' ')).map(
-    (word) => findThingKind(word) ?? findRoomName(word) ?? stem(findMainSynonym(word)),
+    (word) => findThingKind(word) ?? findCanonicalRoomName(word) ?? stem(findMainSynonym(word)),
   )
 }
 

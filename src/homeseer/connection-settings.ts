@@ -6,7 +6,7 @@ import type { HomeseerConfig } from '../config/homeseer.ts'
 import type { JsonClientOptions } from './wire/json-client.ts'
 
 /** The configuration of a gateway that has a HomeSeer. */
-export type ReachableHomeseerConfig = HomeseerConfig & { readonly url: string }
+export type HomeseerConfigWithUrl = HomeseerConfig & { readonly url: string }
 
 /** More than the state of any house; a longer answer is cut off. */
 const MAX_REPLY_BYTES = 64 * 1_024 * 1_024
@@ -17,7 +17,7 @@ export function readJsonClientSettings({
   password = '',
   authentication,
   timeoutMs,
-}: ReachableHomeseerConfig): Pick<
+}: HomeseerConfigWithUrl): Pick<
   JsonClientOptions,
   'baseUrl' | 'credentials' | 'authentication' | 'timeoutMs' | 'maxReplyBytes'
 > {
@@ -29,6 +29,6 @@ export function readJsonClientSettings({
 export function readAsciiAddress({
   url,
   push: { asciiPort: port },
-}: ReachableHomeseerConfig): { readonly host: string; readonly port: number } | undefined {
+}: HomeseerConfigWithUrl): { readonly host: string; readonly port: number } | undefined {
   return port === undefined ? undefined : { host: new URL(url).hostname.replaceAll(/^\[|\]$/g, ''), port }
 }

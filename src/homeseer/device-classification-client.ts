@@ -6,7 +6,7 @@
 import { fail, ok, type Result } from '../core/result.ts'
 import type { DeviceKind } from './catalog/device-classification.ts'
 import { buildHomeseerCatalog } from './catalog/homeseer-catalog.ts'
-import { readJsonClientSettings, type ReachableHomeseerConfig } from './connection-settings.ts'
+import { readJsonClientSettings, type HomeseerConfigWithUrl } from './connection-settings.ts'
 import { adviseOnHomeseerLink } from './tools/link-health.ts'
 import { describeRequestOutcome, JsonClient } from './wire/json-client.ts'
 import { createControlsRequest, createStatusRequest } from './wire/json-requests.ts'
@@ -20,7 +20,7 @@ export interface ClassifiedDevice {
 }
 
 export async function classifyAllHomeseerDevices(
-  config: ReachableHomeseerConfig,
+  config: HomeseerConfigWithUrl,
 ): Promise<Result<readonly ClassifiedDevice[], string>> {
   const { url, timeoutMs } = config
   const json = new JsonClient({

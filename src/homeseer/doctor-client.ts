@@ -12,19 +12,19 @@ import { readWebhookListener } from '../config/listeners.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { newUlid } from '../core/ids.ts'
 import { findListenFault } from '../toolbox/listen-check-client.ts'
-import type { EventDefinitionSource, EventFiles } from './catalog/event-file-store.ts'
-import { EventFileStore } from './catalog/event-file-store.ts'
-import { readAsciiAddress, readJsonClientSettings, type ReachableHomeseerConfig } from './connection-settings.ts'
+import type { EventDefinitionSource, LoadedEventDefinitions } from './catalog/event-file-store.ts'
+import { EventFileReader } from './catalog/event-file-store.ts'
+import { readAsciiAddress, readJsonClientSettings, type HomeseerConfigWithUrl } from './connection-settings.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
 import { adviseOnHomeseerLink, adviseOnHomeseerPush } from './tools/link-health.ts'
-import { callAdminAdapter } from './wire/admin-adapter.ts'
+import { createAdminAdapterExchange } from './wire/admin-adapter.ts'
 import { AsciiClient, type AsciiConnectionState } from './wire/ascii-client.ts'
 import { readRecordText } from './wire/record-field.ts'
 import { describeRequestOutcome, JsonClient, type RequestAttemptNote } from './wire/json-client.ts'
 import { createStatusRequest, createVersionRequest } from './wire/json-requests.ts'
 
 /** The gateway's own link, or one that was opened for the examination. */
-export interface ExaminedHomeseerLink {
+export interface HomeseerLinkToExamine {
   readonly json: Pick<JsonClient, 'call'>
   readonly reach: HomeseerReach
   /** `undefined`: no push by the ASCII port is configured. */
@@ -46,15 +46,15 @@ const MAX_WAIT_MS = 5_000
 
 /** `running`: the link of a running gateway. */
 export async function examineHomeseer(
-  config: ReachableHomeseerConfig,
-  running?: ExaminedHomeseerLink,
+  config: HomeseerConfigWithUrl,
+  running?: HomeseerLinkToExamine,
 ): Promise<readonly DoctorFinding[]> {
   if (running !== undefined) return examineLink(config, running)
   const json = openJsonClient(config)
   try {
     const { eventsPath: events, eventGroupsPath: groups, knownEventMembers: knownMembers } = config
     const [reach, push, deaf] = await Promise.all([readHomeseer(json), listenOnce(config), findDeafness(config)])
-    const link = { json, reach, push, deaf, events: new EventFileStore({ events, groups, knownMembers }) }
+    const link = { json, reach, push, deaf, events: new EventFileReader({ events, groups, knownMembers }) }
     return [...namesFinding(config), ...(await examineLink(config, link))]
   } finally {
     json.close()
@@ -62,8 +62,8 @@ export async function examineHomeseer(
 }
 
 async function examineLink(
-  config: ReachableHomeseerConfig,
-  link: ExaminedHomeseerLink,
+  config: HomeseerConfigWithUrl,
+  link: HomeseerLinkToExamine,
 ): Promise<readonly DoctorFinding[]> {
   const reached = await linkFinding(config, link)
   return [
@@ -87,7 +87,7 @@ async function findDeafness({ push }: HomeseerConfig): Promise<string | undefine
 }
 
 /** Each question once: a person waits at a keyboard. */
-function openJsonClient(config: ReachableHomeseerConfig): JsonClient {
+function openJsonClient(config: HomeseerConfigWithUrl): JsonClient {
   const settings = readJsonClientSettings(config)
   const timeoutMs = Math.min(settings.timeoutMs, MAX_WAIT_MS)
   return new JsonClient({ ...settings, timeoutMs, readRetries: 0, readRetryBackoffMs: 0, allTriesMs: 0, restMs: 0 })
@@ -102,7 +102,7 @@ async function readHomeseer(json: JsonClient): Promise<HomeseerReach> {
     : { ...describeRequestOutcome(status), devices: 0 }
 }
 
-async function linkFinding({ url }: ReachableHomeseerConfig, { reach }: ExaminedHomeseerLink): Promise<DoctorFinding> {
+async function linkFinding({ url }: HomeseerConfigWithUrl, { reach }: HomeseerLinkToExamine): Promise<DoctorFinding> {
   const { outcome, code, version, devices } = reach
   if (outcome === 'ok') {
     const homeseer = version === undefined ? 'HomeSeer' : `HomeSeer ${version}`
@@ -142,7 +142,7 @@ function pushFindings({ push: { asciiPort, webhookKey } }: HomeseerConfig, state
 }
 
 /** How the ASCII port answers, as far as one is configured. */
-function listenOnce(config: ReachableHomeseerConfig): Promise<AsciiConnectionState | undefined> {
+function listenOnce(config: HomeseerConfigWithUrl): Promise<AsciiConnectionState | undefined> {
   const address = readAsciiAddress(config)
   if (address === undefined) return Promise.resolve(undefined)
   return new Promise((resolve) => {
@@ -163,7 +163,7 @@ function listenOnce(config: ReachableHomeseerConfig): Promise<AsciiConnectionSta
 
 async function eventFindings(
   config: HomeseerConfig,
-  { events }: ExaminedHomeseerLink,
+  { events }: HomeseerLinkToExamine,
 ): Promise<readonly DoctorFinding[]> {
   const { eventsPath, eventsFrom, unreadEvents } = config
   // What the adapter says about events is part of what is said about the adapter.
@@ -180,7 +180,7 @@ async function eventFindings(
 }
 
 /** Events with members that nobody here knows ask a person. */
-function memberFindings({ definitions, unread }: EventFiles): readonly DoctorFinding[] {
+function memberFindings({ definitions, unread }: LoadedEventDefinitions): readonly DoctorFinding[] {
   const strange = definitions.filter(({ unknown }) => unknown.length > 0)
   const names = [...new Set(strange.flatMap(({ unknown }) => unknown))].slice(0, 20)
   if (strange.length === 0 && unread === 0) return []
@@ -194,7 +194,7 @@ function memberFindings({ definitions, unread }: EventFiles): readonly DoctorFin
 /** Asked only where the owner relies on the adapter: no script runs on a HomeSeer whose owner never chose that. */
 async function adapterFindings(
   { admin, eventsFrom, scriptPage, unreadEvents }: HomeseerConfig,
-  { json }: ExaminedHomeseerLink,
+  { json }: HomeseerLinkToExamine,
 ): Promise<readonly DoctorFinding[]> {
   const { adapterKey: key } = admin
   if (key === undefined)
@@ -202,7 +202,7 @@ async function adapterFindings(
       ? [warning('homeseer.admin.adapterKey is not set: the adapter on HomeSeer refuses requests without a signature.')]
       : []
   const request = { id: newUlid(), op: 'adapter.describe', args: {}, atMs: Date.now() }
-  const asked = await json.call(callAdminAdapter(request, { page: scriptPage, key }))
+  const asked = await json.call(createAdminAdapterExchange(request, { page: scriptPage, key }))
   if (asked.ok && asked.value.ok) {
     const version = readRecordText(asked.value.data, 'version') ?? 'of an unknown version'
     return [toFinding('ok', `The admin adapter ${version} is installed on HomeSeer.`)]

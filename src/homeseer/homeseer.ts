@@ -17,26 +17,26 @@ import { fail, ok, type Result } from '../core/result.ts'
 import type { GuardServices } from '../guard/guard.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
-import { createAdminReadTools, type LastSeenUsers } from './admin/admin-read-tools.ts'
+import { createAdminReadTools, type LastUserListCache } from './admin/admin-read-tools.ts'
 import { createAdminResources } from './admin/admin-resources.ts'
 import { createAdminTools } from './admin/admin-tools.ts'
 import { createRollbackTool } from './admin/rollback-tool.ts'
-import { createUnsupportedAdminOperations } from './admin/capability-cache.ts'
+import { createUnsupportedAdminOperationCache } from './admin/capability-cache.ts'
 import { createAdminRollbackStore } from './admin/rollback-store.ts'
 import { CatalogClient } from './catalog/catalog-client.ts'
 import { createDeviceExposurePredicate } from './catalog/homeseer-catalog.ts'
 import { EventAdapterClient } from './catalog/event-adapter-client.ts'
-import { EventFileStore, type EventDefinitionSource } from './catalog/event-file-store.ts'
-import { readAsciiAddress, readJsonClientSettings, type ReachableHomeseerConfig } from './connection-settings.ts'
+import { EventFileReader, type EventDefinitionSource } from './catalog/event-file-store.ts'
+import { readAsciiAddress, readJsonClientSettings, type HomeseerConfigWithUrl } from './connection-settings.ts'
 import { AliasStore } from './resolve/alias-store.ts'
 import type { Alias } from './resolve/alias.ts'
-import { DeviceClassStore } from './catalog/device-class-store.ts'
+import { DeviceClassOverrideStore } from './catalog/device-class-store.ts'
 import { createDeviceClassTools } from './tools/class-tools.ts'
-import { ResolverClient } from './resolve/resolver-client.ts'
-import { startAnnouncingChanges } from './tools/announce-client.ts'
+import { NameResolverCache } from './resolve/resolver-client.ts'
+import { startAnnouncingDeviceResources } from './tools/announce-client.ts'
 import { createNumberAllowList } from './tools/allow-list.ts'
 import { createAreaSetTool } from './tools/area-set.ts'
-import { LateDeviceChanges } from './tools/change-verification-client.ts'
+import { LateDeviceChangeTracker } from './tools/change-verification-client.ts'
 import { createHomeseerAuditTrail } from './tools/homeseer-audit-store.ts'
 import { readAliasFile } from './tools/alias-file-store.ts'
 import { createAuditQueryTool } from './tools/audit-tool.ts'
@@ -55,21 +55,21 @@ import { createHelpRouteTool } from './tools/help-tool.ts'
 import { createIntentTools } from './tools/intent-tools.ts'
 import {
   adviseOnHomeseerLink,
-  createHomeseerLinkHealth,
-  toHomeseerLinkHealth,
-  type HomeseerLinkHealth,
+  createHomeseerLinkHealthTracker,
+  toHomeseerServiceHealth,
+  type HomeseerLinkHealthTracker,
 } from './tools/link-health.ts'
 import { createHomeseerPrompts } from './tools/prompts.ts'
 import { createResolveTools } from './tools/resolve-tools.ts'
 import { createHomeseerResource, HOMESEER_RESOURCES } from './tools/resources.ts'
 import { readHomeseerOwnerRules } from './tools/owner-rules.ts'
-import { reportIgnoredArguments } from './tools/homeseer-change.ts'
+import { addIgnoredArgumentsReport } from './tools/homeseer-change.ts'
 import { createSpeakTool } from './tools/speak-tool.ts'
 import { startWebhookListener, type WebhookListener } from './tools/webhook-listener-server.ts'
 import { createHomeseerLink, type HomeseerLink } from './wire/homeseer-link-client.ts'
 
 export interface HomeseerOptions {
-  readonly config: ReachableHomeseerConfig
+  readonly config: HomeseerConfigWithUrl
   readonly database: Database
   readonly clock: Clock
   readonly logger: Logger
@@ -85,7 +85,7 @@ const PATIENCE = { allTriesMs: 25_000, restMs: 5_000 } as const
 const HOLDS = { listsHoldMs: 30_000, controlsHoldMs: 600_000 } as const
 
 /** A file of names that cannot be read is a fault: names the owner wrote down must not be missing in silence. */
-export function createHomeseer(options: HomeseerOptions): Result<Service, string> {
+export function createHomeseerService(options: HomeseerOptions): Result<Service, string> {
   const { aliasFile } = options.config
   const aliases = aliasFile === undefined ? ok([]) : readAliasFile(aliasFile)
   return aliases.ok ? ok(homeseerService(options, aliases.value)) : fail(aliases.fault)
@@ -94,7 +94,7 @@ export function createHomeseer(options: HomeseerOptions): Result<Service, string
 function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): Service {
   const { config, logger, bus } = options
   const { url } = config
-  const health = createHomeseerLinkHealth({
+  const health = createHomeseerLinkHealthTracker({
     away: (attempt) =>
       logger.warn({ url, outcome: attempt.outcome }, adviseOnHomeseerLink(url, attempt) ?? 'HomeSeer is away'),
     back: () => logger.info({ url }, 'HomeSeer answers again'),
@@ -128,7 +128,7 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
     capabilities: () => capabilities,
     start: async () => {
       link.start()
-      stopAnnouncing = startAnnouncingChanges(homeseer, bus.announceResource)
+      stopAnnouncing = startAnnouncingDeviceResources(homeseer, bus.announceResource)
       await startWebhook()
     },
     stop: async () => {
@@ -137,7 +137,7 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
       link.close()
     },
     health: () =>
-      toHomeseerLinkHealth({
+      toHomeseerServiceHealth({
         url: config.url,
         last: health.last(),
         push: link.pushState(),
@@ -160,7 +160,7 @@ function homeseerService(options: HomeseerOptions, aliases: readonly Alias[]): S
   }
 }
 
-function createLink({ config, clock }: HomeseerOptions, health: HomeseerLinkHealth): HomeseerLink {
+function createLink({ config, clock }: HomeseerOptions, health: HomeseerLinkHealthTracker): HomeseerLink {
   const { push, readRetries, readRetryBackoffMs } = config
   const address = readAsciiAddress(config)
   return createHomeseerLink({
@@ -185,7 +185,7 @@ function assemble(
 ): HomeseerToolContext {
   const { config, clock, database, bus, guard, ledger } = options
   const learned = config.learnAliases ? new AliasStore(database, ledger) : undefined
-  const classes = new DeviceClassStore(database, ledger, config)
+  const classes = new DeviceClassOverrideStore(database, ledger, config)
   const catalog = new CatalogClient({
     json: link.json,
     mirror: link.mirror,
@@ -201,7 +201,7 @@ function assemble(
     rules: readHomeseerOwnerRules(config),
     link,
     catalog,
-    resolver: new ResolverClient({
+    resolver: new NameResolverCache({
       catalog,
       configured: configuredAliases,
       learned: () => learned?.all ?? none,
@@ -210,7 +210,7 @@ function assemble(
     configuredAliases,
     learned,
     eventFiles: eventSource(config, link, clock),
-    arrivals: new LateDeviceChanges(),
+    arrivals: new LateDeviceChangeTracker(),
     classes,
     exposes,
     bus,
@@ -226,7 +226,7 @@ function assemble(
 /** Files, or a copy of them, unless the owner lets the script on HomeSeer tell. */
 function eventSource(config: HomeseerConfig, link: HomeseerLink, clock: Clock): EventDefinitionSource {
   const { eventsPath: events, eventGroupsPath: groups, knownEventMembers: knownMembers, scriptPage } = config
-  if (config.eventsFrom === 'files') return new EventFileStore({ events, groups, knownMembers })
+  if (config.eventsFrom === 'files') return new EventFileReader({ events, groups, knownMembers })
   return new EventAdapterClient({ json: link.json, clock, scriptPage, key: config.admin.adapterKey, knownMembers })
 }
 
@@ -234,7 +234,7 @@ function capabilitiesOf(
   homeseer: HomeseerToolContext,
   { database, ledger, clock, config }: HomeseerOptions,
 ): readonly Capability[] {
-  const cache = createUnsupportedAdminOperations(config.admin.capabilityCacheSeconds * 1_000, clock.monotonic)
+  const cache = createUnsupportedAdminOperationCache(config.admin.capabilityCacheSeconds * 1_000, clock.monotonic)
   const parts = { homeseer, cache, rollbacks: createAdminRollbackStore(database, ledger) }
   const users = createUsersSeen(clock)
   const changes: readonly Capability[] = [
@@ -266,7 +266,7 @@ function capabilitiesOf(
     ...createAdminReadTools(homeseer, users),
   ]
   return [
-    ...tools.map(reportIgnoredArguments),
+    ...tools.map(addIgnoredArgumentsReport),
     ...HOMESEER_RESOURCES.map((definition) => createHomeseerResource(homeseer, definition)),
     ...createAdminResources(homeseer, users, cache),
     ...createDeviceClassTools(homeseer),
@@ -274,8 +274,8 @@ function capabilitiesOf(
   ]
 }
 
-function createUsersSeen(clock: Clock): LastSeenUsers {
-  let last: ReturnType<LastSeenUsers['last']>
+function createUsersSeen(clock: Clock): LastUserListCache {
+  let last: ReturnType<LastUserListCache['last']>
   return {
     last: () => last,
     note: (users) => {

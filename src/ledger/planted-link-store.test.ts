@@ -39,9 +39,7 @@ describe('a planted link', () => {
   it('is not written through by bodies and tiles', () => {
     const tiles = new TileStore(join(folder, 'log'), true)
     plant(formatBodiesPath(0))
-    expect(() =>
-      tiles.writeBodies(0, [{ index: 0, salt: new Uint8Array(32), text: '{}' } as never]),
-    ).toThrow()
+    expect(() => tiles.writeBodies(0, [{ index: 0, salt: new Uint8Array(32), text: '{}' } as never])).toThrow()
     const name = { level: 0, index: 0, width: 1 }
     plant(formatTilePath(name))
     expect(() => tiles.writeTile(name, new Uint8Array(32))).toThrow(/ELOOP/)

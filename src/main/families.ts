@@ -158,9 +158,9 @@ async function homeseerServices({
 }: FamilyDependencies): Promise<Result<readonly Service[], StartFault>> {
   const { url } = config.homeseer
   if (url === undefined) return ok([])
-  const { createHomeseer } = await import('../homeseer/homeseer.ts')
+  const { createHomeseerService } = await import('../homeseer/homeseer.ts')
   const { bus, ledger, guard } = spine
-  const created = createHomeseer({
+  const created = createHomeseerService({
     config: { ...config.homeseer, url },
     database,
     clock: systemClock,

@@ -10,7 +10,7 @@ import type { Database } from '../core/database-store.ts'
 import { auditToolPins } from '../devices/tools/tool-pin-store.ts'
 import { createGuardSecretAudit } from '../guard/guard-schema-store.ts'
 import { createOwnerTokenAudit } from '../guard/owner-token-store.ts'
-import { auditAdminRollbacks } from '../homeseer/admin/rollback-store.ts'
+import { createAdminRollbackAudit } from '../homeseer/admin/rollback-store.ts'
 import { deviceProjection } from '../devices/enrol/device-state.ts'
 import { guardProjection } from '../guard/guard-state.ts'
 import { laterCallsProjection } from '../home/later-state.ts'
@@ -47,7 +47,7 @@ export function listStoredContentAudits(
   return [
     createGuardSecretAudit(sql),
     auditToolPins(sql),
-    auditAdminRollbacks(sql),
+    createAdminRollbackAudit(sql),
     createOwnerTokenAudit(data.ownerToken),
     () => findExposedKeyFiles(data),
   ]

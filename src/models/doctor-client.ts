@@ -21,7 +21,7 @@ export async function examineModels({
   troubles,
 }: ModelsExaminationOptions): Promise<readonly DoctorFinding[]> {
   const found = [
-    ...listMissingKeys(config, environment).map((name) => toFinding('warn', explainMissingKey(name))),
+    ...listMissingKeyVariables(config, environment).map((name) => toFinding('warn', explainMissingKeyVariable(name))),
     // A model that one server lacks is a word in a list; a server that is away, or lets nobody in, is all of its models.
     ...(troubles ?? (await askServers(config, environment))).map(({ kind, message }) =>
       toFinding(kind === 'not-found' ? 'warn' : 'fail', message),
@@ -33,7 +33,7 @@ export async function examineModels({
 }
 
 /** Variables that should hold a key and are not set. */
-export function listMissingKeys(
+export function listMissingKeyVariables(
   { endpoints }: ModelsConfig,
   environment: ModelsExaminationOptions['environment'],
 ): readonly string[] {
@@ -42,7 +42,7 @@ export function listMissingKeys(
   )
 }
 
-export function explainMissingKey(variable: string): string {
+export function explainMissingKeyVariable(variable: string): string {
   return `models: the environment variable ${variable}, which should hold a key, is not set.`
 }
 

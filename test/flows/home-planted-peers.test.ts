@@ -18,7 +18,7 @@ import { silentLogger } from '../../src/core/logger.ts'
 import { fail, ok } from '../../src/core/result.ts'
 import { guardMigrations } from '../../src/guard/guard-schema-store.ts'
 import { guardProjection } from '../../src/guard/guard-state.ts'
-import { createHomeCallTools } from '../../src/home/call-tools.ts'
+import { createToolSearchAndCallTools } from '../../src/home/call-tools.ts'
 import { laterCallsProjection } from '../../src/home/later-state.ts'
 import { Ledger } from '../../src/ledger/ledger.ts'
 import { ledgerMigrations } from '../../src/ledger/ledger-store.ts'
@@ -107,7 +107,9 @@ beforeAll(async () => {
     principalNow: () => undefined,
     report: () => undefined,
   }
-  bus.registerService(defineService({ name: 'home', prefixes: ['tools_'], capabilities: createHomeCallTools(parts) }))
+  bus.registerService(
+    defineService({ name: 'home', prefixes: ['tools_'], capabilities: createToolSearchAndCallTools(parts) }),
+  )
   bus.onPeerUpdated(manifestOf(far))
 })
 afterAll(() => {

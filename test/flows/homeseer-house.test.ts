@@ -14,11 +14,11 @@ import {
   computeControlExpectation,
   compareWithExpectation,
 } from '../../src/homeseer/catalog/device-control.ts'
-import { EventFileStore } from '../../src/homeseer/catalog/event-file-store.ts'
+import { EventFileReader } from '../../src/homeseer/catalog/event-file-store.ts'
 import type { HomeseerCatalog } from '../../src/homeseer/catalog/homeseer-catalog.ts'
 import type { Alias } from '../../src/homeseer/resolve/alias.ts'
 import { resolveCameras, resolveDevices, resolveEvents } from '../../src/homeseer/resolve/name-resolver.ts'
-import { ResolverClient } from '../../src/homeseer/resolve/resolver-client.ts'
+import { NameResolverCache } from '../../src/homeseer/resolve/resolver-client.ts'
 import { createHomeseerLink, type HomeseerLink } from '../../src/homeseer/wire/homeseer-link-client.ts'
 import { HARD_CASE_DEVICE_REFS } from '../../src/sim/homeseer/hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from '../../src/sim/homeseer/homeseer-server.ts'
@@ -161,7 +161,7 @@ describe('catalog of the house of hard cases', () => {
 
   it('judges events by what HomeSeer wrote down about them', async () => {
     if (simulator.eventFiles === undefined) throw new Error('no event files')
-    const files = await new EventFileStore(simulator.eventFiles).read()
+    const files = await new EventFileReader(simulator.eventFiles).read()
     const events = await catalog.events()
     if (!files.ok || !events.ok) throw new Error('events cannot be read')
     const home = await house()
@@ -186,7 +186,7 @@ describe('catalog of the house of hard cases', () => {
 
 describe('resolver of the house of hard cases', () => {
   async function resolver() {
-    const client = new ResolverClient({ catalog, configured: [], learned: () => [] })
+    const client = new NameResolverCache({ catalog, configured: [], learned: () => [] })
     const current = await client.current()
     if (!current.ok) throw new Error(current.fault.kind)
     return current.value.resolver
@@ -218,7 +218,7 @@ describe('resolver of the house of hard cases', () => {
   })
 
   it('says which source could not be read, and works with the rest', async () => {
-    const client = new ResolverClient({ catalog, configured: [], learned: () => [] })
+    const client = new NameResolverCache({ catalog, configured: [], learned: () => [] })
     catalog.forget()
     simulator.faults.failWith = { status: 404, times: 1 }
     const current = await client.current()
@@ -227,7 +227,7 @@ describe('resolver of the house of hard cases', () => {
 
   it('is the same one until something has changed', async () => {
     let learned: readonly Alias[] = []
-    const client = new ResolverClient({ catalog, configured: [], learned: () => learned })
+    const client = new NameResolverCache({ catalog, configured: [], learned: () => learned })
     const resolverNow = async () => {
       const current = await client.current()
       return current.ok ? current.value.resolver : undefined

@@ -10,7 +10,7 @@ import type { EbusConnection, TransportClass } from './ebus-connection.ts'
 import { EbusdBus } from './ebusd-client.ts'
 import type { AdapterEndpoint } from './adapter-endpoint.ts'
 import { createEnhancedPortProtocol } from './enhanced-port.ts'
-import { createMdnsTransport } from './mdns-transport.ts'
+import { createMdnsDiscoveryTransport } from './mdns-transport.ts'
 import { createPlainPortProtocol } from './plain-port.ts'
 import type { PortProtocol } from './port.ts'
 import { createSerialTransport } from './serial-transport.ts'
@@ -80,7 +80,7 @@ export function selectTransport(endpoint: AdapterEndpoint): {
       }
     case 'mdns':
       return {
-        transport: createMdnsTransport(endpoint),
+        transport: createMdnsDiscoveryTransport(endpoint),
         transportClass: 'enh',
         newProtocol: createEnhancedPortProtocol,
       }

@@ -19,7 +19,7 @@ export interface MdnsTransportOptions {
 /** ebusd waits as long. One that was asked for by its id is taken as soon as it is heard. */
 const LOOK_MS = 5_000
 
-export function createMdnsTransport({ id, via }: MdnsTransportOptions): ByteTransport {
+export function createMdnsDiscoveryTransport({ id, via }: MdnsTransportOptions): ByteTransport {
   return {
     name: `mdns ${id ?? ''}`.trim(),
     connect: async (signal) => {

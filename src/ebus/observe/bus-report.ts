@@ -41,14 +41,12 @@ export function toBusSummaryJson(
       ...(target === undefined ? {} : { target: formatBusAddress(target) }),
       count,
     })),
-    errors: observatory
-      .errors()
-      .map(({ scope, errorClass, count }) => ({
-        scope,
-        class: errorClass,
-        phase: PHASE_BY_ERROR_CLASS[errorClass],
-        count,
-      })),
+    errors: observatory.errors().map(({ scope, errorClass, count }) => ({
+      scope,
+      class: errorClass,
+      phase: PHASE_BY_ERROR_CLASS[errorClass],
+      count,
+    })),
     repeats: { commands: repeats.command, responses: repeats.response },
     reconstructor: { recoveries: Array.from(observatory.recoveries, ([reason, count]) => ({ reason, count })) },
     ...(ratios.length === 0

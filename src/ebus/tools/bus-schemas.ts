@@ -213,7 +213,7 @@ export const busPeriodicitySchema = z.object({
 const classes = z.array(z.object({ class: z.string(), count }))
 
 /** DOC-09's payload: counts only, by class; which values they are is for the plane tools. */
-export const watchSummarySchema = z.object({
+export const registerShadowSummarySchema = z.object({
   last_updated_at: z.string().exactOptional(),
   inventory: z.object({
     total_entries: count,

@@ -13,7 +13,7 @@ import {
   busPeriodicitySchema,
   busSpecimensSchema,
   busSummarySchema,
-  watchSummarySchema,
+  registerShadowSummarySchema,
 } from './bus-schemas.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
@@ -75,7 +75,7 @@ const watchTool = defineTool({
   title: 'Read what is being watched',
   description: 'How many values are kept, why, how fresh they have to be, and whether that still fits.',
   input: z.strictObject(viewArguments),
-  output: createEbusOutputSchema(watchSummarySchema),
+  output: createEbusOutputSchema(registerShadowSummarySchema),
 })
 
 export function createEbusBusTools(house: EbusToolContext): readonly Capability[] {

@@ -22,7 +22,7 @@ import {
   busPeriodicitySchema,
   busSpecimensSchema,
   busSummarySchema,
-  watchSummarySchema,
+  registerShadowSummarySchema,
 } from './bus-schemas.ts'
 import { toBusDeviceJson, busDeviceOutputSchema } from './device-view.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
@@ -73,7 +73,7 @@ function misshapen(heating: HeatingInstallation): readonly unknown[] {
     busMessagesSchema.safeParse({ ...list, items: view.messages() }),
     busSpecimensSchema.safeParse({ count: 0, items: view.specimens() }),
     busPeriodicitySchema.safeParse({ ...list, items: view.periodicity() }),
-    watchSummarySchema.safeParse(view.watch()),
+    registerShadowSummarySchema.safeParse(view.watch()),
   ].flatMap(({ error }) => error?.issues ?? [])
 }
 

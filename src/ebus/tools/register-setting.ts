@@ -63,7 +63,7 @@ export function resolveRegisterSetting(house: EbusToolContext, wish: SettingTool
     return fail({ kind: 'offline', code: 'BUS_UNAVAILABLE', message: 'No regulator has answered on this bus yet.' })
   const reader = new PlaneReader(heating.installation)
   const { setting, value } = wish
-  if (!isRegisterSetting(setting) || (typeof value === 'object' && 'weekdays' in value))
+  if (!isRegisterBackedSetting(setting) || (typeof value === 'object' && 'weekdays' in value))
     return fail(createEbusArgumentFault('value', `not for ${setting}`))
   const ofZone = ZONE_SETTINGS.has(setting)
   const zone = ofZone ? resolveZoneNumber(reader, wish.zone) : ok(undefined)
@@ -80,7 +80,7 @@ function untilOf({ until }: SettingToolInput): { readonly until?: string } {
   return until === undefined ? {} : { until }
 }
 
-export function isRegisterSetting(setting: SettingToolInput['setting']): setting is SettingName {
+export function isRegisterBackedSetting(setting: SettingToolInput['setting']): setting is SettingName {
   return (SETTING_NAMES as readonly string[]).includes(setting)
 }
 

@@ -31,7 +31,7 @@ import {
   writeRegisterSetting,
   resolveRegisterSetting,
   assessRegisterSetting,
-  isRegisterSetting,
+  isRegisterBackedSetting,
 } from './register-setting.ts'
 import type { SettingToolInput } from './setting-arguments.ts'
 import { settingInputSchema, settingChangeOutputSchema } from './setting-arguments.ts'
@@ -87,7 +87,7 @@ export function createSettingTools(
 /** Rooms are found by their names, which have to be read first. */
 function planeOf(setting: SettingToolInput['setting']): SemanticPlaneName {
   if (setting === 'heating') return 'system'
-  return setting === 'schedule' || (isRegisterSetting(setting) && ZONE_SETTINGS.has(setting)) ? 'zones' : 'dhw'
+  return setting === 'schedule' || (isRegisterBackedSetting(setting) && ZONE_SETTINGS.has(setting)) ? 'zones' : 'dhw'
 }
 
 /** `undefined` where no program is meant. */

@@ -5,8 +5,8 @@ import type { Call } from '../../bus/call.ts'
 import { z } from 'zod'
 import { omitUndefined, canonicalJson, type Json, type JsonObject } from '../../core/json.ts'
 import type { AdminDomain } from '../tools/owner-rules.ts'
-import type { RedactedAdminData } from './admin-redaction.ts'
-import type { AdminClaims } from './admin-operation.ts'
+import type { AdminDataRedaction } from './admin-redaction.ts'
+import type { AdminGuardArguments } from './admin-operation.ts'
 
 /** The fields that the contract requires. */
 export const ADMIN_ENVELOPE_SCHEMA = z.looseObject({
@@ -22,21 +22,21 @@ export const ADMIN_ENVELOPE_SCHEMA = z.looseObject({
 export interface AdminEnvelopeFields {
   readonly result: 'planned' | 'applied' | 'failed'
   readonly domain: AdminDomain
-  readonly claims: AdminClaims
+  readonly claims: AdminGuardArguments
   /** Whether the owner wants a ticket for changes. */
   readonly requireTicket: boolean
   readonly auditRef: string
   readonly steps: readonly JsonObject[]
-  readonly rollback?: AdminRollbackOffer | undefined
+  readonly rollback?: AdminRollbackAvailability | undefined
   /** As they were; `redaction` says what of them is shown. */
   readonly before?: JsonObject | undefined
   readonly after?: JsonObject | undefined
-  readonly redaction: RedactedAdminData
+  readonly redaction: AdminDataRedaction
   readonly data?: JsonObject | undefined
 }
 
 /** Where the change can be taken back, or why it cannot be. */
-export type AdminRollbackOffer = { readonly id: string } | { readonly refusedBecause: string }
+export type AdminRollbackAvailability = { readonly id: string } | { readonly refusedBecause: string }
 
 /** What every envelope says of the call. `domain` is `null` where an act that is to be taken back was not found. */
 type CallParts = Pick<AdminEnvelopeFields, 'claims' | 'requireTicket' | 'auditRef'> & {
@@ -44,7 +44,7 @@ type CallParts = Pick<AdminEnvelopeFields, 'claims' | 'requireTicket' | 'auditRe
 }
 
 /** Of a call that may be refused; what its refusal comes to, the family adds, which knows the reasons. */
-export function createRefusedAdminEnvelope(parts: CallParts): JsonObject {
+export function createAdminRefusalDetails(parts: CallParts): JsonObject {
   return { envelope: { precheck: checksOf(parts), ...callJson(parts) } }
 }
 
@@ -104,14 +104,14 @@ function callJson({ auditRef, domain, claims }: CallParts): JsonObject {
 }
 
 /** The contract has only two words: an act that cannot be taken back is `not_needed` as well. */
-function rollbackJson(rollback: AdminRollbackOffer | undefined): JsonObject {
+function rollbackJson(rollback: AdminRollbackAvailability | undefined): JsonObject {
   if (rollback === undefined) return { rollback: 'not_needed' }
   if ('id' in rollback) return { rollback: 'available', rollbackId: rollback.id }
   return { rollback: 'not_needed', rollbackNote: rollback.refusedBecause }
 }
 
 /** Member by member, one level deep: deep enough for records of users, cameras and events. */
-function differenceOf(before: JsonObject, after: JsonObject, { record }: RedactedAdminData): JsonObject {
+function differenceOf(before: JsonObject, after: JsonObject, { record }: AdminDataRedaction): JsonObject {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()
   // By what they were: of two hidden passwords nobody could say whether they differ.
   const changed = names.filter((name) => !same(before[name], after[name]))

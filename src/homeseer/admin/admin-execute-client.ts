@@ -16,13 +16,13 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from '../tools/faults.ts'
 import {
-  ADMIN_ADAPTER_SCRIPT,
-  callAdminAdapter,
+  ADMIN_ADAPTER_SCRIPT_FILE_NAME,
+  createAdminAdapterExchange,
   type AdminAdapterOptions,
   type AdminAdapterReply,
 } from '../wire/admin-adapter.ts'
 import { mayHomeseerHaveActed, type HomeseerLinkFault } from '../wire/link-fault.ts'
-import type { UnsupportedAdminOperations } from './capability-cache.ts'
+import type { UnsupportedAdminOperationCache } from './capability-cache.ts'
 import { findDirectAdminRoute } from './direct-admin-route.ts'
 
 export interface ExecutedAdminOperation {
@@ -49,7 +49,7 @@ export interface AdminOperationRequest {
   readonly op: string
   readonly args: JsonObject
   readonly signal: AbortSignal
-  readonly cache: UnsupportedAdminOperations
+  readonly cache: UnsupportedAdminOperationCache
 }
 
 /** Falls back only from `unsupported`: what failed in any other way may have been done, and is not done twice. */
@@ -122,9 +122,9 @@ async function byAdapter(
     ...steps,
     { name: 'execute', status, route: 'adapter', transport: TRANSPORT, ...fallbackFrom },
   ]
-  if (homeseer.rules.scripts?.(ADMIN_ADAPTER_SCRIPT) === false)
+  if (homeseer.rules.scripts?.(ADMIN_ADAPTER_SCRIPT_FILE_NAME) === false)
     return fail({
-      fault: unsupported(op, `the owner's list of scripts does not hold ${ADMIN_ADAPTER_SCRIPT}`),
+      fault: unsupported(op, `the owner's list of scripts does not hold ${ADMIN_ADAPTER_SCRIPT_FILE_NAME}`),
       steps: step('unsupported'),
     })
   const asked = await askOnce(homeseer, { op, args, signal })
@@ -156,7 +156,7 @@ export async function readFromAdminAdapter(
   signal: AbortSignal,
 ): Promise<Result<JsonObject, Fault>> {
   const asked = await homeseer.link.json.call(
-    callAdminAdapter({ id: newUlid(), op, args: {}, atMs: homeseer.clock.now() }, adapterOptions(homeseer)),
+    createAdminAdapterExchange({ id: newUlid(), op, args: {}, atMs: homeseer.clock.now() }, adapterOptions(homeseer)),
     signal,
   )
   if (!asked.ok)
@@ -173,7 +173,10 @@ async function askOnce(
   homeseer: HomeseerToolContext,
   { op, args, signal }: Pick<AdminOperationRequest, 'op' | 'args' | 'signal'>,
 ): Promise<Result<AdminAdapterReply, HomeseerLinkFault>> {
-  const exchange = callAdminAdapter({ id: newUlid(), op, args, atMs: homeseer.clock.now() }, adapterOptions(homeseer))
+  const exchange = createAdminAdapterExchange(
+    { id: newUlid(), op, args, atMs: homeseer.clock.now() },
+    adapterOptions(homeseer),
+  )
   const first = await homeseer.link.json.call(exchange, signal)
   if (first.ok || !mayHomeseerHaveActed(first.fault) || signal.aborted) return first
   const second = await homeseer.link.json.call(exchange, signal)

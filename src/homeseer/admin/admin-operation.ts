@@ -4,34 +4,39 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS } from '../tools/homeseer-change.ts'
-import { ADMIN_RISK_LEVELS, type AdminDomain, type CallerClaims, type TouchedTargets } from '../tools/owner-rules.ts'
+import {
+  ADMIN_RISK_LEVELS,
+  type AdminDomain,
+  type HomeseerGuardArguments,
+  type TouchedTargets,
+} from '../tools/owner-rules.ts'
 
 /** The contract's admin guard. `operationTier` is a claim: the tier follows from the tool. */
-export function createAdminGuardSchemas<Domain extends AdminDomain>(domain: Domain) {
+export function createAdminGuardArgumentSchemas<Domain extends AdminDomain>(domain: Domain) {
   return {
     ...BASE_GUARD_ARGUMENT_SCHEMAS,
     // The contract requires it; it can only be the tool's own, so it may also be left out.
     domain: z.literal(domain).default(domain),
-    ...ADMIN_CLAIM_SCHEMAS,
+    ...ADMIN_GUARD_ARGUMENT_SCHEMAS,
   }
 }
 
 /** Claims are recorded and compared with the owner's rules (tools/owner-rules.ts); `riskLevel` is only recorded. */
-export const ADMIN_CLAIM_SCHEMAS = {
+export const ADMIN_GUARD_ARGUMENT_SCHEMAS = {
   operationTier: z.enum(['operator', 'admin']).exactOptional().describe('Always admin, whatever is said here.'),
   changeTicket: z.string().max(200).exactOptional(),
   maintenanceWindowId: z.string().max(200).exactOptional(),
   riskLevel: z.enum(ADMIN_RISK_LEVELS).default('medium'),
 }
 
-export interface AdminClaims extends CallerClaims {
+export interface AdminGuardArguments extends HomeseerGuardArguments {
   readonly riskLevel: (typeof ADMIN_RISK_LEVELS)[number]
 }
 
 /** Never reach HomeSeer: an adapter that saw `confirm` might come to rely on it. */
 const GUARD_NAMES = new Set([
   ...Object.keys(BASE_GUARD_ARGUMENT_SCHEMAS),
-  ...Object.keys(ADMIN_CLAIM_SCHEMAS),
+  ...Object.keys(ADMIN_GUARD_ARGUMENT_SCHEMAS),
   'domain',
 ])
 
@@ -59,7 +64,7 @@ export interface AdminOperation {
   readonly domain: AdminDomain
   readonly title: string
   readonly description: string
-  /** Its own arguments; the guard's are added by `createAdminGuardSchemas`. */
+  /** Its own arguments; the guard's are added by `createAdminGuardArgumentSchemas`. */
   readonly shape: z.ZodRawShape
   /** `user:resident`: what the guard, the limits and the owner's rules know it as. */
   readonly target: (args: JsonObject) => string

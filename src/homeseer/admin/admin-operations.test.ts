@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { ADMIN_ADAPTER_WRITE_OPERATIONS } from '../wire/admin-adapter.ts'
 import { createAdminEnvelope } from './admin-envelope.ts'
 import { findDirectAdminRoute } from './direct-admin-route.ts'
-import { createUnsupportedAdminOperations } from './capability-cache.ts'
-import { redactAdminData } from './admin-redaction.ts'
-import { createAdminGuardSchemas, omitGuardArguments } from './admin-operation.ts'
+import { createUnsupportedAdminOperationCache } from './capability-cache.ts'
+import { createAdminDataRedaction } from './admin-redaction.ts'
+import { createAdminGuardArgumentSchemas, omitGuardArguments } from './admin-operation.ts'
 import { ADMIN_OPERATIONS } from './admin-operations.ts'
 
 function operation(op: string) {
@@ -23,11 +23,11 @@ describe('operations', () => {
   it('take the guard’s arguments and hand on none of them', () => {
     const { shape, domain } = operation('users.set_role')
     const input = { userId: 'a', role: 'guest', confirm: true, intent: 'abc', reason: 'abc', riskLevel: 'low' }
-    const parsed = z.strictObject({ ...shape, ...createAdminGuardSchemas(domain) }).parse(input)
+    const parsed = z.strictObject({ ...shape, ...createAdminGuardArgumentSchemas(domain) }).parse(input)
     expect(parsed).toMatchObject({ domain: 'users', riskLevel: 'low' })
     expect(omitGuardArguments(JSON.parse(JSON.stringify(parsed)))).toEqual({ userId: 'a', role: 'guest' })
     const wrong = z
-      .strictObject({ ...shape, ...createAdminGuardSchemas(domain) })
+      .strictObject({ ...shape, ...createAdminGuardArgumentSchemas(domain) })
       .safeParse({ ...input, domain: 'config' })
     expect(wrong.success).toBe(false)
   })
@@ -103,7 +103,7 @@ describe('operations', () => {
 describe('redaction', () => {
   it('hides what a secret setting was and is, and all that HomeSeer says to it', () => {
     const args = { key: 'gSMTPPassword', value: 'b' }
-    const { payload, record, raw } = redactAdminData(operation('system.config.set'), args)
+    const { payload, record, raw } = createAdminDataRedaction(operation('system.config.set'), args)
     expect(payload).toEqual({ key: 'gSMTPPassword', value: '[redacted]' })
     // An adapter need not repeat the key.
     expect(record({ value: 'a', section: 'mail' })).toEqual({ value: '[redacted]', section: 'mail' })
@@ -115,12 +115,12 @@ describe('redaction', () => {
     ['system.config.set', { key: 'gNoPW192', value: true }],
     ['config.device_metadata.set', { ref: 1, property: 'Name', value: 'Password Safe' }],
   ])('of %s %j hides nothing', (op, args) => {
-    const { payload, record, raw } = redactAdminData(operation(op), args)
+    const { payload, record, raw } = createAdminDataRedaction(operation(op), args)
     expect([payload, record(args), raw({ after: args })]).toEqual([args, args, { after: args }])
   })
 
   it('says that a hidden value changed', () => {
-    const redaction = redactAdminData(operation('system.config.set'), { key: 'gSMTPPassword', value: 'b' })
+    const redaction = createAdminDataRedaction(operation('system.config.set'), { key: 'gSMTPPassword', value: 'b' })
     const claims = { riskLevel: 'low' } as const
     const parts = {
       result: 'applied',
@@ -161,7 +161,7 @@ describe('direct route', () => {
 describe('capability cache', () => {
   it('believes for as long as it was told, and not at all with no time', () => {
     let nowMs = 0
-    const cache = createUnsupportedAdminOperations(1_000, () => nowMs)
+    const cache = createUnsupportedAdminOperationCache(1_000, () => nowMs)
     cache.learnUnsupported('users.create')
     expect([cache.isUnsupported('users.create'), cache.isUnsupported('users.delete'), cache.size()]).toEqual([
       true,
@@ -170,7 +170,7 @@ describe('capability cache', () => {
     ])
     nowMs = 1_000
     expect([cache.isUnsupported('users.create'), cache.size()]).toEqual([false, 0])
-    const none = createUnsupportedAdminOperations(0, () => 0)
+    const none = createUnsupportedAdminOperationCache(0, () => 0)
     none.learnUnsupported('users.create')
     expect(none.isUnsupported('users.create')).toBe(false)
   })

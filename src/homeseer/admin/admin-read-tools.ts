@@ -14,7 +14,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { hideSecretsInJson } from '../../guard/redaction.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
-import { groupPhysicalDevices } from '../catalog/homeseer-catalog.ts'
+import { groupDevicesByName } from '../catalog/homeseer-catalog.ts'
 import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import {
   createHomeseerAnswer,
@@ -27,7 +27,7 @@ import { readHomeseerCatalog, readMirroredDevice } from '../tools/catalog-reader
 import { describeHomeseerPolicy } from '../tools/homeseer-policy.ts'
 import { listOwnerRuleRefusals } from '../tools/owner-rules.ts'
 import { createVersionRequest } from '../wire/json-requests.ts'
-import { ADMIN_ADAPTER_SCRIPT } from '../wire/admin-adapter.ts'
+import { ADMIN_ADAPTER_SCRIPT_FILE_NAME } from '../wire/admin-adapter.ts'
 import { readFromAdminAdapter } from './admin-execute-client.ts'
 import { createTolerantInputSchema } from '../tools/homeseer-change.ts'
 
@@ -44,12 +44,12 @@ const SPARE = {
 
 /** What the last list of users said, for the resource that must not run code. */
 /** In memory only: it is the house's list of people, and a restart should not find it on disk. */
-export interface LastSeenUsers {
+export interface LastUserListCache {
   readonly last: () => { readonly users: readonly JsonObject[]; readonly atMs: number } | undefined
   readonly note: (users: readonly JsonObject[]) => void
 }
 
-export function createAdminReadTools(homeseer: HomeseerToolContext, seen: LastSeenUsers): readonly Capability[] {
+export function createAdminReadTools(homeseer: HomeseerToolContext, seen: LastUserListCache): readonly Capability[] {
   return [
     usersList(homeseer, seen),
     read(homeseer, {
@@ -112,7 +112,7 @@ function read(homeseer: HomeseerToolContext, { data, raw, refs, ...words }: Read
   })
 }
 
-function usersList(homeseer: HomeseerToolContext, seen: LastSeenUsers): Capability {
+function usersList(homeseer: HomeseerToolContext, seen: LastUserListCache): Capability {
   return defineChange({
     family: homeseerFamily,
     // It runs the adapter's script on HomeSeer's machine.
@@ -162,7 +162,7 @@ function codeReasons({ rules }: HomeseerToolContext): readonly PolicyReason[] {
   const about = new Set(['safe-mode', 'script-list', 'admin-enabled', 'admin-domain'])
   const confirmed = { confirm: true, intent: 'list users', reason: 'asked to', maintenanceWindowId: 'none' }
   return listOwnerRuleRefusals({ ...rules, defaultDryRun: false }, confirmed, {
-    scriptId: ADMIN_ADAPTER_SCRIPT,
+    scriptId: ADMIN_ADAPTER_SCRIPT_FILE_NAME,
     domain: 'users',
   }).filter(({ rule }) => about.has(rule))
 }
@@ -184,7 +184,7 @@ export async function readHomeseerInterfaces(
 ): Promise<Result<Json, Fault>> {
   const house = await readHomeseerCatalog(homeseer)
   if (!house.ok) return house
-  const groups = groupPhysicalDevices(house.value, (device) => device.interfaceName)
+  const groups = groupDevicesByName(house.value, (device) => device.interfaceName)
   return ok({
     total: groups.length,
     interfaces: groups.map(({ name, refs }) => ({
@@ -214,7 +214,7 @@ async function categoryList(homeseer: HomeseerToolContext, includeRefs: boolean)
   const rooms = (category: string): readonly string[] => [
     ...new Set(house.value.devices.filter(({ location }) => location === category).map(({ location2 }) => location2)),
   ]
-  const groups = groupPhysicalDevices(house.value, (device) => device.location)
+  const groups = groupDevicesByName(house.value, (device) => device.location)
   return ok({
     total: groups.length,
     categories: groups.map(({ name, refs }) => ({
@@ -242,7 +242,7 @@ function diagnostics(homeseer: HomeseerToolContext): Capability {
   }).handledBy(async ({ interfaceId, level }) => {
     const house = await readHomeseerCatalog(homeseer)
     if (!house.ok) return house
-    const groups = groupPhysicalDevices(house.value, (device) => device.interfaceName).filter(
+    const groups = groupDevicesByName(house.value, (device) => device.interfaceName).filter(
       ({ name }) => interfaceId === undefined || name.toLowerCase() === interfaceId.toLowerCase(),
     )
     if (interfaceId !== undefined && groups.length === 0)

@@ -8,7 +8,7 @@ import { hideSecretsInJson, redactArguments } from '../../guard/redaction.ts'
 import { REDACTED_PLACEHOLDER } from '../../guard/secret-detection.ts'
 import type { AdminOperation } from './admin-operation.ts'
 
-export interface RedactedAdminData {
+export interface AdminDataRedaction {
   readonly payload: JsonObject
   /** A record from before or after the act. */
   readonly record: (record: JsonObject) => JsonObject
@@ -19,10 +19,10 @@ export interface RedactedAdminData {
 /** What `system.config.set` and its like call what they set; their records have no other member that says it. */
 const INNOCENT = ['value']
 
-export function redactAdminData(
+export function createAdminDataRedaction(
   { secrets = [], setsSecret }: Pick<AdminOperation, 'secrets' | 'setsSecret'>,
   args: JsonObject,
-): RedactedAdminData {
+): AdminDataRedaction {
   const isSecret = setsSecret?.(args) === true
   const names = isSecret ? [...secrets, ...INNOCENT] : secrets
   return {

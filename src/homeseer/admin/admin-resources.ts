@@ -10,14 +10,19 @@ import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { type HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import { describeHomeseerPolicy } from '../tools/homeseer-policy.ts'
 import { createHomeseerResource, type HomeseerResourceDefinition } from '../tools/resources.ts'
-import { readCameraConfigs, readHomeseerInterfaces, readPluginCatalog, type LastSeenUsers } from './admin-read-tools.ts'
-import type { UnsupportedAdminOperations } from './capability-cache.ts'
+import {
+  readCameraConfigs,
+  readHomeseerInterfaces,
+  readPluginCatalog,
+  type LastUserListCache,
+} from './admin-read-tools.ts'
+import type { UnsupportedAdminOperationCache } from './capability-cache.ts'
 
 /** Five of the contract's six; `hs4://admin/audit/diff` needs only the ledger and stands with the others. */
 export function createAdminResources(
   homeseer: HomeseerToolContext,
-  seen: LastSeenUsers,
-  cache: UnsupportedAdminOperations,
+  seen: LastUserListCache,
+  cache: UnsupportedAdminOperationCache,
 ): readonly Capability[] {
   const definitions: readonly HomeseerResourceDefinition[] = [
     {

@@ -18,7 +18,7 @@ import {
   assessDeviceWriteConsequences,
   listUncertainTargets,
   listReachedTargets,
-  listTouchedTargets,
+  toTouchedTargets,
 } from '../tools/consequence-client.ts'
 import { createHs4Fault, extendHs4Fault } from '../tools/faults.ts'
 import { defineHomeseerChange, toHomeseerDeviceTarget, createTolerantInputSchema } from '../tools/homeseer-change.ts'
@@ -29,22 +29,22 @@ import {
   createAdminEnvelope,
   ADMIN_ENVELOPE_SCHEMA,
   createPlannedAdminEnvelope,
-  createRefusedAdminEnvelope,
+  createAdminRefusalDetails,
   formatAuditRef,
   type AdminEnvelopeFields,
-  type AdminRollbackOffer,
+  type AdminRollbackAvailability,
 } from './admin-envelope.ts'
-import type { UnsupportedAdminOperations } from './capability-cache.ts'
-import { findEventActionRefs, isDescriptiveProperty } from './content-operations.ts'
+import type { UnsupportedAdminOperationCache } from './capability-cache.ts'
+import { listEventActionDeviceRefs, isDescriptiveProperty } from './content-operations.ts'
 import { isSecurityCriticalOperation } from './security-critical-operation.ts'
-import { redactAdminData } from './admin-redaction.ts'
-import { ADMIN_ADAPTER_SCRIPT } from '../wire/admin-adapter.ts'
+import { createAdminDataRedaction } from './admin-redaction.ts'
+import { ADMIN_ADAPTER_SCRIPT_FILE_NAME } from '../wire/admin-adapter.ts'
 import { executeAdminOperation, type ExecutedAdminOperation } from './admin-execute-client.ts'
 import { readAdminOperationTarget, isAdminChangeVisible } from './admin-observe-client.ts'
 import {
-  createAdminGuardSchemas,
+  createAdminGuardArgumentSchemas,
   omitGuardArguments,
-  type AdminClaims,
+  type AdminGuardArguments,
   type AdminOperation,
 } from './admin-operation.ts'
 import { ADMIN_OPERATIONS } from './admin-operations.ts'
@@ -52,11 +52,11 @@ import type { AdminRollbackStore } from './rollback-store.ts'
 
 export interface AdminToolDependencies {
   readonly homeseer: HomeseerToolContext
-  readonly cache: UnsupportedAdminOperations
+  readonly cache: UnsupportedAdminOperationCache
   readonly rollbacks: AdminRollbackStore
 }
 
-type AdminInput = JsonObject & AdminClaims
+type AdminInput = JsonObject & AdminGuardArguments
 
 interface Plan {
   /** With names resolved to ids, without the guard's arguments. */
@@ -79,7 +79,7 @@ function operationTool(parts: AdminToolDependencies, operation: AdminOperation):
     name: `hs4.admin.${op}`,
     title,
     description,
-    input: createTolerantInputSchema({ ...shape, ...createAdminGuardSchemas(domain) }),
+    input: createTolerantInputSchema({ ...shape, ...createAdminGuardArgumentSchemas(domain) }),
     output: ADMIN_ENVELOPE_SCHEMA,
     effect: 'admin',
     // By domain: two changes of the users must not overlap, a backup may run beside them.
@@ -90,7 +90,7 @@ function operationTool(parts: AdminToolDependencies, operation: AdminOperation):
     alwaysTouched: { domain },
     plan: (input) => planOperation(homeseer, operation, omitGuardArguments(input)),
     refusal: (claims, call) =>
-      createRefusedAdminEnvelope({ domain, claims, requireTicket, auditRef: formatAuditRef(call) }),
+      createAdminRefusalDetails({ domain, claims, requireTicket, auditRef: formatAuditRef(call) }),
     assess: ({ args, effect, reaches = [], touched: more = {} }) => ({
       effect,
       target: `homeseer:${target(args)}`,
@@ -99,11 +99,11 @@ function operationTool(parts: AdminToolDependencies, operation: AdminOperation):
       // Nothing moves now: it is wired up, renamed or left to itself.
       mayReach: [...(touched(args).refs ?? []).map(toHomeseerDeviceTarget), ...reaches],
       // A person who approves sees what will be done, never the password it is done with.
-      preview: { operation: op, arguments: redactAdminData(operation, args).payload },
+      preview: { operation: op, arguments: createAdminDataRedaction(operation, args).payload },
     }),
     act: ({ args }, claims, call) => actOperation(parts, { operation, args, claims, call }),
     rehearse: ({ args }, claims, call) => {
-      const redaction = redactAdminData(operation, args)
+      const redaction = createAdminDataRedaction(operation, args)
       const said = { domain, claims, redaction, requireTicket, auditRef: formatAuditRef(call) }
       return createPlannedAdminEnvelope({ ...said, data: { operation: op } }, homeseer.config.admin.executionMode)
     },
@@ -112,7 +112,7 @@ function operationTool(parts: AdminToolDependencies, operation: AdminOperation):
 
 /** In mode `adapter` every act runs a script, and the owner's list of scripts speaks for it, too. */
 function adapterScript({ config }: HomeseerToolContext): { readonly scriptId?: string } {
-  return config.admin.executionMode === 'adapter' ? { scriptId: ADMIN_ADAPTER_SCRIPT } : {}
+  return config.admin.executionMode === 'adapter' ? { scriptId: ADMIN_ADAPTER_SCRIPT_FILE_NAME } : {}
 }
 
 /** Finds what is meant with HomeSeer's own requests. No code runs on HomeSeer for a plan. */
@@ -158,10 +158,10 @@ async function planDefinition(
   definition: Json | undefined,
 ): Promise<Result<Plan, Fault>> {
   if (definition === undefined) return ok({ args, effect: 'admin' })
-  const assessed = await assessDeviceWriteConsequences(homeseer, findEventActionRefs(definition))
+  const assessed = await assessDeviceWriteConsequences(homeseer, listEventActionDeviceRefs(definition))
   if (!assessed.ok) return assessed
   const isOrdinary = isHarmless(definition, assessed.value.house) && assessed.value.reasons.length === 0
-  const { refs: _, ...touched } = listTouchedTargets(assessed.value)
+  const { refs: _, ...touched } = toTouchedTargets(assessed.value)
   const reaches = [...listReachedTargets(assessed.value), ...listUncertainTargets(assessed.value)]
   return ok({ args, effect: isOrdinary ? 'admin' : 'sensitive', reaches, touched })
 }
@@ -180,7 +180,7 @@ function isHarmless(definition: Json, house: HomeseerCatalog): boolean {
 interface Acting {
   readonly operation: AdminOperation
   readonly args: JsonObject
-  readonly claims: AdminClaims
+  readonly claims: AdminGuardArguments
   readonly call: Call
 }
 
@@ -192,7 +192,7 @@ async function actOperation(parts: AdminToolDependencies, acting: Acting): Promi
   const seen = await readAdminOperationTarget(homeseer, op, args)
   const done = await executeAdminOperation(homeseer, { op, args, signal: call.signal, cache })
   const requireTicket = homeseer.config.admin.requireChangeTicket
-  const redaction = redactAdminData(operation, args)
+  const redaction = createAdminDataRedaction(operation, args)
   const envelope = { domain, claims, requireTicket, auditRef: formatAuditRef(call), redaction }
   if (!done.ok) return fail(withEnvelope(done.fault.fault, { ...envelope, result: 'failed', steps: done.fault.steps }))
   // What the catalog knows is from before the act.
@@ -232,7 +232,7 @@ async function keepRollback(
   { homeseer, rollbacks }: AdminToolDependencies,
   { operation, args }: Acting,
   { before, after }: ExecutedAdminOperation,
-): Promise<AdminRollbackOffer | undefined> {
+): Promise<AdminRollbackAvailability | undefined> {
   if (!homeseer.config.admin.rollback) return undefined
   const undo = operation.undo?.({ args, before, after })
   // Rollbacks are kept in the database, where no secret belongs.

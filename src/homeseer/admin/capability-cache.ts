@@ -4,14 +4,17 @@
  * Holds memory; otherwise pure.
  */
 /** By operation, without `hs4.admin.`. In memory: a HomeSeer that was updated is tried again after a restart. */
-export interface UnsupportedAdminOperations {
+export interface UnsupportedAdminOperationCache {
   readonly isUnsupported: (op: string) => boolean
   readonly learnUnsupported: (op: string) => void
   readonly size: () => number
 }
 
 /** `HS4_ADMIN_CAPABILITY_CACHE_TTL_SEC`; 0 believes nothing for longer than the call that learned it. */
-export function createUnsupportedAdminOperations(ttlMs: number, monotonic: () => number): UnsupportedAdminOperations {
+export function createUnsupportedAdminOperationCache(
+  ttlMs: number,
+  monotonic: () => number,
+): UnsupportedAdminOperationCache {
   const until = new Map<string, number>()
   return {
     isUnsupported: (op) => (until.get(op) ?? 0) > monotonic(),

@@ -30,7 +30,7 @@ const events = {
     `event:${toTextOrEmpty(args['eventId']) || `${toTextOrEmpty(args['group'])}/${toTextOrEmpty(args['name'])}`}`,
   touched: (args: JsonObject) => ({
     ...(typeof args['eventId'] === 'number' ? { eventIds: [args['eventId']] } : {}),
-    refs: findEventActionRefs(args['definition']),
+    refs: listEventActionDeviceRefs(args['definition']),
   }),
 }
 const category = {
@@ -160,7 +160,7 @@ function whichEvent({ eventId, group = '', name = '' }: JsonObject): JsonObject 
 }
 
 /** What an event is made to do, it does for whoever may run it: the owner's list of devices speaks for that, too. */
-export function findEventActionRefs(given: Json | undefined): readonly number[] {
+export function listEventActionDeviceRefs(given: Json | undefined): readonly number[] {
   const actions = isJsonObject(given) && Array.isArray(given['actions']) ? (given['actions'] as readonly Json[]) : []
   return actions
     .map((action) => (isJsonObject(action) ? action['ref'] : undefined))

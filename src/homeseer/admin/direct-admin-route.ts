@@ -5,7 +5,7 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { HomeseerHttpExchange } from '../wire/http-exchange.ts'
-import { findScriptComplaint, runScript, startHomeseerBackup } from '../wire/script-page.ts'
+import { findScriptError, createScriptRunRequest, createBackupRequest } from '../wire/script-page.ts'
 import { createPluginFunctionRequest, createDevicePropertyRequest } from '../wire/json-requests.ts'
 import { toTextOrEmpty } from '../tools/json-text.ts'
 
@@ -32,7 +32,7 @@ export function findDirectAdminRoute(op: string, args: JsonObject, scriptPage: s
     case 'system.backup.start':
       // The page takes neither a label nor a choice of what to keep.
       if (args['label'] !== undefined || args['includeMedia'] === false) return undefined
-      return { transport: 'page:backup', exchange: acknowledged(startHomeseerBackup()) }
+      return { transport: 'page:backup', exchange: acknowledged(createBackupRequest()) }
     // Script statements of HomeSeer's scripting interface; the owner's list of scripts may forbid them.
     case 'system.service.restart':
       return script(`hs.RestartService("${toTextOrEmpty(args['service'])}")`, scriptPage)
@@ -71,7 +71,7 @@ function updaterRoute(op: string, args: JsonObject): DirectAdminRoute | undefine
 
 /** The words in the statement are numbers and names that the schema has bounded: nothing can end the string early. */
 function script(command: string, scriptPage: string): DirectAdminRoute {
-  const { decode, ...exchange } = runScript(command, scriptPage)
+  const { decode, ...exchange } = createScriptRunRequest(command, scriptPage)
   return {
     transport: 'script',
     // The words before the bracket.
@@ -81,7 +81,7 @@ function script(command: string, scriptPage: string): DirectAdminRoute {
       decode: (reply) => {
         const said = decode(reply)
         if (!said.ok) return said
-        const complaint = findScriptComplaint(said.value)
+        const complaint = findScriptError(said.value)
         if (complaint === undefined) return ok([...said.value.responseArray])
         return fail({ kind: 'refused', reason: 'unsupported', text: complaint })
       },

@@ -79,7 +79,7 @@ export function createAdminRollbackStore(database: Database, log: ProjectionLogW
 }
 
 /** The arguments that are stored against the hashes that the log has. One that made room may be gone. */
-export function auditAdminRollbacks(sql: DatabaseSync): StoredContentAudit {
+export function createAdminRollbackAudit(sql: DatabaseSync): StoredContentAudit {
   return (state) => {
     const { rollbacks } = state(homeseerProjection)
     const rows = sql.prepare('SELECT id, salt, args FROM homeseer_rollback').all()

@@ -20,11 +20,11 @@ import { toTextOrEmpty } from '../tools/json-text.ts'
 import {
   ADMIN_ENVELOPE_SCHEMA,
   createPlannedAdminEnvelope,
-  createRefusedAdminEnvelope,
+  createAdminRefusalDetails,
   formatAuditRef,
 } from './admin-envelope.ts'
-import { ADMIN_CLAIM_SCHEMAS } from './admin-operation.ts'
-import { redactAdminData } from './admin-redaction.ts'
+import { ADMIN_GUARD_ARGUMENT_SCHEMAS } from './admin-operation.ts'
+import { createAdminDataRedaction } from './admin-redaction.ts'
 import type { AdminRollback, AdminRollbackStore } from './rollback-store.ts'
 
 /** Takes back one act of administration, by the call that undoes it, which passes every gate itself. */
@@ -32,7 +32,7 @@ export function createRollbackTool(homeseer: HomeseerToolContext, rollbacks: Adm
   const input = createTolerantInputSchema({
     rollbackId: z.string().min(1).max(64),
     ...BASE_GUARD_ARGUMENT_SCHEMAS,
-    ...ADMIN_CLAIM_SCHEMAS,
+    ...ADMIN_GUARD_ARGUMENT_SCHEMAS,
   })
   const { requireChangeTicket: requireTicket, executionMode: route } = homeseer.config.admin
   return defineHomeseerChange(homeseer.rules, {
@@ -47,7 +47,7 @@ export function createRollbackTool(homeseer: HomeseerToolContext, rollbacks: Adm
     timeoutSeconds: 120,
     plan: async ({ rollbackId }) => findRollback(rollbacks, rollbackId),
     refusal: (claims, call, rollback) =>
-      createRefusedAdminEnvelope({
+      createAdminRefusalDetails({
         domain: rollback?.domain ?? null,
         claims,
         requireTicket,
@@ -57,7 +57,7 @@ export function createRollbackTool(homeseer: HomeseerToolContext, rollbacks: Adm
       const said = {
         domain,
         claims,
-        redaction: redactAdminData({}, args),
+        redaction: createAdminDataRedaction({}, args),
         requireTicket,
         auditRef: formatAuditRef(call),
       }

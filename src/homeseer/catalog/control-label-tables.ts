@@ -6,7 +6,7 @@
  */
 import { createWordTable } from './device-name-words.ts'
 
-export const UNLOCK_CONTROL_LABELS = createWordTable(
+export const LOCK_AND_UNLOCK_CONTROL_LABELS = createWordTable(
   'unlock* unsecure* lock locks locked locking secure secured latch unlatch bolt unbolt release buzz',
   'entriegel* verriegel* aufsperren zusperren aufschließen abschließen abgeschlossen aufgeschlossen sperren entsperren versperren gesperrt freigeben',
   'déverrou* verrou*',

@@ -7,7 +7,11 @@
 import type { ControlPair, HomeseerDeviceRecord } from '../wire/device.ts'
 import { CONTROL_TYPE_CODES, type ControlUse } from '../wire/control-use.ts'
 import { hasWordInTable, splitDeviceNameWords, createWordTable, type WordTable } from './device-name-words.ts'
-import { OPEN_CLOSE_CONTROL_LABELS, ON_OFF_CONTROL_LABELS, UNLOCK_CONTROL_LABELS } from './control-label-tables.ts'
+import {
+  OPEN_CLOSE_CONTROL_LABELS,
+  ON_OFF_CONTROL_LABELS,
+  LOCK_AND_UNLOCK_CONTROL_LABELS,
+} from './control-label-tables.ts'
 
 export const DEVICE_CAPABILITIES = [
   'on_off',
@@ -95,7 +99,7 @@ function pairCapabilities(pair: ControlPair): readonly DeviceCapability[] {
   if (hasWordInTable(labels, OPEN_CLOSE_CONTROL_LABELS) && !hasWordInTable(labels, ON_OFF_CONTROL_LABELS))
     return ['cover']
   if (byUse !== undefined) return [byUse]
-  if (hasWordInTable(labels, UNLOCK_CONTROL_LABELS)) return ['lock']
+  if (hasWordInTable(labels, LOCK_AND_UNLOCK_CONTROL_LABELS)) return ['lock']
   if (pair.type === CONTROL_TYPE_CODES.colourPicker) return ['color']
   if (pair.type === CONTROL_TYPE_CODES.textBox) return ['text']
   if (hasWordInTable(labels, ON_OFF_CONTROL_LABELS)) return ['on_off']

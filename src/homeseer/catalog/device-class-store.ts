@@ -9,7 +9,7 @@ import { homeseerProjection } from '../homeseer-state.ts'
 import type { HomeseerState } from '../homeseer-state.ts'
 import type { DeviceKind } from './device-classification.ts'
 
-export class DeviceClassStore {
+export class DeviceClassOverrideStore {
   readonly #database: Database
   readonly #log: ProjectionLogWriter
   readonly #state: HomeseerState

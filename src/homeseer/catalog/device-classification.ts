@@ -15,7 +15,7 @@ import type { DeviceCapability } from './device-capabilities.ts'
 import { EVERYDAY_CONTROL_LABELS, ON_OFF_CONTROL_LABELS, OPEN_CLOSE_CONTROL_LABELS } from './control-label-tables.ts'
 import { FAN_WORDS, HEATER_WORDS, LIGHT_WORDS, MEDIA_WORDS, OUTLET_WORDS, SCENE_WORDS } from './device-name-tables.ts'
 import { hasWordInTable, splitDeviceNameWords } from './device-name-words.ts'
-import { readDeviceSigns, isLight, isBlind, isValve, type DeviceSigns } from './device-signs.ts'
+import { extractDeviceKindIndicators, isLight, isBlind, isValve, type DeviceKindIndicators } from './device-signs.ts'
 import {
   findAlarmEvidence,
   findDoorEvidence,
@@ -54,7 +54,7 @@ const BY_KIND: Partial<Record<DeviceKind, SensitivityReason>> = {
   main_valve: 'main-valve',
 }
 
-export interface DeviceClassEvidence {
+export interface DeviceClassificationInput {
   readonly record: HomeseerDeviceRecord
   /** `undefined` where HomeSeer could not be asked. */
   readonly controls: readonly ControlPair[] | undefined
@@ -64,13 +64,13 @@ export interface DeviceClassEvidence {
 }
 
 /** The device's own class; what it shares with its relatives is added by the house, which knows them. */
-export function classifyDevice({ record, controls, capabilities, owner }: DeviceClassEvidence): DeviceClass {
+export function classifyDevice({ record, controls, capabilities, owner }: DeviceClassificationInput): DeviceClass {
   if (owner !== undefined) {
     const reason = BY_KIND[owner]
     return { kind: owner, reasons: reason === undefined ? [] : [reason], evidence: ['the owner says so'] }
   }
   const flags = flagReasons(record, controls)
-  const signs = readDeviceSigns(record, controls ?? [], capabilities)
+  const signs = extractDeviceKindIndicators(record, controls ?? [], capabilities)
   const found = SENSITIVE.flatMap(({ reason, kind, find }) => {
     const evidence = find(signs)
     return evidence === undefined ? [] : [{ reason, kind, evidence }]
@@ -86,7 +86,7 @@ export function classifyDevice({ record, controls, capabilities, owner }: Device
 const SENSITIVE: readonly {
   readonly reason: SensitivityReason
   readonly kind: DeviceKind
-  readonly find: (signs: DeviceSigns) => string | undefined
+  readonly find: (signs: DeviceKindIndicators) => string | undefined
 }[] = [
   { reason: 'lock', kind: 'lock', find: findLockEvidence },
   { reason: 'door-or-gate', kind: 'door', find: findDoorEvidence },
@@ -117,7 +117,10 @@ const FOREIGN_LETTER =
   /(?![\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Common}\p{Script=Inherited}])\p{L}/u
 
 /** Nothing says what it is, and what it says of itself nobody here can read: it may be a door. */
-function findUnrecognisedEvidence({ record, controls, name }: DeviceSigns, kind: DeviceKind): string | undefined {
+function findUnrecognisedEvidence(
+  { record, controls, name }: DeviceKindIndicators,
+  kind: DeviceKind,
+): string | undefined {
   if (controls.length === 0 || (kind !== 'switch' && kind !== 'other')) return undefined
   if (FOREIGN_LETTER.test(record.name)) return 'a name in letters that nobody here reads'
   if (kind !== 'other' || hasWordInTable(name, SCENE_WORDS) || hasWordInTable(name, MEDIA_WORDS)) return undefined
@@ -136,7 +139,7 @@ function isUnderstoodControl({ use, label, range }: ControlPair): boolean {
 }
 
 /** What nobody has to be asked about, from the most to the least telling sign. */
-function ordinaryKind(signs: DeviceSigns): DeviceKind {
+function ordinaryKind(signs: DeviceKindIndicators): DeviceKind {
   const { controls, capabilities, name, type, labels, record } = signs
   const can = (...wanted: readonly DeviceCapability[]) => wanted.some((one) => capabilities.includes(one))
   if (controls.length === 0) return record.relationship === 2 ? 'group' : 'sensor'

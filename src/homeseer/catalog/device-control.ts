@@ -235,7 +235,7 @@ export function compareWithExpectation(
 }
 
 /** A number that no command of the device leads to: where it rests, the device shows another number than it was told. */
-export function isUnknownValue(
+export function isValueOutsideControls(
   { restValues, ranges = [], label }: ControlExpectation,
   value: number | undefined,
 ): boolean {

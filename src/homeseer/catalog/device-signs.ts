@@ -8,7 +8,7 @@ import type { DeviceCapability } from './device-capabilities.ts'
 import { BLIND_WORDS, HEATER_WORDS, LIGHT_WORDS, VALVE_WORDS } from './device-name-tables.ts'
 import { foldAccents, hasWordInTable, splitDeviceNameWords, type PlainAndAccentedWords } from './device-name-words.ts'
 
-export interface DeviceSigns {
+export interface DeviceKindIndicators {
   readonly record: HomeseerDeviceRecord
   readonly controls: readonly ControlPair[]
   readonly capabilities: readonly DeviceCapability[]
@@ -22,11 +22,11 @@ export interface DeviceSigns {
   readonly image: PlainAndAccentedWords
 }
 
-export function readDeviceSigns(
+export function extractDeviceKindIndicators(
   record: HomeseerDeviceRecord,
   controls: readonly ControlPair[],
   capabilities: readonly DeviceCapability[],
-): DeviceSigns {
+): DeviceKindIndicators {
   return {
     record,
     controls,
@@ -47,7 +47,7 @@ function readPlugInWords(name: string): PlainAndAccentedWords {
   return { plain: new Set([...plain, ...foldAccents(name).split(/[^\p{L}\p{N}]+/u)]), marked }
 }
 
-export function isLight({ record, capabilities, name }: DeviceSigns): boolean {
+export function isLight({ record, capabilities, name }: DeviceKindIndicators): boolean {
   return (
     (record.misc & DEVICE_MISC_FLAGS.isLight) !== 0 ||
     capabilities.includes('color') ||
@@ -55,7 +55,7 @@ export function isLight({ record, capabilities, name }: DeviceSigns): boolean {
   )
 }
 
-export function isLampByNameOrDimmer(signs: DeviceSigns): boolean {
+export function isLampByNameOrDimmer(signs: DeviceKindIndicators): boolean {
   const { capabilities, name } = signs
   return (
     hasWordInTable(name, LIGHT_WORDS) ||
@@ -64,15 +64,15 @@ export function isLampByNameOrDimmer(signs: DeviceSigns): boolean {
   )
 }
 
-export function isBlind({ name, type }: DeviceSigns): boolean {
+export function isBlind({ name, type }: DeviceKindIndicators): boolean {
   return hasWordInTable(name, BLIND_WORDS) || hasWordInTable(type, BLIND_WORDS)
 }
 
-export function isValve({ name, type }: DeviceSigns): boolean {
+export function isValve({ name, type }: DeviceKindIndicators): boolean {
   return hasWordInTable(name, VALVE_WORDS) || hasWordInTable(type, VALVE_WORDS)
 }
 
-export function isClimate({ capabilities, name }: DeviceSigns): boolean {
+export function isClimate({ capabilities, name }: DeviceKindIndicators): boolean {
   return (
     capabilities.some((one) => one === 'setpoint' || one === 'thermostat_mode' || one === 'fan') ||
     name.plain.has('thermostat') ||
@@ -80,7 +80,10 @@ export function isClimate({ capabilities, name }: DeviceSigns): boolean {
   )
 }
 
-export function isCommandClass({ record, plugIn, type }: DeviceSigns, classes: ReadonlySet<number>): boolean {
+export function hasZwaveCommandClass(
+  { record, plugIn, type }: DeviceKindIndicators,
+  classes: ReadonlySet<number>,
+): boolean {
   const isZWave = plugIn.plain.has('wave') || plugIn.plain.has('zwave') || type.plain.has('wave')
   return isZWave && record.deviceType.type === 0 && classes.has(record.deviceType.subType)
 }

@@ -8,11 +8,11 @@
 import type { Clock } from '../../core/clock.ts'
 import { newUlid } from '../../core/ids.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { callAdminAdapter } from '../wire/admin-adapter.ts'
+import { createAdminAdapterExchange } from '../wire/admin-adapter.ts'
 import { readRecordField, readRecordNumber } from '../wire/record-field.ts'
 import type { JsonClient } from '../wire/json-client.ts'
 import { decodeEventDefinitions } from './event-definition.ts'
-import type { EventDefinitionSource, EventFileFault, EventFiles } from './event-file-store.ts'
+import type { EventDefinitionSource, EventFileFault, LoadedEventDefinitions } from './event-file-store.ts'
 
 export interface EventAdapterOptions {
   readonly json: Pick<JsonClient, 'call'>
@@ -27,17 +27,17 @@ const HOLDS_MS = 30_000
 
 export class EventAdapterClient implements EventDefinitionSource {
   readonly #options: EventAdapterOptions
-  #kept: { readonly files: EventFiles; readonly untilMs: number } | undefined
+  #kept: { readonly files: LoadedEventDefinitions; readonly untilMs: number } | undefined
 
   constructor(options: EventAdapterOptions) {
     this.#options = options
   }
 
-  async read(): Promise<Result<EventFiles, EventFileFault>> {
+  async read(): Promise<Result<LoadedEventDefinitions, EventFileFault>> {
     const { json, clock, scriptPage, key, knownMembers } = this.#options
     if (this.#kept !== undefined && clock.monotonic() < this.#kept.untilMs) return ok(this.#kept.files)
     const request = { id: newUlid(), op: 'events.export', args: {}, atMs: clock.now() }
-    const asked = await json.call(callAdminAdapter(request, { page: scriptPage, key }))
+    const asked = await json.call(createAdminAdapterExchange(request, { page: scriptPage, key }))
     const code = asked.ok ? (asked.value.ok ? undefined : asked.value.code) : asked.fault.kind
     if (!asked.ok || !asked.value.ok) return fail({ kind: 'unreadable', path: 'adapter', code: code ?? 'refused' })
     const { data } = asked.value

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../core/json.ts'
 import { decodeEventDefinitions, type EventDefinition } from './event-definition.ts'
-import { EventFileStore } from './event-file-store.ts'
+import { EventFileReader } from './event-file-store.ts'
 
 const EVENTS = [
   {
@@ -107,7 +107,7 @@ describe('event files', () => {
     await inDirectory(async (paths) => {
       await writeFile(paths.groups, JSON.stringify(GROUPS))
       await writeFile(paths.events, '[{"evRef":31,')
-      const reading = new EventFileStore(paths).read()
+      const reading = new EventFileReader(paths).read()
       await writeFile(paths.events, JSON.stringify(EVENTS))
       expect(await reading).toMatchObject({ ok: true, value: { definitions: [{ id: 31 }] } })
     })
@@ -117,7 +117,7 @@ describe('event files', () => {
     await inDirectory(async (paths) => {
       await writeFile(paths.groups, JSON.stringify(GROUPS))
       await writeFile(paths.events, JSON.stringify(EVENTS))
-      const store = new EventFileStore(paths)
+      const store = new EventFileReader(paths)
       const first = await store.read()
       const second = await store.read()
       expect(first.ok && second.ok && second.value === first.value).toBe(true)
@@ -128,13 +128,13 @@ describe('event files', () => {
 
   it('says which file cannot be read, and that a broken one is broken', async () => {
     await inDirectory(async (paths) => {
-      expect(await new EventFileStore(paths).read()).toEqual({
+      expect(await new EventFileReader(paths).read()).toEqual({
         ok: false,
         fault: { kind: 'unreadable', path: paths.events, code: 'ENOENT' },
       })
       await writeFile(paths.groups, '[]')
       await writeFile(paths.events, '{')
-      expect(await new EventFileStore(paths).read()).toMatchObject({ ok: false, fault: { kind: 'not-json' } })
+      expect(await new EventFileReader(paths).read()).toMatchObject({ ok: false, fault: { kind: 'not-json' } })
     })
   })
 })

@@ -20,7 +20,7 @@ export interface EventFilePaths {
   readonly knownMembers?: readonly string[]
 }
 
-export interface EventFiles {
+export interface LoadedEventDefinitions {
   readonly definitions: readonly EventDefinition[]
   /** Records that make no sense. */
   readonly unread: number
@@ -41,18 +41,18 @@ const BETWEEN_LOOKS_MS = 100
 
 /** However the definitions are had: files, a copy of them, the adapter. */
 export interface EventDefinitionSource {
-  readonly read: () => Promise<Result<EventFiles, EventFileFault>>
+  readonly read: () => Promise<Result<LoadedEventDefinitions, EventFileFault>>
 }
 
-export class EventFileStore implements EventDefinitionSource {
+export class EventFileReader implements EventDefinitionSource {
   readonly #paths: EventFilePaths
-  #kept: { readonly stamp: string; readonly files: EventFiles } | undefined
+  #kept: { readonly stamp: string; readonly files: LoadedEventDefinitions } | undefined
 
   constructor(paths: EventFilePaths) {
     this.#paths = paths
   }
 
-  async read(): Promise<Result<EventFiles, EventFileFault>> {
+  async read(): Promise<Result<LoadedEventDefinitions, EventFileFault>> {
     for (let look = 1; ; look++) {
       const result = await this.#readOnce()
       if (result.ok || result.fault.kind !== 'not-json' || look >= LOOKS) return result
@@ -60,7 +60,7 @@ export class EventFileStore implements EventDefinitionSource {
     }
   }
 
-  async #readOnce(): Promise<Result<EventFiles, EventFileFault>> {
+  async #readOnce(): Promise<Result<LoadedEventDefinitions, EventFileFault>> {
     const events = await stamped(this.#paths.events)
     if (!events.ok) return events
     const groups = await stamped(this.#paths.groups)

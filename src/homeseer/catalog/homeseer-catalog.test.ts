@@ -4,7 +4,7 @@ import { decodeControlPairs, type ControlPair, decodeStatus } from '../wire/devi
 import { assignEventNumbers, findEvents } from './event-search.ts'
 import {
   buildHomeseerCatalog,
-  groupPhysicalDevices,
+  groupDevicesByName,
   listDevicesWithChildren,
   listRefsOfPhysicalDevices,
   type HomeseerCatalog,
@@ -52,7 +52,7 @@ describe('house', () => {
   })
 
   it('groups, largest first', () => {
-    expect(groupPhysicalDevices(house, (device) => (device.wrapper ? 'wrapper' : 'rest'))).toEqual([
+    expect(groupDevicesByName(house, (device) => (device.wrapper ? 'wrapper' : 'rest'))).toEqual([
       { name: 'rest', refs: [412, 413] },
       { name: 'wrapper', refs: [410, 500] },
     ])

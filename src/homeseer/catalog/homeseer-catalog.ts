@@ -72,7 +72,7 @@ export interface DeviceGroup {
 }
 
 /** Largest group first; devices without that name are under `''`. */
-export function groupPhysicalDevices(
+export function groupDevicesByName(
   house: HomeseerCatalog,
   nameOf: (device: HomeseerDevice) => string,
 ): readonly DeviceGroup[] {

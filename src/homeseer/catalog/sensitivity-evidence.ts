@@ -11,7 +11,7 @@ import {
   ALARM_ARMING_CONTROL_LABELS,
   OCCUPANCY_MODE_CONTROL_LABELS,
   OPEN_CLOSE_CONTROL_LABELS,
-  UNLOCK_CONTROL_LABELS,
+  LOCK_AND_UNLOCK_CONTROL_LABELS,
 } from './control-label-tables.ts'
 import {
   ALARM_CLOCK_WORDS,
@@ -35,7 +35,14 @@ import {
   WINDOW_WORDS,
 } from './device-name-tables.ts'
 import { findWordInTable, hasWordInTable, listWordsInTable, type PlainAndAccentedWords } from './device-name-words.ts'
-import { isLampByNameOrDimmer, isBlind, isValve, isClimate, isCommandClass, type DeviceSigns } from './device-signs.ts'
+import {
+  isLampByNameOrDimmer,
+  isBlind,
+  isValve,
+  isClimate,
+  hasZwaveCommandClass,
+  type DeviceKindIndicators,
+} from './device-signs.ts'
 
 /** Device_SubType of a Z-Wave feature is its command class: lock, door lock, its log and its codes. */
 const LOCK_CLASSES: ReadonlySet<number> = new Set([0x62, 0x76, 0x4c, 0x63])
@@ -47,30 +54,33 @@ const HS4_DEVICE_API = 512
 const HS4_DOOR_TYPE = 1
 const HS4_LOCK_TYPE = 4
 
-export function findLockEvidence(signs: DeviceSigns): string | undefined {
+export function findLockEvidence(signs: DeviceKindIndicators): string | undefined {
   const { record, controls, capabilities, name, type, labels, status, image } = signs
   const { api, type: number } = record.deviceType
   if (hasWordInTable(type, LOCK_WORDS)) return `type ${record.typeString}`
-  if (isCommandClass(signs, LOCK_CLASSES) || (api === HS4_DEVICE_API && number === HS4_LOCK_TYPE))
+  if (hasZwaveCommandClass(signs, LOCK_CLASSES) || (api === HS4_DEVICE_API && number === HS4_LOCK_TYPE))
     return 'HomeSeer’s type is a lock'
   if (capabilities.includes('lock')) return 'a control that locks'
   const named =
-    describeEvidence('label', findWordInTable(labels, UNLOCK_CONTROL_LABELS)) ??
+    describeEvidence('label', findWordInTable(labels, LOCK_AND_UNLOCK_CONTROL_LABELS)) ??
     describeEvidence('name', findWordInTable(name, LOCK_WORDS))
   if (named !== undefined || controls.length === 0) return named
   return (
-    describeEvidence('status', findWordInTable(status, UNLOCK_CONTROL_LABELS)) ??
-    describeEvidence('picture', findWordInTable(image, UNLOCK_CONTROL_LABELS) ?? findWordInTable(image, LOCK_WORDS))
+    describeEvidence('status', findWordInTable(status, LOCK_AND_UNLOCK_CONTROL_LABELS)) ??
+    describeEvidence(
+      'picture',
+      findWordInTable(image, LOCK_AND_UNLOCK_CONTROL_LABELS) ?? findWordInTable(image, LOCK_WORDS),
+    )
   )
 }
 
-export function findDoorEvidence(signs: DeviceSigns): string | undefined {
+export function findDoorEvidence(signs: DeviceKindIndicators): string | undefined {
   const { record, controls, plugIn } = signs
   const { api, type: number } = record.deviceType
   if (controls.length === 0) return undefined
   const type = findWordInTable(signs.type, BARRIER_DEVICE_TYPE_WORDS) ?? findWayInWord(signs.type)
   if (type !== undefined) return `type ${record.typeString}`
-  if (isCommandClass(signs, new Set([BARRIER_CLASS])) || (api === HS4_DEVICE_API && number === HS4_DOOR_TYPE))
+  if (hasZwaveCommandClass(signs, new Set([BARRIER_CLASS])) || (api === HS4_DEVICE_API && number === HS4_DOOR_TYPE))
     return 'HomeSeer’s type is a door'
   return (
     describeEvidence('plug-in', findWordInTable(plugIn, SECURITY_PLUGIN_WORDS)) ??
@@ -86,7 +96,7 @@ function findWayInWord(words: PlainAndAccentedWords): string | undefined {
   )
 }
 
-function findDoorNameEvidence(signs: DeviceSigns): string | undefined {
+function findDoorNameEvidence(signs: DeviceKindIndicators): string | undefined {
   const { name, image } = signs
   // HomeSeer marks any switch as a light; only a name or a dimmer makes it one beside a door.
   const isLamp = isLampByNameOrDimmer(signs)
@@ -102,7 +112,7 @@ function findDoorNameEvidence(signs: DeviceSigns): string | undefined {
 }
 
 /** What stands in a garage or at a door and does what moves a door. */
-function findDoorPlaceEvidence(signs: DeviceSigns): string | undefined {
+function findDoorPlaceEvidence(signs: DeviceKindIndicators): string | undefined {
   const { name, place, labels } = signs
   const garage = findWordInTable(name, GARAGE_WORDS) ?? findWordInTable(place, GARAGE_WORDS)
   const opens = findWordInTable(labels, OPEN_CLOSE_CONTROL_LABELS)
@@ -113,7 +123,7 @@ function findDoorPlaceEvidence(signs: DeviceSigns): string | undefined {
 }
 
 /** Nothing says what it is that opens: it may be the way in. */
-function findOpeningEvidence(signs: DeviceSigns): string | undefined {
+function findOpeningEvidence(signs: DeviceKindIndicators): string | undefined {
   const { capabilities, labels, status } = signs
   if (isBlind(signs) || isValve(signs)) return undefined
   const opens = describeEvidence('label', findWordInTable(labels, OPEN_CLOSE_CONTROL_LABELS))
@@ -121,11 +131,11 @@ function findOpeningEvidence(signs: DeviceSigns): string | undefined {
   return describeEvidence('status', findWordInTable(status, OPEN_CLOSE_CONTROL_LABELS))
 }
 
-export function findAlarmEvidence(signs: DeviceSigns): string | undefined {
+export function findAlarmEvidence(signs: DeviceKindIndicators): string | undefined {
   const { record, controls, name, type, labels, status } = signs
   if (
     controls.length > 0 &&
-    (hasWordInTable(type, SIREN_DEVICE_TYPE_WORDS) || isCommandClass(signs, new Set([SOUND_CLASS])))
+    (hasWordInTable(type, SIREN_DEVICE_TYPE_WORDS) || hasZwaveCommandClass(signs, new Set([SOUND_CLASS])))
   )
     return `type ${record.typeString}`
   if (record.deviceType.api === SECURITY_API) return 'HomeSeer’s type is a security device'
@@ -147,7 +157,7 @@ function findAlarmWord(words: PlainAndAccentedWords): string | undefined {
 }
 
 /** Virtual devices that alarms follow. */
-export function findHouseModeEvidence(signs: DeviceSigns): string | undefined {
+export function findHouseModeEvidence(signs: DeviceKindIndicators): string | undefined {
   const { controls, name, labels } = signs
   if (controls.length === 0 || isClimate(signs)) return undefined
   const modes = listWordsInTable(labels, OCCUPANCY_MODE_CONTROL_LABELS)
@@ -156,7 +166,7 @@ export function findHouseModeEvidence(signs: DeviceSigns): string | undefined {
   return mode !== undefined && hasWordInTable(name, HOUSE_MODE_WORDS) ? `name ${mode}` : undefined
 }
 
-export function findMainValveEvidence(signs: DeviceSigns): string | undefined {
+export function findMainValveEvidence(signs: DeviceKindIndicators): string | undefined {
   const { controls, name, type } = signs
   if (controls.length === 0) return undefined
   const gas = findWordInTable(name, GAS_WORDS) ?? findWordInTable(type, GAS_WORDS)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { LOG_TABLE, tableLog } from '../../../test/table-log.ts'
 import { systemClock } from '../../core/clock.ts'
 import { Database } from '../../core/database-store.ts'
-import { readConfiguredAliases, toAliasProvenance, type Alias } from './alias.ts'
+import { parseConfiguredAliases, toAliasProvenance, type Alias } from './alias.ts'
 import { AliasStore } from './alias-store.ts'
 
 const open = () => new Database({ path: ':memory:', migrations: [LOG_TABLE] })
@@ -76,7 +76,7 @@ describe('configured aliases', () => {
       lamp: ['x'],
       'device:1': 'x',
     }
-    expect(readConfiguredAliases(file)).toEqual({
+    expect(parseConfiguredAliases(file)).toEqual({
       aliases: [
         { kind: 'device', id: 412, text: 'reading lamp', origin: 'configuration' },
         { kind: 'event', id: 31, text: 'film', origin: 'configuration' },

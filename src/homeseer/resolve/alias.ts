@@ -53,7 +53,7 @@ const KEY = /^(device|event|camera)\s*[:/#|]\s*(\d{1,15})$/i
 /**
  * The owner's file: `{"device:412": ["reading lamp"], "event/31": […]}`. What cannot be read is reported, not dropped.
  */
-export function readConfiguredAliases(file: Readonly<Record<string, unknown>>): {
+export function parseConfiguredAliases(file: Readonly<Record<string, unknown>>): {
   readonly aliases: readonly Alias[]
   readonly faults: readonly AliasFileFault[]
 } {

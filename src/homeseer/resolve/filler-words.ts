@@ -14,7 +14,7 @@ const FILLER = new Set(
 )
 
 /** The words without some of the filler before and behind them, the longest first: part of it may belong to a name. */
-export function stripOuterFillerWords(words: string): readonly string[] {
+export function listVariantsWithoutOuterFiller(words: string): readonly string[] {
   const all = words.split(' ')
   const leading = all.findIndex((word) => !FILLER.has(word))
   const trailing = all.length - 1 - all.findLastIndex((word) => !FILLER.has(word))

@@ -60,7 +60,7 @@ export function listNormalisedWords(text: string): readonly string[] {
 }
 
 /** True when only accents tell the two apart. */
-export function differsInAccents(left: string, right: string): boolean {
+export function isEqualIgnoringAccents(left: string, right: string): boolean {
   const bare = (text: string) =>
     toStrictNameKey(text)
       .normalize('NFD')

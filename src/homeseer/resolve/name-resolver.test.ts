@@ -3,7 +3,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { buildHomeseerCatalog } from '../catalog/homeseer-catalog.ts'
 import { decodeStatus } from '../wire/device.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { readConfiguredAliases, type Alias } from './alias.ts'
+import { parseConfiguredAliases, type Alias } from './alias.ts'
 import {
   buildNameResolver,
   resolveCameras,
@@ -119,7 +119,7 @@ describe('resolving devices', () => {
 
   it('acts on what the owner or a person called it, and says so', () => {
     const aliases: readonly Alias[] = [
-      ...readConfiguredAliases({ 'device:120': ['cooking light'] }).aliases,
+      ...parseConfiguredAliases({ 'device:120': ['cooking light'] }).aliases,
       { kind: 'device', id: 111, text: 'veranda', origin: 'confirmed' },
       { kind: 'device', id: 9_999, text: 'ghost', origin: 'configuration' },
     ]

@@ -6,10 +6,10 @@
  */
 import type { Alias } from './alias.ts'
 import { findConceptsInText } from './name-concepts.ts'
-import { stripFillerWords, stripOuterFillerWords } from './filler-words.ts'
+import { stripFillerWords, listVariantsWithoutOuterFiller } from './filler-words.ts'
 import type { NameIndex } from './name-index.ts'
 import {
-  differsInAccents,
+  isEqualIgnoringAccents,
   normaliseName,
   toConfusableSkeleton,
   toStrictNameKey,
@@ -141,7 +141,7 @@ function capsOf(asked: string): Caps {
   const bare = stripFillerWords(toStrictNameKey(asked))
   return (alias) => {
     if (bare !== undefined && bare === toStrictNameKey(alias)) return FILLER_CAP
-    return differsInAccents(asked, alias) || (bare !== undefined && differsInAccents(bare, alias))
+    return isEqualIgnoringAccents(asked, alias) || (bare !== undefined && isEqualIgnoringAccents(bare, alias))
       ? ACCENT_CAP
       : LOOK_ALIKE_CAP
   }
@@ -152,7 +152,7 @@ function exactPositions(index: NameIndex, asked: string): ReadonlySet<number> {
   const key = toStrictNameKey(asked)
   const whole = index.byStrict.get(key)
   if (whole !== undefined) return new Set(whole)
-  for (const inner of stripOuterFillerWords(key)) {
+  for (const inner of listVariantsWithoutOuterFiller(key)) {
     const called = index.byStrict.get(inner)
     if (called !== undefined) return new Set(called)
   }

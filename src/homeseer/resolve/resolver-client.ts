@@ -14,7 +14,7 @@ import type { HomeseerLinkFault } from '../wire/link-fault.ts'
 import type { Alias } from './alias.ts'
 import { buildNameResolver, type NameResolver } from './name-resolver.ts'
 
-export interface ResolverClientOptions {
+export interface NameResolverCacheOptions {
   readonly catalog: CatalogClient
   readonly configured: readonly Alias[]
   /** The names that were confirmed, at this moment, everybody's. */
@@ -41,11 +41,11 @@ interface Built {
   readonly byCaller: Map<string | undefined, NameResolver>
 }
 
-export class ResolverClient {
-  readonly #options: ResolverClientOptions
+export class NameResolverCache {
+  readonly #options: NameResolverCacheOptions
   #built: Built | undefined
 
-  constructor(options: ResolverClientOptions) {
+  constructor(options: NameResolverCacheOptions) {
     this.#options = options
   }
 

@@ -8,7 +8,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { readSystemErrorCode, readErrorMessage } from '../../core/thrown-error.ts'
-import { readConfiguredAliases, type Alias, type AliasFileFault } from '../resolve/alias.ts'
+import { parseConfiguredAliases, type Alias, type AliasFileFault } from '../resolve/alias.ts'
 
 /** More than a household has names; a file of this size is another file. */
 const MAX_BYTES = 1_000_000
@@ -22,7 +22,7 @@ export function readAliasFile(path: string): Result<readonly Alias[], string> {
   if (!value.ok) return fail(sentence(path, `is not valid JSON (${value.fault})`))
   if (!isJsonObject(value.value))
     return fail(sentence(path, 'holds no object such as {"device:101": ["reading lamp"]}'))
-  const { aliases, faults } = readConfiguredAliases(value.value)
+  const { aliases, faults } = parseConfiguredAliases(value.value)
   return faults.length === 0 ? ok(aliases) : fail(sentence(path, faultWords(faults)))
 }
 

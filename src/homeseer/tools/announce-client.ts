@@ -13,7 +13,7 @@ import { DEVICE_CATALOG_URIS, DEVICE_STATE_URIS } from './resources.ts'
 const REST_MS = 100
 
 /** Returns how to stop. */
-export function startAnnouncingChanges(
+export function startAnnouncingDeviceResources(
   { link }: Pick<HomeseerToolContext, 'link'>,
   announce: (uri: string) => void,
 ): () => void {

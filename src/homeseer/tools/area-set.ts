@@ -41,10 +41,10 @@ import {
   createTolerantInputSchema,
 } from './homeseer-change.ts'
 import {
-  followLateArrival,
+  awaitLateDeviceChange,
   readLastPolledValue,
   readVerificationTiming,
-  type LateArrivalTask,
+  type LateDeviceChangeTask,
 } from './change-verification-client.ts'
 import { toDeviceControlRequest } from './device-set-request.ts'
 
@@ -177,7 +177,7 @@ async function actArea(
   }
   const read = await mirror.read(refs, call.signal)
   const shown: ReadonlyMap<number, DeviceMirrorEntry> = read.ok ? read.value : new Map<number, DeviceMirrorEntry>()
-  const late: LateArrivalTask[] = []
+  const late: LateDeviceChangeTask[] = []
   const devices = results.map((result, index) => {
     const record = shown.get(result.ref)?.record
     const member = members[index]
@@ -220,10 +220,10 @@ const NOT_ALL_THERE =
 /** One entry for the call, when the last of them has arrived or its time is over. */
 async function recordLateArrivals(
   homeseer: HomeseerToolContext,
-  late: readonly LateArrivalTask[],
+  late: readonly LateDeviceChangeTask[],
   call: Call,
 ): Promise<void> {
-  const outcomes = await Promise.all(late.map((task) => followLateArrival(homeseer, task)))
+  const outcomes = await Promise.all(late.map((task) => awaitLateDeviceChange(homeseer, task)))
   const missing = outcomes.filter(({ outcome }) => outcome === 'not-reached').length
   await call.recordLateOutcome?.({
     outcome: missing === 0 ? 'reached' : 'not-reached',

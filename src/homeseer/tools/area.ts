@@ -41,7 +41,7 @@ const PLACE_WORDS = new Set(['floor', 'room', 'house', 'home', 'haus'])
  * The kind and place that words name. `unclear` are words that are neither: whoever says them means something that is not
  * understood.
  */
-export function findArea(
+export function findAreaInText(
   house: HomeseerCatalog,
   goal: string,
 ): { readonly area: AreaQuery | undefined; readonly unclear: readonly string[] } {

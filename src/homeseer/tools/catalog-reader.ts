@@ -65,7 +65,7 @@ export async function readCatalogWithFreshDevices(
 }
 
 /** The house, in which it is known what some devices can be told. */
-export async function readDeviceControls(
+export async function readCatalogWithControls(
   { catalog, exposes }: HomeseerToolContext,
   refs: readonly number[],
 ): Promise<Result<HomeseerCatalog, Fault>> {
@@ -76,7 +76,7 @@ export async function readDeviceControls(
 }
 
 /** Lists by what devices can do lack those of which nobody knows it; so they say how many these are. */
-export function countDevicesWithoutControls({ devices }: HomeseerCatalog): { readonly controlsUnknown?: number } {
+export function toUnknownControlsCountJson({ devices }: HomeseerCatalog): { readonly controlsUnknown?: number } {
   const unknown = devices.filter(({ controlsKnown }) => !controlsKnown).length
   return unknown === 0 ? {} : { controlsUnknown: unknown }
 }
@@ -130,7 +130,7 @@ export async function findHomeseerDevice(
   if (!house.ok) return house
   // Worth one question before saying no: it may be newer than our last look at all of them.
   const asked = house.value.byRef.has(ref) ? ok(undefined) : await refreshHomeseerDevices(homeseer, [ref])
-  const weighed = asked.ok ? await readDeviceControls(homeseer, [ref]) : asked
+  const weighed = asked.ok ? await readCatalogWithControls(homeseer, [ref]) : asked
   if (!weighed.ok) return weighed
   const device = weighed.value.byRef.get(ref)
   return device === undefined ? fail(createNoDeviceFault(ref)) : ok(device)

@@ -26,11 +26,11 @@ import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { extendHs4Fault } from './faults.ts'
 import { BASE_GUARD_ARGUMENT_SCHEMAS, createTolerantInputSchema } from './homeseer-change.ts'
 import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
-import { completeHomeseerClaims, isDryRunCall, type CallerClaims } from './owner-rules.ts'
+import { createHomeseerClaimCompleter, isDryRunCall, type HomeseerGuardArguments } from './owner-rules.ts'
 import {
   findPreparableTool,
   previewPreparableCall,
-  toRecordAssessment,
+  toPreparedChangeAssessment,
   type PreparableTools,
 } from './preparable-call.ts'
 
@@ -52,14 +52,14 @@ export function createChangeCommitTool(homeseer: HomeseerToolContext, preparable
     timeoutSeconds: 90,
     plan: ({ token, ...claims }, context) => planCommit(homeseer, preparable, { token, claims, context }),
     // The act is the inner call, which the guard decides about by itself; here only a record changes hands.
-    assess: ({ verdict }) => toRecordAssessment(verdict.assessment),
+    assess: ({ verdict }) => toPreparedChangeAssessment(verdict.assessment),
     act: (plan, { token, ...claims }, context) => commit(homeseer, plan, { token, claims, context }),
   })
 }
 
 interface Committing {
   readonly token: string
-  readonly claims: CallerClaims
+  readonly claims: HomeseerGuardArguments
   readonly context: HandlerContext
 }
 
@@ -123,7 +123,7 @@ async function commit(
  * What is said with the commit holds for it: whoever looked at the plan first can confirm it then. What was prepared as
  * a plan stays one, since `dryRun: false` is no more than silence.
  */
-function claimed({ args }: PreparedChange, { dryRun, ...said }: CallerClaims): JsonObject {
+function claimed({ args }: PreparedChange, { dryRun, ...said }: HomeseerGuardArguments): JsonObject {
   return { ...args, ...said, ...(dryRun === true ? { dryRun } : {}) }
 }
 
@@ -146,7 +146,7 @@ function asPrepared(
   { token, claims, change }: Pick<Committing, 'token' | 'claims'> & { readonly change: PreparedChange },
 ): Fault {
   if (isMissingOnlyConfirmationArguments(fault)) {
-    const missing = completeHomeseerClaims(`Commit ${change.tool}`)(change.args, { traceId: '' })
+    const missing = createHomeseerClaimCompleter(`Commit ${change.tool}`)(change.args, { traceId: '' })
     const next = { tool: 'hs4.change.commit', arguments: { token, ...claims, ...missing } }
     return extendHs4Fault(fault, { details: { next } })
   }

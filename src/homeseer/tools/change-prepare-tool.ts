@@ -26,7 +26,7 @@ import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
 import {
   findPreparableTool,
   previewPreparableCall,
-  toRecordAssessment,
+  toPreparedChangeAssessment,
   type PreparableTools,
 } from './preparable-call.ts'
 
@@ -53,7 +53,7 @@ export function createChangePrepareTool(homeseer: HomeseerToolContext, preparabl
     effect: 'records',
     timeoutSeconds: 60,
     plan: (input, context) => planStaging(homeseer, preparable, { ...input, context }),
-    assess: ({ real }) => toRecordAssessment(real.assessment),
+    assess: ({ real }) => toPreparedChangeAssessment(real.assessment),
     act: (plan, input, context) => prepare(homeseer, plan, { ...input, context }),
   })
 }

@@ -12,9 +12,9 @@ import type { Fault } from '../../core/fault.ts'
 import { isMissingOnlyConfirmationArguments } from '../../guard/guard-faults.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { extendHs4Fault, type SuggestedToolCall } from './faults.ts'
-import { BASE_GUARD_ARGUMENT_SCHEMAS, MAX_CLAIM_LENGTH } from './homeseer-change.ts'
+import { BASE_GUARD_ARGUMENT_SCHEMAS, MAX_INTENT_OR_REASON_LENGTH } from './homeseer-change.ts'
 import { truncateText } from './json-text.ts'
-import { isDryRunCall, type CallerClaims } from './owner-rules.ts'
+import { isDryRunCall, type HomeseerGuardArguments } from './owner-rules.ts'
 
 export const INTENT_GUARD_ARGUMENT_SCHEMAS = {
   execute: z.boolean().default(false).describe('true: commit at once, if the name left no doubt.'),
@@ -31,14 +31,14 @@ export interface StagedHomeseerChange {
 export interface HomeseerChangeToStage {
   readonly toolName: string
   readonly args: JsonObject
-  readonly claims: CallerClaims & { readonly execute: boolean }
+  readonly claims: HomeseerGuardArguments & { readonly execute: boolean }
   /** The name as it was said. */
   readonly query: string
   readonly summary: string
 }
 
 /** Prepared in any case, so that a caller who only looked holds a token; committed only if all of it was asked for. */
-export async function stageHomeseerChange(
+export async function prepareAndMaybeCommitChange(
   homeseer: HomeseerToolContext,
   context: HandlerContext,
   wanted: HomeseerChangeToStage,
@@ -60,7 +60,11 @@ export async function stageHomeseerChange(
 /** The claims with what is to be done and why, which follow from what was asked for unless the caller says it. */
 function withWords({ claims, summary, query }: HomeseerChangeToStage) {
   const { intent = summary, reason = `Asked for: ${query}` } = claims
-  return { ...claims, intent: truncateText(intent, MAX_CLAIM_LENGTH), reason: truncateText(reason, MAX_CLAIM_LENGTH) }
+  return {
+    ...claims,
+    intent: truncateText(intent, MAX_INTENT_OR_REASON_LENGTH),
+    reason: truncateText(reason, MAX_INTENT_OR_REASON_LENGTH),
+  }
 }
 
 /** The call as it can be made: with the claims that the caller made; as a plan where none of them confirms it. */

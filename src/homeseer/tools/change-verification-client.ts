@@ -23,7 +23,7 @@ import type { HomeseerLinkFault } from '../wire/link-fault.ts'
 import type { HomeseerConfig } from '../../config/homeseer.ts'
 import {
   chooseVerificationTiming,
-  isUnknownValue,
+  isValueOutsideControls,
   compareWithExpectation,
   type ControlExpectation,
   type DeviceObservation,
@@ -38,13 +38,13 @@ import type { MirroredValue, DeviceMirrorEntry } from '../wire/device-mirror.ts'
 interface VerificationContext {
   readonly link: { readonly mirror: DeviceMirrorClient }
   readonly config: Pick<HomeseerConfig, 'verifyAttempts' | 'verifyIntervalMs' | 'verifyWaitSeconds'>
-  readonly arrivals: LateDeviceChanges
+  readonly arrivals: LateDeviceChangeTracker
   readonly clock: Pick<Clock, 'now'>
 }
 
 export type ChangeVerificationOutcome = 'reached' | 'still_moving' | 'unreported' | 'elsewhere' | 'unread'
 
-export interface DeviceChangeWatch {
+export interface DevicePushSubscription {
   /** Whether a push said so since the watch began. */
   readonly pushHeard: () => boolean
   readonly end: () => void
@@ -71,7 +71,7 @@ const SLOW_INTERVAL_MS = 500
 const SETTLE_MS = 200
 
 /** Only pushes count as evidence: a read that shows the value may be an echo of our own write. */
-export function watchDeviceChange(mirror: DeviceMirrorClient, ref: number): DeviceChangeWatch {
+export function subscribeToDevicePushes(mirror: DeviceMirrorClient, ref: number): DevicePushSubscription {
   let heard = false
   const end = mirror.subscribe((changes) => {
     heard ||= changes.some((one) => one.ref === ref && isPushed(one.live))
@@ -98,7 +98,7 @@ export interface ChangeVerificationTask {
   readonly expected: ControlExpectation
   readonly before: MirroredValue
   readonly timing: VerificationTiming
-  readonly watch: DeviceChangeWatch
+  readonly watch: DevicePushSubscription
   readonly signal: AbortSignal
 }
 
@@ -128,7 +128,7 @@ export async function verifyDeviceChange(
     last = look.outcome
     // Rest at an unknown number can be an arrival; a bolt that rests between its ends is stuck.
     const isResting = look.outcome === 'moving' && looksAtRest >= REST_LOOKS && !timing.slow
-    if (isResting && isUnknownValue(expected, observed?.value) && hasMoved(task, observed))
+    if (isResting && isValueOutsideControls(expected, observed?.value) && hasMoved(task, observed))
       return said(task, { outcome: 'reached', attempts, observed, fault })
     // Moving looks do not count, up to the factor: a garage door needs longer than a lamp, and a stuck one must end.
     if (look.outcome === 'moving' && !timing.slow && attempts < maxAttempts * MOVING_FACTOR) left++
@@ -149,7 +149,7 @@ export async function verifyDeviceChange(
   return said(task, { outcome, attempts, observed, fault })
 }
 
-export interface LateArrivalTask extends Pick<ChangeVerificationTask, 'ref' | 'expected' | 'before'> {
+export interface LateDeviceChangeTask extends Pick<ChangeVerificationTask, 'ref' | 'expected' | 'before'> {
   /** As the caller wished it. */
   readonly wanted: string
   readonly windowMs: number
@@ -159,9 +159,9 @@ export interface LateArrivalTask extends Pick<ChangeVerificationTask, 'ref' | 'e
  * After its caller was answered: whether the device still gets there within its time. A newer command to the device
  * ends the wait, because from then on the device is to show something else.
  */
-export async function followLateArrival(
+export async function awaitLateDeviceChange(
   { link: { mirror }, arrivals, clock }: VerificationContext,
-  task: LateArrivalTask,
+  task: LateDeviceChangeTask,
 ): Promise<LateOutcome> {
   const { ref, wanted, windowMs } = task
   const command = { wanted, atMs: clock.now(), outcome: 'pending' } as const
@@ -265,7 +265,7 @@ export interface LastDeviceCommand {
 
 const MAX_DEVICES = 1_000
 
-export class LateDeviceChanges {
+export class LateDeviceChangeTracker {
   readonly #last = new Map<number, LastDeviceCommand>()
   readonly #following = new Map<number, AbortController>()
   readonly #shown = new Map<number, Map<number, number>>()

@@ -12,15 +12,15 @@ import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
 import type { Fault } from '../../core/fault.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
-import { findScriptComplaint, runScript } from '../wire/script-page.ts'
+import { findScriptError, createScriptRunRequest } from '../wire/script-page.ts'
 import { createPluginFunctionRequest } from '../wire/json-requests.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import {
-  toScriptCallTarget,
+  toScriptOrPluginCallTarget,
   INLINE_CODE_CALL_NAME,
-  isScriptCallListed,
-  createNormalisedScriptCall,
+  isScriptOrPluginCallListed,
+  normalisePluginFunctionCall,
   parseScriptCall,
 } from './exact-script-call.ts'
 import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from './faults.ts'
@@ -61,7 +61,7 @@ export function createScriptRunTool(homeseer: HomeseerToolContext): Capability {
     lock: 'homeseer:scripts',
     plan: async ({ command }) => {
       const script = parseScriptCall(command)
-      const isListed = script !== undefined && isScriptCallListed(script, listed.scripts)
+      const isListed = script !== undefined && isScriptOrPluginCallListed(script, listed.scripts)
       const mayReach = await listDevicesWithinReach(homeseer, isListed)
       return mayReach.ok ? ok({ command, script, mayReach: mayReach.value }) : mayReach
     },
@@ -69,17 +69,20 @@ export function createScriptRunTool(homeseer: HomeseerToolContext): Capability {
       effect: 'sensitive',
       // The whole command is in the preview that a person approves; this is its short name for limits, rules and the
       // ledger. Code that is more than one call has no name: whoever trusts a script trusts nothing behind it.
-      target: script === undefined ? 'homeseer:code' : `homeseer:script:${toScriptCallTarget(script, listed.scripts)}`,
-      label: script === undefined ? 'Code on HomeSeer' : `Script ${toScriptCallTarget(script, listed.scripts)}`,
+      target:
+        script === undefined
+          ? 'homeseer:code'
+          : `homeseer:script:${toScriptOrPluginCallTarget(script, listed.scripts)}`,
+      label: script === undefined ? 'Code on HomeSeer' : `Script ${toScriptOrPluginCallTarget(script, listed.scripts)}`,
       touched: { scriptId: script?.name ?? INLINE_CODE_CALL_NAME },
       mayReach,
       preview: { command },
     }),
     act: async ({ command }, _input, call) => {
       const { scriptPage } = homeseer.config
-      const reply = await homeseer.link.json.call(runScript(command, scriptPage), call.signal)
+      const reply = await homeseer.link.json.call(createScriptRunRequest(command, scriptPage), call.signal)
       if (!reply.ok) return fail(createHomeseerWriteFault(reply.fault, 'running a script'))
-      const error = findScriptComplaint(reply.value)
+      const error = findScriptError(reply.value)
       if (error !== undefined) return fail(createHs4Fault('HS4_ERROR', `HomeSeer ran no such script: ${error}`))
       const { responseArray, commands } = reply.value
       return createHomeseerAnswer({
@@ -136,9 +139,9 @@ export function createPluginFunctionTool(homeseer: HomeseerToolContext): Capabil
       )
       // By its id: a list that holds `lock:open` must not be passed under the plug-in's other name.
       if (found !== undefined) {
-        const exact = createNormalisedScriptCall(`${found.id}:${functionName}`, params)
+        const exact = normalisePluginFunctionCall(`${found.id}:${functionName}`, params)
         // On the owner's own list, with these very parameters: the owner has thought about this one.
-        const isListed = isScriptCallListed(exact, listed) && instance === undefined
+        const isListed = isScriptOrPluginCallListed(exact, listed) && instance === undefined
         const mayReach = await listDevicesWithinReach(homeseer, isListed)
         return mayReach.ok ? ok({ id: found.id, exact, isListed, mayReach: mayReach.value }) : mayReach
       }
@@ -148,7 +151,7 @@ export function createPluginFunctionTool(homeseer: HomeseerToolContext): Capabil
     },
     assess: ({ id, exact, isListed, mayReach }, { functionName, params, instance }) => ({
       effect: isListed ? 'writes' : 'sensitive',
-      target: `homeseer:plugin:${toScriptCallTarget(exact, listed)}`,
+      target: `homeseer:plugin:${toScriptOrPluginCallTarget(exact, listed)}`,
       label: `${id} ${functionName}`,
       touched: { pluginFunction: exact.name },
       mayReach,

@@ -24,7 +24,7 @@ import {
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
 import { isSameHomeseerName } from '../catalog/event-search.ts'
-import type { EventFiles } from '../catalog/event-file-store.ts'
+import type { LoadedEventDefinitions } from '../catalog/event-file-store.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
@@ -91,7 +91,7 @@ export async function assessEventRunConsequences(
 
 interface KnownEvents {
   /** `undefined` where they cannot be read, or are too old to be believed. */
-  readonly files: EventFiles | undefined
+  readonly files: LoadedEventDefinitions | undefined
   readonly hasEvents: boolean
   /** Every event that HomeSeer has is in the files, and every record of them is one. */
   readonly isWhole: boolean
@@ -110,9 +110,9 @@ async function knownEvents({ eventFiles, catalog, config, clock }: HomeseerToolC
 }
 
 /** The same files give the same graph; they are read anew only when they change. */
-const graphs = new WeakMap<EventFiles, EventGraph>()
+const graphs = new WeakMap<LoadedEventDefinitions, EventGraph>()
 
-function graphOf(files: EventFiles): EventGraph {
+function graphOf(files: LoadedEventDefinitions): EventGraph {
   const known = graphs.get(files)
   if (known !== undefined) return known
   const graph = buildEventGraph(files.definitions)
@@ -177,7 +177,7 @@ async function houseFor({ catalog }: HomeseerToolContext, refs: readonly number[
 }
 
 /** What a chain touches, for the owner's lists. */
-export function listTouchedTargets({ consequences: { refs, eventIds, doubts } }: AssessedConsequences): TouchedTargets {
+export function toTouchedTargets({ consequences: { refs, eventIds, doubts } }: AssessedConsequences): TouchedTargets {
   return {
     refs,
     ...(eventIds.length === 0 ? {} : { eventIds }),
@@ -206,7 +206,7 @@ export function toDeviceChangeAssessment(
   devices: readonly HomeseerDevice[],
   assessed: AssessedConsequences,
 ): Pick<HomeseerAssessment, 'effect' | 'touched' | 'reaches' | 'mayReach'> {
-  const { refs = [], ...touched } = listTouchedTargets(assessed)
+  const { refs = [], ...touched } = toTouchedTargets(assessed)
   const isSensitive = assessed.reasons.length > 0 || devices.some(({ sensitivity }) => sensitivity.length > 0)
   return {
     effect: isSensitive ? 'sensitive' : 'writes',

@@ -26,9 +26,9 @@ import {
 import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault, extendHs4Fault } from './faults.ts'
 import {
-  countDevicesWithoutControls,
+  toUnknownControlsCountJson,
   refreshHomeseerDevices,
-  readDeviceControls,
+  readCatalogWithControls,
   readHomeseerCatalog,
   readCatalogWithFreshDevices,
   createDeviceView,
@@ -101,7 +101,7 @@ function list(homeseer: HomeseerToolContext): Capability {
       limit,
       includeRaw: raw,
       nextCursor: page.value.nextCursor,
-      ...countDevicesWithoutControls(house.value),
+      ...toUnknownControlsCountJson(house.value),
       items: shown.value.map((device) =>
         createDeviceView(homeseer, device, { includeControls: pairs, includeRaw: raw }),
       ),
@@ -175,7 +175,7 @@ async function withControls(
   homeseer: HomeseerToolContext,
   devices: readonly HomeseerDevice[],
 ): Promise<Result<readonly HomeseerDevice[], Fault>> {
-  const house = await readDeviceControls(homeseer, refsOf(devices))
+  const house = await readCatalogWithControls(homeseer, refsOf(devices))
   return house.ok ? ok(devices.map((device) => house.value.byRef.get(device.ref) ?? device)) : house
 }
 

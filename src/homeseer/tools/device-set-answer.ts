@@ -144,7 +144,7 @@ export function createUnchangedDeviceFault(
 }
 
 /** HomeSeer took the command and says no more: neither a success nor a failure. */
-export function createUnreadSetFault(
+export function createUnverifiedSetFault(
   { ref, name }: HomeseerDevice,
   fault: HomeseerLinkFault | undefined,
   verification: JsonObject,

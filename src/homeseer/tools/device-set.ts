@@ -15,7 +15,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import {
   computeControlExpectation,
   createDeviceControlExchange,
-  isUnknownValue,
+  isValueOutsideControls,
   type ControlExpectation,
 } from '../catalog/device-control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
@@ -26,12 +26,12 @@ import { mayHomeseerHaveActed } from '../wire/link-fault.ts'
 import { createNoDeviceFault, findHomeseerDevice, formatDeviceLabel, readMirroredDevice } from './catalog-reader.ts'
 import {
   computeUsualWaitMs,
-  followLateArrival,
+  awaitLateDeviceChange,
   readLastPolledValue,
   readVerificationTiming,
   verifyDeviceChange,
-  watchDeviceChange,
-  type DeviceChangeWatch,
+  subscribeToDevicePushes,
+  type DevicePushSubscription,
 } from './change-verification-client.ts'
 import {
   addConsequencesToLabel,
@@ -45,7 +45,7 @@ import {
   createLostAnswerFault,
   createRefusedSetFault,
   createUnchangedDeviceFault,
-  createUnreadSetFault,
+  createUnverifiedSetFault,
   suggestStatusRead,
   toControlJson,
   toDeviceSetJson,
@@ -168,7 +168,7 @@ interface Act extends Plan {
   readonly wish: SetInput
   readonly call: Call
   readonly before: MirroredValue
-  readonly watch: DeviceChangeWatch
+  readonly watch: DevicePushSubscription
 }
 
 async function actSet(homeseer: HomeseerToolContext, plan: Plan, asked: Pick<Act, 'wish' | 'call'>): Promise<Outcome> {
@@ -181,7 +181,7 @@ async function actSet(homeseer: HomeseerToolContext, plan: Plan, asked: Pick<Act
   if (entry === undefined) return fail(createNoDeviceFault(ref))
   const before = readLastPolledValue(entry)
   // Before sending: the push may arrive ahead of the answer.
-  const watching = watchDeviceChange(mirror, ref)
+  const watching = subscribeToDevicePushes(mirror, ref)
   try {
     const act: Act = { ...plan, ...asked, before, watch: watching }
     return plan.path.kind === 'control'
@@ -211,12 +211,12 @@ async function control(homeseer: HomeseerToolContext, act: Act, path: ControlMet
   const checked = await verifyDeviceChange(homeseer, { ref, expected, before, timing, watch, signal: call.signal })
   const verification = toVerificationJson(checked, { wanted: toControlJson(path.choice), before })
   const shown = checked.observed?.value
-  if (checked.matched && told !== undefined && isUnknownValue(expected, shown) && shown !== undefined)
+  if (checked.matched && told !== undefined && isValueOutsideControls(expected, shown) && shown !== undefined)
     arrivals.learnShown(device.ref, told, shown)
   // Goes on after the caller was answered.
   if (!checked.matched) {
     const late = { ref, expected, before, windowMs: timing.windowMs, wanted: path.choice.pair.label }
-    void followLateArrival(homeseer, late).then((outcome) => call.recordLateOutcome?.(outcome))
+    void awaitLateDeviceChange(homeseer, late).then((outcome) => call.recordLateOutcome?.(outcome))
   }
   // A lost answer is made good only by a state that was not there before.
   if (!sent.ok && !(checked.matched && (checked.lastChangeMoved || checked.pushHeard)))
@@ -230,7 +230,7 @@ async function control(homeseer: HomeseerToolContext, act: Act, path: ControlMet
       ...answer,
       ...toPendingJson(checked.outcome, homeseer.clock.now() + timing.windowMs),
     })
-  if (checked.outcome === 'unread') return fail(createUnreadSetFault(device, checked.fault, verification))
+  if (checked.outcome === 'unread') return fail(createUnverifiedSetFault(device, checked.fault, verification))
   if (showsNothing(act)) return createHomeseerAnswer({ ...answer, note: SHOWS_NOTHING })
   return fail(createUnchangedDeviceFault(act, 'control_value', verification))
 }
@@ -263,7 +263,7 @@ async function store(homeseer: HomeseerToolContext, act: Act, path: StatusOnlyMe
   const verification = toVerificationJson(checked, { wanted: toStoredStatusJson(path), before })
   if (checked.matched) return createHomeseerAnswer(toDeviceSetJson(act, { path, verification }))
   // What nobody could read is no reason to tell the device.
-  if (checked.outcome === 'unread') return fail(createUnreadSetFault(device, checked.fault, verification))
+  if (checked.outcome === 'unread') return fail(createUnverifiedSetFault(device, checked.fault, verification))
   return recover(homeseer, act, { path, verification })
 }
 

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { fail } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
-import type { EventFileFault, EventFiles } from '../catalog/event-file-store.ts'
+import type { EventFileFault, LoadedEventDefinitions } from '../catalog/event-file-store.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
 import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
@@ -53,7 +53,7 @@ export function createEventDefinitionTool(homeseer: HomeseerToolContext): Capabi
 
 async function definitionJson(
   homeseer: HomeseerToolContext,
-  files: EventFiles,
+  files: LoadedEventDefinitions,
   found: SelectedEvent<EventDefinition> & { readonly resolveDeviceRefs: boolean; readonly includeRaw: boolean },
 ): Promise<JsonObject> {
   const { event: stored, matchedBy, resolveDeviceRefs, includeRaw } = found

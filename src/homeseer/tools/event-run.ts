@@ -24,7 +24,7 @@ import {
   addConsequencesToLabel,
   listReachedTargets,
   listOtherDeviceTargets,
-  listTouchedTargets,
+  toTouchedTargets,
   type AssessedConsequences,
 } from './consequence-client.ts'
 import { createHomeseerWriteFault } from './faults.ts'
@@ -112,7 +112,7 @@ function touchedByRun(
   assessed: AssessedConsequences,
   { events }: HomeseerOwnerRules,
 ): TouchedTargets {
-  const { refs, eventIds, mayTouchAnything } = listTouchedTargets(assessed)
+  const { refs, eventIds, mayTouchAnything } = toTouchedTargets(assessed)
   const ids = [...new Set([event.id, ...(eventIds ?? [])])]
   if (events !== undefined) return { eventIds: ids }
   const isUnknown = mayTouchAnything === true || assessed.definition === undefined

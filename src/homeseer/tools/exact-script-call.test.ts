@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import {
-  toScriptCallTarget,
-  isScriptCallListed,
-  createNormalisedScriptCall,
+  toScriptOrPluginCallTarget,
+  isScriptOrPluginCallListed,
+  normalisePluginFunctionCall,
   parseScriptCall,
 } from './exact-script-call.ts'
 
@@ -41,17 +41,19 @@ describe('exact call', () => {
   it('is another call with other arguments, whoever lists it', () => {
     const call = parseScriptCall('evening.vb("Main",1)')
     if (call === undefined) throw new Error('no call')
-    expect(isScriptCallListed(call, ['evening.vb'])).toBe(false)
-    expect(isScriptCallListed(call, ['Evening.vb("Main", 1)'])).toBe(true)
-    expect(isScriptCallListed(call, ['evening.vb("Main",2)'])).toBe(false)
-    expect(isScriptCallListed(createNormalisedScriptCall('hue:refresh', []), ['Hue:Refresh'])).toBe(true)
-    expect(isScriptCallListed(createNormalisedScriptCall('hue:scene', ['a', 1]), ['hue:scene("a",1)'])).toBe(true)
+    expect(isScriptOrPluginCallListed(call, ['evening.vb'])).toBe(false)
+    expect(isScriptOrPluginCallListed(call, ['Evening.vb("Main", 1)'])).toBe(true)
+    expect(isScriptOrPluginCallListed(call, ['evening.vb("Main",2)'])).toBe(false)
+    expect(isScriptOrPluginCallListed(normalisePluginFunctionCall('hue:refresh', []), ['Hue:Refresh'])).toBe(true)
+    expect(isScriptOrPluginCallListed(normalisePluginFunctionCall('hue:scene', ['a', 1]), ['hue:scene("a",1)'])).toBe(
+      true,
+    )
   })
 
   it('keeps arguments out of its target unless the owner wrote them down', () => {
     const call = parseScriptCall('door.vb("open",4711)')
     if (call === undefined) throw new Error('no call')
-    expect(toScriptCallTarget(call, undefined)).toBe('door.vb(…)')
-    expect(toScriptCallTarget(call, ['door.vb("open",4711)'])).toBe('door.vb("open",4711)')
+    expect(toScriptOrPluginCallTarget(call, undefined)).toBe('door.vb(…)')
+    expect(toScriptOrPluginCallTarget(call, ['door.vb("open",4711)'])).toBe('door.vb("open",4711)')
   })
 })

@@ -11,7 +11,7 @@
 import { redactText } from '../../guard/secret-detection.ts'
 import { truncateText } from './json-text.ts'
 
-export interface NormalisedScriptCall {
+export interface NormalisedScriptOrPluginCall {
   /** In lower case: what an allow list names. */
   readonly name: string
   /** Name and arguments in one spelling. */
@@ -27,7 +27,7 @@ const SCRIPT = /^\s*"?([\p{L}\p{N}_-][\p{L}\p{N}_. -]*\.(?:vb|vben|vbs|cs|txt|js
 const LITERAL = /^(?:"[^"\\\r\n]*"|-?\d{1,15}(?:\.\d{1,10})?|true|false)$/i
 
 /** `undefined` for whatever is more than one script with literal arguments. */
-export function parseScriptCall(command: string): NormalisedScriptCall | undefined {
+export function parseScriptCall(command: string): NormalisedScriptOrPluginCall | undefined {
   const [, name, inside] = SCRIPT.exec(command) ?? []
   if (name === undefined) return undefined
   const given = inside === undefined || inside.trim() === '' ? [] : splitArguments(inside)
@@ -35,17 +35,17 @@ export function parseScriptCall(command: string): NormalisedScriptCall | undefin
   return exactCall(name, given)
 }
 
-export function createNormalisedScriptCall(
+export function normalisePluginFunctionCall(
   name: string,
   parameters: readonly (string | number | boolean)[],
-): NormalisedScriptCall {
+): NormalisedScriptOrPluginCall {
   return exactCall(
     name,
     parameters.map((parameter) => JSON.stringify(parameter)),
   )
 }
 
-function exactCall(name: string, given: readonly string[]): NormalisedScriptCall {
+function exactCall(name: string, given: readonly string[]): NormalisedScriptOrPluginCall {
   const plain = name.trim().toLowerCase()
   return {
     name: plain,
@@ -63,20 +63,26 @@ function splitArguments(text: string): readonly string[] {
  * How limits, rules and the ledger name the call. Arguments may be secrets, and the ledger keeps targets for good: they
  * stand in it only where the owner's own list has them.
  */
-export function toScriptCallTarget(call: NormalisedScriptCall, listed: readonly string[] | undefined): string {
+export function toScriptOrPluginCallTarget(
+  call: NormalisedScriptOrPluginCall,
+  listed: readonly string[] | undefined,
+): string {
   if (!call.hasArguments) return truncateText(redactText(call.name), 200)
-  return isScriptCallListed(call, listed)
+  return isScriptOrPluginCallListed(call, listed)
     ? truncateText(call.whole, 200)
     : `${truncateText(redactText(call.name), 196)}(…)`
 }
 
 /** Whether the owner's list names this very call, arguments included. */
-export function isScriptCallListed({ whole }: NormalisedScriptCall, listed: readonly string[] | undefined): boolean {
+export function isScriptOrPluginCallListed(
+  { whole }: NormalisedScriptOrPluginCall,
+  listed: readonly string[] | undefined,
+): boolean {
   return listed?.some((entry) => spelling(entry) === whole) ?? false
 }
 
 /** An entry of a list without its arguments: what may be called at all. */
-export function parseNameInListEntry(entry: string): string {
+export function parseAllowListEntryName(entry: string): string {
   const [name = ''] = entry.split('(')
   return name.trim().toLowerCase()
 }
@@ -85,5 +91,5 @@ function spelling(entry: string): string {
   const inside = /^[^(]*\(([^]*)\)\s*$/.exec(entry)?.[1]
   return inside === undefined
     ? entry.trim().toLowerCase()
-    : exactCall(parseNameInListEntry(entry), splitArguments(inside)).whole
+    : exactCall(parseAllowListEntryName(entry), splitArguments(inside)).whole
 }

@@ -20,7 +20,7 @@ import {
   type NameResolver,
 } from '../resolve/name-resolver.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
-import { explainEmptyArea, findArea, listDevicesInArea, type AreaQuery } from './area.ts'
+import { explainEmptyArea, findAreaInText, listDevicesInArea, type AreaQuery } from './area.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
 import { isGoalAboutSeveralDevices, isQuestionText, chooseArgumentsForGoal } from './help-goal.ts'
 import { suggestToolArguments } from './help-arguments.ts'
@@ -44,7 +44,7 @@ interface Step {
   readonly argsTemplate: JsonObject
 }
 
-export interface HelpGoal {
+export interface HelpRouteInput {
   readonly goal: string
   readonly mode: (typeof HELP_MODES)[number]
   readonly resolver: NameResolver
@@ -84,9 +84,9 @@ const MUST_ASK = 0.9
  * The first route is either the right one or a question. Only a thing that is called exactly what was said is acted
  * upon; a question is never answered with a change; what is not understood is asked about, with candidates.
  */
-export function rankHelpRoutes(asked: HelpGoal): readonly HelpRoute[] {
+export function rankHelpRoutes(asked: HelpRouteInput): readonly HelpRoute[] {
   const words = new Set(listNormalisedWords(asked.goal))
-  const goal: HelpGoal = isQuestionText(asked.goal) ? { ...asked, mode: 'read_only' } : asked
+  const goal: HelpRouteInput = isQuestionText(asked.goal) ? { ...asked, mode: 'read_only' } : asked
   const routes = [...houseRoutes(goal, words), cameraRoute(goal, words)].filter((route) => route !== undefined)
   // A stable sort: of equal confidence the more specific kind, which stands first, wins.
   return [...routes, ...toolRoutes(goal, words), diagnosticRoute(words)]
@@ -96,7 +96,7 @@ export function rankHelpRoutes(asked: HelpGoal): readonly HelpRoute[] {
 }
 
 /** Devices and events, which share their names: where both or several are called so, it is a question. */
-function houseRoutes(asked: HelpGoal, words: ReadonlySet<string>): readonly (HelpRoute | undefined)[] {
+function houseRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonly (HelpRoute | undefined)[] {
   const { goal, resolver } = asked
   const devices = firstThatActs(subjectsOf(goal), (subject) => resolveDevices(resolver, subject))
   const events = firstThatActs(subjectsOf(goal), (subject) => resolveEvents(resolver, subject))
@@ -148,7 +148,7 @@ function isSeveral({ verdict }: Resolution<unknown>): boolean {
 
 /** Looking comes first, even where the goal is to change: a model acts on refs, not on words. */
 function deviceRoute(
-  { goal, mode }: HelpGoal,
+  { goal, mode }: HelpRouteInput,
   words: ReadonlySet<string>,
   top: DeviceCandidate | undefined,
 ): HelpRoute | undefined {
@@ -170,12 +170,12 @@ const NAMED = 0.75
 
 /** A goal that wants to know about many devices, such as which lights are on, or about one that it does not quite name. */
 function overviewRoute(
-  { goal, resolver: { house } }: HelpGoal,
+  { goal, resolver: { house } }: HelpRouteInput,
   candidates: readonly DeviceCandidate[] = [],
 ): HelpRoute | undefined {
   const filters = [...new Set(findConceptsInText(goal).flatMap((concept) => OVERVIEWS[concept] ?? []))]
   if (filters.length === 0) return undefined
-  const { area } = findArea(house, goal)
+  const { area } = findAreaInText(house, goal)
   const place = area === undefined ? {} : placeJson(area)
   const named = isGoalAboutSeveralDevices(goal) ? [] : candidates.filter(({ score }) => score >= NAMED)
   const refs = named.slice(0, MAX_CANDIDATES).map(({ target }) => target.ref)
@@ -189,9 +189,9 @@ function overviewRoute(
 }
 
 /** All of a kind in a place at once, each named before anything happens; or the question which are meant. */
-function areaRoute(asked: HelpGoal): HelpRoute | undefined {
+function areaRoute(asked: HelpRouteInput): HelpRoute | undefined {
   const { goal, resolver, mode } = asked
-  const { area, unclear } = findArea(resolver.house, goal)
+  const { area, unclear } = findAreaInText(resolver.house, goal)
   if (area === undefined) return undefined
   const inArea = unclear.length > 0 ? [] : listDevicesInArea(resolver.house, area)
   const wishes = inArea.map((device) => chooseArgumentsForGoal(device.controls, goal))
@@ -221,7 +221,7 @@ function placeJson({ location1, location2 }: AreaQuery): JsonObject {
 }
 
 function eventRoute(
-  { goal, mode }: HelpGoal,
+  { goal, mode }: HelpRouteInput,
   words: ReadonlySet<string>,
   top: ResolutionCandidate<ReceivedEvent> | undefined,
 ): HelpRoute | undefined {
@@ -237,7 +237,7 @@ function eventRoute(
 
 /** Which one is meant: nothing is called exactly that, or several things are. */
 function clarification(
-  asked: HelpGoal,
+  asked: HelpRouteInput,
   {
     devices,
     events,
@@ -267,7 +267,7 @@ function deviceChoice(device: HomeseerDevice): JsonObject {
 }
 
 function asking(
-  { goal }: HelpGoal,
+  { goal }: HelpRouteInput,
   more: { readonly question: string; readonly confidence: number; readonly candidates: readonly JsonObject[] },
 ): HelpRoute {
   const steps = [{ tool: 'hs4.resolve.devices', argsTemplate: { query: truncateText(goal, 200), limit: 5 } }]
@@ -275,7 +275,7 @@ function asking(
 }
 
 /** A goal that speaks of a camera and names none means the only one there is. */
-function cameraRoute({ goal, mode, resolver }: HelpGoal, words: ReadonlySet<string>): HelpRoute | undefined {
+function cameraRoute({ goal, mode, resolver }: HelpRouteInput, words: ReadonlySet<string>): HelpRoute | undefined {
   const [named] = resolveCameras(resolver, goal).candidates
   const [only, ...others] = resolver.cameras.values()
   const camera = named?.target ?? (countGoalWords(words, 'camera') > 0 && others.length === 0 ? only : undefined)
@@ -296,7 +296,7 @@ function cameraRoute({ goal, mode, resolver }: HelpGoal, words: ReadonlySet<stri
 }
 
 /** Tools whose own words the goal uses, or that it names; none that changes anything where the route may only read. */
-function toolRoutes(asked: HelpGoal, words: ReadonlySet<string>): readonly HelpRoute[] {
+function toolRoutes(asked: HelpRouteInput, words: ReadonlySet<string>): readonly HelpRoute[] {
   const { goal, mode, offers } = asked
   return (
     offers
@@ -315,7 +315,7 @@ function toolRoutes(asked: HelpGoal, words: ReadonlySet<string>): readonly HelpR
 }
 
 /** A tool that takes the guard's claims is planned first; the others are called as they are. */
-function toolSteps(offer: Offer, { goal, mode, resolver, plugins }: HelpGoal): readonly Step[] {
+function toolSteps(offer: Offer, { goal, mode, resolver, plugins }: HelpRouteInput): readonly Step[] {
   const args = suggestToolArguments(offer, goal, { resolver, plugins })
   const takes = (name: string): boolean => Object.hasOwn(offer.requestSchema['properties'] ?? {}, name)
   if (!takes('dryRun') || takes('execute')) return [{ tool: offer.name, argsTemplate: args }]
@@ -337,7 +337,11 @@ function diagnosticRoute(words: ReadonlySet<string>): HelpRoute {
 }
 
 /** Planning first; what really changes something comes last, and only where that was asked for. */
-function changing(tool: string, args: JsonObject, { mode, goal }: Pick<HelpGoal, 'mode' | 'goal'>): readonly Step[] {
+function changing(
+  tool: string,
+  args: JsonObject,
+  { mode, goal }: Pick<HelpRouteInput, 'mode' | 'goal'>,
+): readonly Step[] {
   const claims = { confirm: true, intent: truncateText(goal, 500), reason: truncateText(`Asked for: ${goal}`, 500) }
   const dry: Step = { tool, argsTemplate: { ...args, dryRun: true } }
   if (mode === 'dry_run')

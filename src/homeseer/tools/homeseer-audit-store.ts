@@ -7,7 +7,7 @@ import type { BodyState, RecordedCall } from '../../ledger/ledger-reader.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { toTextOrEmpty } from './json-text.ts'
 import {
-  createAuditEntry,
+  toHomeseerAuditEntryJson,
   readAuditAccessFacts,
   passesAuditFilter,
   type HomeseerAuditFilter,
@@ -34,7 +34,7 @@ export function createHomeseerAuditTrail({ listed, body }: HomeseerAuditSource):
     return state?.kind === 'kept' && isJsonObject(state.body) ? state.body[member] : undefined
   }
   const shownOf = ({ seq, end, late }: RecordedCall, entry: JsonObject): JsonObject =>
-    createAuditEntry({ entry, end, late, args: kept(seq, 'args'), result: kept(end?.seq, 'result') })
+    toHomeseerAuditEntryJson({ entry, end, late, args: kept(seq, 'args'), result: kept(end?.seq, 'result') })
   return {
     query: async (filter, mayRead) => {
       const entries: JsonObject[] = []

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createAuditEntry, passesAuditFilter } from './homeseer-audit.ts'
+import { toHomeseerAuditEntryJson, passesAuditFilter } from './homeseer-audit.ts'
 
 const entry = {
   kind: 'call.enter',
@@ -21,7 +21,7 @@ describe('audit entry', () => {
     [exit({ outcome: 'error' }), undefined, 'error'],
     [{ kind: 'call.aborted', at: entry.at }, undefined, 'error'],
   ])('%j with %j is %s', (end, result, expected) => {
-    expect(createAuditEntry({ entry, end, args: undefined, result }).result).toBe(expected)
+    expect(toHomeseerAuditEntryJson({ entry, end, args: undefined, result }).result).toBe(expected)
   })
 
   it.each([
@@ -33,13 +33,20 @@ describe('audit entry', () => {
     ['change.failed', 'error'],
     ['change.unknown', 'error'],
   ])('%s is %s', (kind, expected) => {
-    const shown = createAuditEntry({ entry: { ...entry, kind }, end: undefined, args: undefined, result: undefined })
+    const shown = toHomeseerAuditEntryJson({
+      entry: { ...entry, kind },
+      end: undefined,
+      args: undefined,
+      result: undefined,
+    })
     expect(shown).toMatchObject({ action: kind, result: expected })
   })
 
   it('tells who decided from who asked', () => {
     const denied = { ...entry, kind: 'approval.denied', by: 'owner' }
-    expect(createAuditEntry({ entry: denied, end: undefined, args: undefined, result: undefined })).toMatchObject({
+    expect(
+      toHomeseerAuditEntryJson({ entry: denied, end: undefined, args: undefined, result: undefined }),
+    ).toMatchObject({
       principal: 'claude',
       decidedBy: 'owner',
     })
@@ -47,7 +54,7 @@ describe('audit entry', () => {
 
   it('says where it stands in the ledger, how long it took and what was refused', () => {
     const end = exit({ outcome: 'denied', error_code: 'not-permitted', reasons: ['confirm'] })
-    expect(createAuditEntry({ entry, end, args: { ref: 1 }, result: undefined })).toEqual({
+    expect(toHomeseerAuditEntryJson({ entry, end, args: { ref: 1 }, result: undefined })).toEqual({
       id: 'ledger:7',
       timestamp: '2026-01-01T00:00:00.000Z',
       tool: 'hs4.devices.set',
@@ -64,7 +71,7 @@ describe('audit entry', () => {
   })
 
   it('passes filters that it fits', () => {
-    const shown = createAuditEntry({ entry, end: exit({ outcome: 'ok' }), args: undefined, result: undefined })
+    const shown = toHomeseerAuditEntryJson({ entry, end: exit({ outcome: 'ok' }), args: undefined, result: undefined })
     expect(passesAuditFilter(shown, { limit: 1, tool: 'hs4.devices.set', result: 'success', traceId: 'T' })).toBe(true)
     // As clients know it that refuse dots.
     expect(passesAuditFilter(shown, { limit: 1, tool: 'hs4_devices_set' })).toBe(true)

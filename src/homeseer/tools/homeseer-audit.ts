@@ -76,7 +76,7 @@ export function readAuditAccessFacts(entry: JsonObject, end: JsonObject | undefi
   }
 }
 
-export function createAuditEntry({ entry, end, late, args, result }: AuditedCall): JsonObject {
+export function toHomeseerAuditEntryJson({ entry, end, late, args, result }: AuditedCall): JsonObject {
   const isCall = entry['kind'] === 'call.enter'
   const said = isJsonObject(result) ? result : {}
   // `planned` is how the admin envelope says it.

@@ -12,11 +12,11 @@ import type { Fault } from '../../core/fault.ts'
 import type { Result } from '../../core/result.ts'
 import { createHomeseerAnswer, homeseerFamily } from './homeseer-envelope.ts'
 import {
-  completeHomeseerClaims,
+  createHomeseerClaimCompleter,
   isDryRunCall,
   listOwnerRuleRefusals,
-  MIN_CLAIM_LENGTH,
-  type CallerClaims,
+  MIN_INTENT_OR_REASON_LENGTH,
+  type HomeseerGuardArguments,
   type HomeseerOwnerRules,
   type TouchedTargets,
 } from './owner-rules.ts'
@@ -24,8 +24,8 @@ import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { ok } from '../../core/result.ts'
 
 /** That it says something is for the rules to see (tools/owner-rules.ts). */
-export const MAX_CLAIM_LENGTH = 500
-const words = z.string().min(MIN_CLAIM_LENGTH).max(MAX_CLAIM_LENGTH)
+export const MAX_INTENT_OR_REASON_LENGTH = 500
+const words = z.string().min(MIN_INTENT_OR_REASON_LENGTH).max(MAX_INTENT_OR_REASON_LENGTH)
 
 /** The contract's base guard. */
 export const BASE_GUARD_ARGUMENT_SCHEMAS = {
@@ -58,7 +58,7 @@ export interface HomeseerAssessment {
 
 /** `effect` of the definition is the most it can be, for listings; what a call is, `assess` says. */
 export interface HomeseerChangeDefinition<
-  Input extends z.ZodType<JsonObject & CallerClaims, unknown>,
+  Input extends z.ZodType<JsonObject & HomeseerGuardArguments, unknown>,
   Plan,
 > extends Omit<CapabilityDefinition<Input>, 'family' | 'output'> {
   /** Where it is another one than that of the guarded tools of the core. */
@@ -80,7 +80,7 @@ export function toHomeseerDeviceTarget(ref: number): string {
   return `homeseer:ref:${ref}`
 }
 
-export function defineHomeseerChange<Input extends z.ZodType<JsonObject & CallerClaims, unknown>, Plan>(
+export function defineHomeseerChange<Input extends z.ZodType<JsonObject & HomeseerGuardArguments, unknown>, Plan>(
   rules: HomeseerOwnerRules,
   definition: HomeseerChangeDefinition<Input, Plan>,
 ): Capability {
@@ -90,7 +90,7 @@ export function defineHomeseerChange<Input extends z.ZodType<JsonObject & Caller
     ...definition,
     ...unlessDry(rules, definition),
     family: homeseerFamily,
-    completeClaims: completeHomeseerClaims(definition.title),
+    completeClaims: createHomeseerClaimCompleter(definition.title),
     assess: (plan, input, context) => {
       const { effect, target, label, touched, reaches = [], mayReach = [], preview } = assess(plan, input)
       return {
@@ -135,7 +135,7 @@ function unlessDry(
   }
 }
 
-function usualRehearsal<Input extends z.ZodType<JsonObject & CallerClaims, unknown>, Plan>({
+function usualRehearsal<Input extends z.ZodType<JsonObject & HomeseerGuardArguments, unknown>, Plan>({
   name,
   assess,
 }: HomeseerChangeDefinition<Input, Plan>): (plan: Plan, input: z.output<Input>) => JsonObject {
@@ -175,7 +175,7 @@ export function createTolerantInputSchema<Shape extends z.core.$ZodLooseShape>(s
 }
 
 /** The same capability, whose answers name the arguments that were ignored. */
-export function reportIgnoredArguments(capability: Capability): Capability {
+export function addIgnoredArgumentsReport(capability: Capability): Capability {
   if (!('handle' in capability)) return capability
   const { offer, handle } = capability
   return {

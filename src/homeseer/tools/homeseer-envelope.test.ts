@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { DELEGATING_CHANGE_STEPS, defineChange } from '../../bus/capability-definition.ts'
 import type { Fault, FaultKind } from '../../core/fault.ts'
-import { createRefusedAdminEnvelope } from '../admin/admin-envelope.ts'
+import { createAdminRefusalDetails } from '../admin/admin-envelope.ts'
 import { ok } from '../../core/result.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
 import { createHs4Fault, createHomeseerReadFault, createHomeseerWriteFault } from './faults.ts'
@@ -69,7 +69,7 @@ describe('envelope', () => {
       { rule: 'change-ticket', message: 'no ticket' },
     ]
     const claims = { maintenanceWindowId: 'sunday', riskLevel: 'high' } as const
-    const details = createRefusedAdminEnvelope({ domain: 'users', claims, requireTicket: true, auditRef: 'trace:1' })
+    const details = createAdminRefusalDetails({ domain: 'users', claims, requireTicket: true, auditRef: 'trace:1' })
     expect(error({ kind: 'not-permitted', message: 'x', reasons, details })).toMatchObject({
       details: {
         reasons: ['off', 'no ticket'],

@@ -6,14 +6,14 @@ import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { GuardServices } from '../../guard/guard.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
-import type { DeviceClassStore } from '../catalog/device-class-store.ts'
+import type { DeviceClassOverrideStore } from '../catalog/device-class-store.ts'
 import type { DeviceExposurePredicate } from '../catalog/homeseer-catalog.ts'
 import type { EventDefinitionSource } from '../catalog/event-file-store.ts'
 import type { AliasStore } from '../resolve/alias-store.ts'
 import type { Alias } from '../resolve/alias.ts'
-import type { ResolverClient } from '../resolve/resolver-client.ts'
+import type { NameResolverCache } from '../resolve/resolver-client.ts'
 import type { HomeseerLink } from '../wire/homeseer-link-client.ts'
-import type { LateDeviceChanges } from './change-verification-client.ts'
+import type { LateDeviceChangeTracker } from './change-verification-client.ts'
 import type { HomeseerAuditTrail } from './homeseer-audit.ts'
 import type { HomeseerOwnerRules } from './owner-rules.ts'
 
@@ -29,14 +29,14 @@ export interface HomeseerToolContext {
   readonly rules: HomeseerOwnerRules
   readonly link: HomeseerLink
   readonly catalog: CatalogClient
-  readonly resolver: ResolverClient
+  readonly resolver: NameResolverCache
   readonly configuredAliases: readonly Alias[]
   /** `undefined` where learning is switched off. */
   readonly learned: AliasStore | undefined
   readonly eventFiles: EventDefinitionSource
-  readonly arrivals: LateDeviceChanges
+  readonly arrivals: LateDeviceChangeTracker
   /** What the owner says that devices are. */
-  readonly classes: DeviceClassStore
+  readonly classes: DeviceClassOverrideStore
   /** Which devices exist for callers; `undefined`: all. */
   readonly exposes: DeviceExposurePredicate | undefined
   readonly bus: OfferLookup

@@ -30,7 +30,7 @@ import {
   toChangeToStage,
   type NamedTargetIntent,
 } from './named-target-intent.ts'
-import { isResolutionUnambiguous, queryArgument, readCurrentResolver, resolveCurrently } from './resolve-tools.ts'
+import { isResolutionUnambiguous, queryArgument, readCurrentResolver, resolveNameWithRefresh } from './resolve-tools.ts'
 import { chooseScenePath, SCENE_PATH_PREFERENCES } from './scene-path.ts'
 
 const common = {
@@ -59,7 +59,7 @@ function setByName(homeseer: HomeseerToolContext): Capability {
     output,
     act: async (_plan, input, call) => {
       const { query, source } = input
-      const resolved = await resolveCurrently(homeseer, call, (names) => resolveDevices(names, query))
+      const resolved = await resolveNameWithRefresh(homeseer, call, (names) => resolveDevices(names, query))
       if (!resolved.ok) return resolved
       const { found } = resolved.value
       const args = { ...toDeviceSetArguments(input), ...omitUndefined({ source }) }
@@ -88,7 +88,7 @@ function runByName(homeseer: HomeseerToolContext): Capability {
     output,
     act: async (_plan, input, call) => {
       const { query, groupHint } = input
-      const resolved = await resolveCurrently(homeseer, call, (names) => resolveEvents(names, query, groupHint))
+      const resolved = await resolveNameWithRefresh(homeseer, call, (names) => resolveEvents(names, query, groupHint))
       if (!resolved.ok) return resolved
       const { found } = resolved.value
       return carryOutIntent(homeseer, call, createEventIntent({ query, claims: input, found }))

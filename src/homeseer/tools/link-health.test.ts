@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RequestAttemptNote } from '../wire/json-client.ts'
-import { createHomeseerLinkHealth, toHomeseerLinkHealth } from './link-health.ts'
+import { createHomeseerLinkHealthTracker, toHomeseerServiceHealth } from './link-health.ts'
 
 const facts = { url: 'http://192.0.2.5', push: undefined, devices: 3 }
 const last = (outcome: 'ok' | 'unreachable' | 'unauthorised' | 'json-disabled' | 'refused') => ({
@@ -12,11 +12,11 @@ const last = (outcome: 'ok' | 'unreachable' | 'unauthorised' | 'json-disabled' |
 
 describe('health of the link', () => {
   it('is ok after an answer, also one that refused', () => {
-    expect(toHomeseerLinkHealth({ ...facts, last: last('ok') })).toMatchObject({
+    expect(toHomeseerServiceHealth({ ...facts, last: last('ok') })).toMatchObject({
       status: 'ok',
       details: { devices: 3, push: 'off' },
     })
-    expect(toHomeseerLinkHealth({ ...facts, last: last('refused') }).status).toBe('ok')
+    expect(toHomeseerServiceHealth({ ...facts, last: last('refused') }).status).toBe('ok')
   })
 
   it.each([
@@ -29,7 +29,7 @@ describe('health of the link', () => {
     [last('unauthorised'), 'login'],
     [last('json-disabled'), 'JSON'],
   ])('is degraded, and says what to do, after %j', (note, advice) => {
-    expect(toHomeseerLinkHealth({ ...facts, last: note })).toMatchObject({
+    expect(toHomeseerServiceHealth({ ...facts, last: note })).toMatchObject({
       status: 'degraded',
       details: { advice: expect.stringContaining(advice) },
     })
@@ -37,7 +37,7 @@ describe('health of the link', () => {
 
   it('says that HomeSeer is away only when it knows', () => {
     const away = (note: RequestAttemptNote | undefined): unknown =>
-      toHomeseerLinkHealth({ ...facts, last: note }).details['away']
+      toHomeseerServiceHealth({ ...facts, last: note }).details['away']
     expect([undefined, last('ok'), last('refused')].map(away)).toEqual([undefined, undefined, undefined])
     expect([last('unreachable'), last('unauthorised')].map(away)).toEqual([true, true])
     const missing = { attempt: 0, durationMs: 1, outcome: 'http-status' } as const
@@ -47,7 +47,7 @@ describe('health of the link', () => {
 
   it('mentions a push that is configured and away', () => {
     const push = { up: false, reason: 'refused' } as const
-    expect(toHomeseerLinkHealth({ ...facts, last: last('ok'), push }).details['advice']).toContain('guests')
+    expect(toHomeseerServiceHealth({ ...facts, last: last('ok'), push }).details['advice']).toContain('guests')
   })
 })
 
@@ -56,7 +56,7 @@ describe('news of the link', () => {
     ...attempts: readonly (readonly [request: string, outcome: RequestAttemptNote['outcome']])[]
   ): string[] => {
     const news: string[] = []
-    const health = createHomeseerLinkHealth({
+    const health = createHomeseerLinkHealthTracker({
       away: ({ outcome }) => news.push(outcome),
       back: () => news.push('back'),
     })

@@ -9,7 +9,7 @@ import { LINK_HEALTH_REQUEST_NAMES, type RequestAttemptNote } from '../wire/json
 import type { AsciiConnectionState } from '../wire/ascii-client.ts'
 
 /** The last attempt stands for the link: requests are frequent, and what worked a minute ago says nothing. */
-export interface HomeseerLinkHealth {
+export interface HomeseerLinkHealthTracker {
   readonly note: (attempt: RequestAttemptNote) => void
   readonly last: () => RequestAttemptNote | undefined
 }
@@ -30,7 +30,7 @@ const AWAY: ReadonlySet<RequestAttemptNote['outcome']> = new Set([
 ])
 
 /** Told of every attempt by the link; asked by `health` and the doctor. */
-export function createHomeseerLinkHealth(news: HomeseerLinkHealthListener): HomeseerLinkHealth {
+export function createHomeseerLinkHealthTracker(news: HomeseerLinkHealthListener): HomeseerLinkHealthTracker {
   let last: RequestAttemptNote | undefined
   let answered = false
   let away = false
@@ -66,7 +66,7 @@ export interface HomeseerLinkFacts {
 }
 
 /** An absent HomeSeer degrades this family and nothing else. */
-export function toHomeseerLinkHealth({ url, last, push, webhookFault, devices }: HomeseerLinkFacts): ServiceHealth {
+export function toHomeseerServiceHealth({ url, last, push, webhookFault, devices }: HomeseerLinkFacts): ServiceHealth {
   const onLink = adviseOnHomeseerLink(url, last)
   const advice = onLink ?? adviseOnHomeseerPush(push) ?? webhookFault
   return {

@@ -19,7 +19,7 @@ import {
 } from '../resolve/name-resolver.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { formatDeviceLabel } from './catalog-reader.ts'
-import { stageHomeseerChange, toRunnableCall, type HomeseerChangeToStage } from './change-staging.ts'
+import { prepareAndMaybeCommitChange, toRunnableCall, type HomeseerChangeToStage } from './change-staging.ts'
 import {
   canElicit,
   createElicitation,
@@ -173,7 +173,7 @@ async function prepareLikely<One extends ResolutionCandidate<unknown>>(
   const { verdict } = intent.found
   if (verdict.kind !== 'ask' || verdict.reason !== 'fuzzy' || one.confidence === 'low') return null
   const claims = { ...intent.claims, execute: false }
-  const staged = await stageHomeseerChange(homeseer, call, toChangeToStage({ ...intent, claims }, one))
+  const staged = await prepareAndMaybeCommitChange(homeseer, call, toChangeToStage({ ...intent, claims }, one))
   return staged.ok ? staged.value.prepared : null
 }
 
@@ -183,7 +183,7 @@ async function prepareAndCommit<One extends ResolutionCandidate<unknown>>(
   { intent, one }: { readonly intent: NamedTargetIntent<One>; readonly one: One },
 ): Promise<Outcome> {
   const details = intent.describe(one)
-  const staged = await stageHomeseerChange(homeseer, call, toChangeToStage(intent, one))
+  const staged = await prepareAndMaybeCommitChange(homeseer, call, toChangeToStage(intent, one))
   if (staged.ok) return createHomeseerAnswer({ ...staged.value, ...details })
   // Also of a refusal the caller hears which device was meant, and of a root the call for the endpoint that acts.
   const endpoint = intent.endpointOf(one)

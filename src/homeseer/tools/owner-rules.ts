@@ -11,8 +11,13 @@
 import type { HomeseerConfig } from '../../config/homeseer.ts'
 import type { ConfirmationArgumentCompleter } from '../../bus/capability.ts'
 import type { PolicyReason } from '../../core/fault.ts'
-import { createExactAllowList, createNameAllowList, createNumberAllowList, type AllowList } from './allow-list.ts'
-import { parseNameInListEntry } from './exact-script-call.ts'
+import {
+  createExactAllowList,
+  createNameAllowList,
+  createNumberAllowList,
+  type AllowListPredicate,
+} from './allow-list.ts'
+import { parseAllowListEntryName } from './exact-script-call.ts'
 
 /** Spec 4, Admin Guard: the second word of `hs4.admin.<domain>.*`. */
 export const ADMIN_DOMAINS = ['users', 'plugins', 'interfaces', 'system', 'cameras', 'events', 'config'] as const
@@ -25,11 +30,11 @@ export interface HomeseerOwnerRules {
   readonly readOnly: boolean
   readonly requireConfirm: boolean
   readonly defaultDryRun: boolean
-  readonly devices: AllowList<number> | undefined
-  readonly events: AllowList<number> | undefined
-  readonly cameras: AllowList<number> | undefined
-  readonly scripts: AllowList<string> | undefined
-  readonly pluginFunctions: AllowList<string> | undefined
+  readonly devices: AllowListPredicate<number> | undefined
+  readonly events: AllowListPredicate<number> | undefined
+  readonly cameras: AllowListPredicate<number> | undefined
+  readonly scripts: AllowListPredicate<string> | undefined
+  readonly pluginFunctions: AllowListPredicate<string> | undefined
   readonly admin: AdminRules
 }
 
@@ -37,19 +42,19 @@ interface AdminRules {
   readonly enabled: boolean
   readonly domains: ReadonlySet<AdminDomain>
   readonly window: string | undefined
-  readonly windows: AllowList<string> | undefined
+  readonly windows: AllowListPredicate<string> | undefined
   readonly requireTicket: boolean
-  readonly users: AllowList<string> | undefined
-  readonly plugins: AllowList<string> | undefined
-  readonly interfaces: AllowList<string> | undefined
-  readonly categories: AllowList<string> | undefined
+  readonly users: AllowListPredicate<string> | undefined
+  readonly plugins: AllowListPredicate<string> | undefined
+  readonly interfaces: AllowListPredicate<string> | undefined
+  readonly categories: AllowListPredicate<string> | undefined
 }
 
 /** The contract's least length of `intent` and `reason`. */
-export const MIN_CLAIM_LENGTH = 3
+export const MIN_INTENT_OR_REASON_LENGTH = 3
 
 /** What a caller claims about its own call. */
-export interface CallerClaims {
+export interface HomeseerGuardArguments {
   readonly confirm?: boolean
   readonly intent?: string
   readonly reason?: string
@@ -85,8 +90,8 @@ export function readHomeseerOwnerRules(config: HomeseerConfig): HomeseerOwnerRul
     devices: createNumberAllowList(allow.devices),
     events: createNumberAllowList(allow.events),
     cameras: createNumberAllowList(allow.cameras),
-    scripts: createNameAllowList(allow.scripts?.map(parseNameInListEntry)),
-    pluginFunctions: createNameAllowList(allow.pluginFunctions?.map(parseNameInListEntry)),
+    scripts: createNameAllowList(allow.scripts?.map(parseAllowListEntryName)),
+    pluginFunctions: createNameAllowList(allow.pluginFunctions?.map(parseAllowListEntryName)),
     admin: {
       enabled: admin.enabled,
       domains: new Set(ADMIN_DOMAINS.filter((domain) => admin[domain])),
@@ -102,14 +107,14 @@ export function readHomeseerOwnerRules(config: HomeseerConfig): HomeseerOwnerRul
 }
 
 /** The owner's default cannot be switched off by an argument: `dryRun: false` is no more than silence. */
-export function isDryRunCall(rules: HomeseerOwnerRules, claims: CallerClaims): boolean {
+export function isDryRunCall(rules: HomeseerOwnerRules, claims: HomeseerGuardArguments): boolean {
   return rules.defaultDryRun || claims.dryRun === true
 }
 
 /** No reasons, no refusal by the owner's rules; the guard has its own beside them. */
 export function listOwnerRuleRefusals(
   rules: HomeseerOwnerRules,
-  claims: CallerClaims,
+  claims: HomeseerGuardArguments,
   touched: TouchedTargets,
 ): readonly PolicyReason[] {
   return [
@@ -120,7 +125,10 @@ export function listOwnerRuleRefusals(
 }
 
 /** `read_only` first: nothing that follows could be put right by the caller then. */
-function claimReasons(rules: HomeseerOwnerRules, { confirm, intent, reason }: CallerClaims): readonly PolicyReason[] {
+function claimReasons(
+  rules: HomeseerOwnerRules,
+  { confirm, intent, reason }: HomeseerGuardArguments,
+): readonly PolicyReason[] {
   const reasons: PolicyReason[] = []
   if (rules.readOnly) reasons.push({ rule: 'safe-mode', message: 'HomeSeer is set to read_only here.' })
   if (rules.requireConfirm && confirm !== true)
@@ -137,7 +145,7 @@ function claimReasons(rules: HomeseerOwnerRules, { confirm, intent, reason }: Ca
 }
 
 /** Of the base guard what a call lacks. The words are true of a caller that gave none of its own. */
-export function completeHomeseerClaims(title: string): ConfirmationArgumentCompleter {
+export function createHomeseerClaimCompleter(title: string): ConfirmationArgumentCompleter {
   return ({ confirm, intent, reason, dryRun }) => ({
     ...(confirm !== undefined || dryRun === true ? {} : { confirm: true }),
     ...(isClaim(intent) || (intent === undefined && dryRun === true) ? {} : { intent: title }),
@@ -148,7 +156,7 @@ export function completeHomeseerClaims(title: string): ConfirmationArgumentCompl
 const NO_REASON = 'The caller gave no reason.'
 
 function isClaim(text: unknown): boolean {
-  return typeof text === 'string' && text.length >= MIN_CLAIM_LENGTH && saysSomething(text)
+  return typeof text === 'string' && text.length >= MIN_INTENT_OR_REASON_LENGTH && saysSomething(text)
 }
 
 /** Blanks of any script, and characters that nobody sees, say nothing. */
@@ -184,7 +192,7 @@ function unsure(
 
 /** What has no id cannot be on a list, and is refused wherever there is one. */
 function outside<Item extends string | number>(
-  allows: AllowList<Item> | undefined,
+  allows: AllowListPredicate<Item> | undefined,
   items: readonly (Item | undefined)[] | undefined,
   rule: string,
   noun: string,
@@ -199,7 +207,7 @@ function one(item: string | undefined): readonly string[] | undefined {
   return item === undefined ? undefined : [item]
 }
 
-function adminReasons(admin: AdminRules, claims: CallerClaims, domain: AdminDomain): readonly PolicyReason[] {
+function adminReasons(admin: AdminRules, claims: HomeseerGuardArguments, domain: AdminDomain): readonly PolicyReason[] {
   const { maintenanceWindowId: window = '', changeTicket = '' } = claims
   const reasons: PolicyReason[] = []
   if (!admin.enabled)

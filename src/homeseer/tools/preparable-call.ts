@@ -43,7 +43,7 @@ export function findPreparableTool(preparable: PreparableTools, given: string): 
 }
 
 /** Only a record is made, and the record says what the change would reach. */
-export function toRecordAssessment({ target, label, touches, mayTouch }: CallAssessment): CallAssessment {
+export function toPreparedChangeAssessment({ target, label, touches, mayTouch }: CallAssessment): CallAssessment {
   return {
     effect: 'records',
     ...omitUndefined({ target, label, touches, mayTouch }),

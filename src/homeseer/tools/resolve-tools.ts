@@ -59,7 +59,7 @@ export async function readCurrentResolver(
 }
 
 /** What one name means at this moment, read anew first where that leaves doubt. */
-export async function resolveCurrently<One>(
+export async function resolveNameWithRefresh<One>(
   homeseer: HomeseerToolContext,
   call: Call,
   resolve: (names: NameResolver) => Resolution<One>,
@@ -151,7 +151,7 @@ async function answerCandidates<One extends ResolutionCandidate<unknown>>(
   { query, limit: most, includeEvidence: withEvidence }: Question,
   { resolve, item, more }: Answering<One>,
 ): Promise<Outcome> {
-  const resolved = await resolveCurrently(homeseer, call, resolve)
+  const resolved = await resolveNameWithRefresh(homeseer, call, resolve)
   if (!resolved.ok) return resolved
   const { current, found } = resolved.value
   const { candidates, total, verdict } = found

@@ -13,7 +13,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { DEVICE_CAPABILITIES } from '../catalog/device-capabilities.ts'
-import { groupPhysicalDevices } from '../catalog/homeseer-catalog.ts'
+import { groupDevicesByName } from '../catalog/homeseer-catalog.ts'
 import { toAliasProvenance, type Alias, type AliasKind } from '../resolve/alias.ts'
 import type { NameResolver } from '../resolve/name-resolver.ts'
 import { createVersionRequest } from '../wire/json-requests.ts'
@@ -24,7 +24,7 @@ import { toHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts
 import type { AuditAccessPredicate } from './homeseer-audit.ts'
 import { toEventJson } from './event-read-tools.ts'
 import { createHomeseerReadFault } from './faults.ts'
-import { countDevicesWithoutControls, readHomeseerCatalog, createDeviceView } from './catalog-reader.ts'
+import { toUnknownControlsCountJson, readHomeseerCatalog, createDeviceView } from './catalog-reader.ts'
 import { toTextOrEmpty } from './json-text.ts'
 import { describeHomeseerPolicy } from './homeseer-policy.ts'
 import { readCurrentResolver, toRefreshJson } from './resolve-tools.ts'
@@ -126,7 +126,7 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
       })
       return ok({
         generatedAt: isoTimeOrNull(homeseer.clock.now()),
-        ...countDevicesWithoutControls(house.value),
+        ...toUnknownControlsCountJson(house.value),
         matrix: Object.fromEntries(matrix.filter(([, refs]) => refs.length > 0)),
       })
     },
@@ -215,7 +215,7 @@ async function summaryJson(homeseer: HomeseerToolContext, mayRead: AuditAccessPr
   ])
   const { entries: recent } = await audit.query({ limit: RECENT }, mayRead)
   const groups = house.ok
-    ? (name: 'location' | 'interfaceName') => groupPhysicalDevices(house.value, (one) => one[name])
+    ? (name: 'location' | 'interfaceName') => groupDevicesByName(house.value, (one) => one[name])
     : () => []
   const top = (name: 'location' | 'interfaceName'): readonly JsonObject[] =>
     groups(name)

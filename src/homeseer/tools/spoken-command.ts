@@ -9,7 +9,7 @@
 import {
   ALARM_ARMING_CONTROL_LABELS,
   OPEN_CLOSE_CONTROL_LABELS,
-  UNLOCK_CONTROL_LABELS,
+  LOCK_AND_UNLOCK_CONTROL_LABELS,
 } from '../catalog/control-label-tables.ts'
 import {
   ALARM_WORDS,
@@ -43,7 +43,7 @@ const WAKE_WORDS = /\b(?:computer|echo|ziggy|amazon|google|assistant)\b/u
 const CALLED = /(?:^|[,.;:!?])\W*(?:hey |ok |okay |hello )?(?:computer|echo|ziggy|amazon)\b/u
 
 const THINGS = [LOCK_WORDS, DOOR_WORDS, GATE_WORDS, GARAGE_WORDS, ALARM_WORDS, HOUSE_MODE_WORDS]
-const ACTS = [UNLOCK_CONTROL_LABELS, ALARM_ARMING_CONTROL_LABELS, OPEN_CLOSE_CONTROL_LABELS]
+const ACTS = [LOCK_AND_UNLOCK_CONTROL_LABELS, ALARM_ARMING_CONTROL_LABELS, OPEN_CLOSE_CONTROL_LABELS]
 
 /** Words of phrases that tell how things are, and of questions. */
 const STATEMENT =

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
-  callAdminAdapter,
+  createAdminAdapterExchange,
   decodeAdminAdapterCommand,
   encodeAdminAdapterCommand,
   encodeAdminAdapterReply,
@@ -9,7 +9,7 @@ import {
 
 const REQUEST = { id: '01J', op: 'users.create', args: { username: 'ann' } }
 const hear = (...responseArray: readonly string[]) =>
-  callAdminAdapter(REQUEST).decode({ kind: 'json', value: responseArray })
+  createAdminAdapterExchange(REQUEST).decode({ kind: 'json', value: responseArray })
 
 describe('admin adapter', () => {
   it('travels as one script command without a quote of the caller in it', () => {
@@ -47,8 +47,8 @@ describe('admin adapter', () => {
   })
 
   it('may be asked twice only for what changes nothing', () => {
-    expect(callAdminAdapter(REQUEST).effect).toBe('writes')
-    expect(callAdminAdapter({ ...REQUEST, op: 'users.list' }).effect).toBe('reads')
-    expect(callAdminAdapter({ ...REQUEST, op: 'anything.else' }).effect).toBe('writes')
+    expect(createAdminAdapterExchange(REQUEST).effect).toBe('writes')
+    expect(createAdminAdapterExchange({ ...REQUEST, op: 'users.list' }).effect).toBe('reads')
+    expect(createAdminAdapterExchange({ ...REQUEST, op: 'anything.else' }).effect).toBe('writes')
   })
 })

@@ -20,7 +20,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 import type { HomeseerHttpExchange, HomeseerReply, HomeseerReplyFault } from './http-exchange.ts'
 import { readRecordBoolean, readRecordNumber, readRecordObject, readRecordText } from './record-field.ts'
-import { decodeScriptReply, runScript, SCRIPT_PAGE_PATH } from './script-page.ts'
+import { decodeScriptReply, createScriptRunRequest, SCRIPT_PAGE_PATH } from './script-page.ts'
 
 export interface AdminAdapterRequest {
   /** Chosen by the caller, once per change; see the module text. */
@@ -93,20 +93,20 @@ export const ADMIN_ADAPTER_WRITE_OPERATIONS = [
 ] as const
 
 /** The file that the owner's list of scripts would name. */
-export const ADMIN_ADAPTER_SCRIPT = 'hearthbus_admin.cs'
+export const ADMIN_ADAPTER_SCRIPT_FILE_NAME = 'hearthbus_admin.cs'
 const MARK = 'hb1.'
 const VERSION = 1
 const COMMAND = new RegExp(
-  `^\\s*&?hs\\.RunScriptFunc\\("${ADMIN_ADAPTER_SCRIPT.replace('.', '\\.')}","Handle","(${MARK.replace('.', '\\.')}[\\w-]+)(?:\\.([0-9a-f]{64}))?",true,false\\)\\s*$`,
+  `^\\s*&?hs\\.RunScriptFunc\\("${ADMIN_ADAPTER_SCRIPT_FILE_NAME.replace('.', '\\.')}","Handle","(${MARK.replace('.', '\\.')}[\\w-]+)(?:\\.([0-9a-f]{64}))?",true,false\\)\\s*$`,
 )
 
-export function callAdminAdapter(
+export function createAdminAdapterExchange(
   request: AdminAdapterRequest,
   { page = SCRIPT_PAGE_PATH, key }: AdminAdapterOptions = {},
 ): HomeseerHttpExchange<AdminAdapterReply> {
   const reads = (ADMIN_ADAPTER_READ_OPERATIONS as readonly string[]).includes(request.op)
   return {
-    ...runScript(encodeAdminAdapterCommand(request, key), page),
+    ...createScriptRunRequest(encodeAdminAdapterCommand(request, key), page),
     name: `adapter ${request.op}`,
     effect: reads ? 'reads' : 'writes',
     decode: (reply) => decodeAdapterReply(reply, request.id),
@@ -116,7 +116,7 @@ export function callAdminAdapter(
 export function encodeAdminAdapterCommand({ id, op, args, atMs }: AdminAdapterRequest, key?: string): string {
   const packed = pack({ id, op, args, ...omitUndefined({ at: atMs }) })
   const signed = key === undefined ? packed : `${packed}.${signature(packed, key)}`
-  return `hs.RunScriptFunc("${ADMIN_ADAPTER_SCRIPT}","Handle","${signed}",true,false)`
+  return `hs.RunScriptFunc("${ADMIN_ADAPTER_SCRIPT_FILE_NAME}","Handle","${signed}",true,false)`
 }
 
 function signature(packed: string, key: string): string {

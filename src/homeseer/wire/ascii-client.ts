@@ -10,8 +10,8 @@ import {
   type PartialAsciiLine,
   INITIAL_ASCII_SESSION,
   stepAsciiSession,
-  type AsciiEffect,
-  type AsciiInput,
+  type AsciiSessionAction,
+  type AsciiSessionInput,
   type AsciiSession,
 } from './ascii.ts'
 import type { HomeseerCredentials } from './json-client.ts'
@@ -82,14 +82,14 @@ export class AsciiClient {
     if (lines.length > 0) this.#input({ kind: 'lines', lines })
   }
 
-  #input(input: AsciiInput): void {
+  #input(input: AsciiSessionInput): void {
     const { session, effects } = stepAsciiSession(this.#session, input)
     this.#session = session
     this.#awaitLines()
     for (const effect of effects) this.#apply(effect)
   }
 
-  #apply(effect: AsciiEffect): void {
+  #apply(effect: AsciiSessionAction): void {
     switch (effect.kind) {
       case 'send':
         this.#socket?.write(effect.text)

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { INITIAL_ASCII_SESSION, stepAsciiSession, type AsciiInput } from './ascii.ts'
+import { INITIAL_ASCII_SESSION, stepAsciiSession, type AsciiSessionInput } from './ascii.ts'
 
 const credentials = { user: 'default', password: 'secret' }
 
-function play(...inputs: readonly AsciiInput[]) {
+function play(...inputs: readonly AsciiSessionInput[]) {
   let session = INITIAL_ASCII_SESSION
   return inputs.map((input) => {
     const next = stepAsciiSession(session, input)
@@ -12,7 +12,7 @@ function play(...inputs: readonly AsciiInput[]) {
   })
 }
 
-const lines = (...heard: readonly string[]): AsciiInput => ({ kind: 'lines', lines: heard })
+const lines = (...heard: readonly string[]): AsciiSessionInput => ({ kind: 'lines', lines: heard })
 
 describe('ASCII session', () => {
   it('logs in, then reports changes', () => {

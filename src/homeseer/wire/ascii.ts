@@ -165,13 +165,13 @@ export interface AsciiSession {
   readonly phase: 'logging-in' | 'greeting' | 'live' | 'pinging' | 'over'
 }
 
-export type AsciiInput =
+export type AsciiSessionInput =
   | { readonly kind: 'connected'; readonly credentials: HomeseerCredentials | undefined }
   | { readonly kind: 'lines'; readonly lines: readonly string[] }
   /** Nothing was heard for as long as the phase may take (`patienceMs`). */
   | { readonly kind: 'silence' }
 
-export type AsciiEffect =
+export type AsciiSessionAction =
   | { readonly kind: 'send'; readonly text: string }
   | { readonly kind: 'live' }
   | { readonly kind: 'changed'; readonly changes: readonly DeviceChange[] }
@@ -181,10 +181,10 @@ export const INITIAL_ASCII_SESSION: AsciiSession = { phase: 'greeting' }
 
 export interface AsciiSessionStep {
   readonly session: AsciiSession
-  readonly effects: readonly AsciiEffect[]
+  readonly effects: readonly AsciiSessionAction[]
 }
 
-export function stepAsciiSession(session: AsciiSession, input: AsciiInput): AsciiSessionStep {
+export function stepAsciiSession(session: AsciiSession, input: AsciiSessionInput): AsciiSessionStep {
   if (session.phase === 'over') return { session, effects: [] }
   switch (input.kind) {
     case 'connected':
@@ -214,7 +214,7 @@ function greet(credentials: HomeseerCredentials | undefined): AsciiSessionStep {
 function hear(session: AsciiSession, lines: readonly string[]): AsciiSessionStep {
   const heard = lines.map(decodeAsciiLine)
   const changes = heard.filter((line) => line.kind === 'change')
-  const effects: AsciiEffect[] = changes.length === 0 ? [] : [{ kind: 'changed', changes }]
+  const effects: AsciiSessionAction[] = changes.length === 0 ? [] : [{ kind: 'changed', changes }]
   if (session.phase === 'live' || session.phase === 'pinging') return { session: { phase: 'live' }, effects }
   const answers = session.phase === 'logging-in' ? ['ok', 'error'] : ['ok', 'error', 'text']
   const answer = heard.find((line) => answers.includes(line.kind))

@@ -9,7 +9,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import { readRecordBoolean, readRecordNumber, readRecordObjects, readRecordText } from './record-field.ts'
 import {
   decodeHomeseerReply,
-  type MalformedReply,
+  type MalformedReplyFault,
   type HomeseerReply,
   type HomeseerReplyFault,
 } from './http-exchange.ts'
@@ -44,7 +44,7 @@ export type PanDirection = (typeof PAN_DIRECTIONS)[number]
 
 const MAX_CAMERAS = 1_000
 
-export function decodeCameras(value: Json): Result<readonly ReceivedCamera[], MalformedReply> {
+export function decodeCameras(value: Json): Result<readonly ReceivedCamera[], MalformedReplyFault> {
   const records = isJsonObject(value) ? readRecordObjects(value, 'Cameras', 'cameras') : undefined
   if (records === undefined) return fail({ kind: 'malformed', detail: 'a cameras reply without a list of cameras' })
   return ok(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../core/json.ts'
-import { decodeControls, decodeControlPairs, encodePair } from './device.ts'
+import { decodeControls, decodeControlPairs, encodeControlPair } from './device.ts'
 
 const OFF = {
   Do_Update: true,
@@ -67,7 +67,7 @@ describe('control pair', () => {
 
   it('writes the pair it read, member for member', () => {
     const [off] = decodeControlPairs({ ref: 412, ControlPairs: [OFF] }) ?? []
-    expect(off && JSON.stringify(encodePair(off))).toBe(JSON.stringify(OFF))
+    expect(off && JSON.stringify(encodeControlPair(off))).toBe(JSON.stringify(OFF))
   })
 
   it('keeps a device that says it has no controls apart from one that says nothing', () => {

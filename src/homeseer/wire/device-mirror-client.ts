@@ -12,17 +12,17 @@ import {
   stepDeviceMirror,
   type DeviceMirror,
   type DeviceMirrorChange,
-  type DeviceMirrorEffect,
+  type DeviceMirrorAction,
   type DeviceMirrorEntry,
   type DeviceMirrorInput,
-  type DeviceMirrorRules,
+  type DeviceMirrorPollIntervals,
   type PushedChange,
 } from './device-mirror.ts'
 import { createStatusRequest } from './json-requests.ts'
 
 export interface DeviceMirrorClientOptions {
   readonly json: JsonClient
-  readonly rules: DeviceMirrorRules
+  readonly rules: DeviceMirrorPollIntervals
   readonly clock: Clock
 }
 
@@ -159,7 +159,7 @@ export class DeviceMirrorClient {
     this.#schedule()
   }
 
-  #apply(effect: DeviceMirrorEffect): void {
+  #apply(effect: DeviceMirrorAction): void {
     switch (effect.kind) {
       case 'poll':
         void this.refresh()

@@ -6,7 +6,7 @@ import {
   nextMirrorTickMs,
   stepDeviceMirror,
   type DeviceMirror,
-  type DeviceMirrorEffect,
+  type DeviceMirrorAction,
   type DeviceMirrorInput,
 } from './device-mirror.ts'
 
@@ -21,7 +21,7 @@ const lamp = (value: number, status: string, more: object = {}) => ({ ref: 412, 
 
 function play(...inputs: readonly DeviceMirrorInput[]): {
   mirror: DeviceMirror
-  effects: readonly (readonly DeviceMirrorEffect[])[]
+  effects: readonly (readonly DeviceMirrorAction[])[]
 } {
   let mirror = newDeviceMirror(RULES)
   const effects = inputs.map((input) => {

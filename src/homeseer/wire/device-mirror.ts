@@ -31,7 +31,7 @@ export interface DeviceMirrorEntry {
   readonly live: MirroredValue
 }
 
-export interface DeviceMirrorRules {
+export interface DeviceMirrorPollIntervals {
   /** Between questions about everything while nothing is pushed. */
   readonly pollMs: number
   /** The same while changes are pushed: pushes can be lost. */
@@ -39,7 +39,7 @@ export interface DeviceMirrorRules {
 }
 
 export interface DeviceMirror {
-  readonly rules: DeviceMirrorRules
+  readonly rules: DeviceMirrorPollIntervals
   readonly entries: ReadonlyMap<number, DeviceMirrorEntry>
   /** Grows whenever a device appears, goes, or changes its name, place, family or flags. */
   readonly structure: number
@@ -87,14 +87,14 @@ export interface DeviceMirrorChange {
   readonly live: MirroredValue
 }
 
-export type DeviceMirrorEffect =
+export type DeviceMirrorAction =
   | { readonly kind: 'poll' }
   | { readonly kind: 'read'; readonly refs: readonly number[] }
   | { readonly kind: 'changed'; readonly changes: readonly DeviceMirrorChange[] }
 
 export interface DeviceMirrorStep {
   readonly mirror: DeviceMirror
-  readonly effects: readonly DeviceMirrorEffect[]
+  readonly effects: readonly DeviceMirrorAction[]
 }
 
 /** Pushes come in bursts; one question covers those that arrive together. */
@@ -102,7 +102,7 @@ const READ_DELAY_MS = 50
 /** Beyond this, asking about everything is cheaper than a long list in an address. */
 const MAX_UNREAD = 100
 
-export function newDeviceMirror(rules: DeviceMirrorRules): DeviceMirror {
+export function newDeviceMirror(rules: DeviceMirrorPollIntervals): DeviceMirror {
   return {
     rules,
     entries: new Map(),
@@ -212,7 +212,7 @@ function readDue(unread: ReadonlyMap<number, number>, mirror: DeviceMirror, atMs
   return unread.size === 0 ? Number.POSITIVE_INFINITY : Math.min(mirror.readDueMs, atMs + READ_DELAY_MS)
 }
 
-function reportOf(changes: readonly DeviceMirrorChange[]): readonly DeviceMirrorEffect[] {
+function reportOf(changes: readonly DeviceMirrorChange[]): readonly DeviceMirrorAction[] {
   return changes.length === 0 ? [] : [{ kind: 'changed', changes }]
 }
 

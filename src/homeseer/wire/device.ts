@@ -9,7 +9,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import {
   decodeWireDate,
   readRecordBoolean,
-  readRecordName,
+  readShortRecordText,
   readRecordNumber,
   readRecordNumbers,
   readRecordObject,
@@ -18,7 +18,7 @@ import {
   readRecordText,
   readRecordTexts,
 } from './record-field.ts'
-import type { MalformedReply } from './http-exchange.ts'
+import type { MalformedReplyFault } from './http-exchange.ts'
 import { encodeControlUse, decodeControlUse, type ControlUse } from './control-use.ts'
 
 export interface HomeseerDeviceRecord {
@@ -79,7 +79,7 @@ export interface StatusReply {
 
 export const MAX_HOMESEER_DEVICES = 20_000
 
-export function decodeStatus(value: Json): Result<StatusReply, MalformedReply> {
+export function decodeStatus(value: Json): Result<StatusReply, MalformedReplyFault> {
   const records = isJsonObject(value) ? readRecordObjects(value, 'Devices', 'devices') : undefined
   if (!isJsonObject(value) || records === undefined)
     return fail({ kind: 'malformed', detail: 'a status reply without a list of devices' })
@@ -102,12 +102,12 @@ function decodeDevice(record: JsonObject): ReceivedDevice | undefined {
   const type = readRecordObject(record, 'device_type') ?? {}
   return {
     ref,
-    name: readRecordName(record, 'name', 'Name'),
-    location: readRecordName(record, 'location', 'Location'),
-    location2: readRecordName(record, 'location2', 'Location2'),
+    name: readShortRecordText(record, 'name', 'Name'),
+    location: readShortRecordText(record, 'location', 'Location'),
+    location2: readShortRecordText(record, 'location2', 'Location2'),
     value: readRecordNumber(record, 'value', 'Value'),
     status: readRecordStatusText(record, 'status', 'Status'),
-    typeString: readRecordName(record, 'device_type_string', 'Device_Type_String'),
+    typeString: readShortRecordText(record, 'device_type_string', 'Device_Type_String'),
     lastChangeMs: decodeWireDate(readRecordText(record, 'last_change', 'Last_Change')),
     relationship: readRecordNumber(record, 'relationship', 'Relationship') ?? 0,
     hidden: readRecordBoolean(record, 'hide_from_view', 'Hide_From_View') ?? false,
@@ -160,7 +160,7 @@ const MAX_PAIRS = 512
 const MAX_DECIMALS = 10
 
 /** Both shapes of `getcontrol`, as ref → pairs. A device without pairs is in the map with none, or absent. */
-export function decodeControls(value: Json): Result<ReadonlyMap<number, readonly ControlPair[]>, MalformedReply> {
+export function decodeControls(value: Json): Result<ReadonlyMap<number, readonly ControlPair[]>, MalformedReplyFault> {
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'control information is not an object' })
   const records = readRecordObjects(value, 'Devices') ?? [value]
   const controls = new Map<number, readonly ControlPair[]>()
@@ -213,7 +213,7 @@ function decodeRange(range: JsonObject | undefined): ControlRange | undefined {
   }
 }
 
-export function encodePair(pair: ControlPair): JsonObject {
+export function encodeControlPair(pair: ControlPair): JsonObject {
   const row = Math.floor(pair.index / 3) + 1
   const column = (pair.index % 3) + 1
   return {

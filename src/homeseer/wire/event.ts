@@ -6,7 +6,7 @@
 import { omitUndefined, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { readRecordBoolean, readRecordNumber, readRecordObjects, readRecordText } from './record-field.ts'
-import type { MalformedReply } from './http-exchange.ts'
+import type { MalformedReplyFault } from './http-exchange.ts'
 
 export interface EventRecord {
   readonly id: number | undefined
@@ -22,7 +22,7 @@ export interface ReceivedEvent extends EventRecord {
 
 const MAX_EVENTS = 20_000
 
-export function decodeEvents(value: Json): Result<readonly ReceivedEvent[], MalformedReply> {
+export function decodeEvents(value: Json): Result<readonly ReceivedEvent[], MalformedReplyFault> {
   const records = isJsonObject(value) ? readRecordObjects(value, 'Events', 'events') : undefined
   if (records === undefined) return fail({ kind: 'malformed', detail: 'an events reply without a list of events' })
   return ok(records.slice(0, MAX_EVENTS).map(decodeEvent))

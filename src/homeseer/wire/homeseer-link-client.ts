@@ -10,7 +10,7 @@ import type { Clock } from '../../core/clock.ts'
 import { AsciiClient, type AsciiConnectionState } from './ascii-client.ts'
 import { JsonClient, type JsonClientOptions } from './json-client.ts'
 import { DeviceMirrorClient } from './device-mirror-client.ts'
-import type { DeviceMirrorRules } from './device-mirror.ts'
+import type { DeviceMirrorPollIntervals } from './device-mirror.ts'
 import { createWebhookHandler, type WebhookHandler } from './webhook-server.ts'
 
 export interface HomeseerLinkOptions {
@@ -21,7 +21,7 @@ export interface HomeseerLinkOptions {
     | undefined
   /** `undefined` where no web hook is configured. */
   readonly webhookKey: string | undefined
-  readonly mirror: DeviceMirrorRules
+  readonly mirror: DeviceMirrorPollIntervals
   readonly clock: Clock
 }
 

@@ -21,7 +21,7 @@ import {
   createStoredStatusRequest,
 } from './json-requests.ts'
 import { toUtf8 } from '../../core/bytes.ts'
-import { runScript, startHomeseerBackup } from './script-page.ts'
+import { createScriptRunRequest, createBackupRequest } from './script-page.ts'
 
 const query = (exchange: HomeseerHttpExchange<unknown>) => encodeHttpParameters(exchange.http.query)
 
@@ -87,10 +87,10 @@ describe('write request', () => {
     expect(query(createPluginFunctionRequest({ plugin: 'updater', functionName: 'Go', parameters: ['a b', 2] }))).toBe(
       'request=pluginfunction&plugin=updater&function=Go&P1=a%20b&P2=2',
     )
-    expect(runScript('hs.Log("a & b")').http.body?.text).toBe(
+    expect(createScriptRunRequest('hs.Log("a & b")').http.body?.text).toBe(
       'action=run_script_command&scriptcommand=hs.Log(%22a%20%26%20b%22)',
     )
-    expect(startHomeseerBackup().http).toMatchObject({
+    expect(createBackupRequest().http).toMatchObject({
       method: 'POST',
       path: '/backup.html',
       body: { text: 'action=backup' },
@@ -102,8 +102,8 @@ describe('write request', () => {
       createControlByValueRequest(1, 1),
       createStoredStatusRequest({ ref: 1 }),
       createEventRunByIdRequest(1),
-      runScript('x'),
-      startHomeseerBackup(),
+      createScriptRunRequest('x'),
+      createBackupRequest(),
     ]
     expect(writes.map((exchange) => exchange.effect)).toEqual(writes.map(() => 'writes'))
   })
@@ -127,7 +127,7 @@ describe('write request', () => {
   })
 
   it('reads script replies in pairs, odd ones too', () => {
-    expect(answer(runScript('x'), '["response","done","log"]')).toEqual({
+    expect(answer(createScriptRunRequest('x'), '["response","done","log"]')).toEqual({
       ok: true,
       value: {
         responseArray: ['response', 'done', 'log'],

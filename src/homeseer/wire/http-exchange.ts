@@ -12,7 +12,7 @@ import { toPortableJson, readRecordText } from './record-field.ts'
 
 export type HttpParameter = readonly [name: string, value: string]
 
-export interface HomeseerHttpForm {
+export interface HomeseerHttpRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly query: readonly HttpParameter[]
@@ -29,7 +29,7 @@ export interface HomeseerHttpExchange<Value> {
   readonly name: string
   /** Only `reads` are ever sent twice. */
   readonly effect: 'reads' | 'writes'
-  readonly http: HomeseerHttpForm
+  readonly http: HomeseerHttpRequest
   readonly decode: (reply: HomeseerReply) => Result<Value, HomeseerReplyFault>
 }
 
@@ -38,17 +38,17 @@ const JSON_PATH = '/JSON'
 /** What a parameter may be given as; `undefined` leaves it out, and HomeSeer then means all. */
 export type HttpParameterValue = string | number | boolean | readonly number[] | undefined
 
-export function createJsonQueryForm(
+export function createJsonHttpRequest(
   request: string,
   parameters: Readonly<Record<string, HttpParameterValue>> = {},
-): HomeseerHttpForm {
+): HomeseerHttpRequest {
   const given = Object.entries(parameters).flatMap(([name, value]): HttpParameter[] =>
     value === undefined ? [] : [[name, parameterText(value)]],
   )
   return { method: 'GET', path: JSON_PATH, query: [['request', request], ...given], body: undefined }
 }
 
-export function createWebPageForm(path: string, fields: readonly HttpParameter[]): HomeseerHttpForm {
+export function createFormPostHttpRequest(path: string, fields: readonly HttpParameter[]): HomeseerHttpRequest {
   const body = { contentType: 'application/x-www-form-urlencoded', text: encodeHttpParameters(fields) }
   return { method: 'POST', path, query: [], body }
 }
@@ -64,7 +64,7 @@ export function createGenericHomeseerRequest(
   parameters: Readonly<Record<string, HttpParameterValue>>,
   effect: 'reads' | 'writes',
 ): HomeseerHttpExchange<Json> {
-  return { name: request, effect, http: createJsonQueryForm(request, parameters), decode: decodeAnything }
+  return { name: request, effect, http: createJsonHttpRequest(request, parameters), decode: decodeAnything }
 }
 
 function decodeAnything(reply: HomeseerReply): Result<Json, HomeseerReplyFault> {
@@ -94,7 +94,7 @@ export type HomeseerReply =
   | { readonly kind: 'page' }
   | { readonly kind: 'image'; readonly mimeType: string; readonly bytes: Uint8Array }
 
-export interface MalformedReply {
+export interface MalformedReplyFault {
   readonly kind: 'malformed'
   readonly detail: string
 }
@@ -110,7 +110,7 @@ interface Refused {
 }
 
 export type HomeseerReplyFault =
-  | MalformedReply
+  | MalformedReplyFault
   | Refused
   | { readonly kind: 'unauthorised' }
   | { readonly kind: 'json-disabled'; readonly text: string }
@@ -136,7 +136,7 @@ export function decodeHomeseerReply(body: Uint8Array): Result<HomeseerReply, Hom
 /** For writes that promise nothing but `ok`: any other text is a refusal, whatever it begins with. */
 export function decodeAcknowledgement(reply: HomeseerReply): Result<void, HomeseerReplyFault> {
   if (reply.kind === 'word') return ok(undefined)
-  if (reply.kind !== 'response' && reply.kind !== 'text') return fail(createMalformedReply(reply, 'ok'))
+  if (reply.kind !== 'response' && reply.kind !== 'text') return fail(createMalformedReplyFault(reply, 'ok'))
   const text = reply.text.trim()
   if (text === '') return fail({ kind: 'malformed', detail: 'an empty body where ok was due' })
   return /^ok$/i.test(text) ? ok(undefined) : fail(refusal(text))
@@ -144,10 +144,10 @@ export function decodeAcknowledgement(reply: HomeseerReply): Result<void, Homese
 
 export function decodeJsonReply(reply: HomeseerReply): Result<Json, HomeseerReplyFault> {
   if (reply.kind === 'json') return ok(reply.value)
-  return fail(createMalformedReply(reply, 'data'))
+  return fail(createMalformedReplyFault(reply, 'data'))
 }
 
-export function createMalformedReply(reply: HomeseerReply, due: string): MalformedReply {
+export function createMalformedReplyFault(reply: HomeseerReply, due: string): MalformedReplyFault {
   return { kind: 'malformed', detail: `a ${reply.kind} body where ${due} was due` }
 }
 

@@ -7,16 +7,16 @@ import { decodeCameras, decodeSnapshot, type ReceivedCamera, type CameraSnapshot
 import { decodeControls, type ControlPair, decodeStatus, type StatusReply, type ReceivedDevice } from './device.ts'
 import { decodeEvents, type ReceivedEvent } from './event.ts'
 import {
-  createJsonQueryForm,
+  createJsonHttpRequest,
   type HomeseerHttpExchange,
   type HttpParameterValue,
   decodeJsonReply,
-  createMalformedReply,
-  type MalformedReply,
+  createMalformedReplyFault,
+  type MalformedReplyFault,
   type HomeseerReply,
   type HomeseerReplyFault,
   createGenericHomeseerRequest,
-  type HomeseerHttpForm,
+  type HomeseerHttpRequest,
   decodeAcknowledgement,
 } from './http-exchange.ts'
 import { decodePlugins, type ReceivedPlugin } from './plugin.ts'
@@ -56,7 +56,7 @@ export function createControlsRequest(
 }
 
 export function createVersionRequest(): HomeseerHttpExchange<string> {
-  return { name: 'hsversion', effect: 'reads', http: createJsonQueryForm('hsversion'), decode: decodeVersion }
+  return { name: 'hsversion', effect: 'reads', http: createJsonHttpRequest('hsversion'), decode: decodeVersion }
 }
 
 export function createEventsRequest(): HomeseerHttpExchange<readonly ReceivedEvent[]> {
@@ -68,7 +68,7 @@ export function createCamerasRequest(): HomeseerHttpExchange<readonly ReceivedCa
 }
 
 export function createCameraSnapshotRequest(camId: number): HomeseerHttpExchange<CameraSnapshot> {
-  const http = createJsonQueryForm('getcamerasnapshot', { camid: camId })
+  const http = createJsonHttpRequest('getcamerasnapshot', { camid: camId })
   return { name: 'getcamerasnapshot', effect: 'reads', http, decode: decodeSnapshot }
 }
 
@@ -78,13 +78,13 @@ export function createPluginsRequest(): HomeseerHttpExchange<readonly ReceivedPl
 
 function reading<Value>(
   request: string,
-  decode: (value: Json) => Result<Value, MalformedReply>,
+  decode: (value: Json) => Result<Value, MalformedReplyFault>,
   parameters: Readonly<Record<string, HttpParameterValue>> = {},
 ): HomeseerHttpExchange<Value> {
   return {
     name: request,
     effect: 'reads',
-    http: createJsonQueryForm(request, parameters),
+    http: createJsonHttpRequest(request, parameters),
     decode: (reply) => {
       const json = decodeJsonReply(reply)
       return json.ok ? decode(json.value) : json
@@ -100,7 +100,7 @@ function listOrAll(refs: readonly number[] | undefined): readonly number[] | und
 
 function decodeVersion(reply: HomeseerReply): Result<string, HomeseerReplyFault> {
   if (reply.kind === 'response') return ok(reply.text.trim())
-  return fail(createMalformedReply(reply, 'a version'))
+  return fail(createMalformedReplyFault(reply, 'a version'))
 }
 
 // Write requests: what changes the house, and what only looks as if it did.
@@ -118,7 +118,7 @@ export interface ControlRequestReply {
 }
 
 export function createControlByValueRequest(ref: number, value: number): HomeseerHttpExchange<ControlRequestReply> {
-  return controlling('controldevicebyvalue', createJsonQueryForm('controldevicebyvalue', { ref, value }))
+  return controlling('controldevicebyvalue', createJsonHttpRequest('controldevicebyvalue', { ref, value }))
 }
 
 /** By position of the pair; the only way to hand a text box or colour picker its text. */
@@ -129,7 +129,7 @@ export function createControlByIndexRequest(
 ): HomeseerHttpExchange<ControlRequestReply> {
   return controlling(
     'controldevicebyindex',
-    createJsonQueryForm('controldevicebyindex', { ref, value: index, string: text }),
+    createJsonHttpRequest('controldevicebyindex', { ref, value: index, string: text }),
   )
 }
 
@@ -144,28 +144,28 @@ export interface StoredStatusChange {
 /** Rewrites the remembered value or text. Moves no hardware. */
 export function createStoredStatusRequest(status: StoredStatusChange): HomeseerHttpExchange<void> {
   const { ref, value, text, source } = status
-  return acknowledged('setdevicestatus', createJsonQueryForm('setdevicestatus', { ref, value, string: text, source }))
+  return acknowledged('setdevicestatus', createJsonHttpRequest('setdevicestatus', { ref, value, string: text, source }))
 }
 
 export function createDevicePropertyRequest(ref: number, property: string, value: string): HomeseerHttpExchange<void> {
-  return acknowledged('setdeviceproperty', createJsonQueryForm('setdeviceproperty', { ref, property, value }))
+  return acknowledged('setdeviceproperty', createJsonHttpRequest('setdeviceproperty', { ref, property, value }))
 }
 
 export function createEventRunByIdRequest(id: number): HomeseerHttpExchange<void> {
-  return acknowledged('runevent', createJsonQueryForm('runevent', { id }))
+  return acknowledged('runevent', createJsonHttpRequest('runevent', { id }))
 }
 
 /** For HomeSeers that give events no id. */
 export function createEventRunByNameRequest(group: string, name: string): HomeseerHttpExchange<void> {
-  return acknowledged('runevent', createJsonQueryForm('runevent', { group, name }))
+  return acknowledged('runevent', createJsonHttpRequest('runevent', { group, name }))
 }
 
 export function createCameraPanRequest(camId: number, direction: PanDirection): HomeseerHttpExchange<void> {
-  return acknowledged('pancamera', createJsonQueryForm('pancamera', { camid: camId, direction }))
+  return acknowledged('pancamera', createJsonHttpRequest('pancamera', { camid: camId, direction }))
 }
 
 export function createSpeakRequest(phrase: string, host?: string): HomeseerHttpExchange<void> {
-  return acknowledged('speak', createJsonQueryForm('speak', { phrase, host }))
+  return acknowledged('speak', createJsonHttpRequest('speak', { phrase, host }))
 }
 
 export interface PluginFunctionCall {
@@ -186,11 +186,11 @@ export function createPluginFunctionRequest(call: PluginFunctionCall): HomeseerH
   )
 }
 
-function controlling(name: string, http: HomeseerHttpForm): HomeseerHttpExchange<ControlRequestReply> {
+function controlling(name: string, http: HomeseerHttpRequest): HomeseerHttpExchange<ControlRequestReply> {
   return { name, effect: 'writes', http, decode: decodeControl }
 }
 
-function acknowledged(name: string, http: HomeseerHttpForm): HomeseerHttpExchange<void> {
+function acknowledged(name: string, http: HomeseerHttpRequest): HomeseerHttpExchange<void> {
   return { name, effect: 'writes', http, decode: decodeAcknowledgement }
 }
 

@@ -5,7 +5,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { readRecordBoolean, readRecordObjects, readRecordText } from './record-field.ts'
-import type { MalformedReply } from './http-exchange.ts'
+import type { MalformedReplyFault } from './http-exchange.ts'
 
 export interface PluginRecord {
   readonly id: string
@@ -21,7 +21,7 @@ export interface ReceivedPlugin extends PluginRecord {
 
 const MAX_PLUGINS = 1_000
 
-export function decodePlugins(value: Json): Result<readonly ReceivedPlugin[], MalformedReply> {
+export function decodePlugins(value: Json): Result<readonly ReceivedPlugin[], MalformedReplyFault> {
   const records = isJsonObject(value) ? readRecordObjects(value, 'Plugins', 'plugins') : undefined
   if (records === undefined) return fail({ kind: 'malformed', detail: 'a plug-in reply without a list of plug-ins' })
   return ok(

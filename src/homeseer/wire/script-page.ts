@@ -7,7 +7,7 @@
 import type { Json } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import {
-  createWebPageForm,
+  createFormPostHttpRequest,
   type HomeseerHttpExchange,
   decodeJsonReply,
   type HomeseerReply,
@@ -27,8 +27,11 @@ export const BACKUP_PAGE_PATH = '/backup.html'
 const MAX_ITEMS = 2_000
 const MAX_COMPLAINT = 200
 
-export function runScript(command: string, page: string = SCRIPT_PAGE_PATH): HomeseerHttpExchange<ScriptReply> {
-  const http = createWebPageForm(page, [
+export function createScriptRunRequest(
+  command: string,
+  page: string = SCRIPT_PAGE_PATH,
+): HomeseerHttpExchange<ScriptReply> {
+  const http = createFormPostHttpRequest(page, [
     ['action', 'run_script_command'],
     ['scriptcommand', command],
   ])
@@ -36,11 +39,11 @@ export function runScript(command: string, page: string = SCRIPT_PAGE_PATH): Hom
 }
 
 /** What the page answers is not documented: a login page or an error is told apart before, anything else is a yes. */
-export function startHomeseerBackup(): HomeseerHttpExchange<void> {
+export function createBackupRequest(): HomeseerHttpExchange<void> {
   return {
     name: 'backup',
     effect: 'writes',
-    http: createWebPageForm(BACKUP_PAGE_PATH, [['action', 'backup']]),
+    http: createFormPostHttpRequest(BACKUP_PAGE_PATH, [['action', 'backup']]),
     decode: () => ok(undefined),
   }
 }
@@ -57,7 +60,7 @@ export function decodeScriptReply(reply: HomeseerReply): Result<ScriptReply, Hom
 }
 
 /** What went wrong, if anything did: the page answers with status 200 whatever happened, and only the text tells. */
-export function findScriptComplaint({ commands }: ScriptReply): string | undefined {
+export function findScriptError({ commands }: ScriptReply): string | undefined {
   const complaint = commands.find(({ value }) => /^error\b/i.test(value.trim()))
   return complaint?.value.slice(0, MAX_COMPLAINT).toWellFormed()
 }

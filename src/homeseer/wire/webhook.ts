@@ -16,7 +16,7 @@ import {
   readRecordStatusText,
   readRecordText,
 } from './record-field.ts'
-import type { MalformedReply } from './http-exchange.ts'
+import type { MalformedReplyFault } from './http-exchange.ts'
 
 export interface WebhookChange {
   readonly ref: number
@@ -29,7 +29,7 @@ export interface WebhookChange {
 }
 
 /** `undefined` for a hook of another type, which is not ours to refuse. */
-export function decodeWebhook(body: Uint8Array): Result<WebhookChange | undefined, MalformedReply> {
+export function decodeWebhook(body: Uint8Array): Result<WebhookChange | undefined, MalformedReplyFault> {
   const value = parseAndSanitizeJson(fromUtf8(body))
   if (!isJsonObject(value)) return fail({ kind: 'malformed', detail: 'a web hook body that is not an object' })
   if (readRecordText(value, 'type')?.toLowerCase() !== 'devicechange') return ok(undefined)

@@ -7,7 +7,7 @@
  * Values are doubles and always have a decimal; descriptions of types are filled in; there is no `device_image`.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
-import { encodePair } from '../../homeseer/wire/device.ts'
+import { encodeControlPair } from '../../homeseer/wire/device.ts'
 import { encodeWireDate } from '../../homeseer/wire/record-field.ts'
 import type { HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
 
@@ -47,7 +47,7 @@ export function encodeSimulatedDevice(
     voice_command: device.voiceCommand,
     misc: device.misc,
     interface_name: device.interfaceName,
-    ...(device.controls === undefined ? {} : { ControlPairs: device.controls.map(encodePair) }),
+    ...(device.controls === undefined ? {} : { ControlPairs: device.controls.map(encodeControlPair) }),
   })
   return `${first.slice(0, -1)},"value":${doubleText(value)},${rest.slice(1)}`
 }

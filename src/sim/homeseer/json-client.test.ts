@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../../test/local-port.ts'
-import { callAdminAdapter } from '../../homeseer/wire/admin-adapter.ts'
+import { createAdminAdapterExchange } from '../../homeseer/wire/admin-adapter.ts'
 import { mayHomeseerHaveActed } from '../../homeseer/wire/link-fault.ts'
 import { createGenericHomeseerRequest, type HomeseerHttpExchange } from '../../homeseer/wire/http-exchange.ts'
 import { JsonClient, type RequestAttemptNote, type JsonClientOptions } from '../../homeseer/wire/json-client.ts'
@@ -21,7 +21,7 @@ import {
   createDevicePropertyRequest,
   createStoredStatusRequest,
 } from '../../homeseer/wire/json-requests.ts'
-import { runScript, startHomeseerBackup } from '../../homeseer/wire/script-page.ts'
+import { createScriptRunRequest, createBackupRequest } from '../../homeseer/wire/script-page.ts'
 import { HARD_CASE_DEVICE_REFS } from './hard-case-devices.ts'
 import { startHomeseerSimulator, type HomeseerSimulator } from './homeseer-server.ts'
 
@@ -146,10 +146,10 @@ describe('JSON client', () => {
     ).toMatchObject({
       ok: true,
     })
-    expect(await client.call(runScript('evening.vb'))).toMatchObject({
+    expect(await client.call(createScriptRunRequest('evening.vb'))).toMatchObject({
       value: { commands: [{ key: 'response', value: 'ok' }] },
     })
-    expect(await client.call(startHomeseerBackup())).toEqual({ ok: true, value: undefined })
+    expect(await client.call(createBackupRequest())).toEqual({ ok: true, value: undefined })
     expect(simulator.system.deeds.every((deed) => deed.done)).toBe(true)
   })
 
@@ -320,7 +320,7 @@ describe('JSON client', () => {
 
 describe('admin adapter of the simulated HomeSeer', () => {
   const ask = (op: string, args: Record<string, string | number | boolean>, id = op) =>
-    clientOf().call(callAdminAdapter({ id, op, args }))
+    clientOf().call(createAdminAdapterExchange({ id, op, args }))
 
   it('describes itself and performs', async () => {
     expect(await ask('adapter.describe', {})).toMatchObject({ value: { ok: true, data: { name: 'hearthbus-admin' } } })

@@ -4,7 +4,7 @@ import { listenLocally } from '../../../test/local-port.ts'
 import { systemClock } from '../../core/clock.ts'
 import { AsciiClient } from '../../homeseer/wire/ascii-client.ts'
 import { JsonClient } from '../../homeseer/wire/json-client.ts'
-import type { DeviceMirrorRules } from '../../homeseer/wire/device-mirror.ts'
+import type { DeviceMirrorPollIntervals } from '../../homeseer/wire/device-mirror.ts'
 import { DeviceMirrorClient } from '../../homeseer/wire/device-mirror-client.ts'
 import { createWebhookHandler } from '../../homeseer/wire/webhook-server.ts'
 import { HARD_CASE_DEVICE_REFS } from './hard-case-devices.ts'
@@ -32,7 +32,7 @@ afterEach(async () => {
   await simulator.stop()
 })
 
-function begin(rules: DeviceMirrorRules): void {
+function begin(rules: DeviceMirrorPollIntervals): void {
   const credentials = { user: 'default', password: 'default' }
   json = new JsonClient({
     baseUrl: `http://127.0.0.1:${simulator.httpPort}`,

@@ -6,7 +6,7 @@
 import { toBase64 } from '../../core/bytes.ts'
 import type { Json } from '../../core/json.ts'
 import { encodeCamera } from '../../homeseer/wire/camera.ts'
-import { encodePair } from '../../homeseer/wire/device.ts'
+import { encodeControlPair } from '../../homeseer/wire/device.ts'
 import { encodeWireDate } from '../../homeseer/wire/record-field.ts'
 import type { HomeseerDeviceRecord } from '../../homeseer/wire/device.ts'
 import { encodeEvent } from '../../homeseer/wire/event.ts'
@@ -144,7 +144,13 @@ function getControl({ house }: SimulatedWorld, { parameters }: SimulatedApiReque
   const record = house.record(ref)
   if (record === undefined) return BAD_REQUEST_ANSWER
   const { name, location, location2 } = record
-  return createSimulatedJsonAnswer({ ControlPairs: house.pairs(ref).map(encodePair), ref, name, location, location2 })
+  return createSimulatedJsonAnswer({
+    ControlPairs: house.pairs(ref).map(encodeControlPair),
+    ref,
+    name,
+    location,
+    location2,
+  })
 }
 
 function controlList(house: SimulatedWorld['house'], refs: readonly number[]): SimulatedAnswer {
@@ -156,7 +162,7 @@ function controlList(house: SimulatedWorld['house'], refs: readonly number[]): S
       name,
       location,
       location2,
-      ControlPairs: house.pairs(ref).map(encodePair),
+      ControlPairs: house.pairs(ref).map(encodeControlPair),
     }))
   return createSimulatedJsonAnswer({ Devices: devices })
 }

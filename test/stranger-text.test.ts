@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import type { Family, Offer } from '../src/bus/capability.ts'
-import { formatJsonLine, sanitizeForTerminal } from '../src/cli/command-output.ts'
+import { formatTerminalSafeJson, sanitizeForTerminal } from '../src/cli/command-output.ts'
 import { toUtf8 } from '../src/core/bytes.ts'
 import { isPrintableText, sanitizeJson } from '../src/core/untrusted-text.ts'
 import { DeviceEventLog } from '../src/devices/tools/event-log.ts'
@@ -111,8 +111,8 @@ describe('hostile text on its way out', () => {
 
   it('moves no cursor, and as JSON is still the same value', () => {
     expect(sanitizeForTerminal(hostile)).toMatch(/^Lamp\uFFFDgnp\.\uFFFD+on\uFFFD+2J\uFFFD$/)
-    expect(isPrintableText(formatJsonLine({ [hostile]: hostile }))).toBe(true)
-    expect(JSON.parse(formatJsonLine({ [hostile]: hostile }))).toEqual({ [hostile]: hostile })
+    expect(isPrintableText(formatTerminalSafeJson({ [hostile]: hostile }))).toBe(true)
+    expect(JSON.parse(formatTerminalSafeJson({ [hostile]: hostile }))).toEqual({ [hostile]: hostile })
   })
 
   it('is cleaned and cut in the log, line by line', () => {
@@ -122,7 +122,7 @@ describe('hostile text on its way out', () => {
       const hostile = JSON.parse(process.argv[1])
       createLogger('info').info({ name: hostile, long: 'x'.repeat(1_000_000) }, hostile)
     `
-    const words = ['--input-type=module', '-e', script, formatJsonLine(hostile)]
+    const words = ['--input-type=module', '-e', script, formatTerminalSafeJson(hostile)]
     const { stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' })
     expect(stderr.length).toBeLessThan(4_096)
     expect(isPrintableText(stderr)).toBe(true)

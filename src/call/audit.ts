@@ -19,7 +19,7 @@ import { toHex } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import { isFaultBeforeAttempt } from '../core/fault.ts'
 import type { Fault, CallRecordReference } from '../core/fault.ts'
-import { classifyCall } from '../guard/call-decision.ts'
+import { createCallClassification } from '../guard/call-decision.ts'
 import { redactArguments, redactJson } from '../guard/redaction.ts'
 import { formatLedgerFaultBriefly } from '../ledger/ledger-fork.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -200,7 +200,7 @@ function recordReference(
 ): CallRecordReference | undefined {
   const { sequenceNo, endSequenceNo } = entered
   if (sequenceNo === undefined || typeof endSequenceNo !== 'number') return undefined
-  const own = assessed && authorization && classifyCall(assessed, authorization).yes
+  const own = assessed && authorization && createCallClassification(assessed, authorization).yes
   const decision = { ...call.ticket?.nestedDecision, ...own }
   return { traceId: call.traceId, logIndex: sequenceNo, endLogIndex: endSequenceNo, ...decision, work: call.work }
 }
@@ -298,7 +298,7 @@ function classified(ended: AuditEvent, context: CallContext, redactResult: Audit
   // A read has no classification; neither has a call that never reached the guard.
   if (offer?.effect === 'reads' || assessed === undefined || authorization === undefined) return ended
   const { event, body } = ended
-  const { effect, target, label, touches, mayTouch, dryRun, yes } = classifyCall(assessed, authorization)
+  const { effect, target, label, touches, mayTouch, dryRun, yes } = createCallClassification(assessed, authorization)
   const replayed = outcome?.ok === true ? outcome.value.replayed : outcome?.fault.replayed
   const fields = {
     ...(effect === offer?.effect ? {} : { effect }),

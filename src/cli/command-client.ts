@@ -11,7 +11,7 @@ import type { Config } from '../config/schema.ts'
 import type { Json } from '../core/json.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
 import type { ApiRequest, GatewayClientFault } from './gateway-client.ts'
-import { EXIT_CODES, formatJsonLine, sanitizeForTerminal } from './command-output.ts'
+import { EXIT_CODES, formatTerminalSafeJson, sanitizeForTerminal } from './command-output.ts'
 import type { CommandAnswer, ExitCode } from './command-output.ts'
 
 export interface GlobalOptions {
@@ -45,7 +45,7 @@ export function readCommandConfig(command: Command): Config | undefined {
 /** stdout has the answer and nothing else, so that it can be piped; everything beside it goes to stderr. */
 export function printAnswer(command: Command, { json, text, exit = EXIT_CODES.ok }: CommandAnswer): void {
   process.stdout.write(
-    `${readGlobalOptions(command).json === true ? formatJsonLine(json) : sanitizeForTerminal(text)}\n`,
+    `${readGlobalOptions(command).json === true ? formatTerminalSafeJson(json) : sanitizeForTerminal(text)}\n`,
   )
   process.exitCode = exit
 }
@@ -71,7 +71,8 @@ export async function fetchFromGateway(command: Command, question: ApiRequest): 
 
 /** The same facts on stdout for a program, a sentence on stderr for a person. */
 function complain(command: Command, fault: GatewayClientFault): void {
-  if (readGlobalOptions(command).json === true) process.stdout.write(`${formatJsonLine({ ok: false, error: fault })}\n`)
+  if (readGlobalOptions(command).json === true)
+    process.stdout.write(`${formatTerminalSafeJson({ ok: false, error: fault })}\n`)
   else process.stderr.write(`${sanitizeForTerminal(fault.message)}\n`)
   process.exitCode = exitOf(fault)
 }

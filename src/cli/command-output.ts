@@ -54,7 +54,7 @@ export function sanitizeForTerminal(text: string): string {
 }
 
 /** For a program, and yet harmless to a terminal: what is invisible stands there as its escape sequence. */
-export function formatJsonLine(value: unknown): string {
+export function formatTerminalSafeJson(value: unknown): string {
   return replaceInvisible(JSON.stringify(value), (character) =>
     Array.from(
       { length: character.length },

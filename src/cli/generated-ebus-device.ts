@@ -34,7 +34,7 @@ export interface SimulatedDefinitionDevice {
   readonly overheard: ((turn: number, nowMs: number) => Omit<Telegram, 'source'>) | undefined
 }
 
-export interface EbusDeviceDefinitionSource extends DefinitionSource {
+export interface DefinitionFileSource extends DefinitionSource {
   files(): readonly string[]
 }
 
@@ -56,7 +56,7 @@ const HARDWARE = 7_401
 
 /** `spec` is how the name of the file begins, or all of it. A sentence when none does. */
 export function simulateDeviceFromDefinitions(
-  source: EbusDeviceDefinitionSource,
+  source: DefinitionFileSource,
   spec: string,
 ): Result<SimulatedDefinitionDevice, string> {
   const names = new Set([spec, `${spec}.csv`])
@@ -180,7 +180,7 @@ function valueKey({ circuit, name }: MessageDefinition, key: string): string {
 }
 
 /** Files of the same maker that belong to no address. */
-function commonFiles(source: EbusDeviceDefinitionSource, file: string): readonly string[] {
+function commonFiles(source: DefinitionFileSource, file: string): readonly string[] {
   const folder = file.slice(0, file.lastIndexOf('/') + 1)
   return source
     .files()

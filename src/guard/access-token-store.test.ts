@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { actuator, ADMIN, AGENT, APPROVER, callOf, offerOf, openHouse, around } from '../../test/guard-house.ts'
 import { openOwnerTokenFile, readOwnerToken } from './owner-token-store.ts'
-import type { OwnerTokenLog } from './owner-token-store.ts'
+import type { OwnerTokenHashRecord } from './owner-token-store.ts'
 import { isAccessToken, mintAccessToken } from './access-token.ts'
 import type { AccessTokenRequest } from './access-token.ts'
 
@@ -226,7 +226,7 @@ describe('owner token', () => {
 })
 
 /** The file must not be there before the log knows of it. */
-function ownerRecord(path: string): OwnerTokenLog {
+function ownerRecord(path: string): OwnerTokenHashRecord {
   let known: string | undefined
   return {
     known: () => known,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { CallAssessment, Effect, Offer } from '../bus/capability.ts'
 import { actuator, around, assessedOffer, callOf, offerOf, openHouse } from '../../test/guard-house.ts'
 import { ok } from '../core/result.ts'
-import { classifyCall, createPolicyRefusal, hasIdempotencyKey } from './call-decision.ts'
+import { createCallClassification, createPolicyRefusal, hasIdempotencyKey } from './call-decision.ts'
 import type { AssessedCall } from './call-decision.ts'
 
 const MISSED = { rule: 'claim-missing', message: 'Say why.', argument: 'reason' }
@@ -34,7 +34,7 @@ describe('the decision about a call', () => {
     if (!planned.ok) throw new Error(planned.fault.message)
     const authorization = house.guard.steps.authorise(planned.value)
     expect(authorization).toMatchObject({ kind: 'answered', outcome: { fault: { kind: 'not-permitted' } } })
-    expect(classifyCall(planned.value, authorization).effect).toBe('writes')
+    expect(createCallClassification(planned.value, authorization).effect).toBe('writes')
   })
 
   it('leaves no listener on the signal of its caller', async () => {

@@ -283,7 +283,10 @@ export interface CallClassification {
 }
 
 /** For the record: the family's assessment of this call, and which person's answer it depends on. */
-export function classifyCall({ assessment, act }: AssessedCall, authorization: Authorization): CallClassification {
+export function createCallClassification(
+  { assessment, act }: AssessedCall,
+  authorization: Authorization,
+): CallClassification {
   const { target, label, touches = [], mayTouch = [], dryRun } = assessment
   const yes = yesTo(authorization)
   return { effect: act.effect, target, label, touches, mayTouch, dryRun: dryRun === true, yes }

@@ -22,7 +22,7 @@ import type { CallAssessment, Offer } from '../bus/capability.ts'
 import type { Fault } from '../core/fault.ts'
 import type { JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
-import { classifyCall } from './call-decision.ts'
+import { createCallClassification } from './call-decision.ts'
 import type { Authorization } from './call-decision.ts'
 
 const REST_MS = 250
@@ -393,14 +393,14 @@ describe('a decision', () => {
     const act = { caller: 'claude', effect: 'sensitive', target: 'door:1' } as const
     const assessed = { call: callOf(offer), offer, assessment, mistake: undefined, effect: 'sensitive', act } as const
     const granted = { kind: 'granted', effect: 'sensitive', key: undefined } as const
-    const yesTo = (authorization: Authorization) => classifyCall(assessed, authorization).yes
+    const yesTo = (authorization: Authorization) => createCallClassification(assessed, authorization).yes
     expect(yesTo({ ...granted, yes: { state: 'approved', id: 'a' } })).toEqual({ approval: 'a' })
     expect(yesTo({ ...granted, yes: { state: 'granted', id: 'g' } })).toEqual({ grant: 'g' })
     expect(yesTo({ ...granted, yes: undefined })).toBeUndefined()
     const asked = { kind: 'approval-required', message: '', details: { approval_id: 'q' } } as const
     expect(yesTo({ kind: 'answered', outcome: fail(asked) })).toEqual({ approval: 'q' })
     expect(yesTo({ kind: 'answered', outcome: fail({ kind: 'busy', message: '' }) })).toBeUndefined()
-    expect(classifyCall(assessed, { kind: 'rehearsal' })).toEqual({
+    expect(createCallClassification(assessed, { kind: 'rehearsal' })).toEqual({
       effect: 'sensitive',
       target: 'door:1',
       label: 'Door',

@@ -7,7 +7,7 @@
 import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { ModuleMigrations } from '../core/database-store.ts'
-import type { StoredContentAudit } from '../ledger/projection.ts'
+import type { StoredContentAuditor } from '../ledger/projection.ts'
 import { GUARD_SECRET_COMMITMENT_FIELD, guardProjection } from './guard-state.ts'
 import type { GuardState } from './guard-state.ts'
 
@@ -42,7 +42,7 @@ export function readGuardHashKey(sql: DatabaseSync, { secrets }: GuardState): Ui
 }
 
 /** Checks the stored secret against the commitment in the log. */
-export function createGuardSecretAudit(sql: DatabaseSync): StoredContentAudit {
+export function createGuardSecretAudit(sql: DatabaseSync): StoredContentAuditor {
   return (state) => {
     try {
       readGuardHashKey(sql, state(guardProjection))

@@ -10,7 +10,7 @@ import { toHex } from '../core/bytes.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 import type { CacheFinding } from '../ledger/ledger-finding.ts'
-import type { StoredContentAudit } from '../ledger/projection.ts'
+import type { StoredContentAuditor } from '../ledger/projection.ts'
 import { hashAccessToken, isAccessToken, mintAccessToken, isSameHash } from './access-token.ts'
 import { guardProjection, readOwnerTokenHash } from './guard-state.ts'
 
@@ -25,7 +25,7 @@ const OWNER_ONLY = 0o600
 const OTHERS = 0o077
 
 /** What the log says of it. */
-export interface OwnerTokenLog {
+export interface OwnerTokenHashRecord {
   /** The hash of the newest that this node made, in hex. */
   readonly known: () => string | undefined
   /** Resolves when it is durable. */
@@ -36,7 +36,10 @@ export interface OwnerTokenLog {
  * Makes the file when it is missing, and records that. Throws, with what to do, when others can read it, or it holds
  * something else than what this node made last: who can write here must not become the owner by it.
  */
-export async function openOwnerTokenFile(path: string, { known, record }: OwnerTokenLog): Promise<OwnerTokenVerifier> {
+export async function openOwnerTokenFile(
+  path: string,
+  { known, record }: OwnerTokenHashRecord,
+): Promise<OwnerTokenVerifier> {
   if (!existsSync(path)) await create(path, record)
   const hash = hashAccessToken(readOwnerToken(path))
   if (toHex(hash) !== known())
@@ -50,7 +53,7 @@ export async function openOwnerTokenFile(path: string, { known, record }: OwnerT
 export const OWNER_TOKEN_ENTRY_KIND = 'owner.token'
 
 /** The file against what the log says of it. */
-export function createOwnerTokenAudit(path: string): StoredContentAudit {
+export function createOwnerTokenAudit(path: string): StoredContentAuditor {
   return (state) => {
     const known = readOwnerTokenHash(state(guardProjection))
     if (known === undefined) return []
@@ -90,7 +93,7 @@ function readTokenText(path: string): string {
 }
 
 /** On record first: after a crash in between there is no file, and the next start makes another one. */
-async function create(path: string, record: OwnerTokenLog['record']): Promise<void> {
+async function create(path: string, record: OwnerTokenHashRecord['record']): Promise<void> {
   const token = mintAccessToken()
   await record(toHex(hashAccessToken(token)))
   createPrivateFolder(dirname(path))

@@ -64,7 +64,7 @@ import type { LogSigner, VerifierKey } from './note-key.ts'
 import { proveConsistency, proveInclusion } from './proof.ts'
 import type { ConsistencyProof, InclusionProof, ProofFault } from './proof.ts'
 import { ProjectionSet } from './projection.ts'
-import type { UntypedProjection, StoredContentAudit } from './projection.ts'
+import type { UntypedProjection, StoredContentAuditor } from './projection.ts'
 import type { EraseFault } from './ledger-refusal.ts'
 import { encodeCommitmentOpening } from './body-opening.ts'
 import { CheckpointSigner } from './checkpoint-signer.ts'
@@ -95,7 +95,7 @@ export interface LedgerOptions {
    */
   readonly projections?: readonly UntypedProjection[]
   /** Audits of what is stored beside the log under hashes that the log has. */
-  readonly contents?: readonly StoredContentAudit[]
+  readonly contents?: readonly StoredContentAuditor[]
   /** Tables of the same database that copy what entries say, and are written with them. */
   readonly caches?: readonly EntryCacheDefinition[]
 }

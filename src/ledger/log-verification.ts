@@ -32,7 +32,7 @@ import type { LedgerPinFile } from './ledger-pin-store.ts'
 import type { LogStore } from './log-store.ts'
 import type { AuditedLookups } from './lookup-audit.ts'
 import type { VerifierKey } from './note-key.ts'
-import type { UntypedProjection, StoredContentAudit } from './projection.ts'
+import type { UntypedProjection, StoredContentAuditor } from './projection.ts'
 import type { TailContents } from './tail-reader-store.ts'
 import type { TileStore } from './tile-store.ts'
 import { LedgerVerification } from './ledger-verification.ts'
@@ -76,7 +76,7 @@ export interface LogToVerify {
   /** Their rules say which entry may follow which. */
   readonly projections?: readonly UntypedProjection[]
   /** Audits of what is stored beside the log under hashes that the log has. */
-  readonly contents?: readonly StoredContentAudit[]
+  readonly contents?: readonly StoredContentAuditor[]
   /** Database files whose indexes are compared with their tables. */
   readonly databases?: readonly string[]
   /** Names of parts of the database's schema that differ from what the program creates. */

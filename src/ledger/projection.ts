@@ -137,7 +137,7 @@ export class ProjectionSet {
 }
 
 /** Holds what is stored beside the log, under hashes that the log has, against the states that have them. */
-export type StoredContentAudit = (state: <State>(projection: Projection<State>) => State) => readonly LedgerFinding[]
+export type StoredContentAuditor = (state: <State>(projection: Projection<State>) => State) => readonly LedgerFinding[]
 
 /** Reads the whole log from the first entry on, and checks whether each is a valid successor of the ones before it. */
 export class LawfulEntryAudit {

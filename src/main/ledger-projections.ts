@@ -18,7 +18,7 @@ import { homeseerProjection } from '../homeseer/homeseer-state.ts'
 import type { EntryCacheDefinition } from '../ledger/entry-cache-store.ts'
 import { randomDrawProjection } from '../ledger/draw-state.ts'
 import { ledgerOwnProjection } from '../ledger/ledger-own-projection.ts'
-import type { UntypedProjection, StoredContentAudit } from '../ledger/projection.ts'
+import type { UntypedProjection, StoredContentAuditor } from '../ledger/projection.ts'
 import { findExposedKeyFiles } from './key-files-store.ts'
 import { membershipProjection } from './membership-log.ts'
 import { offerProjection } from './offer-log.ts'
@@ -43,7 +43,7 @@ export const ledgerEntryCaches: readonly EntryCacheDefinition[] = [runtimeEntryC
 export function listStoredContentAudits(
   { sql }: Pick<Database, 'sql'>,
   data: DataDirectory,
-): readonly StoredContentAudit[] {
+): readonly StoredContentAuditor[] {
   return [
     createGuardSecretAudit(sql),
     auditToolPins(sql),

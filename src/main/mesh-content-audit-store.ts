@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs'
 import { explainUnreadableFile, requireRegularFile } from '../core/bounded-file-store.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
-import type { StoredContentAudit } from '../ledger/projection.ts'
+import type { StoredContentAuditor } from '../ledger/projection.ts'
 import { membershipProjection } from './membership-log.ts'
 
 export interface MeshDatabaseLocation {
@@ -21,7 +21,7 @@ export async function loadMeshContentAudit({
   path,
   opened = path,
   sealKey,
-}: MeshDatabaseLocation): Promise<StoredContentAudit> {
+}: MeshDatabaseLocation): Promise<StoredContentAuditor> {
   const { auditMeshStore } = await import('../mesh/identity/mesh-audit-store.ts')
   return (state) => {
     if (!existsSync(path)) return []

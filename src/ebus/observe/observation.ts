@@ -108,7 +108,7 @@ export function toExchangeObservation(event: TelegramExchangeEvent, ourAddress: 
   const others = (target === BROADCAST_ADDRESS ? 0 : 1) + (response === undefined ? 0 : 1) + 1
   return {
     scope: event.own ? 'active' : 'passive',
-    family: classifyTraffic(primary, secondary),
+    family: classifyTrafficFamily(primary, secondary),
     frameType: frameTypeOf(target, event.own ? undefined : ourAddress),
     outcome: 'success',
     atMs: event.atMs,
@@ -128,7 +128,7 @@ export function toBrokenTelegramObservation(event: BrokenTelegramEvent, cause?: 
   const [source, target, primary, secondary] = command
   return {
     scope: own ? 'active' : 'passive',
-    family: primary === undefined || secondary === undefined ? 'other' : classifyTraffic(primary, secondary),
+    family: primary === undefined || secondary === undefined ? 'other' : classifyTrafficFamily(primary, secondary),
     frameType: 'abandoned_partial',
     outcome: own ? activeOutcome(event) : passiveOutcome(event, cause),
     atMs: event.atMs,
@@ -143,7 +143,7 @@ export function toBrokenTelegramObservation(event: BrokenTelegramEvent, cause?: 
   }
 }
 
-export function classifyTraffic(primary: number, secondary: number): TrafficFamily {
+export function classifyTrafficFamily(primary: number, secondary: number): TrafficFamily {
   if (primary !== 0xb5) return 'other'
   switch (secondary) {
     case 0x09:

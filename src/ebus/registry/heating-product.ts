@@ -21,7 +21,7 @@ export type HeatingProductKind =
 export type WeeklyProgramProtocol = 'b555' | 'b524' | 'none'
 
 /** Which table of registers applies beside B524: B509 of a boiler, B51A of a heat pump. */
-export type ProductRegisterTable = 'bai' | 'hmu' | 'none'
+export type ProductRegisterTableName = 'bai' | 'hmu' | 'none'
 
 export interface HeatingProduct {
   readonly kind: HeatingProductKind
@@ -29,7 +29,7 @@ export interface HeatingProduct {
   /** Answers B524 with values worth reading. */
   readonly extended: boolean
   readonly timers: WeeklyProgramProtocol
-  readonly registers: ProductRegisterTable
+  readonly registers: ProductRegisterTableName
 }
 
 interface Row extends Partial<Omit<HeatingProduct, 'kind' | 'name'>> {

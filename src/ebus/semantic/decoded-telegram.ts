@@ -6,7 +6,7 @@
  * Which table applies depends on who is asked: the same register number means different things on different products.
  * `undefined` is an answer, too: nobody has said what this telegram means.
  */
-import type { ProductRegisterTable } from '../registry/heating-product.ts'
+import type { ProductRegisterTableName } from '../registry/heating-product.ts'
 import type { CalendarDate, FieldValue, TimeOfDay } from '../wire/datatype.ts'
 import { layOutFields } from '../wire/field-positions.ts'
 import { VAILLANT_MANUFACTURER_CODE as VAILLANT } from '../wire/device-identity.ts'
@@ -27,7 +27,7 @@ import { findStatusServiceBlock } from './status-service-table.ts'
 
 /** What is known about the device that was asked. */
 export interface TelegramTargetInfo {
-  readonly registers: ProductRegisterTable
+  readonly registers: ProductRegisterTableName
   /** Answers B524 the way regulators do. */
   readonly extended: boolean
 }

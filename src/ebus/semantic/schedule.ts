@@ -131,7 +131,7 @@ export function encodeB524ProgramSelector({
 }
 
 /** Whose program a selector of the 700 family names; `undefined` for ventilation, tariffs and what nobody knows. */
-export function decodeB524ProgramSelector(selector: readonly number[]): ProgramChannel | undefined {
+export function findB524ProgramChannel(selector: readonly number[]): ProgramChannel | undefined {
   const [, zone = 0] = selector
   return PROGRAM_CHANNELS.find((channel) =>
     encodeB524ProgramSelector({ zone, channel })?.every((byte, at) => byte === selector[at]),

@@ -7,7 +7,11 @@
  * Pure, but for the topology it is given.
  */
 import type { BusDevice, BusDeviceRegistry } from '../registry/device-registry.ts'
-import type { HeatingProductKind, ProductRegisterTable, WeeklyProgramProtocol } from '../registry/heating-product.ts'
+import type {
+  HeatingProductKind,
+  ProductRegisterTableName,
+  WeeklyProgramProtocol,
+} from '../registry/heating-product.ts'
 import { findHeatingProduct } from '../registry/heating-product.ts'
 import type { PresenceState } from './presence.ts'
 import { stepPresence } from './presence.ts'
@@ -34,7 +38,7 @@ export interface KnownRegulator {
 export interface KnownBoiler {
   readonly address: number
   readonly deviceId: string
-  readonly registers: ProductRegisterTable
+  readonly registers: ProductRegisterTableName
 }
 
 const USUAL_REGULATOR = 0x15

@@ -10,7 +10,7 @@
 import type { Capability } from '../../bus/capability.ts'
 import { DELEGATING_CHANGE_STEPS, defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { ebusFamily } from './ebus-envelope.ts'
-import { devicesListTool, devicesListDescription } from './registry-tools.ts'
+import { devicesListTool, devicesListDefinition } from './registry-tools.ts'
 import { INVOKE_TOOL_NAME, legacyInvokeInputSchema, rpcOutputSchema } from './rpc-arguments.ts'
 
 const legacyInvoke = defineChange({
@@ -27,7 +27,7 @@ const legacyInvoke = defineChange({
 })
 
 const legacyDevices = defineTool({
-  ...devicesListDescription,
+  ...devicesListDefinition,
   family: ebusFamily,
   name: 'ebus.devices',
   title: 'List the devices (old name)',

@@ -33,7 +33,7 @@ const MAX_METHODS = 1_000
 
 const common = { effect: 'reads', family: ebusFamily } as const
 /** For both names of the list. */
-export const devicesListDescription = {
+export const devicesListDefinition = {
   title: 'List the devices on the bus',
   description:
     'Every device that was heard or asked on the bus: what it is, under which addresses it answers, how certain that is, and what can be asked of it.',
@@ -43,7 +43,7 @@ export const devicesListDescription = {
 
 export const devicesListTool = defineTool({
   ...common,
-  ...devicesListDescription,
+  ...devicesListDefinition,
   name: 'ebus.v1.registry.devices.list',
 })
 

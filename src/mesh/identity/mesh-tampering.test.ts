@@ -124,11 +124,11 @@ describe('a mesh database that somebody touched', () => {
   it('reads on where rows that decide nothing are garbage', async () => {
     tamper(`INSERT INTO peer VALUES ('a', 'x', 9223372036854775807, NULL), ('b', '["192.0.2.8:7080",5]', 1, NULL);
       INSERT OR REPLACE INTO fact VALUES ('addresses', 'x');
-      INSERT INTO offer_withheld VALUES ('a', 'lamp', 'hash', 'x'), ('a', 'plug', 'hash', '{"key":"plug"}');
+      INSERT INTO offer_withheld VALUES ('a', 'x', x'00'), ('b', '[{"key":"plug"}]', x'00');
       UPDATE invitation SET expires_at_ms = 9223372036854775807`)
     await working(async (store) => {
       expect(store.peers.list().map(({ addresses }) => addresses)).toEqual([[], ['192.0.2.8:7080']])
-      expect([store.addresses(), store.offers.withheld('a')]).toEqual([[], []])
+      expect([store.addresses(), store.offers.withheld('a'), store.offers.withheld('b')]).toEqual([[], [], []])
       expect(await store.admitJoiner(request(joiner, 'hall'), context)).toMatchObject({
         fault: { kind: 'unknown-invitation' },
       })

@@ -40,6 +40,11 @@ export class ExportedLog implements VerifiableLog {
     return bytes && { seq, bytes }
   }
 
+  /** An export has no tail. */
+  hasBodyInTail(): boolean {
+    return false
+  }
+
   /** `undefined` when the entry has none, or it was erased. */
   body(seq: number): SaltedBody | undefined {
     const index = Math.floor(seq / TILE_WIDTH)

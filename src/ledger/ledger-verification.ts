@@ -263,7 +263,8 @@ export class LedgerVerification {
     if (!this.#isInBodyFile(seq)) return [log.body(seq)]
     if (file === undefined) return inTail ? [log.body(seq), this.#bodyInFile(seq)] : [log.body(seq)]
     const copies = file.isReadable ? [file.stored.get(seq)] : []
-    return inTail ? [...copies, log.body(seq)] : copies
+    // Asked for others, the log would look for a file once for each entry.
+    return inTail && log.hasBodyInTail(seq) ? [...copies, log.body(seq)] : copies
   }
 
   #bodyInFile(seq: number): SaltedBody | undefined {

@@ -230,6 +230,11 @@ export class LogStore {
     return stored && record && sliceSaltedBody(stored.bytes, record)
   }
 
+  /** Whether the tail has the entry's body, or had it before it was erased. */
+  hasBodyInTail(seq: number): boolean {
+    return this.#places.has(seq)
+  }
+
   /** Overwrites a body wherever it is stored. */
   wipeBody(seq: number): void {
     const place = this.#places.get(seq)

@@ -51,7 +51,7 @@ export interface LogVerificationOptions {
 /** How a log is read. From `base` up to `size`, entries are read from the tail, or from memory. */
 export type VerifiableLog = Pick<
   LogStore,
-  'checkpoint' | 'entry' | 'body' | 'size' | 'base' | 'damage' | 'tailFirst'
+  'checkpoint' | 'entry' | 'body' | 'hasBodyInTail' | 'size' | 'base' | 'damage' | 'tailFirst'
 > & {
   readonly tiles: Pick<TileStore, 'examine' | 'examineBodies' | 'has' | 'partialWidths'>
 }

@@ -162,10 +162,11 @@ describe('database', () => {
   })
 })
 
-/** A log on a disk that is as quick as memory, until it is told to fail. */
+/** A log on a disk that is as quick as memory, until it is told to be slow or to fail. */
 class QuickJournal implements CommitJournal {
   readonly syncs: ('now' | 'later')[] = []
   failure: Error | undefined
+  syncMs = 0
   readonly workBegins = (): void => undefined
   readonly workUndone = (): void => undefined
   readonly groupEnds = (): void => undefined
@@ -177,38 +178,42 @@ class QuickJournal implements CommitJournal {
     },
     now: () => {
       this.syncs.push('now')
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, this.syncMs)
       if (this.failure !== undefined) throw this.failure
     },
   })
 }
 
-describe('a caller that is alone', () => {
+describe('the sync of the journal', () => {
   const append = (database: Database): Promise<void> => database.commit(() => undefined, { tables: false })
 
   /** A busy machine is not quick every time: as many groups as it takes. */
-  async function untilWaitedFor(database: Database, journal: QuickJournal): Promise<void> {
+  async function untilOnEventLoop(database: Database, journal: QuickJournal): Promise<void> {
     do await append(database)
     while (journal.syncs.at(-1) !== 'now')
   }
 
-  it('is waited for on the event loop only when the disk was quick, and never beside others', async () => {
+  it('leaves the event loop after a slow one, and comes back when its share is used up', async () => {
     const database = new Database({ path, migrations })
     const journal = new QuickJournal()
     database.useJournal(journal)
-    await untilWaitedFor(database, journal)
-    expect(journal.syncs.indexOf('now')).toBeGreaterThanOrEqual(16)
+    await untilOnEventLoop(database, journal)
+    journal.syncMs = 10
+    await untilOnEventLoop(database, journal)
+    journal.syncMs = 0
     const before = journal.syncs.length
+    await append(database)
     await Promise.all(Array.from({ length: 3 }, () => append(database)))
-    await database.commit((sql) => sql.prepare("INSERT INTO item (name) VALUES ('a')").run())
     expect(journal.syncs.slice(before)).toEqual(['later', 'later'])
+    await untilOnEventLoop(database, journal)
     database.close()
   })
 
-  it('hears of a disk that failed, and nothing is promised after it', async () => {
+  it('that fails on the event loop is heard of, and nothing is promised after it', async () => {
     const database = new Database({ path, migrations })
     const journal = new QuickJournal()
     database.useJournal(journal)
-    await untilWaitedFor(database, journal)
+    await untilOnEventLoop(database, journal)
     journal.failure = new Error('EIO')
     const failed = async (): Promise<void> => {
       for (;;) await append(database)

@@ -13,11 +13,11 @@
  * Each work runs in its own savepoint: one that throws undoes only itself. Works run in the order they were given, so
  * what a later one reads is what an earlier one wrote.
  *
- * No slow sync holds up the event loop: SQLite only writes its WAL (synchronous = NORMAL), and both files are synced
- * beside the event loop. The exception is the journal of a caller that is alone while the disk is quick: handing the sync
- * to a thread would take half as long again. A transaction therefore stays open while the journal is synced. What reads
- * the tables meanwhile sees a group that is not durable yet; what needs one consistent state of journal and tables uses
- * `view`.
+ * No slow disk holds up the event loop: SQLite only writes its WAL (synchronous = NORMAL), and it is synced beside the
+ * event loop. The journal is synced on the event loop as long as the disk is quick, because handing a sync to a thread and
+ * back takes longer than the sync; after a slow sync the next ones run in a thread for a time that keeps the event loop's
+ * share small. A transaction stays open while a thread syncs the journal. What reads the tables meanwhile sees a group that
+ * is not durable yet; what needs one consistent state of journal and tables uses `view`.
  */
 import { closeSync, existsSync, fdatasync, fdatasyncSync, fstatSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -51,11 +51,10 @@ const FORMAT = 1
 /** One group takes at most this many works, so that a flood of works cannot postpone the first answer for ever. */
 const GROUP_LIMIT = 512
 
-/** What one call appends: its enter and its exit. */
-const LONE_CALLER_WORKS = 2
-/** A disk that was so quick so many times in a row is waited for on the event loop, where nobody else would be served. */
+/** The event loop may spend this share of its time on waiting for slow syncs of the journal. */
+const SLOW_SYNC_SHARE = 0.005
+/** A sync of this length costs the event loop less than handing it to a thread under load. */
 const QUICK_SYNC_MS = 1
-const QUICK_SYNCS = 16
 
 /** How often to check that the file was not removed. */
 const LOOK_EVERY_MS = 1_000
@@ -146,10 +145,8 @@ export class Database {
   readonly #total: StatementSync
   /** The number of changed rows, as of the last group. */
   #changes: unknown
-  /** How many syncs in a row, up to the latest, were quick. */
-  #quickSyncs = 0
-  /** Whether the group before belonged to one caller. */
-  #isAlone = false
+  /** Until then the journal is synced in a thread, because the last sync on the event loop was slow. */
+  #threadUntilMs = 0
   /** A disk that failed to sync may have lost data: nothing is confirmed after that. */
   #broken: Error | undefined
 
@@ -271,9 +268,7 @@ export class Database {
     if (group === undefined) return this.#next()
     if (group.sync === undefined) return this.#commitGroup(group)
     this.#group = group
-    const beganMs = performance.now()
     const synced = (error: Error | null): void => {
-      this.#quickSyncs = performance.now() - beganMs < QUICK_SYNC_MS ? this.#quickSyncs + 1 : 0
       // A close has finished it meanwhile.
       if (this.#group !== group) return
       if (error === null) this.#commitGroup(group)
@@ -282,15 +277,12 @@ export class Database {
         this.#next()
       }
     }
-    if (this.#isWorthWaiting(group)) synced(tryNow(group.sync))
-    else group.sync.later(synced)
-  }
-
-  /** Whether one caller alone waits for the group, as for the one before it, and the disk has been quick. */
-  #isWorthWaiting({ pending, tables }: Group): boolean {
-    const wasAlone = this.#isAlone
-    this.#isAlone = !tables && pending.length <= LONE_CALLER_WORKS && this.#queue.length === 0
-    return this.#isAlone && wasAlone && this.#quickSyncs >= QUICK_SYNCS
+    const beganMs = performance.now()
+    if (beganMs < this.#threadUntilMs) return group.sync.later(synced)
+    const error = tryNow(group.sync)
+    const tookMs = performance.now() - beganMs
+    if (tookMs > QUICK_SYNC_MS) this.#threadUntilMs = beganMs + tookMs / SLOW_SYNC_SHARE
+    synced(error)
   }
 
   #runWorks(pending: readonly Pending[]): Group | undefined {

@@ -22,7 +22,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { listSegmentNames, readTail } from '../src/ledger/tail-reader-store.ts'
+import { listSegmentNames, readTailSegments } from '../src/ledger/tail-reader-store.ts'
 import { TILE_WIDTH } from '../src/ledger/tile.ts'
 
 const WRITER = fileURLToPath(new URL('ledger-writer.ts', import.meta.url))
@@ -132,7 +132,7 @@ function loseUnsynced(ledger: string): void {
   const nodes = join(ledger, 'nodes')
   if (existsSync(nodes)) truncateSync(nodes, Math.floor(Math.random() * statSync(nodes).size))
   for (const name of ['lookup.db', 'lookup.db-wal', 'lookup.db-shm']) rmSync(join(ledger, name), { force: true })
-  const newest = readTail(join(ledger, 'tail'), undefined).segments.at(-1)
+  const newest = readTailSegments(join(ledger, 'tail'), undefined).segments.at(-1)
   const newestName = listSegmentNames(join(ledger, 'tail')).at(-1)
   // A file whose head was not written yet: the segment before it is closed, and no group is being written anywhere.
   if (newest === undefined || newestName === undefined || !newest.path.endsWith(newestName)) return

@@ -34,7 +34,7 @@ import { formatRunningGatewayNote } from './main/running-gateway-note.ts'
 import { readOwnerToken } from './guard/owner-token-store.ts'
 import {
   LEDGER_SAMPLE_INTERVAL_MS,
-  sampleOwnLedger,
+  verifyOwnLedgerSample,
   SELF_VERIFICATION_INTERVAL_MS,
   verifyOwnLedger,
 } from './main/self-verification.ts'
@@ -234,7 +234,7 @@ async function build(
   const looking = { ledger, clock: systemClock, logger, signal: stopping.signal, draws }
   const verify = (): Promise<void> => verifyOwnLedger(looking)
   undo.push(startPeriodicJob(SELF_VERIFICATION_INTERVAL_MS, verify, logger))
-  undo.push(startPeriodicJob(LEDGER_SAMPLE_INTERVAL_MS, () => sampleOwnLedger(looking), logger))
+  undo.push(startPeriodicJob(LEDGER_SAMPLE_INTERVAL_MS, () => verifyOwnLedgerSample(looking), logger))
   const firstVerification = setTimeout(() => void verify().catch(() => undefined), FIRST_VERIFY_MS)
   undo.push(() => {
     clearTimeout(firstVerification)

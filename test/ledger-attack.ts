@@ -6,13 +6,13 @@
 import type { KeyObject } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AppendedEntry } from '../src/ledger/entry-group.ts'
+import type { EntryToAppend } from '../src/ledger/entry-group.ts'
 import { LogStore } from '../src/ledger/log-store.ts'
 import { StoredTree } from '../src/ledger/stored-tree.ts'
-import { readTail } from '../src/ledger/tail-reader-store.ts'
+import { readTailSegments } from '../src/ledger/tail-reader-store.ts'
 
 /** Entries with their bodies, as the files have them. */
-export function storedEntries(directory: string): AppendedEntry[] {
+export function storedEntries(directory: string): EntryToAppend[] {
   const log = new LogStore({ directory, key: undefined, readOnly: true })
   const entries = log.entries(0, log.size).map(({ seq, bytes }) => ({
     bytes: Uint8Array.from(bytes),
@@ -29,7 +29,7 @@ export function storedEntries(directory: string): AppendedEntry[] {
 export async function rewriteLog(
   directory: string,
   key: KeyObject,
-  change: (entries: AppendedEntry[]) => readonly AppendedEntry[],
+  change: (entries: EntryToAppend[]) => readonly EntryToAppend[],
 ): Promise<void> {
   const entries = change(storedEntries(directory))
   for (const name of ['tile', 'tail', 'bodies', 'nodes'])
@@ -48,14 +48,14 @@ export async function rewriteLog(
 }
 
 /** The entry with one text in the place of another. */
-export function edited(entry: AppendedEntry, text: string, other: string): AppendedEntry {
+export function edited(entry: EntryToAppend, text: string, other: string): EntryToAppend {
   return { ...entry, bytes: Buffer.from(Buffer.from(entry.bytes).toString().replaceAll(text, other)) }
 }
 
 /** Other words of the same length, wherever they stand in the tail, while the node runs. */
 export function editTail(directory: string, text: string, other: string): void {
   if (text.length !== other.length) throw new RangeError('nothing may move')
-  for (const { path } of readTail(join(directory, 'tail'), undefined).segments) {
+  for (const { path } of readTailSegments(join(directory, 'tail'), undefined).segments) {
     const bytes = readFileSync(path)
     for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) bytes.write(other, at)
     writeFileSync(path, bytes)
@@ -64,7 +64,7 @@ export function editTail(directory: string, text: string, other: string): void {
 
 /** All bodies of the tail gone, with nothing that says so. */
 export function zeroBodies(directory: string): void {
-  for (const { path, bytes, groups } of readTail(join(directory, 'tail'), undefined).segments) {
+  for (const { path, bytes, groups } of readTailSegments(join(directory, 'tail'), undefined).segments) {
     for (const { bodies } of groups)
       for (const { offset, length } of bodies) bytes.fill(0, offset, offset + 32 + length)
     writeFileSync(path, bytes)

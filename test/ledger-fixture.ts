@@ -15,7 +15,7 @@ import type { ManualClock } from './manual-clock.ts'
 import { Database } from '../src/core/database-store.ts'
 import type { Json } from '../src/core/json.ts'
 import { deriveTailKey } from '../src/ledger/entry-group.ts'
-import type { AppendedEntry } from '../src/ledger/entry-group.ts'
+import type { EntryToAppend } from '../src/ledger/entry-group.ts'
 import { Ledger } from '../src/ledger/ledger.ts'
 import type { SignedCheckpoint } from '../src/ledger/checkpoint.ts'
 import { ledgerMigrations } from '../src/ledger/ledger-store.ts'
@@ -74,7 +74,7 @@ export class LedgerFixture {
   }
 
   /** Closes, puts other entries in the place of those that are stored, as who has the node's key can, and opens. */
-  async rewrite(change: (entries: AppendedEntry[]) => readonly AppendedEntry[]): Promise<Ledger> {
+  async rewrite(change: (entries: EntryToAppend[]) => readonly EntryToAppend[]): Promise<Ledger> {
     this.database.close()
     await rewriteLog(this.log, deriveTailKey(this.signer), change)
     return this.open()

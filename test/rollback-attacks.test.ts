@@ -28,7 +28,7 @@ import { silentLogger } from '../src/core/logger.ts'
 import { deriveTailKey } from '../src/ledger/entry-group.ts'
 import { formatLedgerFinding } from '../src/ledger/ledger-finding.ts'
 import { createLogSigner } from '../src/ledger/note-key.ts'
-import { readTail } from '../src/ledger/tail-reader-store.ts'
+import { readTailSegments } from '../src/ledger/tail-reader-store.ts'
 import { startGateway } from '../src/main.ts'
 import type { Gateway } from '../src/main.ts'
 import { rewriteLog } from './ledger-attack.ts'
@@ -91,7 +91,7 @@ const CACHES = ['ledger/nodes', 'ledger/bundle-macs', ...['', '-wal', '-shm'].ma
 
 /** The tail without `stop.engaged` and what follows it, and tables that agree. Needs no key. Returns the entries left. */
 function cutBeforeStop(): number {
-  const { segments } = readTail(join(data, 'ledger/tail'), undefined, Infinity)
+  const { segments } = readTailSegments(join(data, 'ledger/tail'), undefined, Infinity)
   const [segment] = segments
   if (segment === undefined) throw new Error('no tail')
   const at = segment.groups.findIndex(({ entries }) =>

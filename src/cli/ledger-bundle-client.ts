@@ -11,7 +11,7 @@ import { readErrorMessage } from '../core/thrown-error.ts'
 import { verifyAuditPacket } from '../ledger/audit-packet.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { VerifierKey } from '../ledger/note-key.ts'
+import type { NoteVerifier } from '../ledger/note-key.ts'
 import { collectAuditPacket, formatAuditPacketFault } from '../ledger/audit-packet-collection.ts'
 import { formatLedgerRefusal } from '../ledger/ledger-refusal.ts'
 import type { CallResultView } from '../web/api-requests.ts'
@@ -120,7 +120,7 @@ async function packetHere(
 export async function verifyAuditPacketFile(
   command: Command,
   file: string,
-  { key, kept }: { readonly key: VerifierKey; readonly kept: SignedCheckpoint | undefined },
+  { key, kept }: { readonly key: NoteVerifier; readonly kept: SignedCheckpoint | undefined },
 ): Promise<void> {
   const packet = await readPacket(file)
   if (!packet.ok) return command.error(packet.fault, { exitCode: EXIT_CODES.usage })

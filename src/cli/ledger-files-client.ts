@@ -37,8 +37,8 @@ import { isLogPresent, LogStore } from '../ledger/log-store.ts'
 import { LookupStore } from '../ledger/lookup-store.ts'
 import { Ledger } from '../ledger/ledger.ts'
 import type { LedgerOptions } from '../ledger/ledger.ts'
-import { ED25519_NOTE_SIGNATURE_TYPE, createLogSigner, createVerifierKey } from '../ledger/note-key.ts'
-import type { VerifierKey } from '../ledger/note-key.ts'
+import { ED25519_NOTE_SIGNATURE_TYPE, createLogSigner, createNoteVerifier } from '../ledger/note-key.ts'
+import type { NoteVerifier } from '../ledger/note-key.ts'
 import { ProjectionSet } from '../ledger/projection.ts'
 import type { Projection } from '../ledger/projection.ts'
 import { parseWitnessPolicy } from '../ledger/tlog-policy.ts'
@@ -57,7 +57,7 @@ import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 import { takeGatewayLock } from '../main/gateway-lock-client.ts'
 
 /** The public key of the ledger in a data directory, whether or not a gateway runs. The fault is a sentence. */
-export function readVerifierKey(dataRoot: string, config: Config): Promise<Result<VerifierKey, string>> {
+export function readVerifierKey(dataRoot: string, config: Config): Promise<Result<NoteVerifier, string>> {
   return orSentence(dataRoot, async () => {
     const data = resolveDataDirectory(dataRoot)
     const { nodeKey } = data
@@ -67,7 +67,7 @@ export function readVerifierKey(dataRoot: string, config: Config): Promise<Resul
     if (!key.ok) return fail(formatKeyFault(key.fault))
     const { pin } = await openLedgerPin(config, dataRoot)
     const origin = await resolveLogOrigin(config, { ...data, pin }, () => newestNoteIn(data))
-    return ok(createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, key.value.publicKey))
+    return ok(createNoteVerifier(origin, ED25519_NOTE_SIGNATURE_TYPE, key.value.publicKey))
   })
 }
 
@@ -147,7 +147,7 @@ export async function readWitnessPolicyFile(path: string): Promise<Result<Witnes
 /** Verifies an exported copy, with the rules of every module. */
 export function verifyExport(
   folder: string,
-  key: VerifierKey,
+  key: NoteVerifier,
   options: LogVerificationOptions,
 ): Promise<LogVerificationReport> {
   return verifyLedgerExport(folder, key, { ...options, projections: ledgerProjections })
@@ -210,7 +210,7 @@ async function verifyIn(
       checkpoints,
       newestRow: tables.signed,
       tablesSize: () => tables.size,
-      key: createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, key.value.publicKey),
+      key: createNoteVerifier(origin, ED25519_NOTE_SIGNATURE_TYPE, key.value.publicKey),
       pinned,
       lastSigned: { path: data.lastSigned, text },
       cacheAudits: () => ledgerEntryCaches.map((cache) => new EntryCacheAudit(cache, database.sql)),
@@ -244,7 +244,7 @@ async function verifyIn(
 /** Read after the log: what was signed meanwhile covers more than the log that was read. */
 async function findUnsignedNow(
   log: LogStore,
-  { key, newestRow }: { readonly key: VerifierKey; readonly newestRow: number },
+  { key, newestRow }: { readonly key: NoteVerifier; readonly newestRow: number },
   { lastSigned }: DataDirectory,
 ): Promise<readonly LedgerFinding[]> {
   const text = await readFileIfPresent(lastSigned).catch(() => undefined)
@@ -332,7 +332,7 @@ export function withOfflineLedger<Value>(
 
 export interface SuccessorLog {
   readonly entries: number
-  readonly key: VerifierKey
+  readonly key: NoteVerifier
 }
 
 /** Goes on with an older copy as a log of another name, where no gateway runs. The fault is a sentence. */

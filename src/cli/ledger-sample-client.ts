@@ -8,7 +8,7 @@ import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { createRandomDrawKey, RANDOM_DRAW_KEY_PURPOSE } from '../ledger/draw.ts'
 import { deriveNodeSecret, formatKeyFault, loadExistingNodeKey } from '../ledger/key-store.ts'
-import { sampleLedger } from '../ledger/sample.ts'
+import { verifyLedgerSample } from '../ledger/sample.ts'
 import { createNodeIdentity } from '../mesh/identity/node-key.ts'
 import type { CallResultView } from '../web/api-requests.ts'
 import { fetchFromGateway, printAnswer, readCommandConfig, readDataRoot, readGlobalOptions } from './command-client.ts'
@@ -71,7 +71,7 @@ async function sampleHere(command: Command): Promise<JsonObject | undefined> {
   const { id } = createNodeIdentity(key.value.privateKey)
   const draws = createRandomDrawKey(id, deriveNodeSecret(key.value, RANDOM_DRAW_KEY_PURPOSE))
   const done = await withOfflineLedger({ dataRoot, config, state: 'sound', rooms: 'all' }, (ledger) =>
-    sampleLedger(ledger, draws),
+    verifyLedgerSample(ledger, draws),
   )
   if (!done.ok) return failed(done.fault)
   if (done.value === undefined) return failed('Nothing is signed yet.')

@@ -15,7 +15,7 @@ import { formatLedgerFinding, formatUncheckedParts } from '../ledger/ledger-find
 import type { LogVerificationReport } from '../ledger/log-verification.ts'
 import { formatMissingPin } from '../ledger/ledger-fork.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
-import type { VerifierKey } from '../ledger/note-key.ts'
+import type { NoteVerifier } from '../ledger/note-key.ts'
 import { verifyCommitmentOpening } from '../ledger/body-opening.ts'
 import { createLogOnlyPolicy } from '../ledger/tlog-policy.ts'
 import type { WitnessPolicy } from '../ledger/tlog-policy.ts'
@@ -122,7 +122,7 @@ async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }
 /** What somebody kept elsewhere, as the log signed it. The fault is a sentence. */
 async function keptCheckpoints(
   path: string | undefined,
-  key: VerifierKey | undefined,
+  key: NoteVerifier | undefined,
 ): Promise<Result<readonly SignedCheckpoint[], string>> {
   if (path === undefined) return ok([])
   const text = await readSavedCheckpoint(path)

@@ -15,7 +15,7 @@ import {
   isKeyName,
   parseVerifierKey,
 } from '../ledger/note-key.ts'
-import type { VerifierKey } from '../ledger/note-key.ts'
+import type { NoteVerifier } from '../ledger/note-key.ts'
 import { startWitness } from '../ledger/witness-server.ts'
 import { WitnessStore, witnessMigrations } from '../ledger/witness-store.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
@@ -48,7 +48,7 @@ export async function runWitness(command: WitnessCommandOptions): Promise<ExitCo
 async function witness({ folder, name, host, port, logs }: WitnessCommandOptions): Promise<ExitCode> {
   if (!isKeyName(name))
     return refuse(`--name ${name}: a name without spaces or plus signs, such as example.com/witness.`, EXIT_CODES.usage)
-  const known = new Map<string, VerifierKey[]>()
+  const known = new Map<string, NoteVerifier[]>()
   for (const text of logs) {
     const parsed = parseVerifierKey(text)
     if (!parsed.ok) return refuse(`${text} is not a log's key: ${parsed.fault.reason}`, EXIT_CODES.usage)

@@ -41,7 +41,7 @@ export function resolveDataRoot(given: string | undefined, environment: Environm
  * Where pins are kept (ledger/ledger-pin-store.ts), outside of every data directory. `given` wins, then the XDG state
  * directory.
  */
-export function resolvePinFolder(given: string | undefined, environment: Environment, home: string): string {
+export function resolveLedgerPinFolder(given: string | undefined, environment: Environment, home: string): string {
   if (given !== undefined) return resolve(given)
   const xdg = environment['XDG_STATE_HOME']
   const base = xdg !== undefined && isAbsolute(xdg) ? xdg : join(home, '.local', 'state')

@@ -20,7 +20,7 @@ export class FileUnusableError extends Error {
 export function readBoundedFile(path: string, limit: number): Buffer {
   return withRegularFile(path, (file, size) => {
     if (size > limit) throw new FileUnusableError(path, `it has ${size} bytes, and at most ${limit} are expected`)
-    return readRange(file, 0, size)
+    return readFileRange(file, 0, size)
   })
 }
 
@@ -59,7 +59,7 @@ export function requireRegularFile(path: string): void {
 }
 
 /** Fewer bytes where the file ends before. */
-export function readRange(file: number, from: number, bytes: number): Buffer {
+export function readFileRange(file: number, from: number, bytes: number): Buffer {
   const content = Buffer.allocUnsafe(bytes)
   let at = 0
   while (at < bytes) {

@@ -17,7 +17,7 @@ import { formatCheckpointFault, verifyAndParseCheckpoint } from './checkpoint.ts
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { BODY_ERASED_KIND } from './entry-group.ts'
 import { decodeEntry } from './entry.ts'
-import type { VerifierKey } from './note-key.ts'
+import type { NoteVerifier } from './note-key.ts'
 import { verifyCommitmentOpening } from './body-opening.ts'
 import type { CommitmentOpening } from './body-opening.ts'
 import { summarizeEntries } from './audit-packet-summary.ts'
@@ -74,7 +74,7 @@ export interface AuditPacketReport {
 const NOTHING_READ = { size: 0, entries: 0, opened: 0 }
 
 /** `kept` is a checkpoint from another source that the packet's checkpoint has to extend. */
-export function verifyAuditPacket(packet: Json, key: VerifierKey, kept?: SignedCheckpoint): AuditPacketReport {
+export function verifyAuditPacket(packet: Json, key: NoteVerifier, kept?: SignedCheckpoint): AuditPacketReport {
   try {
     return packetReport(packet, key, kept)
   } catch (error) {
@@ -83,7 +83,7 @@ export function verifyAuditPacket(packet: Json, key: VerifierKey, kept?: SignedC
   }
 }
 
-function packetReport(packet: Json, key: VerifierKey, kept: SignedCheckpoint | undefined): AuditPacketReport {
+function packetReport(packet: Json, key: NoteVerifier, kept: SignedCheckpoint | undefined): AuditPacketReport {
   if (!isJsonObject(packet) || packet['format'] !== AUDIT_PACKET_FORMAT)
     return { ...NOTHING_READ, findings: [`It is no ${AUDIT_PACKET_FORMAT}.`] }
   const { checkpoint: text } = packet

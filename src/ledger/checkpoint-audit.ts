@@ -11,13 +11,13 @@ import type { ExpectedCheckpointRoots } from './expected-roots.ts'
 import type { LedgerFindings } from './ledger-finding.ts'
 import type { LogToVerify } from './log-verification.ts'
 import { parseVerifierKey } from './note-key.ts'
-import type { VerifierKey } from './note-key.ts'
+import type { NoteVerifier } from './note-key.ts'
 
 export class CheckpointAudit {
   readonly #stored: LogToVerify
   readonly #findings: LedgerFindings
   readonly #roots: ExpectedCheckpointRoots
-  readonly #witnesses = new Map<string, VerifierKey | undefined>()
+  readonly #witnesses = new Map<string, NoteVerifier | undefined>()
   /** The largest tree that witnesses had cosigned, as starts say. */
   #cosigned = 0
   /** The one beside the tiles. */
@@ -97,7 +97,7 @@ export class CheckpointAudit {
       this.#findings.add({ kind: 'checkpoint-untrusted', where: 'file', reason })
   }
 
-  #readWitnesses(): VerifierKey[] {
+  #readWitnesses(): NoteVerifier[] {
     for (const vkey of this.#stored.checkpoints?.witnesses() ?? []) {
       if (this.#witnesses.has(vkey)) continue
       const key = parseVerifierKey(vkey)

@@ -46,7 +46,7 @@ import type { LedgerPinFile } from './ledger-pin-store.ts'
 import { signNote, verifyNote, addSignaturesToNote } from './signed-note.ts'
 import type { VerifiedSignature } from './signed-note.ts'
 import { formatVerifierKey } from './note-key.ts'
-import type { NoteSigner, VerifierKey } from './note-key.ts'
+import type { NoteSigner, NoteVerifier } from './note-key.ts'
 import type { StoredTree } from './stored-tree.ts'
 
 export interface CheckpointSigningOptions {
@@ -88,7 +88,7 @@ export class CheckpointSigner {
   }
 
   /** The newest checkpoint that covers an entry and that this witness has cosigned. */
-  cosignedBy(witness: VerifierKey, seq: number): SignedCheckpoint | undefined {
+  cosignedBy(witness: NoteVerifier, seq: number): SignedCheckpoint | undefined {
     for (const row of this.#store.newestCosigned(seq)) {
       const signed = this.#open(row)
       if (signed !== undefined && verifyNote(signed.note, [witness]).ok) return signed
@@ -280,7 +280,7 @@ export class CheckpointSigner {
 /** Whether the pin is about this node's key and log. */
 export function findPinKeyFault(
   { path, pin, unreadable }: Pick<LedgerPinFile, 'path' | 'pin' | 'unreadable'>,
-  key: VerifierKey,
+  key: NoteVerifier,
 ): LedgerFault | undefined {
   if (unreadable !== undefined) return { kind: 'pin-unreadable', path, reason: unreadable }
   const own = formatVerifierKey(key)

@@ -10,7 +10,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { formatNote, parseNote, verifyNote } from './signed-note.ts'
 import type { SignedNote, NoteFault } from './signed-note.ts'
-import type { VerifierKey } from './note-key.ts'
+import type { NoteVerifier } from './note-key.ts'
 import { HASH_BYTES } from './tree.ts'
 
 export interface Checkpoint {
@@ -51,7 +51,7 @@ export function parseCheckpoint(text: string): Result<Checkpoint, CheckpointFaul
 /** Accepts a checkpoint only when `key` signed it and it is about the log that `key` is named after. */
 export function verifyAndParseCheckpoint(
   input: string | Uint8Array,
-  key: VerifierKey,
+  key: NoteVerifier,
 ): Result<SignedCheckpoint, CheckpointFault> {
   const note = parseNote(input)
   if (!note.ok) return note

@@ -18,7 +18,7 @@ import type { Result } from '../core/result.ts'
 import { canonicalJson, isCanonicalJsonText, isJsonObject, parseJsonOrUndefined } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 
-export interface AppendedEntry {
+export interface EntryToAppend {
   readonly bytes: Uint8Array
   /** The leaf hash, where it is known already. */
   readonly leaf?: Uint8Array | undefined
@@ -64,7 +64,7 @@ export interface EncodedEntryGroup {
 export interface EntryGroupContent {
   readonly first: number
   readonly changedRows: boolean
-  readonly entries: readonly AppendedEntry[]
+  readonly entries: readonly EntryToAppend[]
 }
 
 export function encodeEntryGroup(
@@ -92,7 +92,11 @@ export function encodeEntryGroup(
     record.set(bytes, at + 2)
     at += 2 + bytes.length
     if (body === undefined) continue
-    bodies.push({ index, offset: writeBodyRecord(record, bodyStart, { index, ...body }), length: body.body.length })
+    bodies.push({
+      index,
+      offset: writeBodyRecordToBuffer(record, bodyStart, { index, ...body }),
+      length: body.body.length,
+    })
     bodyStart += countBodyRecordBytes(body)
   }
   const bytes = record.subarray(0, covered)
@@ -255,7 +259,7 @@ export function countBodyRecordBytes({ body }: SaltedBody): number {
 }
 
 /** Returns the offset of the salt. */
-export function writeBodyRecord(
+export function writeBodyRecordToBuffer(
   target: Buffer,
   at: number,
   { index, salt, body }: SaltedBody & { index: number },
@@ -271,7 +275,7 @@ export function encodeBodyRecords(bodies: readonly (SaltedBody & { readonly inde
   const content = Buffer.alloc(bodies.reduce((bytes, body) => bytes + countBodyRecordBytes(body), 0))
   let at = 0
   for (const body of bodies) {
-    writeBodyRecord(content, at, body)
+    writeBodyRecordToBuffer(content, at, body)
     at += countBodyRecordBytes(body)
   }
   return content

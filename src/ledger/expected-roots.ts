@@ -8,14 +8,14 @@ import type { StoredCheckpointRow } from './checkpoint-store.ts'
 import type { CheckpointLocation, LedgerFindings } from './ledger-finding.ts'
 import { isSignatureAttributedToKey, verifyNote } from './signed-note.ts'
 import type { SignedNote } from './signed-note.ts'
-import type { VerifierKey } from './note-key.ts'
+import type { NoteVerifier } from './note-key.ts'
 
 export class ExpectedCheckpointRoots {
   readonly #findings: LedgerFindings
-  readonly #log: VerifierKey
+  readonly #log: NoteVerifier
   readonly #bySize = new Map<number, { readonly place: CheckpointLocation; readonly root: Uint8Array }[]>()
 
-  constructor(findings: LedgerFindings, log: VerifierKey) {
+  constructor(findings: LedgerFindings, log: NoteVerifier) {
     this.#findings = findings
     this.#log = log
   }
@@ -38,7 +38,7 @@ export class ExpectedCheckpointRoots {
   }
 
   /** A note of our own table: every signature in it was made or verified by us before it was stored. */
-  expectStored(row: StoredCheckpointRow, witnesses: readonly VerifierKey[]): void {
+  expectStored(row: StoredCheckpointRow, witnesses: readonly NoteVerifier[]): void {
     const place: CheckpointLocation = `database ${row.size}`
     const opened = verifyAndParseCheckpoint(row.note, this.#log)
     const reason = opened.ok
@@ -78,7 +78,7 @@ function rowFault(row: StoredCheckpointRow, { checkpoint, note }: SignedCheckpoi
     : `it does not carry ${row.cosignatures} cosignatures`
 }
 
-function signatureFault(note: SignedNote, keys: readonly VerifierKey[]): string | undefined {
+function signatureFault(note: SignedNote, keys: readonly NoteVerifier[]): string | undefined {
   const stranger = note.signatures.find((signature) => !keys.some((key) => isSignatureAttributedToKey(signature, key)))
   if (stranger !== undefined) return `no witness called ${stranger.name} is known`
   const verified = verifyNote(note, keys)

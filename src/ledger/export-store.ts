@@ -25,7 +25,7 @@ import type { SaltedBody } from './entry-group.ts'
 import { formatCheckpointFault, formatSignedCheckpoint, verifyAndParseCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { findLedgerFork } from './ledger-fork.ts'
-import type { VerifierKey } from './note-key.ts'
+import type { NoteVerifier } from './note-key.ts'
 import { ExportedLog } from './exported-log-store.ts'
 import type { UntypedProjection } from './projection.ts'
 import {
@@ -45,7 +45,7 @@ import type { LogVerificationOptions, LogVerificationReport } from './log-verifi
 export interface LedgerExportSource {
   /** The directory of the log itself. */
   readonly directory: string
-  readonly key: VerifierKey
+  readonly key: NoteVerifier
   readonly signed: SignedCheckpoint
   readonly rootAt: (size: number) => Uint8Array
   /** Reads the body of an entry by number; `undefined` leaves bodies out of the copy. */
@@ -114,7 +114,7 @@ export interface ExportVerificationOptions extends LogVerificationOptions {
 /** Verifies an exported copy with the key of its log, without a database. */
 export function verifyLedgerExport(
   directory: string,
-  key: VerifierKey,
+  key: NoteVerifier,
   { projections, ...options }: ExportVerificationOptions = {},
 ): Promise<LogVerificationReport> {
   const log = new ExportedLog(directory)

@@ -60,7 +60,7 @@ import { findUnsignedTailFault, describeUnsignedTail } from './unsigned-tail.ts'
 import type { UnsignedTail } from './unsigned-tail.ts'
 import { verifyNote } from './signed-note.ts'
 import type { VerifiedSignature } from './signed-note.ts'
-import type { LogSigner, VerifierKey } from './note-key.ts'
+import type { LogSigner, NoteVerifier } from './note-key.ts'
 import { proveConsistency, proveInclusion } from './proof.ts'
 import type { ConsistencyProof, InclusionProof, ProofFault } from './proof.ts'
 import { ProjectionSet } from './projection.ts'
@@ -69,7 +69,7 @@ import type { EraseFault } from './ledger-refusal.ts'
 import { encodeCommitmentOpening } from './body-opening.ts'
 import { CheckpointSigner } from './checkpoint-signer.ts'
 import { StoredTree } from './stored-tree.ts'
-import { readTail } from './tail-reader-store.ts'
+import { readTailSegments } from './tail-reader-store.ts'
 import { formatTlogProof, createTlogProof } from './tlog-proof.ts'
 import { computeLeafHash } from './tree.ts'
 import { verifyStoredLog } from './log-verification.ts'
@@ -221,7 +221,7 @@ export class Ledger extends LedgerReader {
   }
 
   /** The key with which others can verify what the ledger signs. */
-  get verifierKey(): VerifierKey {
+  get verifierKey(): NoteVerifier {
     return this.#options.signer.key
   }
 
@@ -366,7 +366,7 @@ export class Ledger extends LedgerReader {
   }
 
   /** The newest checkpoint that covers an entry and that this witness has cosigned. */
-  cosignedBy(witness: VerifierKey, seq: number): SignedCheckpoint | undefined {
+  cosignedBy(witness: NoteVerifier, seq: number): SignedCheckpoint | undefined {
     return this.#signing.cosignedBy(witness, seq)
   }
 
@@ -474,7 +474,7 @@ export class Ledger extends LedgerReader {
     const reached = this.#signing.latest()
     const stored = {
       log: this.log,
-      tail: () => readTail(join(this.#directory, 'tail'), this.#tailKey, Infinity),
+      tail: () => readTailSegments(join(this.#directory, 'tail'), this.#tailKey, Infinity),
       checkpoints: new CheckpointStore(database.sql),
       newestRow: reached?.checkpoint.size ?? 0,
       tablesSize: () => readAppliedEntryCount(database.sql),

@@ -15,11 +15,11 @@ import { areBytesEqual } from '../core/bytes.ts'
 import type { JournalSync } from '../core/database-store.ts'
 import { computeBundleMac } from './bundle-authenticator.ts'
 import { sliceSaltedBody } from './entry-group.ts'
-import type { BodyRecordLocation, SaltedBody, AppendedEntry } from './entry-group.ts'
+import type { BodyRecordLocation, SaltedBody, EntryToAppend } from './entry-group.ts'
 import { LruCache } from './lru-cache.ts'
 import { dropUncommittedGroups } from './uncommitted-tail.ts'
 import type { AppliedAndSignedSizes } from './uncommitted-tail.ts'
-import { readTail, countEntriesAppliedToTables } from './tail-reader-store.ts'
+import { readTailSegments, countEntriesAppliedToTables } from './tail-reader-store.ts'
 import type { TailContents } from './tail-reader-store.ts'
 import { TailStore } from './tail-store.ts'
 import type { TailBodyPosition } from './tail-store.ts'
@@ -86,7 +86,7 @@ export class LogStore {
   #base: number
   #size: number
   #recent: Uint8Array[] = []
-  #pending: AppendedEntry[] = []
+  #pending: EntryToAppend[] = []
   #mark = 0
   #written: readonly (BodyRecordLocation & TailBodyPosition)[] = []
   readonly #places = new Map<number, TailBodyPosition>()
@@ -101,7 +101,7 @@ export class LogStore {
     const before = readOnly ? this.tiles.read('checkpoint') : undefined
     this.#readCheckpoint = readOnly ? () => before : () => this.tiles.read('checkpoint')
     const folder = join(directory, 'tail')
-    const whole = readTail(folder, key, tables?.signed)
+    const whole = readTailSegments(folder, key, tables?.signed)
     const read = tables === undefined ? whole : dropUncommittedGroups(whole, tables)
     this.read = read
     this.tablesNeed = countEntriesAppliedToTables(read)
@@ -150,7 +150,7 @@ export class LogStore {
     this.#isSignedBundle = isSigned
   }
 
-  append(entry: AppendedEntry): void {
+  append(entry: EntryToAppend): void {
     this.#pending.push(entry)
   }
 
@@ -170,7 +170,7 @@ export class LogStore {
   }
 
   /** Returns the entries of the group. */
-  groupEnds(committed: boolean): readonly AppendedEntry[] {
+  groupEnds(committed: boolean): readonly EntryToAppend[] {
     const group = this.#pending
     this.#pending = []
     if (!committed) {

@@ -9,7 +9,7 @@ import { edited } from '../../test/ledger-attack.ts'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
 import type { LedgerFinding } from './ledger-finding.ts'
 import { formatLedgerFinding } from './ledger-finding.ts'
-import type { AppendedEntry } from './entry-group.ts'
+import type { EntryToAppend } from './entry-group.ts'
 import { signNote, verifyNote } from './signed-note.ts'
 import { createCosigner } from './note-key.ts'
 
@@ -105,7 +105,7 @@ describe('verify', () => {
     expect(findings).toContainEqual({ kind: 'root-differs', where: 'file', signed: 300 })
   })
 
-  const rewritten = (entries: readonly AppendedEntry[]) => entries.map((entry) => edited(entry, 'agent-7', 'agent-8'))
+  const rewritten = (entries: readonly EntryToAppend[]) => entries.map((entry) => edited(entry, 'agent-7', 'agent-8'))
 
   it('finds a rewritten agent after every hash and every authenticator was made anew, by what was signed', async () => {
     expect(await afterRewrite(rewritten)).toEqual([
@@ -130,7 +130,7 @@ describe('verify', () => {
     expect((await fixture.ledger.verify({ kept: kept && [kept] })).findings).toEqual(given)
   })
 
-  const put = (entries: AppendedEntry[], seq: number, body: AppendedEntry['body']) =>
+  const put = (entries: EntryToAppend[], seq: number, body: EntryToAppend['body']) =>
     entries.with(seq, { bytes: entries[seq]?.bytes ?? Buffer.alloc(0), body })
 
   it.each<[string, Parameters<LedgerFixture['rewrite']>[0], LedgerFinding]>([

@@ -31,7 +31,7 @@ import type { LedgerFinding, UncheckedPart } from './ledger-finding.ts'
 import type { LedgerPinFile } from './ledger-pin-store.ts'
 import type { LogStore } from './log-store.ts'
 import type { AuditedLookups } from './lookup-audit.ts'
-import type { VerifierKey } from './note-key.ts'
+import type { NoteVerifier } from './note-key.ts'
 import type { UntypedProjection, StoredContentAuditor } from './projection.ts'
 import type { TailContents } from './tail-reader-store.ts'
 import type { TileStore } from './tile-store.ts'
@@ -59,7 +59,7 @@ export type VerifiableLog = Pick<
 /** A log, and what is beside it where there is more than an export. */
 export interface LogToVerify {
   readonly log: VerifiableLog
-  readonly key: VerifierKey
+  readonly key: NoteVerifier
   /** The tail as it is on the disk now. */
   readonly tail?: () => TailContents
   readonly checkpoints?: CheckpointStore

@@ -14,7 +14,7 @@ import { createPrivateFolder } from '../core/folder-store.ts'
 import { readFileIfPresent, writeFileAtomically, writeFileWithoutDirectorySync } from './atomic-file-store.ts'
 import { formatCheckpointFault, verifyAndParseCheckpoint } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
-import type { VerifierKey } from './note-key.ts'
+import type { NoteVerifier } from './note-key.ts'
 import {
   decodeEntryBundle,
   expandTile,
@@ -46,7 +46,7 @@ interface MonitorAlarm {
 
 export interface MonitoredLog {
   readonly published: PublishedFileReader
-  readonly key: VerifierKey
+  readonly key: NoteVerifier
   /** Where the copy is kept. */
   readonly folder: string
   /** Without a new checkpoint for longer than this, the log is silent. */

@@ -26,7 +26,7 @@ export interface NoteSignature {
   readonly blob: Uint8Array
 }
 
-export interface VerifierKey {
+export interface NoteVerifier {
   readonly name: string
   readonly type: NoteSignatureType
   /** 32 bytes. */
@@ -38,7 +38,7 @@ export interface VerifierKey {
 }
 
 export interface NoteSigner {
-  readonly key: VerifierKey
+  readonly key: NoteVerifier
   readonly sign: (text: string) => NoteSignature
 }
 
@@ -62,7 +62,7 @@ export function isKeyName(name: string): boolean {
 }
 
 /** Throws on an invalid name or key; `parseVerifierKey` is for untrusted input. */
-export function createVerifierKey(name: string, type: NoteSignatureType, publicKey: Uint8Array): VerifierKey {
+export function createNoteVerifier(name: string, type: NoteSignatureType, publicKey: Uint8Array): NoteVerifier {
   if (!isKeyName(name)) throw new TypeError(`${JSON.stringify(name)} cannot be a key name: it has spaces or a plus`)
   if (publicKey.length !== PUBLIC_KEY_BYTES) throw new RangeError(`Ed25519 key of ${publicKey.length} bytes`)
   const key = importPublicKey(publicKey)
@@ -76,11 +76,11 @@ export function createVerifierKey(name: string, type: NoteSignatureType, publicK
   }
 }
 
-export function formatVerifierKey({ name, type, publicKey, id }: VerifierKey): string {
+export function formatVerifierKey({ name, type, publicKey, id }: NoteVerifier): string {
   return `${name}+${toHex(id)}+${toBase64(concatBytes(Uint8Array.of(type), publicKey))}`
 }
 
-export function parseVerifierKey(text: string): Result<VerifierKey, VerifierKeyFault> {
+export function parseVerifierKey(text: string): Result<NoteVerifier, VerifierKeyFault> {
   // Splits at the first two plus signs only: base64 has plus signs of its own.
   const match = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/u.exec(text)
   const [name, id, encoded] = [match?.[1], match?.[2], fromBase64(match?.[3] ?? '')]
@@ -92,12 +92,12 @@ export function parseVerifierKey(text: string): Result<VerifierKey, VerifierKeyF
   if (encoded.length !== 1 + PUBLIC_KEY_BYTES) return refused('its key is not 32 bytes long')
   const publicKey = encoded.subarray(1)
   if (toHex(keyId(name, type, publicKey)) !== id) return refused('its id does not belong to its name and key')
-  return ok(createVerifierKey(name, type, publicKey))
+  return ok(createNoteVerifier(name, type, publicKey))
 }
 
 /** Signs checkpoints of a log with the origin `name`. */
 export function createLogSigner(name: string, privateKey: KeyObject): LogSigner {
-  const key = createVerifierKey(name, ED25519_NOTE_SIGNATURE_TYPE, exportPublicKey(privateKey))
+  const key = createNoteVerifier(name, ED25519_NOTE_SIGNATURE_TYPE, exportPublicKey(privateKey))
   return {
     key,
     sign: (text) => ({ name, blob: concatBytes(key.id, sign(null, toUtf8(text), privateKey)) }),
@@ -110,7 +110,7 @@ export function createLogSigner(name: string, privateKey: KeyObject): LogSigner 
 
 /** Cosigns as a witness; every signature contains its time. */
 export function createCosigner(name: string, privateKey: KeyObject, nowMs: () => number): NoteSigner {
-  const key = createVerifierKey(name, COSIGNATURE_NOTE_SIGNATURE_TYPE, exportPublicKey(privateKey))
+  const key = createNoteVerifier(name, COSIGNATURE_NOTE_SIGNATURE_TYPE, exportPublicKey(privateKey))
   return {
     key,
     sign: (text) => {

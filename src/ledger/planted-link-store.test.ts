@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RecordFileStore } from './record-file-store.ts'
-import { readTail } from './tail-reader-store.ts'
+import { readTailSegments } from './tail-reader-store.ts'
 import { TailStore } from './tail-store.ts'
 import { TileStore } from './tile-store.ts'
 import { formatBodiesPath, formatTilePath } from './tile.ts'
@@ -53,7 +53,7 @@ describe('a planted link', () => {
     const directory = join(folder, 'log', 'tail')
     mkdirSync(directory)
     const key = createSecretKey(new Uint8Array(32))
-    const read = readTail(directory, key)
+    const read = readTailSegments(directory, key)
     const planted = plant('tail/0000000000000007')
     new TailStore({ directory, key, read, begins: 7, segmentEntries: undefined }).close()
     expect(readFileSync(outside, 'utf8')).toBe('precious')

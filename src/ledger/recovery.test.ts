@@ -18,7 +18,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerFixture } from '../../test/ledger-fixture.ts'
 import { deriveTailKey, encodeEntryGroup } from './entry-group.ts'
-import { readTail } from './tail-reader-store.ts'
+import { readTailSegments } from './tail-reader-store.ts'
 
 let fixture: LedgerFixture
 
@@ -43,7 +43,7 @@ const HEAD_BYTES = 84
 
 /** Where the next group would be written. */
 const groupsEnd = (one: LedgerFixture): number =>
-  readTail(dirname(segmentOf(one)), undefined).segments.at(-1)?.whole ?? Number.NaN
+  readTailSegments(dirname(segmentOf(one)), undefined).segments.at(-1)?.whole ?? Number.NaN
 
 function writeAt(path: string, at: number, content: string | Uint8Array): void {
   const bytes = readFileSync(path)
@@ -147,7 +147,7 @@ describe('after a crash', () => {
     await fixture.fill(20)
     const end = groupsEnd(fixture)
     expect(readFileSync(segmentOf(fixture)).length).toBeGreaterThan(end)
-    expect(readTail(dirname(segmentOf(fixture)), undefined)).toMatchObject({ torn: 0, damage: undefined })
+    expect(readTailSegments(dirname(segmentOf(fixture)), undefined)).toMatchObject({ torn: 0, damage: undefined })
     await fixture.reopen(() => expect(readFileSync(segmentOf(fixture)).length).toBe(end))
   })
 
@@ -235,7 +235,7 @@ describe('nothing that this node did not write counts', () => {
 
   const append = (path: string, first: number, key: KeyObject): void => {
     const bytes = readFileSync(path)
-    const { segments } = readTail(dirname(path), undefined)
+    const { segments } = readTailSegments(dirname(path), undefined)
     const mac = segments.at(-1)?.groups.at(-1)?.mac ?? bytes.subarray(20, 52)
     const content = { first, changedRows: false, entries: [{ bytes: forgery(first) }] }
     appendFileSync(path, encodeEntryGroup(content, key, mac).record)

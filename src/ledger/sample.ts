@@ -20,7 +20,7 @@ import { parseTlogProof, verifyTlogProof } from './tlog-proof.ts'
 
 const MAX_RECORDED_FINDINGS = 5
 
-export interface SampleReport {
+export interface LedgerSampleReport {
   /** Of the checkpoint that was drawn for. */
   readonly size: number
   /** Hexadecimal: what is drawn for, the key, the proof, and the output that it proves. */
@@ -34,7 +34,10 @@ export interface SampleReport {
 }
 
 /** `undefined` while nothing is signed. */
-export async function sampleLedger(ledger: Ledger, draws: RandomDrawKey): Promise<SampleReport | undefined> {
+export async function verifyLedgerSample(
+  ledger: Ledger,
+  draws: RandomDrawKey,
+): Promise<LedgerSampleReport | undefined> {
   const size = ledger.latestCheckpoint()?.checkpoint.size
   if (size === undefined) return undefined
   const subject = { epoch: 0, purpose: 'sample', number: size } as const
@@ -58,7 +61,7 @@ export async function sampleLedger(ledger: Ledger, draws: RandomDrawKey): Promis
 }
 
 /** What was drawn and found, on record. The sentences may have names in them, which can be erased. */
-export async function recordSample(ledger: Ledger, report: SampleReport): Promise<void> {
+export async function recordLedgerSample(ledger: Ledger, report: LedgerSampleReport): Promise<void> {
   const { size, proof, output, entries, findings } = report
   const body = findings.length === 0 ? undefined : { findings: findings.slice(0, MAX_RECORDED_FINDINGS) }
   const facts = { size, proof, output, entries: [...entries], findings: findings.length }

@@ -3,14 +3,14 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toBase64url, fromHex, toHex, toUtf8 } from '../core/bytes.ts'
 import { formatNote, parseNote, signNote, verifyNote, addSignaturesToNote } from './signed-note.ts'
-import { createCosigner, formatVerifierKey, createLogSigner, parseVerifierKey, createVerifierKey } from './note-key.ts'
-import type { VerifierKey } from './note-key.ts'
+import { createCosigner, formatVerifierKey, createLogSigner, parseVerifierKey, createNoteVerifier } from './note-key.ts'
+import type { NoteVerifier } from './note-key.ts'
 
 const VKEY = 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k'
 const NOTE =
   'This is an example message.\n\n— example.com/foo Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=\n'
 
-function known(vkey: string): VerifierKey {
+function known(vkey: string): NoteVerifier {
   const key = parseVerifierKey(vkey)
   if (!key.ok) throw new Error(key.fault.reason)
   return key.value
@@ -163,7 +163,7 @@ describe('verifier key', () => {
   })
 
   it('cannot be made with a name that could not be written', () => {
-    expect(() => createVerifierKey('a+b', 1, new Uint8Array(32))).toThrow('cannot be a key name')
-    expect(() => createVerifierKey('a', 1, new Uint8Array(31))).toThrow('31 bytes')
+    expect(() => createNoteVerifier('a+b', 1, new Uint8Array(32))).toThrow('cannot be a key name')
+    expect(() => createNoteVerifier('a', 1, new Uint8Array(31))).toThrow('31 bytes')
   })
 })

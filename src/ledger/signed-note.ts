@@ -13,7 +13,7 @@
 import { toBase64, areBytesEqual, fromBase64, fromUtf8 } from '../core/bytes.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import type { NoteSignature, NoteSigner, VerifierKey } from './note-key.ts'
+import type { NoteSignature, NoteSigner, NoteVerifier } from './note-key.ts'
 
 /** The specification asks for at least 16; more than this is an attempt to cause work. */
 const MAX_SIGNATURES = 100
@@ -31,7 +31,7 @@ export type NoteFault =
 
 /** A signature that was verified; `atSeconds` only for a cosignature. */
 export interface VerifiedSignature {
-  readonly key: VerifierKey
+  readonly key: NoteVerifier
   readonly atSeconds: number | undefined
   readonly signature: NoteSignature
 }
@@ -85,7 +85,7 @@ export function parseSignatures(text: string): Result<readonly NoteSignature[], 
  */
 export function verifyNote(
   note: SignedNote,
-  keys: readonly VerifierKey[],
+  keys: readonly NoteVerifier[],
 ): Result<readonly VerifiedSignature[], NoteFault> {
   const verified: VerifiedSignature[] = []
   for (const signature of note.signatures) {
@@ -99,7 +99,7 @@ export function verifyNote(
 }
 
 /** Name and id together identify a key; either alone may be shared. */
-export function isSignatureAttributedToKey(signature: NoteSignature, key: VerifierKey): boolean {
+export function isSignatureAttributedToKey(signature: NoteSignature, key: NoteVerifier): boolean {
   return signature.name === key.name && areBytesEqual(signature.blob.subarray(0, 4), key.id)
 }
 

@@ -8,7 +8,7 @@
  */
 import { areBytesEqual } from '../core/bytes.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
-import type { AppendedEntry } from './entry-group.ts'
+import type { EntryToAppend } from './entry-group.ts'
 import type { LogStore } from './log-store.ts'
 import { TreeDamagedError } from './proof.ts'
 import type { ProvableTree } from './proof.ts'
@@ -26,7 +26,7 @@ import {
   tileNodeOffset,
 } from './tile.ts'
 import type { TileCoordinates } from './tile.ts'
-import { computeRootAt, HASH_BYTES, computeLeafHash, writeLeafHash, writeNodeHash } from './tree.ts'
+import { computeRootAt, HASH_BYTES, computeLeafHash, writeLeafHashToBuffer, writeNodeHashToBuffer } from './tree.ts'
 import type { TreeNodeReader } from './tree.ts'
 
 /** 16 kB each: proofs near the same place, and the upper levels of every proof, need no hashing. */
@@ -61,7 +61,7 @@ export class StoredTree implements ProvableTree {
   }
 
   /** Adds what the log has just committed. */
-  append(entries: readonly AppendedEntry[]): void {
+  append(entries: readonly EntryToAppend[]): void {
     const edge = this.#edge
     // A tree that was not used yet is read from the log, which has the entries.
     if (edge !== undefined) for (const { bytes, leaf } of entries) edge.append(leaf ?? computeLeafHash(bytes))
@@ -230,7 +230,7 @@ export class MerkleTreeRightEdge {
   /** The same as `append(computeLeafHash(entry))`. */
   appendEntry(entry: Uint8Array): void {
     const nodes = (this.#levels[0] ??= allocateTileNodes())
-    writeLeafHash(entry, nodes, (this.#size % TILE_WIDTH) * HASH_BYTES)
+    writeLeafHashToBuffer(entry, nodes, (this.#size % TILE_WIDTH) * HASH_BYTES)
     this.#complete()
   }
 
@@ -269,7 +269,7 @@ export class MerkleTreeRightEdge {
       let [height, within] = [0, index % TILE_WIDTH]
       for (; within % 2 === 1; height++, within = (within - 1) / 2) {
         const left = tileNodeOffset(height, within - 1)
-        writeNodeHash(nodes, left, tileNodeOffset(height + 1, (within - 1) / 2))
+        writeNodeHashToBuffer(nodes, left, tileNodeOffset(height + 1, (within - 1) / 2))
       }
       if (height < TILE_HEIGHT) return
       this.#levels[level] = allocateTileNodes()

@@ -13,7 +13,7 @@ import { createHmac } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { explainUnreadableFile, FileUnusableError, readRange, withRegularFile } from '../core/bounded-file-store.ts'
+import { explainUnreadableFile, FileUnusableError, readFileRange, withRegularFile } from '../core/bounded-file-store.ts'
 import { areBytesEqual } from '../core/bytes.ts'
 import { readSystemErrorCode } from '../core/thrown-error.ts'
 import {
@@ -57,7 +57,7 @@ export interface TailContents {
  * Trusts nothing. Without the key, MACs are not checked. What was signed was complete: only after the first `signed`
  * entries can a group be torn.
  */
-export function readTail(directory: string, key: KeyObject | undefined, signed = 0): TailContents {
+export function readTailSegments(directory: string, key: KeyObject | undefined, signed = 0): TailContents {
   const names = listSegmentNames(directory)
   const segments: TailSegment[] = []
   let [mac, torn]: [Uint8Array | undefined, number] = [undefined, 0]
@@ -112,10 +112,10 @@ const PIECE_BYTES = 4_194_304
 function readSegment(path: string): { readonly content?: Buffer; readonly reason?: string | undefined } {
   try {
     const content = withRegularFile(path, (file, size) => {
-      if (size <= MAX_ZEROS) return readRange(file, 0, size)
+      if (size <= MAX_ZEROS) return readFileRange(file, 0, size)
       const pieces: Buffer[] = []
       for (let [at, zeros] = [0, 0]; at < size; at += PIECE_BYTES) {
-        const piece = readRange(file, at, Math.min(PIECE_BYTES, size - at))
+        const piece = readFileRange(file, at, Math.min(PIECE_BYTES, size - at))
         zeros = countWrittenBytes(piece) === 0 ? zeros + piece.length : 0
         if (zeros > MAX_ZEROS) throw new FileUnusableError(path, 'it goes on behind what was written')
         pieces.push(piece)

@@ -67,14 +67,14 @@ export interface TailBodyPosition {
 export interface TailOptions {
   readonly directory: string
   readonly key: KeyObject
-  /** What `readTail` returned without damage. */
+  /** What `readTailSegments` returned without damage. */
   readonly read: TailContents
   /** The first entry of a tail that has none yet. */
   readonly begins: number
   readonly segmentEntries: number | undefined
 }
 
-/** Writes to a tail that `readTail` found sound. */
+/** Writes to a tail that `readTailSegments` found sound. */
 export class TailStore {
   readonly #directory: string
   readonly #key: KeyObject

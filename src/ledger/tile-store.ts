@@ -27,7 +27,7 @@ import {
   explainUnreadableFile,
   FileUnusableError,
   readBoundedFile,
-  readRange,
+  readFileRange,
   withRegularFile,
 } from '../core/bounded-file-store.ts'
 import { createPrivateFolder } from '../core/folder-store.ts'
@@ -213,7 +213,7 @@ export class TileStore {
     const path = join(this.#directory, formatBodiesPath(index))
     const bytes = withRegularFile(path, (file, size) => {
       if (size > MAX_UNCOUNTED_BYTES && !isWholeBodyFile(file, size)) throw new FileUnusableError(path, NOT_WHOLE)
-      return readRange(file, 0, size)
+      return readFileRange(file, 0, size)
     })
     const records = readBodyRecords(bytes, 0, bytes.length)
     if (records === undefined) throw new FileUnusableError(path, NOT_WHOLE)
@@ -252,7 +252,7 @@ const BODY_HEAD_BYTES = 8
 function isWholeBodyFile(file: number, size: number): boolean {
   let at = 0
   for (let count = 0; at < size && count <= TILE_WIDTH; count++) {
-    const head = readRange(file, at, BODY_HEAD_BYTES)
+    const head = readFileRange(file, at, BODY_HEAD_BYTES)
     if (head.length < BODY_HEAD_BYTES) return false
     at += BODY_HEAD_BYTES + BODY_SALT_BYTES + head.readUInt32BE(4)
   }

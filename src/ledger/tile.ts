@@ -11,7 +11,7 @@
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { MAX_ENTRY_BYTES } from './entry.ts'
-import { HASH_BYTES, writeNodeHash } from './tree.ts'
+import { HASH_BYTES, writeNodeHashToBuffer } from './tree.ts'
 
 export const TILE_WIDTH = 256
 export const TILE_HEIGHT = 8
@@ -64,7 +64,7 @@ export function expandTile(hashes: Uint8Array): Buffer {
   nodes.set(hashes, 0)
   for (let height = 1, count = hashes.length / HASH_BYTES / 2; count >= 1; height++, count /= 2)
     for (let index = 0; index + 1 <= count; index++)
-      writeNodeHash(nodes, tileNodeOffset(height - 1, 2 * index), tileNodeOffset(height, index))
+      writeNodeHashToBuffer(nodes, tileNodeOffset(height - 1, 2 * index), tileNodeOffset(height, index))
   return nodes
 }
 

@@ -11,10 +11,10 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { toHex } from '../core/bytes.ts'
 import { COSIGNATURE_NOTE_SIGNATURE_TYPE, ED25519_NOTE_SIGNATURE_TYPE, parseVerifierKey } from './note-key.ts'
-import type { NoteSignatureType, VerifierKey } from './note-key.ts'
+import type { NoteSignatureType, NoteVerifier } from './note-key.ts'
 
 interface PolicyLog {
-  readonly key: VerifierKey
+  readonly key: NoteVerifier
   readonly url: string | undefined
 }
 
@@ -48,7 +48,7 @@ const MAX_OF_EACH = 64
 const MAX_POLICY_CHARACTERS = 262_144
 
 /** A policy with one log and no witness, for a single node. */
-export function createLogOnlyPolicy(key: VerifierKey): WitnessPolicy {
+export function createLogOnlyPolicy(key: NoteVerifier): WitnessPolicy {
   return { logs: [{ key, url: undefined }], witnesses: [], groups: [], quorum: 'none' }
 }
 
@@ -164,7 +164,7 @@ function thresholdOf(count: string, members: number): number | undefined {
 }
 
 /** Two keys are the same when the public key is, whatever their names: one witness must not count twice. */
-function readKey(vkey: string, type: NoteSignatureType, known: readonly PolicyLog[]): Result<VerifierKey, string> {
+function readKey(vkey: string, type: NoteSignatureType, known: readonly PolicyLog[]): Result<NoteVerifier, string> {
   const key = parseVerifierKey(vkey)
   if (!key.ok) return fail(`the key cannot be used: ${key.fault.reason}`)
   if (key.value.type !== type)

@@ -30,7 +30,7 @@ import {
 } from './tile.ts'
 import type { TileCoordinates } from './tile.ts'
 import type { TileStore } from './tile-store.ts'
-import { computeRootAt, HASH_BYTES, writeLeafHash } from './tree.ts'
+import { computeRootAt, HASH_BYTES, writeLeafHashToBuffer } from './tree.ts'
 
 export interface TreeAuditOptions {
   readonly tiles: Pick<TileStore, 'examine' | 'partialWidths'>
@@ -276,7 +276,7 @@ interface Disagreement {
 
 function hashLeaves(entries: readonly Uint8Array[]): Buffer {
   const leaves = Buffer.allocUnsafe(entries.length * HASH_BYTES)
-  for (const [at, entry] of entries.entries()) writeLeafHash(entry, leaves, at * HASH_BYTES)
+  for (const [at, entry] of entries.entries()) writeLeafHashToBuffer(entry, leaves, at * HASH_BYTES)
   return leaves
 }
 

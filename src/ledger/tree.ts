@@ -41,14 +41,14 @@ export function computeLeafHash(data: Uint8Array): Uint8Array {
 }
 
 /** Writes `computeLeafHash(data)` into `target`: a tile takes 256 of them, and a buffer for each costs half as much again. */
-export function writeLeafHash(data: Uint8Array, target: Buffer, at: number): void {
+export function writeLeafHashToBuffer(data: Uint8Array, target: Buffer, at: number): void {
   if (data.length >= leafInput.length) return target.set(computeLeafHash(data), at)
   leafInput.set(data, 1)
   target.write(hash('sha256', leafInput.subarray(0, 1 + data.length), 'binary'), at, HASH_BYTES, 'latin1')
 }
 
 /** Writes the node over two hashes that stand one after the other in `nodes`, at `from`, to `at` in the same buffer. */
-export function writeNodeHash(nodes: Buffer, from: number, at: number): void {
+export function writeNodeHashToBuffer(nodes: Buffer, from: number, at: number): void {
   nodes.copy(nodeInput, 1, from, from + 2 * HASH_BYTES)
   nodes.write(hash('sha256', nodeInput, 'binary'), at, HASH_BYTES, 'latin1')
 }

@@ -14,7 +14,7 @@ import { verifyAndParseCheckpoint, parseDecimal } from './checkpoint.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
 import { parseSignatures, verifyNote } from './signed-note.ts'
 import type { VerifiedSignature } from './signed-note.ts'
-import type { VerifierKey } from './note-key.ts'
+import type { NoteVerifier } from './note-key.ts'
 import type { ConsistencyProof, ProofFault } from './proof.ts'
 import { formatAddCheckpointRequest, formatMonitorPath, TREE_SIZE_CONTENT_TYPE } from './witness.ts'
 import { readResponseText } from '../toolbox/response-body.ts'
@@ -23,7 +23,7 @@ export interface WitnessClientOptions {
   /** Submission prefix, without `/add-checkpoint`. */
   readonly url: string
   /** A cosignature key, type 4. */
-  readonly key: VerifierKey
+  readonly key: NoteVerifier
   readonly timeoutMs: number
 }
 
@@ -56,14 +56,14 @@ export class WitnessClient {
     this.#options = options
   }
 
-  get key(): VerifierKey {
+  get key(): NoteVerifier {
     return this.#options.key
   }
 
   /** `log` is the key that signed the checkpoint. */
   async cosign(
     signed: SignedCheckpoint,
-    log: VerifierKey,
+    log: NoteVerifier,
     prove: ConsistencyProver,
   ): Promise<Result<VerifiedSignature, WitnessFault>> {
     const { url } = this.#options
@@ -102,7 +102,7 @@ export class WitnessClient {
     return ok(cosignature)
   }
 
-  async #disagreement(log: VerifierKey): Promise<WitnessFault> {
+  async #disagreement(log: NoteVerifier): Promise<WitnessFault> {
     // Not kept: next time the witness is asked again.
     this.#remembered = 0
     const reply = await this.#request(formatMonitorPath(log.name), undefined)

@@ -10,7 +10,7 @@ import type { Checkpoint } from './checkpoint.ts'
 import { formatSignature, parseNote, signNote, addSignaturesToNote } from './signed-note.ts'
 import type { NoteSigner } from './note-key.ts'
 import { parseAddCheckpointRequest, checkAgainstKnownCheckpoint } from './witness.ts'
-import type { WitnessedLogs, WitnessRefusal } from './witness.ts'
+import type { LogKeysByOrigin, WitnessRefusal } from './witness.ts'
 
 export const witnessMigrations: ModuleMigrations = {
   room: 'witness',
@@ -22,7 +22,7 @@ export interface WitnessOptions {
   readonly database: Database
   /** Made with `cosigner`. */
   readonly signer: NoteSigner
-  readonly logs: WitnessedLogs
+  readonly logs: LogKeysByOrigin
   /** The owner of these logs, where logs of others may have the same names; without spaces. */
   readonly owner?: string
 }

@@ -17,7 +17,7 @@ import type { Result } from '../core/result.ts'
 import { formatSignedCheckpoint, formatDecimal, parseCheckpoint, parseDecimal } from './checkpoint.ts'
 import type { Checkpoint, SignedCheckpoint } from './checkpoint.ts'
 import { parseNote, verifyNote } from './signed-note.ts'
-import type { VerifierKey } from './note-key.ts'
+import type { NoteVerifier } from './note-key.ts'
 import { EMPTY_TREE_ROOT, HASH_BYTES, computeSha256, verifyConsistency } from './tree.ts'
 
 /** C2SP tlog-witness: a tree of 2^64 leaves needs no more lines. */
@@ -31,7 +31,7 @@ export interface AddCheckpointRequest {
 }
 
 /** The logs a witness serves: the keys it trusts for each origin. */
-export type WitnessedLogs = ReadonlyMap<string, readonly VerifierKey[]>
+export type LogKeysByOrigin = ReadonlyMap<string, readonly NoteVerifier[]>
 
 export type WitnessRefusal =
   | { readonly status: 400; readonly reason: string }
@@ -48,7 +48,7 @@ export function formatAddCheckpointRequest({ oldSize, proof, signed }: AddCheckp
 /** Parses a request and decides what does not depend on the remembered state. */
 export function parseAddCheckpointRequest(
   body: string,
-  logs: WitnessedLogs,
+  logs: LogKeysByOrigin,
 ): Result<AddCheckpointRequest, WitnessRefusal> {
   const divide = body.indexOf('\n\n')
   if (divide < 0) return refuse(400, 'no empty line divides proof and checkpoint')

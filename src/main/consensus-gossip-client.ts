@@ -24,7 +24,7 @@ import type { SignedVote, VoteHead } from '../guard/vote.ts'
 import { formatSignedCheckpoint, verifyAndParseCheckpoint } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { ED25519_NOTE_SIGNATURE_TYPE, isKeyName, createVerifierKey } from '../ledger/note-key.ts'
+import { ED25519_NOTE_SIGNATURE_TYPE, isKeyName, createNoteVerifier } from '../ledger/note-key.ts'
 import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { WitnessService } from '../mesh/control-handler.ts'
 import { decodeNodeId } from '../mesh/identity/node-key.ts'
@@ -174,7 +174,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     const publicKey = decodeNodeId(node)
     const [origin = ''] = note.split('\n')
     if (publicKey === undefined || !isKeyName(origin) || (node !== house && !isKnownNode(node))) return 0
-    const opened = verifyAndParseCheckpoint(note, createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey))
+    const opened = verifyAndParseCheckpoint(note, createNoteVerifier(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey))
     if (!opened.ok) return 0
     const { size, root } = opened.value.checkpoint
     if (node === house) return receiveOwnCheckpoint(event, opened.value)

@@ -1,11 +1,11 @@
 /** Ledger pin location: which file outside of a data directory is its pin. */
 import { homedir } from 'node:os'
-import { resolvePinFolder } from '../config/data-directory.ts'
+import { resolveLedgerPinFolder } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
 import { LedgerPinFile, resolvePinPath } from '../ledger/ledger-pin-store.ts'
 
 export function openLedgerPin({ ledger }: Config, dataRoot: string): Promise<LedgerPinFile> {
-  const folder = resolvePinFolder(ledger.pins, process.env, findHome())
+  const folder = resolveLedgerPinFolder(ledger.pins, process.env, findHome())
   return LedgerPinFile.open(resolvePinPath(folder, dataRoot), dataRoot)
 }
 

@@ -11,7 +11,7 @@ import type { NodeVoterIdentity } from '../guard/quorum-round-store.ts'
 import type { RandomDrawKey } from '../ledger/draw.ts'
 import { deriveNodeSecret } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
-import { COSIGNATURE_NOTE_SIGNATURE_TYPE, formatVerifierKey, createVerifierKey } from '../ledger/note-key.ts'
+import { COSIGNATURE_NOTE_SIGNATURE_TYPE, formatVerifierKey, createNoteVerifier } from '../ledger/note-key.ts'
 import type { Community } from '../mesh/identity/community.ts'
 import { decodeNodeId, createNodeIdentity, stripNodeIdPrefix } from '../mesh/identity/node-key.ts'
 
@@ -58,6 +58,6 @@ function nodeWitnessKey(nodeId: string): string | undefined {
   const publicKey = decodeNodeId(nodeId)
   return (
     publicKey &&
-    formatVerifierKey(createVerifierKey(formatNodeWitnessName(nodeId), COSIGNATURE_NOTE_SIGNATURE_TYPE, publicKey))
+    formatVerifierKey(createNoteVerifier(formatNodeWitnessName(nodeId), COSIGNATURE_NOTE_SIGNATURE_TYPE, publicKey))
   )
 }

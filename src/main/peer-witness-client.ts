@@ -18,7 +18,7 @@ import {
   COSIGNATURE_NOTE_SIGNATURE_TYPE,
   ED25519_NOTE_SIGNATURE_TYPE,
   isKeyName,
-  createVerifierKey,
+  createNoteVerifier,
 } from '../ledger/note-key.ts'
 import { parseSignatures, verifyNote } from '../ledger/signed-note.ts'
 import type { VerifiedSignature } from '../ledger/signed-note.ts'
@@ -67,7 +67,7 @@ export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
     const names = namesOf.get(peer) ?? new Set()
     if (!names.has(origin) && names.size >= MAX_LOGS_PER_NODE) return undefined
     namesOf.set(peer, names.add(origin))
-    const logs = new Map([[origin, [createVerifierKey(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey)]]])
+    const logs = new Map([[origin, [createNoteVerifier(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey)]]])
     return { origin, store: new WitnessStore({ database, signer, logs, owner: stripNodeIdPrefix(peer) }) }
   }
   // Per node, the size that it cosigned last: only an assumption, which its 409 corrects.
@@ -171,7 +171,7 @@ function cosignatureIn(text: string, nodeId: string, signed: SignedCheckpoint): 
   const publicKey = decodeNodeId(nodeId)
   const signatures = parseSignatures(text)
   if (publicKey === undefined || !signatures.ok) return undefined
-  const key = createVerifierKey(formatNodeWitnessName(nodeId), COSIGNATURE_NOTE_SIGNATURE_TYPE, publicKey)
+  const key = createNoteVerifier(formatNodeWitnessName(nodeId), COSIGNATURE_NOTE_SIGNATURE_TYPE, publicKey)
   const verified = verifyNote({ text: signed.note.text, signatures: signatures.value }, [key])
   return verified.ok ? verified.value[0] : undefined
 }

@@ -13,7 +13,7 @@ import type { Logger } from '../core/logger.ts'
 import { formatLedgerFinding } from '../ledger/ledger-finding.ts'
 import type { RandomDrawKey } from '../ledger/draw.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { recordSample, sampleLedger } from '../ledger/sample.ts'
+import { recordLedgerSample, verifyLedgerSample } from '../ledger/sample.ts'
 
 export const SELF_VERIFICATION_INTERVAL_MS = 12 * 60 * 60 * 1_000
 export const LEDGER_SAMPLE_INTERVAL_MS = 60 * 60 * 1_000
@@ -42,15 +42,15 @@ export async function verifyOwnLedger({ ledger, clock, logger, signal }: SelfVer
 }
 
 /** One look at some entries. A finding leads to a look at all of them, which is what changes the state of the ledger. */
-export async function sampleOwnLedger(
+export async function verifyOwnLedgerSample(
   parts: SelfVerificationDependencies & { readonly draws: RandomDrawKey },
 ): Promise<void> {
   const { ledger, logger, draws } = parts
   if (ledger.state().kind === 'refusing') return
-  const report = await sampleLedger(ledger, draws)
+  const report = await verifyLedgerSample(ledger, draws)
   if (report === undefined) return
   const { findings } = report
-  await recordSample(ledger, report)
+  await recordLedgerSample(ledger, report)
   if (findings.length === 0) return
   logger.error({ findings }, 'entries that were drawn are not what was signed')
   await verifyOwnLedger(parts)

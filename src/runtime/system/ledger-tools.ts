@@ -22,7 +22,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import { formatVerifierKey } from '../../ledger/note-key.ts'
 import { createCommitmentOpening } from '../../ledger/body-opening.ts'
 import type { ProofFault } from '../../ledger/proof.ts'
-import { recordSample, sampleLedger } from '../../ledger/sample.ts'
+import { recordLedgerSample, verifyLedgerSample } from '../../ledger/sample.ts'
 import { parseTlogProof } from '../../ledger/tlog-proof.ts'
 import { computeLeafHash } from '../../ledger/tree.ts'
 import { createRuntimeAnswer } from '../runtime-dependencies.ts'
@@ -140,9 +140,9 @@ export function createLedgerTools(ledger: Ledger, draws: RandomDrawKey): readonl
 async function sampleNow(ledger: Ledger, draws: RandomDrawKey, mayRecord: boolean): Promise<Outcome> {
   const signed = mayRecord ? await ledger.checkpoint() : ok(undefined)
   if (!signed.ok) return fail(toLedgerToolFault(signed.fault))
-  const report = await sampleLedger(ledger, draws)
+  const report = await verifyLedgerSample(ledger, draws)
   if (report === undefined) return fail(NOTHING_SIGNED)
-  if (mayRecord) await recordSample(ledger, report)
+  if (mayRecord) await recordLedgerSample(ledger, report)
   const state = ledger.state()
   const { size, alpha, publicKey, proof, output, entries, findings } = report
   return createRuntimeAnswer({

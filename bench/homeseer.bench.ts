@@ -13,7 +13,7 @@ import { buildNameResolver, resolveDevices } from '../src/homeseer/resolve/name-
 import {
   buildEventGraph,
   traceEventConsequences,
-  buildHomeseerCatalog,
+  buildHomeseerDeviceCatalog,
 } from '../src/homeseer/catalog/homeseer-catalog.ts'
 import { decodeEventDefinitions } from '../src/homeseer/catalog/event-definition.ts'
 import { decodeStatus } from '../src/homeseer/wire/device.ts'
@@ -147,7 +147,7 @@ function currentResolver({ simulator }: World) {
   const records = simulator.house.refs.flatMap((ref) => simulator.house.record(ref, true) ?? [])
   const status = decodeStatus(JSON.parse(encodeSimulatedStatus(records, { compress: true, zone: '+0100' })) as Json)
   if (!status.ok) throw new Error(status.fault.detail)
-  const built = buildHomeseerCatalog(status.value.devices, new Map())
+  const built = buildHomeseerDeviceCatalog(status.value.devices, new Map())
   return buildNameResolver({ house: built, events: [], cameras: [], aliases: [] })
 }
 

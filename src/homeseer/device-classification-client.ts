@@ -5,7 +5,7 @@
  */
 import { fail, ok, type Result } from '../core/result.ts'
 import type { DeviceKind } from './catalog/device-classification.ts'
-import { buildHomeseerCatalog } from './catalog/homeseer-catalog.ts'
+import { buildHomeseerDeviceCatalog } from './catalog/homeseer-catalog.ts'
 import { readJsonClientSettings, type HomeseerConfigWithUrl } from './connection-settings.ts'
 import { adviseOnHomeseerLink } from './tools/link-health.ts'
 import { describeRequestOutcome, JsonClient } from './wire/json-client.ts'
@@ -38,7 +38,7 @@ export async function classifyAllHomeseerDevices(
       return fail(adviseOnHomeseerLink(url, last) ?? `HomeSeer at ${url} refuses to be read.`)
     }
     const kinds = new Map(Object.entries(config.classes).map(([ref, kind]) => [Number(ref), kind]))
-    const { devices } = buildHomeseerCatalog(status.value.devices, controls.value, kinds)
+    const { devices } = buildHomeseerDeviceCatalog(status.value.devices, controls.value, kinds)
     return ok(
       devices.map(({ ref, name, kind, sensitivity, evidence }) => ({
         ref,

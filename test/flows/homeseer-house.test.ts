@@ -15,7 +15,7 @@ import {
   compareWithExpectation,
 } from '../../src/homeseer/catalog/device-control.ts'
 import { EventFileReader } from '../../src/homeseer/catalog/event-file-store.ts'
-import type { HomeseerCatalog } from '../../src/homeseer/catalog/homeseer-catalog.ts'
+import type { HomeseerDeviceCatalog } from '../../src/homeseer/catalog/homeseer-catalog.ts'
 import type { Alias } from '../../src/homeseer/resolve/alias.ts'
 import { resolveCameras, resolveDevices, resolveEvents } from '../../src/homeseer/resolve/name-resolver.ts'
 import { NameResolverCache } from '../../src/homeseer/resolve/resolver-client.ts'
@@ -68,7 +68,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-async function house(): Promise<HomeseerCatalog> {
+async function house(): Promise<HomeseerDeviceCatalog> {
   const result = await catalog.house()
   if (!result.ok) throw new Error(result.fault.kind)
   return result.value

@@ -5,7 +5,7 @@ import type { Call } from '../../bus/call.ts'
 import { z } from 'zod'
 import { omitUndefined, canonicalJson, type Json, type JsonObject } from '../../core/json.ts'
 import type { AdminDomain } from '../tools/owner-rules.ts'
-import type { AdminDataRedaction } from './admin-redaction.ts'
+import type { AdminCallRedactor } from './admin-redaction.ts'
 import type { AdminGuardArguments } from './admin-operation.ts'
 
 /** The fields that the contract requires. */
@@ -31,7 +31,7 @@ export interface AdminEnvelopeFields {
   /** As they were; `redaction` says what of them is shown. */
   readonly before?: JsonObject | undefined
   readonly after?: JsonObject | undefined
-  readonly redaction: AdminDataRedaction
+  readonly redaction: AdminCallRedactor
   readonly data?: JsonObject | undefined
 }
 
@@ -111,7 +111,7 @@ function rollbackJson(rollback: AdminRollbackAvailability | undefined): JsonObje
 }
 
 /** Member by member, one level deep: deep enough for records of users, cameras and events. */
-function differenceOf(before: JsonObject, after: JsonObject, { record }: AdminDataRedaction): JsonObject {
+function differenceOf(before: JsonObject, after: JsonObject, { record }: AdminCallRedactor): JsonObject {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted()
   // By what they were: of two hidden passwords nobody could say whether they differ.
   const changed = names.filter((name) => !same(before[name], after[name]))

@@ -4,7 +4,7 @@ import { ADMIN_ADAPTER_WRITE_OPERATIONS } from '../wire/admin-adapter.ts'
 import { createAdminEnvelope } from './admin-envelope.ts'
 import { findDirectAdminRoute } from './direct-admin-route.ts'
 import { createUnsupportedAdminOperationCache } from './capability-cache.ts'
-import { createAdminDataRedaction } from './admin-redaction.ts'
+import { createAdminCallRedactor } from './admin-redaction.ts'
 import { createAdminGuardArgumentSchemas, omitGuardArguments } from './admin-operation.ts'
 import { ADMIN_OPERATIONS } from './admin-operations.ts'
 
@@ -103,7 +103,7 @@ describe('operations', () => {
 describe('redaction', () => {
   it('hides what a secret setting was and is, and all that HomeSeer says to it', () => {
     const args = { key: 'gSMTPPassword', value: 'b' }
-    const { payload, record, raw } = createAdminDataRedaction(operation('system.config.set'), args)
+    const { payload, record, raw } = createAdminCallRedactor(operation('system.config.set'), args)
     expect(payload).toEqual({ key: 'gSMTPPassword', value: '[redacted]' })
     // An adapter need not repeat the key.
     expect(record({ value: 'a', section: 'mail' })).toEqual({ value: '[redacted]', section: 'mail' })
@@ -115,12 +115,12 @@ describe('redaction', () => {
     ['system.config.set', { key: 'gNoPW192', value: true }],
     ['config.device_metadata.set', { ref: 1, property: 'Name', value: 'Password Safe' }],
   ])('of %s %j hides nothing', (op, args) => {
-    const { payload, record, raw } = createAdminDataRedaction(operation(op), args)
+    const { payload, record, raw } = createAdminCallRedactor(operation(op), args)
     expect([payload, record(args), raw({ after: args })]).toEqual([args, args, { after: args }])
   })
 
   it('says that a hidden value changed', () => {
-    const redaction = createAdminDataRedaction(operation('system.config.set'), { key: 'gSMTPPassword', value: 'b' })
+    const redaction = createAdminCallRedactor(operation('system.config.set'), { key: 'gSMTPPassword', value: 'b' })
     const claims = { riskLevel: 'low' } as const
     const parts = {
       result: 'applied',

@@ -4,13 +4,13 @@
  * Each says how it is undone where an operation exists that really brings back what was; where none does, no rollback
  * is offered.
  */
-import { ADMIN_CONTENT_OPERATIONS } from './content-operations.ts'
-import { ADMIN_MACHINE_OPERATIONS } from './machine-operations.ts'
+import { ADMIN_CAMERA_EVENT_CONFIG_OPERATIONS } from './content-operations.ts'
+import { ADMIN_PLUGIN_AND_SYSTEM_OPERATIONS } from './machine-operations.ts'
 import type { AdminOperation } from './admin-operation.ts'
 import { ADMIN_USER_OPERATIONS } from './user-operations.ts'
 
 export const ADMIN_OPERATIONS: readonly AdminOperation[] = [
   ...ADMIN_USER_OPERATIONS,
-  ...ADMIN_MACHINE_OPERATIONS,
-  ...ADMIN_CONTENT_OPERATIONS,
+  ...ADMIN_PLUGIN_AND_SYSTEM_OPERATIONS,
+  ...ADMIN_CAMERA_EVENT_CONFIG_OPERATIONS,
 ]

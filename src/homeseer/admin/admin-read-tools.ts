@@ -23,7 +23,7 @@ import {
   HOMESEER_READ_DEFAULTS,
 } from '../tools/homeseer-envelope.ts'
 import { createHs4Fault, createHomeseerReadFault } from '../tools/faults.ts'
-import { readHomeseerCatalog, readMirroredDevice } from '../tools/catalog-reader.ts'
+import { readHomeseerDeviceCatalog, readMirroredDevice } from '../tools/catalog-reader.ts'
 import { describeHomeseerPolicy } from '../tools/homeseer-policy.ts'
 import { listOwnerRuleRefusals } from '../tools/owner-rules.ts'
 import { createVersionRequest } from '../wire/json-requests.ts'
@@ -182,7 +182,7 @@ export async function readHomeseerInterfaces(
   homeseer: HomeseerToolContext,
   includeRefs: boolean,
 ): Promise<Result<Json, Fault>> {
-  const house = await readHomeseerCatalog(homeseer)
+  const house = await readHomeseerDeviceCatalog(homeseer)
   if (!house.ok) return house
   const groups = groupDevicesByName(house.value, (device) => device.interfaceName)
   return ok({
@@ -208,7 +208,7 @@ export async function readCameraConfigs(
 }
 
 async function categoryList(homeseer: HomeseerToolContext, includeRefs: boolean): Promise<Result<Json, Fault>> {
-  const house = await readHomeseerCatalog(homeseer)
+  const house = await readHomeseerDeviceCatalog(homeseer)
   if (!house.ok) return house
   // HomeSeer has no categories: its first location plays the category, its second the room (contract 1.x).
   const rooms = (category: string): readonly string[] => [
@@ -240,7 +240,7 @@ function diagnostics(homeseer: HomeseerToolContext): Capability {
     }),
     output: z.looseObject({ interfaces: z.array(z.looseObject({})) }),
   }).handledBy(async ({ interfaceId, level }) => {
-    const house = await readHomeseerCatalog(homeseer)
+    const house = await readHomeseerDeviceCatalog(homeseer)
     if (!house.ok) return house
     const groups = groupDevicesByName(house.value, (device) => device.interfaceName).filter(
       ({ name }) => interfaceId === undefined || name.toLowerCase() === interfaceId.toLowerCase(),
@@ -282,7 +282,7 @@ function systemConfig(homeseer: HomeseerToolContext): Capability {
   }).handledBy(async ({ includeStatusSummary }, call) => {
     const version = await homeseer.link.json.call(createVersionRequest(), call.signal)
     if (!version.ok) return fail(createHomeseerReadFault(version.fault, 'asking for the version'))
-    const house = includeStatusSummary ? await readHomeseerCatalog(homeseer) : undefined
+    const house = includeStatusSummary ? await readHomeseerDeviceCatalog(homeseer) : undefined
     return createHomeseerAnswer({
       hs4Version: version.value,
       policy: describeHomeseerPolicy(homeseer),

@@ -8,7 +8,7 @@ import { hideSecretsInJson, redactArguments } from '../../guard/redaction.ts'
 import { REDACTED_PLACEHOLDER } from '../../guard/secret-detection.ts'
 import type { AdminOperation } from './admin-operation.ts'
 
-export interface AdminDataRedaction {
+export interface AdminCallRedactor {
   readonly payload: JsonObject
   /** A record from before or after the act. */
   readonly record: (record: JsonObject) => JsonObject
@@ -19,10 +19,10 @@ export interface AdminDataRedaction {
 /** What `system.config.set` and its like call what they set; their records have no other member that says it. */
 const INNOCENT = ['value']
 
-export function createAdminDataRedaction(
+export function createAdminCallRedactor(
   { secrets = [], setsSecret }: Pick<AdminOperation, 'secrets' | 'setsSecret'>,
   args: JsonObject,
-): AdminDataRedaction {
+): AdminCallRedactor {
   const isSecret = setsSecret?.(args) === true
   const names = isSecret ? [...secrets, ...INNOCENT] : secrets
   return {

@@ -24,7 +24,7 @@ import { createHs4Fault, extendHs4Fault } from '../tools/faults.ts'
 import { defineHomeseerChange, toHomeseerDeviceTarget, createTolerantInputSchema } from '../tools/homeseer-change.ts'
 import { findHomeseerDevice } from '../tools/catalog-reader.ts'
 import type { TouchedTargets } from '../tools/owner-rules.ts'
-import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import type { HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import {
   createAdminEnvelope,
   ADMIN_ENVELOPE_SCHEMA,
@@ -37,7 +37,7 @@ import {
 import type { UnsupportedAdminOperationCache } from './capability-cache.ts'
 import { listEventActionDeviceRefs, isDescriptiveProperty } from './content-operations.ts'
 import { isSecurityCriticalOperation } from './security-critical-operation.ts'
-import { createAdminDataRedaction } from './admin-redaction.ts'
+import { createAdminCallRedactor } from './admin-redaction.ts'
 import { ADMIN_ADAPTER_SCRIPT_FILE_NAME } from '../wire/admin-adapter.ts'
 import { executeAdminOperation, type ExecutedAdminOperation } from './admin-execute-client.ts'
 import { readAdminOperationTarget, isAdminChangeVisible } from './admin-observe-client.ts'
@@ -99,11 +99,11 @@ function operationTool(parts: AdminToolDependencies, operation: AdminOperation):
       // Nothing moves now: it is wired up, renamed or left to itself.
       mayReach: [...(touched(args).refs ?? []).map(toHomeseerDeviceTarget), ...reaches],
       // A person who approves sees what will be done, never the password it is done with.
-      preview: { operation: op, arguments: createAdminDataRedaction(operation, args).payload },
+      preview: { operation: op, arguments: createAdminCallRedactor(operation, args).payload },
     }),
     act: ({ args }, claims, call) => actOperation(parts, { operation, args, claims, call }),
     rehearse: ({ args }, claims, call) => {
-      const redaction = createAdminDataRedaction(operation, args)
+      const redaction = createAdminCallRedactor(operation, args)
       const said = { domain, claims, redaction, requireTicket, auditRef: formatAuditRef(call) }
       return createPlannedAdminEnvelope({ ...said, data: { operation: op } }, homeseer.config.admin.executionMode)
     },
@@ -167,7 +167,7 @@ async function planDefinition(
 }
 
 /** Only what is understood to the last member: an unknown key may be a script. */
-function isHarmless(definition: Json, house: HomeseerCatalog): boolean {
+function isHarmless(definition: Json, house: HomeseerDeviceCatalog): boolean {
   if (!isJsonObject(definition)) return false
   const { enabled: _, actions = [], ...unknown } = definition
   if (Object.keys(unknown).length > 0 || !Array.isArray(actions)) return false
@@ -192,7 +192,7 @@ async function actOperation(parts: AdminToolDependencies, acting: Acting): Promi
   const seen = await readAdminOperationTarget(homeseer, op, args)
   const done = await executeAdminOperation(homeseer, { op, args, signal: call.signal, cache })
   const requireTicket = homeseer.config.admin.requireChangeTicket
-  const redaction = createAdminDataRedaction(operation, args)
+  const redaction = createAdminCallRedactor(operation, args)
   const envelope = { domain, claims, requireTicket, auditRef: formatAuditRef(call), redaction }
   if (!done.ok) return fail(withEnvelope(done.fault.fault, { ...envelope, result: 'failed', steps: done.fault.steps }))
   // What the catalog knows is from before the act.

@@ -39,7 +39,7 @@ const category = {
   touched: (args: JsonObject) => ({ categoryIds: [toTextOrEmpty(args['category'])] }),
 }
 
-export const ADMIN_CONTENT_OPERATIONS: readonly AdminOperation[] = [
+export const ADMIN_CAMERA_EVENT_CONFIG_OPERATIONS: readonly AdminOperation[] = [
   {
     ...cameras,
     op: 'cameras.config.create',

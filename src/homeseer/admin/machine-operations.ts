@@ -29,7 +29,7 @@ const system = (what: (args: JsonObject) => string) => ({
   touched: () => ({}),
 })
 
-export const ADMIN_MACHINE_OPERATIONS: readonly AdminOperation[] = [
+export const ADMIN_PLUGIN_AND_SYSTEM_OPERATIONS: readonly AdminOperation[] = [
   {
     ...plugins,
     op: 'plugins.install',

@@ -24,7 +24,7 @@ import {
   formatAuditRef,
 } from './admin-envelope.ts'
 import { ADMIN_GUARD_ARGUMENT_SCHEMAS } from './admin-operation.ts'
-import { createAdminDataRedaction } from './admin-redaction.ts'
+import { createAdminCallRedactor } from './admin-redaction.ts'
 import type { AdminRollback, AdminRollbackStore } from './rollback-store.ts'
 
 /** Takes back one act of administration, by the call that undoes it, which passes every gate itself. */
@@ -57,7 +57,7 @@ export function createRollbackTool(homeseer: HomeseerToolContext, rollbacks: Adm
       const said = {
         domain,
         claims,
-        redaction: createAdminDataRedaction({}, args),
+        redaction: createAdminCallRedactor({}, args),
         requireTicket,
         auditRef: formatAuditRef(call),
       }

@@ -23,10 +23,10 @@ import {
 } from '../wire/json-requests.ts'
 import type { DeviceKind } from './device-classification.ts'
 import {
-  buildHomeseerCatalog,
-  EMPTY_HOMESEER_CATALOG,
-  listRefsOfPhysicalDevices,
-  type HomeseerCatalog,
+  buildHomeseerDeviceCatalog,
+  EMPTY_HOMESEER_DEVICE_CATALOG,
+  listRefsSharingPhysicalDevice,
+  type HomeseerDeviceCatalog,
 } from './homeseer-catalog.ts'
 import type { Clock } from '../../core/clock.ts'
 import { isWorthSmallerRequest, type HomeseerLinkFault } from '../wire/link-fault.ts'
@@ -56,7 +56,7 @@ export class CatalogClient {
   readonly #controls: DeviceControlsClient
   #built:
     | {
-        readonly house: HomeseerCatalog
+        readonly house: HomeseerDeviceCatalog
         readonly structure: number
         readonly controls: ControlsByRef
         readonly kinds: ReadonlyMap<number, DeviceKind> | undefined
@@ -69,15 +69,15 @@ export class CatalogClient {
   }
 
   /** The house as far as it is known without asking anybody; empty before the first answer. */
-  get known(): HomeseerCatalog {
-    return this.#built?.house ?? EMPTY_HOMESEER_CATALOG
+  get known(): HomeseerDeviceCatalog {
+    return this.#built?.house ?? EMPTY_HOMESEER_DEVICE_CATALOG
   }
 
   /**
    * All devices, with their pairs where these are known. The very same value again as long as nothing has changed but
    * values.
    */
-  async house(): Promise<Result<HomeseerCatalog, HomeseerLinkFault>> {
+  async house(): Promise<Result<HomeseerDeviceCatalog, HomeseerLinkFault>> {
     const { mirror } = this.#options
     if (mirror.structure === 0) {
       const first = await mirror.refresh()
@@ -91,7 +91,7 @@ export class CatalogClient {
     if (built?.structure === structure && built.controls === controls.value && built.kinds === kinds)
       return ok(built.house)
     const records = [...mirror.entries.values()].map((entry) => entry.record)
-    const house = buildHomeseerCatalog(records, controls.value, kinds)
+    const house = buildHomeseerDeviceCatalog(records, controls.value, kinds)
     this.#built = { house, structure, controls: controls.value, kinds }
     return ok(house)
   }
@@ -100,10 +100,10 @@ export class CatalogClient {
    * The same for whoever weighs a change of some devices: their pairs, and those of all that are one physical device
    * with them, are known and hold.
    */
-  async houseFor(refs: readonly number[]): Promise<Result<HomeseerCatalog, HomeseerLinkFault>> {
+  async houseFor(refs: readonly number[]): Promise<Result<HomeseerDeviceCatalog, HomeseerLinkFault>> {
     const house = await this.house()
     if (!house.ok) return house
-    const held = await this.#controls.hold(listRefsOfPhysicalDevices(house.value, refs))
+    const held = await this.#controls.hold(listRefsSharingPhysicalDevice(house.value, refs))
     return held.ok ? this.house() : held
   }
 

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
 import { decodeStatus } from '../wire/device.ts'
 import type { DeviceKind } from './device-classification.ts'
-import { buildHomeseerCatalog } from './homeseer-catalog.ts'
+import { buildHomeseerDeviceCatalog } from './homeseer-catalog.ts'
 
 function classOf(record: JsonObject, owner?: DeviceKind) {
   const status = decodeStatus({ Devices: [{ ref: 1, ...record }] })
   if (!status.ok) throw new Error(status.fault.detail)
   const owned = new Map(owner === undefined ? [] : [[1, owner] as const])
-  const device = buildHomeseerCatalog(status.value.devices, new Map([[1, []]]), owned).byRef.get(1)
+  const device = buildHomeseerDeviceCatalog(status.value.devices, new Map([[1, []]]), owned).byRef.get(1)
   if (device === undefined) throw new Error('no device')
   return { kind: device.kind, reasons: device.sensitivity, evidence: device.evidence }
 }
@@ -229,7 +229,10 @@ describe('class of a device', () => {
         { ref: 3, name: 'Overheat Alarm', relationship: 4, associated_devices: [1] },
       ],
     })
-    const house = buildHomeseerCatalog(status.ok ? status.value.devices : [], new Map([1, 3].map((ref) => [ref, []])))
+    const house = buildHomeseerDeviceCatalog(
+      status.ok ? status.value.devices : [],
+      new Map([1, 3].map((ref) => [ref, []])),
+    )
     expect(house.devices.map(({ sensitivity }) => sensitivity)).toEqual([[], [], ['alarm']])
   })
 })

@@ -15,7 +15,7 @@ import {
 } from '../wire/json-requests.ts'
 import type { DeviceKind } from './device-classification.ts'
 import type { HomeseerDevice } from './device.ts'
-import { findRootRef, type HomeseerCatalog } from './homeseer-catalog.ts'
+import { findRootRef, type HomeseerDeviceCatalog } from './homeseer-catalog.ts'
 
 export type DeviceControlRequest =
   | { readonly kind: 'value'; readonly value: number }
@@ -288,7 +288,7 @@ const ASLEEP: VerificationTiming = { waitMs: 3 * SECOND, windowMs: 3_900 * SECON
 /** `longestMs` is what the owner lets a call wait for any device, `usualMs` for those that take no time. */
 export function chooseVerificationTiming(
   device: HomeseerDevice,
-  house: HomeseerCatalog,
+  house: HomeseerDeviceCatalog,
   { usualMs, longestMs }: { readonly usualMs: number; readonly longestMs: number },
 ): VerificationTiming {
   const slow = SLOW[device.kind]
@@ -298,7 +298,7 @@ export function chooseVerificationTiming(
   return { waitMs: usualMs, windowMs: Math.max(30 * SECOND, usualMs), slow: false }
 }
 
-function hasBattery(device: HomeseerDevice, house: HomeseerCatalog): boolean {
+function hasBattery(device: HomeseerDevice, house: HomeseerDeviceCatalog): boolean {
   const root = house.byRef.get(findRootRef(device))
   return (root?.childRefs ?? []).some((ref) => house.byRef.get(ref)?.capabilities.includes('battery') === true)
 }

@@ -3,11 +3,11 @@ import type { JsonObject } from '../../core/json.ts'
 import { decodeControlPairs, type ControlPair, decodeStatus } from '../wire/device.ts'
 import { assignEventNumbers, findEvents } from './event-search.ts'
 import {
-  buildHomeseerCatalog,
+  buildHomeseerDeviceCatalog,
   groupDevicesByName,
   listDevicesWithChildren,
-  listRefsOfPhysicalDevices,
-  type HomeseerCatalog,
+  listRefsSharingPhysicalDevice,
+  type HomeseerDeviceCatalog,
 } from './homeseer-catalog.ts'
 
 const SWITCH = [
@@ -15,11 +15,11 @@ const SWITCH = [
   { Label: 'On', ControlUse: 1, ControlValue: 255 },
 ]
 
-function houseOf(...devices: readonly JsonObject[]): HomeseerCatalog {
+function houseOf(...devices: readonly JsonObject[]): HomeseerDeviceCatalog {
   const status = decodeStatus({ Devices: devices })
   if (!status.ok) throw new Error(status.fault.detail)
   const records = status.value.devices
-  return buildHomeseerCatalog(records, new Map(records.map(({ ref }) => [ref, []])))
+  return buildHomeseerDeviceCatalog(records, new Map(records.map(({ ref }) => [ref, []])))
 }
 
 const one = (record: JsonObject) => {
@@ -63,7 +63,7 @@ describe('house', () => {
       [7, decodeControlPairs({ ref: 7, ControlPairs: SWITCH }) ?? []],
     ])
     const status = decodeStatus({ Devices: [{ ref: 7 }, { ref: 8 }] })
-    const fetched = buildHomeseerCatalog(status.ok ? status.value.devices : [], pairs)
+    const fetched = buildHomeseerDeviceCatalog(status.ok ? status.value.devices : [], pairs)
     expect(fetched.byRef.get(7)).toMatchObject({ controlsKnown: true, capabilities: ['on_off'] })
     expect(fetched.byRef.get(8)).toMatchObject({ controlsKnown: false, controls: [], capabilities: [] })
   })
@@ -125,15 +125,15 @@ describe('sensitivity', () => {
       ],
     })
     const known = new Map([1, 3, 4].map((ref) => [ref, []]))
-    const house = buildHomeseerCatalog(status.ok ? status.value.devices : [], known)
+    const house = buildHomeseerDeviceCatalog(status.ok ? status.value.devices : [], known)
     expect(house.devices.map((device) => device.sensitivity)).toEqual([
       ['relative'],
       ['controls-unknown'],
       ['relative'],
       [],
     ])
-    expect(listRefsOfPhysicalDevices(house, [3, 4, 9])).toEqual([1, 2, 3, 4])
-    expect(listRefsOfPhysicalDevices(house, [4])).toEqual([4])
+    expect(listRefsSharingPhysicalDevice(house, [3, 4, 9])).toEqual([1, 2, 3, 4])
+    expect(listRefsSharingPhysicalDevice(house, [4])).toEqual([4])
   })
 
   it('is shared by all members of one physical device', () => {

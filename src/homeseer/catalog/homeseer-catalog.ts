@@ -6,20 +6,20 @@ import type { DeviceKind } from './device-classification.ts'
 import { normaliseHomeseerDevice, ROOT_DEVICE_RELATIONSHIP, type HomeseerDevice } from './device.ts'
 import type { EventDefinition } from './event-definition.ts'
 
-export interface HomeseerCatalog {
+export interface HomeseerDeviceCatalog {
   /** In the order of their refs. */
   readonly devices: readonly HomeseerDevice[]
   readonly byRef: ReadonlyMap<number, HomeseerDevice>
 }
 
-export const EMPTY_HOMESEER_CATALOG: HomeseerCatalog = { devices: [], byRef: new Map() }
+export const EMPTY_HOMESEER_DEVICE_CATALOG: HomeseerDeviceCatalog = { devices: [], byRef: new Map() }
 
 /** `controls` may lack refs whose pairs are not known yet; pairs inside a record win, being newer. */
-export function buildHomeseerCatalog(
+export function buildHomeseerDeviceCatalog(
   records: Iterable<ReceivedDevice>,
   controls: ReadonlyMap<number, readonly ControlPair[]>,
   ownerKinds: ReadonlyMap<number, DeviceKind> = new Map(),
-): HomeseerCatalog {
+): HomeseerDeviceCatalog {
   const alone = new Map<number, HomeseerDevice>()
   for (const record of records)
     alone.set(
@@ -50,7 +50,10 @@ export function findRootRef(device: HomeseerDevice): number {
 }
 
 /** The asked refs that exist, each followed by its children. */
-export function listDevicesWithChildren(house: HomeseerCatalog, refs: readonly number[]): readonly HomeseerDevice[] {
+export function listDevicesWithChildren(
+  house: HomeseerDeviceCatalog,
+  refs: readonly number[],
+): readonly HomeseerDevice[] {
   const wanted = new Set<number>()
   for (const ref of refs) {
     wanted.add(ref)
@@ -60,22 +63,25 @@ export function listDevicesWithChildren(house: HomeseerCatalog, refs: readonly n
 }
 
 /** The asked refs that exist, with the refs of everything that is one physical device with them. */
-export function listRefsOfPhysicalDevices(house: HomeseerCatalog, refs: readonly number[]): readonly number[] {
+export function listRefsSharingPhysicalDevice(
+  house: HomeseerDeviceCatalog,
+  refs: readonly number[],
+): readonly number[] {
   const asked = refs.map((ref) => house.byRef.get(ref)).filter((device) => device !== undefined)
   const roots = new Set(asked.map(findRootRef))
   return house.devices.filter((device) => roots.has(findRootRef(device))).map(({ ref }) => ref)
 }
 
-export interface DeviceGroup {
+export interface NamedDeviceGroup {
   readonly name: string
   readonly refs: readonly number[]
 }
 
 /** Largest group first; devices without that name are under `''`. */
 export function groupDevicesByName(
-  house: HomeseerCatalog,
+  house: HomeseerDeviceCatalog,
   nameOf: (device: HomeseerDevice) => string,
-): readonly DeviceGroup[] {
+): readonly NamedDeviceGroup[] {
   return [...Map.groupBy(house.devices, nameOf)]
     .map(([name, devices]) => ({ name, refs: devices.map(({ ref }) => ref) }))
     .sort((left, right) => right.refs.length - left.refs.length || left.name.localeCompare(right.name, 'en'))
@@ -134,12 +140,12 @@ export function createDeviceExposurePredicate(config: {
 }
 
 /** The same house gives the same part of it. */
-const parts = new WeakMap<HomeseerCatalog, HomeseerCatalog>()
+const parts = new WeakMap<HomeseerDeviceCatalog, HomeseerDeviceCatalog>()
 
 export function filterExposedDevices(
-  house: HomeseerCatalog,
+  house: HomeseerDeviceCatalog,
   exposes: DeviceExposurePredicate | undefined,
-): HomeseerCatalog {
+): HomeseerDeviceCatalog {
   if (exposes === undefined) return house
   const known = parts.get(house)
   if (known !== undefined) return known

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../core/json.ts'
-import { buildHomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import { buildHomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import { decodeStatus } from '../wire/device.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { parseConfiguredAliases, type Alias } from './alias.ts'
@@ -43,7 +43,7 @@ const event = (id: number, group: string, name: string): ReceivedEvent => ({
 function resolverOf(devices: readonly JsonObject[] = HOME, aliases: readonly Alias[] = []): NameResolver {
   const status = decodeStatus({ Devices: devices })
   return buildNameResolver({
-    house: buildHomeseerCatalog(status.ok ? status.value.devices : [], new Map()),
+    house: buildHomeseerDeviceCatalog(status.ok ? status.value.devices : [], new Map()),
     events: [event(31, 'Evening', 'Movie Night'), event(33, 'Weekend', 'Movie Night'), event(34, 'Evening', 'Away')],
     cameras: [{ camId: 1, name: 'Driveway', supportsPanTilt: true, raw: {} }],
     aliases,

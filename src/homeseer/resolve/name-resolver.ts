@@ -8,7 +8,7 @@
  * or master that wraps it, unless the words ask for the wrapper.
  */
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { findRootRef, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import { findRootRef, type HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import { listCameraAliases, listDeviceAliases, listEventAliases, type Alias } from './alias.ts'
@@ -19,7 +19,7 @@ import { listNormalisedWords, normaliseName } from './name-normalisation.ts'
 import { toMatchConfidence, type MatchConfidence } from './name-score.ts'
 
 export interface NameResolver {
-  readonly house: HomeseerCatalog
+  readonly house: HomeseerDeviceCatalog
   readonly events: ReadonlyMap<number, ReceivedEvent>
   readonly cameras: ReadonlyMap<number, ReceivedCamera>
   readonly deviceNames: NameIndex
@@ -28,7 +28,7 @@ export interface NameResolver {
 }
 
 export interface ResolverInput {
-  readonly house: HomeseerCatalog
+  readonly house: HomeseerDeviceCatalog
   readonly events: readonly ReceivedEvent[]
   readonly cameras: readonly ReceivedCamera[]
   /** From the configuration, and confirmed by people; those of things that no longer exist are ignored. */
@@ -64,7 +64,7 @@ export interface DeviceCandidate extends ResolutionCandidate<HomeseerDevice> {
 }
 
 /** Best first; `verdict` is about the first one. */
-export interface Resolution<One> {
+export interface NameResolution<One> {
   /** The best of them; nobody asks for more than the contract lets them. */
   readonly candidates: readonly One[]
   /** How many there are in all. */
@@ -96,7 +96,7 @@ export function buildNameResolver({ house, events, cameras, aliases }: ResolverI
   }
 }
 
-export function resolveDevices(resolver: NameResolver, query: string): Resolution<DeviceCandidate> {
+export function resolveDevices(resolver: NameResolver, query: string): NameResolution<DeviceCandidate> {
   const wantsWrapper = listNormalisedWords(query).some((word) => WRAPPER_WORDS.has(word))
   const found: RankedDevice[] = []
   const kinds = kindsIn(query)
@@ -118,7 +118,7 @@ export function resolveEvents(
   resolver: NameResolver,
   query: string,
   groupHint = '',
-): Resolution<ResolutionCandidate<ReceivedEvent>> {
+): NameResolution<ResolutionCandidate<ReceivedEvent>> {
   const hint = normaliseName(groupHint)
   const hits = searchNames(resolver.eventNames, query).filter(({ id }) =>
     normaliseName(resolver.events.get(id)?.group ?? '').includes(hint),
@@ -126,14 +126,17 @@ export function resolveEvents(
   return resolutionOf(hits, (id) => resolver.events.get(id))
 }
 
-export function resolveCameras(resolver: NameResolver, query: string): Resolution<ResolutionCandidate<ReceivedCamera>> {
+export function resolveCameras(
+  resolver: NameResolver,
+  query: string,
+): NameResolution<ResolutionCandidate<ReceivedCamera>> {
   return resolutionOf(searchNames(resolver.cameraNames, query), (id) => resolver.cameras.get(id))
 }
 
 function resolutionOf<Target>(
   hits: readonly NameSearchHit[],
   find: (id: number) => Target | undefined,
-): Resolution<ResolutionCandidate<Target>> {
+): NameResolution<ResolutionCandidate<Target>> {
   const candidates = hits.slice(0, MAX_CANDIDATES).flatMap((hit) => candidateOf(find(hit.id), hit))
   return { candidates, total: hits.length, verdict: judge(hits) }
 }

@@ -7,7 +7,7 @@
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { CatalogClient } from '../catalog/catalog-client.ts'
 import { filterExposedDevices, type DeviceExposurePredicate } from '../catalog/homeseer-catalog.ts'
-import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import type { HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import type { ReceivedCamera } from '../wire/camera.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
 import type { HomeseerLinkFault } from '../wire/link-fault.ts'
@@ -37,7 +37,7 @@ const NO_CAMERAS: readonly ReceivedCamera[] = []
 const MAX_RESOLVERS = 8
 
 interface Built {
-  readonly from: readonly [HomeseerCatalog, readonly ReceivedEvent[], readonly ReceivedCamera[], readonly Alias[]]
+  readonly from: readonly [HomeseerDeviceCatalog, readonly ReceivedEvent[], readonly ReceivedCamera[], readonly Alias[]]
   readonly byCaller: Map<string | undefined, NameResolver>
 }
 

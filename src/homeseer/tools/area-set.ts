@@ -31,7 +31,7 @@ import {
 } from './consequence-client.ts'
 import { createHomeseerAnswer } from './homeseer-envelope.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
-import { formatDeviceLabel, readHomeseerCatalog } from './catalog-reader.ts'
+import { formatDeviceLabel, readHomeseerDeviceCatalog } from './catalog-reader.ts'
 import { createHomeseerArgumentFault, createHomeseerReadFault, createHs4Fault } from './faults.ts'
 import {
   BASE_GUARD_ARGUMENT_SCHEMAS,
@@ -86,7 +86,7 @@ export function createAreaSetTool(homeseer: HomeseerToolContext): Capability {
 }
 
 async function planArea(homeseer: HomeseerToolContext, wish: AreaInput): Promise<Result<Plan, Fault>> {
-  const house = await readHomeseerCatalog(homeseer)
+  const house = await readHomeseerDeviceCatalog(homeseer)
   if (!house.ok) return house
   const found = listDevicesInArea(house.value, wish)
   if (found.length === 0) return fail(nothingThere(wish))

@@ -4,7 +4,7 @@
 import { isSameHomeseerName } from '../catalog/event-search.ts'
 import { omitUndefined } from '../../core/json.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import type { HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import { findConceptsInText, DEVICE_KINDS_BY_CONCEPT } from '../resolve/name-concepts.ts'
 
 export interface AreaQuery {
@@ -15,7 +15,7 @@ export interface AreaQuery {
 
 /** Features that can be told something; roots and masters stand for these. */
 export function listDevicesInArea(
-  { devices }: HomeseerCatalog,
+  { devices }: HomeseerDeviceCatalog,
   { kind, location1, location2 }: AreaQuery,
 ): readonly HomeseerDevice[] {
   const same = (place: string, wanted: string | undefined) => wanted === undefined || isSameHomeseerName(place, wanted)
@@ -42,7 +42,7 @@ const PLACE_WORDS = new Set(['floor', 'room', 'house', 'home', 'haus'])
  * understood.
  */
 export function findAreaInText(
-  house: HomeseerCatalog,
+  house: HomeseerDeviceCatalog,
   goal: string,
 ): { readonly area: AreaQuery | undefined; readonly unclear: readonly string[] } {
   const concepts = findConceptsInText(goal).filter((concept) => !PLACE_WORDS.has(concept) && !/^\d+$/.test(concept))

@@ -11,7 +11,11 @@ import { omitUndefined, type JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { filterExposedDevices, listRefsOfPhysicalDevices, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import {
+  filterExposedDevices,
+  listRefsSharingPhysicalDevice,
+  type HomeseerDeviceCatalog,
+} from '../catalog/homeseer-catalog.ts'
 import type { DeviceMirrorEntry } from '../wire/device-mirror.ts'
 import { type HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHs4Fault, createHomeseerReadFault } from './faults.ts'
@@ -20,10 +24,10 @@ import type { ControlPair } from '../wire/device.ts'
 const READING = 'reading the devices'
 
 /** All devices, no older than the owner allows; `fresh` asks HomeSeer in any case. */
-export async function readHomeseerCatalog(
+export async function readHomeseerDeviceCatalog(
   homeseer: HomeseerToolContext,
   fresh = false,
-): Promise<Result<HomeseerCatalog, Fault>> {
+): Promise<Result<HomeseerDeviceCatalog, Fault>> {
   const { link } = homeseer
   if (fresh || isStale(homeseer, link.mirror.entries.values())) {
     const refreshed = await link.mirror.refresh()
@@ -32,7 +36,7 @@ export async function readHomeseerCatalog(
   return knownHouse(homeseer)
 }
 
-async function knownHouse({ catalog, exposes }: HomeseerToolContext): Promise<Result<HomeseerCatalog, Fault>> {
+async function knownHouse({ catalog, exposes }: HomeseerToolContext): Promise<Result<HomeseerDeviceCatalog, Fault>> {
   const house = await catalog.house()
   return house.ok ? ok(filterExposedDevices(house.value, exposes)) : fail(createHomeseerReadFault(house.fault, READING))
 }
@@ -46,12 +50,12 @@ export async function readCatalogWithFreshDevices(
   homeseer: HomeseerToolContext,
   refs: readonly number[],
   fresh = false,
-): Promise<Result<HomeseerCatalog, Fault>> {
+): Promise<Result<HomeseerDeviceCatalog, Fault>> {
   const before = await knownHouse(homeseer)
   if (!before.ok) return before
   const asked = await refreshHomeseerDevices(
     homeseer,
-    [...new Set([...refs, ...listRefsOfPhysicalDevices(before.value, refs)])],
+    [...new Set([...refs, ...listRefsSharingPhysicalDevice(before.value, refs)])],
     fresh,
   )
   const house = asked.ok ? await knownHouse(homeseer) : asked
@@ -68,7 +72,7 @@ export async function readCatalogWithFreshDevices(
 export async function readCatalogWithControls(
   { catalog, exposes }: HomeseerToolContext,
   refs: readonly number[],
-): Promise<Result<HomeseerCatalog, Fault>> {
+): Promise<Result<HomeseerDeviceCatalog, Fault>> {
   const house = await catalog.houseFor(refs)
   return house.ok
     ? ok(filterExposedDevices(house.value, exposes))
@@ -76,7 +80,7 @@ export async function readCatalogWithControls(
 }
 
 /** Lists by what devices can do lack those of which nobody knows it; so they say how many these are. */
-export function toUnknownControlsCountJson({ devices }: HomeseerCatalog): { readonly controlsUnknown?: number } {
+export function toUnknownControlsCountJson({ devices }: HomeseerDeviceCatalog): { readonly controlsUnknown?: number } {
   const unknown = devices.filter(({ controlsKnown }) => !controlsKnown).length
   return unknown === 0 ? {} : { controlsUnknown: unknown }
 }

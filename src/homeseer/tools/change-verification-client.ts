@@ -30,7 +30,7 @@ import {
   type VerificationTiming,
 } from '../catalog/device-control.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import type { HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import type { HomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import type { DeviceMirrorClient } from '../wire/device-mirror-client.ts'
 import type { MirroredValue, DeviceMirrorEntry } from '../wire/device-mirror.ts'
 
@@ -87,7 +87,7 @@ export function computeUsualWaitMs({ config }: Pick<VerificationContext, 'config
 export function readVerificationTiming(
   context: Pick<VerificationContext, 'config'>,
   device: HomeseerDevice,
-  house: HomeseerCatalog,
+  house: HomeseerDeviceCatalog,
 ): VerificationTiming {
   const longestMs = context.config.verifyWaitSeconds * 1_000
   return chooseVerificationTiming(device, house, { usualMs: computeUsualWaitMs(context), longestMs })

@@ -19,7 +19,7 @@ import {
   type EventConsequences,
   type EventGraph,
   findRootRef,
-  type HomeseerCatalog,
+  type HomeseerDeviceCatalog,
 } from '../catalog/homeseer-catalog.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
 import type { EventDefinition } from '../catalog/event-definition.ts'
@@ -44,7 +44,7 @@ export interface AssessedConsequences {
   readonly consequences: EventConsequences
   /** Why a person has to be asked; empty: because of nothing that it sets in motion. */
   readonly reasons: readonly ConsequenceReason[]
-  readonly house: HomeseerCatalog
+  readonly house: HomeseerDeviceCatalog
   /** Of the event that was asked for, where it is known. */
   readonly definition?: EventDefinition | undefined
 }
@@ -120,7 +120,7 @@ function graphOf(files: LoadedEventDefinitions): EventGraph {
   return graph
 }
 
-function relativesIn(house: HomeseerCatalog): (ref: number) => readonly number[] {
+function relativesIn(house: HomeseerDeviceCatalog): (ref: number) => readonly number[] {
   return (ref) => {
     const device = house.byRef.get(ref)
     if (device === undefined) return []
@@ -157,7 +157,7 @@ async function reasoned(
 }
 
 interface SeenHouse {
-  readonly house: HomeseerCatalog
+  readonly house: HomeseerDeviceCatalog
   /** Devices that may have got controls since, and were too many to ask. */
   readonly unasked: number
 }
@@ -216,7 +216,7 @@ export function toDeviceChangeAssessment(
   }
 }
 
-export function listOtherDeviceTargets(house: HomeseerCatalog, refs: readonly number[]): readonly string[] {
+export function listOtherDeviceTargets(house: HomeseerDeviceCatalog, refs: readonly number[]): readonly string[] {
   const known = new Set(refs)
   return house.devices.filter(({ ref }) => !known.has(ref)).map(({ ref }) => toHomeseerDeviceTarget(ref))
 }

@@ -29,7 +29,7 @@ import {
   toUnknownControlsCountJson,
   refreshHomeseerDevices,
   readCatalogWithControls,
-  readHomeseerCatalog,
+  readHomeseerDeviceCatalog,
   readCatalogWithFreshDevices,
   createDeviceView,
 } from './catalog-reader.ts'
@@ -73,7 +73,7 @@ function list(homeseer: HomeseerToolContext): Capability {
       items: deviceItemsSchema,
     }),
   }).handledBy(async (input) => {
-    const house = await readHomeseerCatalog(homeseer)
+    const house = await readHomeseerDeviceCatalog(homeseer)
     if (!house.ok) return house
     const { limit, offset, cursor, maxDevices: wanted, includeControls: pairs, includeRaw: raw, ...filters } = input
     const maxDevices = limitDeviceCount(homeseer, wanted)
@@ -212,7 +212,7 @@ async function exposedRefs(
   asked: readonly number[] | undefined,
 ): Promise<Result<readonly number[] | undefined, Fault>> {
   if (homeseer.exposes === undefined) return ok(asked)
-  const house = await readHomeseerCatalog(homeseer)
+  const house = await readHomeseerDeviceCatalog(homeseer)
   if (!house.ok) return house
   const { byRef } = house.value
   return ok(asked === undefined ? [...byRef.keys()] : asked.filter((ref) => byRef.has(ref)))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { buildHomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import { buildHomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import { decodeStatus, decodeControlPairs } from '../wire/device.ts'
 import { chooseDeviceSetMethod, findUnambiguousControl, type DeviceSetRequest } from './device-set-request.ts'
 
@@ -18,7 +18,7 @@ const PAIRS = [
 ]
 
 const status = decodeStatus({ Devices: [{ ref: 5, name: 'Lamp', ControlPairs: PAIRS }] })
-const device = status.ok ? buildHomeseerCatalog(status.value.devices, new Map()).byRef.get(5) : undefined
+const device = status.ok ? buildHomeseerDeviceCatalog(status.value.devices, new Map()).byRef.get(5) : undefined
 const pairs = decodeControlPairs({ ref: 5, ControlPairs: PAIRS }) ?? []
 
 function path(wish: DeviceSetRequest): unknown {

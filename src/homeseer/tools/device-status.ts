@@ -10,7 +10,11 @@ import type { Fault } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok, type Result } from '../../core/result.ts'
 import type { HomeseerDevice } from '../catalog/device.ts'
-import { filterExposedDevices, buildHomeseerCatalog, type HomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import {
+  filterExposedDevices,
+  buildHomeseerDeviceCatalog,
+  type HomeseerDeviceCatalog,
+} from '../catalog/homeseer-catalog.ts'
 import { createStatusRequest } from '../wire/json-requests.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import {
@@ -21,7 +25,12 @@ import {
   refsArgument,
 } from './device-arguments.ts'
 import { limitDeviceCount, matchesDeviceFilter } from './device-filter.ts'
-import { toDeviceView, readHomeseerCatalog, readCatalogWithFreshDevices, createDeviceView } from './catalog-reader.ts'
+import {
+  toDeviceView,
+  readHomeseerDeviceCatalog,
+  readCatalogWithFreshDevices,
+  createDeviceView,
+} from './catalog-reader.ts'
 import { toHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
@@ -121,7 +130,7 @@ async function knownStatus(homeseer: HomeseerToolContext, input: StatusInput): P
   const { refs: asked } = input
   const house =
     asked === undefined
-      ? await readHomeseerCatalog(homeseer, input.fresh)
+      ? await readHomeseerDeviceCatalog(homeseer, input.fresh)
       : await readCatalogWithFreshDevices(homeseer, asked, input.fresh)
   if (!house.ok) return house
   const chosen = chosenDevices(house.value, input)
@@ -157,7 +166,10 @@ async function askStatus(
   const told = known.ok ? known.value.devices.filter(({ controlsKnown }) => controlsKnown) : []
   const pairs = new Map(told.map((device) => [device.ref, device.controls]))
   // `everything` makes HomeSeer ignore the places, so they are applied here.
-  const chosen = chosenDevices(filterExposedDevices(buildHomeseerCatalog(records, pairs), homeseer.exposes), input)
+  const chosen = chosenDevices(
+    filterExposedDevices(buildHomeseerDeviceCatalog(records, pairs), homeseer.exposes),
+    input,
+  )
   const devices = chosen.map((device) => {
     const { record } = device
     const { value, status: text, lastChangeMs } = record
@@ -171,7 +183,7 @@ async function askStatus(
   return ok({ name, version, tempFormatF: fahrenheit, devices })
 }
 
-function chosenDevices(house: HomeseerCatalog, input: StatusInput): readonly HomeseerDevice[] {
+function chosenDevices(house: HomeseerDeviceCatalog, input: StatusInput): readonly HomeseerDevice[] {
   const { refs: asked, location1 = '', location2 = '' } = input
   const devices =
     asked === undefined

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { DELEGATING_CHANGE_STEPS, defineChange, defineTool } from '../../bus/capability-definition.ts'
 import { ok } from '../../core/result.ts'
-import { buildHomeseerCatalog } from '../catalog/homeseer-catalog.ts'
+import { buildHomeseerDeviceCatalog } from '../catalog/homeseer-catalog.ts'
 import { buildNameResolver } from '../resolve/name-resolver.ts'
 import { decodeStatus } from '../wire/device.ts'
 import { homeseerFamily } from './homeseer-envelope.ts'
@@ -23,7 +23,7 @@ const status = decodeStatus({
     { ref: 2, name: 'Front Lock', ControlPairs: [button(2, 0, 'Unlock', 0, 19), button(2, 1, 'Lock', 255, 18)] },
   ],
 })
-const house = buildHomeseerCatalog(status.ok ? status.value.devices : [], new Map())
+const house = buildHomeseerDeviceCatalog(status.ok ? status.value.devices : [], new Map())
 const event = { id: 9, group: 'Evening', name: 'Film', voiceCommand: '', voiceEnabled: false, raw: {} }
 const camera = { camId: 4, name: 'Drive', supportsPanTilt: true, raw: {} }
 const resolver = buildNameResolver({ house, events: [event], cameras: [camera], aliases: [] })

@@ -16,7 +16,7 @@ import {
   resolveEvents,
   type ResolutionCandidate,
   type DeviceCandidate,
-  type Resolution,
+  type NameResolution,
   type NameResolver,
 } from '../resolve/name-resolver.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
@@ -134,15 +134,15 @@ function subjectsOf(goal: string): readonly string[] {
 
 function firstThatActs<One>(
   subjects: readonly string[],
-  resolve: (subject: string) => Resolution<One>,
-): Resolution<One> {
+  resolve: (subject: string) => NameResolution<One>,
+): NameResolution<One> {
   const found = subjects.map(resolve)
   const best = found.find(({ verdict }) => verdict.kind === 'act') ?? found.find(isSeveral) ?? found[0]
   if (best === undefined) throw new RangeError('no subject')
   return best
 }
 
-function isSeveral({ verdict }: Resolution<unknown>): boolean {
+function isSeveral({ verdict }: NameResolution<unknown>): boolean {
   return verdict.kind === 'ask' && verdict.reason === 'several-exact'
 }
 
@@ -243,8 +243,8 @@ function clarification(
     events,
     confidence: sure,
   }: {
-    readonly devices: Resolution<DeviceCandidate>
-    readonly events: Resolution<ResolutionCandidate<ReceivedEvent>>
+    readonly devices: NameResolution<DeviceCandidate>
+    readonly events: NameResolution<ResolutionCandidate<ReceivedEvent>>
     readonly confidence: number
   },
 ): HelpRoute {

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'
 import { defineTool } from '../../bus/capability-definition.ts'
-import { EMPTY_HOMESEER_CATALOG } from '../catalog/homeseer-catalog.ts'
+import { EMPTY_HOMESEER_DEVICE_CATALOG } from '../catalog/homeseer-catalog.ts'
 import { buildNameResolver } from '../resolve/name-resolver.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHomeseerAnswer, homeseerFamily, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
@@ -14,7 +14,7 @@ import { HELP_MODES, rankHelpRoutes } from './help-route.ts'
 import { readCurrentResolver } from './resolve-tools.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
-const NOTHING = buildNameResolver({ house: EMPTY_HOMESEER_CATALOG, events: [], cameras: [], aliases: [] })
+const NOTHING = buildNameResolver({ house: EMPTY_HOMESEER_DEVICE_CATALOG, events: [], cameras: [], aliases: [] })
 
 export function createHelpRouteTool(homeseer: HomeseerToolContext): Capability {
   return defineTool({

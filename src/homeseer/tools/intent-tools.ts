@@ -12,7 +12,7 @@ import {
   resolveDevices,
   resolveEvents,
   type DeviceCandidate,
-  type Resolution,
+  type NameResolution,
   type ResolutionCandidate,
 } from '../resolve/name-resolver.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
@@ -149,7 +149,7 @@ function activateScene(homeseer: HomeseerToolContext): Capability {
 }
 
 /** Something is called exactly that. */
-function isNamed({ verdict }: Resolution<unknown>): boolean {
+function isNamed({ verdict }: NameResolution<unknown>): boolean {
   return verdict.kind === 'act' || (verdict.kind === 'ask' && verdict.reason === 'several-exact')
 }
 

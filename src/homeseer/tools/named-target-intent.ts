@@ -14,7 +14,7 @@ import type { AliasKind } from '../resolve/alias.ts'
 import {
   warnAboutParentDevice,
   type DeviceCandidate,
-  type Resolution,
+  type NameResolution,
   type ResolutionCandidate,
 } from '../resolve/name-resolver.ts'
 import type { ReceivedEvent } from '../wire/event.ts'
@@ -36,7 +36,7 @@ import { explainAmbiguity, explainAmbiguityToModel, readCurrentResolver, toCandi
 interface NamedTarget<One> {
   readonly query: string
   readonly claims: HomeseerChangeToStage['claims']
-  readonly found: Resolution<One>
+  readonly found: NameResolution<One>
   /** Of a scene: which path the caller wanted. */
   readonly preferPath?: string
 }

@@ -19,7 +19,7 @@ import {
   resolveEvents,
   type ResolutionCandidate,
   type DeviceCandidate,
-  type Resolution,
+  type NameResolution,
   type NameResolver,
   type ResolutionVerdict,
 } from '../resolve/name-resolver.ts'
@@ -62,14 +62,14 @@ export async function readCurrentResolver(
 export async function resolveNameWithRefresh<One>(
   homeseer: HomeseerToolContext,
   call: Call,
-  resolve: (names: NameResolver) => Resolution<One>,
-): Promise<Result<{ readonly current: ResolverWithWarnings; readonly found: Resolution<One> }, Fault>> {
+  resolve: (names: NameResolver) => NameResolution<One>,
+): Promise<Result<{ readonly current: ResolverWithWarnings; readonly found: NameResolution<One> }, Fault>> {
   const current = await readCurrentResolver(homeseer, call, (names) => isResolutionUnambiguous(resolve(names)))
   return current.ok ? ok({ current: current.value, found: resolve(current.value.resolver) }) : current
 }
 
 /** Nobody has to be asked. */
-export function isResolutionUnambiguous({ verdict }: Resolution<unknown>): boolean {
+export function isResolutionUnambiguous({ verdict }: NameResolution<unknown>): boolean {
   return verdict.kind === 'act'
 }
 
@@ -94,7 +94,7 @@ export function toCandidateJson(candidate: ResolutionCandidate<unknown>, withEvi
 }
 
 /** How much the answer rests on; a source that failed is a warning, not a failure, while others have names. */
-export function toRefreshJson(
+export function toResolverRefreshJson(
   { resolver, warnings }: ResolverWithWarnings,
   { clock }: HomeseerToolContext,
 ): JsonObject {
@@ -139,7 +139,7 @@ interface Question {
 }
 
 interface Answering<One> {
-  readonly resolve: (names: NameResolver) => Resolution<One>
+  readonly resolve: (names: NameResolver) => NameResolution<One>
   readonly item: (one: One, index: number) => JsonObject
   /** What the answer says beside. */
   readonly more?: (best: One | undefined) => JsonObject
@@ -158,7 +158,7 @@ async function answerCandidates<One extends ResolutionCandidate<unknown>>(
   const hint = explainAmbiguityToModel(verdict)
   return createHomeseerAnswer({
     query,
-    refresh: toRefreshJson(current, homeseer),
+    refresh: toResolverRefreshJson(current, homeseer),
     totalMatches: total,
     verdict: { ...verdict },
     ...omitUndefined({ disambiguationHint: hint }),

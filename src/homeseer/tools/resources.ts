@@ -24,10 +24,10 @@ import { toHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts
 import type { AuditAccessPredicate } from './homeseer-audit.ts'
 import { toEventJson } from './event-read-tools.ts'
 import { createHomeseerReadFault } from './faults.ts'
-import { toUnknownControlsCountJson, readHomeseerCatalog, createDeviceView } from './catalog-reader.ts'
+import { toUnknownControlsCountJson, readHomeseerDeviceCatalog, createDeviceView } from './catalog-reader.ts'
 import { toTextOrEmpty } from './json-text.ts'
 import { describeHomeseerPolicy } from './homeseer-policy.ts'
-import { readCurrentResolver, toRefreshJson } from './resolve-tools.ts'
+import { readCurrentResolver, toResolverRefreshJson } from './resolve-tools.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 /** `path` is what stands behind `hs4://`. */
@@ -118,7 +118,7 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
     title: 'Capabilities',
     description: 'Which devices can do or tell what, by capability.',
     read: async (homeseer) => {
-      const house = await readHomeseerCatalog(homeseer)
+      const house = await readHomeseerDeviceCatalog(homeseer)
       if (!house.ok) return house
       const matrix = DEVICE_CAPABILITIES.map((capability) => {
         const able = house.value.devices.filter(({ capabilities }) => capabilities.includes(capability))
@@ -174,7 +174,7 @@ export const HOMESEER_RESOURCES: readonly HomeseerResourceDefinition[] = [
 const MORE = 'hs4.devices.list pages over all devices (`cursor`).'
 
 async function catalogJson(homeseer: HomeseerToolContext, full: boolean): Promise<Result<Json, Fault>> {
-  const house = await readHomeseerCatalog(homeseer, full)
+  const house = await readHomeseerDeviceCatalog(homeseer, full)
   if (!house.ok) return house
   const options = { includeControls: full, includeRaw: full }
   const { devices } = house.value
@@ -209,7 +209,7 @@ async function summaryJson(homeseer: HomeseerToolContext, mayRead: AuditAccessPr
   // Each may fail by itself: a summary without cameras is better than none, and `warnings` says what is missing.
   const [version, house, events, cameras] = await Promise.all([
     link.json.call(createVersionRequest()),
-    readHomeseerCatalog(homeseer),
+    readHomeseerDeviceCatalog(homeseer),
     catalog.events(),
     catalog.cameras(),
   ])
@@ -263,7 +263,7 @@ async function aliasesJson(homeseer: HomeseerToolContext, call: Call): Promise<R
   const derived = all.filter((alias) => !isSaid(alias))
   const shown = [...said, ...derived].slice(0, Math.max(said.length, homeseer.config.maxDevices * NAMES_PER_DEVICE))
   return ok({
-    refresh: toRefreshJson(current.value, homeseer),
+    refresh: toResolverRefreshJson(current.value, homeseer),
     catalog: {
       generatedAt: isoTimeOrNull(homeseer.clock.now()),
       total: all.length,

@@ -9,7 +9,7 @@ import { fail, ok, type Result } from '../../core/result.ts'
 import {
   decodeWireDate,
   readRecordBoolean,
-  readShortRecordText,
+  readRecordNameOrEmpty,
   readRecordNumber,
   readRecordNumbers,
   readRecordObject,
@@ -102,12 +102,12 @@ function decodeDevice(record: JsonObject): ReceivedDevice | undefined {
   const type = readRecordObject(record, 'device_type') ?? {}
   return {
     ref,
-    name: readShortRecordText(record, 'name', 'Name'),
-    location: readShortRecordText(record, 'location', 'Location'),
-    location2: readShortRecordText(record, 'location2', 'Location2'),
+    name: readRecordNameOrEmpty(record, 'name', 'Name'),
+    location: readRecordNameOrEmpty(record, 'location', 'Location'),
+    location2: readRecordNameOrEmpty(record, 'location2', 'Location2'),
     value: readRecordNumber(record, 'value', 'Value'),
     status: readRecordStatusText(record, 'status', 'Status'),
-    typeString: readShortRecordText(record, 'device_type_string', 'Device_Type_String'),
+    typeString: readRecordNameOrEmpty(record, 'device_type_string', 'Device_Type_String'),
     lastChangeMs: decodeWireDate(readRecordText(record, 'last_change', 'Last_Change')),
     relationship: readRecordNumber(record, 'relationship', 'Relationship') ?? 0,
     hidden: readRecordBoolean(record, 'hide_from_view', 'Hide_From_View') ?? false,

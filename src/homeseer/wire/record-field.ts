@@ -33,7 +33,7 @@ const MAX_STATUS = 4_096
 /** Any other text of a record: more than a note or a script in an event has. */
 const MAX_TEXT = 65_536
 
-export function readShortRecordText(record: JsonObject, ...names: readonly string[]): string {
+export function readRecordNameOrEmpty(record: JsonObject, ...names: readonly string[]): string {
   return cut(readRecordText(record, ...names) ?? '', MAX_NAME)
 }
 

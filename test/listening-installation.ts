@@ -5,7 +5,7 @@
  * Pure.
  */
 import { HeatingInstallation } from '../src/ebus/installation.ts'
-import type { ObservationContext } from '../src/ebus/observe/bus-observer.ts'
+import type { BusEventContext } from '../src/ebus/observe/bus-observer.ts'
 import type { ObservationFeatureFlags } from '../src/ebus/observe/bus-status.ts'
 import { DEFAULT_WARM_UP_THRESHOLDS } from '../src/ebus/observe/passive-warm-up.ts'
 
@@ -28,6 +28,6 @@ export function listeningInstallation(flags: Partial<ObservationFeatureFlags> = 
 }
 
 /** A bus whose symbols are heard, with an address of our own on it. */
-export function situationAt(nowMs: number, symbols = nowMs): ObservationContext {
+export function situationAt(nowMs: number, symbols = nowMs): BusEventContext {
   return { nowMs, symbols, address: 0xff, passive: 'symbols' }
 }

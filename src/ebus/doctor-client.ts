@@ -13,7 +13,7 @@ import type { EbusConfig } from '../config/ebus.ts'
 import { readSharedAdapterListener } from '../config/listeners.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { findListenFaults } from '../toolbox/listen-check-client.ts'
-import { openEbus } from './adapter/bus-client.ts'
+import { openEbusConnection } from './adapter/bus-client.ts'
 import { parseAdapterEndpoint } from './adapter/adapter-endpoint.ts'
 import { adviseOnBusConnection } from './bus-advice.ts'
 import { DEFINITION_LANGUAGE, openCatalog } from './definitions/definition-catalog-store.ts'
@@ -141,7 +141,7 @@ async function listenToBus({ id, adapter }: EbusConfig['buses'][number]): Promis
   const endpoint = parseAdapterEndpoint(adapter)
   if (!endpoint.ok)
     return { id, adapter, hasSignal: false, advice: `${adapter} is no adapter; ${endpoint.fault.expected}.` }
-  const bus = openEbus({ id, endpoint: endpoint.value, source: UNUSED_ADDRESS })
+  const bus = openEbusConnection({ id, endpoint: endpoint.value, source: UNUSED_ADDRESS })
   try {
     const endMs = performance.now() + MAX_WAIT_MS
     while (adviseOnBusConnection(bus.status(), adapter) !== undefined && performance.now() < endMs)

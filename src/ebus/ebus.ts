@@ -17,7 +17,7 @@ import type { Logger } from '../core/logger.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 import { explainListenFault } from '../toolbox/listen-fault.ts'
 import type { BusStatus } from './adapter/ebus-connection.ts'
-import { openEbus } from './adapter/bus-client.ts'
+import { openEbusConnection } from './adapter/bus-client.ts'
 import { parseAdapterEndpoint } from './adapter/adapter-endpoint.ts'
 import { BusDefinitions } from './definitions/bus-definitions.ts'
 import { DEFINITION_LANGUAGE, openCatalog } from './definitions/definition-catalog-store.ts'
@@ -144,7 +144,7 @@ function heatingBus(bus: BusConfig, { config, database, clock, logger, ...option
     id: bus.id,
     adapter: bus.adapter,
     readOnly: bus.readOnly,
-    open: () => openEbus({ id: bus.id, endpoint: endpoint.value, source: sourceOf(bus), clock }),
+    open: () => openEbusConnection({ id: bus.id, endpoint: endpoint.value, source: sourceOf(bus), clock }),
     discovery: config.discovery,
     installation: {
       pollMs: config.pollSeconds * MS_PER_SECOND,

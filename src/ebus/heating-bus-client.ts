@@ -18,7 +18,7 @@ import type { SharedPortHost } from './adapter/shared-port-client.ts'
 import type { InstallationChange } from './installation.ts'
 import { HeatingInstallation } from './installation.ts'
 import type { InstallationOptions } from './installation.ts'
-import type { ObservationContext } from './observe/bus-observer.ts'
+import type { BusEventContext } from './observe/bus-observer.ts'
 import { BusPoller } from './definition-poller.ts'
 import type { DiscoveryMode } from './registry/discovery.ts'
 import type { HeatingPlaneName } from './semantic/planes.ts'
@@ -215,7 +215,7 @@ export class HeatingBusClient {
     return mine
   }
 
-  situation(): ObservationContext {
+  situation(): BusEventContext {
     const { symbols, address, passive } = this.status()
     return { nowMs: this.#options.clock.monotonic(), symbols, address, passive }
   }

@@ -16,7 +16,7 @@ import { decodeFirstNumericField, findDisagreements } from './semantic/register-
 import type { ClassifiedObservation } from './observe/observation-deduplicator.ts'
 import { toExchangeObservation } from './observe/observation.ts'
 import { BusObserver } from './observe/bus-observer.ts'
-import type { ObservationContext } from './observe/bus-observer.ts'
+import type { BusEventContext } from './observe/bus-observer.ts'
 import { SpecimenCollection } from './observe/telegram-specimen.ts'
 import type { ObservationFeatureFlags } from './observe/bus-status.ts'
 import type { WarmUpThresholds } from './observe/passive-warm-up.ts'
@@ -25,7 +25,7 @@ import { findHeatingProduct } from './registry/heating-product.ts'
 import type { DecodedTelegram } from './definitions/decoded-telegram.ts'
 import type { TelegramTargetInfo } from './semantic/decoded-telegram.ts'
 import { decodeTelegram, isKnownTelegram } from './semantic/decoded-telegram.ts'
-import { findMappedValue, listPlanesForMessage } from './semantic/mapped-message.ts'
+import { readMappedPlaneField, listPlanesForMessage } from './semantic/mapped-message.ts'
 import { addMappedValuesToPlane } from './semantic/mapped-plane.ts'
 import type { SemanticPlane } from './semantic/plane-reader.ts'
 import type { HeatingPlaneName } from './semantic/planes.ts'
@@ -43,7 +43,7 @@ import { findRegister, HOT_WATER_REGISTERS, ZONE_REGISTERS } from './semantic/re
 import type { ValueSource } from './semantic/register-shadow.ts'
 import { RegisterShadow } from './semantic/register-shadow.ts'
 import type { StartupState, StartupPlaneName } from './semantic/semantic-startup.ts'
-import { newStartup, markCacheLoaded, markPlaneLive, advanceStartup } from './semantic/semantic-startup.ts'
+import { newStartupState, markCacheLoaded, markPlaneLive, advanceStartup } from './semantic/semantic-startup.ts'
 import { HeatingTopology } from './semantic/topology.ts'
 import type { TelegramExchange } from './wire/telegram.ts'
 import { createExchange } from './wire/telegram.ts'
@@ -88,7 +88,7 @@ export class HeatingInstallation {
     this.topology = new HeatingTopology(this.registry)
     this.flags = flags
     this.pollMs = pollMs
-    this.#startup = newStartup(nowMs)
+    this.#startup = newStartupState(nowMs)
     this.registry.seed(seeds)
   }
 
@@ -109,13 +109,13 @@ export class HeatingInstallation {
     this.#changes.add('devices')
   }
 
-  hear(event: BusEvent, situation: ObservationContext): void {
+  hear(event: BusEvent, situation: BusEventContext): void {
     const classified = this.observatory.hear(event, situation)
     if (classified.length > 0) this.#takeIn(classified, situation)
     if (event.kind !== 'exchange' && event.kind !== 'broken') this.#changes.add('bus')
   }
 
-  tick(situation: ObservationContext, atMs: number): void {
+  tick(situation: BusEventContext, atMs: number): void {
     const before = this.observatory.warmUp.state
     this.#takeIn(this.observatory.tick(situation, atMs), situation)
     this.#startup = advanceStartup(this.#startup, situation.nowMs)
@@ -171,7 +171,7 @@ export class HeatingInstallation {
     const definitions = this.#definitions
     return definitions === undefined
       ? plane
-      : addMappedValuesToPlane(name, plane, (field) => findMappedValue(definitions, field), nowMs)
+      : addMappedValuesToPlane(name, plane, (field) => readMappedPlaneField(definitions, field), nowMs)
   }
 
   /** What a telegram says, by what is known now about the device it went to; `undefined` if nobody knows. */
@@ -227,7 +227,7 @@ export class HeatingInstallation {
     return changes
   }
 
-  #takeIn(classified: readonly ClassifiedObservation[], { nowMs, address }: ObservationContext): void {
+  #takeIn(classified: readonly ClassifiedObservation[], { nowMs, address }: BusEventContext): void {
     for (const { event, disposition } of classified) {
       const own = disposition === 'own'
       const revision = this.registry.revision

@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { openEbus } from '../../src/ebus/adapter/bus-client.ts'
+import { openEbusConnection } from '../../src/ebus/adapter/bus-client.ts'
 import type { AdapterEndpoint } from '../../src/ebus/adapter/adapter-endpoint.ts'
 import { SharedPort } from '../../src/ebus/adapter/shared-port-server.ts'
 import type { EbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
@@ -24,7 +24,7 @@ async function stage(
   })
   const found = await where(simulator)
   const { endpoint, close } = 'endpoint' in found ? found : { endpoint: found, close: () => undefined }
-  const bus = openEbus({ id: 'contract', endpoint, ...settings })
+  const bus = openEbusConnection({ id: 'contract', endpoint, ...settings })
   return {
     bus,
     simulator,
@@ -52,7 +52,12 @@ busContract(
   'the shared port of another gateway',
   () =>
     stage(async ({ port }) => {
-      const lender = openEbus({ id: 'lender', endpoint: { kind: 'enh', host, port }, ...settings, source: 0x37 })
+      const lender = openEbusConnection({
+        id: 'lender',
+        endpoint: { kind: 'enh', host, port },
+        ...settings,
+        source: 0x37,
+      })
       if (lender.seatHost === undefined) throw new Error('nothing to share')
       const shared = await SharedPort.open(lender.seatHost, { host, port: 0 })
       if (!shared.ok) throw shared.fault.error

@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net'
 import type { Client } from '@modelcontextprotocol/client'
 import { afterEach, describe, expect, it } from 'vitest'
 import { freePort, listenLocally } from '../local-port.ts'
-import { openEbus } from '../../src/ebus/adapter/bus-client.ts'
+import { openEbusConnection } from '../../src/ebus/adapter/bus-client.ts'
 import type { EbusSimulator, EbusSimulatorOptions } from '../../src/sim/ebus/simulator-server.ts'
 import { startEbusSimulator } from '../../src/sim/ebus/simulator-server.ts'
 import { hasSignal } from '../contracts/ebus-bus.ts'
@@ -119,7 +119,12 @@ describe('a bus that may only be listened to', () => {
 })
 
 async function sayAs(source: number, port: number): Promise<void> {
-  const other = openEbus({ id: 'other', endpoint: { kind: 'tcp', host: '127.0.0.1', port }, source, listenMs: 0 })
+  const other = openEbusConnection({
+    id: 'other',
+    endpoint: { kind: 'tcp', host: '127.0.0.1', port },
+    source,
+    listenMs: 0,
+  })
   await hasSignal(other)
   const identify = { target: 0x15, primary: 0x07, secondary: 0x04, data: new Uint8Array() }
   expect(await other.send(identify, { deadlineMs: 10_000, repeatable: true })).toMatchObject({ ok: true })

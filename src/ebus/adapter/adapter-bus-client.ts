@@ -41,8 +41,8 @@ import type {
 } from './ebus-connection.ts'
 import { AdapterInfoClient } from './adapter-info-client.ts'
 import type { AdapterInfo } from './adapter-info.ts'
-import { PortClient } from './port-client.ts'
-import type { PortEvent, PortProtocol } from './port.ts'
+import { AdapterPortClient } from './port-client.ts'
+import type { AdapterPortEvent, AdapterPortProtocol } from './port.ts'
 import { TelegramSendClient } from './telegram-send-client.ts'
 import type { SharedPortHost, SharedClientEvent, SharedPortClient } from './shared-port-client.ts'
 import type { ByteTransport } from './transport.ts'
@@ -51,7 +51,7 @@ export interface AdapterBusOptions {
   readonly id: string
   readonly transportClass: TransportClass
   readonly transport: ByteTransport
-  readonly newProtocol: () => PortProtocol
+  readonly newProtocol: () => AdapterPortProtocol
   readonly source: number | 'auto'
   /** How long to listen before an address is chosen. */
   readonly listenMs: number
@@ -80,7 +80,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
   readonly id: string
   readonly seatHost = this
   readonly #options: AdapterBusOptions
-  readonly #port: PortClient
+  readonly #port: AdapterPortClient
   readonly #sender: TelegramSendClient
   readonly #line: BusLineDecoderState = newBusLineDecoder()
   readonly #access: BusAccessState = newBusAccessState()
@@ -121,7 +121,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
       cancel: () => this.#apply(cancelBusRequest(this.#access, OWN_SEAT)),
       say: (symbol) => this.#apply(handleClientSymbol(this.#access, OWN_SEAT, { symbol, expected: undefined })),
     })
-    this.#port = new PortClient({
+    this.#port = new AdapterPortClient({
       ...options,
       onUp: () => this.#onUp(),
       onDown: (reason) => this.#onDown(reason),
@@ -241,7 +241,7 @@ export class AdapterBus implements EbusConnection, SharedPortHost {
     this.#events.emit({ kind: 'disconnected', reason })
   }
 
-  #onEvent(event: PortEvent): void {
+  #onEvent(event: AdapterPortEvent): void {
     switch (event.kind) {
       case 'symbol':
         this.#isUnanswered = false

@@ -12,7 +12,7 @@ import type { AdapterEndpoint } from './adapter-endpoint.ts'
 import { createEnhancedPortProtocol } from './enhanced-port.ts'
 import { createMdnsDiscoveryTransport } from './mdns-transport.ts'
 import { createPlainPortProtocol } from './plain-port.ts'
-import type { PortProtocol } from './port.ts'
+import type { AdapterPortProtocol } from './port.ts'
 import { createSerialTransport } from './serial-transport.ts'
 import { createTcpTransport } from './tcp-transport.ts'
 import type { ByteTransport } from './transport.ts'
@@ -36,7 +36,7 @@ const ENS_BAUD = 115_200
 const BUS_BAUD = 2_400
 
 /** Returns at once; connecting, and connecting again, go on until it is closed. */
-export function openEbus(options: EbusConnectionOptions): EbusConnection {
+export function openEbusConnection(options: EbusConnectionOptions): EbusConnection {
   const defaults = {
     listenMs: 5_000,
     queueCapacity: 64,
@@ -54,7 +54,7 @@ export function openEbus(options: EbusConnectionOptions): EbusConnection {
 export function selectTransport(endpoint: AdapterEndpoint): {
   readonly transport: ByteTransport
   readonly transportClass: TransportClass
-  readonly newProtocol: () => PortProtocol
+  readonly newProtocol: () => AdapterPortProtocol
 } {
   if ('path' in endpoint) {
     const { kind, path } = endpoint

@@ -19,7 +19,7 @@ import {
   parseAdapterBytes,
 } from '../wire/enhanced-protocol.ts'
 import type { InfoId } from './adapter-info.ts'
-import type { PortEvent, PortOutput, PortProtocol } from './port.ts'
+import type { AdapterPortEvent, AdapterPortOutput, AdapterPortProtocol } from './port.ts'
 import { EMPTY_BYTES } from './port.ts'
 
 const INIT_TIMEOUT_MS = 500
@@ -35,7 +35,7 @@ interface PendingInfo {
   readonly data: number[]
 }
 
-export function createEnhancedPortProtocol(): PortProtocol {
+export function createEnhancedPortProtocol(): AdapterPortProtocol {
   const parser = newEnhancedParser()
   let ready = false
   /** Whether features came with a RESETTED of this connection. */
@@ -49,7 +49,7 @@ export function createEnhancedPortProtocol(): PortProtocol {
     return encodeHostMessage({ command: 'init', data: INFO_FEATURE_FLAG })
   }
 
-  function translate({ event, data }: AdapterMessage, nowMs: number): PortOutput {
+  function translate({ event, data }: AdapterMessage, nowMs: number): AdapterPortOutput {
     switch (event) {
       case 'received':
         return only({ kind: 'symbol', symbol: data })
@@ -68,7 +68,7 @@ export function createEnhancedPortProtocol(): PortProtocol {
     }
   }
 
-  function onResetted(features: number, nowMs: number): PortOutput {
+  function onResetted(features: number, nowMs: number): AdapterPortOutput {
     const first = !met
     const answersInit = !ready || nowMs - initMs < INIT_ECHO_MS
     ready = true
@@ -77,12 +77,12 @@ export function createEnhancedPortProtocol(): PortProtocol {
     return { events: [{ kind: 'reset', features }], bytes: initialise(nowMs) }
   }
 
-  function onInfo(data: number): PortOutput {
+  function onInfo(data: number): AdapterPortOutput {
     if (info === undefined) return { events: [], bytes: EMPTY_BYTES }
     if (info.count === undefined) info.count = data
     else info.data.push(data)
     if (info.data.length < info.count) return { events: [], bytes: EMPTY_BYTES }
-    const answer: PortEvent = { kind: 'info', id: info.id, data: Uint8Array.from(info.data) }
+    const answer: AdapterPortEvent = { kind: 'info', id: info.id, data: Uint8Array.from(info.data) }
     info = undefined
     return only(answer)
   }
@@ -90,7 +90,7 @@ export function createEnhancedPortProtocol(): PortProtocol {
   return {
     opened: (nowMs) => ({ events: [], bytes: initialise(nowMs) }),
     read(bytes, nowMs) {
-      const events: PortEvent[] = []
+      const events: AdapterPortEvent[] = []
       const onFault = (fault: EnhancedFault): void =>
         void events.push({ kind: 'decode-fault', detail: describe(fault) })
       const written: number[] = []
@@ -118,7 +118,7 @@ export function createEnhancedPortProtocol(): PortProtocol {
   }
 }
 
-function only(event: PortEvent): PortOutput {
+function only(event: AdapterPortEvent): AdapterPortOutput {
   return { events: [event], bytes: EMPTY_BYTES }
 }
 

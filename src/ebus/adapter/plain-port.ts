@@ -13,14 +13,14 @@ import {
   stepArbitrationContest,
   newArbitrationContest,
 } from '../wire/arbitration-contest.ts'
-import type { PortEvent, PortProtocol } from './port.ts'
+import type { AdapterPortEvent, AdapterPortProtocol } from './port.ts'
 import { EMPTY_BYTES } from './port.ts'
 
-export function createPlainPortProtocol(): PortProtocol {
+export function createPlainPortProtocol(): AdapterPortProtocol {
   const contest = newArbitrationContest()
 
   /** Only a SYN nothing has followed yet is worth answering: the last one of what has come. */
-  function hear(symbol: number, fresh: boolean, events: PortEvent[]): Uint8Array {
+  function hear(symbol: number, fresh: boolean, events: AdapterPortEvent[]): Uint8Array {
     const { wanted } = contest
     const { mayCompete, mustCompete, outcome, winner, hidden } = stepArbitrationContest(contest, symbol)
     if (outcome === 'lost') events.push({ kind: 'failed', winner })
@@ -34,7 +34,7 @@ export function createPlainPortProtocol(): PortProtocol {
   return {
     opened: () => ({ events: [{ kind: 'ready', features: 0 }], bytes: EMPTY_BYTES }),
     read(bytes) {
-      const events: PortEvent[] = []
+      const events: AdapterPortEvent[] = []
       let written = EMPTY_BYTES
       for (const [index, symbol] of bytes.entries()) written = hear(symbol, index === bytes.length - 1, events)
       return { events, bytes: written }

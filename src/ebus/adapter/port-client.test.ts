@@ -4,7 +4,7 @@ import { RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import { systemClock } from '../../core/clock.ts'
 import { ok } from '../../core/result.ts'
 import { createPlainPortProtocol } from './plain-port.ts'
-import { PortClient } from './port-client.ts'
+import { AdapterPortClient } from './port-client.ts'
 import type { ByteConnection, ByteTransport } from './transport.ts'
 
 /** More than may come at once; the rest is held back. */
@@ -25,7 +25,7 @@ describe('port client', () => {
   it('lets others have their turn while an adapter floods it, and loses nothing', async () => {
     const heard = { symbols: 0 }
     const { promise: through, resolve } = Promise.withResolvers<void>()
-    const port = new PortClient({
+    const port = new AdapterPortClient({
       transport: floodingTransport(),
       newProtocol: createPlainPortProtocol,
       backoff: RECONNECT_BACKOFF,

@@ -6,22 +6,22 @@ import type { InfoId } from './adapter-info.ts'
 import { paceBytes } from './paced-transport.ts'
 import { ReconnectingConnection } from './reconnecting-connection-client.ts'
 import type { ReconnectingConnectionOptions } from './reconnecting-connection-client.ts'
-import type { PortEvent, PortOutput, PortProtocol } from './port.ts'
+import type { AdapterPortEvent, AdapterPortOutput, AdapterPortProtocol } from './port.ts'
 import type { ByteConnection } from './transport.ts'
 
-export interface PortClientOptions extends Omit<ReconnectingConnectionOptions, 'serve'> {
-  readonly newProtocol: () => PortProtocol
+export interface AdapterPortClientOptions extends Omit<ReconnectingConnectionOptions, 'serve'> {
+  readonly newProtocol: () => AdapterPortProtocol
   readonly clock: Clock
   readonly onUp: () => void
-  readonly onEvent: (event: PortEvent) => void
+  readonly onEvent: (event: AdapterPortEvent) => void
 }
 
-export class PortClient {
-  readonly #options: PortClientOptions
+export class AdapterPortClient {
+  readonly #options: AdapterPortClientOptions
   readonly #connection: ReconnectingConnection
-  #protocol: PortProtocol | undefined
+  #protocol: AdapterPortProtocol | undefined
 
-  constructor(options: PortClientOptions) {
+  constructor(options: AdapterPortClientOptions) {
     this.#options = options
     this.#connection = new ReconnectingConnection({ ...options, serve: (connection) => this.#serve(connection) })
   }
@@ -81,7 +81,7 @@ export class PortClient {
     return heard
   }
 
-  #take({ events, bytes }: PortOutput): void {
+  #take({ events, bytes }: AdapterPortOutput): void {
     // Written first: on a plain adapter these bytes are an address that has 289 µs.
     this.#write(bytes)
     for (const event of events) this.#options.onEvent(event)

@@ -9,7 +9,7 @@
  */
 import type { InfoId } from './adapter-info.ts'
 
-export type PortEvent =
+export type AdapterPortEvent =
   | { readonly kind: 'symbol'; readonly symbol: number }
   | { readonly kind: 'started'; readonly address: number }
   | { readonly kind: 'failed'; readonly winner: number }
@@ -23,19 +23,19 @@ export type PortEvent =
   | { readonly kind: 'info'; readonly id: InfoId; readonly data: Uint8Array }
   | { readonly kind: 'decode-fault'; readonly detail: string }
 
-export interface PortOutput {
-  readonly events: readonly PortEvent[]
+export interface AdapterPortOutput {
+  readonly events: readonly AdapterPortEvent[]
   /** To be written at once. */
   readonly bytes: Uint8Array
 }
 
 /** One connection's worth of talking to an adapter. A new connection gets a new one. */
-export interface PortProtocol {
+export interface AdapterPortProtocol {
   /** The connection is there. */
-  opened(nowMs: number): PortOutput
-  read(bytes: Uint8Array, nowMs: number): PortOutput
+  opened(nowMs: number): AdapterPortOutput
+  read(bytes: Uint8Array, nowMs: number): AdapterPortOutput
   /** Time has passed without bytes. */
-  tick(nowMs: number): PortOutput
+  tick(nowMs: number): AdapterPortOutput
   /** Win the bus with this address after one of the next SYN. */
   start(address: number): Uint8Array
   cancelStart(): Uint8Array

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { createEnhancedPortProtocol } from './enhanced-port.ts'
 import { createPlainPortProtocol } from './plain-port.ts'
-import type { PortEvent } from './port.ts'
+import type { AdapterPortEvent } from './port.ts'
 
-const brief = (events: readonly PortEvent[]): string[] =>
+const brief = (events: readonly AdapterPortEvent[]): string[] =>
   events.map((event) => {
     switch (event.kind) {
       case 'symbol':

@@ -17,7 +17,7 @@ export interface ColumnLayout {
   readonly starts: ReadonlySet<number>
 }
 
-export interface MappedRow {
+export interface CsvRowCells {
   readonly main: FieldCells
   readonly groups: FieldCells[]
 }
@@ -107,7 +107,7 @@ function groupFault(
 export function mapRowToColumns(
   { names, starts }: ColumnLayout,
   cells: readonly string[],
-): Result<MappedRow, DefinitionLineFault> {
+): Result<CsvRowCells, DefinitionLineFault> {
   const main: FieldCells = new Map()
   const groups: FieldCells[] = []
   let current = main

@@ -4,7 +4,7 @@
  *
  *   header ▸ *default │ *[condition] │ [condition]!include │ message
  */
-import type { ColumnLayout, MappedRow } from './csv-columns.ts'
+import type { ColumnLayout, CsvRowCells } from './csv-columns.ts'
 import { MESSAGE_COLUMNS, mapRowToColumns, readColumnLayout } from './csv-columns.ts'
 import type { MessageCondition } from './message-condition.ts'
 import { createCondition, narrowCondition } from './message-condition.ts'
@@ -86,7 +86,7 @@ class DefinitionReader {
     return isDefault ? this.#readDefault(row.value) : this.#readRow(line, row.value)
   }
 
-  #readDefault({ main, groups }: MappedRow): DefinitionLineFault | undefined {
+  #readDefault({ main, groups }: CsvRowCells): DefinitionLineFault | undefined {
     const type = main.get('type') ?? ''
     main.delete('type')
     if (type.startsWith('[') && type.endsWith(']')) return this.#defineCondition(type.slice(1, -1), main)
@@ -118,7 +118,7 @@ class DefinitionReader {
     return undefined
   }
 
-  #readRow(line: number, row: MappedRow): DefinitionLineFault | undefined {
+  #readRow(line: number, row: CsvRowCells): DefinitionLineFault | undefined {
     const { main, groups } = row
     let types = main.get('type') ?? ''
     main.delete('type')
@@ -161,7 +161,7 @@ class DefinitionReader {
 
   #addInstruction(
     type: string,
-    { main, groups }: MappedRow,
+    { main, groups }: CsvRowCells,
     conditions: readonly MessageCondition[],
   ): DefinitionLineFault | undefined {
     const argument = main.get('file') ?? firstFilled(main)

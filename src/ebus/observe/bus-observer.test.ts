@@ -6,7 +6,7 @@ import type { TelegramExchange } from '../wire/telegram.ts'
 import { ObservationDeduplicator } from './observation-deduplicator.ts'
 import type { TelegramExchangeEvent } from './observation.ts'
 import { BusObserver } from './bus-observer.ts'
-import type { ObservationContext } from './bus-observer.ts'
+import type { BusEventContext } from './bus-observer.ts'
 import { toBusMessagesJson, toPeriodicityJson, toBusSummaryJson } from './bus-report.ts'
 import { toBusStatusJson } from './bus-status.ts'
 import { DEFAULT_WARM_UP_THRESHOLDS } from './passive-warm-up.ts'
@@ -41,7 +41,7 @@ const broken = (reason: 'nak' | 'silence' | 'no-ack' | 'response-crc' | 'arbitra
     atMs: START + atMs,
   }) as const
 
-const at = (nowMs: number, parts: Partial<ObservationContext> = {}): ObservationContext => ({
+const at = (nowMs: number, parts: Partial<BusEventContext> = {}): BusEventContext => ({
   nowMs,
   symbols: nowMs,
   address: OURS,

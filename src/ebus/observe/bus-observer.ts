@@ -36,7 +36,7 @@ import type { PassiveWarmUp, WarmUpInput, WarmUpThresholds } from './passive-war
 import { newPassiveWarmUp, stepPassiveWarmUp } from './passive-warm-up.ts'
 
 /** What the machines need to know beside the event. */
-export interface ObservationContext {
+export interface BusEventContext {
   /** Monotonic. */
   readonly nowMs: number
   readonly symbols: number
@@ -111,7 +111,7 @@ export class BusObserver {
   }
 
   /** The exchanges about which it is certain now whose they are, copies of our own left out. */
-  hear(event: BusEvent, situation: ObservationContext): readonly ClassifiedObservation[] {
+  hear(event: BusEvent, situation: BusEventContext): readonly ClassifiedObservation[] {
     this.#updatedAtMs = event.atMs
     if (this.#cutOff !== undefined) this.#settleCutOff(causeOf(event), situation)
     switch (event.kind) {
@@ -127,7 +127,7 @@ export class BusObserver {
     }
   }
 
-  tick(situation: ObservationContext, atMs: number): readonly ClassifiedObservation[] {
+  tick(situation: BusEventContext, atMs: number): readonly ClassifiedObservation[] {
     if (this.#cutOff !== undefined) this.#settleCutOff('no_progress', situation)
     if (situation.passive === 'none' && this.#warmUp.endpoint === 'connected')
       this.#warm({ kind: 'unsupported' }, situation)
@@ -182,7 +182,7 @@ export class BusObserver {
 
   #recordAll(
     classified: readonly ClassifiedObservation[],
-    situation: ObservationContext,
+    situation: BusEventContext,
   ): readonly ClassifiedObservation[] {
     if (classified.length === 1 && classified[0]?.disposition !== 'duplicate') {
       this.#recordExchange(classified[0] as ClassifiedObservation, situation)
@@ -193,7 +193,7 @@ export class BusObserver {
     return kept
   }
 
-  #recordExchange({ event, disposition }: ClassifiedObservation, situation: ObservationContext): void {
+  #recordExchange({ event, disposition }: ClassifiedObservation, situation: BusEventContext): void {
     const observation = toExchangeObservation(event, situation.address)
     this.#record(observation)
     this.#repeats.command += event.exchange.commandRepeats
@@ -203,11 +203,7 @@ export class BusObserver {
     if (this.#warmUp.state !== 'unavailable') this.periodicity.see(observation, this.#dedup.epoch)
   }
 
-  #recordBroken(
-    event: BrokenTelegramEvent,
-    cause: TelegramCutOffCause | undefined,
-    situation: ObservationContext,
-  ): void {
+  #recordBroken(event: BrokenTelegramEvent, cause: TelegramCutOffCause | undefined, situation: BusEventContext): void {
     const observation = toBrokenTelegramObservation(event, cause)
     this.#record(observation)
     this.#recoveries.set(observation.outcome, (this.#recoveries.get(observation.outcome) ?? 0) + 1)
@@ -228,16 +224,13 @@ export class BusObserver {
     this.#errors.add((Number(scope === 'active') << 4) | ERROR_CLASSES.indexOf(errorClass))
   }
 
-  #settleCutOff(cause: TelegramCutOffCause, situation: ObservationContext): void {
+  #settleCutOff(cause: TelegramCutOffCause, situation: BusEventContext): void {
     const event = this.#cutOff
     this.#cutOff = undefined
     if (event !== undefined) this.#recordBroken(event, cause, situation)
   }
 
-  #onHappening(
-    event: Exclude<BusEvent, { readonly kind: 'exchange' | 'broken' }>,
-    situation: ObservationContext,
-  ): void {
+  #onHappening(event: Exclude<BusEvent, { readonly kind: 'exchange' | 'broken' }>, situation: BusEventContext): void {
     const { atMs } = event
     const { nowMs } = situation
     switch (event.kind) {
@@ -287,7 +280,7 @@ export class BusObserver {
     }
   }
 
-  #warm(input: WarmUpInput, { nowMs, symbols }: Pick<ObservationContext, 'nowMs' | 'symbols'>): void {
+  #warm(input: WarmUpInput, { nowMs, symbols }: Pick<BusEventContext, 'nowMs' | 'symbols'>): void {
     this.#warmUp = stepPassiveWarmUp(this.#warmUp, input, { nowMs, symbols })
   }
 }

@@ -5,7 +5,7 @@ import { RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import { systemClock } from '../../core/clock.ts'
 import { selectTransport } from '../adapter/bus-client.ts'
 import type { AdapterEndpoint } from '../adapter/adapter-endpoint.ts'
-import { PortClient } from '../adapter/port-client.ts'
+import { AdapterPortClient } from '../adapter/port-client.ts'
 import type { RecordedSymbols } from './recording.ts'
 
 export interface BusRecorderOptions {
@@ -22,7 +22,7 @@ export function startBusRecorder({ endpoint, onSymbols, onState }: BusRecorderOp
   let pending: number[] = []
   let pendingAtMs = 0
   const { transport, newProtocol } = selectTransport(endpoint)
-  const port = new PortClient({
+  const port = new AdapterPortClient({
     transport,
     newProtocol,
     backoff: RECONNECT_BACKOFF,

@@ -57,7 +57,7 @@ export function listUnreadMessages(
 }
 
 /** The value of a field of the map, from the first of its messages that said it. */
-export function findMappedValue(
+export function readMappedPlaneField(
   definitions: BusDefinitions,
   { as, sources }: MappedPlaneField,
 ): MappedMessageValue | undefined {

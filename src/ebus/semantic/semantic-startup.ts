@@ -27,7 +27,7 @@ export type StartupPlaneName = 'zones' | 'dhw'
 const READY_EPOCH = 2
 const PATIENCE_MS = 120_000
 
-export function newStartup(nowMs: number): StartupState {
+export function newStartupState(nowMs: number): StartupState {
   return { phase: 'BOOT_INIT', startedMs: nowMs, cacheEpoch: 0, liveEpoch: 0, live: new Set() }
 }
 

@@ -72,7 +72,7 @@ const VETO_HOURS = { min: 0.5, max: 12, step: 0.5 } as const
 /** What a date is that nobody has set. */
 const NO_DATE = '2015-01-01'
 
-export const ZONE_SETTINGS: ReadonlySet<SettingName> = new Set<SettingName>([
+export const ZONE_SETTING_NAMES: ReadonlySet<SettingName> = new Set<SettingName>([
   'room_temperature',
   'night_temperature',
   'quick_veto',
@@ -90,7 +90,7 @@ export function planSetting(
   const named = readZoneName(reader, zone)
   const one = (register: RegulatorRegister, target: number | string, name: string): SettingRegisterWrite => ({
     register,
-    instance: ZONE_SETTINGS.has(setting) ? zone : 0,
+    instance: ZONE_SETTING_NAMES.has(setting) ? zone : 0,
     value: target,
     name,
   })
@@ -299,7 +299,7 @@ function checkNumber(
 }
 
 function callOf(setting: SettingName, zone: string, value: Json): SettingToolArguments {
-  return ZONE_SETTINGS.has(setting) ? { setting, zone, value } : { setting, value }
+  return ZONE_SETTING_NAMES.has(setting) ? { setting, zone, value } : { setting, value }
 }
 
 function issue(path: string, message: string): ArgumentIssue {

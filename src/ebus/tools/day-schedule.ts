@@ -56,7 +56,7 @@ export interface DayScheduleRequest {
 export const DHW_PROGRAM_ID: TimerProgramId = { zone: NO_ZONE_NUMBER, channel: 'dhw' }
 
 /** What the day is and would be, for whoever has to approve it; from memory, the bus is not asked for that. */
-export function assessDaySchedule({ heating, regulator, id, wish }: DayWritePlan): CallAssessment {
+export function assessDayScheduleWrite({ heating, regulator, id, wish }: DayWritePlan): CallAssessment {
   const busId = heating.id
   const program = readKnownTimerProgram(regulator, id, heating.installation.shadow)
   const what = id.channel === 'dhw' ? 'dhw' : `zone-${id.zone + 1}`
@@ -104,7 +104,7 @@ export async function writeDaySchedule(plan: DayWritePlan, job: DayWriteContext)
   })
 }
 
-export async function dryRunDaySchedule(plan: DayWritePlan, job: DayWriteContext): Promise<Outcome> {
+export async function dryRunDayScheduleWrite(plan: DayWritePlan, job: DayWriteContext): Promise<Outcome> {
   const { heating, regulator, slots } = plan
   return heating.exclusively(async () => {
     if (job.call.signal.aborted) return fail(createCancelledBusCallFault())
@@ -149,7 +149,7 @@ export interface DayWritePlan extends DayScheduleChange {
 }
 
 /** Everything that can be refused is refused here, before the first telegram that changes something. */
-export async function planDayWrite(
+export async function planDayScheduleWrite(
   { id, wish }: DayScheduleChange,
   job: DayWriteContext,
 ): Promise<Result<DayWritePlan, Fault>> {

@@ -130,7 +130,7 @@ function createAnswerMeta(
 }
 
 /** Of an answer that was made now. */
-export function createLiveMeta(
+export function createLiveAnswerFields(
   house: EbusToolContext,
   { id }: Pick<HeatingBusClient, 'id'>,
   atMs: number,
@@ -145,7 +145,7 @@ export function createLiveOutcome(
   data: Json,
   { atMs = house.clock.now(), ...beside }: { readonly atMs?: number; readonly [field: string]: Json } = {},
 ): Outcome {
-  return ok({ data: { ...createLiveMeta(house, heating, atMs), ...beside, data } })
+  return ok({ data: { ...createLiveAnswerFields(house, heating, atMs), ...beside, data } })
 }
 
 /** How old an answer is, and whether the device was asked for it. */

@@ -27,7 +27,7 @@ import {
   encodeRegisterTelegramData,
 } from '../semantic/register.ts'
 import type { SettingPlan, SettingRequest, SettingRegisterWrite, SettingName } from '../semantic/setting-request.ts'
-import { SETTING_NAMES, ZONE_SETTINGS, planSetting } from '../semantic/setting-request.ts'
+import { SETTING_NAMES, ZONE_SETTING_NAMES, planSetting } from '../semantic/setting-request.ts'
 import { resolveZoneNumber } from '../semantic/zone-choice.ts'
 import { readZoneName } from '../semantic/zones.ts'
 import {
@@ -65,7 +65,7 @@ export function resolveRegisterSetting(house: EbusToolContext, wish: SettingTool
   const { setting, value } = wish
   if (!isRegisterBackedSetting(setting) || (typeof value === 'object' && 'weekdays' in value))
     return fail(createEbusArgumentFault('value', `not for ${setting}`))
-  const ofZone = ZONE_SETTINGS.has(setting)
+  const ofZone = ZONE_SETTING_NAMES.has(setting)
   const zone = ofZone ? resolveZoneNumber(reader, wish.zone) : ok(undefined)
   if (!zone.ok) return fail(createEbusArgumentFault('zone', zone.fault))
   const timed = { ...(wish.hours === undefined ? {} : { hours: wish.hours }), ...untilOf(wish) }

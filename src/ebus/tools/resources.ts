@@ -19,7 +19,7 @@ import { toBusDeviceJson } from './device-view.ts'
 import { ebusFamily } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
 import type { EbusToolContext } from './ebus-tools.ts'
-import { describePlaneFreshness, createCurrentView, createLiveMeta } from './ebus-tools.ts'
+import { describePlaneFreshness, createCurrentView, createLiveAnswerFields } from './ebus-tools.ts'
 import { readMissingPlaneValues } from './plane-readiness.ts'
 import { PLANE_TOOL_DEFINITIONS } from './plane-tools.ts'
 import { listHolidayAndScheduleSettings, toSettingJson } from './setting-view.ts'
@@ -67,7 +67,7 @@ function resource(house: EbusToolContext, heating: HeatingBusClient, topic: Topi
     const away = data === null ? createBusUnreachableFault(view.reach) : undefined
     if (away !== undefined) return ok({ data: ebusFamily.failure(away, tool.offer).structured })
     // Always LIVE: a resource has no arguments to ask for a snapshot with.
-    const answer = { data, ...createLiveMeta(house, heating, view.atMs), ...beside }
+    const answer = { data, ...createLiveAnswerFields(house, heating, view.atMs), ...beside }
     // A resource is read without an envelope of the face's making, so it brings its own.
     return ok({ data: ebusFamily.success(answer, tool.offer) })
   })

@@ -16,7 +16,12 @@ import type { TimerProgramId } from '../semantic/schedule.ts'
 import { WEEKDAYS } from '../semantic/schedule.ts'
 import type { SlotInput } from './schedule-request.ts'
 import { weekdayInputSchema } from './schedule-request.ts'
-import { assessDaySchedule, planDayWrite, dryRunDaySchedule, writeDaySchedule } from './day-schedule.ts'
+import {
+  assessDayScheduleWrite,
+  planDayScheduleWrite,
+  dryRunDayScheduleWrite,
+  writeDaySchedule,
+} from './day-schedule.ts'
 import type { DayWriteContext, DayWritePlan } from './day-schedule.ts'
 
 const clockTime = z.string().regex(/^([01]?\d|2[0-4]):[0-5]\d$/, 'a time of day such as 06:30')
@@ -45,7 +50,10 @@ export async function planScheduleChange(
 ): Promise<Result<readonly DayWritePlan[], Fault>> {
   const plans: DayWritePlan[] = []
   for (const weekday of new Set(days.weekdays)) {
-    const plan = await planDayWrite({ id, wish: { ...asked, weekday, slots: days.slots.map(asSlotInput) } }, job)
+    const plan = await planDayScheduleWrite(
+      { id, wish: { ...asked, weekday, slots: days.slots.map(asSlotInput) } },
+      job,
+    )
     if (!plan.ok) return plan
     plans.push(plan.value)
   }
@@ -54,7 +62,7 @@ export async function planScheduleChange(
 
 /** Of the days together: the last one is the actuator, the others are touched as well. */
 export function assessScheduleChange(plans: readonly DayWritePlan[]): CallAssessment {
-  const [last, ...others] = plans.map(assessDaySchedule).toReversed()
+  const [last, ...others] = plans.map(assessDayScheduleWrite).toReversed()
   if (last === undefined) throw new RangeError('a schedule without days')
   return {
     ...last,
@@ -76,7 +84,7 @@ export async function setScheduleDays(
   let last: Outcome | undefined
   for (const plan of plans) {
     const { weekday } = plan.wish
-    last = call.rehearsal ? await dryRunDaySchedule(plan, job) : await writeDaySchedule(plan, job)
+    last = call.rehearsal ? await dryRunDayScheduleWrite(plan, job) : await writeDaySchedule(plan, job)
     const data =
       last.ok && isJsonObject(last.value.data)
         ? last.value.data['data']

@@ -21,7 +21,13 @@ import { resolveBusLockKey, findBus } from './ebus-tools.ts'
 import { slotOutputSchema } from './plane-schemas.ts'
 import { slotInputSchema, weekdayInputSchema } from './schedule-request.ts'
 import type { DayScheduleRequest, DayWriteContext, DayScheduleChange, DayWritePlan } from './day-schedule.ts'
-import { DHW_PROGRAM_ID, planDayWrite, assessDaySchedule, writeDaySchedule, dryRunDaySchedule } from './day-schedule.ts'
+import {
+  DHW_PROGRAM_ID,
+  planDayScheduleWrite,
+  assessDayScheduleWrite,
+  writeDaySchedule,
+  dryRunDayScheduleWrite,
+} from './day-schedule.ts'
 
 /** For twelve slots: written, read back and, if need be, put back, with the pauses the regulator wants in between. */
 const TIMEOUT_SECONDS = 90
@@ -114,11 +120,11 @@ function programSteps<Input>(
   return {
     plan: async (input, call) => {
       const day = meant(input)
-      return day.ok ? planDayWrite(day.value, { house, call, pause }) : day
+      return day.ok ? planDayScheduleWrite(day.value, { house, call, pause }) : day
     },
-    assess: assessDaySchedule,
+    assess: assessDayScheduleWrite,
     act: (plan, _, call) => writeDaySchedule(plan, { house, call, pause }),
-    rehearse: (plan, _, call) => dryRunDaySchedule(plan, { house, call, pause }),
+    rehearse: (plan, _, call) => dryRunDayScheduleWrite(plan, { house, call, pause }),
   }
 }
 

@@ -13,7 +13,7 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
 import type { SemanticPlaneName } from '../semantic/planes.ts'
-import { ZONE_SETTINGS } from '../semantic/setting-request.ts'
+import { ZONE_SETTING_NAMES } from '../semantic/setting-request.ts'
 import { resolveZoneNumber } from '../semantic/zone-choice.ts'
 import { readZoneName } from '../semantic/zones.ts'
 import { ebusFamily } from './ebus-envelope.ts'
@@ -87,7 +87,9 @@ export function createSettingTools(
 /** Rooms are found by their names, which have to be read first. */
 function planeOf(setting: SettingToolInput['setting']): SemanticPlaneName {
   if (setting === 'heating') return 'system'
-  return setting === 'schedule' || (isRegisterBackedSetting(setting) && ZONE_SETTINGS.has(setting)) ? 'zones' : 'dhw'
+  return setting === 'schedule' || (isRegisterBackedSetting(setting) && ZONE_SETTING_NAMES.has(setting))
+    ? 'zones'
+    : 'dhw'
 }
 
 /** `undefined` where no program is meant. */

@@ -7,7 +7,7 @@ import { fromHex, toHex } from '../../../src/core/bytes.ts'
 import type { Result } from '../../../src/core/result.ts'
 import type { EbusConnection, BusEvent, BusFault, BusReply } from '../../../src/ebus/adapter/ebus-connection.ts'
 import type { EbusConnectionOptions } from '../../../src/ebus/adapter/bus-client.ts'
-import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
+import { openEbusConnection } from '../../../src/ebus/adapter/bus-client.ts'
 import type { EbusSimulator, EbusSimulatorOptions } from '../../../src/sim/ebus/simulator-server.ts'
 import { startEbusSimulator } from '../../../src/sim/ebus/simulator-server.ts'
 
@@ -24,7 +24,7 @@ async function simulator(options: EbusSimulatorOptions = {}): Promise<EbusSimula
 }
 
 function bus(port: number, options: Partial<EbusConnectionOptions> = {}): EbusConnection {
-  const opened = openEbus({
+  const opened = openEbusConnection({
     id: 'test',
     endpoint: { kind: 'enh', host: '127.0.0.1', port },
     source: 0x31,

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../local-port.ts'
 import { fromHex } from '../../../src/core/bytes.ts'
 import type { EbusConnection } from '../../../src/ebus/adapter/ebus-connection.ts'
-import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
+import { openEbusConnection } from '../../../src/ebus/adapter/bus-client.ts'
 import { hasSignal } from '../../contracts/ebus-bus.ts'
 
 const closing: (() => Promise<void> | void)[] = []
@@ -29,7 +29,7 @@ async function fakeEbusd(answers: (line: string, socket: Socket) => string | und
     })
   })
   const port = await listenLocally(server)
-  const bus = openEbus({ id: 'ebusd', endpoint: { kind: 'ebusd', host: '127.0.0.1', port }, source: 'auto' })
+  const bus = openEbusConnection({ id: 'ebusd', endpoint: { kind: 'ebusd', host: '127.0.0.1', port }, source: 'auto' })
   closing.push(
     () => new Promise<void>((resolve) => server.close(() => resolve())),
     () => sockets.forEach((socket) => socket.destroy()),

@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { listenLocally } from '../../local-port.ts'
 import { concatBytes, fromHex } from '../../../src/core/bytes.ts'
-import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
+import { openEbusConnection } from '../../../src/ebus/adapter/bus-client.ts'
 import type { AdapterEndpoint } from '../../../src/ebus/adapter/adapter-endpoint.ts'
 import { encodeAdapterMessage } from '../../../src/ebus/wire/enhanced-protocol.ts'
 import { encodeExchange } from '../../../src/ebus/wire/telegram-exchange.ts'
@@ -54,7 +54,7 @@ describe('a million bytes of rubbish', () => {
       })
       const port = await listenLocally(server)
       const endpoint: AdapterEndpoint = { kind, host: '127.0.0.1', port }
-      const bus = openEbus({ id: 'fuzzed', endpoint, source: 0x31 })
+      const bus = openEbusConnection({ id: 'fuzzed', endpoint, source: 0x31 })
       using slow = bus.events()
       const pending = bus.send(
         { target: 0x15, primary: 7, secondary: 4, data: new Uint8Array() },

@@ -2,7 +2,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/core/clock.ts'
 import { silentLogger } from '../../../src/core/logger.ts'
-import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
+import { openEbusConnection } from '../../../src/ebus/adapter/bus-client.ts'
 import { HeatingBusClient } from '../../../src/ebus/heating-bus-client.ts'
 import { DEFAULT_WARM_UP_THRESHOLDS } from '../../../src/ebus/observe/passive-warm-up.ts'
 import { startEbusSimulator } from '../../../src/sim/ebus/simulator-server.ts'
@@ -26,7 +26,8 @@ it('is said to be away once, and back once', async () => {
     id: 'main',
     adapter: `enh:127.0.0.1:${first.port}`,
     readOnly: true,
-    open: () => openEbus({ id: 'main', endpoint: { kind: 'enh', host: '127.0.0.1', port: first.port }, source: 0xff }),
+    open: () =>
+      openEbusConnection({ id: 'main', endpoint: { kind: 'enh', host: '127.0.0.1', port: first.port }, source: 0xff }),
     discovery: 'heard',
     installation: {
       pollMs: 60_000,

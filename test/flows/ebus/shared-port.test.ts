@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../../src/core/bytes.ts'
 import type { EbusConnection } from '../../../src/ebus/adapter/ebus-connection.ts'
-import { openEbus } from '../../../src/ebus/adapter/bus-client.ts'
+import { openEbusConnection } from '../../../src/ebus/adapter/bus-client.ts'
 import { SharedPort } from '../../../src/ebus/adapter/shared-port-server.ts'
 import type { EbusSimulator } from '../../../src/sim/ebus/simulator-server.ts'
 import { startEbusSimulator } from '../../../src/sim/ebus/simulator-server.ts'
@@ -20,7 +20,7 @@ afterEach(async () => {
 
 async function lending(): Promise<{ simulator: EbusSimulator; lender: EbusConnection; port: number }> {
   const simulator = await startEbusSimulator({ speed: 20, chatter: false })
-  const lender = openEbus({
+  const lender = openEbusConnection({
     id: 'lender',
     endpoint: { kind: 'enh', host: '127.0.0.1', port: simulator.port },
     source: 0xff,

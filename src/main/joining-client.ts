@@ -11,7 +11,7 @@ import type { Community } from '../mesh/identity/community.ts'
 import { createJoinRequest } from '../mesh/identity/invitation.ts'
 import type { Invitation } from '../mesh/identity/invitation.ts'
 import type { NodeIdentity } from '../mesh/identity/node-key.ts'
-import type { JoinCaller } from '../mesh/nats/join-client.ts'
+import type { NatsJoinConnection } from '../mesh/nats/join-client.ts'
 import { OutboundCallClient } from '../mesh/outbound-calls.ts'
 import type { PeerEndpoint } from '../mesh/transport.ts'
 
@@ -69,7 +69,13 @@ export async function joinByInvitation(joining: JoiningNodeOptions): Promise<Res
 }
 
 /** Used where no address of the issuer can be reached. */
-async function openNats({ invitation, identity, natsServers, useNkey, name }: JoiningNodeOptions): Promise<JoinCaller> {
-  const { openJoinCaller } = await import('../mesh/nats/join-client.ts')
-  return openJoinCaller({ servers: natsServers, useNkey, identity, name, communityId: invitation.communityId })
+async function openNats({
+  invitation,
+  identity,
+  natsServers,
+  useNkey,
+  name,
+}: JoiningNodeOptions): Promise<NatsJoinConnection> {
+  const { openNatsJoinConnection } = await import('../mesh/nats/join-client.ts')
+  return openNatsJoinConnection({ servers: natsServers, useNkey, identity, name, communityId: invitation.communityId })
 }

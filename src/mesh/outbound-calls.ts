@@ -25,7 +25,7 @@ import type { Result } from '../core/result.ts'
 import { formatActorName } from './actor-name.ts'
 import { createMalformedMeshReplyFault } from './mesh-answer.ts'
 import { CallerSessions } from './caller-sessions.ts'
-import { createControlDraft } from './request-draft.ts'
+import { createControlRequestDraft } from './request-draft.ts'
 import type { RequestDraft } from './request-draft.ts'
 import { StreamFramesHash, MAX_SESSION_NAME_LENGTH } from './mesh-envelope.ts'
 import { MAX_MESH_BODY_DEPTH } from './message-body.ts'
@@ -93,7 +93,7 @@ export class OutboundCallClient implements RemoteProviderClient {
 
   /** A question between nodes, outside the bus and outside the ledger: manifests, schemas, checkpoints. */
   async ask(peer: PeerAddress, name: string, body: Json, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
-    return dataOf(await this.#deliver(peer, createControlDraft(name, body), { signal }))
+    return dataOf(await this.#deliver(peer, createControlRequestDraft(name, body), { signal }))
   }
 
   /** Before there is a community of ours. */
@@ -102,7 +102,7 @@ export class OutboundCallClient implements RemoteProviderClient {
     body: JsonObject,
     asking: { name: string; communityId: string; signal: AbortSignal },
   ): Promise<Result<JsonObject, Fault>> {
-    return this.#askSigned(peer, createControlDraft(asking.name, body), asking)
+    return this.#askSigned(peer, createControlRequestDraft(asking.name, body), asking)
   }
 
   forget(nodeId: string): void {
@@ -112,7 +112,7 @@ export class OutboundCallClient implements RemoteProviderClient {
   async #askForSession(peer: PeerAddress, body: JsonObject, signal: AbortSignal): Promise<Result<JsonObject, Fault>> {
     const communityId = this.#parts.communityId()
     if (communityId === undefined) return fail(homeless(peer.nodeId))
-    return this.#askSigned(peer, createControlDraft(SESSION_REQUEST_NAME, body), { signal, communityId })
+    return this.#askSigned(peer, createControlRequestDraft(SESSION_REQUEST_NAME, body), { signal, communityId })
   }
 
   /** What comes before there is a session key: the signature alone says whose words these are. */

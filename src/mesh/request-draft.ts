@@ -38,7 +38,7 @@ const QUESTION_VERSION = [1, 0] as const
 const QUESTION_MS = 10_000
 
 /** What nodes ask each other outside the bus: nothing is changed by it, so it may be asked again. */
-export function createControlDraft(name: string, body: Json): RequestDraft {
+export function createControlRequestDraft(name: string, body: Json): RequestDraft {
   const text = JSON.stringify(body)
   return {
     capability: name,

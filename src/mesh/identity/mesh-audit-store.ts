@@ -10,7 +10,7 @@ import { MembershipAlteredError, meshMigrations, readHeldCommunity } from './mes
 import { OfferPinStore } from './offer-store.ts'
 import { RowMacAuthenticator } from './row-seal.ts'
 
-export interface MeshAudit {
+export interface MeshStoreAuditReport {
   /** Names of tables, indexes, views and triggers that were changed, added or removed. */
   readonly schema: readonly string[]
   readonly rows: readonly ForeignMeshRow[]
@@ -25,7 +25,7 @@ export interface ForeignMeshRow {
 export function auditMeshStore(
   path: string,
   { sealKey, log }: { readonly sealKey: Uint8Array; readonly log: Pick<MembershipLog, 'newest'> },
-): MeshAudit {
+): MeshStoreAuditReport {
   const database = new Database({ path, migrations: [meshMigrations], readOnly: true })
   try {
     const schema = findAlteredSchema(database.sql, [meshMigrations])

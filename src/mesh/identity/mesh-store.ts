@@ -33,7 +33,7 @@ import type { JoinRequest } from './invitation.ts'
 import { InvitationStore } from './invitation-store.ts'
 import type { StoredInvitation } from './invitation-store.ts'
 import type { OfferLog } from './offer-log.ts'
-import { OFFER_TABLES_SQL, OfferPinStore, SEALED_OFFER_TABLES_SQL } from './offer-store.ts'
+import { CREATE_OFFER_TABLES_SQL, OfferPinStore, REPLACE_OFFER_TABLES_SQL } from './offer-store.ts'
 import { PeerAddressStore, parseAddressList } from './peer-address-store.ts'
 import { RowMacAuthenticator } from './row-seal.ts'
 import { explainMembershipRollback } from './membership-log.ts'
@@ -50,10 +50,10 @@ export const meshMigrations: ModuleMigrations = {
        node_id TEXT PRIMARY KEY, addresses TEXT NOT NULL, seen_at_ms INTEGER NOT NULL
      ) STRICT, WITHOUT ROWID`,
     'ALTER TABLE peer ADD COLUMN name TEXT',
-    OFFER_TABLES_SQL,
+    CREATE_OFFER_TABLES_SQL,
     // What is not sealed with this node's key was written by somebody else.
     'ALTER TABLE invitation ADD COLUMN seal BLOB',
-    SEALED_OFFER_TABLES_SQL,
+    REPLACE_OFFER_TABLES_SQL,
   ],
 }
 

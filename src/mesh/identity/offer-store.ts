@@ -18,7 +18,7 @@ import { MAX_PINS_PER_ENTRY } from './offer-log.ts'
 import type { OfferAcceptance, OfferLog } from './offer-log.ts'
 import type { RowMacAuthenticator } from './row-seal.ts'
 
-export const OFFER_TABLES_SQL = `
+export const CREATE_OFFER_TABLES_SQL = `
   CREATE TABLE offer_pin (
     node_id TEXT NOT NULL, capability TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (node_id, capability)
   ) STRICT, WITHOUT ROWID;
@@ -29,7 +29,7 @@ export const OFFER_TABLES_SQL = `
   CREATE TABLE own_prefix (prefix TEXT PRIMARY KEY) STRICT, WITHOUT ROWID`
 
 /** What decides went to the log. */
-export const SEALED_OFFER_TABLES_SQL = `
+export const REPLACE_OFFER_TABLES_SQL = `
   DROP TABLE offer_pin;
   DROP TABLE own_prefix;
   DROP TABLE offer_withheld;

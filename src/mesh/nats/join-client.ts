@@ -7,7 +7,7 @@ import type { NodeIdentity } from '../identity/node-key.ts'
 import { NatsLink } from './nats-link-client.ts'
 import { NatsCallClient } from './nats-call-client.ts'
 
-export interface JoinCaller {
+export interface NatsJoinConnection {
   readonly caller: NatsCallClient
   readonly close: () => Promise<void>
 }
@@ -15,13 +15,13 @@ export interface JoinCaller {
 const CONNECT_MS = 5_000
 
 /** Also without a connection: asking then says that nobody can be reached. */
-export async function openJoinCaller(options: {
+export async function openNatsJoinConnection(options: {
   readonly servers: readonly string[]
   readonly useNkey: boolean
   readonly identity: NodeIdentity
   readonly name: string
   readonly communityId: string
-}): Promise<JoinCaller> {
+}): Promise<NatsJoinConnection> {
   const { promise: connected, resolve } = Promise.withResolvers<void>()
   const link = new NatsLink(
     { ...options, clock: systemClock, logger: silentLogger },

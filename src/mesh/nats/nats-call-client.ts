@@ -37,7 +37,7 @@ import type {
   DeliveredStreamEnd,
 } from '../transport.ts'
 import { isPacket } from '../packets/packet.ts'
-import { FRAMES_PER_ACK, STREAM_KEEP_ALIVE_MS, STREAM_WINDOW_FRAMES } from './stream-credit.ts'
+import { FRAMES_PER_ACK, STREAM_KEEP_ALIVE_INTERVAL_MS, STREAM_WINDOW_FRAMES } from './stream-credit.ts'
 import type { NatsLink } from './nats-link-client.ts'
 import { decodeNatsMessageFromNode, encodeNatsMessage, formatUnknownCallTextToSign } from './nats-message.ts'
 import type { NatsMessageFromNode } from './nats-message.ts'
@@ -301,7 +301,7 @@ export class NatsCallClient implements MeshTransport<'nats'> {
   #tick(): void {
     this.#ticks++
     if (this.#options.link.isUp) this.#packets?.tick()
-    const isKeepAlive = this.#ticks % (STREAM_KEEP_ALIVE_MS / AGAIN_MS) === 0
+    const isKeepAlive = this.#ticks % (STREAM_KEEP_ALIVE_INTERVAL_MS / AGAIN_MS) === 0
     for (const pending of this.#pending.values()) {
       const { subject, reply, taken, message, challenge } = pending
       if (pending.emit !== undefined && isKeepAlive) this.#control(subject, { t: 'ack', r: reply, n: taken })

@@ -8,7 +8,7 @@ export const STREAM_WINDOW_FRAMES = 16
 export const FRAMES_PER_ACK = 8
 /** How long a writer waits for a reader that says nothing at all. */
 export const STREAM_ACK_TIMEOUT_MS = 10_000
-export const STREAM_KEEP_ALIVE_MS = 2_000
+export const STREAM_KEEP_ALIVE_INTERVAL_MS = 2_000
 
 export class StreamFrameCredit {
   readonly #window: number

@@ -87,7 +87,7 @@ export function encodePacketCall(
 }
 
 /** The list of calls in a packet, each after a comma. */
-export function joinPacketCalls(texts: readonly PacketCallText[]): string {
+export function encodePacketCallList(texts: readonly PacketCallText[]): string {
   let list = ''
   let before = ''
   for (const { contract, rest } of texts) {

@@ -33,7 +33,7 @@ import {
   MAX_BATCHED_BYTES,
 } from './packet.ts'
 import type { Packet, PacketHeader } from './packet.ts'
-import { joinPacketCalls, countPacketCallBytes } from './packet-call.ts'
+import { encodePacketCallList, countPacketCallBytes } from './packet-call.ts'
 import type { PacketCallText } from './packet-call.ts'
 import { matchesExpectedPacketProof, createPacketProof } from './packet-proof.ts'
 
@@ -253,7 +253,7 @@ export class PacketCaller implements PacketConnectionListener {
       waiting.sentMs = sentMs
       calls.waiting.set(waiting.number, waiting)
     }
-    const payload = `[${this.#clock.now()}${joinPacketCalls(gathered.map(({ request }) => request.text))}]`
+    const payload = `[${this.#clock.now()}${encodePacketCallList(gathered.map(({ request }) => request.text))}]`
     const covered = encodeProvenPacketHeader({ kind: 'call', keyId: session.id, first, count: gathered.length })
     const packet = encodePacket(covered, createPacketProof('call', covered, payload, session), payload)
     if (wire.send(packet, session.id, first)) return

@@ -6,7 +6,7 @@ import { toUtf8 } from '../../core/bytes.ts'
 import { PacketFrameReader, encodePacketFrame } from '../http/packet-frames.ts'
 import { AnswerPacketBuffer } from './answer-packet-buffer.ts'
 import { encodeProvenPacketHeader, decodePacket, encodePacket, isPacket } from './packet.ts'
-import { decodePacketCall, joinPacketCalls } from './packet-call.ts'
+import { decodePacketCall, encodePacketCallList } from './packet-call.ts'
 import { matchesExpectedPacketProof, createPacketProof } from './packet-proof.ts'
 import { SequenceWindow } from './sequence-window.ts'
 
@@ -93,7 +93,7 @@ describe('packet call', () => {
 
   it('says for what it is only where that changes', () => {
     const texts = ['["a"]', '["a"]', '["b"]', '["a"]'].map((text, rest) => ({ contract: text, rest: `${rest}` }))
-    expect(joinPacketCalls(texts)).toBe(',[["a"],0],[null,1],[["b"],2],[["a"],3]')
+    expect(encodePacketCallList(texts)).toBe(',[["a"],0],[null,1],[["b"],2],[["a"],3]')
   })
 
   it('is refused when any part of it is wrong', () => {

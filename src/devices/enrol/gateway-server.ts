@@ -9,9 +9,9 @@ import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Database } from '../../core/database-store.ts'
 import type { ProjectionLogWriter } from '../../ledger/projection-log.ts'
-import type { DeviceIdentity, Fleet, DeviceAcceptor } from '../session/fleet.ts'
+import type { DeviceIdentity, DeviceFleet, DeviceAcceptor } from '../session/fleet.ts'
 import type { FleetOptions } from '../session/fleet-server.ts'
-import { createFleet } from '../session/fleet-server.ts'
+import { createDeviceFleet } from '../session/fleet-server.ts'
 import type { DeviceRefusalListener } from '../session/device-refusal.ts'
 import type { MqttBrokerConnection } from '../session/mqtt-client.ts'
 import { connectMqttBroker } from '../session/mqtt-client.ts'
@@ -79,7 +79,7 @@ export interface VoiceOptions {
 export interface DeviceGateway {
   /** The relay of each device's voice; `undefined` without a backend. */
   readonly voice: (VoiceRelayService & { readonly codeOf: (deviceId: string) => string | undefined }) | undefined
-  readonly fleet: Fleet & DeviceAcceptor
+  readonly fleet: DeviceFleet & DeviceAcceptor
   readonly registrar: DeviceRegistrar
   readonly httpPort: number
   readonly mqttPort: number | undefined
@@ -111,7 +111,7 @@ export async function openDeviceGateway(options: DeviceGatewayOptions): Promise<
   const photoUploads = createPhotoUploadService({ url: (local) => formatVisionUrl(addresses, local), clock })
   const backend = backendFor(options.voice, store, clock)
   const voice = options.voice === undefined ? undefined : voiceRelays(options.voice, backend, clock)
-  const fleet = createFleet({
+  const fleet = createDeviceFleet({
     ...options.fleet,
     voice,
     vision: photoUploads,

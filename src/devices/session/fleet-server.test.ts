@@ -3,7 +3,7 @@ import { manualClock } from '../../../test/manual-clock.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { createPhotoUploadService } from '../enrol/photo-uploads.ts'
 import type { DeviceLink, DeviceLinkHandlers, UploadedPhoto } from './fleet.ts'
-import { createFleet } from './fleet-server.ts'
+import { createDeviceFleet } from './fleet-server.ts'
 
 const IDENTITY = { deviceId: 'a0:b1:c2:d3:e4:f5', clientId: '7b94d69a-9808-4c59-9c9b-704333b38aff' }
 const ID = IDENTITY.deviceId
@@ -43,7 +43,7 @@ class FarEnd {
   }
 }
 
-function attach(fleet = createFleet()) {
+function attach(fleet = createDeviceFleet()) {
   const far = new FarEnd()
   far.ears = fleet.attach(IDENTITY, far.link)
   return { fleet, far }
@@ -53,7 +53,7 @@ const TEXT = { result: { content: [{ type: 'text', text: 'ok' }] } }
 
 describe('fleet', () => {
   it('knows nobody it has not met', async () => {
-    const fleet = createFleet()
+    const fleet = createDeviceFleet()
     expect(await fleet.call('x', 't', {})).toEqual({ ok: false, fault: { kind: 'unknown-device', device: 'x' } })
     expect(fleet.device('x')).toBeUndefined()
     expect(fleet.announce('x', { kind: 'alert', status: '', message: '', emotion: '' }).ok).toBe(false)
@@ -61,7 +61,7 @@ describe('fleet', () => {
 
   it('has seen a device that says nothing when it last stirred, and no more over a connection that is gone', () => {
     const clock = manualClock(1_000)
-    const { fleet, far } = attach(createFleet({ clock }))
+    const { fleet, far } = attach(createDeviceFleet({ clock }))
     clock.advance(3_600_000)
     far.ears.stir()
     expect(fleet.device(ID)?.lastSeenMs).toBe(3_601_000)
@@ -105,7 +105,7 @@ describe('fleet', () => {
 
   it('tells subscribers what happens to devices', async () => {
     const clock = manualClock(1_000)
-    const fleet = createFleet({ clock })
+    const fleet = createDeviceFleet({ clock })
     const events = fleet.subscribe()
     const { far } = attach(fleet)
     far.discovered()
@@ -135,7 +135,7 @@ describe('fleet', () => {
         spent = listener
       },
     }
-    const { fleet, far } = attach(createFleet({ vision }))
+    const { fleet, far } = attach(createDeviceFleet({ vision }))
     far.discovered()
     posted = { bytes: Uint8Array.of(1), mimeType: 'image/jpeg', receipt: 'r1' }
     const plain = fleet.call(ID, 't', {})
@@ -159,7 +159,7 @@ describe('fleet', () => {
     /** A call was given up, the next one is on its way, and the old picture was posted with the new token. */
     async function postedLate() {
       const desk = createPhotoUploadService({ url: () => 'http://h:1/v' })
-      const { fleet, far } = attach(createFleet({ vision: desk }))
+      const { fleet, far } = attach(createDeviceFleet({ vision: desk }))
       const told = () =>
         far.sent
           .map(({ payload }) => payload as { params: { capabilities?: { vision?: { token: string } } } })
@@ -217,14 +217,14 @@ describe('fleet', () => {
       ok: false,
       fault: { kind: 'unsupported', needs: 'firmware newer than 2.4.2' },
     })
-    const { fleet: newer, far: device } = attach(createFleet())
+    const { fleet: newer, far: device } = attach(createDeviceFleet())
     device.discovered('2.5.0')
     expect(newer.announce(ID, notify)).toEqual({ ok: true, value: 'sent' })
     expect(device.sent.at(-1)).toMatchObject({ type: 'notify' })
   })
 
   it('hangs up on a device that says more than its budget', () => {
-    const { fleet, far } = attach(createFleet({ clock: manualClock() }))
+    const { fleet, far } = attach(createDeviceFleet({ clock: manualClock() }))
     for (let each = 0; each < 401; each++) far.ears.text('{"type":"x"}')
     expect(far.closedFor).toBe('too many messages')
     expect(fleet.stats().ignored).toEqual({ x: 400, 'too-many-messages': 1 })
@@ -254,7 +254,7 @@ describe('fleet', () => {
 
   it('hangs up on a device whose words break something of ours, and goes on', async () => {
     const bugs: string[] = []
-    const fleet = createFleet({
+    const fleet = createDeviceFleet({
       onStep: (_device, input) => {
         if (input.kind === 'text' && input.text.includes('boom')) throw new Error('boom')
       },
@@ -271,7 +271,7 @@ describe('fleet', () => {
 
   it('goes on after a mistake of ours that no device brought out', async () => {
     let isBroken = true
-    const fleet = createFleet({
+    const fleet = createDeviceFleet({
       onStep: (_device, input) => {
         if (input.kind === 'call' && isBroken) throw new Error('boom')
       },
@@ -287,7 +287,7 @@ describe('fleet', () => {
   })
 
   it('tells a call whose time is over from one that was withdrawn', async () => {
-    const fleet = createFleet()
+    const fleet = createDeviceFleet()
     attach(fleet).far.discovered()
     const over = new AbortController()
     const withdrawn = new AbortController()
@@ -304,7 +304,7 @@ describe('fleet', () => {
     const steps: string[] = []
     const onStep = (device: string, input: { kind: string }, effects: readonly { kind: string }[]) =>
       steps.push(`${device} ${input.kind} → ${effects.map(({ kind }) => kind).join()}`)
-    attach(createFleet({ onStep })).far.discovered()
+    attach(createDeviceFleet({ onStep })).far.discovered()
     expect(steps).toEqual([`${ID} connected → online,send`, `${ID} text → send`, `${ID} text → tools`])
   })
 })

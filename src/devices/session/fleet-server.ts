@@ -22,7 +22,7 @@ import type {
   DeviceIdentity,
   DeviceLink,
   FleetDevice,
-  Fleet,
+  DeviceFleet,
   RememberedDeviceStore,
   FleetStats,
   DeviceAcceptor,
@@ -60,11 +60,11 @@ interface Pending {
   readonly settle: (result: CallResult) => void
 }
 
-export function createFleet(options: FleetOptions = {}): Fleet & DeviceAcceptor {
+export function createDeviceFleet(options: FleetOptions = {}): DeviceFleet & DeviceAcceptor {
   return new FleetServer(options)
 }
 
-class FleetServer implements Fleet, DeviceAcceptor {
+class FleetServer implements DeviceFleet, DeviceAcceptor {
   readonly #settings: SessionSettings
   readonly #toolTimes: ToolTimeouts
   readonly #clock: Clock

@@ -25,7 +25,7 @@ import type {
   SessionToVoiceMessage,
 } from './session.ts'
 
-export interface Fleet {
+export interface DeviceFleet {
   /** All devices ever attached or remembered, asleep ones too. */
   readonly devices: () => readonly FleetDevice[]
   readonly device: (id: string) => FleetDevice | undefined

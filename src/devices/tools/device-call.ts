@@ -18,7 +18,7 @@ import { fail, ok } from '../../core/result.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'
 import type { DeviceFault } from '../session/device-fault.ts'
 import { formatDeviceFault, mayDeviceHaveActed } from '../session/device-fault.ts'
-import type { FleetDevice, Fleet } from '../session/fleet.ts'
+import type { FleetDevice, DeviceFleet } from '../session/fleet.ts'
 import type { ToolTimeouts } from '../session/tool-timeout.ts'
 import { isRestartTool, resolveToolTimeoutMs } from '../session/tool-timeout.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
@@ -51,11 +51,11 @@ const RESTART_MS = 60_000
 const LOOK_MS = 200
 
 export class DeviceToolCaller {
-  readonly #fleet: Pick<Fleet, 'device' | 'call'>
+  readonly #fleet: Pick<DeviceFleet, 'device' | 'call'>
   readonly #rules: DeviceWaitRules
   readonly #waiters = new DeviceWaiters()
 
-  constructor(fleet: Pick<Fleet, 'device' | 'call'>, rules: DeviceWaitRules) {
+  constructor(fleet: Pick<DeviceFleet, 'device' | 'call'>, rules: DeviceWaitRules) {
     this.#fleet = fleet
     this.#rules = rules
   }

@@ -18,7 +18,7 @@ import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
 import { matchesAnyPattern } from '../../guard/name-pattern.ts'
 import type { EnrolledDevice, DeviceRegistrar } from '../enrol/enrolment.ts'
-import type { FleetDevice, Fleet } from '../session/fleet.ts'
+import type { FleetDevice, DeviceFleet } from '../session/fleet.ts'
 import { parseDeviceId } from '../wire/device-id.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 import type { WithheldDeviceTool } from './tool-pins.ts'
@@ -52,7 +52,7 @@ export interface DeviceRosterBus {
 }
 
 export interface DeviceRosterDependencies {
-  readonly fleet: Pick<Fleet, 'device'>
+  readonly fleet: Pick<DeviceFleet, 'device'>
   readonly registrar: Pick<DeviceRegistrar, 'device' | 'devices'>
   readonly store: ToolPinStore
   readonly calls: DeviceToolCaller

@@ -15,7 +15,7 @@ import { parseJsonObject } from '../wire/json-text.ts'
 import type { MqttSettings } from '../wire/ota.ts'
 import type { UdpAudioKeys } from '../wire/udp-audio.ts'
 import { decodeUdpAudio, encodeUdpAudio } from '../wire/udp-audio.ts'
-import { BACKEND_PING_MS, MAX_UNANSWERED_PINGS } from './voice-backend.ts'
+import { VOICE_BACKEND_PING_INTERVAL_MS, MAX_UNANSWERED_PINGS } from './voice-backend.ts'
 import type { VoiceBackendHandlers, VoiceBackendLink } from './voice-backend.ts'
 
 const CONNECT_MS = 7_000
@@ -68,7 +68,7 @@ export function connectVoiceBackendOverMqtt(settings: MqttSettings, handlers: Vo
     }
     unansweredPings++
     client.sendPing()
-  }, BACKEND_PING_MS)
+  }, VOICE_BACKEND_PING_INTERVAL_MS)
   beat.unref()
   client.on('packetreceive', () => (unansweredPings = 0))
   client.on('connect', () => handlers.opened())

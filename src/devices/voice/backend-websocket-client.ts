@@ -6,7 +6,7 @@
 import { WebSocket } from 'ws'
 import type { DeviceIdentity } from '../session/fleet.ts'
 import type { WebSocketSettings } from '../wire/ota.ts'
-import { BACKEND_PING_MS, MAX_UNANSWERED_PINGS } from './voice-backend.ts'
+import { VOICE_BACKEND_PING_INTERVAL_MS, MAX_UNANSWERED_PINGS } from './voice-backend.ts'
 import type { VoiceBackendHandlers, VoiceBackendLink } from './voice-backend.ts'
 
 const CONNECT_MS = 7_000
@@ -48,7 +48,7 @@ export function connectVoiceBackendOverWebSocket(
     }
     unansweredPings++
     socket.ping(undefined, true, () => undefined)
-  }, BACKEND_PING_MS)
+  }, VOICE_BACKEND_PING_INTERVAL_MS)
   beat.unref()
   socket.on('pong', () => (unansweredPings = 0))
   socket.on('open', () => handlers.opened())

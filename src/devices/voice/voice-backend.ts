@@ -20,7 +20,7 @@ export interface VoiceBackendLink {
  * A backend that has gone without a word is lost after this many pings without an answer: a device that listens is to be
  * shut within five seconds. Counted and not timed, so that a stall of our own loses nobody.
  */
-export const BACKEND_PING_MS = 1_000
+export const VOICE_BACKEND_PING_INTERVAL_MS = 1_000
 export const MAX_UNANSWERED_PINGS = 3
 
 export interface VoiceBackendHandlers {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EnrolStore } from '../../../src/devices/enrol/enrol-store.ts'
-import { createFleet } from '../../../src/devices/session/fleet-server.ts'
+import { createDeviceFleet } from '../../../src/devices/session/fleet-server.ts'
 import { createNumberedIdentity } from '../../../src/sim/devices/identity.ts'
 import type { FirmwareTool } from '../../../src/sim/devices/firmware-tool.ts'
 import type { House } from './house.ts'
@@ -144,7 +144,7 @@ describe('a sleeping device', () => {
     const id = device.identity.deviceId
     const kept = () => house.database.sql.prepare('SELECT device_id FROM device_memory').all()
     await expect.poll(() => kept().map((row) => row['device_id'])).toContain(id)
-    const later = createFleet({ memory: new EnrolStore(house.database, house.log).memory(() => undefined) })
+    const later = createDeviceFleet({ memory: new EnrolStore(house.database, house.log).memory(() => undefined) })
     expect(later.device(id)).toMatchObject({
       online: false,
       phase: 'asleep',

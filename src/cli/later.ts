@@ -12,7 +12,7 @@ import { sanitizeForTerminal, formatTable } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 import { formatCallResult } from './gateway-text.ts'
 
-export function addPlannedCallCommands(program: Command): void {
+export function addLaterCallCommands(program: Command): void {
   const later = program.command('later').description('calls that are planned for later, of every agent')
   later
     .command('list', { isDefault: true })

@@ -12,7 +12,7 @@ import { addConsoleCommands } from './console.ts'
 import { addApprovalCommands } from './approval-commands.ts'
 import { addDevicesCommands } from './devices.ts'
 import { addEbusCommands } from './ebus.ts'
-import { addPlannedCallCommands } from './later.ts'
+import { addLaterCallCommands } from './later.ts'
 import { addLedgerCommands } from './ledger.ts'
 import { addMeshCommands } from './mesh.ts'
 import { addHomeseerCommands } from './homeseer-client.ts'
@@ -53,7 +53,7 @@ addHomeseerCommands(rootCommand)
 rootCommand.commandsGroup('Look and use:')
 addInspectionAndCallCommands(rootCommand)
 addChangesCommand(rootCommand)
-addPlannedCallCommands(rootCommand)
+addLaterCallCommands(rootCommand)
 addWatchCommands(rootCommand)
 rootCommand.commandsGroup('Decide:')
 addApprovalCommands(rootCommand)

@@ -11,7 +11,7 @@ import { previewCallAsAnswer } from './call-preview.ts'
 import {
   DELEGATING_HOME_TOOL_DEFAULTS,
   HOME_TOOL_DEFAULTS,
-  createPictureAnswer,
+  createMediaAnswer,
   createSentenceAnswer,
   previewArgument,
 } from './home-dependencies.ts'
@@ -87,7 +87,7 @@ export function createHomeAnnounceTools(parts: HomeDependencies): readonly Capab
         })
       const outcome = await context.call('hs4.cameras.snapshot.get', { camId: readNumberAt(only, 'camId') ?? 0 })
       if (!outcome.ok) return fail(outcome.fault)
-      return createPictureAnswer(outcome.value, {
+      return createMediaAnswer(outcome.value, {
         say: `This is what ${quoteForSentence(readTextAt(only, 'name') ?? '')} sees.`,
       })
     }),

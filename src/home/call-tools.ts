@@ -17,7 +17,7 @@ import { sanitizeLine } from '../core/untrusted-text.ts'
 import {
   DELEGATING_HOME_TOOL_DEFAULTS,
   HOME_TOOL_DEFAULTS,
-  createPictureAnswer,
+  createMediaAnswer,
   createSentenceAnswer,
 } from './home-dependencies.ts'
 import type { HomeDependencies } from './home-dependencies.ts'
@@ -100,8 +100,8 @@ export function createToolSearchAndCallTools(parts: HomeDependencies): readonly 
         const { data } = outcome.value
         const text = JSON.stringify(data)
         if (text.length <= MAX_ANSWER_LENGTH)
-          return createPictureAnswer(outcome.value, { say: `${name} answered.`, quoted: data })
-        return createPictureAnswer(outcome.value, {
+          return createMediaAnswer(outcome.value, { say: `${name} answered.`, quoted: data })
+        return createMediaAnswer(outcome.value, {
           say: `${name} answered with ${text.length} characters, of which these are the first. Ask for less with its own arguments.`,
           quoted: text.slice(0, MAX_ANSWER_LENGTH).toWellFormed(),
         })

@@ -53,10 +53,10 @@ export function createSentenceAnswer(sentence: string, more: JsonObject = {}): O
 }
 
 /**
- * Answers with the pictures of a family's reply. Its text blocks are left out: they are a device's or another node's own
+ * Answers with the pictures and sounds of a family's reply. Its text blocks are left out: they are a device's or another node's own
  * words, and clients show them as if they were ours.
  */
-export function createPictureAnswer({ content = [], ...reply }: Reply, data: JsonObject): Outcome {
+export function createMediaAnswer({ content = [], ...reply }: Reply, data: JsonObject): Outcome {
   const pictures = content.filter(({ type }) => type === 'image' || type === 'audio')
   if (pictures.length === 0) return ok({ ...reply, data })
   return ok({ ...reply, data, content: [...pictures, { type: 'text', text: JSON.stringify(data) }] })

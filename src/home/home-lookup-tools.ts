@@ -19,7 +19,7 @@ import { summarizeLaterCalls } from './later-tools.ts'
 import { readHomeSnapshot } from './home-snapshot.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
 import {
-  quoteNames,
+  listQuotedNamesUpTo,
   capitaliseSentence,
   quoteForSentence,
   formatAgeInWords,
@@ -310,7 +310,7 @@ function roomJson(key: string, name: string, { things, heating }: HomeSnapshot):
   const zone = heating?.zones.find(({ room }) => room === key)
   const listed = (label: string, isMeant: (thing: Thing) => boolean): JsonObject => {
     const meant = here.filter(isMeant)
-    return meant.length === 0 ? {} : { [label]: quoteNames(meant, MAX_NAMED, 'and ') }
+    return meant.length === 0 ? {} : { [label]: listQuotedNamesUpTo(meant, MAX_NAMED, 'and ') }
   }
   return {
     room: name,
@@ -322,5 +322,5 @@ function roomJson(key: string, name: string, { things, heating }: HomeSnapshot):
 }
 
 function names(of: readonly Thing[]): string {
-  return formatList(quoteNames(of, MAX_NAMED))
+  return formatList(listQuotedNamesUpTo(of, MAX_NAMED))
 }

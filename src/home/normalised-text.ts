@@ -3,7 +3,7 @@
  * and punctuation.
  */
 export function normaliseText(text: string): string {
-  return writeOutUmlauts(text.toLowerCase().replaceAll(/['’]s\b/g, ' '))
+  return transliterateUmlauts(text.toLowerCase().replaceAll(/['’]s\b/g, ' '))
     .normalize('NFKD')
     .replaceAll(/\p{M}+/gu, '')
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
@@ -11,6 +11,6 @@ export function normaliseText(text: string): string {
 }
 
 /** Of a text in lower case: `küche` as `kueche`, `groß` as `gross`. */
-export function writeOutUmlauts(text: string): string {
+export function transliterateUmlauts(text: string): string {
   return text.replaceAll('ä', 'ae').replaceAll('ö', 'oe').replaceAll('ü', 'ue').replaceAll('ß', 'ss')
 }

@@ -3,7 +3,7 @@
  * `twenty one point five`, `halb`.
  */
 import { omitUndefined } from '../core/json.ts'
-import { normaliseText, writeOutUmlauts } from './normalised-text.ts'
+import { normaliseText, transliterateUmlauts } from './normalised-text.ts'
 
 const SMALL: Readonly<Record<string, number>> = {
   zero: 0,
@@ -114,7 +114,7 @@ export interface Quantity {
 
 /** `undefined` for what is not a number, or has a word that would change its meaning. */
 export function parseQuantity(text: string): Quantity | undefined {
-  const said = writeOutUmlauts(text.trim().toLowerCase())
+  const said = transliterateUmlauts(text.trim().toLowerCase())
   const unit = said.search(PERCENT) >= 0 ? 'percent' : said.search(DEGREES) >= 0 ? 'degrees' : undefined
   const bare = said.replaceAll(PERCENT, ' ').replaceAll(DEGREES, ' ').trim()
   const side = CLOSED_SIDE.test(bare) ? 'closed' : OPEN_SIDE.test(bare) ? 'open' : undefined

@@ -18,7 +18,7 @@ export function quoteLongText(text: string): string {
 }
 
 /** At most so many names, and then how many more there are. */
-export function quoteNames(
+export function listQuotedNamesUpTo(
   things: readonly { readonly name: string }[],
   max: number,
   beforeCount = '',

@@ -16,7 +16,7 @@ import { findThingKind, isEverythingText, parseThingCommand, splitMeaningfulWord
 import { normaliseText } from './normalised-text.ts'
 import { toThingJson } from './home-lookup-tools.ts'
 import type { HomeSnapshot } from './home-snapshot.ts'
-import { quoteNames, quoteForSentence, formatCount, formatList } from './sentence-text.ts'
+import { listQuotedNamesUpTo, quoteForSentence, formatCount, formatList } from './sentence-text.ts'
 import { isChangeReadBack, addConfirmIntentAndReason } from './set-outcome.ts'
 import { maySetTogether } from './thing.ts'
 import type { Thing, ThingCall } from './thing.ts'
@@ -108,7 +108,7 @@ async function previewMany(
   const refused = previews.filter((preview) => !preview.ok).length
   return createPreviewAnswer(
     `This would set ${what}: ${formatList(
-      quoteNames(
+      listQuotedNamesUpTo(
         able.map(({ one }) => one),
         MAX_NAMED,
       ),
@@ -153,7 +153,7 @@ async function carryOutAll(
     ...(waiting.length === 0 ? [] : [`${formatCount(waiting.length, 'waits', 'wait')} for a person.`]),
     ...(failed.length === 0 ? [] : [`${failed.length} failed.`]),
     ...(queue.length === 0 ? [] : [`${queue.length} were not tried: the time was over.`]),
-    ...(running.length === 0 ? [] : [`Left as they are: ${formatList(quoteNames(running, MAX_NAMED))}.`]),
+    ...(running.length === 0 ? [] : [`Left as they are: ${formatList(listQuotedNamesUpTo(running, MAX_NAMED))}.`]),
   ]
   return createSentenceAnswer(sentences.join(' '), {
     ...(failed.length === 0 ? {} : { failed: failed.slice(0, MAX_NAMED) }),

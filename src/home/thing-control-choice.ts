@@ -6,7 +6,7 @@
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { parseThingCommand } from './home-words.ts'
-import { normaliseText, writeOutUmlauts } from './normalised-text.ts'
+import { normaliseText, transliterateUmlauts } from './normalised-text.ts'
 import type { ThingCommand } from './home-words.ts'
 import { parseQuantity } from './number-words.ts'
 import type { Quantity } from './number-words.ts'
@@ -218,7 +218,7 @@ function findComparative(
 
 /** Words with their numbers and units whole: `1,5`, `10 %`. */
 function foldWords(text: string): readonly string[] {
-  return writeOutUmlauts(text.toLowerCase())
+  return transliterateUmlauts(text.toLowerCase())
     .split(/[\s!]+/)
     .filter((word) => word !== '')
 }

@@ -55,7 +55,7 @@ import { createLockLossDetector } from './main/lock-loss-detector.ts'
 import { createModelsServices } from './main/models.ts'
 import { openLedgerPin } from './main/ledger-pin-location-store.ts'
 import { loadNodeKey } from './main/node-key-store.ts'
-import { createSigningRetry, SIGNING_RETRY_MS } from './main/signing-outage.ts'
+import { createSigningRetry, SIGNING_RETRY_INTERVAL_MS } from './main/signing-outage.ts'
 import { resolveLogOrigin } from './main/log-origin-store.ts'
 import { ledgerEntryCaches, listStoredContentAudits, ledgerProjections } from './main/ledger-projections.ts'
 import { findListenFault } from './toolbox/listen-check-client.ts'
@@ -198,7 +198,7 @@ async function build(
     if (outage !== undefined) throw new Error(formatSigningOutage(outage))
     if (!signed.ok) throw new Error(formatLedgerFault(signed.fault))
   })
-  undo.push(startPeriodicJob(SIGNING_RETRY_MS, createSigningRetry(ledger, logger), logger))
+  undo.push(startPeriodicJob(SIGNING_RETRY_INTERVAL_MS, createSigningRetry(ledger, logger), logger))
   const reporters: Pick<Service, 'name' | 'health' | 'probe' | 'examine'>[] = []
   let gossip: ConsensusPeerService | undefined
   const families = await createFamilyServices({

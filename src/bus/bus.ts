@@ -20,7 +20,7 @@ import {
   deriveNestedCallOptions,
   noteNestedDecision,
   openCallTicket,
-  createCallFromPeer,
+  createPeerHandlerContext,
   checkCallTimeout,
   toRouteRequest,
 } from './call-options.ts'
@@ -357,7 +357,7 @@ export class CapabilityBus {
       inbound.refusal ??
       checkCallTimeout(inbound.capability, leftMs) ??
       (contract && this.router.ambiguity(asked, contract, nowMs))
-    return createCallFromPeer(inbound, ticket, { isStream, refusal, onward: this.#onward })
+    return createPeerHandlerContext(inbound, ticket, { isStream, refusal, onward: this.#onward })
   }
 
   async #throughStreaming(call: Call, parent: AbortSignal | undefined, emit: StreamFrameEmitter): Promise<Outcome> {

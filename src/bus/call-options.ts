@@ -202,7 +202,7 @@ function deriveNestedCaller({ caller, ticket }: Call): Caller {
 }
 
 /** A peer's call with this node's deadline and signal; the peer's hop budget is accepted up to a limit. */
-export function createCallFromPeer(
+export function createPeerHandlerContext(
   inbound: Omit<Call, 'signal'>,
   ticket: RunningCallTicket,
   {

@@ -3,7 +3,7 @@ import { answering, echo, introduce, ME, node, offered } from '../../test/bus-vi
 import { manualClock } from '../../test/manual-clock.ts'
 import type { CapabilityBus } from './bus.ts'
 import { CapabilityEntry } from './capability-entry.ts'
-import { StickySessions, STICKY_SESSION_IDLE_MS } from './sticky-sessions.ts'
+import { StickySessions, STICKY_SESSION_IDLE_TIMEOUT_MS } from './sticky-sessions.ts'
 
 function entry(nodeId: string): CapabilityEntry {
   const identity = { nodeId, instanceId: 'default', isLocal: false, owner: nodeId }
@@ -78,7 +78,7 @@ describe('sticky sessions', () => {
   it('end after ten minutes of silence, swept away without anybody asking', async () => {
     const { caller, clock, buses } = threeNodes()
     await servedBy(caller, 's')
-    clock.advance(STICKY_SESSION_IDLE_MS)
+    clock.advance(STICKY_SESSION_IDLE_TIMEOUT_MS)
     caller.tick()
     expect(caller.stats().sessions).toBe(1)
     introduce(...buses)
@@ -92,8 +92,8 @@ describe('sticky sessions', () => {
     const bound = entry('b')
     sticky.bind('s', bound, 0)
     sticky.bind('s', bound, 300_000)
-    expect(sticky.bound('s', 'llm.chat', 300_000 + STICKY_SESSION_IDLE_MS)).toBe(bound)
-    expect(sticky.bound('s', 'llm.chat', 300_001 + STICKY_SESSION_IDLE_MS)).toBeUndefined()
+    expect(sticky.bound('s', 'llm.chat', 300_000 + STICKY_SESSION_IDLE_TIMEOUT_MS)).toBe(bound)
+    expect(sticky.bound('s', 'llm.chat', 300_001 + STICKY_SESSION_IDLE_TIMEOUT_MS)).toBeUndefined()
   })
 
   it('are swept away with a provider that has gone', () => {

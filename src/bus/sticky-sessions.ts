@@ -8,7 +8,7 @@
 import { TimerWheelEntry } from './deadline-timer.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 
-export const STICKY_SESSION_IDLE_MS = 600_000
+export const STICKY_SESSION_IDLE_TIMEOUT_MS = 600_000
 const MAX_BINDINGS = 10_000
 const SWEEP_EVERY_MS = 60_000
 
@@ -46,7 +46,7 @@ export class StickySessions {
     const key = bindingKey(sessionId, name)
     const binding = this.#bindings.get(key)
     if (binding === undefined) return undefined
-    if (!binding.entry.removed && nowMs - binding.usedMs <= STICKY_SESSION_IDLE_MS) return binding.entry
+    if (!binding.entry.removed && nowMs - binding.usedMs <= STICKY_SESSION_IDLE_TIMEOUT_MS) return binding.entry
     this.#bindings.delete(key)
     return undefined
   }
@@ -64,7 +64,7 @@ export class StickySessions {
 
   sweep(nowMs: number): void {
     for (const [key, { entry, usedMs }] of this.#bindings) {
-      if (nowMs - usedMs <= STICKY_SESSION_IDLE_MS && !entry.removed) return
+      if (nowMs - usedMs <= STICKY_SESSION_IDLE_TIMEOUT_MS && !entry.removed) return
       this.#bindings.delete(key)
     }
   }

@@ -10,7 +10,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import { SIGNING_FAILED_KIND } from '../ledger/unsigned-tail.ts'
 
 /** How often it is tried again. */
-export const SIGNING_RETRY_MS = 5_000
+export const SIGNING_RETRY_INTERVAL_MS = 5_000
 
 /** Returns a job that does nothing as long as checkpoints are stored. */
 export function createSigningRetry(ledger: Ledger, logger: Logger): () => Promise<void> {

@@ -8,7 +8,7 @@ import type { Result } from '../core/result.ts'
 import type { ModelBackend } from './model-backend.ts'
 
 /** Hears once that something is wrong, and once that it is not any more, however often it is asked meanwhile. */
-export interface ModelServerListener {
+export interface ModelServerHealthListener {
   readonly trouble: (message: string) => void
   readonly well: () => void
 }
@@ -22,7 +22,7 @@ export interface MonitoredBackend extends ModelBackend {
 /** Says something about the server; that it is busy, or that the caller left, does not. */
 const TELLING: ReadonlySet<Fault['kind']> = new Set(['offline', 'failed', 'not-found'])
 
-export function monitorBackend(backend: ModelBackend, news: ModelServerListener): MonitoredBackend {
+export function monitorBackend(backend: ModelBackend, news: ModelServerHealthListener): MonitoredBackend {
   let trouble: Fault | undefined
   const note = <Answer extends Result<unknown, Fault>>(answer: Answer): Answer => {
     if (!answer.ok && !TELLING.has(answer.fault.kind)) return answer

@@ -8,7 +8,7 @@ import { defineTool } from '../bus/capability-definition.ts'
 import type { ToolBuilder, ToolDefinition } from '../bus/capability-definition.ts'
 import type { JsonObject } from '../core/json.ts'
 import { RUNTIME_LOCK_KEY } from './runtime-dependencies.ts'
-import { selectFailureEnvelopePattern, runtimeFamily } from './runtime-envelope.ts'
+import { findToolFailurePattern, runtimeFamily } from './runtime-envelope.ts'
 
 const PATTERN_SENTENCES = {
   A: 'Failures: pattern A, `{ok: false, error}` with `isError`.',
@@ -20,7 +20,7 @@ const PATTERN_SENTENCES = {
  * uses.
  */
 export function addFailureEnvelopeToDescription(name: string, description: string): string {
-  return `${description} ${PATTERN_SENTENCES[selectFailureEnvelopePattern(name)]}`
+  return `${description} ${PATTERN_SENTENCES[findToolFailurePattern(name)]}`
 }
 
 export function defineRuntimeTool<Input extends z.ZodType<JsonObject, unknown>>(

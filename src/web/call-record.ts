@@ -19,7 +19,7 @@ type MayReadCall = (principal: string, tool: string, target: string | undefined)
 /**
  * Includes what belongs to none of the trace's calls (an approval, a late outcome) where the reader may see them all.
  */
-export function readTraceRecord(
+export function readTraceCallsAndEntries(
   ledger: Records,
   traceId: string,
   mayRead: MayReadCall,

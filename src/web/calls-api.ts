@@ -20,7 +20,7 @@ import {
   createApiRefusal,
 } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
-import { readTraceRecord } from './call-record.ts'
+import { readTraceCallsAndEntries } from './call-record.ts'
 import { extractMeasurements } from './measurements.ts'
 import { toReplyOriginView, mayReadTrace, toTraceView } from './trace-view.ts'
 import type { TraceDetailView } from './views.ts'
@@ -112,7 +112,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
       const offer = bus.offer(tool)
       return guard.mayRead(caller, { principal, effect: offer?.effect, target }, offer)
     }
-    const record = readTraceRecord(ledger, traceId, mayReadCall)
+    const record = readTraceCallsAndEntries(ledger, traceId, mayReadCall)
     // A trace has no target; its call in the ledger has.
     const isRecorded = (trace: CallTraceEvent): boolean =>
       record.calls.some(

@@ -192,11 +192,11 @@ export interface SettingsView {
   readonly nodeId: string
   readonly version: string
   readonly profiles: readonly { readonly name: string; readonly tools: number; readonly builtIn: boolean }[]
-  readonly clients: readonly McpClientView[]
+  readonly clients: readonly McpClientSetupView[]
   readonly findings: readonly DoctorFinding[]
 }
 
-export interface McpClientView {
+export interface McpClientSetupView {
   readonly name: string
   readonly where: string
   readonly snippet: string

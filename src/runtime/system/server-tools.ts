@@ -57,7 +57,7 @@ const serverHealth = defineRuntimeTool({
   }),
 })
 
-export interface ServerToolFacts {
+export interface ServerStatusFacts {
   readonly version: string
   readonly mode: string
   readonly started: () => boolean
@@ -69,7 +69,7 @@ export interface ServerToolFacts {
 
 export function createServerTools(
   { clock }: Pick<RuntimeStores, 'clock'>,
-  facts: ServerToolFacts,
+  facts: ServerStatusFacts,
   probe: DatabaseHealthProbe,
 ): readonly Capability[] {
   const now = (): JsonObject => ({

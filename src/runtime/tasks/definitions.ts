@@ -10,7 +10,7 @@ import { reflectionArgument } from '../trail/definitions.ts'
 import { thoughtOutputSchema } from '../trail/thought.ts'
 import { TASK_STATUSES } from './task-machine.ts'
 import {
-  detailArguments,
+  taskFieldArguments,
   taskPatchSchema,
   taskPatchArgumentSchemas,
   reasonArgument,
@@ -26,7 +26,7 @@ const MAX_MORE_TASKS = 49
 
 const creationArguments = {
   title: titleArgument,
-  ...detailArguments,
+  ...taskFieldArguments,
   follows: idArgument().exactOptional().describe('The task, usually a closed one, whose work this one takes up again.'),
 }
 

@@ -73,7 +73,7 @@ const priorityArgument = z
   .describe('In any case; other words are refused.')
 
 /** The fields of a task that a caller may set, beside its title and status. */
-export const detailArguments = {
+export const taskFieldArguments = {
   project_id: idArgument().nullable().exactOptional().describe('Groups tasks; any name.'),
   description: createTextArgument(MAX_DESCRIPTION_LENGTH).nullable().exactOptional(),
   priority: priorityArgument.nullable().exactOptional(),
@@ -93,7 +93,7 @@ export const taskPatchArgumentSchemas = {
     .describe(
       'The next status: INIT ▸ GATHER ▸ ANALYZE ▸ PLAN ▸ APPLY ▸ VERIFY ▸ DONE, VERIFY ▸ GATHER to retry, CANCELLED.',
     ),
-  ...detailArguments,
+  ...taskFieldArguments,
   reason: reasonArgument.exactOptional(),
 }
 

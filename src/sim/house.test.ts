@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import { createSimulatedHouse } from './house-start.ts'
 import type { SimulatedHouse } from './house-state.ts'
-import { stepSimulatedHouse } from './house.ts'
+import { advanceSimulatedHouse } from './house.ts'
 
 const HOUR = 3_600
 const MONDAY = Date.UTC(2026, 0, 12)
@@ -10,7 +10,7 @@ const MONDAY = Date.UTC(2026, 0, 12)
 /** One sample a minute. */
 function live(house: SimulatedHouse, hours: number): SimulatedHouse[] {
   const moments: SimulatedHouse[] = []
-  for (let minute = 0, now = house; minute < hours * 60; minute++) moments.push((now = stepSimulatedHouse(now, 60)))
+  for (let minute = 0, now = house; minute < hours * 60; minute++) moments.push((now = advanceSimulatedHouse(now, 60)))
   return moments
 }
 
@@ -21,11 +21,11 @@ const withZone = (house: SimulatedHouse, change: Partial<SimulatedHouse['zones']
 
 describe('house', () => {
   it('repeats to the last bit for one seed, and differs for another', () => {
-    expect(stepSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR)).toEqual(
-      stepSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR),
+    expect(advanceSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR)).toEqual(
+      advanceSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR),
     )
-    expect(stepSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR)).not.toEqual(
-      stepSimulatedHouse(createSimulatedHouse(2, MONDAY), 6 * HOUR),
+    expect(advanceSimulatedHouse(createSimulatedHouse(1, MONDAY), 6 * HOUR)).not.toEqual(
+      advanceSimulatedHouse(createSimulatedHouse(2, MONDAY), 6 * HOUR),
     )
   })
 
@@ -59,7 +59,7 @@ describe('house', () => {
       program: Array.from({ length: 7 }, () => [{ startMinute: 0, endMinute: 1_440, celsius: 23 }]),
     })
     const colder = withZone(start, { program: Array.from({ length: 7 }, () => []) })
-    const after = (house: SimulatedHouse): number => stepSimulatedHouse(house, 12 * HOUR).zones[0]?.roomCelsius ?? 0
+    const after = (house: SimulatedHouse): number => advanceSimulatedHouse(house, 12 * HOUR).zones[0]?.roomCelsius ?? 0
     expect(after(warmer)).toBeGreaterThan(22)
     expect(after(colder)).toBeLessThan(19)
   })
@@ -67,7 +67,7 @@ describe('house', () => {
   it('obeys quick veto, manual mode and off, in that order of strength from the bottom', () => {
     const start = createSimulatedHouse(6, MONDAY + 3 * HOUR * 1_000)
     const target = (change: Partial<SimulatedHouse['zones'][number]>): number =>
-      stepSimulatedHouse(withZone(start, change), 10).zones[0]?.targetCelsius ?? 0
+      advanceSimulatedHouse(withZone(start, change), 10).zones[0]?.targetCelsius ?? 0
     expect(target({})).toBe(17)
     expect(target({ mode: 'manual', dayCelsius: 19.5 })).toBe(19.5)
     expect(target({ mode: 'manual', quickVeto: { celsius: 24, untilMs: start.timeMs + 60_000 } })).toBe(24)
@@ -93,8 +93,8 @@ describe('house', () => {
   })
 
   it('starts the day’s meters afresh at midnight and the month’s on the first', () => {
-    const before = stepSimulatedHouse(createSimulatedHouse(9, Date.UTC(2026, 0, 31, 12)), 11 * HOUR)
-    const after = stepSimulatedHouse(before, 2 * HOUR)
+    const before = advanceSimulatedHouse(createSimulatedHouse(9, Date.UTC(2026, 0, 31, 12)), 11 * HOUR)
+    const after = advanceSimulatedHouse(before, 2 * HOUR)
     expect(before.energy.gasHeating.todayWh).toBeGreaterThan(after.energy.gasHeating.todayWh)
     expect(after.energy.gasHeating.lastMonthWh).toBeGreaterThanOrEqual(before.energy.gasHeating.monthWh)
     expect(after.energy.gasHeating.totalWh).toBeGreaterThanOrEqual(before.energy.gasHeating.totalWh)

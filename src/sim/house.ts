@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000
 const HOUR_S = 3_600
 
 /** The house `seconds` later. */
-export function stepSimulatedHouse(house: SimulatedHouse, seconds: number): SimulatedHouse {
+export function advanceSimulatedHouse(house: SimulatedHouse, seconds: number): SimulatedHouse {
   let next = house
   for (let left = seconds; left > 0; left -= STEP_S) next = stepOnce(next, Math.min(left, STEP_S))
   return next

@@ -11,7 +11,7 @@ import { createSimulatedBoard } from './simulated-board.ts'
 import type { SimulatedIdentity } from './identity.ts'
 import { createSystemInfo } from './identity.ts'
 import type { PayloadAction } from './payload-intake.ts'
-import { encodeToolFailure, handlePayload, encodeToolReturn } from './payload-intake.ts'
+import { encodeToolFailure, handleMcpPayload, encodeToolReturn } from './payload-intake.ts'
 import { MainLoop } from './main-loop.ts'
 import { postPhoto } from './photo-client.ts'
 import { downloadImage, uploadSnapshot } from './screen-client.ts'
@@ -60,7 +60,7 @@ export class FirmwareMcpTask {
   hear(payload: Json | undefined): void {
     const { faults, drop } = this.#options
     if (faults.silent) return
-    const action = handlePayload({ profile: this.#profile, board: this.board.name, tools: this.#tools() }, payload)
+    const action = handleMcpPayload({ profile: this.#profile, board: this.board.name, tools: this.#tools() }, payload)
     if (action.kind === 'run' && faults.dropOnCall) drop()
     else if (action.kind === 'run' && this.#profile.calls === 'threads') void this.#run(action)
     else if (action.kind === 'run') this.loop.schedule(() => this.#run(action))

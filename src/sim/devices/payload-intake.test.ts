@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { createSimulatedBoard } from './simulated-board.ts'
 import type { PayloadAction } from './payload-intake.ts'
-import { encodeToolFailure, handlePayload, encodeToolReturn, clampToInt32 } from './payload-intake.ts'
+import { encodeToolFailure, handleMcpPayload, encodeToolReturn, clampToInt32 } from './payload-intake.ts'
 import type { FirmwareProfileName } from './firmware-profile.ts'
 import { FIRMWARE_PROFILES } from './firmware-profile.ts'
 
@@ -17,7 +17,7 @@ const board = createSimulatedBoard('robot', {
 })
 
 const ask = (payload: Json, profile: FirmwareProfileName = 'fw-2.4'): PayloadAction =>
-  handlePayload({ profile: FIRMWARE_PROFILES[profile], board: board.name, tools: board.tools }, payload)
+  handleMcpPayload({ profile: FIRMWARE_PROFILES[profile], board: board.name, tools: board.tools }, payload)
 const request = (method: string, params?: JsonObject, id: Json = 7) => ({
   jsonrpc: '2.0',
   method,

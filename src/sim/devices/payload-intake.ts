@@ -39,7 +39,7 @@ const SILENCE: PayloadAction = { kind: 'silence' }
 const INT32_MAX = 2_147_483_647
 
 /** In the order of the firmware's own checks: what fails one is never looked at by the next. */
-export function handlePayload(machine: McpPayloadContext, payload: Json | undefined): PayloadAction {
+export function handleMcpPayload(machine: McpPayloadContext, payload: Json | undefined): PayloadAction {
   if (!isJsonObject(payload) || findJsonFieldIgnoringCase(payload, 'jsonrpc') !== '2.0') return SILENCE
   const method = findJsonFieldIgnoringCase(payload, 'method')
   if (typeof method !== 'string' || method.startsWith('notifications')) return SILENCE

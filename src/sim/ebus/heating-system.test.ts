@@ -8,7 +8,7 @@ import type { BusLineEvent } from '../../ebus/wire/bus-line.ts'
 import { newBusLineDecoder, stepBusLineDecoder } from '../../ebus/wire/bus-line.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import { createSimulatedHouse } from '../house-start.ts'
-import { stepSimulatedHouse } from '../house.ts'
+import { advanceSimulatedHouse } from '../house.ts'
 import { answerBoiler } from './boiler.ts'
 import { createSeededRandomSource } from './random-state.ts'
 import { answerGateway } from './internet-gateway.ts'
@@ -155,7 +155,7 @@ describe('heating system', () => {
     expect(visitor.ask('15 b555 a5 00 00 02 00')).toBe('0006000c00e600')
     visitor.wait(2_000)
     expect(visitor.system.house.zones[0]?.targetCelsius).toBe(23)
-    expect(stepSimulatedHouse(visitor.system.house, 4 * 3_600).zones[0]?.roomCelsius).toBeGreaterThan(22)
+    expect(advanceSimulatedHouse(visitor.system.house, 4 * 3_600).zones[0]?.roomCelsius).toBeGreaterThan(22)
   })
 
   it.each([
@@ -246,7 +246,7 @@ describe('heating system', () => {
         [0x03, 0x04, 0x09, 0x11, 0x16, 0x23, 0x24, 0x55][index % 8] ?? 0,
         Uint8Array.from({ length: index % 14 }, anything),
       )
-    expect(stepSimulatedHouse(plant.house, 60).timeMs).toBe(OPTIONS.startMs + 60_000)
+    expect(advanceSimulatedHouse(plant.house, 60).timeMs).toBe(OPTIONS.startMs + 60_000)
   })
 
   it('repeats to the last symbol', () => {

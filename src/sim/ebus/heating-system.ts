@@ -7,7 +7,7 @@ import { omitUndefined } from '../../core/json.ts'
 import type { Telegram } from '../../ebus/wire/telegram.ts'
 import { createSimulatedHouse } from '../house-start.ts'
 import type { SimulatedHouse } from '../house-state.ts'
-import { stepSimulatedHouse } from '../house.ts'
+import { advanceSimulatedHouse } from '../house.ts'
 import { answerBoiler } from './boiler.ts'
 import { createSeededRandomSource } from './random-state.ts'
 import { SimulatedBusFaults } from './faults.ts'
@@ -73,7 +73,7 @@ export class HeatingSystem {
     const hasHeatPump = options.heatSource === 'heat-pump'
     const delayMs = (): number => this.faults.responseDelayMs()
     this.timeline.every(HOUSE_STEP_MS, HOUSE_STEP_MS, () => {
-      plant.house = stepSimulatedHouse(plant.house, (HOUSE_STEP_MS / 1_000) * options.houseSpeed)
+      plant.house = advanceSimulatedHouse(plant.house, (HOUSE_STEP_MS / 1_000) * options.houseSpeed)
     })
     if (options.devices !== undefined) {
       this.#joinTargets(options.devices, { plant, delayMs, chatter: options.chatter })

@@ -34,17 +34,17 @@ export const createEnergyMeterAccess = (read: (house: SimulatedHouse) => number)
 /** Padded with NUL. */
 export const createPaddedTextDatatype = (length: number): Datatype<FieldValue> => requireDatatype(`NTS:${length}`)
 
-export const updateSimulatedHouse = (plant: SimulatedPlant, part: Partial<SimulatedHouse>): void => {
+export const patchSimulatedHouse = (plant: SimulatedPlant, part: Partial<SimulatedHouse>): void => {
   plant.house = { ...plant.house, ...part }
 }
-export const updateSimulatedDhw = (plant: SimulatedPlant, part: Partial<SimulatedHouse['dhw']>): void =>
-  updateSimulatedHouse(plant, { dhw: { ...plant.house.dhw, ...part } })
-export const changeSimulatedCircuit = (
+export const patchSimulatedDhw = (plant: SimulatedPlant, part: Partial<SimulatedHouse['dhw']>): void =>
+  patchSimulatedHouse(plant, { dhw: { ...plant.house.dhw, ...part } })
+export const patchSimulatedCircuit = (
   plant: SimulatedPlant,
   index: number,
   part: Partial<SimulatedHouse['circuits'][number]>,
 ): void =>
-  updateSimulatedHouse(plant, {
+  patchSimulatedHouse(plant, {
     circuits: plant.house.circuits.map((circuit, at) => (at === index ? { ...circuit, ...part } : circuit)),
   })
 

@@ -9,8 +9,8 @@ import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulat
 import {
   OPERATING_MODES_BY_CODE,
   UNSET_DATE_VALUE,
-  updateSimulatedHouse,
-  updateSimulatedDhw,
+  patchSimulatedHouse,
+  patchSimulatedDhw,
   toCalendarDate,
   createHouseValueAccess,
   createEnergyMeterAccess,
@@ -33,7 +33,7 @@ export const SIMULATED_SYSTEM_REGISTERS: readonly SimulatedRegisterRow[] = [
     3,
     createNumberRegisterAccess(
       (plant) => Number(plant.house.systemOff),
-      (plant, value) => updateSimulatedHouse(plant, { systemOff: value === 1 }),
+      (plant, value) => patchSimulatedHouse(plant, { systemOff: value === 1 }),
       [0, 1],
     ),
   ],
@@ -52,7 +52,7 @@ export const SIMULATED_SYSTEM_REGISTERS: readonly SimulatedRegisterRow[] = [
     2,
     createNumberRegisterAccess(
       (plant) => plant.house.dhw.hysteresisK,
-      (plant, value) => updateSimulatedDhw(plant, { hysteresisK: value }),
+      (plant, value) => patchSimulatedDhw(plant, { hysteresisK: value }),
       [3, 20],
     ),
   ],
@@ -116,7 +116,7 @@ export const SIMULATED_HOT_WATER_REGISTERS: readonly SimulatedRegisterRow[] = [
     3,
     createNumberRegisterAccess(
       (plant) => OPERATING_MODES_BY_CODE.indexOf(plant.house.dhw.mode),
-      (plant, value) => updateSimulatedDhw(plant, { mode: OPERATING_MODES_BY_CODE[value] ?? 'auto' }),
+      (plant, value) => patchSimulatedDhw(plant, { mode: OPERATING_MODES_BY_CODE[value] ?? 'auto' }),
       [0, 2],
     ),
   ],
@@ -126,7 +126,7 @@ export const SIMULATED_HOT_WATER_REGISTERS: readonly SimulatedRegisterRow[] = [
     3,
     createNumberRegisterAccess(
       (plant) => plant.house.dhw.targetCelsius,
-      (plant, value) => updateSimulatedDhw(plant, { targetCelsius: value }),
+      (plant, value) => patchSimulatedDhw(plant, { targetCelsius: value }),
       [35, 70],
     ),
   ],
@@ -141,7 +141,7 @@ export const SIMULATED_HOT_WATER_REGISTERS: readonly SimulatedRegisterRow[] = [
     3,
     createNumberRegisterAccess(
       (plant) => (plant.house.dhw.boost ? 6 : 0),
-      (plant, value) => updateSimulatedDhw(plant, { boost: value === 6 }),
+      (plant, value) => patchSimulatedDhw(plant, { boost: value === 6 }),
       [0, 6],
     ),
   ],

@@ -6,13 +6,13 @@
 import type { FieldValue } from '../../ebus/wire/datatype.ts'
 import type { SimulatedHouse } from '../house-state.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
-import { changeSimulatedZone } from './simulated-plant.ts'
+import { patchSimulatedZone } from './simulated-plant.ts'
 import { DATE, F32, createStoredValueAccess, createNumberRegisterAccess, TIME, U16, U32, U8 } from './register.ts'
 import type { SimulatedRegisterAccessors, SimulatedRegisterRow } from './regulator-rows.ts'
 import {
   OPERATING_MODES_BY_CODE,
   UNSET_DATE_VALUE,
-  changeSimulatedCircuit,
+  patchSimulatedCircuit,
   toCalendarDate,
   createReadOnlyAccess,
   createPaddedTextDatatype,
@@ -53,7 +53,7 @@ export const SIMULATED_CIRCUIT_REGISTERS: readonly SimulatedRegisterRow[] = [
     3,
     createNumberRegisterAccess(
       (plant, index) => plant.house.circuits[index]?.curve,
-      (plant, curve, index) => changeSimulatedCircuit(plant, index, { curve }),
+      (plant, curve, index) => patchSimulatedCircuit(plant, index, { curve }),
       [0.1, 4],
     ),
   ],
@@ -63,7 +63,7 @@ export const SIMULATED_CIRCUIT_REGISTERS: readonly SimulatedRegisterRow[] = [
     3,
     createNumberRegisterAccess(
       (plant, index) => plant.house.circuits[index]?.flowMaxCelsius,
-      (plant, value, index) => changeSimulatedCircuit(plant, index, { flowMaxCelsius: value }),
+      (plant, value, index) => patchSimulatedCircuit(plant, index, { flowMaxCelsius: value }),
       [15, 80],
     ),
   ],
@@ -73,7 +73,7 @@ export const SIMULATED_CIRCUIT_REGISTERS: readonly SimulatedRegisterRow[] = [
     3,
     createNumberRegisterAccess(
       (plant, index) => plant.house.circuits[index]?.flowMinCelsius,
-      (plant, value, index) => changeSimulatedCircuit(plant, index, { flowMinCelsius: value }),
+      (plant, value, index) => patchSimulatedCircuit(plant, index, { flowMinCelsius: value }),
       [15, 80],
     ),
   ],
@@ -83,7 +83,7 @@ export const SIMULATED_CIRCUIT_REGISTERS: readonly SimulatedRegisterRow[] = [
     3,
     createNumberRegisterAccess(
       (plant, index) => plant.house.circuits[index]?.summerLimitCelsius,
-      (plant, value, index) => changeSimulatedCircuit(plant, index, { summerLimitCelsius: value }),
+      (plant, value, index) => patchSimulatedCircuit(plant, index, { summerLimitCelsius: value }),
       [10, 99],
     ),
   ],
@@ -126,7 +126,7 @@ const vetoRuns = ({ quickVeto }: SimulatedHouse['zones'][number], { timeMs }: Si
 const daySetpoint = (limits: readonly [number, number]): SimulatedRegisterAccessors =>
   createNumberRegisterAccess(
     (plant, index) => plant.house.zones[index]?.dayCelsius,
-    (plant, value, index) => changeSimulatedZone(plant, index, { dayCelsius: value }),
+    (plant, value, index) => patchSimulatedZone(plant, index, { dayCelsius: value }),
     limits,
   )
 
@@ -140,7 +140,7 @@ export const SIMULATED_ZONE_REGISTERS: readonly SimulatedRegisterRow[] = [
     3,
     createNumberRegisterAccess(
       (plant, index) => OPERATING_MODES_BY_CODE.indexOf(plant.house.zones[index]?.mode ?? 'off'),
-      (plant, value, index) => changeSimulatedZone(plant, index, { mode: OPERATING_MODES_BY_CODE[value] ?? 'auto' }),
+      (plant, value, index) => patchSimulatedZone(plant, index, { mode: OPERATING_MODES_BY_CODE[value] ?? 'auto' }),
       [0, 2],
     ),
   ],
@@ -160,7 +160,7 @@ export const SIMULATED_ZONE_REGISTERS: readonly SimulatedRegisterRow[] = [
     3,
     createNumberRegisterAccess(
       (plant, index) => plant.house.zones[index]?.nightCelsius,
-      (plant, value, index) => changeSimulatedZone(plant, index, { nightCelsius: value }),
+      (plant, value, index) => patchSimulatedZone(plant, index, { nightCelsius: value }),
       [5, 30],
     ),
   ],
@@ -229,7 +229,7 @@ const VETO_HOURS = 6
 
 /** 0 ends what there is; a 700 controller starts a quick veto this way, because it has no register for its hours. */
 function setSpecialFunction(plant: SimulatedPlant, value: number, index: number): void {
-  if (value === 0) changeSimulatedZone(plant, index, { quickVeto: undefined })
+  if (value === 0) patchSimulatedZone(plant, index, { quickVeto: undefined })
   else if (value === QUICK_VETO && plant.house.zones[index]?.quickVeto === undefined)
     setVeto(plant, index, { hours: VETO_HOURS })
 }
@@ -253,7 +253,7 @@ function setVeto(
   const quickVetoCelsius = celsius ?? found.quickVetoCelsius
   const untilMs = hours === undefined ? found.quickVeto?.untilMs : plant.house.timeMs + hours * HOUR_MS
   const runs = untilMs !== undefined && untilMs > plant.house.timeMs
-  changeSimulatedZone(plant, index, {
+  patchSimulatedZone(plant, index, {
     quickVetoCelsius,
     quickVeto: runs ? { celsius: quickVetoCelsius, untilMs } : undefined,
   })
@@ -273,7 +273,7 @@ function holidayDate(edge: 'startMs' | 'endMs'): SimulatedRegisterAccessors {
       const edges = { startMs: midnight, endMs: midnight + 24 * HOUR_MS - 60_000 }
       // Begin and end are two registers, written one after the other: in between it is a holiday of one day.
       const holiday = found.holiday ?? { ...edges, celsius: 15 }
-      changeSimulatedZone(plant, index, { holiday: { ...holiday, [edge]: edges[edge] } })
+      patchSimulatedZone(plant, index, { holiday: { ...holiday, [edge]: edges[edge] } })
       return true
     },
   }
@@ -285,8 +285,7 @@ function holidaySetpoint(): SimulatedRegisterAccessors {
     (plant, celsius, index) => {
       // Kept before there is a holiday, as a real one does.
       const { holiday = { startMs: NO_HOLIDAY_MS, endMs: NO_HOLIDAY_MS } } = plant.house.zones[index] ?? {}
-      if (plant.house.zones[index] !== undefined)
-        changeSimulatedZone(plant, index, { holiday: { ...holiday, celsius } })
+      if (plant.house.zones[index] !== undefined) patchSimulatedZone(plant, index, { holiday: { ...holiday, celsius } })
     },
     [5, 30],
   )

@@ -9,7 +9,7 @@ export interface SimulatedPlant {
   house: SimulatedHouse
 }
 
-export function changeSimulatedZone(plant: SimulatedPlant, index: number, change: Partial<SimulatedZone>): void {
+export function patchSimulatedZone(plant: SimulatedPlant, index: number, change: Partial<SimulatedZone>): void {
   const zones = plant.house.zones.map((zone, at) => (at === index ? { ...zone, ...change } : zone))
   plant.house = { ...plant.house, zones }
 }

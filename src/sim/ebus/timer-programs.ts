@@ -7,7 +7,7 @@
  */
 import type { SimulatedTimerSlot, SimulatedWeekProgram } from '../house-state.ts'
 import type { SimulatedPlant } from './simulated-plant.ts'
-import { changeSimulatedZone } from './simulated-plant.ts'
+import { patchSimulatedZone } from './simulated-plant.ts'
 
 /** Codes of an A6 answer; the first and third also stand before the answers to questions. */
 const OK = 0x00
@@ -40,7 +40,7 @@ function findProgram(plant: SimulatedPlant, zone: number, channel: number): Prog
       maxSlots: MAX_ZONE_SLOTS,
       limits: [5, 30],
       week: found.program,
-      store: (program) => changeSimulatedZone(plant, zone, { program }),
+      store: (program) => patchSimulatedZone(plant, zone, { program }),
     }
   // Hot water has no zone, and takes 0 for it as well.
   if (zone !== DHW_ZONE && zone !== 0) return undefined

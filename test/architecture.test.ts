@@ -94,7 +94,7 @@ const WORLD_MODULES =
 const IMPURE: Readonly<Record<string, readonly string[]>> = {
   /** Wait: a rest, a turn of the event loop, a deadline. */
   waits: [
-    'bus/deadline-timer.ts',
+    'bus/timer-wheel.ts',
     'cli/start-commands.ts',
     'devices/devices.ts',
     'devices/enrol/photo-uploads.ts',

@@ -13,7 +13,7 @@ import type { Call, StreamFrame, NestedCallRunner, Outcome, TrustLevel } from '.
 import type { Capability, Offer, StreamHandler, UnaryHandler } from '../src/bus/capability.ts'
 import { describeOwnCapability } from '../src/bus/peer.ts'
 import type { PeerManifest, PeerRecord, RemoteProviderClient } from '../src/bus/peer.ts'
-import type { BusLogger } from '../src/bus/provider.ts'
+import type { BusLogger } from '../src/bus/provider-attempt-start.ts'
 import { validateRequest } from '../src/bus/schema.ts'
 import { manualClock } from './manual-clock.ts'
 import { plainOffer } from './plain-offer.ts'

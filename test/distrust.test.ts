@@ -4,7 +4,7 @@ import type { Caller } from '../src/bus/call.ts'
 import type { LedgerEntry, StoredEntry } from '../src/ledger/entry.ts'
 import { isApprovalNeeded, evaluatePolicy } from '../src/guard/policy.ts'
 import type { PolicyInput } from '../src/guard/policy.ts'
-import { createLowReputationPredicate } from '../src/main/distrust-predicate.ts'
+import { createLowReputationPredicate } from '../src/main/low-reputation-predicate.ts'
 
 const AGENT: Caller = { kind: 'principal', id: 'claude', role: 'agent' }
 

@@ -8,7 +8,7 @@ import type { CallPipeline } from './call-pipeline.ts'
 import type { BusConfig } from './bus-config.ts'
 import type { Family } from './capability.ts'
 import type { RemoteProviderClient } from './peer.ts'
-import type { BusLogger } from './provider.ts'
+import type { BusLogger } from './provider-attempt-start.ts'
 
 export interface BusOptions {
   readonly nodeId: string

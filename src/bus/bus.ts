@@ -4,7 +4,7 @@
  *
  *   call · stream · handleCall ─▶ ticket (deadline, signal) ─▶ admit( … proceed ─▶ dispatch … ) ─▶ trace, tally
  *
- * Pure: clock, chance, the chain and the way to other nodes come from outside; the timer behind it is deadline-timer.ts.
+ * Pure: clock, chance, the chain and the way to other nodes come from outside; the timer behind it is timer-wheel.ts.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Fault } from '../core/fault.ts'
@@ -28,7 +28,7 @@ import type { CallOptions, CallRequest } from './call-options.ts'
 import { CallStream } from './call-stream.ts'
 import type { Call, NestedCallRunner, Outcome } from './call.ts'
 import type { Capability, CapabilityName, Offer, Service, CapabilityVersion } from './capability.ts'
-import { DeadlineWheel, WheelTimer } from './deadline-timer.ts'
+import { DeadlineWheel, WheelTimer } from './timer-wheel.ts'
 import type { NamespaceOwner } from './descriptor.ts'
 import { CallDispatcher } from './call-dispatcher.ts'
 import type { RouteRequest } from './provider-eligibility.ts'
@@ -37,8 +37,8 @@ import { addNodeToFault } from './remote-fault.ts'
 import { HealthTracker } from './health.ts'
 import { NodeDirectory } from './node-directory.ts'
 import type { StreamFrameEmitter, PeerRecord } from './peer.ts'
-import { createInternalFault } from './provider.ts'
-import type { BusLogger } from './provider.ts'
+import { createInternalFault } from './provider-attempt-start.ts'
+import type { BusLogger } from './provider-attempt-start.ts'
 import { CapabilityRegistry } from './registry.ts'
 import { RunningCallTicket, TraceIdSource, setReplyNode, requireCallTicket } from './call-ticket.ts'
 import type { RegistryDiff } from './registry.ts'

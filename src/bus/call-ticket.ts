@@ -12,7 +12,7 @@ import type { ApprovalOrGrantReference } from '../core/fault.ts'
 import { lastUlidHead, lastUlidTail, newUlid } from '../core/ids.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Call, CallTraceRecorder, Reply, ReplyOrigin } from './call.ts'
-import { TimerWheelEntry } from './deadline-timer.ts'
+import { TimerWheelEntry } from './timer-wheel.ts'
 import type { CapabilityContract } from './contract.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { TimerWheelEntry, DeadlineWheel, TIMER_WHEEL_SLOT_MS } from './deadline-timer.ts'
+import { TimerWheelEntry, DeadlineWheel, TIMER_WHEEL_SLOT_MS } from './timer-wheel.ts'
 
 class Bell extends TimerWheelEntry {
   readonly rang: number[] = []

@@ -13,7 +13,7 @@
 import type { Fault } from '../core/fault.ts'
 import { dequeueFromFairQueue, enqueueInFairQueue, createFairQueue, removeFromFairQueue } from '../core/fair-queue.ts'
 import type { FairQueue } from '../core/fair-queue.ts'
-import { TimerWheelEntry } from './deadline-timer.ts'
+import { TimerWheelEntry } from './timer-wheel.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 
 export const MAX_QUEUE_WAIT_MS = 10_000

@@ -4,7 +4,7 @@
  * Pure: timers come from outside.
  */
 import type { AttemptTimer } from './provider-attempt.ts'
-import { TimerWheelEntry } from './deadline-timer.ts'
+import { TimerWheelEntry } from './timer-wheel.ts'
 import type { RunningCallTicket, CallEndListener } from './call-ticket.ts'
 
 class Pause extends TimerWheelEntry implements CallEndListener {

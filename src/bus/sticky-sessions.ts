@@ -5,7 +5,7 @@
  *
  * Pure: time is an argument.
  */
-import { TimerWheelEntry } from './deadline-timer.ts'
+import { TimerWheelEntry } from './timer-wheel.ts'
 import type { CapabilityEntry } from './capability-entry.ts'
 
 export const STICKY_SESSION_IDLE_TIMEOUT_MS = 600_000

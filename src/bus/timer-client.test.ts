@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { answering, ME, node, reply } from '../../test/bus-village.ts'
 import { systemClock } from '../core/clock.ts'
-import { TimerWheelEntry, DeadlineWheel, WheelTimer } from './deadline-timer.ts'
+import { TimerWheelEntry, DeadlineWheel, WheelTimer } from './timer-wheel.ts'
 
 class Bell extends TimerWheelEntry {
   readonly rang = Promise.withResolvers<number>()

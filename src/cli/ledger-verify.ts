@@ -13,7 +13,7 @@ import { formatCheckpointFault, verifyAndParseCheckpoint } from '../ledger/check
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import { formatLedgerFinding, formatUncheckedParts } from '../ledger/ledger-finding.ts'
 import type { LogVerificationReport } from '../ledger/log-verification.ts'
-import { formatMissingPin } from '../ledger/ledger-fork.ts'
+import { formatMissingPin } from '../ledger/ledger-state.ts'
 import { parseVerifierKey } from '../ledger/note-key.ts'
 import type { NoteVerifier } from '../ledger/note-key.ts'
 import { verifyCommitmentOpening } from '../ledger/body-opening.ts'

@@ -26,7 +26,7 @@ import type {
 import { isApprovalClosed } from './approval-state.ts'
 import type { ApprovalRecord } from './approval-state.ts'
 import { findApprovalOfCall, listNewestApprovals } from './approval-lookup.ts'
-import { addApprovalTexts, isApprovalTextPresent } from './approval-words.ts'
+import { addApprovalTexts, isApprovalTextPresent } from './approval-texts.ts'
 import type { ApprovalEvent, Approvals, ApprovalsConfig } from './approvals.ts'
 import { computeJsonSha256 } from './call-binding.ts'
 import type { CallBinding, ArgumentLeafHashes } from './call-binding.ts'

@@ -14,7 +14,7 @@
 import { toAccountKey, toCallerKey } from '../bus/caller.ts'
 import type { Fault, FaultKind } from '../core/fault.ts'
 import type { KeyedLock } from '../core/fair-queue.ts'
-import { LedgerRefusalError, formatLedgerFaultBriefly } from '../ledger/ledger-fork.ts'
+import { LedgerRefusalError, formatLedgerFaultBriefly } from '../ledger/ledger-state.ts'
 import type { ActuatorStore } from './actuator-store.ts'
 import { lookUpCallApproval, recordApprovalRequest } from './approval-request.ts'
 import type { ApprovalRequestDependencies } from './approval-request.ts'

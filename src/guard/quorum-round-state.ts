@@ -1,7 +1,7 @@
 /**
  * Round state: what the log says of every round, and which entry may follow which.
  *
- *   approval.requested with `quorum` ─▶ consensus.voted ─▶ … ─▶ approval.approved by `quorum` ─▶ final-state.ts
+ *   approval.requested with `quorum` ─▶ consensus.voted ─▶ … ─▶ approval.approved by `quorum` ─▶ finality-state.ts
  *                                       consensus.equivocated: the voter's votes do not count in this round
  *
  * Every signature and every voter's right is checked again whenever the log is read: only the voters can make a quorum,

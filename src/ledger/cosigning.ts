@@ -6,7 +6,7 @@
 import type { Result } from '../core/result.ts'
 import { fail, ok } from '../core/result.ts'
 import type { SignedCheckpoint } from './checkpoint.ts'
-import type { SigningFault } from './ledger-fork.ts'
+import type { SigningFault } from './ledger-state.ts'
 import type { Ledger } from './ledger.ts'
 import type { WitnessClient, WitnessFault } from './witness-client.ts'
 

@@ -1,6 +1,6 @@
 /** Ledger finding: one defect of a stored ledger, as data; the sentence is for people. */
 import type { EntryFault } from './entry.ts'
-import { formatPinRemedies } from './ledger-fork.ts'
+import { formatPinRemedies } from './ledger-state.ts'
 
 export type LedgerFinding =
   | { readonly kind: 'entries-missing'; readonly from: number; readonly to: number }

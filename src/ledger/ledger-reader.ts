@@ -4,7 +4,7 @@
  */
 import type { CallWorkReference } from '../core/fault.ts'
 import type { Json } from '../core/json.ts'
-import type { EntryAndBodyReader } from './cached-entry.ts'
+import type { EntryAndBodyReader } from './entry-cache-input.ts'
 import { readEndedCallSeq, readLateOutcomeCallSeq } from './call-entry.ts'
 import { decodeEntry, decodeReadableEntries } from './entry.ts'
 import type { LedgerEntry, StoredEntry } from './entry.ts'

@@ -1,7 +1,7 @@
 /** Ledger refusal: why the ledger did not do what was requested, for a person. */
 import type { LedgerExportFault } from './export-store.ts'
-import { formatLedgerFault } from './ledger-fork.ts'
-import type { SigningFault } from './ledger-fork.ts'
+import { formatLedgerFault } from './ledger-state.ts'
+import type { SigningFault } from './ledger-state.ts'
 import type { ProofFault } from './proof.ts'
 
 export type EraseFault =

@@ -1,6 +1,6 @@
 /**
- * Ledger verification: one run over a stored ledger, bundle by bundle. Each entry is read once, from the files that were
- * signed; what no file has to have yet is read from the tail.
+ * Ledger verification: one run over a stored ledger, bundle by bundle. Each entry is read once, from the files that
+ * were signed; what no file has to have yet is read from the tail.
  *
  * Reads through the stores it is given.
  */
@@ -11,7 +11,7 @@ import { EntryBodyAudit } from './body-audit.ts'
 import { sliceSaltedBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
 import { CheckpointAudit } from './checkpoint-audit.ts'
-import { createEntryCacheInput } from './cached-entry.ts'
+import { createEntryCacheInput } from './entry-cache-input.ts'
 import { ExpectedCheckpointRoots } from './expected-roots.ts'
 import type { EntryCacheAudit } from './entry-cache-store.ts'
 import type { LedgerFindings, UncheckedPart } from './ledger-finding.ts'

@@ -6,7 +6,7 @@
  */
 import { decodeEntry } from './entry.ts'
 import type { LedgerFinding } from './ledger-finding.ts'
-import type { LedgerFault } from './ledger-fork.ts'
+import type { LedgerFault } from './ledger-state.ts'
 
 export interface UnsignedTail {
   readonly from: number

@@ -39,7 +39,7 @@ import type {
   QuorumVoteGossipEvent,
 } from './gossip-event.ts'
 import { createGossipMemory } from './gossip-memory.ts'
-import { createGossipEventSelector } from './gossip-teller.ts'
+import { createGossipEventSelector } from './gossip-event-selector.ts'
 
 const GOSSIP_CONTROL_REQUEST_NAME = 'mesh.gossip'
 

@@ -4,8 +4,8 @@
  */
 import type { Logger } from '../core/logger.ts'
 import type { ProcessLock } from '../core/process-lock-store.ts'
-import { formatLedgerFault } from '../ledger/ledger-fork.ts'
-import type { LedgerFault } from '../ledger/ledger-fork.ts'
+import { formatLedgerFault } from '../ledger/ledger-state.ts'
+import type { LedgerFault } from '../ledger/ledger-state.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 /** Returns a function to be called periodically. */

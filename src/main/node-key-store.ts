@@ -7,7 +7,7 @@ import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import { formatKeyFault, loadExistingNodeKey, loadOrCreateNodeKey } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
-import { formatPinRemedies } from '../ledger/ledger-fork.ts'
+import { formatPinRemedies } from '../ledger/ledger-state.ts'
 import type { LedgerPinFile } from '../ledger/ledger-pin-store.ts'
 
 /** The fault is a sentence for a person. */

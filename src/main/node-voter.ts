@@ -8,7 +8,7 @@
  */
 import { createHmac } from 'node:crypto'
 import type { NodeVoterIdentity } from '../guard/quorum-round-store.ts'
-import type { RandomDrawKey } from '../ledger/draw.ts'
+import type { RandomDrawKey } from '../ledger/random-draw.ts'
 import { deriveNodeSecret } from '../ledger/key-store.ts'
 import type { NodeKey } from '../ledger/key-store.ts'
 import { COSIGNATURE_NOTE_SIGNATURE_TYPE, formatVerifierKey, createNoteVerifier } from '../ledger/note-key.ts'

@@ -11,7 +11,7 @@ import { Database } from '../core/database-store.ts'
 import type { Logger } from '../core/logger.ts'
 import { verifyAndParseCheckpoint, parseDecimal } from '../ledger/checkpoint.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
-import { formatLedgerFault } from '../ledger/ledger-fork.ts'
+import { formatLedgerFault } from '../ledger/ledger-state.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import {
   createCosigner,

@@ -11,9 +11,9 @@
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import { formatLedgerFinding } from '../ledger/ledger-finding.ts'
-import type { RandomDrawKey } from '../ledger/draw.ts'
+import type { RandomDrawKey } from '../ledger/random-draw.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { recordLedgerSample, verifyLedgerSample } from '../ledger/sample.ts'
+import { recordLedgerSample, verifyLedgerSample } from '../ledger/ledger-sample.ts'
 
 export const SELF_VERIFICATION_INTERVAL_MS = 12 * 60 * 60 * 1_000
 export const LEDGER_SAMPLE_INTERVAL_MS = 60 * 60 * 1_000

@@ -6,7 +6,7 @@
  * Reads and writes through its stores.
  */
 import type { Capability, Service, ServiceHealth } from '../bus/capability.ts'
-import type { RandomDrawKey } from '../ledger/draw.ts'
+import type { RandomDrawKey } from '../ledger/random-draw.ts'
 import type { RuntimeStores } from './runtime-dependencies.ts'
 import { createGuideResources } from './guide-resources.ts'
 import { runtimeProjection } from './runtime-state.ts'

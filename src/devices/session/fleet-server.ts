@@ -4,7 +4,7 @@
  * Does I/O: timers and links, through the runners.
  */
 import { toBase64 } from '../../core/bytes.ts'
-import { DeadlineWheel, WheelTimer } from '../../bus/deadline-timer.ts'
+import { DeadlineWheel, WheelTimer } from '../../bus/timer-wheel.ts'
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Json } from '../../core/json.ts'

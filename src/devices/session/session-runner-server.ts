@@ -8,8 +8,8 @@
  * Does I/O: whatever the link does.
  */
 import { randomBytes } from 'node:crypto'
-import { TimerWheelEntry } from '../../bus/deadline-timer.ts'
-import type { WheelTimer } from '../../bus/deadline-timer.ts'
+import { TimerWheelEntry } from '../../bus/timer-wheel.ts'
+import type { WheelTimer } from '../../bus/timer-wheel.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import { takeToken, omitFullBucket } from '../../toolbox/token-bucket.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { runtimeRig } from '../../../test/runtime-rig.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { encodeRandomDrawInput } from '../../ledger/draw.ts'
+import { encodeRandomDrawInput } from '../../ledger/random-draw.ts'
 import { toHex, toUtf8 } from '../../core/bytes.ts'
 
 /** RFC 9381, appendix B.3, example 16. */

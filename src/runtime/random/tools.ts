@@ -11,7 +11,7 @@ import { createRuntimeAnswer } from '../runtime-dependencies.ts'
 import { defineRuntimeTool } from '../runtime-tool.ts'
 import { createRuntimeArgumentFault, createRuntimeFault } from '../faults.ts'
 import { idArgument } from '../text-arguments.ts'
-import { isRandomDrawInput } from '../../ledger/draw.ts'
+import { isRandomDrawInput } from '../../ledger/random-draw.ts'
 import {
   ECVRF_SUITE,
   isVrfPublicKey,

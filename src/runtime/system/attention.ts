@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Service } from '../../bus/capability.ts'
 import type { Approvals } from '../../guard/approvals.ts'
 import type { EmergencyStop } from '../../guard/actuator-store.ts'
-import type { QuorumRoundService } from '../../guard/quorums.ts'
+import type { QuorumRoundService } from '../../guard/quorum-round-service.ts'
 import type { AccessTokenService } from '../../guard/access-token-store.ts'
 import type { HealthCheck } from './health-checks.ts'
 

@@ -5,7 +5,7 @@
  */
 import { areBytesEqual } from '../../core/bytes.ts'
 import type { RuntimeStores } from '../runtime-dependencies.ts'
-import { formatLedgerState, formatSigningOutage } from '../../ledger/ledger-fork.ts'
+import { formatLedgerState, formatSigningOutage } from '../../ledger/ledger-state.ts'
 import type { LedgerFacts } from './health-checks.ts'
 
 /** Signs nothing and reads a few rows: `health` of the service is asked often. */

@@ -1,6 +1,6 @@
 /**
- * Draw: an order of several, or some of many, from a verifiable random output, so that nobody chooses and all can
- * verify.
+ * Random draw: an order of several, or some of many, from a verifiable random output, so that nobody chooses and all
+ * can verify.
  *
  *   alpha = RFC 8785 of { draw: "hearthbus/vrf/v1", house, epoch, purpose, number }      fixed before it is drawn
  *   order of members   by SHA-256(beta ‖ member), the smallest first

@@ -1,5 +1,5 @@
 /**
- * Draw state: the key that a log draws with, and whether every draw in it holds.
+ * Random draw state: the key that a log draws with, and whether every draw in it holds.
  *
  *   node.start with `vrf_key` ─▶ consensus.drawn · ledger.sampled     each with the proof of that key, and of no other
  *
@@ -8,8 +8,8 @@
  * Pure, but for the state that it is given.
  */
 import { fromHex, toHex } from '../core/bytes.ts'
-import { computeDrawnIndices, encodeRandomDrawInput } from './draw.ts'
-import type { RandomDrawSubject } from './draw.ts'
+import { computeDrawnIndices, encodeRandomDrawInput } from './random-draw.ts'
+import type { RandomDrawSubject } from './random-draw.ts'
 import { verifyVrfProof } from './ecvrf.ts'
 import type { LedgerEntry } from './entry.ts'
 import { readEntryNumberField, readEntryTextField } from './entry.ts'

@@ -1,6 +1,6 @@
 /**
- * Cached entry: an entry with its body, from which the tables that copy the log are made. A body that the entry does
- * not commit to counts as missing.
+ * Entry cache input: an entry with its body, from which the tables that copy the log are made. A body that the entry
+ * does not commit to counts as missing.
  *
  * Pure: it reads through what it is given.
  */

@@ -1,17 +1,17 @@
 /**
- * Final state: how a quorum becomes final. Which witness has to cosign it is drawn; nobody chooses.
+ * Finality state: how a quorum becomes final. Which witness has to cosign it is drawn; nobody chooses.
  *
  *   QUORUM ─consensus.drawn─▶ an order of the witnesses ─the first of them cosigns─▶ HARD ─dispute window─▶ ABSOLUTE
  *                                        └─ away for an hour: the next of them counts as well
  *
- * Whether the proof of a draw holds is looked at when the log is verified (ledger/draw-state.ts): that takes some
+ * Whether the proof of a draw holds is looked at when the log is verified (ledger/random-draw-state.ts): that takes some
  * milliseconds each, and a start must not wait for all of them.
  *
  * Pure, but for the state that it is given.
  */
 import { fromHex, toBase64url } from '../core/bytes.ts'
 import { parseCheckpoint } from '../ledger/checkpoint.ts'
-import { computeDrawnOrder } from '../ledger/draw.ts'
+import { computeDrawnOrder } from '../ledger/random-draw.ts'
 import { computeVrfOutput } from '../ledger/ecvrf.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
 import { readEntryNumberField, readEntryTextField, readEntryTime } from '../ledger/entry.ts'

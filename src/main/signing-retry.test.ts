@@ -5,7 +5,7 @@ import { answering, echo } from '../../test/bus-village.ts'
 import { runtimeRig } from '../../test/runtime-rig.ts'
 import type { Rig } from '../../test/runtime-rig.ts'
 import { silentLogger } from '../core/logger.ts'
-import { createSigningRetry } from './signing-outage.ts'
+import { createSigningRetry } from './signing-retry.ts'
 
 let rig: Rig
 let lastSigned: string

@@ -1,5 +1,6 @@
 /**
- * Provider: runs the handler behind an entry, here or on another node, and turns whatever happens into an answer.
+ * Provider attempt start: runs the handler behind an entry, here or on another node, and turns whatever happens into an
+ * answer.
  *
  * A handler that throws, or answers something that is no outcome, is a bug: the caller is told that there was an
  * internal error, the log has the details.

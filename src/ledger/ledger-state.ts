@@ -1,5 +1,5 @@
 /**
- * Ledger fork: whether this tree may still be appended to and signed. A log that signs two trees of which neither
+ * Ledger state: whether this tree may still be appended to and signed. A log that signs two trees of which neither
  * extends the other has deceived somebody, so the tree must extend everything that this node is known to have signed.
  */
 import { areBytesEqual } from '../core/bytes.ts'

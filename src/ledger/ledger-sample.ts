@@ -1,5 +1,6 @@
 /**
- * Sample: a look at some entries that were drawn, each proven from its own bytes to be in the ledger as it was signed.
+ * Ledger sample: a look at some entries that were drawn, each proven from its own bytes to be in the ledger as it was
+ * signed.
  *
  *   checkpoint ─▶ its size is what is drawn for ─▶ entries ─▶ leaf, path, signed root, and the body where there is one
  *
@@ -9,9 +10,9 @@
  * Reads through the ledger it is given.
  */
 import { toHex } from '../core/bytes.ts'
-import { computeDrawnIndices, encodeRandomDrawInput } from './draw.ts'
-import type { RandomDrawKey } from './draw.ts'
-import { SAMPLE_ENTRY_COUNT } from './draw-state.ts'
+import { computeDrawnIndices, encodeRandomDrawInput } from './random-draw.ts'
+import type { RandomDrawKey } from './random-draw.ts'
+import { SAMPLE_ENTRY_COUNT } from './random-draw-state.ts'
 import { decodeEntry } from './entry.ts'
 import type { Ledger } from './ledger.ts'
 import { verifyCommitmentOpening } from './body-opening.ts'

@@ -1,5 +1,5 @@
 /**
- * Approval words: what people were shown and what they said, from the erasable bodies of the entries of an approval.
+ * Approval texts: what people were shown and what they said, from the erasable bodies of the entries of an approval.
  *
  * Pure, given the log.
  */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromUtf8 } from '../core/bytes.ts'
-import { encodeRandomDrawInput, computeDrawnOrder, computeDrawnIndices } from './draw.ts'
+import { encodeRandomDrawInput, computeDrawnOrder, computeDrawnIndices } from './random-draw.ts'
 
 const bytes = fc.uint8Array({ minLength: 64, maxLength: 64 })
 

@@ -1,5 +1,5 @@
 /**
- * Deadline timer: all timers of the bus behind one system timer.
+ * Timer wheel: all timers of the bus behind one system timer.
  *
  *   spoke 300 ─▶ alarm ⇄ alarm        setting and clearing an alarm is O(1) and costs no system timer;
  *   spoke 301 ─▶ alarm                a spoke is SPOKE_MS wide, so an alarm rings up to that much late, never early

@@ -8,14 +8,14 @@ import { actuator, around, assessedOffer, callOf, openHouse, TEST_VOTING } from 
 import type { GuardHouse } from '../../test/guard-house.ts'
 import { fromHex } from '../core/bytes.ts'
 import { formatCheckpoint } from '../ledger/checkpoint.ts'
-import { randomDrawProjection } from '../ledger/draw-state.ts'
+import { randomDrawProjection } from '../ledger/random-draw-state.ts'
 import { verifyVrfProof } from '../ledger/ecvrf.ts'
 import { createCosigner, formatVerifierKey } from '../ledger/note-key.ts'
 import type { NoteSigner } from '../ledger/note-key.ts'
 import { formatNote, signNote } from '../ledger/signed-note.ts'
 import { LawfulEntryAudit } from '../ledger/projection.ts'
 import type { LedgerEntry } from '../ledger/entry.ts'
-import type { CosignedCheckpoints } from './quorums.ts'
+import type { CosignedCheckpoints } from './quorum-round-service.ts'
 import type { QuorumRoundRecord } from './quorum-round.ts'
 
 const HOUR_MS = 3_600_000

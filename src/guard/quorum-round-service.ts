@@ -1,5 +1,6 @@
 /**
- * Quorums: what tools and faces do with voting rounds: propose a call, vote, and see how final a decision is.
+ * Quorum round service: what tools and faces do with voting rounds: propose a call, vote, and see how final a decision
+ * is.
  *
  * Pure: the stores do the work.
  */
@@ -16,7 +17,7 @@ import { computeArgumentsHash, hashArgumentLeaves } from './call-binding.ts'
 import type { GuardState } from './guard-state.ts'
 import { assessCall, evaluatePolicyForCall, findRequiredQuorum } from './call-decision.ts'
 import type { AssessedCall } from './call-decision.ts'
-import { listEligibleWitnesses } from './final-state.ts'
+import { listEligibleWitnesses } from './finality-state.ts'
 import { createDeniedFault } from './guard-faults.ts'
 import type { CallReservationDependencies } from './call-reservation.ts'
 import type { QuorumRoundRecord, QuorumRoundVoter } from './quorum-round.ts'

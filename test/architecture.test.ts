@@ -107,7 +107,7 @@ const IMPURE: Readonly<Record<string, readonly string[]>> = {
     'ledger/audit-packet-collection.ts',
     'ledger/log-verification.ts',
     'mcp/change-subscription.ts',
-    'mesh/event-loop-turns.ts',
+    'mesh/event-loop-yield-queue.ts',
     'mesh/packets/packet-caller.ts',
     'mesh/packets/packet-provider.ts',
     'models/models-service.ts',
@@ -136,7 +136,7 @@ const IMPURE: Readonly<Record<string, readonly string[]>> = {
     'cli/process-signal.ts',
     'main/access-points.ts',
     'main/models.ts',
-    'mesh/packets/packet-sequencer.ts',
+    'mesh/packets/packet-processing-queue.ts',
   ],
 }
 const IMPURE_GLOBAL =

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { Offer } from '../bus/capability.ts'
 import { describeOwnCapability, createPeerOffer } from '../bus/peer.ts'
-import { sanitizePeerCapability } from '../mesh/offer-description.ts'
+import { sanitizePeerCapability } from '../mesh/peer-capability-sanitizer.ts'
 import { collectAllCapabilityOffers } from './docs-store.ts'
 
 describe('every contract of this program', () => {

@@ -19,14 +19,14 @@ import type { McpConnection } from './mcp-connection.ts'
 import type { FacePrincipal } from './face-bus.ts'
 import { isRequestTooLongToStore, MAX_STORED_REQUEST_CHARACTERS } from './stored-request.ts'
 import { readLegacyRequest, readCancelledRequestId } from './legacy-request.ts'
-import { serveLegacyRequestWithoutSdk } from './plain-server.ts'
-import type { LegacyRequestDependencies, LegacyRequestSession } from './plain-server.ts'
+import { serveLegacyRequestWithoutSdk } from './legacy-without-sdk-server.ts'
+import type { LegacyRequestDependencies, LegacyRequestSession } from './legacy-without-sdk-server.ts'
 import { sendHttpRefusal } from './refusal-transport.ts'
 import type { HttpRefusal } from './refusal-transport.ts'
 import { createResultFormatter } from './mcp-results.ts'
 import { announceListChange, announceResourceChange } from './sdk-server.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
-import { handleWithWebHandler } from './web-exchange-transport.ts'
+import { handleWithWebHandler } from './web-handler-transport.ts'
 
 export interface LegacyServerOptions {
   readonly answering: RequestHandlingDependencies

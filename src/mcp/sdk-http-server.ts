@@ -14,7 +14,7 @@ import { INTERNAL_ERROR_CODE, INVALID_PARAMS_ERROR_CODE } from './protocol-error
 import type { McpProtocolError } from './protocol-error.ts'
 import { sendJson } from './reply-transport.ts'
 import type { AuthenticatedRequest } from './authenticated-request.ts'
-import { handleWithWebHandler } from './web-exchange-transport.ts'
+import { handleWithWebHandler } from './web-handler-transport.ts'
 
 export interface SdkHttpOptions {
   readonly createServer: (visit: AuthenticatedRequest) => Server

@@ -23,7 +23,7 @@ import type { JoinFault } from './identity/mesh-store.ts'
 import { JOIN_REQUEST_NAME, MERGE_REQUEST_NAME, SESSION_REQUEST_NAME } from './message-gate.ts'
 import type { ControlHandler } from './inbound-calls.ts'
 import { createMeshRefusal } from './mesh-refusal.ts'
-import type { OwnManifest } from './own-node.ts'
+import type { OwnManifest } from './own-manifest.ts'
 import type { ProviderSessions } from './sessions.ts'
 
 export interface ManifestExchangeMessage {

@@ -1,6 +1,7 @@
 /**
  * Inbound calls: this node as a provider. Whatever a transport brings in goes through the gate, then to the control
- * handler (requests between nodes) or to the bus, where the chain locks, validates, guards and records it like any other call.
+ * handler (requests between nodes) or to the bus, where the chain locks, validates, guards and records it like any
+ * other call.
  *
  *   bytes ─▶ envelope ─▶ gate ─▶ mesh.* ─▶ control handler
  *                          └───▶ anything else ─▶ bus.handleCall, here only unless the envelope leaves hops
@@ -25,7 +26,7 @@ import type { MeshEnvelope } from './mesh-envelope.ts'
 import { admitMessage } from './message-gate.ts'
 import type { AdmittedMessage, MessageGateDependencies } from './message-gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
-import { decodeBodyWithInteraction } from './body-interaction.ts'
+import { decodeBodyWithInteraction } from './interaction-wire.ts'
 import { createMacProof, createSignatureProof } from './message-proof.ts'
 import { createMeshRefusal } from './mesh-refusal.ts'
 import { parseTraceparent } from '../toolbox/traceparent.ts'

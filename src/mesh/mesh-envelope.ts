@@ -41,7 +41,7 @@ export interface MeshEnvelope {
   readonly stream: boolean
   readonly schemaHash: string | undefined
   readonly traceparent: string | undefined
-  /** The body carries more than arguments: see body-interaction.ts. */
+  /** The body carries more than arguments: see interaction-wire.ts. */
   readonly input?: boolean
   /** For whom the sender says that it calls: see actor-name.ts. */
   readonly actor?: string | undefined

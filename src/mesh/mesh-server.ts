@@ -31,10 +31,10 @@ import { PeerSync } from './peer-sync-client.ts'
 import { OutboundCallClient } from './outbound-calls.ts'
 import type { PacketCallServer } from './packets/packet-provider.ts'
 import { PeerDirectory } from './peer-directory.ts'
-import { PeerOfferScreener } from './peer-offers.ts'
+import { PeerOfferScreener } from './peer-offer-screener.ts'
 import type { KnownPeer } from './peer-directory.ts'
-import { createInboundMeshServices } from './provider-side.ts'
-import { OwnManifestIssuer } from './own-node.ts'
+import { createInboundMeshServices } from './inbound-services.ts'
+import { OwnManifestIssuer } from './own-manifest.ts'
 import { startPeriodicJob } from '../toolbox/periodic-job.ts'
 import type { ProviderSessions } from './sessions.ts'
 
@@ -44,7 +44,7 @@ const SETTLE_MS = 20
 const WATCH_MS = 500
 /** A router gives out new addresses now and then; nobody is found at an old one. */
 const ADDRESSES_MS = 5_000
-/** Well within the ten seconds after which a manifest is renewed (own-node.ts). */
+/** Well within the ten seconds after which a manifest is renewed (own-manifest.ts). */
 const RENEW_CHECK_MS = 2_500
 /** Where others are is kept for the next start; a minute of it may be lost. */
 const REMEMBER_MS = 60_000

@@ -11,7 +11,7 @@ import type { Effect } from '../bus/capability.ts'
 import type { PeerCapability, RefusedCapability } from '../bus/peer.ts'
 import type { OfferDefinitionHash, OfferPins, WithheldOffer } from './offer-pin.ts'
 import { toOfferDefinitionHash } from './offer-pin.ts'
-import { sanitizePeerCapability } from './offer-description.ts'
+import { sanitizePeerCapability } from './peer-capability-sanitizer.ts'
 import type { OwnCapabilityNames } from './own-capability-names.ts'
 
 export interface ScreenedOffers {

@@ -1,6 +1,6 @@
 /**
- * Outbound calls: this node as a caller. What only reads goes in packets, where it can; everything else in messages of its
- * own, sealed one by one.
+ * Outbound calls: this node as a caller. What only reads goes in packets, where it can; everything else in messages of
+ * its own, sealed one by one.
  *
  *   packet    session key ▸ wire ▸ small enough? ▸ sent with whatever else goes there ─▶ outcome
  *                │ no wire, too large, or not taken: nothing was tried
@@ -31,8 +31,8 @@ import { StreamFramesHash, MAX_SESSION_NAME_LENGTH } from './mesh-envelope.ts'
 import { MAX_MESH_BODY_DEPTH } from './message-body.ts'
 import { SESSION_REQUEST_NAME } from './message-gate.ts'
 import type { NodeIdentity } from './identity/node-key.ts'
-import { encodeBodyWithInteraction } from './body-interaction.ts'
-import { EventLoopYieldQueue } from './event-loop-turns.ts'
+import { encodeBodyWithInteraction } from './interaction-wire.ts'
+import { EventLoopYieldQueue } from './event-loop-yield-queue.ts'
 import { MAX_PACKET_CALL_BYTES } from './packets/packet.ts'
 import { encodePacketCall, countPacketCallBytes } from './packets/packet-call.ts'
 import { PacketCaller } from './packets/packet-caller.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Outcome, StreamFrame } from '../bus/call.ts'
 import type { Json } from '../core/json.ts'
 import { ok } from '../core/result.ts'
-import { EventLoopYieldQueue } from './event-loop-turns.ts'
+import { EventLoopYieldQueue } from './event-loop-yield-queue.ts'
 import { sanitizeFrame, sanitizeOutcome } from './outcome-sanitizer.ts'
 
 /** U+200B, which nobody can see. */

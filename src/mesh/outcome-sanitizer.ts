@@ -1,6 +1,6 @@
 /**
- * Outcome sanitizer: what another node answered, without what nobody can see and not nested deeper than anything here is
- * made for. It reaches models, people's screens and logs.
+ * Outcome sanitizer: what another node answered, without what nobody can see and not nested deeper than anything here
+ * is made for. It reaches models, people's screens and logs.
  *
  *   turn of the event loop     it came: proof ▸ parsed ▸ counted      next: cleaned      next: checked by its schema
  *
@@ -11,7 +11,7 @@ import { countMembersWithin, MAX_UNTRUSTED_JSON_DEPTH } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { fail } from '../core/result.ts'
 import { sanitizeJson } from '../core/untrusted-text.ts'
-import type { EventLoopYieldQueue } from './event-loop-turns.ts'
+import type { EventLoopYieldQueue } from './event-loop-yield-queue.ts'
 import { createMalformedMeshReplyFault } from './mesh-answer.ts'
 
 /** What has more members and items than this is cleaned in a turn of its own. Less takes about a millisecond. */

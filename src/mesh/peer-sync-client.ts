@@ -1,6 +1,6 @@
 /**
- * Peer sync: keeps in touch with the other nodes. Probes addresses where a node may be, exchanges manifests, fetches what
- * is new, and notices which nodes have gone.
+ * Peer sync: keeps in touch with the other nodes. Probes addresses where a node may be, exchanges manifests, fetches
+ * what is new, and notices which nodes have gone.
  *
  *   hint ─▶ probe ─▶ exchange ─▶ capabilities? ─▶ schemas? ─▶ on the bus ─▶ exchange every few seconds
  *             ▲ backs off                                        │ no answer three times running
@@ -25,7 +25,7 @@ import { MERGE_REQUEST_NAME } from './message-gate.ts'
 import { parseAnnouncedCapabilities } from './identity/node-manifest.ts'
 import type { PeerManifestUpdateResult, KnownPeer, PeerDirectory } from './peer-directory.ts'
 import { readMeshRefusalReason } from './mesh-refusal.ts'
-import type { OwnManifest } from './own-node.ts'
+import type { OwnManifest } from './own-manifest.ts'
 import type { PeerAddress, PeerEndpoint } from './transport.ts'
 
 type ControlRequestSender = (

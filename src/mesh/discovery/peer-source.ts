@@ -3,7 +3,7 @@
  * only gives hints. What a hint says is believed when the node itself has proven it.
  */
 import type { JsonObject } from '../../core/json.ts'
-import type { OwnManifest } from '../own-node.ts'
+import type { OwnManifest } from '../own-manifest.ts'
 import type { PeerEndpoint } from '../transport.ts'
 
 export type PeerSighting =

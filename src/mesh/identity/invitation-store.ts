@@ -7,7 +7,7 @@ import { toHex } from '../../core/bytes.ts'
 import type { Database } from '../../core/database-store.ts'
 import { readAllRows } from '../../core/sqlite-row-store.ts'
 import type { Invitation } from './invitation.ts'
-import type { RowMacAuthenticator } from './row-seal.ts'
+import type { RowMacAuthenticator } from './row-mac-authenticator.ts'
 
 export interface StoredInvitation extends Pick<Invitation, 'id' | 'secret' | 'level' | 'expiresAtMs'> {
   readonly usedBy: string | null

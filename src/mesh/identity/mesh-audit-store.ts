@@ -8,7 +8,7 @@ import { InvitationStore } from './invitation-store.ts'
 import type { MembershipLog } from './membership-log.ts'
 import { MembershipAlteredError, meshMigrations, readHeldCommunity } from './mesh-store.ts'
 import { OfferPinStore } from './offer-store.ts'
-import { RowMacAuthenticator } from './row-seal.ts'
+import { RowMacAuthenticator } from './row-mac-authenticator.ts'
 
 export interface MeshStoreAuditReport {
   /** Names of tables, indexes, views and triggers that were changed, added or removed. */

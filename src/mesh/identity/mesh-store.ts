@@ -35,7 +35,7 @@ import type { StoredInvitation } from './invitation-store.ts'
 import type { OfferLog } from './offer-log.ts'
 import { CREATE_OFFER_TABLES_SQL, OfferPinStore, REPLACE_OFFER_TABLES_SQL } from './offer-store.ts'
 import { PeerAddressStore, parseAddressList } from './peer-address-store.ts'
-import { RowMacAuthenticator } from './row-seal.ts'
+import { RowMacAuthenticator } from './row-mac-authenticator.ts'
 import { explainMembershipRollback } from './membership-log.ts'
 import type { MembershipLog } from './membership-log.ts'
 

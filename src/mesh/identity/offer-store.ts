@@ -16,7 +16,7 @@ import { computeWithheldOffersDigest } from '../offer-pin.ts'
 import type { OfferDefinitionHash, OfferPins, WithheldOffer } from '../offer-pin.ts'
 import { MAX_PINS_PER_ENTRY } from './offer-log.ts'
 import type { OfferAcceptance, OfferLog } from './offer-log.ts'
-import type { RowMacAuthenticator } from './row-seal.ts'
+import type { RowMacAuthenticator } from './row-mac-authenticator.ts'
 
 export const CREATE_OFFER_TABLES_SQL = `
   CREATE TABLE offer_pin (

@@ -20,7 +20,7 @@ import { readErrorMessage } from '../../core/thrown-error.ts'
 import { MAX_MESH_BODY_DEPTH } from '../message-body.ts'
 import type { PeerSighting, PeerSource } from '../discovery/peer-source.ts'
 import { stripNodeIdPrefix, isNodeId } from '../identity/node-key.ts'
-import type { OwnManifest } from '../own-node.ts'
+import type { OwnManifest } from '../own-manifest.ts'
 import type { NatsLink } from './nats-link-client.ts'
 import { formatBucketName } from './subject.ts'
 

@@ -23,7 +23,7 @@ import type { MeshSession } from '../sessions.ts'
 import { readAbortCause, createLostAnswerFault } from '../transport.ts'
 import type { PacketConnectionListener, PacketConnection } from '../transport.ts'
 import { PendingCallTable } from './pending-call-table.ts'
-import { PacketProcessingQueue } from './packet-sequencer.ts'
+import { PacketProcessingQueue } from './packet-processing-queue.ts'
 import {
   encodeProvenPacketHeader,
   decodePacket,

@@ -22,7 +22,7 @@ import type { InboundCallHandler } from '../inbound-calls.ts'
 import { createMeshRefusal } from '../mesh-refusal.ts'
 import type { MeshSession } from '../sessions.ts'
 import { PendingCallTable } from './pending-call-table.ts'
-import { PacketProcessingQueue } from './packet-sequencer.ts'
+import { PacketProcessingQueue } from './packet-processing-queue.ts'
 import { AnswerPacketBuffer } from './answer-packet-buffer.ts'
 import {
   encodeProvenPacketHeader,

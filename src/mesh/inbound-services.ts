@@ -1,5 +1,5 @@
 /**
- * Provider side: what stands between the transports and this node's bus.
+ * Inbound services: what stands between the transports and this node's bus.
  *
  *   messages ─▶ inbound ─┐
  *                        ├─▶ one gate: the same sessions, the same memory of what was here, the same budgets

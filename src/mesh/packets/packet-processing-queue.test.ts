@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { PacketProcessingQueue } from './packet-sequencer.ts'
+import { PacketProcessingQueue } from './packet-processing-queue.ts'
 
 let seen: string[]
 let inTurn: PacketProcessingQueue<string>

@@ -1,5 +1,5 @@
 /**
- * Web exchange: runs a handler for web-standard requests on Node's HTTP server. The SDK has such an adapter, but it
+ * Web handler: runs a handler for web-standard requests on Node's HTTP server. The SDK has such an adapter, but it
  * delays the head of a stream until the first event, and a client that opens a stream to listen would wait for that.
  */
 import { once } from 'node:events'

@@ -1,5 +1,6 @@
 /**
- * Offer description: what a peer says of its capabilities, made fit for a model and marked with the node that says it.
+ * Peer capability sanitizer: what a peer says of its capabilities, made fit for a model and marked with the node that
+ * says it.
  */
 import type { McpExposure, PromptArgument } from '../bus/capability.ts'
 import type { PeerCapability } from '../bus/peer.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createSessionReplayRecorder, isBridgeRequestId } from './bridge-session.ts'
+import { createSessionReplayRecorder, isBridgeRequestId } from './session-replay-recorder.ts'
 
 describe('bridge session', () => {
   it('tells again what lasts, in order and under ids of its own, and nothing else', () => {

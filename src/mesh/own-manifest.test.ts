@@ -3,7 +3,7 @@ import { answering, echo, node } from '../../test/bus-village.ts'
 import { manualClock } from '../../test/manual-clock.ts'
 import { identityOf } from '../../test/mesh-keys.ts'
 import { parseNodeManifest } from './identity/node-manifest.ts'
-import { OwnManifestIssuer } from './own-node.ts'
+import { OwnManifestIssuer } from './own-manifest.ts'
 
 const PREFIXES = { name: 'test', prefixes: ['device'] }
 

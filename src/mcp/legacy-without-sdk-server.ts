@@ -1,6 +1,6 @@
 /**
- * Plain server: requests of the 2025 revisions that want one answer, served without the SDK. Most calls are such, and
- * the SDK takes ten times as long.
+ * Legacy without sdk: requests of the 2025 revisions that want one answer, served without the SDK. Most calls are such,
+ * and the SDK takes ten times as long.
  *
  *   answer ─┬─▶ said nothing else      application/json
  *           ├─▶ logged meanwhile       text/event-stream: the logs, then the result

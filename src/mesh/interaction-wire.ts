@@ -1,6 +1,6 @@
 /**
- * Body interaction: what a handler on another node may learn of a caller that it can ask back (MCP multi round-trip requests), and
- * what the caller answered.
+ * Interaction wire: what a handler on another node may learn of a caller that it can ask back (MCP multi round-trip
+ * requests), and what the caller answered.
  *
  *   input=1 in the envelope ⇒ the body is { arguments, input: { capabilities?, responses?, state? } }
  *

@@ -1,7 +1,7 @@
 /**
- * Packet sequencer: packets that came in together, taken one after the other. What follows from the first, down to what is
- * written to the socket for it, is done before the second is looked at: the far end then works on the one while this
- * end works on the other, instead of both waiting for each other with all calls in one heap.
+ * Packet processing queue: packets that came in together, taken one after the other. What follows from the first, down
+ * to what is written to the socket for it, is done before the second is looked at: the far end then works on the one
+ * while this end works on the other, instead of both waiting for each other with all calls in one heap.
  *
  *   packets of one read:   first ▸ its promises ▸ sent │ second ▸ its promises ▸ sent │ …      all in one turn
  *

@@ -1,7 +1,7 @@
 /**
- * Event loop turns: one after the other for whoever has much to do. What large answers of other nodes take is done in
- * steps, one step in a turn of the event loop, so that whatever else has come in is served in between: also when many
- * such answers come at the same moment.
+ * Event loop yield queue: one after the other for whoever has much to do. What large answers of other nodes take is
+ * done in steps, one step in a turn of the event loop, so that whatever else has come in is served in between: also
+ * when many such answers come at the same moment.
  *
  * Waits for turns of the event loop.
  */

@@ -1,5 +1,5 @@
 /**
- * Own node: what this node says of itself at the moment, renewed before it lapses and whenever something changes.
+ * Own manifest: what this node says of itself at the moment, renewed before it lapses and whenever something changes.
  *
  * Pure: time and numbers come from outside.
  */

@@ -157,7 +157,7 @@ const MEMOISED: readonly string[] = [
   'ebus/definitions/data-type.ts',
   'ebus/definitions/message-decoder.ts',
   'ebus/definitions/number-scale.ts',
-  'ebus/installation.ts',
+  'ebus/heating-installation.ts',
   'ebus/tools/ebus-view.ts',
   'guard/call-binding.ts',
   'guard/redaction.ts',

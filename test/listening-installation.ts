@@ -4,7 +4,7 @@
  *
  * Pure.
  */
-import { HeatingInstallation } from '../src/ebus/installation.ts'
+import { HeatingInstallation } from '../src/ebus/heating-installation.ts'
 import type { BusEventContext } from '../src/ebus/observe/bus-observer.ts'
 import type { ObservationFeatureFlags } from '../src/ebus/observe/bus-status.ts'
 import { DEFAULT_WARM_UP_THRESHOLDS } from '../src/ebus/observe/passive-warm-up.ts'

@@ -1,5 +1,5 @@
 import { describe } from 'vitest'
-import { openEbusConnection } from '../../src/ebus/adapter/bus-client.ts'
+import { openEbusConnection } from '../../src/ebus/adapter/ebus-connection-client.ts'
 import type { AdapterEndpoint } from '../../src/ebus/adapter/adapter-endpoint.ts'
 import { SharedPort } from '../../src/ebus/adapter/shared-port-server.ts'
 import type { EbusSimulator } from '../../src/sim/ebus/simulator-server.ts'

@@ -27,8 +27,8 @@ import {
   addBusClient,
   requestBus,
 } from './bus-access.ts'
-import { SourceAddressSelector } from './source-address-client.ts'
-import { BusEventFanOut } from './bus-events.ts'
+import { SourceAddressSelector } from './source-address-selector.ts'
+import { BusEventFanOut } from './bus-event-fan-out.ts'
 import type {
   EbusConnection,
   BusEvent,
@@ -41,8 +41,8 @@ import type {
 } from './ebus-connection.ts'
 import { AdapterInfoClient } from './adapter-info-client.ts'
 import type { AdapterInfo } from './adapter-info.ts'
-import { AdapterPortClient } from './port-client.ts'
-import type { AdapterPortEvent, AdapterPortProtocol } from './port.ts'
+import { AdapterPortClient } from './adapter-port-client.ts'
+import type { AdapterPortEvent, AdapterPortProtocol } from './adapter-port.ts'
 import { TelegramSendClient } from './telegram-send-client.ts'
 import type { SharedPortHost, SharedClientEvent, SharedPortClient } from './shared-port-client.ts'
 import type { ByteTransport } from './transport.ts'

@@ -20,7 +20,7 @@ import {
 } from '../../core/fair-queue.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
 import { encodeCommandWithoutCrc } from '../wire/telegram.ts'
-import { BusEventFanOut } from './bus-events.ts'
+import { BusEventFanOut } from './bus-event-fan-out.ts'
 import type {
   EbusConnection,
   BusEvent,

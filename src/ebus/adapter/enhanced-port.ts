@@ -19,8 +19,8 @@ import {
   parseAdapterBytes,
 } from '../wire/enhanced-protocol.ts'
 import type { InfoId } from './adapter-info.ts'
-import type { AdapterPortEvent, AdapterPortOutput, AdapterPortProtocol } from './port.ts'
-import { EMPTY_BYTES } from './port.ts'
+import type { AdapterPortEvent, AdapterPortOutput, AdapterPortProtocol } from './adapter-port.ts'
+import { EMPTY_BYTES } from './adapter-port.ts'
 
 const INIT_TIMEOUT_MS = 500
 /** ebusd's figure: adapters answer one INIT twice, and the second time is no restart. */

@@ -13,8 +13,8 @@ import {
   stepArbitrationContest,
   newArbitrationContest,
 } from '../wire/arbitration-contest.ts'
-import type { AdapterPortEvent, AdapterPortProtocol } from './port.ts'
-import { EMPTY_BYTES } from './port.ts'
+import type { AdapterPortEvent, AdapterPortProtocol } from './adapter-port.ts'
+import { EMPTY_BYTES } from './adapter-port.ts'
 
 export function createPlainPortProtocol(): AdapterPortProtocol {
   const contest = newArbitrationContest()

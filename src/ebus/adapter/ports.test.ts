@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { fromHex, toHex } from '../../core/bytes.ts'
 import { createEnhancedPortProtocol } from './enhanced-port.ts'
 import { createPlainPortProtocol } from './plain-port.ts'
-import type { AdapterPortEvent } from './port.ts'
+import type { AdapterPortEvent } from './adapter-port.ts'
 
 const brief = (events: readonly AdapterPortEvent[]): string[] =>
   events.map((event) => {

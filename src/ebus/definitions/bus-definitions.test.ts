@@ -1,6 +1,6 @@
 /**
- * Bus definitions: which files a device gets, and what its messages say once telegrams are heard. Which file ebusd takes
- * for which identification is written in its scan (facts: `ebusd-definitions.md`, section 4; ebusd/scan.cpp).
+ * Bus definitions: which files a device gets, and what its messages say once telegrams are heard. Which file ebusd
+ * takes for which identification is written in its scan (facts: `ebusd-definitions.md`, section 4; ebusd/scan.cpp).
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import type { ReadFailure } from './awaited-reads.ts'
 import { BusDefinitions } from './bus-definitions.ts'
 import { downloadDefinitions, loadVerifiedDefinitionPin } from './definition-download-client.ts'
 import { DefinitionFolder } from './definition-folder-store.ts'
-import { PollMessageSelector } from './definition-poll.ts'
+import { PollMessageSelector } from './poll-message-selector.ts'
 import { selectDefinitionFile } from './scan-selection.ts'
 
 const HEADER = 'type,circuit,level,name,comment,qq,zz,pbsb,id,*name,part,type,divisor/values,unit,comment\n'

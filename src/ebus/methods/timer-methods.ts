@@ -11,7 +11,7 @@ import {
   decodeSlotCounts,
   encodeSlotWrite,
   formatTimerWriteRefusal,
-} from '../semantic/schedule.ts'
+} from '../semantic/timer-program.ts'
 import type { DeviceMethod, MethodAnswer } from './device-method.ts'
 import { CONFIG_VALUE_MAX_AGE_MS, byteSchema, commonMethodParams, defineMethod } from './device-method.ts'
 

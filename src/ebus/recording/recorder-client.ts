@@ -3,9 +3,9 @@
  */
 import { RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import { systemClock } from '../../core/clock.ts'
-import { selectTransport } from '../adapter/bus-client.ts'
+import { selectTransport } from '../adapter/ebus-connection-client.ts'
 import type { AdapterEndpoint } from '../adapter/adapter-endpoint.ts'
-import { AdapterPortClient } from '../adapter/port-client.ts'
+import { AdapterPortClient } from '../adapter/adapter-port-client.ts'
 import type { RecordedSymbols } from './recording.ts'
 
 export interface BusRecorderOptions {

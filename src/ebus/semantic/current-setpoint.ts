@@ -9,8 +9,8 @@ import { readBusTime, formatBusDate } from './bus-clock.ts'
 import type { BusTime } from './bus-clock.ts'
 import type { PlaneReader } from './plane-reader.ts'
 import { ZONE_REGISTERS } from './register-map.ts'
-import type { TimerSlot } from './schedule.ts'
-import { formatMinuteOfDay } from './schedule.ts'
+import type { TimerSlot } from './timer-program.ts'
+import { formatMinuteOfDay } from './timer-program.ts'
 import { readKnownTimerProgram } from './schedule-reads.ts'
 
 export const SETPOINT_REASONS = [

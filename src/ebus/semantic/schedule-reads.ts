@@ -10,7 +10,7 @@ import {
   toB524TimerReadKey,
   toTimerReadKey,
 } from './read-key.ts'
-import type { ProgramChannel, TimerSlot, ProgramConfig, TimerProgramId } from './schedule.ts'
+import type { ProgramChannel, TimerSlot, ProgramConfig, TimerProgramId } from './timer-program.ts'
 import {
   PROGRAM_CHANNELS,
   NO_ZONE_NUMBER,
@@ -21,7 +21,7 @@ import {
   decodeSlot,
   decodeSlotCounts,
   encodeB524ProgramSelector,
-} from './schedule.ts'
+} from './timer-program.ts'
 import type { RegisterShadow } from './register-shadow.ts'
 import type { KnownRegulator, HeatingTopology } from './topology.ts'
 

@@ -8,7 +8,7 @@ import {
   TIMER_SLOT_READ_OPCODE,
   TIMER_SLOT_WRITE_OPCODE,
 } from './read-key.ts'
-import type { TimerSlot } from './schedule.ts'
+import type { TimerSlot } from './timer-program.ts'
 import {
   PROGRAM_CHANNELS,
   WEEKDAYS,
@@ -18,7 +18,7 @@ import {
   decodeSlotCounts,
   findB524ProgramChannel,
   formatMinuteOfDay,
-} from './schedule.ts'
+} from './timer-program.ts'
 
 /** B555: A3 what a program can hold, A4 slots per day, A5 read a slot, A6 write one. */
 export function decodeTimerTelegram(data: Uint8Array, response: Uint8Array): DecodedTelegram | undefined {

@@ -13,7 +13,7 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { BusRequest } from '../adapter/ebus-connection.ts'
 import type { RegisterReadKey } from './read-key.ts'
-import type { TimerSlot, TimerProgramId } from './schedule.ts'
+import type { TimerSlot, TimerProgramId } from './timer-program.ts'
 import {
   decodeB524Day,
   decodeSlot,
@@ -23,7 +23,7 @@ import {
   isSameDaySchedule,
   encodeB524ProgramSelector,
   encodeTimerRequest,
-} from './schedule.ts'
+} from './timer-program.ts'
 import { toSlotCountsReadKey, toB524ProgramDayReadKey, listSlotReadKeys } from './schedule-reads.ts'
 import type { RegisterReadFault } from './read-scheduler.ts'
 import type { KnownRegulator } from './topology.ts'

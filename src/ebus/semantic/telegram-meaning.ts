@@ -6,7 +6,7 @@ import { BROADCAST_ADDRESS } from '../wire/symbol.ts'
 import type { TelegramExchange, Telegram } from '../wire/telegram.ts'
 import type { RegulatorRegister } from './register.ts'
 import { HOT_WATER_REGISTERS, ZONE_REGISTERS } from './register-map.ts'
-import { PROGRAM_CHANNELS, NO_ZONE_NUMBER, WEEKDAYS, decodeSlot } from './schedule.ts'
+import { PROGRAM_CHANNELS, NO_ZONE_NUMBER, WEEKDAYS, decodeSlot } from './timer-program.ts'
 import type { RegisterReadKey } from './read-key.ts'
 import {
   toIdentityReadKey,

@@ -16,8 +16,8 @@ import {
   registerShadowSummarySchema,
 } from './bus-schemas.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
-import type { EbusToolContext } from './ebus-tools.ts'
-import { createViewHandler } from './ebus-tools.ts'
+import type { EbusToolContext } from './ebus-tool-context.ts'
+import { createViewHandler } from './ebus-tool-context.ts'
 import type { EbusView } from './ebus-view.ts'
 
 const common = { effect: 'reads', family: ebusFamily } as const

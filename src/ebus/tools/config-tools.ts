@@ -32,9 +32,9 @@ import {
   createCancelledBusCallFault,
   createBusWriteFault,
 } from './faults.ts'
-import type { EbusToolContext } from './ebus-tools.ts'
-import { resolveBusLockKey, findBus, createLiveOutcome } from './ebus-tools.ts'
-import { toAssessmentClaims } from './gate.ts'
+import type { EbusToolContext } from './ebus-tool-context.ts'
+import { resolveBusLockKey, findBus, createLiveOutcome } from './ebus-tool-context.ts'
+import { toAssessmentClaims } from './change-claims.ts'
 
 const TELEGRAM_MS = 4_000
 

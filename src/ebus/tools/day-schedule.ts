@@ -14,10 +14,10 @@ import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { PlaneReader } from '../semantic/plane-reader.ts'
 import type { RegisterReadKey } from '../semantic/read-key.ts'
 import { HOT_WATER_REGISTERS } from '../semantic/register-map.ts'
-import type { TimerSlot, ProgramConfig, TimerProgramId } from '../semantic/schedule.ts'
-import { NO_ZONE_NUMBER, WEEKDAYS, decodeProgramConfig, formatTimerWriteRefusal } from '../semantic/schedule.ts'
+import type { TimerSlot, ProgramConfig, TimerProgramId } from '../semantic/timer-program.ts'
+import { NO_ZONE_NUMBER, WEEKDAYS, decodeProgramConfig, formatTimerWriteRefusal } from '../semantic/timer-program.ts'
 import { toProgramConfigReadKey, readKnownTimerProgram } from '../semantic/schedule-reads.ts'
-import { toTimerSlotJson } from '../semantic/schedules.ts'
+import { toTimerSlotJson } from '../semantic/schedules-plane.ts'
 import type {
   DayWriteOutcome,
   ProgramDayLocation,
@@ -34,11 +34,11 @@ import {
   createCancelledBusCallFault,
   createBusWriteFault,
 } from './faults.ts'
-import type { EbusToolContext } from './ebus-tools.ts'
-import { findBus, createLiveOutcome } from './ebus-tools.ts'
+import type { EbusToolContext } from './ebus-tool-context.ts'
+import { findBus, createLiveOutcome } from './ebus-tool-context.ts'
 import type { SlotInput } from './schedule-request.ts'
 import { checkTimerSlots } from './schedule-request.ts'
-import { toAssessmentClaims } from './gate.ts'
+import { toAssessmentClaims } from './change-claims.ts'
 
 /** For one telegram; a day takes up to forty. */
 const TELEGRAM_MS = 4_000

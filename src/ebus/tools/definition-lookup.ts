@@ -10,8 +10,8 @@ import type { BusDefinitions } from '../definitions/bus-definitions.ts'
 import type { MessageDefinition } from '../definitions/message-definition.ts'
 import type { HeatingBusClient } from '../heating-bus-client.ts'
 import { createEbusNotFoundFault } from './faults.ts'
-import type { EbusToolContext } from './ebus-tools.ts'
-import { findBus } from './ebus-tools.ts'
+import type { EbusToolContext } from './ebus-tool-context.ts'
+import { findBus } from './ebus-tool-context.ts'
 
 const CIRCUITS_NAMED = 20
 

@@ -1,6 +1,6 @@
 /**
- * Message tools: messages of the owner's definition files by circuit and name, as ebusd knows them. Reads come from what
- * was heard where that is fresh enough; changes pass the guard first and are read back afterwards.
+ * Message tools: messages of the owner's definition files by circuit and name, as ebusd knows them. Reads come from
+ * what was heard where that is fresh enough; changes pass the guard first and are read back afterwards.
  *
  * Pure, given its house.
  */
@@ -18,8 +18,8 @@ import { busArgument } from './arguments.ts'
 import { requireDefinitions, createUnknownMessageFault } from './definition-lookup.ts'
 import { readDefinedMessage } from './defined-read.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
-import type { EbusToolContext } from './ebus-tools.ts'
-import { findBus, createLiveOutcome, createCacheJson } from './ebus-tools.ts'
+import type { EbusToolContext } from './ebus-tool-context.ts'
+import { findBus, createLiveOutcome, createCacheJson } from './ebus-tool-context.ts'
 import { toMessageDefinitionJson } from './message-view.ts'
 import { createMessageWriteTool } from './message-write-tool.ts'
 

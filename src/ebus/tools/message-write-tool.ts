@@ -15,7 +15,7 @@ import { requireDefinitions, createUnknownMessageFault } from './definition-look
 import type { PlannedMessageWrite } from './defined-write.ts'
 import { assessMessageWrite, planMessageWrite, writeDefinedMessage } from './defined-write.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
-import type { EbusToolContext } from './ebus-tools.ts'
+import type { EbusToolContext } from './ebus-tool-context.ts'
 import {
   createMissingClaimArguments,
   MISSING_ALLOW_DANGEROUS_REASON,
@@ -23,8 +23,8 @@ import {
   MISSING_IDEMPOTENCY_KEY_REASON,
   DANGEROUS_NOT_ALLOWED_REASON,
   toAssessmentClaims,
-} from './gate.ts'
-import { resolveBusLockKey, createLiveOutcome } from './ebus-tools.ts'
+} from './change-claims.ts'
+import { resolveBusLockKey, createLiveOutcome } from './ebus-tool-context.ts'
 
 const word = z.string().trim().min(1).max(64)
 const scalar = z.union([z.string().max(200), z.number(), z.boolean()])

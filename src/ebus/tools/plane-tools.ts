@@ -11,9 +11,9 @@ import type { SemanticPlaneName } from '../semantic/planes.ts'
 import { detailArgument, viewArguments } from './arguments.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
-import type { EbusToolContext, EbusViewRequest } from './ebus-tools.ts'
-import { describePlaneFreshness, resolveEbusView } from './ebus-tools.ts'
-import { readMissingPlaneValues } from './plane-readiness.ts'
+import type { EbusToolContext, EbusViewRequest } from './ebus-tool-context.ts'
+import { describePlaneFreshness, resolveEbusView } from './ebus-tool-context.ts'
+import { readMissingPlaneValues } from './missing-plane-values.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 
 /** One row per tool; what they do differs in nothing but the plane. */

@@ -1,6 +1,6 @@
 /**
- * Register setting: a setting that takes one or more registers, resolved, shown to whoever approves it, written and read
- * back.
+ * Register setting: a setting that takes one or more registers, resolved, shown to whoever approves it, written and
+ * read back.
  *
  * Pure, given its house.
  */
@@ -37,11 +37,11 @@ import {
   createCancelledBusCallFault,
   createBusWriteFault,
 } from './faults.ts'
-import type { EbusToolContext } from './ebus-tools.ts'
-import { findBus, createLiveOutcome } from './ebus-tools.ts'
+import type { EbusToolContext } from './ebus-tool-context.ts'
+import { findBus, createLiveOutcome } from './ebus-tool-context.ts'
 import { SET_SETTING_TOOL_NAME } from './setting-view.ts'
 import type { SettingToolInput } from './setting-arguments.ts'
-import { toAssessmentClaims } from './gate.ts'
+import { toAssessmentClaims } from './change-claims.ts'
 
 /** For one telegram; a setting takes up to twelve. */
 const TELEGRAM_MS = 4_000

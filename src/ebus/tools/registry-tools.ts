@@ -24,8 +24,8 @@ import {
 } from './device-view.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { createEbusArgumentFault, createEbusNotFoundFault } from './faults.ts'
-import type { EbusToolContext, ResolvedEbusView, EbusViewRequest } from './ebus-tools.ts'
-import { resolveEbusView, createViewHandler } from './ebus-tools.ts'
+import type { EbusToolContext, ResolvedEbusView, EbusViewRequest } from './ebus-tool-context.ts'
+import { resolveEbusView, createViewHandler } from './ebus-tool-context.ts'
 import { toSettingJson } from './setting-view.ts'
 
 const METHODS = 100

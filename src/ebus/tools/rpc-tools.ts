@@ -21,14 +21,14 @@ import {
   MISSING_IDEMPOTENCY_KEY_REASON,
   DANGEROUS_NOT_ALLOWED_REASON,
   toAssessmentClaims,
-} from './gate.ts'
+} from './change-claims.ts'
 import { toRegisterChangeView } from './register-change-view.ts'
 import type { DefinedMethodCall } from './defined-method.ts'
 import { findDefinedPlane } from './defined-method.ts'
 import { assessMessageWrite } from './defined-write.ts'
 import { ebusFamily } from './ebus-envelope.ts'
-import type { EbusToolContext } from './ebus-tools.ts'
-import { resolveBusLockKey, findBus } from './ebus-tools.ts'
+import type { EbusToolContext } from './ebus-tool-context.ts'
+import { resolveBusLockKey, findBus } from './ebus-tool-context.ts'
 import { SETTING_TOOL_HINT } from './setting-view.ts'
 import { INVOKE_TOOL_NAME, invokeInputSchema, rpcOutputSchema, methodNameArgument } from './rpc-arguments.ts'
 import type { MethodInvocation } from './rpc-arguments.ts'

@@ -5,8 +5,8 @@ import { z } from 'zod'
 import type { ArgumentIssue } from '../../bus/capability.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
-import type { TimerSlot, ProgramConfig, TimerProgramId } from '../semantic/schedule.ts'
-import { END_OF_DAY_MINUTES, WEEKDAYS } from '../semantic/schedule.ts'
+import type { TimerSlot, ProgramConfig, TimerProgramId } from '../semantic/timer-program.ts'
+import { END_OF_DAY_MINUTES, WEEKDAYS } from '../semantic/timer-program.ts'
 
 const hour = z.int().min(0).max(24)
 const minute = z.int().min(0).max(59)

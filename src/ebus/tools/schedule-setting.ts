@@ -1,6 +1,6 @@
 /**
- * Schedule setting: the same slots for several days of a weekly program, written day by day, with what puts each of them
- * back.
+ * Schedule setting: the same slots for several days of a weekly program, written day by day, with what puts each of
+ * them back.
  *
  * Pure, given its house.
  */
@@ -12,8 +12,8 @@ import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { Result } from '../../core/result.ts'
-import type { TimerProgramId } from '../semantic/schedule.ts'
-import { WEEKDAYS } from '../semantic/schedule.ts'
+import type { TimerProgramId } from '../semantic/timer-program.ts'
+import { WEEKDAYS } from '../semantic/timer-program.ts'
 import type { SlotInput } from './schedule-request.ts'
 import { weekdayInputSchema } from './schedule-request.ts'
 import {

@@ -1,5 +1,6 @@
 /**
- * Setting tools: what a resident can set, in the words of a resident, with what was there before and how to put it back.
+ * Setting tools: what a resident can set, in the words of a resident, with what was there before and how to put it
+ * back.
  *
  * Pure, given its house.
  */
@@ -18,13 +19,13 @@ import { resolveZoneNumber } from '../semantic/zone-choice.ts'
 import { readZoneName } from '../semantic/zones.ts'
 import { ebusFamily } from './ebus-envelope.ts'
 import { createEbusArgumentFault } from './faults.ts'
-import type { EbusToolContext } from './ebus-tools.ts'
-import { resolveBusLockKey, findBus } from './ebus-tools.ts'
+import type { EbusToolContext } from './ebus-tool-context.ts'
+import { resolveBusLockKey, findBus } from './ebus-tool-context.ts'
 import type { ScheduleChange } from './schedule-setting.ts'
 import { assessScheduleChange, planScheduleChange, setScheduleDays } from './schedule-setting.ts'
 import { DHW_PROGRAM_ID } from './day-schedule.ts'
 import type { DayWriteContext, DayWritePlan } from './day-schedule.ts'
-import { readMissingPlaneValues } from './plane-readiness.ts'
+import { readMissingPlaneValues } from './missing-plane-values.ts'
 import { SET_SETTING_TOOL_NAME } from './setting-view.ts'
 import type { RegisterSetting } from './register-setting.ts'
 import {

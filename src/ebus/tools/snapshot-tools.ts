@@ -17,8 +17,14 @@ import { CONTRACT_PLANE_NAMES, HEATING_PLANE_NAMES, SEMANTIC_PLANE_NAMES } from 
 import { busArgument, viewArguments } from './arguments.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { createBusUnreachableFault } from './faults.ts'
-import type { EbusToolContext } from './ebus-tools.ts'
-import { findBus, describePlaneFreshness, resolveEbusView, createCurrentView, createLiveOutcome } from './ebus-tools.ts'
+import type { EbusToolContext } from './ebus-tool-context.ts'
+import {
+  findBus,
+  describePlaneFreshness,
+  resolveEbusView,
+  createCurrentView,
+  createLiveOutcome,
+} from './ebus-tool-context.ts'
 import { PLANE_SCHEMAS } from './plane-schemas.ts'
 import type { EbusView } from './ebus-view.ts'
 import { captureEbusView } from './ebus-view.ts'

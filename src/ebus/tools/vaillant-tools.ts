@@ -26,8 +26,8 @@ import {
 import { addressArgument, busArgument } from './arguments.ts'
 import { createEbusOutputSchema, ebusFamily } from './ebus-envelope.ts'
 import { createEbusNotFoundFault, createBusReadFault, createBusWriteFault } from './faults.ts'
-import type { EbusToolContext } from './ebus-tools.ts'
-import { resolveBusLockKey, findBus, createLiveOutcome } from './ebus-tools.ts'
+import type { EbusToolContext } from './ebus-tool-context.ts'
+import { resolveBusLockKey, findBus, createLiveOutcome } from './ebus-tool-context.ts'
 
 /** For one telegram. */
 const TELEGRAM_MS = 4_000

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../../local-port.ts'
 import { fromHex } from '../../../src/core/bytes.ts'
 import type { EbusConnection } from '../../../src/ebus/adapter/ebus-connection.ts'
-import { openEbusConnection } from '../../../src/ebus/adapter/bus-client.ts'
+import { openEbusConnection } from '../../../src/ebus/adapter/ebus-connection-client.ts'
 import { hasSignal } from '../../contracts/ebus-bus.ts'
 
 const closing: (() => Promise<void> | void)[] = []

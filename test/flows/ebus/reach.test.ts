@@ -2,7 +2,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/core/clock.ts'
 import { silentLogger } from '../../../src/core/logger.ts'
-import { openEbusConnection } from '../../../src/ebus/adapter/bus-client.ts'
+import { openEbusConnection } from '../../../src/ebus/adapter/ebus-connection-client.ts'
 import { HeatingBusClient } from '../../../src/ebus/heating-bus-client.ts'
 import { DEFAULT_WARM_UP_THRESHOLDS } from '../../../src/ebus/observe/passive-warm-up.ts'
 import { startEbusSimulator } from '../../../src/sim/ebus/simulator-server.ts'

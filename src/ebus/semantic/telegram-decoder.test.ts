@@ -6,8 +6,8 @@ import { vectorRows } from '../../../test/shared-data.ts'
 import type { RecordedTelegram } from '../../../test/shared-data.ts'
 import { fromHex } from '../../core/bytes.ts'
 import type { TelegramExchange } from '../wire/telegram.ts'
-import type { TelegramTargetInfo } from './decoded-telegram.ts'
-import { decodeTelegram, isKnownTelegram } from './decoded-telegram.ts'
+import type { TelegramTargetInfo } from './telegram-decoder.ts'
+import { decodeTelegram, isKnownTelegram } from './telegram-decoder.ts'
 
 const REGULATOR: TelegramTargetInfo = { registers: 'none', extended: true }
 const BOILER: TelegramTargetInfo = { registers: 'bai', extended: false }

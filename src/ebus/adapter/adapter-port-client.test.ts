@@ -4,7 +4,7 @@ import { RECONNECT_BACKOFF } from '../../core/backoff.ts'
 import { systemClock } from '../../core/clock.ts'
 import { ok } from '../../core/result.ts'
 import { createPlainPortProtocol } from './plain-port.ts'
-import { AdapterPortClient } from './port-client.ts'
+import { AdapterPortClient } from './adapter-port-client.ts'
 import type { ByteConnection, ByteTransport } from './transport.ts'
 
 /** More than may come at once; the rest is held back. */

@@ -1,5 +1,5 @@
 /**
- * House: the buses as tools reach them. Finds the bus a call is about, and the view it asks for.
+ * eBUS tool context: the buses as tools reach them. Finds the bus a call is about, and the view it asks for.
  *
  * Pure, given its buses.
  */
@@ -16,7 +16,7 @@ import { isReadingStale } from '../semantic/plane-reader.ts'
 import type { ReadConsistency } from './arguments.ts'
 import type { EbusAnswer } from './ebus-envelope.ts'
 import { createEbusNotFoundFault } from './faults.ts'
-import type { EbusSnapshots } from './snapshots.ts'
+import type { EbusSnapshots } from './ebus-snapshots.ts'
 import type { EbusView } from './ebus-view.ts'
 import { createLiveView } from './ebus-view.ts'
 import { isoTime } from '../../toolbox/iso-time.ts'

@@ -1,5 +1,5 @@
 /**
- * Source selection: which initiator address is ours. Nobody hands them out, so one listens first and then asks.
+ * Source address search: which initiator address is ours. Nobody hands them out, so one listens first and then asks.
  *
  *   listening ──enough heard──▶ probing a free one ──nobody answers at its target face──▶ admitted
  *                                    │ somebody does: the next one

@@ -1,5 +1,6 @@
 /**
- * Port: the bus as an adapter shows it, in one vocabulary for all of them, and a protocol that translates bytes to it.
+ * Adapter port: the bus as an adapter shows it, in one vocabulary for all of them, and a protocol that translates bytes
+ * to it.
  *
  *   symbol      one symbol stood on the wire, our own echoes among them
  *   started     our address won the bus; it is not repeated as a symbol

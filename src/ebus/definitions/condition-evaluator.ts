@@ -1,6 +1,6 @@
 /**
- * Condition verdicts: which conditions of definition files hold by what a bus has said, each decided once until something
- * new is known.
+ * Condition evaluator: which conditions of definition files hold by what a bus has said, each decided once until
+ * something new is known.
  */
 import type { BusDeviceIdentity } from '../wire/device-identity.ts'
 import type { MessageCondition } from './message-condition.ts'

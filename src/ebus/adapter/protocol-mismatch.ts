@@ -1,5 +1,5 @@
 /**
- * Dialect: whether what an adapter says is in the protocol that it was expected to speak.
+ * Protocol mismatch: whether what an adapter says is in the protocol that it was expected to speak.
  *
  *   plain bytes read as enhanced     every SYN is the second half of a pair without a first
  *   enhanced bytes read as plain     between any two SYN there is a C6, which is nobody's address

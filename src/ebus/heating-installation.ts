@@ -1,5 +1,5 @@
 /**
- * Installation: all that is known about one bus and the heating on it, fed with what happens there.
+ * Heating installation: all that is known about one bus and the heating on it, fed with what happens there.
  *
  *   event ▸ observatory (traffic) ▸ registry (devices) ▸ shadow (values) ▸ topology (what there is)
  *     ▸ planes, when asked
@@ -23,8 +23,8 @@ import type { WarmUpThresholds } from './observe/passive-warm-up.ts'
 import { BusDeviceRegistry } from './registry/device-registry.ts'
 import { findHeatingProduct } from './registry/heating-product.ts'
 import type { DecodedTelegram } from './definitions/decoded-telegram.ts'
-import type { TelegramTargetInfo } from './semantic/decoded-telegram.ts'
-import { decodeTelegram, isKnownTelegram } from './semantic/decoded-telegram.ts'
+import type { TelegramTargetInfo } from './semantic/telegram-decoder.ts'
+import { decodeTelegram, isKnownTelegram } from './semantic/telegram-decoder.ts'
 import { readMappedPlaneField, listPlanesForMessage } from './semantic/mapped-message.ts'
 import { addMappedValuesToPlane } from './semantic/mapped-plane.ts'
 import type { SemanticPlane } from './semantic/plane-reader.ts'

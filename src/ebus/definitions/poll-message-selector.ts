@@ -1,6 +1,6 @@
 /**
- * Definition poll: which message is asked for next, by ebusd's priorities. A message of priority 1 is asked nine times
- * as often as one of priority 9.
+ * Poll message selector: which message is asked for next, by ebusd's priorities. A message of priority 1 is asked nine
+ * times as often as one of priority 9.
  */
 import type { MessageDefinition } from './message-definition.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Gate: what the contract asks of a change beside what is changed (spec 1: MUTATE, allow_dangerous, idempotency_key).
- * Whoever leaves one of them out has made a mistake and is told the whole call (docs/adr/0280).
+ * Change claims: what the contract asks of a change beside what is changed (spec 1: MUTATE, allow_dangerous,
+ * idempotency_key). Whoever leaves one of them out has made a mistake and is told the whole call (docs/adr/0280).
  */
 import type { PolicyReason } from '../../core/fault.ts'
 import type { Json, JsonObject } from '../../core/json.ts'

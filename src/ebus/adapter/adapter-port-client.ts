@@ -1,12 +1,12 @@
 /**
- * Port client: a lasting connection to an adapter, translated between its bytes and port events.
+ * Adapter port: a lasting connection to an adapter, translated between its bytes and port events.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { InfoId } from './adapter-info.ts'
 import { paceBytes } from './paced-transport.ts'
 import { ReconnectingConnection } from './reconnecting-connection-client.ts'
 import type { ReconnectingConnectionOptions } from './reconnecting-connection-client.ts'
-import type { AdapterPortEvent, AdapterPortOutput, AdapterPortProtocol } from './port.ts'
+import type { AdapterPortEvent, AdapterPortOutput, AdapterPortProtocol } from './adapter-port.ts'
 import type { ByteConnection } from './transport.ts'
 
 export interface AdapterPortClientOptions extends Omit<ReconnectingConnectionOptions, 'serve'> {

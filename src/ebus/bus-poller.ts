@@ -1,5 +1,5 @@
 /**
- * Poller: asks who is there and reads what is worth reading, one question at a time, for as long as the bus can be
+ * Bus poller: asks who is there and reads what is worth reading, one question at a time, for as long as the bus can be
  * used.
  *
  *   devices ▸ values ▸ devices ▸ values ▸ … ▸ nothing is due: rest
@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/logger.ts'
 import type { EbusConnection, BusRequest, BusStatus } from './adapter/ebus-connection.ts'
-import type { HeatingInstallation } from './installation.ts'
+import type { HeatingInstallation } from './heating-installation.ts'
 import type { DiscoveryMode, DiscoveryProbe, DiscoveryProbeOutcome } from './registry/discovery.ts'
 import { DiscoveryProbeScheduler } from './registry/discovery.ts'
 import { VAILLANT_MANUFACTURER_CODE, encodeSerialRequest } from './wire/device-identity.ts'

@@ -1,5 +1,6 @@
 /**
- * Address client: finds the bus an address of its own, keeps an eye on it, and asks the one question that takes.
+ * Source address selector: finds the bus an address of its own, keeps an eye on it, and asks the one question that
+ * takes.
  *
  * Does I/O: through the probe it is given.
  */
@@ -7,7 +8,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Result } from '../../core/result.ts'
 import type { Telegram } from '../wire/telegram.ts'
 import type { BusFault, BusReply, SourceAddressState } from './ebus-connection.ts'
-import type { SourceAddressSearch } from './source-selection.ts'
+import type { SourceAddressSearch } from './source-address-search.ts'
 import {
   newSourceAddressSearch,
   noteForeignTelegram,
@@ -17,7 +18,7 @@ import {
   nextSourceProbe,
   createProbeTelegram,
   toProbeVerdict,
-} from './source-selection.ts'
+} from './source-address-search.ts'
 
 export interface SourceAddressSelectorOptions {
   readonly source: number | 'auto'

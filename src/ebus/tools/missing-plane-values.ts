@@ -1,13 +1,13 @@
 /**
- * Plane readiness: what was never read is read now, within the deadline of the call that asks for it.
+ * Missing plane values: what was never read is read now, within the deadline of the call that asks for it.
  *
  * Pure, given its house.
  */
 import type { Call } from '../../bus/call.ts'
 import type { HeatingPlaneName, SemanticPlaneName } from '../semantic/planes.ts'
 import { HEATING_PLANE_NAMES } from '../semantic/planes.ts'
-import type { EbusToolContext } from './ebus-tools.ts'
-import { findBus } from './ebus-tools.ts'
+import type { EbusToolContext } from './ebus-tool-context.ts'
+import { findBus } from './ebus-tool-context.ts'
 
 /** Time left for the answer itself, and for the way back. */
 const ANSWER_MS = 2_000

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 
 import type { Telegram } from '../wire/telegram.ts'
-import type { SourceAddressSearch } from './source-selection.ts'
+import type { SourceAddressSearch } from './source-address-search.ts'
 import {
   SOURCE_ADDRESS_CANDIDATES,
   newSourceAddressSearch,
@@ -11,7 +11,7 @@ import {
   noteBusSilence,
   nextSourceProbe,
   createProbeTelegram,
-} from './source-selection.ts'
+} from './source-address-search.ts'
 
 const telegram = (source: number, target = 0xfe): Telegram => ({
   source,

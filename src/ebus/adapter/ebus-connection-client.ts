@@ -1,5 +1,5 @@
 /**
- * Bus client: opens a bus at an endpoint, whatever stands there.
+ * eBUS connection: opens a bus at an endpoint, whatever stands there.
  */
 import type { BackoffSchedule } from '../../core/backoff.ts'
 import { RECONNECT_BACKOFF } from '../../core/backoff.ts'
@@ -12,7 +12,7 @@ import type { AdapterEndpoint } from './adapter-endpoint.ts'
 import { createEnhancedPortProtocol } from './enhanced-port.ts'
 import { createMdnsDiscoveryTransport } from './mdns-transport.ts'
 import { createPlainPortProtocol } from './plain-port.ts'
-import type { AdapterPortProtocol } from './port.ts'
+import type { AdapterPortProtocol } from './adapter-port.ts'
 import { createSerialTransport } from './serial-transport.ts'
 import { createTcpTransport } from './tcp-transport.ts'
 import type { ByteTransport } from './transport.ts'

@@ -1,5 +1,5 @@
 /**
- * Schedule: a day of a weekly program, and the two ways regulators write it down.
+ * Timer program: a day of a weekly program, and the two ways regulators write it down.
  *
  *   720 family, B555   A3 what a program can hold   A4 slots per day   A5 read a slot   A6 write a slot
  *   700 family, B524   03 S1 S2 S3 WD ▸ pairs of ten-minute steps      04 S1 S2 S3 WD and the pairs

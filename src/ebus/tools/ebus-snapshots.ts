@@ -1,5 +1,5 @@
 /**
- * Snapshots: captured views, each its taker's own, for a while and within bounds.
+ * eBUS snapshots: captured views, each its taker's own, for a while and within bounds.
  *
  *   capture ▸ kept ──expires_at──▶ gone        drop ▸ gone at once
  *

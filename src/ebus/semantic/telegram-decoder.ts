@@ -1,5 +1,5 @@
 /**
- * Decoded telegram: what one telegram on the wire says, as a name and fields with units, by the tables of this module.
+ * Telegram decoder: what one telegram on the wire says, as a name and fields with units, by the tables of this module.
  *
  *   F1 15 B5 24 | 02 00 03 00 0F 00 ▸ 01 03 0F 00 …     read   zone.room_temperature, instance 0: 20.5 °C
  *

@@ -1,11 +1,11 @@
 /**
- * Schedules: the weekly programs of a regulator.
+ * Schedules plane: the weekly programs of a regulator.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { PlaneReader, omitUnknownFields } from './plane-reader.ts'
 import type { SemanticPlane, PlaneSources } from './plane-reader.ts'
-import type { TimerSlot, ProgramConfig } from './schedule.ts'
-import { WEEKDAYS } from './schedule.ts'
+import type { TimerSlot, ProgramConfig } from './timer-program.ts'
+import { WEEKDAYS } from './timer-program.ts'
 import type { PartlyReadTimerProgram } from './schedule-reads.ts'
 import { readKnownTimerProgram, listTimerProgramIds } from './schedule-reads.ts'
 

@@ -4,7 +4,7 @@ import { fromHex, toHex } from '../../core/bytes.ts'
 import { fail, ok } from '../../core/result.ts'
 import type { BusRequest } from '../adapter/ebus-connection.ts'
 import { decodeReadKeyBytes, encodeReadRequest } from './read-key.ts'
-import type { TimerSlot } from './schedule.ts'
+import type { TimerSlot } from './timer-program.ts'
 import {
   decodeProgramConfig,
   decodeB524Day,
@@ -13,7 +13,7 @@ import {
   encodeB524DayWrite,
   encodeSlotWrite,
   isSameDaySchedule,
-} from './schedule.ts'
+} from './timer-program.ts'
 import type { ProgramDayLocation, RegulatorAccess } from './schedule-writer.ts'
 import { writeProgramDay } from './schedule-writer.ts'
 

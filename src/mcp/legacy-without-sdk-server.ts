@@ -1,5 +1,5 @@
 /**
- * Legacy without sdk: requests of the 2025 revisions that want one answer, served without the SDK. Most calls are such,
+ * Legacy without SDK: requests of the 2025 revisions that want one answer, served without the SDK. Most calls are such,
  * and the SDK takes ten times as long.
  *
  *   answer ─┬─▶ said nothing else      application/json

@@ -1,5 +1,5 @@
 /**
- * Adapter port: a lasting connection to an adapter, translated between its bytes and port events.
+ * Adapter port client: a lasting connection to an adapter, translated between its bytes and port events.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { InfoId } from './adapter-info.ts'

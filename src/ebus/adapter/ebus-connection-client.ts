@@ -1,5 +1,5 @@
 /**
- * eBUS connection: opens a bus at an endpoint, whatever stands there.
+ * eBUS connection client: opens a bus at an endpoint, whatever stands there.
  */
 import type { BackoffSchedule } from '../../core/backoff.ts'
 import { RECONNECT_BACKOFF } from '../../core/backoff.ts'

@@ -1,4 +1,4 @@
-/** Row MAC authenticator: an HMAC with a key of this node, which shows that the node itself wrote a row of its database. */
+/** Row MAC authenticator: an HMAC with a key of this node, which shows that the node itself wrote a database row. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { canonicalJson } from '../../core/json.ts'
 

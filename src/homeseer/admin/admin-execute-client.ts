@@ -22,7 +22,7 @@ import {
   type AdminAdapterReply,
 } from '../wire/admin-adapter.ts'
 import { mayHomeseerHaveActed, type HomeseerLinkFault } from '../wire/link-fault.ts'
-import type { UnsupportedAdminOperationCache } from './capability-cache.ts'
+import type { UnsupportedAdminOperationCache } from './unsupported-operation-cache.ts'
 import { findDirectAdminRoute } from './direct-admin-route.ts'
 
 export interface ExecutedAdminOperation {

@@ -7,7 +7,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
 import { toTextOrEmpty } from '../tools/json-text.ts'
-import { DEVICE_PROPERTY_MEMBERS } from './content-operations.ts'
+import { DEVICE_PROPERTY_MEMBERS } from './camera-event-config-operations.ts'
 import { formatPropertyValue } from './direct-admin-route.ts'
 
 /** `undefined` where nothing of it can be seen without running code on HomeSeer. */

@@ -4,8 +4,8 @@
  * Each says how it is undone where an operation exists that really brings back what was; where none does, no rollback
  * is offered.
  */
-import { ADMIN_CAMERA_EVENT_CONFIG_OPERATIONS } from './content-operations.ts'
-import { ADMIN_PLUGIN_AND_SYSTEM_OPERATIONS } from './machine-operations.ts'
+import { ADMIN_CAMERA_EVENT_CONFIG_OPERATIONS } from './camera-event-config-operations.ts'
+import { ADMIN_PLUGIN_AND_SYSTEM_OPERATIONS } from './plugin-and-system-operations.ts'
 import type { AdminOperation } from './admin-operation.ts'
 import { ADMIN_USER_OPERATIONS } from './user-operations.ts'
 

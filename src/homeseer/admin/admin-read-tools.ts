@@ -24,7 +24,7 @@ import {
 } from '../tools/homeseer-envelope.ts'
 import { createHs4Fault, createHomeseerReadFault } from '../tools/faults.ts'
 import { readHomeseerDeviceCatalog, readMirroredDevice } from '../tools/catalog-reader.ts'
-import { describeHomeseerPolicy } from '../tools/homeseer-policy.ts'
+import { describeHomeseerPolicy } from '../tools/policy-description.ts'
 import { listOwnerRuleRefusals } from '../tools/owner-rules.ts'
 import { createVersionRequest } from '../wire/json-requests.ts'
 import { ADMIN_ADAPTER_SCRIPT_FILE_NAME } from '../wire/admin-adapter.ts'

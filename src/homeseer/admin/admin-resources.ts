@@ -8,7 +8,7 @@ import type { Capability } from '../../bus/capability.ts'
 import { ok } from '../../core/result.ts'
 import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import { type HomeseerToolContext } from '../tools/homeseer-tool-context.ts'
-import { describeHomeseerPolicy } from '../tools/homeseer-policy.ts'
+import { describeHomeseerPolicy } from '../tools/policy-description.ts'
 import { createHomeseerResource, type HomeseerResourceDefinition } from '../tools/resources.ts'
 import {
   readCameraConfigs,
@@ -16,7 +16,7 @@ import {
   readPluginCatalog,
   type LastUserListCache,
 } from './admin-read-tools.ts'
-import type { UnsupportedAdminOperationCache } from './capability-cache.ts'
+import type { UnsupportedAdminOperationCache } from './unsupported-operation-cache.ts'
 
 /** Five of the contract's six; `hs4://admin/audit/diff` needs only the ledger and stands with the others. */
 export function createAdminResources(

@@ -34,8 +34,8 @@ import {
   type AdminEnvelopeFields,
   type AdminRollbackAvailability,
 } from './admin-envelope.ts'
-import type { UnsupportedAdminOperationCache } from './capability-cache.ts'
-import { listEventActionDeviceRefs, isDescriptiveProperty } from './content-operations.ts'
+import type { UnsupportedAdminOperationCache } from './unsupported-operation-cache.ts'
+import { listEventActionDeviceRefs, isDescriptiveProperty } from './camera-event-config-operations.ts'
 import { isSecurityCriticalOperation } from './security-critical-operation.ts'
 import { createAdminCallRedactor } from './admin-redaction.ts'
 import { ADMIN_ADAPTER_SCRIPT_FILE_NAME } from '../wire/admin-adapter.ts'

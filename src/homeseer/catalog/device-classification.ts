@@ -15,7 +15,13 @@ import type { DeviceCapability } from './device-capabilities.ts'
 import { EVERYDAY_CONTROL_LABELS, ON_OFF_CONTROL_LABELS, OPEN_CLOSE_CONTROL_LABELS } from './control-label-tables.ts'
 import { FAN_WORDS, HEATER_WORDS, LIGHT_WORDS, MEDIA_WORDS, OUTLET_WORDS, SCENE_WORDS } from './device-name-tables.ts'
 import { hasWordInTable, splitDeviceNameWords } from './device-name-words.ts'
-import { extractDeviceKindIndicators, isLight, isBlind, isValve, type DeviceKindIndicators } from './device-signs.ts'
+import {
+  extractDeviceKindIndicators,
+  isLight,
+  isBlind,
+  isValve,
+  type DeviceKindIndicators,
+} from './device-kind-indicators.ts'
 import {
   findAlarmEvidence,
   findDoorEvidence,

@@ -42,7 +42,7 @@ import {
   isClimate,
   hasZwaveCommandClass,
   type DeviceKindIndicators,
-} from './device-signs.ts'
+} from './device-kind-indicators.ts'
 
 /** Device_SubType of a Z-Wave feature is its command class: lock, door lock, its log and its codes. */
 const LOCK_CLASSES: ReadonlySet<number> = new Set([0x62, 0x76, 0x4c, 0x63])

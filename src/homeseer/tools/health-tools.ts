@@ -16,7 +16,7 @@ import { isoTimeOrNull } from '../../toolbox/iso-time.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault } from './faults.ts'
-import { describeHomeseerPolicy } from './homeseer-policy.ts'
+import { describeHomeseerPolicy } from './policy-description.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 
 type Check = JsonObject & { readonly check: string; readonly status: 'pass' | 'warn' | 'fail' }

@@ -23,7 +23,7 @@ import {
   type NameResolver,
   type ResolutionVerdict,
 } from '../resolve/name-resolver.ts'
-import type { ResolverWithWarnings } from '../resolve/resolver-client.ts'
+import type { ResolverWithWarnings } from '../resolve/name-resolver-cache.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'
 import { createHomeseerAnswer, HOMESEER_READ_DEFAULTS } from './homeseer-envelope.ts'
 import { createHomeseerReadFault } from './faults.ts'

@@ -26,7 +26,7 @@ import { toEventJson } from './event-read-tools.ts'
 import { createHomeseerReadFault } from './faults.ts'
 import { toUnknownControlsCountJson, readHomeseerDeviceCatalog, createDeviceView } from './catalog-reader.ts'
 import { toTextOrEmpty } from './json-text.ts'
-import { describeHomeseerPolicy } from './homeseer-policy.ts'
+import { describeHomeseerPolicy } from './policy-description.ts'
 import { readCurrentResolver, toResolverRefreshJson } from './resolve-tools.ts'
 import { createTolerantInputSchema } from './homeseer-change.ts'
 

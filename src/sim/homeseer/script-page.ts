@@ -12,8 +12,8 @@ import {
   type AdminAdapterRequest,
 } from '../../homeseer/wire/admin-adapter.ts'
 import { readRecordText } from '../../homeseer/wire/record-field.ts'
-import { SIMULATED_CAMERA_EVENT_CONFIG_OPERATIONS } from './admin-content.ts'
-import { SIMULATED_PLUGIN_AND_SYSTEM_OPERATIONS } from './admin-machine.ts'
+import { SIMULATED_CAMERA_EVENT_CONFIG_OPERATIONS } from './admin-camera-event-config.ts'
+import { SIMULATED_PLUGIN_AND_SYSTEM_OPERATIONS } from './admin-plugin-and-system.ts'
 import type { SimulatedAdminOperations } from './admin-result.ts'
 import { SIMULATED_USER_OPERATIONS } from './admin-user.ts'
 import {

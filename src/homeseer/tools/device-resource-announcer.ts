@@ -1,5 +1,5 @@
 /**
- * Announce: tells subscribers of resources that something behind them has changed.
+ * Device resource announcer: tells subscribers of resources that something behind them has changed.
  *
  * The first change of a burst is announced at once, what follows within a tenth of a second together: a scene that
  * moves twenty lamps is one piece of news.

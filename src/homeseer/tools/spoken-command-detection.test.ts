@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isPossibleSpokenCommand } from './spoken-command.ts'
+import { isPossibleSpokenCommand } from './spoken-command-detection.ts'
 
 describe('a phrase that is said aloud', () => {
   // Wake words as their makers list them: Amazon (Alexa, Echo, Computer, Amazon, Ziggy), Google, Apple, Home Assistant.

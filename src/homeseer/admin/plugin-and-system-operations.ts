@@ -1,5 +1,5 @@
 /**
- * Machine operations: the acts of administration on plug-ins, interfaces and HomeSeer itself.
+ * Plugin and system operations: the acts of administration on plug-ins, interfaces and HomeSeer itself.
  */
 import { z } from 'zod'
 import { isJsonObject, type JsonObject } from '../../core/json.ts'

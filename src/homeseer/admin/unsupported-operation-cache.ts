@@ -1,5 +1,5 @@
 /**
- * Capability cache: what this HomeSeer was found unable to do by itself, and until when that is believed.
+ * Unsupported operation cache: what this HomeSeer was found unable to do by itself, and until when that is believed.
  *
  * Holds memory; otherwise pure.
  */

@@ -1,6 +1,6 @@
 /**
- * Device signs: everything that HomeSeer says about a device, as words to compare with the tables, and what the plainest
- * of it means.
+ * Device kind indicators: everything that HomeSeer says about a device, as words to compare with the tables, and what
+ * the plainest of it means.
  */
 import type { ControlPair } from '../wire/device.ts'
 import { DEVICE_MISC_FLAGS, type HomeseerDeviceRecord } from '../wire/device.ts'

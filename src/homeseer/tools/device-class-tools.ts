@@ -1,5 +1,6 @@
 /**
- * Class tools: what every device is taken for and why, and the owner's correction in one step, which holds at once.
+ * Device class tools: what every device is taken for and why, and the owner's correction in one step, which holds at
+ * once.
  *
  *   hs4.classes.list · hs4.classes.correct
  *

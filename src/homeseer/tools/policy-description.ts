@@ -1,5 +1,5 @@
 /**
- * Policy state: what is switched on for changing HomeSeer, for operators who want to see it before they act.
+ * Policy description: what is switched on for changing HomeSeer, for operators who want to see it before they act.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { HomeseerToolContext } from './homeseer-tool-context.ts'

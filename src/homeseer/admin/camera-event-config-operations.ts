@@ -1,5 +1,5 @@
 /**
- * Content operations: the acts of administration on cameras, events, and the names and places of devices.
+ * Camera event config operations: the acts of administration on cameras, events, and the names and places of devices.
  */
 import { z } from 'zod'
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts'

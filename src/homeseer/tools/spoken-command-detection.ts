@@ -1,6 +1,6 @@
 /**
- * Spoken command: whether a phrase that HomeSeer says aloud may be a command. What is said aloud is heard by the voice
- * assistants of the house, and they ask nobody; HomeSeer itself replaces some marks by what a script answers.
+ * Spoken command detection: whether a phrase that HomeSeer says aloud may be a command. What is said aloud is heard by
+ * the voice assistants of the house, and they ask nobody; HomeSeer itself replaces some marks by what a script answers.
  *
  *   a name that only an assistant bears        always
  *   a word that some of them listen to         where it is called, or where the phrase names what opens or guards

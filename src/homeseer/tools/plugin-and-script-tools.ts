@@ -1,5 +1,6 @@
 /**
- * Code tools: scripts and plug-in functions. Both run somebody's code on HomeSeer, and code can do anything.
+ * Plugin and script tools: scripts and plug-in functions. Both run somebody's code on HomeSeer, and code can do
+ * anything.
  *
  * A script always needs a person's approval. So does a plug-in function, unless the owner has put that very call, with
  * its parameters, on the list: unlocking a door by way of the lock's plug-in is still unlocking a door.

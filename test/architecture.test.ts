@@ -117,7 +117,7 @@ const IMPURE: Readonly<Record<string, readonly string[]>> = {
   ],
   /** Read the wall clock, for people who look now or for an id. */
   'reads the clock': [
-    'cli/reading-commands.ts',
+    'cli/inspection-and-call-commands.ts',
     'cli/changes.ts',
     'cli/approval-commands.ts',
     'core/ids.ts',

@@ -25,7 +25,7 @@ import { toGuardConfig } from '../main/guard-config.ts'
 import { createNodeVoter } from '../main/node-voter.ts'
 import { createModelsServices } from '../main/models.ts'
 import { formatContractDocument } from './contract-doc.ts'
-import { insertConfigKeyTable } from './running-doc.ts'
+import { insertConfigKeyTable } from './config-key-table.ts'
 
 const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
 

@@ -25,7 +25,7 @@ import { explainUnmatchedPatterns } from '../web/unmatched-patterns.ts'
 import type { LedgerView } from '../web/views.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
 import type { RunningGatewayRecord } from './gateway-client.ts'
-import { readProjectedState, verifyDataDirectoryLedger } from './ledger-files-client.ts'
+import { readProjectedState, verifyDataDirectoryLedger } from './offline-ledger-store.ts'
 import { listStartRefusals } from './start-check-client.ts'
 
 export async function gatherDoctorFacts(given: {

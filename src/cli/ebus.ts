@@ -37,7 +37,7 @@ export function addEbusCommands(program: Command): void {
       .requiredOption('--definitions <folder>', 'definition files in ebusd’s layout')
       .addOption(language())
       .action(async (options: RowOptions) => {
-        const { decodeTelegramRows } = await import('./ebus-definitions-client.ts')
+        const { decodeTelegramRows } = await import('./ebus-definitions-store.ts')
         process.exitCode = await decodeTelegramRows({ folder: options.definitions, language: options.language, kind })
       })
   addRecordingCommands(ebus)
@@ -52,7 +52,7 @@ export function addEbusCommands(program: Command): void {
     .option('--summary', 'with --json: also one row for each file')
     .addOption(language())
     .action(async (folder: string, options: CheckOptions, command: Command) => {
-      const { checkDefinitionFiles } = await import('./ebus-definitions-client.ts')
+      const { checkDefinitionFiles } = await import('./ebus-definitions-store.ts')
       const { language: chosen, strict = false, summary = false } = options
       const isJson = readGlobalOptions(command).json === true
       process.exitCode = await checkDefinitionFiles({ folder, language: chosen, strict, summary, json: isJson })

@@ -13,7 +13,7 @@ import { createNodeIdentity } from '../mesh/identity/node-key.ts'
 import type { CallResultView } from '../web/api-requests.ts'
 import { fetchFromGateway, printAnswer, readCommandConfig, readDataRoot, readGlobalOptions } from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
-import { withOfflineLedger } from './ledger-files-client.ts'
+import { withOfflineLedger } from './offline-ledger-store.ts'
 import { EXIT_CODES, sanitizeForTerminal } from './command-output.ts'
 import { formatCallResult } from './gateway-text.ts'
 

@@ -30,8 +30,8 @@ import {
   readVerifierKey,
   verifyExport,
   verifyDataDirectoryLedger,
-} from './ledger-files-client.ts'
-import { verifyAuditPacketFile } from './ledger-bundle-client.ts'
+} from './offline-ledger-store.ts'
+import { verifyAuditPacketFile } from './audit-packet-client.ts'
 import { runLedgerSampleCommand } from './ledger-sample-client.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'

@@ -30,9 +30,9 @@ import {
   startSuccessorLog,
   readVerifierKey,
   withOfflineLedger,
-} from './ledger-files-client.ts'
-import type { OfflineLedgerOptions } from './ledger-files-client.ts'
-import { addAuditPacketCommand } from './ledger-bundle-client.ts'
+} from './offline-ledger-store.ts'
+import type { OfflineLedgerOptions } from './offline-ledger-store.ts'
+import { addAuditPacketCommand } from './audit-packet-client.ts'
 import { addMonitorCommand } from './ledger-monitor-client.ts'
 import { addVerifyCommand } from './ledger-verify.ts'
 import { EXIT_CODES } from './command-output.ts'

@@ -6,7 +6,7 @@
  */
 import { Command, Option } from 'commander'
 import { addAgentKeyCommands } from './agents.ts'
-import { addInspectionAndCallCommands } from './reading-commands.ts'
+import { addInspectionAndCallCommands } from './inspection-and-call-commands.ts'
 import { addChangesCommand } from './changes.ts'
 import { addConsoleCommands } from './console.ts'
 import { addApprovalCommands } from './approval-commands.ts'

@@ -13,7 +13,7 @@ import { OwnerTokenUnusableError, readOwnerToken } from '../guard/owner-token-st
 import { locateMeshFiles } from '../main/mesh-files.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 import { explainGatewayWithoutLock } from '../main/gateway-lock-client.ts'
-import { loadAllMigrations } from './ledger-files-client.ts'
+import { loadAllMigrations } from './offline-ledger-store.ts'
 
 /**
  * Sentences, for a directory that no gateway uses. Damage is left to whoever verifies, modes to whoever looks at keys.

@@ -29,8 +29,8 @@ import type { AuthenticationRefusal } from '../mcp/http-server.ts'
 import type { StatusView } from '../web/api-requests.ts'
 import { explainMissingToken, startHttpListener } from '../web/listener-server.ts'
 import type { HttpListener, HttpRoute } from '../web/listener-server.ts'
-import { createHealthEndpointHandler } from '../web/monitor-server.ts'
-import type { MonitorOptions } from '../web/monitor-server.ts'
+import { createHealthEndpointHandler } from '../web/health-endpoint-server.ts'
+import type { HealthEndpointOptions } from '../web/health-endpoint-server.ts'
 import { RequestRefusalCounter } from '../web/request-refusals.ts'
 import { createServiceProbe } from './service-probe.ts'
 import { toGuardConfig } from './guard-config.ts'
@@ -184,7 +184,7 @@ function createMetrics(
   { bus, queue, guard, ledger }: GuardedBus,
   refused: RequestRefusalCounter,
   status: () => StatusView,
-): MonitorOptions['metrics'] {
+): HealthEndpointOptions['metrics'] {
   let own: { readonly metrics: () => Promise<string> } | undefined
   return async () => {
     // Loaded with the first scrape, like the metrics of the bus.

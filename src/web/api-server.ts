@@ -21,7 +21,7 @@ import { addLedgerRoutes } from './ledger-api.ts'
 import { recordAccessRefusal } from './access-refusal.ts'
 import { addSessionRoutes, addSignInRoutes } from './sessions-api.ts'
 import { isCrossSiteRequest } from './sign-in.ts'
-import { addStatusAndToolRoutes } from './views-api.ts'
+import { addStatusAndToolRoutes } from './status-and-tool-api.ts'
 
 /** The caller's own identity, own calls, and approvals that it may decide about: each of these checks access itself. */
 const UNNARROWED = /^\/api\/(?:session|calls\/[^/]+|approvals(?:\/[^/]+)?|tokens)$/

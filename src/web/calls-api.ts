@@ -20,7 +20,7 @@ import {
   createApiRefusal,
 } from './api-context.ts'
 import type { HonoApi, ApiOptions } from './api-context.ts'
-import { readTraceCallsAndEntries } from './call-record.ts'
+import { readTraceCallsAndEntries } from './trace-entries.ts'
 import { extractMeasurements } from './measurements.ts'
 import { toReplyOriginView, mayReadTrace, toTraceView } from './trace-view.ts'
 import type { TraceDetailView } from './views.ts'

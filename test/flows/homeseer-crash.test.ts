@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { resolveDataDirectory } from '../../src/config/data-directory.ts'
-import { readProjectedState } from '../../src/cli/ledger-files-client.ts'
+import { readProjectedState } from '../../src/cli/offline-ledger-store.ts'
 import { guardProjection } from '../../src/guard/guard-state.ts'
 import { connectHttp, startGatewayProcess } from '../gateway-process.ts'
 import type { GatewayProcess, Home } from '../gateway-process.ts'

@@ -20,7 +20,7 @@ import { createUnknownSessionFault } from './session-binding.ts'
 import type { ThoughtToRecord, ThoughtTrailStores } from './thought-recording.ts'
 import type { Thought } from './thought.ts'
 import type { ThoughtStore } from './thought-store.ts'
-import { compareTrailTablesWithLedger } from './subject-comparison.ts'
+import { compareTrailTablesWithLedger } from './trail-table-comparison.ts'
 import { verifyTrail } from './trail-verification.ts'
 import type { TrailReport, TrailTally } from './trail-verification.ts'
 

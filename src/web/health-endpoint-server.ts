@@ -1,5 +1,5 @@
 /**
- * Monitor server: liveness, readiness and metrics. The first two are open to everybody who can reach the listener.
+ * Health endpoint: liveness, readiness and metrics. The first two are open to everybody who can reach the listener.
  * Metrics name capabilities, and so the devices of the house: from other machines they require a token, of any role, as
  * on the listener for other nodes (ADR 35).
  */
@@ -11,7 +11,7 @@ import { isLocalRequest } from '../guard/authenticator.ts'
 import { mayViewStatus } from '../guard/caller-authority.ts'
 import type { StatusView } from './api-requests.ts'
 
-export interface MonitorOptions {
+export interface HealthEndpointOptions {
   readonly status: () => Pick<StatusView, 'ledger' | 'services'>
   /** Names of the services that found by a test that they cannot work. */
   readonly probe: () => Promise<readonly string[]>
@@ -28,7 +28,7 @@ export function createHealthEndpointHandler({
   probe,
   know,
   metrics,
-}: MonitorOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+}: HealthEndpointOptions): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (request, response) => {
     const path = request.url?.split('?')[0]
     if (path === '/health') return sendJsonResponse(response, 200, { status: 'ok' })

@@ -1,5 +1,5 @@
 /**
- * Ledger bundle: the commands that write an audit packet to a file, and check one without a gateway.
+ * Audit packet: the commands that write an audit packet to a file, and check one without a gateway.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
@@ -18,7 +18,7 @@ import type { CallResultView } from '../web/api-requests.ts'
 import { parseSince } from './changes.ts'
 import { readCommandConfig, readDataRoot, readGlobalOptions, fetchFromGateway, printAnswer } from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
-import { withOfflineLedger } from './ledger-files-client.ts'
+import { withOfflineLedger } from './offline-ledger-store.ts'
 import { EXIT_CODES, sanitizeForTerminal } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 import { formatCallResult } from './gateway-text.ts'

@@ -1,5 +1,5 @@
 /**
- * Call record: what is recorded under one trace id: its entries in the ledger, and of each call its arguments, its
+ * Trace entries: what is recorded under one trace id: its entries in the ledger, and of each call its arguments, its
  * result, and why it was refused.
  *
  * Reads through the ledger it is given.

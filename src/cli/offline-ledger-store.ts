@@ -1,5 +1,5 @@
 /**
- * Ledger files: the ledger commands' way into a data directory, with or without a gateway.
+ * Offline ledger: the ledger commands' way into a data directory, with or without a gateway.
  *
  * Checking opens the files read-only beside whoever runs, and trusts nothing in them. Signing, exporting and erasing
  * need the ledger to themselves, so they are only done here when no gateway runs.

@@ -6,7 +6,7 @@ import { readConfig } from '../config/config-file.ts'
 import { resolveDataDirectory } from '../config/data-directory.ts'
 import { Database } from '../core/database-store.ts'
 import { loadOrCreateNodeKey } from '../ledger/key-store.ts'
-import { loadAllMigrations, verifyDataDirectoryLedger, withOfflineLedger } from './ledger-files-client.ts'
+import { loadAllMigrations, verifyDataDirectoryLedger, withOfflineLedger } from './offline-ledger-store.ts'
 
 let root: string
 beforeEach(() => {

@@ -1,5 +1,6 @@
 /**
- * Asking: commands that look at the running gateway, or call a tool through it like any agent would.
+ * Inspection and call commands: commands that look at the running gateway, or call a tool through it like any agent
+ * would.
  *
  * Pure: the asking is `ask`'s, the words are `remote`'s.
  */

@@ -1,5 +1,5 @@
 /**
- * eBUS definitions from the command line: rows from standard input to standard output, and the check of a folder.
+ * eBUS definitions: rows from standard input to standard output, and the check of a folder.
  */
 import { once } from 'node:events'
 import { statSync } from 'node:fs'

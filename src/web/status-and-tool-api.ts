@@ -1,5 +1,5 @@
 /**
- * Views API: the node's status, its tools, and its measurements.
+ * Status and tool api: the node's status, its tools, and its measurements.
  *
  * Pure: it reads what it is given.
  */

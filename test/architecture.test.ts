@@ -112,6 +112,7 @@ const IMPURE: Readonly<Record<string, readonly string[]>> = {
     'mesh/packets/packet-provider.ts',
     'models/models-service.ts',
     'runtime/generator-runner.ts',
+    'sim/ebus/virtual-clock.ts',
     'toolbox/periodic-job.ts',
     'toolbox/throttle.ts',
   ],

@@ -12,11 +12,11 @@ import {
   newEnhancedParser,
   parseHostBytes,
 } from '../../ebus/wire/enhanced-protocol.ts'
-import { EnhancedClientParticipant } from './adapter-client-port.ts'
+import { EnhancedClientParticipant } from './enhanced-client-participant.ts'
 import { encodeAdapterInfoAnswer } from './adapter-info.ts'
 import type { HeatingSystem } from './heating-system.ts'
-import { PlainClientParticipant } from './plain-client-port.ts'
-import type { VirtualClock } from './virtual-clock-server.ts'
+import { PlainClientParticipant } from './plain-client-participant.ts'
+import type { VirtualClock } from './virtual-clock.ts'
 
 export interface AdapterServerOptions {
   readonly system: HeatingSystem

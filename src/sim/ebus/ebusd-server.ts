@@ -9,7 +9,7 @@ import type { TelegramExchange } from '../../ebus/wire/telegram.ts'
 import { formatEbusdExchange, formatEbusdOutcome, parseEbusdCommand } from './ebusd-protocol.ts'
 import type { HeatingSystem } from './heating-system.ts'
 import { BusStation } from './station.ts'
-import type { VirtualClock } from './virtual-clock-server.ts'
+import type { VirtualClock } from './virtual-clock.ts'
 
 export interface EbusdServerOptions {
   readonly system: HeatingSystem

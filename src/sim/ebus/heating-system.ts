@@ -19,7 +19,7 @@ import type { SimulatedRegulatorFamily } from './regulator-registers.ts'
 import { REGULATOR_PERIODIC_TELEGRAMS, answerRegulator } from './regulator.ts'
 import type { BusStationAnswer } from './station.ts'
 import { BusStation } from './station.ts'
-import { VirtualTaskQueue } from './timeline.ts'
+import { VirtualTaskQueue } from './virtual-task-queue.ts'
 import { VirtualBus } from './virtual-bus.ts'
 
 export interface HeatingSystemOptions {

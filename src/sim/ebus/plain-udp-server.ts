@@ -5,8 +5,8 @@ import type { Socket } from 'node:dgram'
 import { createSocket } from 'node:dgram'
 
 import type { HeatingSystem } from './heating-system.ts'
-import { PlainClientParticipant } from './plain-client-port.ts'
-import type { VirtualClock } from './virtual-clock-server.ts'
+import { PlainClientParticipant } from './plain-client-participant.ts'
+import type { VirtualClock } from './virtual-clock.ts'
 
 export interface PlainUdpOptions {
   readonly system: HeatingSystem

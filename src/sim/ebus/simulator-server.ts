@@ -13,7 +13,7 @@ import type { SimulatedHeatSource, SimulatedTarget } from './heating-system.ts'
 import { HeatingSystem } from './heating-system.ts'
 import { PlainUdpServer } from './plain-udp-server.ts'
 import type { SimulatedRegulatorFamily } from './regulator-registers.ts'
-import { VirtualClock } from './virtual-clock-server.ts'
+import { VirtualClock } from './virtual-clock.ts'
 
 export interface EbusSimulatorOptions {
   readonly listen?: {

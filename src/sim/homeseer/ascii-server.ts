@@ -9,7 +9,7 @@ import {
   splitCompleteAsciiLines,
   type DeviceChange,
 } from '../../homeseer/wire/ascii.ts'
-import { answerAsciiLine } from './ascii-port.ts'
+import { answerAsciiLine } from './ascii-answer.ts'
 import type { SimulatorListenAddress } from './http-server.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 

@@ -1,5 +1,5 @@
 /**
- * Timeline: what is to happen at which moment of the virtual time, in order.
+ * Virtual task queue: what is to happen at which moment of the virtual time, in order.
  *
  * Pure, but for the timeline it is given.
  */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createNoHomeseerFaults } from './simulated-faults.ts'
 import { createHardCaseDevices } from './hard-case-devices.ts'
 import { SimulatedDevices } from './simulated-devices.ts'
-import { SimulatedTriggerScheduler } from './scheduler.ts'
+import { SimulatedTriggerScheduler } from './trigger-scheduler.ts'
 import { createSimulatedSystem, createSimulatedEvent, type SimulatedEvent } from './simulated-system.ts'
 import type { SimulatedTrigger } from './trigger.ts'
 

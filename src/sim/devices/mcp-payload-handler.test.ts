@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { createSimulatedBoard } from './simulated-board.ts'
-import type { PayloadAction } from './payload-intake.ts'
-import { encodeToolFailure, handleMcpPayload, encodeToolReturn, clampToInt32 } from './payload-intake.ts'
+import type { PayloadAction } from './mcp-payload-handler.ts'
+import { encodeToolFailure, handleMcpPayload, encodeToolReturn, clampToInt32 } from './mcp-payload-handler.ts'
 import type { FirmwareProfileName } from './firmware-profile.ts'
 import { FIRMWARE_PROFILES } from './firmware-profile.ts'
 

@@ -1,5 +1,5 @@
 /**
- * ASCII port: what the simulated HomeSeer answers to a line on port 11000.
+ * ASCII answer: what the simulated HomeSeer answers to a line on port 11000.
  *
  * Pure, given the world it is handed.
  */

@@ -1,5 +1,5 @@
 /**
- * Plain head: a client that sees and sends bare symbols, and has to keep the bus's rhythm by itself.
+ * Plain client participant: a client that sees and sends bare symbols, and has to keep the bus's rhythm by itself.
  *
  * Pure, but for the head it is given.
  */

@@ -1,6 +1,6 @@
 /**
- * Scheduler: runs the events of the simulated HomeSeer whose triggers are met, as HomeSeer does whoever wrote the value:
- * a person, a plug-in, an agent, another event, or a mere rewrite of what is remembered.
+ * Trigger scheduler: runs the events of the simulated HomeSeer whose triggers are met, as HomeSeer does whoever wrote
+ * the value: a person, a plug-in, an agent, another event, or a mere rewrite of what is remembered.
  *
  * Holds memory; time is an argument.
  */

@@ -1,5 +1,5 @@
 /**
- * Adapter head: what one client of an enhanced adapter sees of the bus, and what it may do there.
+ * Enhanced client participant: what one client of an enhanced adapter sees of the bus, and what it may do there.
  *
  *   START ▸ (next SYN, lock run out) ▸ own address on the wire ▸ STARTED, or FAILED with whoever owns the bus now
  *   SEND  ▸ symbol on the wire ▸ RECEIVED, the same one if nobody interfered

@@ -1,6 +1,6 @@
 /**
- * Intake: what the firmware's MCP server makes of one payload. Most of what is wrong with a message is met with
- * silence.
+ * MCP payload handler: what the firmware's MCP server makes of one payload. Most of what is wrong with a message is met
+ * with silence.
  *
  *   payload ▸ silence | a reply | a tool to run
  *

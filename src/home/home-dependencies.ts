@@ -53,8 +53,8 @@ export function createSentenceAnswer(sentence: string, more: JsonObject = {}): O
 }
 
 /**
- * Answers with the pictures and sounds of a family's reply. Its text blocks are left out: they are a device's or another node's own
- * words, and clients show them as if they were ours.
+ * Answers with the pictures and sounds of a family's reply. Its text blocks are left out: they are a device's or
+ * another node's own words, and clients show them as if they were ours.
  */
 export function createMediaAnswer({ content = [], ...reply }: Reply, data: JsonObject): Outcome {
   const pictures = content.filter(({ type }) => type === 'image' || type === 'audio')

@@ -114,7 +114,9 @@ export function computeVoterKeyId(key: string): string {
 }
 
 export function deriveVoterPublicKey(seed: Uint8Array): string {
-  return toHex(ed25519.getPublicKey(seed))
+  // A SubjectPublicKeyInfo ends with the 32 bytes of the key (RFC 8410).
+  const spki = createPublicKey(privateKey(seed)).export({ format: 'der', type: 'spki' })
+  return toHex(spki.subarray(-32))
 }
 
 /** PKCS #8 of an Ed25519 seed (RFC 8410). */

@@ -7,7 +7,7 @@ import { createNumberedIdentity } from '../../src/sim/devices/identity.ts'
 import type { SimulatedDevice } from '../../src/sim/devices/simulated-device.ts'
 import { openDeviceHome } from '../device-home.ts'
 import type { DeviceHome } from '../device-home.ts'
-import { CLI } from '../gateway-process.ts'
+import { CLI, runCommand } from '../gateway-process.ts'
 
 const run = promisify(execFile)
 const IDENTITY = createNumberedIdentity(4_711)
@@ -75,5 +75,10 @@ describe('hearthbus devices', () => {
     expect((await hearthbus('show', 'reading-lamp')).said).toMatch(/^reading-lamp was turned away: its credentials/)
     expect((await hearthbus('forget', 'reading-lamp')).said).toBe('reading-lamp is forgotten.\n')
     expect((await hearthbus('list')).said).not.toContain('reading-lamp')
+    // Nothing is left of it that the log does not know any more.
+    expect(await runCommand(house.home, ['ledger', 'verify'])).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('all in order'),
+    })
   })
 })

@@ -6,6 +6,7 @@ import { Database } from '../../core/database-store.ts'
 import type { OtaRequest, OtaSettings } from '../wire/ota.ts'
 import { VISION_PATH, WEBSOCKET_PATH } from './advertised-addresses.ts'
 import type { DeviceRegistrar } from './enrolment.ts'
+import { deviceToolsMigrations } from '../tools/tool-pin-store.ts'
 import { devicesMigrations, EnrolStore } from './enrol-store.ts'
 import type { RegistrarOptions } from './device-registrar.ts'
 import { createRegistrar } from './device-registrar.ts'
@@ -54,7 +55,7 @@ const tokenIn = (settings: OtaSettings) => (settings.kind === 'websocket' ? sett
 const knock = (token: string) => ({ kind: 'token', ...IDENTITY, token }) as const
 
 beforeEach(() => {
-  database = new Database({ path: ':memory:', migrations: [devicesMigrations, LOG_TABLE] })
+  database = new Database({ path: ':memory:', migrations: [devicesMigrations, deviceToolsMigrations, LOG_TABLE] })
   voided = []
 })
 afterEach(() => database.close())

@@ -29,6 +29,7 @@ export class EnrolStore {
   readonly #log: ProjectionLogWriter
   readonly #state: DeviceProjectionState
   readonly #forget: StatementSync
+  readonly #unpin: StatementSync
   readonly #remember: StatementSync
 
   constructor(database: Database, log: ProjectionLogWriter) {
@@ -37,6 +38,7 @@ export class EnrolStore {
     this.#state = log.projections.state(deviceProjection)
     // Made once: a statement is memory that only the collector gives back.
     this.#forget = database.sql.prepare('DELETE FROM device_memory WHERE device_id = ?')
+    this.#unpin = database.sql.prepare('DELETE FROM device_pin WHERE device_id = ?')
     this.#remember = database.sql.prepare('INSERT OR REPLACE INTO device_memory VALUES (?, ?)')
   }
 
@@ -77,11 +79,13 @@ export class EnrolStore {
     })
   }
 
+  /** In one transaction: a definition whose device the log does not know any more is a finding of every verification. */
   remove(deviceId: string, by: string): Promise<void> {
     return this.#database.commit(() => {
       if (!this.#state.devices.has(deviceId)) return
       this.#log.appendIn(this.#about(deviceId, 'device.forgotten', by))
       this.#forget.run(deviceId)
+      this.#unpin.run(deviceId)
     })
   }
 

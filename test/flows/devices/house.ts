@@ -9,6 +9,7 @@ import { Database } from '../../../src/core/database-store.ts'
 import type { ProjectionLogWriter } from '../../../src/ledger/projection-log.ts'
 import { LOG_TABLE, tableLog } from '../../table-log.ts'
 import { devicesMigrations } from '../../../src/devices/enrol/enrol-store.ts'
+import { deviceToolsMigrations } from '../../../src/devices/tools/tool-pin-store.ts'
 import type { DeviceGateway, DeviceGatewayOptions } from '../../../src/devices/enrol/gateway-server.ts'
 import { openDeviceGateway } from '../../../src/devices/enrol/gateway-server.ts'
 import type { FleetDevice, FleetEvent } from '../../../src/devices/session/fleet.ts'
@@ -33,7 +34,8 @@ export interface House extends DeviceGateway {
 let nextIdentity = 1
 
 export async function openHouse(options: Partial<DeviceGatewayOptions> = {}): Promise<House> {
-  const database = options.database ?? new Database({ path: ':memory:', migrations: [devicesMigrations, LOG_TABLE] })
+  const migrations = [devicesMigrations, deviceToolsMigrations, LOG_TABLE]
+  const database = options.database ?? new Database({ path: ':memory:', migrations })
   const log = options.log ?? tableLog(database, systemClock)
   const gateway = await openDeviceGateway({
     signingKey: randomBytes(32),

@@ -347,6 +347,7 @@ describe('a call for later', () => {
     const house = await open()
     const { id = '' } = await house.plan()
     expect(await house.later({ cancel: id }, 'other')).toMatchObject({
+      fault: 'not-found',
       say: expect.stringContaining('no planned') as string,
     })
     expect(await house.later({}, 'other')).toMatchObject({ planned: [] })

@@ -36,7 +36,11 @@ function question(body: JsonObject): Parameters<typeof printGatewayResponse>[1] 
 
 function laterAnswer(view: CallResultView): CommandAnswer {
   const { structured } = view
-  if (view.outcome !== 'ok' || !isJsonObject(structured)) return formatCallResult(view)
+  if (!isJsonObject(structured)) return formatCallResult(view)
+  if (view.outcome !== 'ok') {
+    const words = [structured['say'], structured['quoted']].filter((each) => typeof each === 'string')
+    return { ...formatCallResult(view), text: sanitizeForTerminal(words.join(' ')) }
+  }
   const rows = [...listOf(structured['planned']), ...listOf(structured['ended'])].map((call) =>
     ['due', 'tool', 'quoted', 'by', 'state', 'id'].map((field) => call[field] ?? '–'),
   )

@@ -210,7 +210,8 @@ function shownCalls(parts: HomeDependencies, { caller }: Pick<HandlerContext, 'c
 
 async function cancelLater(parts: HomeDependencies, id: string, context: HandlerContext): Promise<Outcome> {
   const call = shownCalls(parts, context).find((each) => each.id === id)
-  if (call === undefined) return createSentenceAnswer(`There is no planned call ${quoteForSentence(id)} of yours.`)
+  if (call === undefined)
+    return fail({ kind: 'not-found', message: `There is no planned call ${quoteForSentence(id)} of yours.` })
   if (call.state === 'ended') return createSentenceAnswer(`${ENDS[call.end ?? 'unknown']} Nothing was cancelled.`)
   if (call.state === 'begun')
     return createSentenceAnswer('It is being done right now and cannot be cancelled any more.')

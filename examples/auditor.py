@@ -9,7 +9,8 @@
     python3 examples/auditor.py FILE --vkey … --checkpoint kept.txt
 
 It knows docs/protocols/ledger.md and nothing of Hearthbus itself: formats are those of C2SP (tlog-tiles, signed notes),
-RFC 6962 (tree), RFC 8032 (Ed25519) and RFC 8785 (canonical JSON). It ends with 0 when everything agrees, else with 5.
+RFC 6962 (tree), RFC 8032 (Ed25519) and RFC 8785 (canonical JSON). It ends with 0 when everything agrees,
+with 2 when the command line is wrong, else with 5.
 """
 import argparse
 import base64
@@ -850,8 +851,12 @@ def main():
     parser.add_argument("--draws", action="store_true", help="check every draw: witnesses, and entries that were looked at")
     parser.add_argument("--session", help="recompute the root of a finalized session")
     args = parser.parse_args()
+    if args.vkey.count("+") < 2:
+        parser.error("--vkey is what `hearthbus ledger key` prints: NAME+ID+KEY")
     if args.folder.is_file():
         return audit_packet(args)
+    if not args.folder.exists():
+        parser.error(f"there is no {args.folder}")
     try:
         size, root = open_checkpoint(read(args.folder, "checkpoint") or b"", args.vkey)
         kept = {}

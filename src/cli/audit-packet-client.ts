@@ -7,7 +7,7 @@ import { parseJsonOrUndefined, isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { readErrorMessage } from '../core/thrown-error.ts'
+import { explainUnreadableFile, readErrorMessage } from '../core/thrown-error.ts'
 import { verifyAuditPacket } from '../ledger/audit-packet.ts'
 import type { SignedCheckpoint } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -143,6 +143,6 @@ async function readPacket(file: string): Promise<Result<Json, string>> {
     if (value === undefined) return fail(`${file} is no JSON.`)
     return ok(isJsonObject(value) && value['ok'] === true ? (value['data'] ?? null) : value)
   } catch (error) {
-    return fail(readErrorMessage(error))
+    return fail(`${file}: ${explainUnreadableFile(error)}`)
   }
 }

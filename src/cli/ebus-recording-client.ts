@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
 import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { toHex } from '../core/bytes.ts'
-import { readErrorMessage } from '../core/thrown-error.ts'
+import { explainUnreadableFile, readErrorMessage } from '../core/thrown-error.ts'
 import { parseAdapterEndpoint } from '../ebus/adapter/adapter-endpoint.ts'
 import { BusDefinitions } from '../ebus/definitions/bus-definitions.ts'
 import { decodeMessage, formatDecodedMessage } from '../ebus/definitions/message-decoder.ts'
@@ -76,7 +76,7 @@ function openRecording(file: string): BusRecording | string {
     const recording = parseBusRecording(readFileSync(file))
     return recording.ok ? recording.value : `${file}: ${recording.fault}`
   } catch (error) {
-    return readErrorMessage(error)
+    return `${file}: ${explainUnreadableFile(error)}`
   }
 }
 

@@ -2,15 +2,17 @@
  * HomeSeer command: what devices are taken for, and the owner's correction in one step, which goes into the
  * configuration file beside everything else that the owner said.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { dirname } from 'node:path'
 import { Argument, type Command } from 'commander'
 import { parseDocument } from 'yaml'
 import { resolveConfigPath } from '../config/config-store.ts'
 import { HOMESEER_DEVICE_KINDS } from '../config/homeseer.ts'
+import { readErrorMessage } from '../core/thrown-error.ts'
 import { classifyAllHomeseerDevices, type ClassifiedDevice } from '../homeseer/device-classification-client.ts'
 import { readCommandConfig, readGlobalOptions, printAnswer } from './command-client.ts'
-import { EXIT_CODES, formatTable, type CommandAnswer } from './command-output.ts'
+import { EXIT_CODES, formatTable, type CommandAnswer, type ExitCode } from './command-output.ts'
 
 export function addHomeseerCommands(program: Command): void {
   const homeseer = program.command('homeseer').description('what is known of HomeSeer’s devices')
@@ -21,32 +23,26 @@ export function addHomeseerCommands(program: Command): void {
     .addArgument(new Argument('[kind]', 'what it is').choices(HOMESEER_DEVICE_KINDS))
     .action(async (ref: string | undefined, kind: string | undefined, _, command: Command) => {
       if (ref !== undefined) {
-        printAnswer(command, kind === undefined || !/^\d{1,12}$/.test(ref) ? WRONG : correct(command, ref, kind))
-        return
+        if (kind === undefined || !/^\d{1,12}$/.test(ref)) return printAnswer(command, WRONG)
       }
+      // A file that cannot be read as a configuration is told with line and key, and is not written to either.
       const config = readCommandConfig(command)
       if (config === undefined) return
+      if (ref !== undefined && kind !== undefined) return printAnswer(command, correct(command, ref, kind))
       const { url } = config.homeseer
       if (url === undefined) {
-        printAnswer(command, {
-          json: null,
-          text: 'homeseer.url is not set: there is no HomeSeer to ask.',
-          exit: EXIT_CODES.usage,
-        })
+        printAnswer(command, refusal('homeseer.url is not set: there is no HomeSeer to ask.'))
         return
       }
       const found = await classifyAllHomeseerDevices({ ...config.homeseer, url })
-      printAnswer(
-        command,
-        found.ok ? classesAnswer(found.value) : { json: null, text: found.fault, exit: EXIT_CODES.unreachable },
-      )
+      printAnswer(command, found.ok ? classesAnswer(found.value) : refusal(found.fault, EXIT_CODES.unreachable))
     })
 }
 
-const WRONG: CommandAnswer = {
-  json: null,
-  text: 'Give the ref of a device and what it is: hearthbus homeseer classify 185 heater',
-  exit: EXIT_CODES.usage,
+const WRONG = refusal('Give the ref of a device and what it is: hearthbus homeseer classify 185 heater')
+
+function refusal(text: string, exit: ExitCode = EXIT_CODES.usage): CommandAnswer {
+  return { json: { ok: false, message: text }, text, exit }
 }
 
 function classesAnswer(devices: readonly ClassifiedDevice[]): CommandAnswer {
@@ -67,9 +63,12 @@ function classesAnswer(devices: readonly ClassifiedDevice[]): CommandAnswer {
 function correct(command: Command, ref: string, kind: string): CommandAnswer {
   const { path } = resolveConfigPath(readGlobalOptions(command).config, process.env, homedir())
   const document = parseDocument(existsSync(path) ? readFileSync(path, 'utf8') : '')
-  if (document.errors.length > 0)
-    return { json: null, text: `${path} cannot be read; nothing was changed.`, exit: EXIT_CODES.usage }
   document.setIn(['homeseer', 'classes', ref], kind)
-  writeFileSync(path, document.toString())
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, document.toString())
+  } catch (error) {
+    return refusal(`${path} cannot be written: ${readErrorMessage(error)}`)
+  }
   return { json: { ref: Number(ref), kind, path }, text: `${ref} is ${kind} from the next start on (${path}).` }
 }

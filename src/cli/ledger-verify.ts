@@ -24,7 +24,7 @@ import type { TlogProofFault } from '../ledger/tlog-proof.ts'
 import { readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
 import { findRunningGateway } from './gateway-client.ts'
 import {
-  readSavedCheckpoint,
+  readFileBytes,
   readWitnessPolicyFile,
   readProofAndEntryFiles,
   readVerifierKey,
@@ -69,6 +69,7 @@ export function addVerifyCommand(ledger: Command): void {
           exitCode: EXIT_CODES.usage,
         })
       if (options.proof !== undefined) return verifyProof(command, options)
+      if (options.entry !== undefined) return command.error(ENTRY_NEEDS, { exitCode: EXIT_CODES.usage })
       if (options.bundle !== undefined) return verifyPacket(command, options.bundle, options)
       return options.export === undefined ? verifyHere(command, options) : verifyCopy(command, options.export, options)
     })
@@ -125,7 +126,7 @@ async function keptCheckpoints(
   key: NoteVerifier | undefined,
 ): Promise<Result<readonly SignedCheckpoint[], string>> {
   if (path === undefined) return ok([])
-  const text = await readSavedCheckpoint(path)
+  const text = await readFileBytes(path)
   if (!text.ok) return text
   if (key === undefined) return fail('The key of the log cannot be read, so its checkpoint cannot be checked.')
   const opened = verifyAndParseCheckpoint(text.value, key)
@@ -159,7 +160,9 @@ async function verifyProof(command: Command, { proof = '', entry, vkey, policy }
   printAnswer(command, { json: { ok: true, origin, size, body: body.value }, text })
 }
 
-const PROOF_NEEDS = 'A proof needs --entry FILE (hearthbus ledger entry) and --vkey KEY (hearthbus ledger key).'
+const ENTRY_NEEDS = 'An entry is checked against its proof: --proof FILE (hearthbus ledger proof).'
+const PROOF_NEEDS =
+  'A proof needs --entry FILE (hearthbus ledger entry) and --vkey KEY (hearthbus ledger key) or --policy FILE.'
 
 function keyPolicy(vkey: string | undefined): Result<WitnessPolicy, string> {
   const key = parseVerifierKey(vkey ?? '')

@@ -20,7 +20,7 @@ import { Database } from '../core/database-store.ts'
 import type { ModuleMigrations } from '../core/database-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { readErrorMessage } from '../core/thrown-error.ts'
+import { explainUnreadableFile } from '../core/thrown-error.ts'
 import { readFileIfPresent } from '../ledger/atomic-file-store.ts'
 import { verifyAndParseCheckpoint } from '../ledger/checkpoint.ts'
 import { findPinKeyFault } from '../ledger/checkpoint-signer.ts'
@@ -112,36 +112,33 @@ export async function readProofAndEntryFiles(
   proof: string,
   entry: string,
 ): Promise<Result<{ readonly text: string; readonly bytes: Uint8Array }, string>> {
-  try {
-    const bytes = await readFile(entry)
-    // An entry has no line break of its own; what printed it added one.
-    return ok({ text: await readFile(proof, 'utf8'), bytes: bytes.at(-1) === NEWLINE ? bytes.subarray(0, -1) : bytes })
-  } catch (error) {
-    return fail(readErrorMessage(error))
-  }
+  const [text, bytes] = [await readFileBytes(proof), await readFileBytes(entry)]
+  if (!text.ok) return text
+  if (!bytes.ok) return bytes
+  // An entry has no line break of its own; what printed it added one.
+  const exact = bytes.value.at(-1) === NEWLINE ? bytes.value.subarray(0, -1) : bytes.value
+  return ok({ text: text.value.toString(), bytes: exact })
 }
 
 const NEWLINE = 0x0a
 
-/** A checkpoint that was kept in a file. The fault is a sentence. */
-export async function readSavedCheckpoint(path: string): Promise<Result<Uint8Array, string>> {
+/** The fault is a sentence. */
+export async function readFileBytes(path: string): Promise<Result<Buffer, string>> {
   try {
     return ok(await readFile(path))
   } catch (error) {
-    return fail(readErrorMessage(error))
+    return fail(`${path}: ${explainUnreadableFile(error)}`)
   }
 }
 
 /** Whom a proof has to convince, as C2SP tlog-policy writes it. The fault is a sentence. */
 export async function readWitnessPolicyFile(path: string): Promise<Result<WitnessPolicy, string>> {
-  try {
-    const policy = parseWitnessPolicy(await readFile(path, 'utf8'))
-    if (policy.ok) return policy
-    const { line, reason } = policy.fault
-    return fail(line === 0 ? `${path}: ${reason}.` : `${path}, line ${line}: ${reason}.`)
-  } catch (error) {
-    return fail(readErrorMessage(error))
-  }
+  const bytes = await readFileBytes(path)
+  if (!bytes.ok) return bytes
+  const policy = parseWitnessPolicy(bytes.value.toString())
+  if (policy.ok) return policy
+  const { line, reason } = policy.fault
+  return fail(line === 0 ? `${path}: ${reason}.` : `${path}, line ${line}: ${reason}.`)
 }
 
 /** Verifies an exported copy, with the rules of every module. */

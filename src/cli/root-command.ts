@@ -27,6 +27,8 @@ const FIRST_STEPS = `
 To try it: hearthbus up --demo
 For your own house: hearthbus init, then hearthbus doctor, then hearthbus up`
 
+const WHERE_HELP_IS = 'Behind any command, --help says what it takes.'
+
 export const rootCommand = new Command('hearthbus')
   .description('Safe hands for AI agents in a real home.')
   .version(PACKAGE_VERSION)
@@ -34,6 +36,10 @@ export const rootCommand = new Command('hearthbus')
   .addOption(new Option('--config <file>', 'configuration file').env('HEARTHBUS_CONFIG'))
   .option('--json', 'answer in JSON')
   .configureHelp({ showGlobalOptions: true })
+  .configureOutput({
+    // commander's own complaints say what is wrong; ours also say what would be right, and do not begin so.
+    outputError: (text, write) => write(text.startsWith('error: ') ? `${text}${WHERE_HELP_IS}\n` : text),
+  })
   .exitOverride((error) => {
     // commander's own exit codes say 1 for a wrong command line; ours says 2.
     process.exit(error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage)
@@ -66,3 +72,12 @@ addMeshCommands(rootCommand)
 // Last: commands that are made after it would inherit its heading.
 rootCommand.commandsGroup('Set up:').helpCommand('help [command]', 'display help for command')
 rootCommand.addHelpText('after', FIRST_STEPS)
+for (const group of rootCommand.commands) refuseUnknownSubcommand(group)
+
+/** Where one subcommand is the default, commander takes a misspelt one for an argument of the default. */
+function refuseUnknownSubcommand(group: Command): void {
+  group.hook('preSubcommand', ({ args: [word = '-'] }, chosen) => {
+    if (!word.startsWith('-') && word !== chosen.name())
+      group.error(`error: unknown command '${word}': there is ${group.commands.map((each) => each.name()).join(', ')}.`)
+  })
+}

@@ -5,7 +5,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { ok, fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
+import { explainUnreadableFile, readSystemErrorCode } from '../core/thrown-error.ts'
 import { readConfig } from './config-file.ts'
 import type { ConfigProblem } from './config-file.ts'
 import { explainIneffectiveVariables, applyHomeseerEnvironment } from './homeseer-environment.ts'
@@ -60,7 +60,7 @@ export function loadConfig(
           file: path,
           line: undefined,
           key: '',
-          message: explainUnreadableFile(error),
+          message: explainUnreadableConfig(error),
         },
       ])
     present = false
@@ -77,19 +77,8 @@ export function loadConfig(
   })
 }
 
-function explainUnreadableFile(error: unknown): string {
-  if (error instanceof TypeError) return 'is not UTF-8 text. Save it as UTF-8.'
-  switch (readSystemErrorCode(error)) {
-    case 'ENOENT':
-      return 'there is no such file.'
-    case 'EISDIR':
-      return 'is a folder. Name the file in it.'
-    case 'EACCES':
-    case 'EPERM':
-      return 'may not be read by this user.'
-    default:
-      return `cannot be read (${readErrorMessage(error)})`
-  }
+function explainUnreadableConfig(error: unknown): string {
+  return error instanceof TypeError ? 'is not UTF-8 text. Save it as UTF-8.' : explainUnreadableFile(error)
 }
 
 function isFolder(path: string): boolean {

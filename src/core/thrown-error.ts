@@ -4,6 +4,21 @@ export function readErrorMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
 
+/** Follows the path of a file that was to be read. */
+export function explainUnreadableFile(thrown: unknown): string {
+  switch (readSystemErrorCode(thrown)) {
+    case 'ENOENT':
+      return 'there is no such file.'
+    case 'EISDIR':
+      return 'is a folder. Name the file in it.'
+    case 'EACCES':
+    case 'EPERM':
+      return 'may not be read by this user.'
+    default:
+      return `cannot be read (${readErrorMessage(thrown)})`
+  }
+}
+
 /** SQLite's primary result codes: read-only, an error of the disk, full. */
 const SQLITE_UNWRITABLE: ReadonlySet<unknown> = new Set([8, 10, 13])
 const SYSTEM_UNWRITABLE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])

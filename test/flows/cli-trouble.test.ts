@@ -2,12 +2,14 @@
  * What a person at the command line meets when something is not as it should be: a sentence and a documented exit
  * code, never a stack trace; and clients that start their servers all at once.
  */
+import { execFile } from 'node:child_process'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { listenLocally } from '../local-port.ts'
-import { connectStdio, createHome, runCommand, startGatewayProcess } from '../gateway-process.ts'
+import { CLI, connectStdio, createHome, runCommand, startGatewayProcess } from '../gateway-process.ts'
 import type { Ended, Home } from '../gateway-process.ts'
 
 let home: Home
@@ -155,6 +157,36 @@ describe('a wrong command line', () => {
     for (const { code, said } of ended) expect([code, said]).toEqual([2, expect.not.stringContaining('    at ')])
   })
 
+  it.each([
+    ['error: missing required argument', 'trace'],
+    ["error: unknown command 'shwo': there is list, show, approve, revoke", 'devices', 'shwo'],
+    ["error: unknown command 'lst': there is list, cancel.", 'later', 'lst'],
+  ])('names what is there and where help is: %s', async (sentence, ...words) => {
+    const { code, said } = await hearthbus(...words)
+    expect([code, said]).toEqual([2, expect.stringContaining(sentence)])
+    expect(said).toMatch(/\nBehind any command, --help says what it takes\.\n$/)
+  })
+
+  it('names a file that is not there, and what a file is still needed for', async () => {
+    const nowhere = join(home.data, 'nowhere')
+    const [verify, missing] = [['ledger', 'verify'], `${nowhere}: there is no such file.\n`]
+    const needs =
+      'A proof needs --entry FILE (hearthbus ledger entry) and --vkey KEY (hearthbus ledger key) or --policy'
+    for (const [said, ...words] of [
+      [missing, 'ebus', 'replay', nowhere],
+      [missing, 'ebus', 'grab', nowhere],
+      [missing, ...verify, '--proof', nowhere, '--entry', nowhere, '--policy', nowhere],
+      [`${needs} FILE.\n`, ...verify, '--proof', nowhere, '--entry', nowhere],
+      [
+        'An entry is checked against its proof: --proof FILE (hearthbus ledger proof).\n',
+        ...verify,
+        '--entry',
+        nowhere,
+      ],
+    ])
+      expect([words, await hearthbus(...words)]).toEqual([words, { code: 2, said }])
+  })
+
   it('names a port that belongs to somebody else', async () => {
     const other = createServer()
     const port = await listenLocally(other)
@@ -163,6 +195,32 @@ describe('a wrong command line', () => {
       said: `Port ${port} belongs to another program. Take another: --port N.\n`,
     })
     other.close()
+  })
+})
+
+describe('a correction of what a device is', () => {
+  const correct = ['homeseer', 'classify', '101', 'heater'] as const
+
+  it('makes the configuration file where there is none', async () => {
+    const env = { ...process.env, HEARTHBUS_CONFIG: undefined, XDG_CONFIG_HOME: join(home.data, 'new') }
+    const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...correct], { env })
+    const path = join(home.data, 'new', 'hearthbus', 'hearthbus.yaml')
+    expect(stdout).toBe(`101 is heater from the next start on (${path}).\n`)
+    expect(readFileSync(path, 'utf8')).toBe('homeseer:\n  classes:\n    "101": heater\n')
+  })
+
+  it('leaves a file alone that is no configuration, and says which line is wrong', async () => {
+    writeFileSync(home.config, 'homeseer: 5\n')
+    const refused = await hearthbus(...correct)
+    expect(refused).toMatchObject({ code: 2, said: expect.stringContaining(`${home.config}:1: homeseer: Invalid`) })
+    expect(readFileSync(home.config, 'utf8')).toBe('homeseer: 5\n')
+  })
+
+  it('says in JSON, too, why there is nothing to show', async () => {
+    expect(await hearthbus('homeseer', 'classify', '--json')).toEqual({
+      code: 2,
+      said: '{"ok":false,"message":"homeseer.url is not set: there is no HomeSeer to ask."}\n',
+    })
   })
 })
 

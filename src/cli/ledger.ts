@@ -173,7 +173,10 @@ async function prove(command: Command, seq: number, withBody: boolean): Promise<
   if (findRunningGateway(readGlobalOptions(command).data).ok)
     return printGatewayResponse(
       command,
-      { path: `/api/ledger/proof/${seq}${withBody ? '?with_body=true' : ''}` },
+      // Only an admin is shown what entries commit to.
+      withBody
+        ? { path: `/api/ledger/proof/${seq}?with_body=true`, asOwner: true }
+        : { path: `/api/ledger/proof/${seq}` },
       (value) => textAnswer(value),
     )
   await offline(command, async (ledger) => {

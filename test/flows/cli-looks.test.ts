@@ -141,6 +141,23 @@ describe('what is looked at', () => {
     })
   })
 
+  it('is what an entry commits to, with its proof', async () => {
+    await hearthbus(['call', 'task_create', '{"title":"buy salt"}'], { HEARTHBUS_TOKEN: token })
+    const { said } = await hearthbus(['ledger', 'entries', '--limit', '20', '--json'])
+    const entries = JSON.parse(said) as { seq: number; entry: { kind: string; tool?: string } }[]
+    const seq = String(
+      entries.find(({ entry: { kind, tool } }) => kind === 'call.enter' && tool === 'task_create')?.seq,
+    )
+    const [proof, entry] = [join(home.data, 'opened.tlog-proof'), join(home.data, 'opened.json')]
+    writeFileSync(proof, (await hearthbus(['ledger', 'proof', seq, '--with-body'])).said)
+    writeFileSync(entry, (await hearthbus(['ledger', 'entry', seq])).said)
+    const vkey = (await hearthbus(['ledger', 'key'])).said.trim()
+    expect(await hearthbus(['ledger', 'verify', '--proof', proof, '--entry', entry, '--vkey', vkey])).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('"title": "buy salt"'),
+    })
+  })
+
   it('is no entry that does not exist', async () => {
     const beyond = await hearthbus(['ledger', 'proof', '999999'])
     expect([beyond.code, beyond.said]).toEqual([

@@ -13,7 +13,8 @@ import type { Json } from '../core/json.ts'
 import { isProcessAlive, isProcessLockHeld } from '../core/process-lock-store.ts'
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
-import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
+import { findErrorCause, readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
+import { explainClosedDataRoot } from '../main/data-directory-check-store.ts'
 import { parseRunningGatewayNote } from '../main/running-gateway-note.ts'
 import type { RunningGatewayNote } from '../main/running-gateway-note.ts'
 
@@ -67,7 +68,9 @@ export function findRunningGateway(given: string | undefined): Result<RunningGat
   }
   return fail({
     kind: 'not-running',
-    message: `No gateway runs for ${root}. Start one with \`hearthbus up\` (or \`npm start\` for the demo).`,
+    message:
+      explainClosedDataRoot(root) ??
+      `No gateway runs for ${root}. Start one with \`hearthbus up\` (or \`npm start\` for the demo).`,
   })
 }
 
@@ -174,13 +177,9 @@ function messageOf(answer: Json): string | undefined {
 }
 
 function causeOf(error: unknown): string {
-  return readErrorMessage(innermost(error))
+  return readErrorMessage(findErrorCause(error))
 }
 
 function neverConnected(error: unknown): boolean {
-  return readSystemErrorCode(innermost(error)) === 'ECONNREFUSED'
-}
-
-function innermost(error: unknown): unknown {
-  return error instanceof Error && error.cause instanceof Error ? error.cause : error
+  return readSystemErrorCode(findErrorCause(error)) === 'ECONNREFUSED'
 }

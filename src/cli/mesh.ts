@@ -5,10 +5,12 @@
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
+import { explainClosedDataRoot } from '../main/data-directory-check-store.ts'
 import type { StatusView } from '../web/api-requests.ts'
 import { readCommandConfig, readDataRoot, readGlobalOptions, printAnswer } from './command-client.ts'
 import { findRunningGateway, requestGateway } from './gateway-client.ts'
 import type * as meshClient from './mesh-client.ts'
+import { EXIT_CODES } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 import { createWholeNumberParser } from './whole-number.ts'
 
@@ -86,6 +88,9 @@ async function run(
   // The demo has a directory of its own; what is asked while it runs is about it.
   const running = findRunningGateway(readGlobalOptions(command).data)
   const dataRoot = running.ok ? running.value.dataRoot : readDataRoot(command)
+  const closed = explainClosedDataRoot(dataRoot)
+  if (closed !== undefined)
+    return printAnswer(command, { json: { ok: false, message: closed }, text: closed, exit: EXIT_CODES.integrity })
   // It may have been started with another configuration than this command was given.
   const status = running.ok ? await requestGateway(running.value, { path: '/api/status' }) : undefined
   const name = status?.ok === true ? (status.value as unknown as StatusView).node : config.node.name

@@ -53,6 +53,7 @@ import { deriveMeshSealKey } from '../main/membership-log.ts'
 import { loadMeshContentAudit } from '../main/mesh-content-audit-store.ts'
 import { locateMeshFiles } from '../main/mesh-files.ts'
 import { ledgerEntryCaches, listStoredContentAudits, ledgerProjections } from '../main/ledger-projections.ts'
+import { explainClosedDataRoot } from '../main/data-directory-check-store.ts'
 import { explainDataDirectoryTrouble } from '../main/data-directory-trouble.ts'
 import { takeGatewayLock } from '../main/gateway-lock-client.ts'
 
@@ -62,7 +63,10 @@ export function readVerifierKey(dataRoot: string, config: Config): Promise<Resul
     const data = resolveDataDirectory(dataRoot)
     const { nodeKey } = data
     if (!existsSync(nodeKey))
-      return fail(`There is no ledger in ${dataRoot} yet; the first start of a gateway makes it.`)
+      return fail(
+        explainClosedDataRoot(dataRoot) ??
+          `There is no ledger in ${dataRoot} yet; the first start of a gateway makes it.`,
+      )
     const key = await loadExistingNodeKey(nodeKey)
     if (!key.ok) return fail(formatKeyFault(key.fault))
     const { pin } = await openLedgerPin(config, dataRoot)
@@ -86,7 +90,7 @@ function newestNoteIn({ database: path }: DataDirectory): string | undefined {
 export function readEntryBytes(dataRoot: string, seq: number): Promise<Result<Uint8Array, string>> {
   return orSentence(dataRoot, async () => {
     const { ledger: directory } = resolveDataDirectory(dataRoot)
-    if (!isLogPresent(directory)) return fail(`There is no ledger in ${dataRoot}.`)
+    if (!isLogPresent(directory)) return fail(noLedgerSentence(dataRoot))
     const log = new LogStore({ directory, key: undefined, readOnly: true })
     try {
       const row = log.entry(seq)
@@ -293,7 +297,11 @@ function isWritable(folder: string): boolean {
 }
 
 function noLedgerSentence(dataRoot: string): string {
-  return explainOutdatedLedger(resolveDataDirectory(dataRoot).database) ?? `There is no ledger in ${dataRoot}.`
+  return (
+    explainClosedDataRoot(dataRoot) ??
+    explainOutdatedLedger(resolveDataDirectory(dataRoot).database) ??
+    `There is no ledger in ${dataRoot}.`
+  )
 }
 
 /** `even-refusing`: the work is to mend what the ledger refuses over. */

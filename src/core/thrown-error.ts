@@ -4,6 +4,11 @@ export function readErrorMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
 
+/** `fetch` throws that it failed; why stands in the cause. */
+export function findErrorCause(thrown: unknown): unknown {
+  return thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown
+}
+
 /** Follows the path of a file that was to be read. */
 export function explainUnreadableFile(thrown: unknown): string {
   switch (readSystemErrorCode(thrown)) {

@@ -8,7 +8,7 @@ import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmdirSync, s
 import { dirname } from 'node:path'
 import { resolveDataDirectory } from '../config/data-directory.ts'
 import type { DataDirectory } from '../config/data-directory.ts'
-import { readErrorMessage } from '../core/thrown-error.ts'
+import { readErrorMessage, readSystemErrorCode } from '../core/thrown-error.ts'
 import type { DoctorFacts } from '../web/doctor.ts'
 import { explainDataDirectoryTrouble } from './data-directory-trouble.ts'
 
@@ -17,6 +17,16 @@ export function checkDataDirectory(
 ): Pick<DoctorFacts, 'dataRoot' | 'dataTrouble' | 'freeBytes' | 'looseKeys'> {
   const data = resolveDataDirectory(root)
   return { dataRoot: root, dataTrouble: findTrouble(data), freeBytes: freeBytes(root), looseKeys: listLooseKeys(data) }
+}
+
+/** A folder that this user may not enter looks empty, and nothing of it must be said to be missing. */
+export function explainClosedDataRoot(root: string): string | undefined {
+  try {
+    accessSync(root, constants.R_OK | constants.X_OK)
+    return undefined
+  } catch (error) {
+    return readSystemErrorCode(error) === 'EACCES' ? explainDataDirectoryTrouble(error, root) : undefined
+  }
 }
 
 function findTrouble({ root, keys, lock, database }: DataDirectory): string | undefined {

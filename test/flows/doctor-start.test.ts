@@ -128,6 +128,27 @@ describe('a start that is refused', () => {
     chmodSync(home.config, 0o644)
   })
 
+  it('is told by every command that looks, instead of that nothing is there', async () => {
+    chmodSync(home.data, 0o755)
+    const data = join(home.data, 'closed')
+    mkdirSync(data)
+    chmodSync(data, isRoot ? 0o700 : 0)
+    const closed = expect.stringMatching(
+      new RegExp(`^${data} may not be used by this user .*Run this as the user who owns`),
+    )
+    for (const [code, ...words] of [
+      [3, 'status'],
+      [3, 'approvals'],
+      [5, 'ledger', 'verify'],
+      [5, 'ledger', 'rebuild'],
+      [5, 'ledger', 'key'],
+      [5, 'mesh', 'members'],
+      [5, 'mesh', 'init'],
+    ] as [number, ...string[]][])
+      expect([words, await run(words, { data, through })]).toEqual([words, [code, closed]])
+    chmodSync(data, 0o700)
+  })
+
   it('ends with the sentence that doctor said of a port below 1024', async ({ skip }) => {
     const first = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
     skip(first <= 82, 'every user of this machine may use every port')

@@ -1,7 +1,7 @@
 /**
  * Audit: stages 3 and 5. Every call leaves two events in the ledger, enter and exit, never an update in place.
  *
- *   enter ──▶ (durable before the act, if there is an act) ──▶ dispatch ──▶ exit ──▶ durable ──▶ the caller hears
+ *   enter ──▶ (durable before the act, if there is one) ──▶ dispatch ──▶ exit ──▶ durable ──▶ the caller hears
  *
  * A call that only reads does not wait for its enter: works of one database run in order, so an exit that is on the
  * disk has its enter there too, and a read that was interrupted returned nothing to its caller. Everything else waits:
@@ -39,12 +39,12 @@ export interface AuditLog {
   readonly changeRefusal?: () => string | undefined
 }
 
-/** `deferred`: no caller waits for this event alone, so it may share the group of the next one. */
+/** `deferred`: no caller waits for this event alone, so the log may write it together with the next one. */
 export type AuditWriteUrgency = 'now' | 'deferred'
 
 export interface AuditEvent {
   readonly event: { readonly kind: string; readonly [field: string]: Json | undefined }
-  /** Stored beside the log, so that it can be erased. */
+  /** Stored beside the log and not in it, so that it can be erased later. */
   readonly body?: JsonObject
 }
 
@@ -55,7 +55,7 @@ export interface AuditOptions {
   readonly redactResult: (context: CallContext, data: Json) => Json
 }
 
-/** What the guard considers a secret is in no record. */
+/** No record holds what the guard considers a secret. */
 export const AUDIT_REDACTORS: Pick<AuditOptions, 'redact' | 'redactResult'> = {
   redact: ({ call, offer }) => redactArguments(call.body, offer),
   redactResult: ({ offer }, data) => redactJson(data, offer?.secrets),
@@ -83,7 +83,7 @@ export function createLedgerAuditLog(database: Database, ledger: Ledger): AuditL
 const SIGNING_OUTAGE_REFUSAL =
   'The ledger cannot be signed for too long, so nothing is changed now; what only reads goes on. Nothing was tried. `hearthbus doctor` says more.'
 
-/** Of larger results only the hash is recorded. */
+/** For a larger result only its hash is recorded. */
 const MAX_STORED_RESULT_LENGTH = 16_384
 const SALT_BYTES = 16
 /** Limit for the names that a caller gives itself and the tool, and for a provider's error code. */
@@ -120,7 +120,7 @@ export function createAuditEnterStage({ log, redact, redactResult }: AuditOption
     }
     const durable = log.record(makeEvent, appended, isRead ? 'deferred' : 'now')
     if (isRead) {
-      // Not awaited, but not lost: the exit cannot be recorded unless this was.
+      // The enter is not awaited here, and its failure is not lost: the exit cannot be recorded without it.
       durable.catch(() => undefined)
       return next({ ...context, entered })
     }
@@ -179,8 +179,8 @@ export function createAuditExitStage({ log, redactResult }: AuditOptions): CallS
         endSeq = seq
       },
     )
-    // Works run in the order in which they were given: the next lock holder's events come after this one, whenever it
-    // is written.
+    // The database runs works in the order in which they were given, so the next lock holder's events come after this
+    // exit, whenever it is written.
     context.release?.()
     try {
       await durable
@@ -245,7 +245,8 @@ interface Exit {
 function exitEvent({ context, entered, ended }: Exit, redactResult: AuditOptions['redactResult']): AuditEvent {
   const { outcome, text } = ended
   const call = entered.sequenceNo
-  // The enter event could not be appended, so the exit is not appended either: an exit without an enter would be false.
+  // The enter event could not be appended, so the exit is not appended either: an exit without an enter would be
+  // untrue.
   if (call === undefined) throw new Error('the enter is not on record')
   if (!outcome.ok) {
     const { kind, code } = outcome.fault
@@ -255,11 +256,13 @@ function exitEvent({ context, entered, ended }: Exit, redactResult: AuditOptions
       call,
       outcome: kind === 'not-permitted' || kind === 'approval-required' ? 'denied' : 'error',
       error_code: recordable(code ?? kind),
-      // An error code is the family's own word; what became of a change must be readable without knowing the family.
+      // An error code is the family's own word. The fault's kind is recorded beside it, so that a reader who does not
+      // know the family can tell what became of the change.
       fault: kind,
       reasons: reasons?.map(({ rule }) => recordable(rule)),
     }
-    // The rules stay for good; the sentences contain names of devices and people's words, which must be erasable.
+    // The ids of the rules can never be erased; their sentences contain device names and people's words, which must be
+    // erasable.
     return { event, body: redactedWords(outcome.fault, (words) => redactResult(context, words)) }
   }
   const event = {
@@ -268,12 +271,12 @@ function exitEvent({ context, entered, ended }: Exit, redactResult: AuditOptions
     outcome: 'ok',
     result_hash: saltedHash(entered.salt, text),
   }
-  // A read can be repeated; a change's answer cannot.
+  // A read can be repeated, so its answer is not stored; a change's answer cannot be had again.
   if (context.offer?.effect === 'reads' || text.length > MAX_STORED_RESULT_LENGTH) return { event }
   return { event, body: { result: redactResult(context, outcome.value.data) } }
 }
 
-/** The message and details of a failure, as far as they may be stored: like the result of a success. */
+/** The message and details of a failure, without what may not be stored, as for the result of a success. */
 function redactedWords({ message, reasons = [], details }: Fault, redact: (words: Json) => Json): JsonObject {
   const sentences = reasons.slice(0, MAX_RECORDED_REASONS).map((reason) => reason.message)
   return {
@@ -292,7 +295,7 @@ function isStorable(details: Json): boolean {
   }
 }
 
-/** Adds what was not known when the enter event was written, before the guard decided. */
+/** Adds to the exit what the guard decided only after the enter event was written. */
 function classified(ended: AuditEvent, context: CallContext, redactResult: AuditOptions['redactResult']): AuditEvent {
   const { offer, assessed, authorization, outcome } = context
   // A read has no classification; neither has a call that never reached the guard.
@@ -308,7 +311,7 @@ function classified(ended: AuditEvent, context: CallContext, redactResult: Audit
     ...(replayed === true ? { replayed } : {}),
     ...yes,
   }
-  // The names that people give their devices must be erasable, like the sentences.
+  // Names that people give their devices must be erasable, so they are stored in the body.
   const words = { ...body, ...(label === undefined ? {} : { label: redactResult(context, recordable(label)) }) }
   return { event: { ...event, ...fields }, ...(Object.keys(words).length === 0 ? {} : { body: words }) }
 }

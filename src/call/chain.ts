@@ -37,7 +37,6 @@ interface NamedStage {
   readonly stage: CallStage
 }
 
-/** The order is part of the contract. */
 export function listCallStages(parts: CallChainDependencies): readonly NamedStage[] {
   return [
     { name: 'lock', stage: createLockStage(parts.lock, parts) },
@@ -57,7 +56,7 @@ export function createCallChain(parts: CallChainDependencies): CallPipeline {
     walk(call.refusal === undefined ? { call, offer, execute } : { call, offer, execute, refusal: call.refusal })
 }
 
-/** A stage's time ends where it hands the context on. */
+/** The time of a stage ends when it calls the next one. */
 function timed({ name, stage }: NamedStage, rest: NextStage, monotonic: () => number): NextStage {
   return (context) => {
     const beganMs = monotonic()
@@ -92,7 +91,7 @@ export function createValidateStage(validateRequest: RequestValidator, report: I
     if (accepted.ok) return next({ ...context, call: { ...call, body: accepted.value } })
     const completed = fillInConfirmationArguments(offer, call)
     if (completed === undefined) return next({ ...context, refusal: accepted.fault })
-    // Nothing but claims is missing: the answer has the call as it can be made.
+    // The arguments fit, except that claims such as `confirm` are missing: the answer shows the call with them.
     const { fault } = accepted
     return next({ ...context, refusal: { ...fault, details: { ...fault.details, next: completed } } })
   }
@@ -121,7 +120,7 @@ export function createLockStage(
       report(error, `the lock of ${call.capability} could not be told`)
       return next({ ...context, refusal: createInternalErrorFault(call) })
     }
-    // Otherwise a service that calls a service would wait for its own caller to finish.
+    // A service that calls a service would otherwise wait for a lock that its own caller holds.
     if (key === undefined || call.heldLocks.includes(key)) return next(context)
     const acquired = await lock.acquire(key, toAccountKey(call.caller), call.signal)
     if (!acquired.ok) return next({ ...context, refusal: toFault(acquired.fault, call, monotonic()) })

@@ -40,11 +40,14 @@ export interface CallContext {
 
 /** What the enter record leaves for the exit record. */
 export interface AuditEnterRecord {
-  /** Hides short arguments and results from guessing; kept beside the log, erased with the arguments. */
+  /**
+   * A random value that is hashed with arguments and results, so that short ones cannot be guessed. It is kept beside
+   * the log and erased with the arguments.
+   */
   readonly salt: Uint8Array
-  /** Known once the enter's database work has run, which is always before the exit's. */
+  /** Set when the database work of the enter has run, which is always before that of the exit. */
   sequenceNo?: number
-  /** Known once the exit is durable; `null`: it could not be recorded. */
+  /** Set when the exit is durable; `null` if it could not be recorded. */
   endSequenceNo?: number | null
   /** Called when `endSequenceNo` is known. */
   onEnd?: () => void

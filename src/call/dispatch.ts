@@ -38,7 +38,7 @@ export function createDispatchStage(parts: DispatchDependencies): CallStage {
     let current = context
     for (const step of DISPATCH_STEPS) {
       const changed = step(current, parts)
-      // Most steps of most calls wait for nothing.
+      // Most steps of most calls return at once, so a step is awaited only if it returned a promise.
       current = changed instanceof Promise ? await changed : changed
     }
     return next(current)
@@ -48,7 +48,8 @@ export function createDispatchStage(parts: DispatchDependencies): CallStage {
 function plan(context: CallContext, { decision }: DispatchDependencies): CallContext | Promise<CallContext> {
   const { call, offer, refusal } = context
   if (refusal !== undefined) return refuseWithPolicy(context, refusal, decision)
-  // Nobody offers it here; the bus knows whether the name is unknown or known in another version, and says so.
+  // No provider offers the name on this node; the bus knows whether the name is unknown or known in another version,
+  // and says so.
   if (offer === undefined) return context
   const assessed = decision.plan(call, offer)
   return assessed instanceof Promise ? assessed.then((later) => withPlan(context, later)) : withPlan(context, assessed)
@@ -137,7 +138,7 @@ function settle(context: CallContext, { decision }: DispatchDependencies): CallC
     .then((settled) => ({ ...context, outcome: settled }))
 }
 
-/** A read, and a call of an unknown name, leave nothing that would have to be closed. */
+/** A read, and a call of an unknown name, reserve nothing that would have to be closed. */
 function isAct(
   authorization: Authorization | undefined,
 ): authorization is Authorization & { readonly kind: 'granted' } {

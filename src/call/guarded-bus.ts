@@ -32,7 +32,7 @@ export interface GuardedBus {
   readonly bus: CapabilityBus
   readonly ledger: Ledger
   readonly guard: Guard
-  /** How many calls wait for a lock, and how many may wait for one key. */
+  /** How many calls wait for a lock, and how many may wait for one key at most. */
   readonly queue: () => { readonly waiting: number; readonly limit: number }
 }
 

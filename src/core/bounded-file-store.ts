@@ -6,7 +6,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'n
 import type { Stats } from 'node:fs'
 import { readErrorMessage, readSystemErrorCode } from './thrown-error.ts'
 
-/** What is there is not a file that this program wrote. The message is a clause about "it". */
+/** The path leads to something that this program did not write. The message is a clause about "it". */
 export class FileUnusableError extends Error {
   readonly path: string
 
@@ -16,7 +16,7 @@ export class FileUnusableError extends Error {
   }
 }
 
-/** Throws `FileUnusableError`, and what the system says otherwise. */
+/** Throws `FileUnusableError`, or the system's error. */
 export function readBoundedFile(path: string, limit: number): Buffer {
   return withRegularFile(path, (file, size) => {
     if (size > limit) throw new FileUnusableError(path, `it has ${size} bytes, and at most ${limit} are expected`)
@@ -47,7 +47,10 @@ function openWithoutWaiting(path: string): number {
   }
 }
 
-/** For what opens the file itself: SQLite waits for the other end of a pipe. Does nothing where there is no file. */
+/**
+ * Checks a file before a library opens it by its path: SQLite would wait for the other end of a pipe. Does nothing
+ * where there is no file.
+ */
 export function requireRegularFile(path: string): void {
   try {
     const stats = statSync(path)
@@ -70,7 +73,7 @@ export function readFileRange(file: number, from: number, bytes: number): Buffer
   return at === bytes ? content : content.subarray(0, at)
 }
 
-/** Why a file could not be read, as a clause about "it"; `undefined` where there is none. */
+/** Why a file could not be read, as a clause about "it"; `undefined` where there is no file. */
 export function explainUnreadableFile(error: unknown): string | undefined {
   if (error instanceof FileUnusableError) return error.message
   switch (readSystemErrorCode(error)) {

@@ -1,7 +1,7 @@
 /** Closest name: which known names somebody may have meant by an unknown one. */
 const MAX_LENGTH = 128
 const MAX_SUGGESTIONS = 3
-/** One letter in this many may be wrong; two in any name. */
+/** One letter in so many may be wrong; in a short name, two letters may be. */
 const LETTERS_PER_MISTAKE = 6
 
 /** The nearest names first; none when nothing is near. */

@@ -1,6 +1,6 @@
 /**
- * Database integrity: whether the indexes of a file agree with its tables. Who writes into the file can leave a table as
- * it was and take rows out of an index: every list that is read through that index then lacks them.
+ * Database integrity: whether the indexes of a file agree with its tables. A program that writes into the file can
+ * leave a table as it was and take rows out of an index: every list that is read through that index then lacks them.
  *
  * It reads the whole file: a large one in a thread of its own, so that a node that verifies itself goes on answering.
  */

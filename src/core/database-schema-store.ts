@@ -48,7 +48,7 @@ export function findAlteredSchema(sql: DatabaseSync, migrations: readonly Module
 export const MODULE_VERSION_TABLE_SQL =
   'CREATE TABLE IF NOT EXISTS room_version (room TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT'
 
-/** By name, all that bear it: a trigger may be called like a table. */
+/** The SQL of everything in the file, by name. Several things may have one name, such as a table and a trigger. */
 function schemaOf(sql: DatabaseSync): ReadonlyMap<string, readonly string[]> {
   const rows = sql.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema').all()
   const own = rows.filter(({ type, sql: text }) => type !== 'table' || !OWN.has(String(text)))

@@ -59,7 +59,7 @@ const QUICK_SYNC_MS = 1
 /** How often to check that the file was not removed. */
 const LOOK_EVERY_MS = 1_000
 
-/** How long a work that nobody waits for may wait for others to share its group. */
+/** How long a deferred work may wait for others to share its group. */
 const DEFERRED_MS = 20
 
 /**
@@ -89,7 +89,7 @@ export interface CommitJournal extends TransactionListener {
 
 export interface JournalSync {
   readonly later: (done: (error: Error | null) => void) => void
-  /** Synchronous, for a close that cannot wait, and for a caller that is alone. */
+  /** Synchronous, for a close that cannot wait, and for a group of one caller alone. */
   readonly now: () => void
 }
 

@@ -4,7 +4,7 @@
  *   homeseer:ref:141     device:desk-lamp     ebus:*     *
  */
 
-/** The guard knows devices by their ids: a rule with the name that people use would never apply. */
+/** The guard knows devices by their ids, so a rule with the name that people use would never apply, and is refused. */
 export const DEVICE_TARGET_PATTERN = /^(?:[^*:\s]+:[^*]*\*?|\*)$/
 
 export const DEVICE_TARGET_FORMAT_HINT =

@@ -1,8 +1,8 @@
 /**
  * Fair queue: callers that wait for one thing, such as a bus or a device, and the keyed lock (mutex) that lets one
- * holder at a time have it. Callers take turns; each has its own first-come-first-served line, and when there is no
- * place left, the caller with most of them gives one up. A caller that calls in a loop waits behind itself and keeps
- * nobody else out.
+ * holder at a time have it. Callers take turns; each has its own first-come-first-served line, and when the queue is
+ * full, the caller with the most places loses one. A caller that calls in a loop waits behind itself and keeps nobody
+ * else out.
  *
  * Pure: it waits for its own holders and for the caller's signal, nothing else.
  */

@@ -19,7 +19,7 @@ export type FaultKind =
   | 'busy'
   /** The far end is not reachable. Nothing was tried. */
   | 'offline'
-  /** No answer within the deadline; a write may have happened only if the kind is `unknown-outcome` instead. */
+  /** The far end did not answer within the deadline. A change that may have happened is `unknown-outcome` instead. */
   | 'timed-out'
   /** The caller disconnected or cancelled. */
   | 'cancelled'
@@ -44,8 +44,8 @@ export interface Fault {
   /** The answer to an earlier call with the same idempotency key: nothing was done for this one. */
   readonly replayed?: true
   /**
-   * Whether a handler was entered for this call; set by the bus of the providing node, and sent to the caller. Absent
-   * where it is not known, such as after a broken connection: then one may have been.
+   * Whether a handler was entered for this call. The bus of the providing node sets it and sends it to the caller. It
+   * is absent where this is not known, such as after a broken connection: a handler may have been entered then.
    */
   readonly begun?: boolean
   /** Set by a handler that has done nothing for the call. The bus turns it into `begun: false`. */
@@ -83,7 +83,7 @@ export interface CallWorkReference {
 export interface PolicyReason {
   readonly rule: string
   readonly message: string
-  /** The argument that was left out: the caller can supply it, so this is a mistake and no ban. */
+  /** The argument that the caller left out: supplying it removes this reason. */
   readonly argument?: string
 }
 
@@ -111,8 +111,8 @@ export function isFaultBeforeAttempt(fault: Fault): boolean {
 }
 
 /**
- * The same for a reader without a terminal: what is the matter, and that the owner sees to it. A model that is told of a
- * command it does not have looks for a way to run it.
+ * The fault's message without commands, for a reader without a terminal: what is the matter, and that the owner has to
+ * see to it. A model that is told of a command it does not have looks for a way to run it.
  */
 export function omitTerminalCommands(text: string): string {
   if (!TERMINAL_COMMAND.test(text)) return text

@@ -12,16 +12,19 @@ const TIME_DIGITS = 10
 /** The 80 random bits as two numbers of 40 bits, eight digits each. */
 const HALF = 2 ** 40
 const HALF_BYTES = 5
-/** Two digits at a time: an id is minted for every call, and mostly its last two differ from those of the one before. */
+/**
+ * Ids are encoded two digits at a time: one is minted for every call, and usually only its last two digits differ from
+ * the id before.
+ */
 const PAIRS = Array.from({ length: 1_024 }, (_, value) => `${ALPHABET[value >> 5]}${ALPHABET[value & 31]}`)
 
 let lastMs = -1
 let timeText = ''
 let high = 0
-/** Without its last two digits, which are `last`. */
+/** The low half of the random bits without its last two digits, which are in `last`. */
 let low = 0
 let last = 0
-/** Everything but the last two digits. */
+/** All digits of the id but the last two. */
 let prefix = ''
 
 /** Monotonic within the process: ids created in one millisecond still sort in the order of their creation. */
@@ -32,7 +35,10 @@ export function newUlid(nowMs: number = Date.now()): string {
   return prefix + PAIRS[last]
 }
 
-/** The id that was minted last in two parts, `head + tail`, which it shares with others: to keep both is to keep little. */
+/**
+ * The first part of the id that was minted last. Ids of one millisecond share it, so keeping an id as head and tail
+ * takes little memory.
+ */
 export function lastUlidHead(): string {
   return prefix
 }

@@ -21,8 +21,8 @@ export function canonicalJson(value: unknown): string {
 }
 
 /**
- * The value as everybody reads it from its JSON text: itself where it is plain data, else a copy. Throws on what JSON
- * cannot express, and on what is nested deeper than others accept.
+ * The value as everybody reads it from its JSON text: the same object where it is plain data, else a copy. Throws on
+ * what JSON cannot express, and on what is nested deeper than other nodes accept.
  */
 export function toPlainJson(value: unknown): Json {
   if (inOrder(value, PLAIN_DEPTH) !== NOT_PLAIN) return value as Json
@@ -39,7 +39,7 @@ export function omitUndefined<Members extends object>(
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Members
 }
 
-/** The same with its RFC 8785 text, so that what is hashed is what is sent. */
+/** Like `toPlainJson`, with the value's RFC 8785 text, so that what is hashed is what is sent. */
 export function snapshotJson(value: unknown): { readonly text: string; readonly value: Json } {
   const text = plainText(value)
   if (text !== undefined) return { text, value: value as Json }
@@ -47,7 +47,10 @@ export function snapshotJson(value: unknown): { readonly text: string; readonly 
   return { text: canonicalJson(plain), value: plain }
 }
 
-/** Whether a text is the canonical form of the value that was parsed from it: two spellings would have two hashes. */
+/**
+ * Whether a text is the canonical form of the value that was parsed from it: two spellings of one value would have two
+ * hashes.
+ */
 export function isCanonicalJsonText(text: string, value: Json): boolean {
   if (isPlainCanonicalText(text, value)) return true
   try {
@@ -58,9 +61,10 @@ export function isCanonicalJsonText(text: string, value: Json): boolean {
 }
 
 /**
- * The same for nearly every text that is stored, without writing it again. The text is JSON, since the value was read
- * from it. So it is canonical if no text in it is escaped, the names of each object are in order and none is there
- * twice, and nothing between two texts can be spelled in another way. `false` says nothing.
+ * A quick check that recognises the canonical form of nearly every stored text without serialising the value again. The
+ * text is valid JSON, since the value was parsed from it. So it is canonical if no string in it is escaped, the names
+ * of each object are in order and none occurs twice, and nothing between the strings can be spelled in another way.
+ * `false` means that the quick check cannot tell.
  */
 function isPlainCanonicalText(text: string, value: Json): boolean {
   if (text.includes('\\') || !text.isWellFormed()) return false
@@ -84,7 +88,10 @@ function isPlainCanonicalText(text: string, value: Json): boolean {
   return colons === names
 }
 
-/** Of all its objects; negative where the names of one are not in order, or may have been in another one. */
+/**
+ * The number of names in all objects of the value; negative where the names of one object are not in order, or may have
+ * been written in another order.
+ */
 function countNamesInOrder(value: Json, depth: number): number {
   if (typeof value !== 'object' || value === null) return 0
   if (depth === 0) return NOT_IN_ORDER
@@ -94,7 +101,7 @@ function countNamesInOrder(value: Json, depth: number): number {
     return count
   }
   const names = Object.keys(value)
-  // The engine puts numbers first wherever they stood.
+  // The engine lists integer-like names first, wherever they stood in the text.
   if (sorted(names) !== names || startsWithDigit(names[0] ?? '')) return NOT_IN_ORDER
   for (const name of names) {
     const member = (value as JsonObject)[name]
@@ -103,10 +110,13 @@ function countNamesInOrder(value: Json, depth: number): number {
   return count + names.length
 }
 
-/** More than any text has names. */
+/** A larger number than any text can have names. */
 const NOT_IN_ORDER = -(2 ** 40)
 
-/** Negative for a number that might be written in another way: a fraction, an exponent, −0, more digits than are exact. */
+/**
+ * The index after an integer; negative for a number that might be written in another way: a fraction, an exponent, −0,
+ * more digits than are exact.
+ */
 function endOfInteger(text: string, start: number): number {
   const first = text.charCodeAt(start) === MINUS ? start + 1 : start
   let at = first
@@ -154,7 +164,7 @@ const MAX_LAST_NAMES = 16
 const MAX_KNOWN_LIST = 64
 let nextLastName = 0
 
-/** The same data with its keys in order; the same value where they already are. */
+/** The same data with its keys in order. A value whose keys are already in order is returned as it is. */
 function inOrder(value: unknown, depth: number): unknown {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
   if (typeof value === 'number') return Number.isFinite(value) ? value : NOT_PLAIN
@@ -179,7 +189,7 @@ function listInOrder(list: readonly unknown[], depth: number): unknown {
 function membersInOrder(object: object, depth: number): unknown {
   const given = Object.keys(object)
   const names = sorted(given)
-  // Nothing is copied until it is necessary.
+  // An object is copied only when the first difference is found.
   let ordered: Record<string, unknown> | undefined = names === given ? undefined : {}
   for (let index = 0; index < names.length; index++) {
     const name = names[index] ?? ''
@@ -196,7 +206,7 @@ function membersInOrder(object: object, depth: number): unknown {
 function sorted(given: readonly string[]): readonly string[] {
   for (const known of LAST_NAMES) if (isSameList(known.given, given)) return known.names ?? given
   const names = isSorted(given) ? undefined : given.toSorted()
-  // An object with a million names must not be kept in memory for its names.
+  // The names of an object with a million members must not stay in memory.
   if (given.length <= MAX_KNOWN_LIST) {
     LAST_NAMES[nextLastName] = { given, names }
     nextLastName = (nextLastName + 1) % MAX_LAST_NAMES
@@ -252,7 +262,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** For another node's answers; far deeper than any answer is. */
+/** The limit for another node's answers; far deeper than any real answer is. */
 export const MAX_UNTRUSTED_JSON_DEPTH = 64
 
 export function isNestedWithin(value: unknown, levels: number): boolean {
@@ -276,7 +286,7 @@ export function countMembersWithin(value: unknown, levels: number): number | und
         for (const item of each as readonly unknown[]) if (typeof item === 'object' && item !== null) below.push(item)
         continue
       }
-      // By name: a list of all values of a large object takes longer to make than to read.
+      // Iterates over names: a list of all values of a large object takes longer to make than to read.
       const names = Object.keys(each)
       members += names.length
       for (const name of names) {

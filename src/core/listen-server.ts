@@ -19,7 +19,7 @@ export function startListening(
   })
 }
 
-/** Not to be kept by any cache: it is what is true now. */
+/** Sends JSON that no cache may keep, because it is only true now. */
 export function sendJsonResponse(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
   response.end(JSON.stringify(body))

@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { createStderrLineWriter } from './stderr-transport.ts'
 import { sanitizeText } from './untrusted-text.ts'
 
-/** A line with a stack trace has less than half of this. */
+/** Longer than twice any line with a stack trace of ours. */
 const MAX_LINE = 8_192
 const MAX_TEXT = 2_048
 
@@ -34,7 +34,7 @@ export function createLogger(level: LogLevel): Logger {
   )
 }
 
-/** A far end may have written what is logged: it neither fills the log nor hides in it. */
+/** Untrusted text may be part of what is logged: cut, so that it neither fills the log nor hides another line. */
 function cutLongTexts(line: string): string {
   if (line.length <= MAX_LINE) return line
   const cut = (_: string, value: unknown): unknown =>

@@ -9,7 +9,10 @@ import { requireRegularFile } from './bounded-file-store.ts'
 import { readSystemErrorCode } from './thrown-error.ts'
 
 export interface ProcessLock {
-  /** Whether the file under its name is still the one that is held: another process would take any other. */
+  /**
+   * Whether the path still leads to the file that is held. If it does not, another process could take the lock on the
+   * new file.
+   */
   readonly isInPlace: () => boolean
   readonly release: () => void
 }
@@ -29,7 +32,7 @@ export function takeProcessLock(path: string): ProcessLock | undefined {
   } catch (error) {
     file.close()
     if (isBusy(error)) return undefined
-    // The file contains nothing, so nothing is lost with it.
+    // The lock file contains nothing, so it can be replaced.
     if (isNoDatabase(error))
       throw new ProcessLockUnusableError(
         `${path} is damaged. Nothing is kept in it: remove it, and the next start makes a new one.`,
@@ -67,12 +70,12 @@ export function isProcessLockHeld(path: string): boolean {
   }
 }
 
-/** Signal 0 asks without sending. */
+/** Signal 0 only checks whether the process exists. */
 export function isProcessAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // It lives, but belongs to another user.
+    // The process exists, but belongs to another user.
     return readSystemErrorCode(error) === 'EPERM'
   }
 }

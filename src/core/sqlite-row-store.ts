@@ -4,12 +4,15 @@
  */
 import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 
-/** As `all` returns them; an integer beyond 2^53 becomes the nearest number, which is the number of nothing. */
+/**
+ * The rows as `all` returns them, but an integer beyond 2^53 becomes the nearest number, which stands for nothing of
+ * ours.
+ */
 export function readAllRows(
   statement: StatementSync,
   ...values: readonly (SQLInputValue | Record<string, SQLInputValue>)[]
 ): Record<string, SQLOutputValue>[] {
-  // Either all by position, or one object by name.
+  // Parameters are bound either all by position, or as one object by name.
   const all = (): Record<string, SQLOutputValue>[] => statement.all(...(values as SQLInputValue[]))
   try {
     return all()
@@ -28,7 +31,7 @@ export function readAllRows(
   }
 }
 
-/** What node:sqlite says of an integer that JavaScript's numbers do not hold. */
+/** Whether this is node:sqlite's error for an integer that JavaScript's numbers cannot hold. */
 export function isUnsafeIntegerError(error: unknown): boolean {
   return (
     error instanceof RangeError && 'code' in error && error.code === 'ERR_OUT_OF_RANGE' && TOO_LARGE.test(error.message)

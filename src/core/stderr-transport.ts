@@ -43,7 +43,7 @@ function putToReader(line: string): boolean {
   return true
 }
 
-/** Synchronous: the last line before a crash is the most important one. */
+/** Writes synchronously: the last line before a crash is the most important one. */
 function putNow(line: string): boolean {
   try {
     let rest = Buffer.from(line)

@@ -33,8 +33,8 @@ export function readConfig(name: string, text: string): Result<Config, readonly 
       })),
     )
   }
-  // The alias limit keeps nested references from growing into gigabytes.
-  // Read once: compiling parsers for it would take longer than parsing.
+  // The alias limit keeps nested references from growing into gigabytes. The schema is not compiled: it is used once,
+  // and compiling it would take longer than parsing.
   const parsed = configSchema.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {}, { jitless: true })
   const where = (path: readonly PropertyKey[]): number | undefined => lineOf(document, lines, path)
   if (parsed.success) {

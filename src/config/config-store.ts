@@ -12,7 +12,10 @@ import { explainIneffectiveVariables, applyHomeseerEnvironment } from './homesee
 import { listIneffectiveSettings } from './ineffective-settings.ts'
 import type { Config } from './schema.ts'
 
-/** Without this, bytes of another encoding would become other words, in names of rooms and in passwords. */
+/**
+ * Without `fatal`, bytes in another encoding would silently become other characters, in names of rooms and in
+ * passwords.
+ */
 const UTF_8 = new TextDecoder('utf-8', { fatal: true })
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -23,11 +26,11 @@ export interface LoadedConfig {
   readonly path: string | undefined
   /** Sentences about variables that are set and have no effect. */
   readonly notes: readonly string[]
-  /** The same about configuration keys. */
+  /** Sentences about configuration keys that are set and have no effect. */
   readonly idle: readonly string[]
 }
 
-/** `given` wins, then `$HEARTHBUS_CONFIG`, then the XDG configuration directory. */
+/** The path is `given`, else `$HEARTHBUS_CONFIG`, else a file in the XDG configuration directory. */
 export function resolveConfigPath(
   given: string | undefined,
   environment: Environment,

@@ -27,19 +27,19 @@ export interface DataDirectory {
   readonly consoleLink: string
 }
 
-/** `given` wins, then `$HEARTHBUS_DATA`, then the XDG data directory. */
+/** The directory is `given`, else `$HEARTHBUS_DATA`, else one in the XDG data directory. */
 export function resolveDataRoot(given: string | undefined, environment: Environment, home: string): string {
   const chosen = given ?? environment['HEARTHBUS_DATA']
   if (chosen !== undefined && chosen !== '') return resolve(chosen)
   const xdg = environment['XDG_DATA_HOME']
-  // The XDG base directory specification: a relative path there is to be ignored.
+  // The XDG base directory specification requires that a relative path is ignored.
   const base = xdg !== undefined && isAbsolute(xdg) ? xdg : join(home, '.local', 'share')
   return join(base, 'hearthbus')
 }
 
 /**
- * Where pins are kept (ledger/ledger-pin-store.ts), outside of every data directory. `given` wins, then the XDG state
- * directory.
+ * Where pins are kept (ledger/ledger-pin-store.ts), outside of every data directory: `given`, else a folder in the XDG
+ * state directory.
  */
 export function resolveLedgerPinFolder(given: string | undefined, environment: Environment, home: string): string {
   if (given !== undefined) return resolve(given)

@@ -23,8 +23,8 @@ const mqttSection = z
   .prefault({})
 
 /**
- * Requires one of the two placeholders, once: without it all devices would share a topic. Wildcards are only for
- * subscribers.
+ * A topic requires one of the two placeholders, once: without it all devices would share a topic. Wildcards are only
+ * for subscribers.
  */
 const topic = (word: string) =>
   z.string().regex(/^[^+#{}]*\{(?:device|client)\}[^+#{}]*$/, `a topic such as devices/${word}/{device}`)
@@ -145,7 +145,7 @@ export const devicesConfigSchema = z
     mqtt: mqttSection,
     voice: voiceSection,
     broker: brokerSection.exactOptional().describe('Somebody else’s MQTT broker, with topics for each device.'),
-    // Below the 120 s after which firmware takes its channel for closed.
+    // Must be less than the 120 s of silence after which the firmware takes its channel for closed.
     keepAliveSeconds: z
       .int()
       .min(0)

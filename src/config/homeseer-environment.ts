@@ -1,7 +1,7 @@
 /**
  * HomeSeer environment: the variables of the contract (`HS4_*`, `MCP_*`), which override the configuration file.
  *
- *   HS4_ADMIN_USERS_ENABLED=true ─▶ homeseer.admin.users      a value nobody can read ─▶ a problem, and no start
+ *   HS4_ADMIN_USERS_ENABLED=true ─▶ homeseer.admin.users      an invalid value ─▶ a problem, and no start
  *
  * A safety switch that is spelt wrongly must not mean its opposite, so nothing here falls back to a default.
  */
@@ -55,7 +55,7 @@ const VARIABLES: Readonly<Record<string, Variable>> = {
   HS4_ADMIN_CONFIG_ENABLED: to('homeseer.admin.config', boolean),
   HS4_ADMIN_MAINTENANCE_WINDOW_ID: to('homeseer.admin.maintenanceWindowId', text),
   HS4_ADMIN_ALLOWED_MAINTENANCE_WINDOW_IDS: to('homeseer.admin.allowedMaintenanceWindowIds', list),
-  // The older spelling first, so that the contract's own wins where both are set.
+  // The older spelling comes first, so that the contract's own name wins where both are set.
   HS4_REQUIRE_CHANGE_TICKET: to('homeseer.admin.requireChangeTicket', boolean),
   HS4_ADMIN_REQUIRE_CHANGE_TICKET: to('homeseer.admin.requireChangeTicket', boolean),
   HS4_ADMIN_ROLLBACK_ENABLED: to('homeseer.admin.rollback', boolean),
@@ -112,7 +112,7 @@ export function applyHomeseerEnvironment(
     else raw = replaced(raw, key, found.value)
     sources.set(key.join('.'), name)
   }
-  // Whoever sets this variable expects a token to be required: then anonymous callers are refused.
+  // An owner who sets this variable expects a token to be required, so anonymous callers are refused.
   if (given(environment[AUTH_TOKEN])) raw = replaced(raw, ['listen', 'anonymous'], 'off')
   if (problems.length > 0) return fail(problems)
   if (sources.size === 0) return onlyHere(config, environment)
@@ -143,7 +143,7 @@ function text(value: string): Read {
   return { value }
 }
 
-/** Only its hash is kept, as for every other token. */
+/** Only the token's hash is kept, as for every other token. */
 function tokenHash(value: string): Read {
   if (value.length < MIN_TOKEN || /[\s,]/.test(value))
     return { wrong: `a token has at least ${MIN_TOKEN} characters, and neither blanks nor commas` }
@@ -168,7 +168,10 @@ function number(value: string): Read {
     : { wrong: `${JSON.stringify(value)} is no number` }
 }
 
-/** A list of nothing but commas is a mistake, and a mistake in an allow list must not allow everything. */
+/**
+ * A list of nothing but commas is a mistake. In an allow list it must not be read as empty, because that would allow
+ * everything.
+ */
 function list(value: string): Read {
   if (value === '*') return { value: undefined }
   const items = value.split(',').map((item) => item.trim())

@@ -37,7 +37,7 @@ const allowSection = z
   })
   .prefault({})
 
-/** All off by default: spec 4 requires one switch for administration and one more per domain. */
+/** All are off by default: spec 4 requires one switch for administration and one more per domain. */
 const adminSection = z
   .strictObject({
     enabled: z.boolean().default(false).describe('Whether `hs4.admin.*` may change anything.'),

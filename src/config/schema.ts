@@ -62,7 +62,7 @@ const ownerRule = z
   .refine(({ need, voters }) => need === undefined || need <= (voters?.length ?? 0), 'more yeses than voters')
   .refine(({ voters = [] }) => new Set(voters).size === voters.length, 'a voter is named twice')
   .refine(
-    // The names that tokens can have, and nodes: who has no credential of their own could be anybody at this machine.
+    // A voter is a token's name or a node: a person without a credential of their own could be anybody at this machine.
     ({ voters = [] }) =>
       voters.every((each) => /^(?:node:.+|(?!(?:local|owner|console(?:-\w+)?)$)[a-z0-9][a-z0-9._-]{0,63})$/.test(each)),
     'a voter is a person with a token of their own (hearthbus token create NAME --role approver) or node:NAME; owner, local and console are shared by whoever is at this machine',
@@ -181,8 +181,8 @@ const ledgerSection = z
       .describe(
         'Name of the log in its checkpoints; if absent, the one that it has, made from the node name at the first start.',
       ),
-    // Entries that no checkpoint covers yet could be rewritten by somebody with access to the disk: this bounds how
-    // many.
+    // Entries that no checkpoint covers yet could be rewritten by somebody with access to the disk. This interval
+    // limits how many there are.
     checkpointSeconds: z
       .int()
       .min(1)
@@ -226,7 +226,7 @@ const profilesSection = z
   .default({})
   .describe('Named subsets of the tools, served at /mcp/<name>.')
 
-/** Strict at every level: an unknown key has no effect although somebody relies on it. */
+/** Strict at every level: a misspelt key would have no effect although the owner relies on it. */
 export const configSchema = z.strictObject({
   mode: z.enum(['full', 'readonly']).default('full').describe('`readonly` refuses every change, whoever asks.'),
   logLevel: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info').describe('What goes to stderr.'),

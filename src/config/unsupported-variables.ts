@@ -73,8 +73,8 @@ export function explainUnsupportedVariables(
 }
 
 /**
- * A safety switch whose name is misspelt would have no effect. Names that begin with `MCP_` may belong to other
- * programs.
+ * A safety switch whose name is misspelt would have no effect, so it is reported. Names that begin with `MCP_` may
+ * belong to other programs.
  */
 function strangerWord(name: string, known: ReadonlySet<string>): Word {
   if (!name.startsWith('HS4_') || known.has(name)) return undefined

@@ -1,21 +1,21 @@
 /**
- * Bonjour client: a socket for mDNS whose troubles are told instead of thrown.
+ * Bonjour client: a socket for mDNS whose errors go to a callback instead of being thrown.
  *
- * The library hands over what goes wrong while it answers, but not that it could not bind or send: those are events of
- * its inner socket, and one that nobody listens for ends the program.
+ * The library reports errors while it answers, but not a failure to bind or to send: those are events of its inner
+ * socket, and an `error` event without a listener ends the process.
  */
 import type { EventEmitter } from 'node:events'
 import { Bonjour } from 'bonjour-service'
 
 export interface BonjourOptions {
-  /** The IP address of ours on the network to look in; `undefined` for all. */
+  /** This machine's IP address on the network that is searched; `undefined` searches all networks. */
   readonly via?: string | undefined
   readonly onError: (error: unknown) => void
 }
 
 export function openBonjour({ via, onError }: BonjourOptions): Bonjour {
-  // Handed on to the socket as it is; its types know of services only. Bound to one address of ours, a socket would
-  // hear nothing that is sent to the group: the interface alone chooses the network.
+  // Options that the library passes on to the socket, and that its types lack. A socket that is bound to one address
+  // would not receive multicast packets, so `interface` alone chooses the network.
   const socket: object = via === undefined ? {} : { interface: via, bind: '0.0.0.0' }
   const bonjour = new Bonjour(socket, onError)
   const { server } = bonjour as unknown as { readonly server: { readonly mdns: EventEmitter } }

@@ -102,16 +102,17 @@ export class ConnectionLimiter<Connection extends LimitedConnection = LimitedCon
 }
 
 /**
- * For a server's `request` event. `false`: the client did not wait for the answer to its request before (pipelining, RFC
- * 9112 § 9.3.2, which clients have given up), and its connection was closed. Answering hundreds of requests that came at
- * once would keep everybody else waiting.
+ * For a server's `request` event. Returns `false` when the client sent this request before the answer to its last one
+ * (pipelining, RFC 9112 § 9.3.2, which clients no longer use); its connection is then closed, because answering
+ * hundreds of requests that came at once would keep all other clients waiting.
  */
 export function admitUnpipelinedRequest(
   limiter: ConnectionLimiter<Socket>,
   { socket }: IncomingMessage,
   response: ServerResponse,
 ): boolean {
-  // Node assigns the socket to one response at a time; it goes on parsing what came before the connection was closed.
+  // Node assigns the socket to one response at a time, and goes on parsing requests that arrived before the connection
+  // was closed.
   if (socket.destroyed || response.socket === null) {
     socket.destroy()
     return false

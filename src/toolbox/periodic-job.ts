@@ -7,8 +7,8 @@ import type { Logger } from '../core/logger.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 
 /**
- * Never overlaps with itself. A failure is logged once for each reason: with a broken disk, a line every second would
- * fill what is left of it. Returns a function that stops it.
+ * The job never overlaps with itself. A failure is logged once for each reason: with a broken disk, a line every second
+ * would fill what is left of it. Returns a function that stops the job.
  */
 export function startPeriodicJob(
   ms: number,

@@ -1,5 +1,6 @@
 /**
- * Response body: what a server answered, or a client sent, read no further than a limit. Who never ends is cut off.
+ * Response body: what a server answered, or a client sent, read no further than a limit, so that a sender without end
+ * is cut off.
  */
 
 /** `undefined` when the body is larger than `maxBytes`. Rejects when the sender breaks off. */
@@ -18,7 +19,7 @@ export async function readResponseBytes(
   return new Uint8Array(Buffer.concat(chunks))
 }
 
-/** The same as UTF-8 text. */
+/** The same as `readResponseBytes`, as UTF-8 text. */
 export async function readResponseText(response: Response, maxBytes: number): Promise<string | undefined> {
   const bytes = await readResponseBytes(response, maxBytes)
   return bytes && new TextDecoder().decode(bytes)

@@ -1,4 +1,4 @@
-/** TCP probe: whether anything takes connections at an address. Nothing is sent. */
+/** TCP probe: whether anything accepts connections at an address. It sends nothing. */
 import { connect } from 'node:net'
 
 export function isTcpReachable(

@@ -26,13 +26,16 @@ export function refillBucket(bucket: TokenBucket, rate: TokenRate, nowMs: number
   return { tokens: Math.min(rate.burst, bucket.tokens + gained), atMs: Math.max(nowMs, bucket.atMs) }
 }
 
-/** `undefined` when there is no token left; then the bucket stays as it was. A bucket that is not there is a full one. */
+/**
+ * Takes one token. Returns `undefined`, and leaves the bucket as it was, when there is no token left. `undefined` as
+ * the bucket stands for a full one.
+ */
 export function takeToken(bucket: TokenBucket | undefined, rate: TokenRate, nowMs: number): TokenBucket | undefined {
   const { tokens, atMs } = bucket === undefined ? createFullBucket(rate, nowMs) : refillBucket(bucket, rate, nowMs)
   return tokens < 1 ? undefined : { tokens: tokens - 1, atMs }
 }
 
-/** 0 when one can be taken now; `Infinity` for a rate that never adds a token. */
+/** 0 when a token can be taken now; `Infinity` for a rate that never adds a token. */
 export function computeMsUntilToken(bucket: TokenBucket, rate: TokenRate, nowMs: number): number {
   const { tokens } = refillBucket(bucket, rate, nowMs)
   if (tokens >= 1) return 0

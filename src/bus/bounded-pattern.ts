@@ -147,7 +147,8 @@ interface Quantifier {
 function quantifierAt(source: string, at: number): Quantifier | undefined {
   const character = source[at]
   if (character === '*' || character === '+') return { length: 1, repeats: true, varies: true, copies: 1 }
-  // After `(` it names a kind of group; after a quantifier it makes that one lazy, which changes nothing here.
+  // A `?` after `(` introduces the kind of group; after a quantifier it makes that one lazy. Neither changes the number
+  // of steps.
   if (character === '?')
     return source[at - 1] === '(' ? undefined : { length: 1, repeats: false, varies: true, copies: 1 }
   const counted = character === '{' ? /^\{(\d+)(,?)(\d*)\}/.exec(source.slice(at, at + 24)) : undefined

@@ -31,9 +31,9 @@ const MAX_EVALUATION_DEPTH = 512
 const MAX_ISSUES = 20
 /** Characters that are read in one step. */
 const TEXT_PER_STEP = 16
-/** Charged for sorting the names of an object. */
+/** Steps charged for sorting the names of an object. */
 const OBJECT_STEPS = 12
-/** Charged for starting a pattern. */
+/** Steps charged for starting a pattern. */
 const PATTERN_START = 16
 /** So many steps of a pattern take as long as one step of the validator. */
 const PATTERN_PER_STEP = 4
@@ -274,7 +274,7 @@ function isKeyed(value: Json, choices: ReadonlySet<string>, run: Run): boolean {
   return spend(run, stepsOf(value, run.left)) && choices.has(keyOf(value))
 }
 
-/** The steps that serialising a value takes; counting stops at `most`, and what is nested too deep takes all of them. */
+/** The steps that serialising a value takes. Counting stops at `most`; a value that is nested too deep costs `most`. */
 function stepsOf(value: Json, most: number, depth = 0): number {
   if (typeof value === 'string') return 1 + value.length / TEXT_PER_STEP
   if (typeof value !== 'object' || value === null) return 1
@@ -351,8 +351,8 @@ function membersIn(value: Json, run: Run): number | undefined {
 }
 
 /**
- * The names of an object's members. To list them takes time for each of them, however soon the loop over them ends: an
- * object is therefore listed once, at a step a name, and not again for every alternative that looks at it.
+ * The names of an object's members. Listing them takes time for each name, however soon a loop over them ends. An
+ * object is therefore listed once, at one step per name, and not again for every alternative that looks at it.
  */
 function namesOf(value: JsonObject, run: Run): readonly string[] {
   const listed = run.names.get(value)

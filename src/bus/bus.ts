@@ -143,7 +143,7 @@ export class CapabilityBus {
     return ok(undefined)
   }
 
-  /** Without an owner it is the program's own code, which may use any name. */
+  /** A capability without an owner is the program's own code, which may use any name. */
   registerCapability(capability: Capability, owner: NamespaceOwner = OURSELVES): Result<void, Fault> {
     return this.registry.registerLocal(capability, owner, this.#clock.monotonic())
   }

@@ -45,12 +45,12 @@ export interface CallOptions {
 const DEFAULT_HOP_BUDGET = 1
 /** Upper limit of the hop budget, whatever a peer asks for. */
 const MAX_HOPS = 4
-/** For names that nobody offers: such a call is recorded as well. */
+/** The time-out for names that nobody offers: such a call is recorded as well. */
 const UNKNOWN_TIMEOUT_SECONDS = 30
 const NO_LOCKS: readonly string[] = []
 const ANY_VERSION: CapabilityVersion = [0, 0]
 
-/** Nodes exchange times in whole milliseconds: a call with less than one left is not begun. */
+/** Nodes exchange times in whole milliseconds, so a call with less than one millisecond left is not begun. */
 const LEAST_TIME_MS = 1
 
 /** The deadline is the caller's or the contract's, whichever comes first. */
@@ -67,7 +67,7 @@ export function openCallTicket(
 
 /** Why a call with that little time is refused before anything is tried; `undefined` where there is enough. */
 export function checkCallTimeout(name: CapabilityName, wantedMs = Infinity): Fault | undefined {
-  // Programs of one's own have no types at run time.
+  // A program that uses the package may be JavaScript, so the type is checked at run time.
   const isTime = typeof wantedMs === 'number' && !Number.isNaN(wantedMs)
   if (isTime && wantedMs >= LEAST_TIME_MS) return undefined
   if (!isTime)
@@ -83,7 +83,10 @@ export function checkCallTimeout(name: CapabilityName, wantedMs = Infinity): Fau
   }
 }
 
-/** The record of a call names the person's decision of the calls made for it, where it has none of its own. */
+/**
+ * A call made for another one may have needed a person's decision. The record of the outer call names it, unless the
+ * outer call has a decision of its own.
+ */
 export function noteNestedDecision({ ticket }: Call, outcome: Outcome): void {
   const record = outcome.ok ? outcome.value.record : outcome.fault.record
   const { approval, grant } = record ?? {}
@@ -112,8 +115,9 @@ interface NewCallParts {
 }
 
 /**
- * A call that begins here. A class, like everything else that is made for every call and refers to the rest of it: what
- * a literal makes, V8 may come to allocate among what lives long, and then the whole call stays there with it (ADR 250).
+ * A call that begins on this node. Like everything that is made for every call and refers to the rest of it, it is a
+ * class: V8 may come to allocate an object from a literal among long-lived ones, and the whole call would then stay in
+ * memory with it (ADR 250).
  */
 export class LocallyStartedCall implements HandlerContext {
   readonly capability: CapabilityName
@@ -160,7 +164,7 @@ export class LocallyStartedCall implements HandlerContext {
     this.refusal = refusal
     this.ticket = ticket
     this.onward = onward
-    // Its own, so that a copy that a stage makes has them too.
+    // An own property, so that a stage's copy of the call has it, too.
     this.call = callOnward
     this.stream = streamOnward
   }
@@ -193,7 +197,10 @@ export function deriveNestedCallOptions(
   }
 }
 
-/** The caller itself. Behind a tool that composes, its profiles no longer restrict it; effects and devices still do. */
+/**
+ * The caller itself. Behind a tool that composes, the caller's profiles no longer restrict it; its effects and devices
+ * still do.
+ */
 function deriveNestedCaller({ caller, ticket }: Call): Caller {
   const composes = ticket instanceof RunningCallTicket && ticket.contract?.offer.composes === true
   if (!composes || caller.kind !== 'principal' || caller.restrictions?.profiles === undefined) return caller
@@ -253,7 +260,10 @@ function streamOnward(this: Call, name: CapabilityName, body: JsonObject, option
   return onwardOf(this).stream(this, name, body, options)
 }
 
-/** Every call that the bus hands out has it; a call object that was built by hand does not. */
+/**
+ * Returns the function that a call's context makes further calls with. A call object that was not made by the bus lacks
+ * it.
+ */
 function onwardOf({ onward, capability }: Call): NestedCallRunner {
   if (onward === undefined) throw new TypeError(`a call of ${capability} that no bus carries cannot call on`)
   return onward

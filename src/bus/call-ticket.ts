@@ -53,7 +53,9 @@ export class RunningCallTicket extends TimerWheelEntry implements CallTraceRecor
   hasBegun = false
   nestedDecision: ApprovalOrGrantReference | undefined
   stillWorking: Promise<void> | undefined
-  /** The trace id that was minted for it, and its two parts; an id that the caller brought is with the call alone. */
+  /**
+   * The trace id that was minted for the call, and its two parts; a trace id that the caller gave is only in the call.
+   */
   mintedTraceId = ''
   traceHead = ''
   traceTail = ''
@@ -151,7 +153,7 @@ export class RunningCallTicket extends TimerWheelEntry implements CallTraceRecor
   }
 }
 
-/** Mints trace ids. They know milliseconds, so within one the wall clock is not read again. */
+/** Mints trace ids. An id holds milliseconds, so the wall clock is not read again within one. */
 export class TraceIdSource {
   readonly #clock: Clock
   #readAtMs = -1
@@ -186,8 +188,8 @@ export function requireCallTicket(call: Call): RunningCallTicket {
 }
 
 /**
- * Every answer names the node that it came from, so that nobody takes another house's temperature for its own. The node
- * is the one whose key answered; what that node says of its devices is its own word.
+ * Every answer names the node that it came from, so that nobody takes another house's temperature for their own. The
+ * node is the one whose key authenticated the answer; what that node says of its devices is not verified.
  */
 export function setReplyNode(reply: Reply, nodeId: string): Reply {
   return { ...reply, from: readReplyOrigin(reply, nodeId) }

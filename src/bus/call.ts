@@ -1,5 +1,5 @@
 /**
- * Call: one request on its way through the house, and what comes back.
+ * Call: one request on its way through the stages, and what comes back.
  *
  * Spec 2 § 3.1 `RouteRequest`, in TypeScript idiom, plus who asks and through which face.
  */
@@ -64,7 +64,7 @@ export interface Call {
   readonly signal: AbortSignal
   /** How many more nodes this call may be forwarded to; 0 means local only. */
   readonly hopBudget: number
-  /** Pins the provider when several nodes offer the capability. */
+  /** Names the node that must serve the call, where several offer the capability. */
   readonly node?: string | undefined
   /** Set by the guard for a dry run: plan the call and report what would happen, change nothing. */
   readonly rehearsal: boolean

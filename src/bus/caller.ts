@@ -32,7 +32,7 @@ export function toAccountKey(caller: Caller): string {
   return caller.kind === 'principal' ? caller.id : `${caller.kind}:${caller.id}`
 }
 
-/** The same for a caller key, as it is stored in records. */
+/** The account that is responsible for a caller key, as keys are stored in records. */
 export function toAccountKeyFromCallerKey(key: string): string {
   const end = key.startsWith(PEER) ? key.indexOf(SLASH) : -1
   return end < 0 ? key : key.slice(0, end)

@@ -226,8 +226,8 @@ interface PlanSteps<Input extends JsonObject, Plan> {
 }
 
 /**
- * For a change that only makes further calls in its caller's name: those calls are planned, decided about and recorded
- * themselves.
+ * The steps of a change that only makes further calls in its caller's name: those calls are planned, decided about and
+ * recorded themselves.
  */
 export const DELEGATING_CHANGE_STEPS = {
   plan: (): Result<undefined, Fault> => ok(undefined),
@@ -244,7 +244,7 @@ export function defineChange<Input extends z.ZodType<JsonObject, unknown>, Plan>
   return changeCapability(offer, definition)
 }
 
-/** The same for an offer whose schemas are not ours, such as a device's own tool. */
+/** Defines a change for an offer whose schemas are not ours, such as a device's own tool. */
 export function createPlannedForeignCapability<Plan>(
   unplanned: Omit<Offer, 'plan'>,
   steps: ChangeSteps<JsonObject, Plan>,
@@ -315,7 +315,10 @@ function carriedOut<Input extends JsonObject, Plan>(offer: Offer, call: Call): C
   }
 }
 
-/** A device that reconnects registers its tool again while a call of it waits: the plan made before still holds. */
+/**
+ * A device that reconnects registers its tool again while a call of it waits: the plan that was made before remains
+ * valid.
+ */
 function isSameContract(left: Offer, right: Offer): boolean {
   if (left === right) return true
   return (

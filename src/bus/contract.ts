@@ -16,7 +16,7 @@ import { setAnnouncedSchemaHash, computeSchemaHash } from './schema-hash.ts'
 const NO_ENTRIES: readonly CapabilityEntry[] = []
 
 export class CapabilityContract {
-  /** The offer by which a call is validated, guarded, recorded and timed. */
+  /** The offer whose schemas, effect, lock and secrets apply to the call. */
   offer: Offer
   /** Providers of this contract, this node's own first. */
   entries: readonly CapabilityEntry[] = NO_ENTRIES
@@ -84,7 +84,7 @@ export function groupProvidersByContract(
   entries: readonly CapabilityEntry[],
   before: readonly CapabilityContract[],
 ): ContractGroup {
-  // A contract that ended has no providers any more, for whoever still refers to it.
+  // A contract that has ended loses its providers, because running calls may still refer to it.
   for (const contract of before) contract.serveBy(NO_ENTRIES)
   const contracts = entries.length === 1 ? soleContract(entries) : gather(entries)
   const ours = demandOf(contracts.filter(({ isLocal }) => isLocal))
@@ -101,7 +101,10 @@ export function groupProvidersByContract(
   }
 }
 
-/** With one entry the hash is not needed, and our schemas are generated only when they are. */
+/**
+ * With one entry the schemas need not be compared, so no hash is computed; ours are generated only when a hash is
+ * needed.
+ */
 function soleContract(entries: readonly CapabilityEntry[]): readonly CapabilityContract[] {
   return entries.map((entry) => {
     const contract = entry.contract ?? new CapabilityContract(entry.offer)

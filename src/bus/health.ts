@@ -140,7 +140,9 @@ export class ProviderHealth {
     this.#probing = true
   }
 
-  /** The probe said nothing about the provider (the caller's fault, or cancelled): the next call is the probe. */
+  /**
+   * The probe told nothing about the provider (the caller's fault, or cancelled), so the next call becomes the probe.
+   */
   probeEndedOpenly(): void {
     this.#probing = false
   }
@@ -161,7 +163,7 @@ export class ProviderHealth {
     return failing || this.#failuresInARow >= CONSECUTIVE_FAILURES ? this.#eject(nowMs) : undefined
   }
 
-  /** Forgets the history and ends the quarantine; the number of ejections is kept. */
+  /** Forgets the history and ends the quarantine, but keeps the number of ejections. */
   reset(): void {
     this.#next = 0
     this.#samples = 0

@@ -21,7 +21,9 @@ const MIN_DELAY_MS = 10
 
 export interface HedgedCallDependencies {
   readonly start: (round: CallInAttempts, entry: CapabilityEntry) => ProviderAttempt
-  /** Another provider with a slot already taken for this call, if there is one and the retry budget allows it. */
+  /**
+   * Returns another provider with a slot already taken for this call, if there is one and the retry budget allows it.
+   */
   readonly another: (than: CapabilityEntry) => CapabilityEntry | undefined
   readonly pause: (ms: number) => Promise<void>
 }

@@ -32,12 +32,12 @@ export interface RoutingCandidates {
   /** The nodes that the call could be meant for, where it has to name one. */
   readonly ambiguous: readonly string[]
   readonly isStale: (entry: CapabilityEntry) => boolean
-  /** For the names that people gave them. */
+  /** The directory of nodes, for the names that people gave them. */
   readonly nodes: Pick<NodeDirectory, 'strange' | 'nameOf' | 'namesOf' | 'isAway'>
   readonly nowMs: number
 }
 
-/** A longer list of possible params is not shown. */
+/** A list of possible params is shown only if it is not longer than this. */
 const MAX_CHOICE = 16
 
 export function createNoProviderFault(call: RouteRequest, situation: RoutingCandidates): Fault {
@@ -125,7 +125,7 @@ function nobodyAvailable(call: RouteRequest, { named, eligible, isStale, nowMs }
       'quarantined',
       `Every provider of ${call.capability} failed too often and is left alone for a while.`,
     ),
-    // The time may be past: then a probe is under way and decides shortly.
+    // The end of a quarantine may be in the past: a probe is under way then, and decides shortly.
     retryAfterMs: Math.max(1_000, Math.ceil(backMs - nowMs)),
   }
 }
@@ -145,7 +145,9 @@ function notFound(reason: string, message: string, details: Readonly<Record<stri
   return { kind: 'not-found', code: 'not_found', message, details: { reason, ...details } }
 }
 
-/** Spec 2 § 6: `quarantined` is told apart here and is `partition` between nodes, as the others are. */
+/**
+ * Spec 2 § 6: this node's answer tells `quarantined` apart from the others; between nodes all of them are `partition`.
+ */
 function unreachable(reason: 'quarantined' | 'stale' | 'away' | 'changed', message: string): Fault {
   const code = reason === 'quarantined' ? 'quarantined' : 'partition'
   return { kind: 'offline', code, message, details: { reason } }

@@ -51,7 +51,7 @@ export class NodeDirectory {
     this.#away.set(nodeId, left.record.displayName ?? nodeId)
   }
 
-  /** Replaces the members and their names, by id. */
+  /** Replaces the list of members, and their names by id. */
   expect(names: ReadonlyMap<string, string>): void {
     this.#expected = names
   }
@@ -62,8 +62,8 @@ export class NodeDirectory {
   }
 
   /**
-   * Returns an id as it is; a name becomes the id of the only node that has it. A name that an absent node has as well
-   * is not resolved to the connected one: the call may be meant for the other.
+   * Returns an id as it is; a name becomes the id of the only node that has it. A name that a connected and an absent
+   * node share is not resolved, because the call may be meant for the absent one.
    */
   idOf(idOrName: string): string {
     if (idOrName === this.#selfId || this.#peers.has(idOrName)) return idOrName

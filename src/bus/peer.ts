@@ -1,6 +1,6 @@
 /**
- * Peer: another node as the bus sees it. Whoever discovers peers (mesh, a test) verifies them first and describes them
- * with these types.
+ * Peer: another node as the bus sees it. The module that discovers peers (the mesh, or a test) verifies them first and
+ * describes them with these types.
  *
  * A manifest carries what a caller needs to choose, to validate and to know whether a second try is safe; schemas are
  * fetched once by hash and may come later than the rest.
@@ -82,8 +82,8 @@ export interface PeerRecord {
 export interface RemoteProviderClient {
   readonly call: (entry: CapabilityEntry, call: Call) => Promise<Outcome>
   /**
-   * `emit` resolves when the consumer has taken the frame; await it before the next one. Should it reject, nobody wants
-   * more, or the frame did not fit: stop the far end and reject with the same error.
+   * `emit` resolves when the consumer has taken the frame; await it before the next one. If it rejects, the consumer
+   * has gone or the frame did not fit: stop the far end and reject with the same error.
    */
   readonly stream: (entry: CapabilityEntry, call: Call, emit: StreamFrameEmitter) => Promise<Outcome>
 }

@@ -5,7 +5,7 @@
  * A handler that throws, or answers something that is no outcome, is a bug: the caller is told that there was an
  * internal error, the log has the details.
  *
- * Services of one's own are plain JavaScript at run time: an outcome may have getters, inherit its members from a class
+ * Services from outside are plain JavaScript at run time: an outcome may have getters, inherit its members from a class
  * or be an `Error`, whose message is lost when it is copied. Every member is read once and copied. What passes can be
  * recorded, encoded and shown without anybody looking again; only the data of an answer may still be no JSON, which the
  * audit finds out when it hashes it.
@@ -138,7 +138,7 @@ function readOutcome(given: unknown): Outcome {
 function readReply(given: unknown): Reply {
   const { data, content, usage, inputRequired, replayed, from } = requireObject(given, 'a reply')
   if (data === undefined) throw new TypeError('a handler answered without data')
-  // True for nearly all replies.
+  // Nearly all replies have none of these members.
   if ((content ?? usage ?? inputRequired ?? replayed ?? from) === undefined) return { data: data as Json }
   return {
     data: data as Json,
@@ -160,7 +160,10 @@ function isContentBlock(block: Json): block is ContentBlock {
   return isJsonObject(block) && typeof block['type'] === 'string'
 }
 
-/** Counters only grow: what is no number of tokens would make the metrics of the whole node unreadable. */
+/**
+ * These counters only grow: one value that is not a number of tokens would make the metrics of the whole node
+ * unreadable.
+ */
 function readUsage(given: unknown): NonNullable<Reply['usage']> {
   const { tokensIn, tokensOut } = requireObject(given, 'a usage')
   return {

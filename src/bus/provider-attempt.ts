@@ -103,7 +103,7 @@ export class ProviderAttempt extends TimerWheelEntry implements CallEndListener 
     round.ticket.employ(this)
   }
 
-  /** The provider's own answer. */
+  /** Ends the attempt with the provider's own answer. */
   settle(outcome: Outcome): void {
     this.#end()
     this.#say(this.round.ticket.cause === 'deadline' ? outOfTime(outcome, this.round.call) : outcome)
@@ -150,7 +150,7 @@ export class ProviderAttempt extends TimerWheelEntry implements CallEndListener 
     answer(this.isAbandoned ? outcome : this.#heard(outcome))
   }
 
-  /** Whatever goes wrong with an answer is for the chain to report: the call is over either way. */
+  /** An error while an answer is handled goes to the chain, which reports it: the call is over in any case. */
   #heard(outcome: Outcome): Outcome | Promise<Outcome> {
     try {
       return this.#onAnswer(this, outcome)

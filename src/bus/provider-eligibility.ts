@@ -38,13 +38,16 @@ export function satisfiesVersion(offered: CapabilityVersion, asked: CapabilityVe
   return offered[0] === asked[0] && offered[1] >= asked[1]
 }
 
-/** On the requested node; on this one if no hops are left; never back to the node that the call came from. */
+/**
+ * Whether the provider is on the requested node, or on this one if no hops are left; a call never goes back to the node
+ * that it came from.
+ */
 export function isNodeEligible(entry: CapabilityEntry, { node, hopBudget, caller }: RouteRequest): boolean {
   if (node !== undefined && node !== entry.nodeId) return false
   return entry.isLocal || (hopBudget > 0 && entry.nodeId !== caller.id)
 }
 
-/** Whether a provider of this node serves it. */
+/** Whether a provider of this node serves the request. */
 export function isServedHere({ entries, localCount }: CapabilityContract, request: RouteRequest): boolean {
   for (let at = 0; at < localCount; at++) {
     const entry = entries[at]
@@ -90,7 +93,9 @@ export function canServeParams(offer: Offer, body: JsonObject): boolean {
   return matchesParams(matches, offer.params, requested)
 }
 
-/** A function of somebody's own that throws, or answers with a promise, has not said that it serves them. */
+/**
+ * A matcher of a service from outside that throws, or returns a promise, has not confirmed that it serves the params.
+ */
 function isServedBy(matches: ParamsPredicate, offered: JsonObject, requested: JsonObject): boolean {
   try {
     const answer: unknown = matches(offered, requested)
@@ -115,7 +120,7 @@ export function canServeSameParams(other: Offer, offer: Offer): boolean {
   const own = offer.matches ?? {}
   // `offer` takes any value of a param that it does not test; `other` does not.
   if (typeof own === 'object' && Object.keys(matches).some((param) => !Object.hasOwn(own, param))) return false
-  // A caller may ask for any one of a list, so `other` must have all of it.
+  // A caller may ask for any value of a list, so `other` must have all of them.
   const whole = Object.entries(matches).map(([param, test]) => [param, test === 'one-of' ? 'subset' : test] as const)
   return matchesParams(Object.fromEntries(whole), other.params, offer.params)
 }
@@ -124,7 +129,7 @@ export function matchesParams(matcher: ParamsMatcher, offered: JsonObject, reque
   for (const param of Object.keys(requested)) {
     const test = Object.hasOwn(matcher, param) ? matcher[param] : undefined
     if (test === undefined) continue
-    // This instance does not say that it has the param, so it cannot promise it.
+    // The instance does not offer the param at all, so it cannot promise a value.
     if (!Object.hasOwn(offered, param)) return false
     if (!TESTS[test](offered[param] as Json, requested[param] as Json)) return false
   }

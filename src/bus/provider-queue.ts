@@ -1,7 +1,7 @@
 /**
  * Provider queue: how many calls a provider works on at once, and the calls that wait for it.
  *
- *   enter ─▶ a slot is free ─▶ run ─▶ leave ─▶ whoever's turn it is gets the slot
+ *   enter ─▶ a slot is free ─▶ run ─▶ leave ─▶ the caller whose turn it is gets the slot
  *      └───▶ none is free ─▶ wait, at most MAX_QUEUE_WAIT_MS and the call's own deadline ─▶ busy, with when to come back
  *
  * The limit is the provider's, whoever calls: from here, from a peer, from a service. Calls to another node's provider

@@ -74,7 +74,7 @@ export function createFrameEmitter(
     try {
       await emit(plain)
     } catch (error) {
-      // Whatever the consumer threw, it takes no more frames.
+      // The consumer takes no more frames after an error of its own.
       ticket.end('cancelled', error)
       throw new StreamClosedError('the consumer is gone')
     }
@@ -103,7 +103,7 @@ function progressOf({ interaction }: Call): StreamFrameEmitter {
   }
 }
 
-/** `undefined` for what is no frame. */
+/** `undefined` for a value that is not a frame. */
 function readStreamFrame(given: unknown): StreamFrame | undefined {
   if (typeof given !== 'object' || given === null) return undefined
   try {

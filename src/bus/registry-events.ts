@@ -1,7 +1,7 @@
 /**
  * Registry events: what was added, changed and removed, for subscribers. A slow subscriber gets the sum of what
  * happened since it last looked, not every step: added and removed in between is nothing, removed and added again is an
- * update. What waits for one watcher is bounded; beyond that it is told to look at everything again.
+ * update. What waits for one watcher is bounded; beyond that it is told to read everything again.
  */
 import type { CapabilityEntry } from './capability-entry.ts'
 

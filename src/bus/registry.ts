@@ -3,7 +3,7 @@
  *
  *   name ─▶ [ entry (here, 1.0) · entry (here, 1.0, other params) · entry (peer, 1.2) … ]
  *
- * Lists are replaced, never changed: whoever holds one across an await still sees a consistent one.
+ * Lists are replaced, never changed: code that holds a list across an await still sees a consistent one.
  *
  * Pure: time is an argument.
  */
@@ -185,13 +185,13 @@ export class CapabilityRegistry {
     return [...(this.#byNode.get(this.#nodeId) ?? [])]
   }
 
-  /** One per name, by name: this node's own before others', newer before older. */
+  /** One offer per name, sorted by name: this node's own before others', newer before older. */
   offers(): readonly Offer[] {
     this.#offers ??= this.#listed()
     return this.#offers
   }
 
-  /** The same for one node. */
+  /** The offers of one node, likewise. */
   offersOf(nodeId: string): readonly Offer[] {
     const names = new Set([...(this.#byNode.get(nodeId) ?? [])].map((entry) => entry.offer.name))
     return [...names].toSorted().flatMap((name) => this.offer(name, undefined, nodeId) ?? [])

@@ -56,7 +56,7 @@ export class CapabilityRouter {
     this.#freshnessMs = config.freshnessSeconds * 1_000
   }
 
-  /** Where a name has one contract, and only this node serves it, every call of that name is about that one. */
+  /** Where a name has one contract, and only this node serves it, every call of that name uses that contract. */
   soleContract(name: CapabilityName): CapabilityContract | undefined {
     const { contracts } = this.#registry.contracts(name)
     const [first] = contracts
@@ -64,8 +64,8 @@ export class CapabilityRouter {
   }
 
   /**
-   * The one contract that a call is about: that of its session, else the first in the listed order that has a provider
-   * for it. Where there is no provider, still one contract, so that the call is recorded with it.
+   * The one contract that a call is resolved to: that of its session, else the first in the listed order that has a
+   * provider for it. Where there is no provider, still one contract is returned, so that the call is recorded with it.
    */
   resolve(request: RouteRequest, nowMs: number): CapabilityContract | undefined {
     const { contracts } = this.#registry.contracts(request.capability)
@@ -79,7 +79,7 @@ export class CapabilityRouter {
     return able.find((contract) => contract.placedOn(request.node).some(isReady)) ?? able[0] ?? meant[0] ?? contracts[0]
   }
 
-  /** Why a call cannot be about one contract alone; `undefined` where it can. */
+  /** Why a call cannot be resolved to one contract; `undefined` where it can. */
   ambiguity(request: RouteRequest, contract: CapabilityContract, nowMs: number): Fault | undefined {
     if (!this.#isAmbiguous(request, contract) || this.#boundEntry(request, nowMs) !== undefined) return undefined
     return this.#explain(request, contract, nowMs)
@@ -98,7 +98,7 @@ export class CapabilityRouter {
     return entry
   }
 
-  /** The provider in whose queue the call may wait, when all are full: where the fewest wait. */
+  /** When all providers are busy, the one in whose queue the fewest calls wait. */
   queueFor(call: Call, nowMs: number): CapabilityEntry | undefined {
     const contract = this.#contractOf(call, nowMs)
     if (contract === undefined || this.#isAmbiguous(call, contract)) return undefined
@@ -127,7 +127,7 @@ export class CapabilityRouter {
     return this.#explain(call, this.#contractOf(call, nowMs), nowMs)
   }
 
-  /** Brings up to date who serves which contract of the call's name. */
+  /** Brings the lists of who serves which contract of the call's name up to date. */
   regroup({ capability }: Call): void {
     this.#registry.regroup(capability)
   }
@@ -204,8 +204,8 @@ export class CapabilityRouter {
   }
 
   /**
-   * All providers that pass, or enough of them starting at a random place. A capability that is bound to this node
-   * stays here, however busy it is. The formula of spec 2 compares all providers.
+   * All providers that pass, or enough of them starting at a random place. A call of a capability that is bound to this
+   * node stays on this node, however busy it is. The formula of spec 2 compares all providers.
    */
   #some(call: Call, contract: CapabilityContract, passes: LeftOut): readonly CapabilityEntry[] {
     const { localCount, isBoundToNode } = contract

@@ -13,7 +13,7 @@ const MAX_NODES = 4_000
 const MAX_DEPTH = 48
 const MAX_TEXT = 128 * 1_024
 
-/** 2020-12 is MCP's default. Older firmware names Draft-07; only what it shares with 2020-12 is accepted. */
+/** 2020-12 is MCP's default. Older firmware names Draft-07, of which only what it shares with 2020-12 is accepted. */
 const DIALECT = /^https?:\/\/json-schema\.org\/(?:draft\/2020-12|draft-07)\/schema#?$/
 
 /** Keywords whose values are data, not schemas. */

@@ -23,7 +23,10 @@ const OPTIONS = {
   code: { regExp: Object.assign(compileBoundedPattern, { code: 'new RegExp' }) },
 } satisfies Options
 
-/** An Ajv instance keeps a little of everything that it ever compiled, and devices come and go for years. */
+/**
+ * An Ajv instance keeps a little of everything that it ever compiled, and devices come and go for years, so instances
+ * are replaced.
+ */
 const COMPILES_PER_INSTANCE = 1_000
 
 /** The compiler itself could not be loaded: that says nothing about the schema, and may succeed later. */
@@ -34,7 +37,7 @@ type Instances = { checker?: Ajv2020; fast?: Ajv2020; thorough?: Ajv2020 }
 let instances: Instances = {}
 let compiled = 0
 
-/** Against the meta-schema of 2020-12: what is wrong, or `undefined`. */
+/** What in the schema violates the meta-schema of 2020-12, or `undefined`. */
 export function explainMetaSchemaViolation(schema: JsonSchema): string | undefined {
   const checker = (instances.checker ??= load({ ...OPTIONS, meta: true }))
   if (checker.validateSchema(anonymous(schema)) === true) return undefined

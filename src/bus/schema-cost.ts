@@ -77,7 +77,10 @@ function countLooks(part: Part, levels: number, chain: number): void {
   part.object[levels] = object
 }
 
-/** Other items are other values, and are counted by the size of the data. */
+/**
+ * Items are different values, so only the most expensive one counts here; their number is bounded by the size of the
+ * data.
+ */
 function dearest(parts: readonly Part[], levels: number): number {
   let most = 0
   for (const part of parts) {
@@ -115,7 +118,7 @@ function partOf(schema: JsonObject, root: JsonObject, known: Map<JsonObject, Par
   part.items = parts([...asList(schema['prefixItems']), schema['items']])
   part.everyItem = parts([schema['contains']])
   part.members = parts([...valuesIn(schema['properties']), schema['additionalProperties']])
-  // Every pattern may match the same name.
+  // A member's name may match every one of the patterns.
   part.everyMember = parts([...valuesIn(schema['patternProperties']), schema['propertyNames']])
   return part
 }

@@ -77,7 +77,7 @@ export function validateRequest(offer: Offer, body: JsonObject): Result<JsonObje
   const check = offer.accept === undefined ? checkOf(offer, 'requestSchema') : undefined
   if (check instanceof SchemaCompilerMissingError) throw check
   if (check instanceof Error) return fail(schemaInvalid(offer, check.message))
-  // Nearly all of them.
+  // Nearly all requests pass here.
   if (check !== undefined && passes(check, body)) return ok(body)
   const accepted = validateWithoutNullArguments(offer.accept ?? ((given) => fitting(offer, given, check)), body)
   return accepted.ok ? accepted : fail(mismatch(offer, accepted.fault))
@@ -255,9 +255,10 @@ type Accept = (body: JsonObject) => Result<JsonObject, readonly ArgumentIssue[]>
 
 /**
  * Models write `null` for an argument that they do not want to give, and some clients make them fill in every one.
- * Where the contract knows no `null`, it is read as left out (docs/adr/0115). What comes out is a body that the caller
- * could have sent, checked like any other. Only arguments themselves: inside of one, `null` may be a wish, such as to
- * clear a field. What does not fit without its nulls either is refused as it was sent.
+ * Where the contract does not allow `null`, the argument is read as left out (docs/adr/0115). The resulting body is one
+ * that the caller could have sent, and is checked like any other. This applies only to arguments themselves: inside of
+ * one, `null` may be meant, such as to clear a field. A body that does not fit without its nulls either is refused as
+ * it was sent.
  */
 export function validateWithoutNullArguments(
   accept: Accept,

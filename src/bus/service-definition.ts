@@ -1,6 +1,6 @@
 /**
  * Service definition: a service that needs nothing but its capabilities, for programs that put one of their own on the
- * bus. One that opens and closes something says so with `start` and `stop`.
+ * bus. A service that opens and closes something defines `start` and `stop`.
  */
 import type { Capability, Service } from './capability.ts'
 

@@ -69,7 +69,7 @@ export class StickySessions {
     }
   }
 
-  /** How many are bound to each provider. */
+  /** How many sessions are bound to each provider. */
   sessions(): ReadonlyMap<CapabilityEntry, number> {
     const counts = new Map<CapabilityEntry, number>()
     for (const { entry } of this.#bindings.values()) counts.set(entry, (counts.get(entry) ?? 0) + 1)

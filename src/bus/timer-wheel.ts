@@ -56,7 +56,7 @@ export class DeadlineWheel {
     alarm.spoke = undefined
   }
 
-  /** Fires what is due. An entry may set itself or others again while it fires. */
+  /** Fires the entries that are due. An entry may set itself or others again while it fires. */
   turn(nowMs: number): void {
     const due = [...this.#spokes.values()].filter((spoke) => spoke.number * TIMER_WHEEL_SLOT_MS <= nowMs)
     for (const spoke of due.toSorted((left, right) => left.number - right.number)) {

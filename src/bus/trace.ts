@@ -48,7 +48,10 @@ export interface CallTraceEvent {
 interface Slot {
   /** Monotonic; the wall-clock time is computed on request. */
   endedMs: number
-  /** In two parts that many share: ten thousand strings of their own would be copied by every collection of garbage. */
+  /**
+   * A trace id in two parts that many events share: ten thousand strings of their own would be copied by every garbage
+   * collection.
+   */
   traceHead: string
   traceTail: string
   capability: string
@@ -154,7 +157,7 @@ export class TraceBuffer {
   }
 }
 
-/** The node, and for whom it says that it calls. */
+/** The peer's node id, and the caller for whom that node says that it calls. */
 function callerName(caller: Caller): string {
   return caller.kind === 'peer' && caller.actor !== undefined ? `${caller.id}/${caller.actor}` : caller.id
 }
@@ -267,7 +270,7 @@ export class CallTally {
     else if (this.tokens.size < MAX_MODELS) this.tokens.set(key, { model, backend, tokens })
   }
 
-  /** Rules are few and our own; those that a peer names are bounded all the same. */
+  /** Rule names of our own are few; those that a peer sends are limited in number. */
   countRefusal(outcome: Outcome): void {
     if (outcome.ok) return
     for (const { rule } of outcome.fault.reasons ?? []) {

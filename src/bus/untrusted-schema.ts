@@ -97,7 +97,7 @@ const patternMap: Rebuild = (value, walk, depth) => {
   return schemaMap(value, walk, depth)
 }
 
-/** Draft-07 has a list here, for which 2020-12 has `prefixItems`. */
+/** In Draft-07 `items` may be a list, for which 2020-12 has `prefixItems`. */
 const itemsValue: Rebuild = (value, walk, depth) => {
   if (Array.isArray(value)) throw new SchemaRefusal('its `items` is a list, as in drafts before 2020-12')
   return schemaValue(value, walk, depth)

@@ -23,14 +23,14 @@ import type { AccessTokenRequest, AccessTokenRecord } from './access-token.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
 export interface AccessTokenService {
-  /** Only an admin creates or revokes tokens, and none that may do more than the admin's own. */
+  /** Creates a token, or replaces one. Only an admin may, and never with more rights than the admin's own. */
   readonly create: (
     by: Caller,
     token: AccessTokenRequest,
   ) => Promise<Result<{ readonly token: string; readonly record: AccessTokenRecord }, Fault>>
   readonly revoke: (by: Caller, name: string) => Promise<Result<void, Fault>>
   readonly list: () => readonly AccessTokenRecord[]
-  /** The live token with this text; its use is noted. */
+  /** Returns the live token with this text, and notes its use. */
   readonly find: (token: string) => AccessTokenRecord | undefined
   /** Called with the name of each token that stops being valid: revoked, replaced, or found expired by `sweep`. */
   readonly onEnd: (listener: (name: string) => void) => () => void
@@ -41,11 +41,11 @@ export interface AccessTokenService {
 }
 
 const MAX_TOKENS = 1_000
-/** Restricted to nothing: the least that an admin must be allowed in order to handle tokens at all. */
+/** No rights at all: an admin must be allowed at least this much in order to handle tokens. */
 const NOTHING: CredentialRestrictions = { effects: [], profiles: [], devices: [] }
 /** A write per request would wear out the SD card of a small computer. */
 const FLUSH_EVERY_MS = 60_000
-/** ECMA-262: the latest time that a date has. */
+/** The latest time that a JavaScript date can have (ECMA-262). */
 const MAX_TIME_MS = 8.64e15
 
 export function createAccessTokenService(options: {
@@ -53,13 +53,13 @@ export function createAccessTokenService(options: {
   readonly state: GuardState
   readonly transact: GuardTransactionRunner
   readonly clock: Clock
-  /** Ends whatever else belongs to a credential. */
+  /** Ends approvals, grants and prepared changes that belong to a credential. */
   readonly forgetIn: (transaction: GuardTransaction, principal: string) => void
 }): AccessTokenService {
   const { database, state, transact, clock, forgetIn } = options
-  /** By hash. Decides nothing about whether a token is valid. */
+  /** When tokens were last used, by their hashes. Whether a token is valid does not depend on it. */
   const lastUsed = new Map<string, number>(
-    // A time that no clock shows was written by another program.
+    // A time outside of the valid range was written by another program.
     readAllRows(database.sql.prepare('SELECT hash, last_used_at FROM guard_token_use'))
       .map((row): [string, number] => [String(row['hash']), Number(row['last_used_at'])])
       .filter(([, atMs]) => atMs >= 0 && atMs <= MAX_TIME_MS),
@@ -95,7 +95,7 @@ export function createAccessTokenService(options: {
     return true
   }
 
-  /** An expired token stays in the list, so that its owner sees why it is refused, until its place is needed. */
+  /** An expired token stays in the list, so that its owner sees why it is refused, until the list is full. */
   function makeRoomIn(transaction: GuardTransaction, author: string): boolean {
     const kept = unrevoked()
     if (kept.length < MAX_TOKENS) return true

@@ -13,7 +13,7 @@ import { DEVICE_TARGET_FORMAT_HINT, DEVICE_TARGET_PATTERN } from '../core/device
 import { isEffectName } from './caller-rights.ts'
 
 export interface AccessTokenRecord {
-  /** The principal's id. One live token has it at a time. */
+  /** The principal's id. Only one live token has it at a time. */
   readonly name: string
   readonly role: PrincipalRole
   readonly restrictions: CredentialRestrictions | undefined
@@ -39,7 +39,7 @@ const MAX_NARROWING = 200
 const TOKEN = /^hb_[A-Za-z0-9_-]{43}$/
 const RANDOM_BYTES = 32
 
-/** No colon: `peer:` and `service:` are other kinds of caller. */
+/** A name has no colon, because `peer:` and `service:` mark other kinds of caller. */
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 /**
  * Reserved names: callers without a token, the holder of the owner's file, and people who sign in at the console with a
@@ -80,7 +80,10 @@ export function explainAccessTokenFlaw({ name, role, restrictions, ttlMs }: Acce
   return nameFlaw(name)
 }
 
-/** The same for profiles, by a caller that knows which exist. A token for an unknown profile could call nothing. */
+/**
+ * What is wrong with the profiles of a requested token, checked by a caller that knows which exist; a token for an
+ * unknown profile could call nothing.
+ */
 export function explainProfileFlaw({ restrictions }: AccessTokenRequest, known: readonly string[]): string | undefined {
   const stranger = restrictions?.profiles?.find((profile) => !known.includes(profile))
   if (stranger === undefined) return undefined

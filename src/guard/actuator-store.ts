@@ -2,11 +2,11 @@
  * Actuator store: how often each device was changed in the last day, by hour, and whether everything is stopped. A change
  * is on record before it is made, so that a restart does not reset the daily limit.
  *
- *   actuator.used ─▶ counted      actuator.redated ─▶ what the clock had dated ahead counts as now
+ *   actuator.used ─▶ counted      actuator.redated ─▶ entries that are dated in the future count as now
  *   stop.engaged ─▶ stop.released
  *
  * The reason of a stop is the body of the entry `seq`. A process counts on its own monotonic clock (limits.ts), so
- * setting the wall clock changes nothing. Only what an earlier process left is dated by the wall clock; a date in the
+ * setting the wall clock changes nothing. Only changes of an earlier process are dated by the wall clock; a date in the
  * future counts as now.
  */
 import { readEntryTime, readEntryTextField, readEntryTextListField } from '../ledger/entry.ts'
@@ -27,7 +27,7 @@ import { redactText } from './secret-detection.ts'
 import { readEntryBodyFields } from '../ledger/projection-log.ts'
 import type { ProjectionLogWriter } from '../ledger/projection-log.ts'
 
-/** All changes of an hour are dated with the last of them: the limit is at most an hour too strict. */
+/** The changes of one hour, all dated with the last of them: the limit is at most an hour too strict. */
 export interface ActuatorUsageOfHour {
   readonly hour: number
   readonly acts: number
@@ -82,7 +82,7 @@ export const actuatorEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
 
 function countUse({ actuators }: GuardState, target: string, atMs: number): void {
   const hours = actuators.get(target) ?? []
-  // Added last, so that actuators which were not changed for a day come first.
+  // The entry is added last, so that actuators which were not changed for a day come first in the map.
   actuators.delete(target)
   actuators.dropLapsed((used) => listHoursOfLastDay(used, atMs).length === 0)
   actuators.set(target, added(listHoursOfLastDay(hours, atMs), 1, atMs))
@@ -173,7 +173,7 @@ export function createEmergencyStop(options: {
 }): EmergencyStop {
   const { state: guard, log, transact, nowMs } = options
   let stopped = engagedIn(guard, log)
-  /** The log decides: a stop and a release may be in one group. */
+  /** The state follows the log, because a stop and a release may be in one group. */
   const follow = (): void => {
     stopped = engagedIn(guard, log)
   }
@@ -188,7 +188,7 @@ export function createEmergencyStop(options: {
         reason: redactText(reason.slice(0, MAX_REASON)).toWellFormed() || 'no reason given',
         engagedAtMs: nowMs(),
       }
-      // At once, before it is on the disk: calls that arrive meanwhile are already refused.
+      // The stop takes effect before it is on the disk: calls that arrive meanwhile are already refused.
       stopped ??= state
       await transact(({ record, afterwards }) => {
         if (!guard.stop.has(EMERGENCY_STOP_STATE_KEY))

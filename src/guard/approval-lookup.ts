@@ -1,5 +1,5 @@
 /**
- * Approval lookup: what people have said about a call so far, from the requests on record.
+ * Approval lookup: which answers people have given about a call so far, from the requests on record.
  *
  * Pure, given the state and the log.
  */
@@ -63,8 +63,8 @@ export function findApprovalOfCall(
   )
   const exact = findApprovalStatus(past, binding, nowMs)
   if (exact.standing.state !== 'none' || leaves === undefined) return exact
-  // The same call in other words is the same request: it is asked once, its approval counts, and its denial holds.
-  // A denial of a node's call holds for everybody the node speaks for.
+  // The same call with other free text counts as the same request: a person is asked once, the approval counts, and the
+  // denial holds. A denial of a node's call holds for every caller that the node speaks for.
   const account = toAccountKeyFromCallerKey(principal)
   const reworded = listNewestApprovals(
     records,
@@ -78,7 +78,7 @@ export function findApprovalOfCall(
   ).filter(({ id, state: reached }) => {
     const said = readArgumentLeafHashes(state, id, log)
     if (said !== undefined) return differsOnlyInWording(said, leaves)
-    // A denial whose words somebody took away may have been about this call.
+    // The body of this denial was erased or removed, so the denial may have been about this call, and counts.
     const record = state.approvals.get(id)
     return reached === 'denied' && record !== undefined && areApprovalTextsAltered(record, log)
   })

@@ -72,7 +72,7 @@ export function lookUpCallApproval(
   const { standing, notes } = parts.approvals.standingIn(transaction, binding, leaves, terms?.value)
   // A grant replaces a person's answer only where nobody has answered this very call; it never overrides an answer.
   const spoken = standing.state === 'approved' || standing.state === 'denied'
-  // Nor does it replace a vote of several.
+  // A grant does not replace a vote of several people either.
   const isRound = terms !== undefined || (standing.state === 'requested' && parts.approvals.get(standing.id)?.round)
   const grant = spoken || isRound ? undefined : parts.grants.findIn(transaction, { binding, body, leaves })
   return ok({
@@ -85,7 +85,8 @@ export function lookUpCallApproval(
 }
 
 /**
- * A call that is repeated while its request is open creates no second request; only what is held in memory is renewed.
+ * A call that is repeated while its request is open creates no second request; it only restores the details that are
+ * held in memory.
  */
 export function recordApprovalRequest(
   transaction: GuardTransaction,

@@ -1,10 +1,10 @@
 /**
- * Approval state: what the log says of every question, and which entry may follow which.
+ * Approval state: what the log says of every approval request, and which entry may follow which.
  *
  *   approval.requested ─▶ approved ─▶ used ─▶ approved, with `given_back_by`
  *          ├─▶ denied ◀── approved        ├─▶ expired ◀── approved
  *
- * What people are shown and what they said are the bodies of the entries `askedSeq` and `saidSeq`.
+ * What people are shown and what they answered are the bodies of the entries `askedSeq` and `saidSeq`.
  *
  * Pure, but for the state that it is given.
  */
@@ -100,7 +100,7 @@ export const approvalEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
       return `approval ${approval.id} is ${approval.state} already`
     const unlawful = refuseDecision(state, approval, entry)
     const [decidedAtMs, decidedBy] = [readEntryTime(entry), readEntryTextField(entry, 'by')]
-    // A denial takes rights away, so it holds even where it is not clear who made it.
+    // A denial takes rights away, so it holds even if the log does not show who made it.
     state.approvals.set(approval.id, { ...approval, state: 'denied', decidedAtMs, decidedBy, saidSeq: entry.seq })
     return unlawful
   },
@@ -151,7 +151,7 @@ function giveBack(state: GuardState, approval: ApprovalRecord, entry: LedgerEntr
   return undefined
 }
 
-/** Why the named decider may not decide about it. */
+/** Why the named decider may not decide about the request. */
 function refuseDecision(state: GuardState, { id, binding }: ApprovalRecord, entry: LedgerEntry): string | undefined {
   const by = readEntryTextField(entry, 'by')
   if (by === undefined) return INCOMPLETE

@@ -36,7 +36,10 @@ export function addApprovalTexts(
   }
 }
 
-/** The hashes of the single arguments. They could be guessed, so they are erased together with the texts. */
+/**
+ * The hashes of the single arguments. Short arguments could be guessed from them, so they are erased together with the
+ * texts.
+ */
 export function readArgumentLeafHashes(
   state: GuardState,
   id: string,
@@ -46,12 +49,15 @@ export function readArgumentLeafHashes(
   return isJsonObject(leaves) ? (leaves as ArgumentLeafHashes) : undefined
 }
 
-/** Whether people can read what they are asked. */
+/** Whether the text of the request is still stored, so that a person can read what they are asked. */
 export function isApprovalTextPresent({ askedSeq }: ApprovalRecord, log: Pick<ProjectionLogWriter, 'body'>): boolean {
   return readEntryBodyFields(log, askedSeq) !== undefined
 }
 
-/** Whether somebody changed the words, which this node itself only ever erases, and then says so. */
+/**
+ * Whether the stored text is not the one that the entry commits to. This node never changes such a text; it only erases
+ * it, and records that.
+ */
 export function areApprovalTextsAltered({ askedSeq }: ApprovalRecord, log: Pick<ProjectionLogWriter, 'body'>): boolean {
   return log.body(askedSeq).kind === 'altered'
 }

@@ -1,7 +1,7 @@
 /**
  * Approval: a person's yes or no to one exact call.
  *
- *   requested ──yes──▶ approved ──the call──▶ used ──a person is asked further on──▶ approved
+ *   requested ──yes──▶ approved ──the call──▶ used ──another node asks a person──▶ approved
  *       ├─────no──▶ denied ◀──no after all── approved
  *       └──time──▶ expired ◀──time── approved
  */
@@ -26,7 +26,7 @@ export interface StoredCallView {
   readonly effect: Effect
   /** Secrets are hidden. */
   readonly arguments: JsonObject
-  /** Before → after. */
+  /** The state before the change, and after it. */
   readonly preview?: JsonObject
   readonly previewHash?: string
   readonly channel: CallChannel
@@ -41,7 +41,7 @@ export interface StoredCallView {
  */
 export type ApproverOnlyCallView = Pick<StoredCallView, 'arguments' | 'preview'>
 
-/** Why an approval request ended that the caller took back. */
+/** The reason that is recorded when the caller takes back its own approval request. */
 export const APPROVAL_WITHDRAWN_REASON = 'the caller withdrew it'
 
 export interface Approval {
@@ -50,7 +50,7 @@ export interface Approval {
   readonly binding: CallBinding
   readonly shown: StoredCallView
   readonly requestedAtMs: number
-  /** When the request lapses; once approved, when the approval does. */
+  /** When the request lapses; after an approval, when the approval lapses. */
   readonly expiresAtMs: number
   readonly decidedAtMs: number | undefined
   readonly decidedBy: string | undefined
@@ -134,7 +134,7 @@ export function explainApprovalExpiry(approval: Timed, policyVersion: string, no
 export interface ApproverEligibilityFacts {
   readonly principal: string
   readonly target: string | undefined
-  /** `undefined` where the decision only takes rights away. */
+  /** The effect of the call; `undefined` where the decision only takes rights away. */
   readonly effect?: Effect
 }
 
@@ -149,7 +149,7 @@ export function explainApproverRefusal(by: Caller, request: ApproverEligibilityF
     return createRefusalFault('token-devices', 'This credential does not cover the device in question.')
   if (request.effect !== undefined && effects?.includes(request.effect) === false)
     return createRefusalFault('token-effects', `This credential is narrowed to what ${effects.join(', ')}.`)
-  // A profile is a list of tools to call. None of them decides about other callers' calls.
+  // A profile is a list of tools to call, and no tool in it decides about other callers' calls.
   if (profiles !== undefined)
     return createRefusalFault(
       'token-profiles',

@@ -44,7 +44,10 @@ import type { GuardTransactionRunner, GuardTransaction } from './guard-transacti
 
 /** What the guard itself uses inside its transactions. */
 export interface ApprovalStore extends Approvals {
-  /** `leaves` are the single arguments: a denial also holds where only the free text among them differs. */
+  /**
+   * The status of the call. `leaves` are the hashes of its single arguments: a denial also holds where only free text
+   * differs.
+   */
   readonly standingIn: (
     transaction: GuardTransaction,
     binding: CallBinding,
@@ -52,9 +55,9 @@ export interface ApprovalStore extends Approvals {
     /** Only a voting round with at least these terms counts. */
     terms?: ProposedVotingTerms,
   ) => ApprovalStatusWithNotes
-  /** Carries out what follows from the votes of a round. */
+  /** Carries out what the votes of a round have decided. */
   readonly settleIn: (transaction: GuardTransaction, id: string) => void
-  /** Whether such a call is in an open voting round: then it waits for the voters. */
+  /** Whether such a call is in an open voting round, so that it has to wait for the voters. */
   readonly isProposed: (principal: string, tool: string) => boolean
   readonly requestIn: (
     transaction: GuardTransaction,
@@ -67,13 +70,13 @@ export interface ApprovalStore extends Approvals {
       readonly openMs?: number | undefined
     },
   ) => Result<Approval, Fault>
-  /** The call was repeated: after a restart only the caller still has what was held in memory. */
+  /** Restores what was held in memory about an open request, when its call is repeated after a restart. */
   readonly remindIn: (transaction: GuardTransaction, id: string, open: ApproverOnlyCallView) => void
   /** Throws when the approval cannot be used: the whole transaction is undone. */
   readonly useIn: (transaction: GuardTransaction, id: string, call: { readonly traceId: string }) => void
-  /** For a call that used it and was not tried: the approval is valid again until it would have lapsed. */
+  /** Makes the approval valid again, until it would have lapsed, for a call that used it and was not tried. */
   readonly giveBackIn: (transaction: GuardTransaction, id: string, call: { readonly traceId: string }) => void
-  /** Closes requests that have lapsed or were made under other rules. */
+  /** Closes requests that have lapsed, or that were made under other rules. */
   readonly sweepIn: (transaction: GuardTransaction) => number
   /** Closes every round that is open or was not used yet. */
   readonly abandonRoundsIn: (transaction: GuardTransaction, because: string) => void
@@ -96,7 +99,7 @@ export function createApprovalStore(options: {
 }): ApprovalStore {
   const { state, log, transact, config, policyVersion, grants, rounds, report } = options
   const listeners = new Set<(event: ApprovalEvent) => void>()
-  /** For open requests only, so there are at most `maxOpen`. */
+  /** What is held in memory of open requests only, so at most `maxOpen` of them. */
   const openCalls = new Map<string, ApproverOnlyCallView>()
 
   const read = (id: string): Approval | undefined => {
@@ -121,7 +124,7 @@ export function createApprovalStore(options: {
     return approval
   }
 
-  /** A listener that throws must not undo what is durable. */
+  /** Listeners are called one by one: one that throws must not undo what is durable. */
   function tell(listener: (event: ApprovalEvent) => void, event: ApprovalEvent): void {
     try {
       listener(event)
@@ -143,7 +146,7 @@ export function createApprovalStore(options: {
       store.sweepIn(transaction)
       const approval = read(id)
       if (approval === undefined) return alreadyGone(id)
-      // In a voting round, its terms say who votes.
+      // In a voting round, the terms say who votes.
       const flaw = approval.round === undefined ? explainApproverRefusal(by, decidable(approval)) : undefined
       if (flaw !== undefined) {
         const rule = flaw.reasons?.[0]?.rule
@@ -158,7 +161,7 @@ export function createApprovalStore(options: {
     return fail({ kind: 'conflict', message: `Approval ${id} is already ${reached}.` })
   }
 
-  /** A person's answer in a voting round is a vote. */
+  /** Records a person's answer in a voting round, which is a vote. */
   function castIn(
     transaction: GuardTransaction,
     { id }: Approval,
@@ -292,7 +295,7 @@ export function createApprovalStore(options: {
       const own = waiting.filter(({ binding: asked }) => toAccountKeyFromCallerKey(asked.principal) === account)
       if (own.length >= config.maxOpenPerPrincipal) return fail(queueFull('this caller', config))
       const id = newUlid(nowMs)
-      // Before listeners are told of the request.
+      // Runs before listeners hear of the request, because they may read it.
       store.remindIn(transaction, id, open)
       return ok(
         announce(
@@ -363,7 +366,7 @@ export function createApprovalStore(options: {
 
 const NO_GRANTS: Fault = { kind: 'not-permitted', message: 'A round is about one exact call: votes make no grant.' }
 
-/** Nobody says yes to what nobody can read. */
+/** A request whose text is gone cannot be approved, because nobody could read what they approve. */
 function unreadable(id: string): Result<never, Fault> {
   return fail({
     kind: 'conflict',

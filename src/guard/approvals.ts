@@ -13,7 +13,7 @@ export interface ApprovalsConfig {
   /** How long a decision of several can be disputed after it was cosigned. */
   readonly disputeMs: number
   readonly maxOpen: number
-  /** Limit for one caller, or for a node with everybody it speaks for. */
+  /** Limit for one caller, or for a node together with every caller that it speaks for. */
   readonly maxOpenPerPrincipal: number
 }
 
@@ -25,7 +25,7 @@ export interface ApprovalEvent {
 interface ApprovalQuery {
   readonly state?: ApprovalState
   readonly principal?: string
-  /** Older than this id. */
+  /** Only approvals that are older than this id. */
   readonly before?: string
   readonly limit?: number
 }
@@ -35,7 +35,10 @@ export interface Approvals {
   /** Newest first. */
   readonly list: (query?: ApprovalQuery) => readonly Approval[]
   readonly get: (id: string) => Approval | undefined
-  /** As this caller may see it: who may decide about an open question also sees what only memory holds of it. */
+  /**
+   * The approval as this caller may see it: a caller who may decide about an open request also sees what is only held
+   * in memory.
+   */
   readonly shownTo: (approval: Approval, by: Caller) => Approval
   readonly approve: (
     id: string,
@@ -43,7 +46,7 @@ export interface Approvals {
     options?: { readonly grant?: GrantRequest },
   ) => Promise<Result<Approval, Fault>>
   readonly deny: (id: string, by: Caller, reason: string) => Promise<Result<Approval, Fault>>
-  /** By the caller that asked: withdraws an open request, or an approval that was not used. */
+  /** Withdraws an open request, or an approval that was not used. Only the caller that asked may. */
   readonly withdraw: (id: string, by: Caller) => Promise<Result<Approval, Fault>>
   /** Called once the event is durable. Returns a function that unsubscribes. */
   readonly subscribe: (listener: (event: ApprovalEvent) => void) => () => void

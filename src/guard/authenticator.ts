@@ -2,7 +2,7 @@
  * Authenticator: finds the principal of a request from its credential.
  *
  *   bearer token ─▶ a token of the store, the configured one, or the owner's ─▶ that principal;  neither ─▶ refused, wherever it came from
- *   session      ─▶ whoever signed in at the console
+ *   session      ─▶ the person who signed in at the console
  *   nothing      ─▶ from this very machine: `local`, unless switched off;   from elsewhere ─▶ refused
  *
  * Pure, given its sources.
@@ -39,7 +39,7 @@ export interface CredentialSources {
   readonly isOwner: (token: string) => boolean
   /** Whether this is the text of the token that the configuration names by its hash. */
   readonly isConfigured?: (token: string) => boolean
-  /** Who signed in at the console, from the request's headers. */
+  /** The person who signed in at the console, from the request's headers. */
   readonly findSession?: (headers: RequestHeaders) => Caller | undefined
   /** The role of a program on this machine that shows no credential. */
   readonly anonymous: 'agent' | 'observer' | 'off'
@@ -55,7 +55,7 @@ type Principal = Caller & { readonly kind: 'principal' }
 
 export const OWNER_PRINCIPAL: Principal = { kind: 'principal', id: 'owner', role: 'admin' }
 
-/** Tokens that are created here have no colon in their names. */
+/** The principal of the configured token. Tokens that are created here have no colon in their names. */
 const CONFIGURED: Principal = { kind: 'principal', id: 'configured:token', role: 'agent' }
 
 /** Headers with which a proxy says that it forwards a request. */

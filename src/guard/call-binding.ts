@@ -18,7 +18,7 @@ export interface CallBinding {
   readonly definitionHash: string
   readonly target: string | undefined
   readonly policyVersion: string
-  /** What the approver was told would happen; see `computePreviewHash`. */
+  /** The hash of what the approver was told would happen; see `computePreviewHash`. */
   readonly promiseHash: string
 }
 

@@ -5,9 +5,9 @@
  *   authorise   the policy decides about it, from memory
  *                 ─▶ answered: refused, or the caller's own mistake
  *                 ─▶ rehearsal: no key, approval or budget is touched
- *                 ─▶ open: nothing forbids it, but it uses something up
+ *                 ─▶ open: nothing forbids it, but it needs a key, an approval or budget
  *   reserve     what it uses up, on the disk                                                     call-reservation.ts
- *   settle      what became of it closes what was reserved                                       call-reservation.ts
+ *   settle      the outcome closes what was reserved                                       call-reservation.ts
  *
  * Pure: families look where they have to, the stores do the work.
  */
@@ -40,7 +40,7 @@ import {
 import type { EmergencyStop } from './actuator-store.ts'
 import type { IdempotencyKeyUse } from './idempotency-key-store.ts'
 
-/** More than any name of a device and its room. */
+/** Longer than any name of a device together with its room. */
 const MAX_LABEL = 300
 
 /** A call with its family's assessment. */
@@ -73,7 +73,7 @@ export interface PriorCallRecord {
   readonly proposed?: boolean
 }
 
-/** As if the call had never been made: no person was asked about it, and its key is new. */
+/** The record of a call that was never made: no person was asked about it, and its key is new. */
 export const EMPTY_PRIOR_CALL_RECORD: PriorCallRecord = { approval: { state: 'none' }, repeat: false }
 
 /** Counts the call. A caller that makes too many calls is refused before its call is planned. */
@@ -87,7 +87,7 @@ export function planCall(
   return assessCall(call, offer, parts)
 }
 
-/** The same for a call that is only previewed. */
+/** Plans a call that is only previewed, and does not count it. */
 export function assessCall(
   call: Call,
   offer: Offer,
@@ -126,7 +126,9 @@ function assessedAs(given: CallAssessment, call: Call, offer: Offer): AssessedCa
   return { call, offer, assessment, mistake: mistakeIn(call.planned), effect, act }
 }
 
-/** Names in it may be of a device, a HomeSeer or a peer: the approver and the records get only what can be seen. */
+/**
+ * Names in an assessment may come from a device, a HomeSeer or a peer, so characters that nobody can see are removed.
+ */
 function sanitizeAssessment(assessment: CallAssessment): CallAssessment {
   const { label, preview } = assessment
   return {
@@ -140,7 +142,7 @@ function mistakeIn(planned: PlannedCall | undefined): Fault | undefined {
   return planned === undefined || planned.plan.ok ? undefined : planned.plan.fault
 }
 
-/** The policy's decision at this moment. */
+/** What the policy decides about the call at this moment. */
 export function evaluatePolicyForCall(
   { call, offer, assessment, act }: AssessedCall,
   { approval, repeat, proposed = false }: PriorCallRecord,
@@ -185,8 +187,8 @@ export function findRequiredQuorum(
 }
 
 /**
- * Our own services have no budget, since no outside caller triggers them. A node has one budget for everybody it speaks
- * for.
+ * The account that pays for the call. Our own services have none, since no outside caller triggers them; a node has one
+ * for every caller that it speaks for.
  */
 function budgetOf({ caller }: Call): string | undefined {
   return caller.kind === 'service' ? undefined : toAccountKey(caller)
@@ -210,10 +212,10 @@ function unlessAborted<Value>(
 
 /** How far a call has come in the guard. */
 export type Authorization =
-  /** It ends here: refused, waiting for a person's approval, or answered as a repetition. */
+  /** The call ends here: refused, waiting for a person's approval, or answered as a repetition. */
   | { readonly kind: 'answered'; readonly outcome: Outcome }
   | { readonly kind: 'rehearsal' }
-  /** Nothing forbids it for good; what it needs has to be reserved. */
+  /** Nothing forbids the call for good; what it needs has to be reserved. */
   | { readonly kind: 'open'; readonly decision: PolicyDecision }
   | {
       readonly kind: 'granted'
@@ -222,14 +224,15 @@ export type Authorization =
       readonly yes: ApprovalInUse | undefined
     }
 
-/** An earlier approval or grant, of which the act uses something up. */
+/** An earlier approval or grant, of which this call takes one use. */
 export type ApprovalInUse = Extract<ApprovalStatus, { readonly state: 'approved' | 'granted' }>
 
 const REHEARSAL: Authorization = { kind: 'rehearsal' }
 
 export function screenCallAgainstPolicy(assessed: AssessedCall, parts: CallPlanningDependencies): Authorization {
   const decision = evaluatePolicyForCall(assessed, EMPTY_PRIOR_CALL_RECORD, parts)
-  // Checked first: a caller that may not make this call must not learn from its mistakes what is in the house.
+  // The refusal comes before the mistake: a caller that may not make this call must not learn from its mistakes what is
+  // in the house.
   if (isRefusal(decision)) return createPolicyRefusal(assessed, decision)
   if (assessed.mistake !== undefined) return createRefusedAuthorization(assessed.mistake)
   return decision.verdict === 'rehearse' ? REHEARSAL : { kind: 'open', decision }
@@ -256,7 +259,7 @@ export function createPolicyRefusal(assessed: AssessedCall, decision: PolicyDeci
   )
 }
 
-/** With the call that would be right, unless something else is wrong with it as well. */
+/** Adds the call that would be right to the fault, unless something else is wrong with the call. */
 function withCompletedCall(fault: Fault, { call, offer, mistake }: AssessedCall): Fault {
   const next = mistake === undefined ? fillInConfirmationArguments(offer, call) : undefined
   return next === undefined ? fault : { ...fault, details: { ...fault.details, next } }
@@ -282,7 +285,7 @@ export interface CallClassification {
   readonly yes: { readonly approval: string } | { readonly grant: string } | undefined
 }
 
-/** For the record: the family's assessment of this call, and which person's answer it depends on. */
+/** The classification for the record: the family's assessment of this call, and which person's answer it depends on. */
 export function createCallClassification(
   { assessment, act }: AssessedCall,
   authorization: Authorization,
@@ -302,7 +305,7 @@ function yesTo(authorization: Authorization): CallClassification['yes'] {
   return typeof asked === 'string' ? { approval: asked } : undefined
 }
 
-/** What would be decided about a call that is not made. */
+/** The decision about a call that is not made. */
 export interface DecisionPreview {
   readonly decision: PolicyDecision
   readonly assessment: CallAssessment

@@ -5,8 +5,8 @@
  *                                     └──────────────── one transaction: all of it, or nothing ────────────────────┘
  *
  * The decision is made again inside, from what the tables say at that moment: of a hundred concurrent calls with the
- * same approval, one gets it. A crash afterwards leaves a used approval and an unknown key, never a second act. Silence
- * after a change was sent is not a failure that may be repeated: it is not known whether it took effect, and the caller
+ * same approval, one gets it. A crash afterwards leaves a used approval and an unknown key, never a second act. A
+ * change that was sent and not answered may not be repeated: it is not known whether it took effect, and the caller
  * must be told so.
  *
  * Pure: the stores do the work.
@@ -48,7 +48,7 @@ export interface CallReservationDependencies extends CallPlanningDependencies, A
   readonly nowMs: () => number
   readonly actuators: ActuatorStore
   readonly keys: IdempotencyKeyStore
-  /** Callers take turns at an actuator. */
+  /** A lock per actuator, at which callers take turns. */
   readonly turns: KeyedLock
   /** Ends early when the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
@@ -141,7 +141,7 @@ async function afterItsRest(reservation: Reservation, parts: CallReservationDepe
   }
 }
 
-/** `undefined` when something else than the actuator's rest decided. */
+/** `undefined` when the decision was not about the actuator's rest. */
 function restOf(authorization: Authorization): number | undefined {
   if (authorization.kind !== 'answered' || authorization.outcome.ok) return undefined
   const { fault } = authorization.outcome
@@ -152,7 +152,7 @@ async function transacted(reservation: Reservation, parts: CallReservationDepend
   try {
     return await parts.transact((transaction) => reserveIn(transaction, reservation, parts))
   } catch (error) {
-    // A full disk, or a ledger that refuses entries: what cannot be recorded is not done.
+    // The disk is full, or the ledger refuses entries: a call that cannot be recorded is not made.
     parts.report(error, `${reservation.assessed.offer.name} could not be recorded beforehand`)
     const cause =
       error instanceof LedgerRefusalError
@@ -182,7 +182,7 @@ function reserveIn(
   const isProposed = parts.approvals.isProposed(toCallerKey(call.caller), assessed.offer.name)
   const asked = isAsked || isProposed ? lookUpCallApproval(transaction, { assessed, argsHash }, parts) : undefined
   if (asked?.ok === false) return createRefusedAuthorization(addFamilyDetailsToFault(asked.fault, assessed))
-  // Another call of the same tool is in a voting round, not this one.
+  // Then another call of the same tool is in a voting round, not this one.
   const request = isAsked || (asked !== undefined && asked.value.standing.state !== 'none') ? asked?.value : undefined
   const approval = request?.standing ?? NOT_ASKED
   const proposed = !isAsked && request !== undefined
@@ -241,7 +241,7 @@ function crowded({ act, offer }: AssessedCall): Fault {
   }
 }
 
-/** Fault kinds that leave open whether a change that had begun took effect. */
+/** Fault kinds after which it is not known whether a change that had begun took effect. */
 const OPEN: ReadonlySet<FaultKind> = new Set<FaultKind>(['timed-out', 'cancelled', 'internal', 'unknown-outcome'])
 
 export interface CallSettlementDependencies {
@@ -272,11 +272,11 @@ export interface ReservedCall {
   readonly effect: Effect
   readonly key: IdempotencyKeyUse | undefined
   readonly yes: ApprovalInUse | undefined
-  /** False: the caller had gone, or the deadline had passed, before anything was tried. */
+  /** False if the caller had gone, or the deadline had passed, before anything was tried. */
   readonly isBegun: boolean
 }
 
-/** `undefined`: nothing was tried, so the key is free again. */
+/** Records the outcome under the key; `undefined` means that nothing was tried, so the key is free again. */
 async function closeKey(
   key: IdempotencyKeyUse,
   outcome: Outcome | undefined,
@@ -285,8 +285,8 @@ async function closeKey(
   try {
     await (outcome === undefined ? keys.release(key) : keys.finish(key, outcome))
   } catch (error) {
-    // The act is done and its answer stands; only a repetition is told "still under way", and "unknown" after a
-    // restart.
+    // The change is made and its answer is returned all the same. Only a repetition is affected: it is told "still
+    // under way", and "unknown" after a restart.
     report(error, `the outcome of an idempotency key of ${key.capability} could not be kept`)
   }
 }
@@ -296,14 +296,14 @@ async function giveBack(yes: ApprovalInUse, call: Call, parts: CallSettlementDep
   try {
     await parts.transact((transaction) => store.giveBackIn(transaction, yes.id, call))
   } catch (error) {
-    // At worst the person is asked once more.
+    // The worst consequence is that the person is asked once more.
     parts.report(error, `a yes to ${call.capability} could not be given back`)
   }
 }
 
 /**
- * The outcome as the caller gets it, for a call that was allowed to act. Our own records are exempt: they are written
- * whole or not at all, and reading them shows which.
+ * The outcome as the caller gets it, for a call that was allowed to act. Calls that only write our own records are
+ * exempt: such a write is complete or absent, and reading shows which.
  */
 export function toSettledOutcome(outcome: Outcome, effect: Effect): Outcome {
   if (outcome.ok || effect === 'reads' || effect === 'records' || !OPEN.has(outcome.fault.kind)) return outcome

@@ -23,7 +23,10 @@ function coversEffect({ restrictions }: Principal, effect: Effect): boolean {
   return restrictions?.effects === undefined || restrictions.effects.includes(effect)
 }
 
-/** Whether the credential is for some devices or some tools only, and so for nothing that concerns the whole house. */
+/**
+ * Whether the credential is restricted to some devices or tools, and may therefore do nothing that concerns the whole
+ * house.
+ */
 function isForPartOfHouse({ restrictions }: Principal): boolean {
   return restrictions?.devices !== undefined || restrictions?.profiles !== undefined
 }
@@ -123,7 +126,7 @@ function adminFlaw(by: Caller): Fault | undefined {
       )
 }
 
-/** Absent means everything, so only something at least as restricted lies within. */
+/** A missing list allows everything, so it lies only within another missing list. */
 function isBeyond<Name>(
   wanted: readonly Name[] | undefined,
   own: readonly Name[] | undefined,
@@ -133,7 +136,7 @@ function isBeyond<Name>(
   return wanted === undefined || wanted.some((name) => !isWithin(name, own))
 }
 
-/** A pattern is within another when everything that it matches is. */
+/** A pattern lies within another when everything that it matches also matches the other. */
 function isDeviceWithin(device: string, own: readonly string[]): boolean {
   const prefix = device.endsWith('*') ? device.slice(0, -1) : undefined
   if (prefix === undefined) return matchesAnyPattern(own, device)

@@ -11,7 +11,8 @@ import { matchesAnyPattern } from './name-pattern.ts'
 
 const ROLE_EFFECTS: Readonly<Record<PrincipalRole, readonly Effect[]>> = {
   observer: ['reads'],
-  // Decides about other callers' acts; if it could act itself, it could approve what it requested under another name.
+  // An approver decides about other callers' changes. If it could make changes itself, it could approve what it
+  // requested under another name.
   approver: ['reads'],
   agent: EFFECTS,
   admin: EFFECTS,
@@ -54,7 +55,7 @@ export function explainCallerRefusal(caller: Caller, standing: CallerRightsInput
     case 'peer':
       return peerReasons(caller.level, standing)
     case 'service':
-      // Our own code, acting on its own behalf. When it acts for a caller, it passes that caller on.
+      // A service of this node acts on its own behalf here; when it acts for a caller, it passes that caller on.
       return []
     default:
       return [{ rule: 'caller', message: 'Nobody knows what kind of caller this is.' }]
@@ -65,7 +66,7 @@ function roleReasons(
   role: PrincipalRole,
   { effect, forApprovers = false }: CallerRightsInput,
 ): readonly PolicyReason[] {
-  // Voting is a decision: it acts on nothing.
+  // Approvers may also vote, which is a decision and acts on nothing.
   if (role === 'approver' && forApprovers && effect === 'records') return []
   const may: readonly Effect[] = Object.hasOwn(ROLE_EFFECTS, role) ? ROLE_EFFECTS[role] : []
   if (may.includes(effect)) return []
@@ -83,7 +84,7 @@ function restrictionReasons(
     reasons.push({ rule: 'token-effects', message: `This credential is narrowed to what ${effects.join(', ')}.` })
   if (profiles !== undefined && !inProfile)
     reasons.push({ rule: 'token-profiles', message: 'This tool is in none of the profiles of this credential.' })
-  // Reading a list, or writing our own records, concerns no device; acting does.
+  // Effects other than reading a list or writing our own records concern devices.
   const actsOnDevices = effect !== 'reads' && effect !== 'records'
   if (devices !== undefined && (target === undefined ? actsOnDevices : !matchesAnyPattern(devices, target)))
     reasons.push({ rule: 'token-devices', message: `This credential does not cover ${target ?? 'unnamed devices'}.` })
@@ -97,7 +98,7 @@ function restrictionReasons(
 function peerReasons(level: TrustLevel, { effect, trustRequired }: CallerRightsInput): readonly PolicyReason[] {
   if (trustRequired === 'self') return [{ rule: 'trust', message: 'Only this node itself may call this.' }]
   const needed = Math.max(LEVELS.indexOf(trustRequired), LEVELS.indexOf(PEER_FLOOR[effect]))
-  // An unknown requirement is met by no caller.
+  // No caller meets an unknown requirement.
   if (LEVELS.includes(trustRequired) && LEVELS.indexOf(level) >= needed) return []
   const wanted = LEVELS[needed] ?? 'anchor'
   return [{ rule: 'trust', message: `A peer must be at least ${wanted} for this; the caller is ${level}.` }]

@@ -1,5 +1,6 @@
 /**
- * Change state: what the log says of every prepared change: taken at most once, by whoever prepared it, in time.
+ * Change state: what the log says of every prepared change: it is taken at most once, by the caller that prepared it,
+ * and before it lapses.
  *
  *   change.prepared ─▶ change.taken ─▶ change.committed · failed · unknown
  *      │    ▲───── change.released ────┘
@@ -73,7 +74,7 @@ export const changeEntryHandlers: Readonly<Record<string, EntryHandler<GuardStat
   },
 }
 
-/** Whether it can no longer be committed and its result is no longer kept. */
+/** Whether the change can no longer be committed and its result is no longer kept. */
 export function isChangeForgettable({ state, expiresAtMs, finishedAtMs }: ChangeRecord, nowMs: number): boolean {
   if (state === 'prepared') return expiresAtMs <= nowMs
   return finishedAtMs !== undefined && finishedAtMs + KEEP_MS <= nowMs

@@ -1,5 +1,5 @@
 /**
- * Changes store: prepared changes, each committed at most once, by whoever prepared it.
+ * Changes store: prepared changes, each committed at most once, by the caller that prepared it.
  *
  * Taking a token is durable before its change is carried out. A token found in that state at a start belongs to a
  * process that died in between: it is not known what became of its change, and it is never carried out again.
@@ -33,9 +33,11 @@ import { isoTime } from '../toolbox/iso-time.ts'
 import type { GuardTransactionRunner, GuardTransaction } from './guard-transaction-store.ts'
 
 export interface ChangesConfig {
-  /** Limit of prepared changes that were not taken yet, of all callers. */
+  /** Limit for all prepared changes together that were not taken yet. */
   readonly maxPrepared: number
-  /** Limit for one caller, or for a node with everybody it speaks for; the oldest make room, the caller's own first. */
+  /**
+   * Limit for one caller, or for a node with every caller it speaks for. The oldest make room, the caller's own first.
+   */
   readonly maxPreparedPerPrincipal: number
 }
 
@@ -52,7 +54,7 @@ export interface ChangeToPrepare {
 }
 
 interface ChangeTicket {
-  /** Shown once. */
+  /** The token that commits the change; the store returns it only here. */
   readonly token: string
   readonly expiresAtMs: number
   readonly preparedSeq: number
@@ -60,13 +62,16 @@ interface ChangeTicket {
 
 export interface PreparedChangeService {
   readonly prepare: (request: ChangeToPrepare) => Promise<Result<ChangeTicket, Fault>>
-  /** What would be committed; takes nothing. */
+  /** Returns what a token would commit, and takes nothing. */
   readonly peek: (token: string, principal: string) => Result<PreparedChange, Fault>
-  /** Of concurrent calls, one gets it. Whoever takes it must `finish` or `release` it. */
+  /** Takes a change for its commit; of concurrent calls, one gets it. That caller must `finish` or `release` it. */
   readonly take: (token: string, principal: string) => Promise<Result<PreparedChange, Fault>>
-  /** Returns the ledger entry that says how it ended. Throws when it was not taken. */
+  /** Records how the commit ended, and returns the entry. Throws when the change was not taken. */
   readonly finish: (token: string, end: ChangeResultState) => Promise<{ readonly finishedSeq: number }>
-  /** Puts it back as it was, for a commit that was refused before anything was tried. Throws when it was not taken. */
+  /**
+   * Makes the change available again, for a commit that was refused before anything was tried. Throws when it was not
+   * taken.
+   */
   readonly release: (token: string) => Promise<{ readonly releasedSeq: number }>
 }
 
@@ -98,7 +103,7 @@ export function createChangeStore(options: {
   function makeRoomIn(transaction: GuardTransaction, principal: string): boolean {
     const account = toAccountKeyFromCallerKey(principal)
     const held = waiting(transaction.nowMs).filter((change) => toAccountKeyFromCallerKey(change.principal) === account)
-    // The caller's own oldest go first.
+    // The caller's own oldest changes make room first.
     const oldest = held.toSorted((left, right) => {
       const [isLeftOwn, isRightOwn] = [left.principal === principal, right.principal === principal]
       return isLeftOwn === isRightOwn ? left.preparedSeq - right.preparedSeq : isLeftOwn ? -1 : 1
@@ -110,7 +115,7 @@ export function createChangeStore(options: {
 
   function find(token: string, principal: string, nowMs: number): Result<ChangeRecord, Fault> {
     const change = isChangeToken(token) ? state.changes.get(deriveChangeName(token)) : undefined
-    // For anybody but its owner, a token looks like one that does not exist.
+    // For any caller but its owner, a token looks like one that does not exist.
     if (change?.principal !== principal || isChangeForgettable(change, nowMs)) return fail(noSuchChange())
     if (change.state !== 'prepared') return fail(alreadyTaken(change))
     if (isOutsideValidityPeriod({ fromMs: change.preparedAtMs, untilMs: change.expiresAtMs }, nowMs))

@@ -27,7 +27,7 @@ export interface GuardConfig {
   readonly distrusts?: (caller: Caller) => boolean
 }
 
-/** What is wrong, as sentences; the node does not start with any. */
+/** What is wrong with the configuration, as sentences; the node does not start if there are any. */
 export function listGuardConfigFlaws(config: GuardConfig): readonly string[] {
   const flaws = config.ownerRules.map(explainOwnerRuleFlaw).filter((flaw) => flaw !== undefined)
   if (!isGuardMode(config.mode)) flaws.push(`${String(config.mode)} is no mode`)

@@ -2,7 +2,7 @@
  * Finality state: how a quorum becomes final. Which witness has to cosign it is drawn; nobody chooses.
  *
  *   QUORUM ─consensus.drawn─▶ an order of the witnesses ─the first of them cosigns─▶ HARD ─dispute window─▶ ABSOLUTE
- *                                        └─ away for an hour: the next of them counts as well
+ *                                        └─ an hour later: the next of them counts as well
  *
  * Whether the proof of a draw holds is looked at when the log is verified (ledger/random-draw-state.ts): that takes
  * some milliseconds each, and a start must not wait for all of them.
@@ -22,7 +22,7 @@ import type { GuardState } from './guard-state.ts'
 import { FINALITY_LEVELS } from './quorum-round.ts'
 import type { QuorumRoundRecord } from './quorum-round.ts'
 
-/** For so long only the witnesses before one in the drawn order are waited for. */
+/** For this long, only the witnesses before one in the drawn order may cosign; then that one may as well. */
 const WITNESS_TURN_MS = 3_600_000
 
 export const finalityEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
@@ -67,7 +67,7 @@ export const finalityEntryHandlers: Readonly<Record<string, EntryHandler<GuardSt
   },
 }
 
-/** Whose cosignature counts at a time: the first of the drawn order, then one more with every hour. */
+/** The witnesses whose cosignature counts at a time: the first of the drawn order, and one more with every hour. */
 export function listEligibleWitnesses(state: GuardState, round: QuorumRoundRecord, atMs: number): readonly string[] {
   const waitedMs = atMs - (round.quorumAtMs ?? atMs)
   const living = (round.draw?.order ?? []).filter((witness) => !isRevokedWitness(state, witness))
@@ -88,7 +88,7 @@ function explainCosignatureFlaw(state: GuardState, round: QuorumRoundRecord, ent
   return verifyNote(note.value, [key.value]).ok ? undefined : 'the witness did not cosign it'
 }
 
-/** The other nodes cosign with the keys that their ids are. */
+/** Other nodes cosign with the keys that are their node ids, so revoking a node revokes the witness. */
 function isRevokedWitness({ revokedNodes }: GuardState, witness: string): boolean {
   const key = parseVerifierKey(witness)
   return key.ok && revokedNodes.has(`ed25519:${toBase64url(key.value.publicKey)}`)

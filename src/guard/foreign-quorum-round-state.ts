@@ -26,7 +26,7 @@ export function formatForeignRoundKey({ house, id }: Pick<ForeignQuorumRound, 'h
   return `${id}@${house}`
 }
 
-/** Lapsed ones are dropped first. */
+/** Limit of rounds; lapsed ones are dropped first. */
 const MAX_FOREIGN = 1_000
 
 export const foreignRoundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {

@@ -4,7 +4,7 @@
  *
  *   grant.created ─▶ grant.used, grant.given-back ─▶ grant.ended
  *
- * Which arguments stay as they were is the body of the entry `createdSeq`.
+ * The body of the entry `createdSeq` lists the arguments that must not change.
  *
  * Pure, but for the state that it is given.
  */
@@ -33,7 +33,7 @@ export const grantEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
     if (state.grants.has(grant.id)) return `there was a grant ${grant.id} before`
     const { id, approvalId, grantedBy } = grant
     const approval = state.approvals.get(approvalId)
-    // In the same transaction as the approval, which comes after it.
+    // The grant is created in the same transaction as its approval, and before it.
     if (approval?.state !== 'requested') return `grant ${id} comes from no open question`
     const { binding } = approval
     if (
@@ -71,7 +71,7 @@ export const grantEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
       ...grant,
       uses: grant.uses - 1,
       usedBy: grant.usedBy.toSpliced(at, 1),
-      // A grant that was used up is in force again; one that ended for another reason stays ended.
+      // Giving a use back revives a grant that was used up; one that ended for another reason stays ended.
       ...(wasUsedUp ? { endedAtMs: undefined, endedBecause: undefined } : {}),
     })
     return undefined

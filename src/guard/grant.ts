@@ -9,7 +9,7 @@ import type { ArgumentLeafHashes } from './call-binding.ts'
 
 /** What an approver asks for beside the approval itself. */
 export interface GrantRequest {
-  /** `same` (the default): the caller that asked. `node`: everybody for whom the asking node may ever call. */
+  /** `same` (the default): the caller that asked. `node`: every caller for which the asking node may ever speak. */
   readonly caller?: 'same' | 'node'
   /** `same`: the device of the approved call. `any`: every device that this tool can act on. */
   readonly target: 'same' | 'any'
@@ -51,7 +51,8 @@ export interface Grant {
 }
 
 /**
- * Free text for the record, and keys that must differ from call to call. The assessment sees whatever they can change.
+ * Free text for the record, and keys that must differ from call to call. What such arguments can change is assessed
+ * anyway.
  */
 const ALWAYS_FREE = new Set(['/reason', '/intent', '/idempotency_key', '/idempotencyKey'])
 
@@ -95,7 +96,7 @@ export function isCallCoveredByGrant(
   call: {
     readonly target: string | undefined
     readonly body: JsonObject
-    /** `undefined`: too many arguments for any grant. */
+    /** The hashes of the arguments; `undefined` if there are too many for any grant. */
     readonly leaves: ArgumentLeafHashes | undefined
   },
 ): boolean {

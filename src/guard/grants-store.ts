@@ -27,7 +27,7 @@ import type { GuardTransactionRunner, GuardTransaction } from './guard-transacti
 
 /** What faces and the CLI use. */
 export interface Grants {
-  /** Those in force; `all` adds those that ended. Newest first. */
+  /** Lists the grants in force, newest first; `all` adds those that ended. */
   readonly list: (which?: 'in-force' | 'all') => readonly Grant[]
   readonly end: (id: string, by: Caller) => Promise<Result<void, Fault>>
 }
@@ -39,16 +39,16 @@ export interface GrantStore extends Grants {
     transaction: GuardTransaction,
     request: { readonly grant: GrantRequest; readonly approval: Approval; readonly by: Caller },
   ) => Result<string, Fault>
-  /** A grant in force that covers the call. */
+  /** Finds a grant in force that covers the call. */
   readonly findIn: (
     transaction: GuardTransaction,
     call: { readonly binding: CallBinding; readonly body: JsonObject; readonly leaves: ArgumentLeafHashes | undefined },
   ) => string | undefined
   /** Throws when the grant is used up: the whole transaction is undone. */
   readonly useIn: (transaction: GuardTransaction, id: string, call: { readonly traceId: string }) => void
-  /** For a call that used it and was not tried: adds one use again, until the grant would have lapsed. */
+  /** Adds one use again, until the grant would have lapsed, for a call that used it and was not tried. */
   readonly giveBackIn: (transaction: GuardTransaction, id: string, call: { readonly traceId: string }) => void
-  /** Ends the grant together with the approval that it came from. One that has ended already stays as it is. */
+  /** Ends the grant together with the approval that it came from; a grant that has ended already stays as it is. */
   readonly takeBackIn: (transaction: GuardTransaction, id: string, by: Caller) => void
   /** Ends grants that have lapsed or were given under other rules. */
   readonly sweepIn: (transaction: GuardTransaction) => number
@@ -67,7 +67,7 @@ export function createGrantStore(options: {
 }): GrantStore {
   const { state, log, transact, policyVersion } = options
 
-  /** `undefined` once the hashes of its arguments were erased: then it covers nothing. */
+  /** The hashes of the grant's arguments; `undefined` once they were erased, so that the grant covers nothing. */
   const frameOfGrant = ({ createdSeq }: GrantRecord): ArgumentLeafHashes | undefined => {
     const frame = readEntryBodyFields(log, createdSeq)?.['frame']
     return isJsonObject(frame) ? (frame as ArgumentLeafHashes) : undefined
@@ -176,7 +176,7 @@ export function createGrantStore(options: {
     giveBackIn: ({ record }, id, { traceId }) => {
       const grant = state.grants.get(id)
       if (grant?.usedBy.includes(traceId) !== true) return
-      // It may have ended meanwhile: because this use was its last one, or for a reason that still holds.
+      // The grant may have ended meanwhile: because this use was its last one, or for a reason that still holds.
       const because = grant.endedBecause === GRANT_USED_UP_REASON ? null : (grant.endedBecause ?? null)
       record({ kind: 'grant.given-back', grant: id, trace_id: traceId, uses: grant.uses - 1, because })
     },
@@ -207,7 +207,10 @@ export function createGrantStore(options: {
   return store
 }
 
-/** A grant to a node covers everybody it speaks for; grants to their own, longer names come first. Then the oldest. */
+/**
+ * Of several grants, one to the caller itself comes before one to its node, which covers every caller it speaks for.
+ * Then the oldest comes first.
+ */
 function ownFirst(left: GrantRecord, right: GrantRecord): number {
   if (left.principal !== right.principal) return left.principal < right.principal ? 1 : -1
   return left.id < right.id ? -1 : 1

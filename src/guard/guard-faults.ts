@@ -16,7 +16,8 @@ export function createDeniedFault({ reasons, retryAfterMs }: PolicyDecision & { 
     argument === undefined ? [] : [{ path: [argument], message: text, code: 'missing' }],
   )
   if (issues.length === 0) return { kind: 'not-permitted', message, reasons }
-  // What the caller forgot is its mistake. Beside a ban it is told as well, so that nothing comes out bit by bit.
+  // Left-out claims alone are the caller's mistake. Beside a ban they are reported as well, so that the caller learns
+  // everything at once.
   const kind = issues.length === reasons.length ? 'invalid-arguments' : 'not-permitted'
   return { kind, message, reasons, details: { issues } }
 }
@@ -26,18 +27,18 @@ export function createRefusalFault(rule: string, message: string): Fault {
   return { kind: 'not-permitted', message, reasons: [{ rule, message }] }
 }
 
-/** Whether a call was refused for nothing but claims that its caller left out. */
+/** Whether a call was refused only because its caller left out claims. */
 export function isMissingOnlyConfirmationArguments({ kind, reasons = [] }: Fault): boolean {
   return kind === 'invalid-arguments' && reasons.length > 0 && reasons.every(({ argument }) => argument !== undefined)
 }
 
-/** The call as it can be made, where it lacks nothing but claims (see `ConfirmationArgumentCompleter`). */
+/** The call with its missing claims filled in, where it lacks nothing else (see `ConfirmationArgumentCompleter`). */
 export function fillInConfirmationArguments(
   { name, accept, completeClaims }: Offer,
   { body, traceId }: Pick<Call, 'body' | 'traceId'>,
 ): { readonly tool: string; readonly arguments: JsonObject } | undefined {
   if (completeClaims === undefined || accept === undefined) return undefined
-  // A null is no more than silence.
+  // A null argument counts as not given.
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
   const claims = completeClaims(given, { traceId })
   const completed = { ...given, ...claims }
@@ -64,19 +65,19 @@ export function createApprovalRequiredFault(approval: Approval, reasons: readonl
   }
 }
 
-/** Where clients can watch a request. */
+/** The URI of the resource at which clients can watch a request. */
 export function formatApprovalUri(id: string): string {
   return `hearthbus://approvals/${id}`
 }
 
-/** For a call whose caller had gone, or whose deadline had passed, before anything was tried. */
+/** The fault for a call whose caller had gone, or whose deadline had passed, before anything was tried. */
 export function createCancelledCallFault({ deadlineMs }: Pick<Call, 'deadlineMs'>, nowMs: number): Fault {
   return nowMs >= deadlineMs
     ? { kind: 'timed-out', message: 'The time was over before anything was tried.' }
     : { kind: 'cancelled', message: 'The call was withdrawn before anything was tried.' }
 }
 
-/** The outcome of a repeated key, instead of acting a second time. */
+/** Returns the outcome of the first call with the same key, instead of acting a second time. */
 export function createRepeatedKeyOutcome(
   standing: Exclude<IdempotencyKeyStatus, { readonly state: 'fresh' }>,
 ): Outcome {
@@ -106,7 +107,7 @@ export function createRepeatedKeyOutcome(
   }
 }
 
-/** A caller that asked twice must not take one act for two. */
+/** Marks the outcome as a repetition, so that a caller that asked twice does not take one act for two. */
 function asReplay(outcome: Outcome): Outcome {
   return outcome.ok ? ok({ ...outcome.value, replayed: true }) : fail({ ...outcome.fault, replayed: true })
 }

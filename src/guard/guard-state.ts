@@ -23,11 +23,11 @@ import type { VoteHead } from './vote.ts'
 
 export interface GuardState {
   readonly approvals: StateTable<ApprovalRecord>
-  /** By approval. */
+  /** The voting rounds, by the id of their approval. */
   readonly rounds: StateTable<QuorumRoundRecord>
   /** Credential → the voter key that belongs to it. */
   readonly voterKeys: StateTable<string>
-  /** By key: the last vote of each voter. */
+  /** The last vote of each voter, by the voter's key. */
   readonly voteHeads: StateTable<VoteHead>
   readonly revokedNodes: StateTable<boolean>
   /** Rounds of other nodes. */
@@ -35,7 +35,7 @@ export interface GuardState {
   /** Contradictions on record, and when each was found. */
   readonly conflicts: StateTable<number>
   readonly grants: StateTable<GrantRecord>
-  /** By hash. */
+  /** Tokens by their hashes. */
   readonly tokens: StateTable<AccessTokenState>
   /** Name → the hash of its newest token. */
   readonly tokenNames: StateTable<string>
@@ -43,21 +43,21 @@ export interface GuardState {
   readonly consoleRoles: StateTable<boolean>
   readonly changes: StateTable<ChangeRecord>
   readonly keys: StateTable<IdempotencyKeyRecord>
-  /** By target. */
+  /** Recent changes, by actuator. */
   readonly actuators: StateTable<readonly ActuatorUsageOfHour[]>
   readonly stop: StateTable<EngagedEmergencyStop>
-  /** What commits to the key of the argument hashes, and to the owner's token. */
+  /** Commitments to the key of the argument hashes, and to the owner's token. */
   readonly secrets: StateTable<string>
 }
 
 /** The field of `node.start` that commits to the key of the argument hashes: the first one is valid for ever. */
 export const GUARD_SECRET_COMMITMENT_FIELD = 'guard_secret'
 
-/** Under which the newest token of the owner is kept beside it. */
+/** The key in `secrets` under which the commitment to the owner's newest token is stored. */
 const OWNER_TOKEN_STATE_KEY = 'owner_token'
 const TOKEN_HASH = /^[0-9a-f]{64}$/
 
-/** The hash, in hex, of the token that this node made for its owner last. */
+/** The hash, in hex, of the newest token that this node made for its owner. */
 export function readOwnerTokenHash({ secrets }: GuardState): string | undefined {
   return secrets.get(OWNER_TOKEN_STATE_KEY)
 }

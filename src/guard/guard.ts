@@ -58,8 +58,8 @@ export interface GuardOptions {
 export interface Guard {
   readonly steps: CallDecisionSteps
   /**
-   * Whether a list shows the tool to this caller: role and credential decide; gates that a call's arguments can open do
-   * not.
+   * Whether a list shows the tool to this caller. Role and credential decide that; a gate that a call's arguments can
+   * open does not hide a tool.
    */
   readonly visible: (caller: Caller, offer: Offer) => boolean
   /** Whether a caller may read about a call, a change or an approval. `offer` is the tool as it is offered now. */
@@ -72,9 +72,9 @@ export interface Guard {
   readonly services: GuardServices
   /** The commitment to the guard's secret in `node.start`. */
   readonly secretCommitment: string
-  /** Before the first call: what a crashed process left unfinished is marked as unknown. */
+  /** Runs before the first call: marks what a crashed process left unfinished as unknown. */
   readonly recover: () => Promise<Recovered>
-  /** Closes what has lapsed. The node calls it about every second. */
+  /** Closes approvals, grants, changes and keys that have lapsed. The node calls it about every second. */
   readonly sweep: () => Promise<void>
 }
 
@@ -220,6 +220,6 @@ function isVisible(caller: Caller, offer: Offer, config: GuardConfig): boolean {
     inProfile: isToolInCallerProfiles(config, caller, offer),
     forApprovers: offer.forApprovers,
   })
-  // The device is not known before the call.
+  // A list cannot know the device of a future call.
   return reasons.every((reason) => reason.rule === 'token-devices')
 }

@@ -36,7 +36,7 @@ export const idempotencyKeyEntryHandlers: Readonly<Record<string, EntryHandler<G
     const reservedAtMs = readEntryTime(entry)
     const before = state.keys.get(hash)
     if (before !== undefined && isIdempotencyKeyActive(before, reservedAtMs)) return 'this key was used before'
-    // Added last: the oldest are the first to lapse.
+    // A key is added last, so the oldest keys are first in the table and lapse first.
     state.keys.delete(hash)
     state.keys.dropLapsed((key) => !isIdempotencyKeyActive(key, reservedAtMs))
     const outcomeSeq = undefined
@@ -69,7 +69,10 @@ export const idempotencyKeyEntryHandlers: Readonly<Record<string, EntryHandler<G
     return undefined
   },
 
-  /** Setting the clock forward is not passing time: keys reserved before last as long as they would have. */
+  /**
+   * Setting the clock forward does not mean that time has passed: keys that were reserved before still last as long as
+   * they would have.
+   */
   'clock.moved': (state, entry) => {
     const byMs = readEntryNumberField(entry, 'by_ms')
     if (byMs === undefined || byMs <= 0) return 'it does not say by how much'
@@ -82,7 +85,7 @@ export const idempotencyKeyEntryHandlers: Readonly<Record<string, EntryHandler<G
   },
 }
 
-/** A call in flight has not ended because a clock says so: the clock may have been set. */
+/** A call in flight stays active whatever the clock says, because the clock may have been set. */
 export function isIdempotencyKeyActive({ state, expiresAtMs }: IdempotencyKeyRecord, nowMs: number): boolean {
   return state === 'in-flight' || expiresAtMs > nowMs
 }

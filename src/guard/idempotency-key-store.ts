@@ -3,7 +3,7 @@
  *
  *   reserve ─▶ in-flight ──answered──▶ done      the answer is replayed
  *                  ├──nothing was tried──▶ free    the key can be used again
- *                  └──nobody knows, or a restart──▶ unknown   never repeated by us
+ *                  └──outcome unknown, or a restart──▶ unknown  the gateway never repeats it
  */
 import type { Outcome } from '../bus/call.ts'
 import { toAccountKeyFromCallerKey } from '../bus/caller.ts'
@@ -24,11 +24,11 @@ export interface IdempotencyKeysConfig {
   readonly ttlMs: number
   readonly maxKeys: number
   /**
-   * Limit for one caller, or for a node with everybody it speaks for; the oldest answers make room, the caller's own
+   * Limit for one caller, or for a node with every caller it speaks for. The oldest answers make room, the caller's own
    * first.
    */
   readonly maxKeysPerPrincipal: number
-  /** Longer answers are not stored: a repetition is refused for that reason. */
+  /** Longer answers are not stored, and a repetition of their call is refused. */
   readonly maxOutcomeBytes: number
 }
 
@@ -42,7 +42,7 @@ export interface IdempotencyKeyUse {
 export type IdempotencyKeyStatus =
   | { readonly state: 'fresh' }
   | { readonly state: 'in-flight' }
-  /** `outcome` is `undefined` when the answer was too long to store. */
+  /** `outcome` is `undefined` when the answer was too long to be stored. */
   | { readonly state: 'replay'; readonly outcome: Outcome | undefined }
   /** The key was used with other arguments. */
   | { readonly state: 'mismatch' }
@@ -58,13 +58,13 @@ export interface IdempotencyKeyService {
 
 export interface IdempotencyKeyStore extends IdempotencyKeyService {
   readonly standingIn: (transaction: GuardTransaction, use: IdempotencyKeyUse) => IdempotencyKeyStatus
-  /** Only after `standingIn` returned `fresh`, in the same transaction. */
+  /** Call only after `standingIn` returned `fresh`, in the same transaction. */
   readonly reserveIn: (transaction: GuardTransaction, use: IdempotencyKeyUse) => void
   readonly recoverIn: (transaction: GuardTransaction) => number
   readonly sweepIn: (transaction: GuardTransaction) => void
 }
 
-/** Smaller steps of the wall clock do not matter here, and the two clocks drift apart anyway. */
+/** Smaller steps of the wall clock are ignored, since the two clocks drift apart anyway. */
 const JUMP_MS = 60_000
 
 export function createIdempotencyKeyStore(options: {
@@ -86,7 +86,7 @@ export function createIdempotencyKeyStore(options: {
    * house.
    */
   function makeRoomIn({ nowMs, record }: GuardTransaction, principal: string): boolean {
-    // Mostly there is room and nothing has to be counted.
+    // Usually there is room, and nothing has to be counted.
     if (state.keys.size < Math.min(config.maxKeys, config.maxKeysPerPrincipal)) return true
     const account = toAccountKeyFromCallerKey(principal)
     const standing = [...state.keys.values()].filter((key) => isIdempotencyKeyActive(key, nowMs))
@@ -107,8 +107,9 @@ export function createIdempotencyKeyStore(options: {
   let aheadMs = clock.now() - clock.monotonic()
 
   /**
-   * Setting the clock forward is not passing time: keys reserved before last as long as they would have. Keys that are
-   * dated later than the clock was then come from a run in which it was right, and stay as they are.
+   * Setting the clock forward does not mean that time has passed: keys that were reserved before still last as long as
+   * they would have. Keys dated later than the clock's time before it was set come from a run with a right clock, and
+   * stay as they are.
    */
   function followClockIn({ nowMs, record }: GuardTransaction): void {
     const jumpMs = nowMs - clock.monotonic() - aheadMs
@@ -130,7 +131,7 @@ export function createIdempotencyKeyStore(options: {
   const store: IdempotencyKeyStore = {
     standingIn: (transaction, use) => {
       followClockIn(transaction)
-      // A key that the node used before it named its agents is still used when it names one now.
+      // A key that the node used before it named its agents counts as used when it names one now.
       for (const principal of new Set([use.principal, toAccountKeyFromCallerKey(use.principal)])) {
         const key = state.keys.get(hashOf({ ...use, principal }))
         if (key !== undefined && isIdempotencyKeyActive(key, transaction.nowMs)) return standingOf(key, use)
@@ -177,7 +178,7 @@ export function createIdempotencyKeyStore(options: {
       return cutOff.length
     },
 
-    // A key in flight is kept however long it takes; one that has lapsed is skipped.
+    // A key in flight is kept however long its call takes; a lapsed key is ignored.
     sweepIn: followClockIn,
   }
   return store

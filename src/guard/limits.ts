@@ -19,7 +19,7 @@ import { matchesPattern } from './name-pattern.ts'
 
 export interface CallRateLimit {
   readonly perMinute: number
-  /** How many at once after a quiet period. */
+  /** How many calls may come at once after a quiet period. */
   readonly burst: number
 }
 
@@ -81,9 +81,9 @@ interface Budget {
 const MINUTE_MS = 60_000
 /** How many of the least recently used entries are checked to make room for a new one. */
 const EVICTION_SCAN = 64
-/** Used when nothing says how long to wait. */
+/** The retry time when no limit says how long to wait. */
 const DEFAULT_RETRY_MS = 1_000
-/** Also for a limit of zero: the owner may have changed it by tomorrow. */
+/** The longest retry time, also for a limit of zero, which the owner may have changed by tomorrow. */
 const MAX_RETRY_MS = 86_400_000
 const OK: LimitVerdict = { ok: true }
 
@@ -202,7 +202,10 @@ export function isOnlyActuatorRestReason(reasons: readonly PolicyReason[] = []):
 
 const REST_RULE = 'actuator-rest'
 
-/** The owner's patterns name the target; one that names the actuator itself matches as well. */
+/**
+ * The limits of an actuator. The owner's patterns name the target; a pattern that names the actuator itself matches as
+ * well.
+ */
 function limitOf(config: GuardLimitsConfig, names: readonly (string | undefined)[]): ActuatorLimit {
   const named = config.actuators?.find(({ target }) =>
     names.some((name) => name !== undefined && matchesPattern(target, name)),

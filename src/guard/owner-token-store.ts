@@ -24,17 +24,18 @@ export class OwnerTokenUnusableError extends Error {}
 const OWNER_ONLY = 0o600
 const OTHERS = 0o077
 
-/** What the log says of it. */
+/** What the log records about the owner's token. */
 export interface OwnerTokenHashRecord {
-  /** The hash of the newest that this node made, in hex. */
+  /** The hash, in hex, of the newest token that this node made. */
   readonly known: () => string | undefined
   /** Resolves when it is durable. */
   readonly record: (tokenHash: string) => Promise<void>
 }
 
 /**
- * Makes the file when it is missing, and records that. Throws, with what to do, when others can read it, or it holds
- * something else than what this node made last: who can write here must not become the owner by it.
+ * Creates the file when it is missing, and records that. Throws, with what to do, when other users can read the file,
+ * or when it holds another token than the newest that this node made: a program that can write this file must not
+ * become the owner by it.
  */
 export async function openOwnerTokenFile(
   path: string,
@@ -52,7 +53,7 @@ export async function openOwnerTokenFile(
 /** The kind of the entry that says which token the owner has: `{kind, token_hash}`. */
 export const OWNER_TOKEN_ENTRY_KIND = 'owner.token'
 
-/** The file against what the log says of it. */
+/** Compares the file with what the log says of it. */
 export function createOwnerTokenAudit(path: string): StoredContentAuditor {
   return (state) => {
     const known = readOwnerTokenHash(state(guardProjection))
@@ -61,7 +62,7 @@ export function createOwnerTokenAudit(path: string): StoredContentAuditor {
     try {
       return toHex(hashAccessToken(readOwnerToken(path))) === known ? [] : differs
     } catch (error) {
-      // One that is gone is made anew by the next start.
+      // A missing file is created again by the next start.
       return readSystemErrorCode(error) === 'ENOENT' ? [] : differs
     }
   }
@@ -80,7 +81,7 @@ export function readOwnerToken(path: string): string {
   return token
 }
 
-/** A token has some fifty. */
+/** A token has some fifty bytes. */
 const MAX_TOKEN_BYTES = 4_096
 
 function readTokenText(path: string): string {
@@ -92,12 +93,13 @@ function readTokenText(path: string): string {
   }
 }
 
-/** On record first: after a crash in between there is no file, and the next start makes another one. */
+/** The hash is recorded first: after a crash in between there is no file, and the next start makes another token. */
 async function create(path: string, record: OwnerTokenHashRecord['record']): Promise<void> {
   const token = mintAccessToken()
   await record(toHex(hashAccessToken(token)))
   createPrivateFolder(dirname(path))
-  // A name that nobody can know, and never one that is there: through a planted link the token would go elsewhere.
+  // The temporary name cannot be guessed and never exists yet: through a planted link the token would be written
+  // elsewhere.
   const draft = `${path}.${randomUUID()}.new`
   writeFileSync(draft, `${token}\n`, { mode: OWNER_ONLY, flush: true, flag: 'wx' })
   renameSync(draft, path)

@@ -48,7 +48,7 @@ export interface PolicyInput {
   /** A person has to approve each of this caller's changes because of its past behaviour. */
   readonly isDistrusted?: boolean
   readonly body?: JsonObject
-  /** The same key was allowed before: nothing will act, so neither budget nor approval is needed. */
+  /** The same key was allowed before: this call will not act, so it needs neither budget nor approval. */
   readonly repeat: boolean
 }
 
@@ -57,7 +57,7 @@ export type ApprovalStatus =
   | { readonly state: 'none' }
   | { readonly state: 'requested'; readonly id: string }
   | { readonly state: 'approved'; readonly id: string }
-  /** Covered by a grant. */
+  /** A grant covers the call. */
   | { readonly state: 'granted'; readonly id: string }
   | { readonly state: 'denied'; readonly id: string; readonly why: string }
 
@@ -67,7 +67,7 @@ export type PolicyDecision =
   | {
       readonly verdict: 'deny'
       readonly reasons: readonly PolicyReason[]
-      /** Set when only a limit stands against the call, so that waiting is enough. */
+      /** Set when only a limit stands in the way, so that waiting is enough. */
       readonly retryAfterMs?: number
     }
   | { readonly verdict: 'approval-required'; readonly reasons: readonly PolicyReason[] }
@@ -96,15 +96,15 @@ export function evaluatePolicy(input: PolicyInput): PolicyDecision {
     ...assessment.reasons,
   ]
   const dryRun = assessment.dryRun === true
-  // A plan wears nothing out, so it may be made for a device that rests.
+  // A dry run wears nothing out, so it is allowed for a device that must rest.
   const limited = input.repeat || dryRun || input.limits.ok ? [] : input.limits.reasons
   const isAsked = isApprovalNeeded(effect, word, input.isDistrusted) || input.proposed === true
   const needsApproval = !dryRun && !input.repeat && isAsked
   if (needsApproval) reasons.push(...approvalReasons(input.approval))
-  // A rest that is over before the caller has put its arguments right makes no ban of them.
+  // A call that only lacks arguments is not also refused for a rest that ends before the caller has added them.
   if (reasons.length > 0 && reasons.every(({ argument }) => argument !== undefined)) return { verdict: 'deny', reasons }
   if (reasons.length > 0) return { verdict: 'deny', reasons: [...reasons, ...limited] }
-  // A person is asked before any budget is checked: an approval that waits for a free budget is still useful.
+  // A person is asked before any budget is checked: an approval that has to wait for budget is still useful.
   if (needsApproval && !isApproved(input.approval))
     return {
       verdict: 'approval-required',
@@ -147,12 +147,13 @@ function unknownEffect(declared: Effect, assessed: Effect): PolicyReason {
 
 function assessmentReasons({ assessment, rehearsal }: PolicyInput, effect: Effect): readonly PolicyReason[] {
   const { dryRun, target } = assessment
-  // It names rows and ledger fields, and part of it may come from an argument.
+  // The target names rows and ledger fields, and part of it may come from an argument, so its length and form are
+  // checked.
   if (target !== undefined && (target.length > MAX_TARGET || !target.isWellFormed()))
     return [{ rule: 'target', message: 'This is no name of a device.' }]
   if (dryRun !== undefined && typeof dryRun !== 'boolean')
     return [{ rule: 'dry-run', message: 'Nobody knows whether this is a dry run.' }]
-  // A handler whose arguments do not say that it is a dry run might act.
+  // If the arguments do not say that the call is a dry run, its handler might act.
   if (rehearsal && dryRun !== true && effect !== 'reads')
     return [{ rule: 'rehearsal', message: 'This tool cannot be rehearsed.' }]
   return []
@@ -194,13 +195,13 @@ function isApproved(approval: ApprovalStatus): boolean {
 //
 //   trust   a sensitive call needs no approval
 //   ask     a change needs approval, sensitive or not
-//   quorum  a change needs the approval of several
+//   quorum  a change needs the approval of several people
 //   forbid  never
 
 export interface OwnerRule {
   /** A tool name or the beginning of one followed by `*`. */
   readonly tool?: string
-  /** A device as assessments name it, or the beginning of one followed by `*`. */
+  /** A device as assessments name it, or the beginning of a name followed by `*`. */
   readonly target?: string
   /** Arguments by name, each a value or the beginning of a text followed by `*`. */
   readonly arguments?: Readonly<Record<string, string | number | boolean>>
@@ -213,7 +214,7 @@ export interface OwnerRule {
 
 export type OwnerRuleDecision = 'trust' | 'ask' | 'quorum' | 'forbid'
 
-/** The strictest decision wins, so that the order of the rules cannot allow anything. */
+/** The strictest decision wins, so the order of the rules cannot allow anything. */
 const STRICTEST_FIRST: readonly OwnerRuleDecision[] = ['forbid', 'quorum', 'ask', 'trust']
 
 /** One call, in the terms that rules use. */
@@ -233,7 +234,7 @@ export function findOwnerDecision(
 ): OwnerRuleDecision | undefined {
   const words = [
     ...wordsAbout(rules, { tool, target, body }),
-    // Trusting a lamp does not mean trusting whatever else switches it.
+    // Trusting a lamp does not mean trusting every device that switches it.
     ...[...touches, ...mayTouch]
       .flatMap((device) => wordsAbout(rules, { tool, target: device, body }))
       .filter((word) => word !== 'trust'),
@@ -242,7 +243,7 @@ export function findOwnerDecision(
   return STRICTEST_FIRST.find((word) => words.includes(word))
 }
 
-/** Who has to agree, where a rule says `quorum`. If several rules do, all voters that they name. */
+/** The voters and their number, where a rule says `quorum`. If several rules do, the voters of all of them. */
 export function findOwnerQuorum(
   rules: readonly OwnerRule[],
   { tool, target, touches = [], mayTouch = [], body = {} }: OwnerRuleSubject,

@@ -4,10 +4,10 @@
  *   prepared ──take──▶ committing ──▶ committed | failed | unknown
  *    │   ▲                │  └──restart──▶ unknown
  *    │   └────release─────┘  nothing was tried
- *    └──time──▶ gone
+ *    └──time──▶ lapsed
  *
- * Staged arguments may hold passwords and must survive a restart, so they are sealed with a key made from the token,
- * of which only the hash is kept: whoever reads the database reads nothing, whoever has the token can commit.
+ * Staged arguments may hold passwords and must survive a restart, so they are sealed with a key made from the token, of
+ * which only the hash is stored. A reader of the database learns nothing; the holder of the token can commit.
  *
  * Uses the system's random number generator; otherwise pure.
  */
@@ -50,7 +50,7 @@ export function deriveChangeName(token: string): string {
   return hash('sha256', token).slice(0, 32)
 }
 
-/** iv ‖ tag ‖ ciphertext. */
+/** The sealed arguments: iv ‖ tag ‖ ciphertext. */
 export function encryptChangeArguments(token: string, args: JsonObject): Uint8Array {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv(CIPHER, sealingKey(token), iv)
@@ -59,8 +59,8 @@ export function encryptChangeArguments(token: string, args: JsonObject): Uint8Ar
 }
 
 /**
- * Throws on anything that `encryptChangeArguments` did not make with this token: the row was found by the token's own
- * hash.
+ * Throws on anything that `encryptChangeArguments` did not make with this token. The row was found by the token's own
+ * hash, so a failure means that somebody changed it.
  */
 export function decryptChangeArguments(token: string, sealed: Uint8Array): JsonObject {
   const decipher = createDecipheriv(CIPHER, sealingKey(token), sealed.subarray(0, IV_BYTES), {

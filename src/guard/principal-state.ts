@@ -18,7 +18,7 @@ import type { AccessTokenRecord } from './access-token.ts'
 
 /** By name; one token per name is valid at a time. */
 export interface AccessTokenState extends Omit<AccessTokenRecord, 'lastUsedAtMs'> {
-  /** Hex SHA-256 of the token. */
+  /** The SHA-256 of the token, in hex. */
   readonly hash: string
 }
 
@@ -68,12 +68,12 @@ export const principalEntryHandlers: Readonly<Record<string, EntryHandler<GuardS
     const name = readEntryTextField(entry, 'name')
     const token = name === undefined ? undefined : findTokenByName(state, name)
     if (token === undefined) return 'there is no such token'
-    // A revocation holds, whoever made it.
+    // A revocation holds, whichever principal made it.
     state.tokens.set(token.hash, { ...token, revokedAtMs: readEntryTime(entry) })
     return explainAdminEntryRefusal(state, entry)
   },
 
-  // The runtime stores the key; only an admin may set it, whoever writes the entry.
+  // The runtime stores an agent's key; only an admin may set it, whichever module writes the entry.
   'agent.key': explainAdminEntryRefusal,
 
   'console.link': (state, entry) => {
@@ -135,7 +135,9 @@ export function explainAdminEntryRefusal(state: GuardState, entry: LedgerEntry):
     : `${by} was not an admin at that time`
 }
 
-/** The name of whoever signed in at the console with a link, by the role that the link was created for. */
+/**
+ * The principal name of a person who signed in at the console with a link, by the role that the link was created for.
+ */
 export function formatConsolePrincipalId(role: PrincipalRole): string {
   return role === 'admin' ? 'console' : `console-${role}`
 }

@@ -29,15 +29,15 @@ import type { SignedVote, VoteDecision } from './vote.ts'
 
 export interface QuorumProposal extends QuorumRequirement {
   readonly target?: string | undefined
-  /** How long it stays open. */
+  /** How long the round stays open. */
   readonly openMs?: number | undefined
 }
 
 /** What the ledger's witnesses have cosigned. */
 export interface CosignedCheckpoints {
-  /** The size of the newest one. */
+  /** The size of the newest cosigned checkpoint. */
   readonly size: number | undefined
-  /** The newest one that covers an entry and bears the cosignature of this key, as a note. */
+  /** The newest checkpoint that covers an entry and has the cosignature of this key, as a note. */
   readonly by: (witness: string, seq: number) => { readonly size: number; readonly note: string } | undefined
 }
 
@@ -54,14 +54,17 @@ export interface QuorumRoundService {
     vote: { readonly voter: string; readonly vote: SignedVote },
   ) => Promise<Result<SignedVote, Fault>>
   readonly get: (id: string) => QuorumRoundRecord | undefined
-  /** How many pairs of signed statements on record cannot both be honest. */
+  /** How many pairs of signed statements on record contradict each other. */
   readonly contradictions: (sinceMs: number) => number
-  /** Newest first. */
+  /** All rounds, newest first. */
   readonly list: () => readonly QuorumRoundRecord[]
-  /** Draws witnesses, and raises levels: HARD where the drawn one has cosigned, ABSOLUTE after the dispute window. */
+  /**
+   * Draws the witnesses of reached quorums, and raises levels: HARD where the drawn witness has cosigned, ABSOLUTE
+   * after the dispute window.
+   */
   readonly finalize: (cosigned: CosignedCheckpoints) => Promise<void>
   readonly signElsewhere: QuorumRoundStore['signElsewhere']
-  /** Closes every open round: what was decided in them is not known any more. */
+  /** Closes every open round, because what was decided in it is no longer known. */
   readonly abandon: (because: string) => Promise<void>
   /** This node as a voter. */
   readonly self: QuorumRoundVoter
@@ -114,7 +117,7 @@ export function createQuorumRoundService(
     })
   }
 
-  /** Carries out what follows from a vote, in its transaction. */
+  /** Casts a vote and carries out what follows from it, in one transaction. */
   function settled<Value>(id: string, voteIn: (transaction: GuardTransaction) => Value): Promise<Value> {
     return transact((transaction) => {
       approvals.sweepIn(transaction)
@@ -132,7 +135,7 @@ export function createQuorumRoundService(
       if (!assessed.ok) return assessed
       const { assessment, effect, mistake } = assessed.value
       const decision = evaluatePolicyForCall(assessed.value, { approval: { state: 'none' }, repeat: false }, parts)
-      // There is no vote on a call that is refused anyway; one that only has to wait may be proposed.
+      // No vote is held on a call that is refused anyway; a call that only has to wait may be proposed.
       if (decision.verdict === 'deny' && decision.retryAfterMs === undefined) return fail(createDeniedFault(decision))
       if (mistake !== undefined) return fail(mistake)
       if (effect === undefined || effect === 'reads' || effect === 'records' || assessment.dryRun === true)
@@ -196,7 +199,7 @@ function findHardFacts(
   return undefined
 }
 
-/** What a proposer says may be left out, or must equal the rule. */
+/** A proposer may leave the terms out, or repeat those of the rule. */
 function isSameRequest(rule: QuorumRequirement, { need, voters }: QuorumProposal): boolean {
   const isSameNeed = need === undefined || need === rule.need
   const named = new Set(rule.voters)

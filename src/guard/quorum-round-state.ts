@@ -5,7 +5,7 @@
  *                                       consensus.equivocated: the voter's votes do not count in this round
  *
  * Every signature and every voter's right is checked again whenever the log is read: only the voters can make a quorum,
- * whoever writes the log.
+ * not a program that writes the log.
  *
  * Pure, but for the state that it is given.
  */
@@ -34,15 +34,15 @@ import {
 } from './vote.ts'
 import type { SignedVote, VoteBody, VoteHead } from './vote.ts'
 
-/** The decider's name where a voting round decides. */
+/** The name of the decider in an entry that a voting round decided. */
 export const QUORUM_DECIDER_NAME = 'quorum'
 export const NODE_VOTER_PREFIX = 'node:'
 const MAX_VOTERS = 64
 export const MAX_WITNESSES = 64
-/** Rounds whose approval is no longer stored are dropped first. */
+/** Limit of rounds; those whose approval is no longer stored are dropped first. */
 const MAX_ROUNDS = 1_000
 
-/** The owner's credential is not a token. */
+/** The owner's credential, which is a file and not a token. */
 const OWNER_CREDENTIAL = 'owner'
 
 export const roundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState>>> = {
@@ -79,7 +79,7 @@ export const roundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
     return undefined
   },
 
-  // A revoked member does not vote. Nobody is admitted again under the same key.
+  // A revoked member does not vote, and is never admitted again under the same key.
   'community.changed': (state, entry) => {
     const { revoked } = entry
     if (Array.isArray(revoked)) for (const id of revoked) if (typeof id === 'string') state.revokedNodes.set(id, true)
@@ -87,7 +87,10 @@ export const roundEntryHandlers: Readonly<Record<string, EntryHandler<GuardState
   },
 }
 
-/** Opens the round of an `approval.requested` that has voting terms. Returns why the terms are invalid, if they are. */
+/**
+ * Opens a voting round for an `approval.requested` that has voting terms. Returns why the terms are invalid, if they
+ * are.
+ */
 export function openQuorumRound(state: GuardState, approval: ApprovalRecord, entry: LedgerEntry): string | undefined {
   if (entry['quorum'] === undefined) return undefined
   const terms = termsIn(entry['quorum'])
@@ -122,7 +125,7 @@ export function openQuorumRound(state: GuardState, approval: ApprovalRecord, ent
   return undefined
 }
 
-/** The yes votes that count at a time: of voters who may still vote and have not voted twice. */
+/** The yes votes that count at a time: those of voters who may still vote and have not voted twice. */
 export function listValidYesVotes(state: GuardState, round: QuorumRoundRecord, atMs: number): readonly CastVote[] {
   return round.votes.filter(
     ({ voter, decision }) =>
@@ -134,7 +137,7 @@ export function listValidYesVotes(state: GuardState, round: QuorumRoundRecord, a
 export function explainRoundDenial(state: GuardState, round: QuorumRoundRecord, atMs: number): string | undefined {
   const { need, voters, votes, conflicts, veto } = round
   const noes = votes.filter(({ decision }) => decision === 'deny').map(({ voter }) => voter)
-  // A no takes rights away, so it counts even from a voter who voted twice.
+  // A no takes rights away, so even the no of a voter who voted twice counts.
   const saidNo = [
     ...noes,
     ...conflicts
@@ -149,7 +152,7 @@ export function explainRoundDenial(state: GuardState, round: QuorumRoundRecord, 
   return possible.length < need ? `only ${possible.length} of the ${need} that it takes can still say yes` : undefined
 }
 
-/** Why an `approval.approved` or `approval.used` of a round is not valid. */
+/** Why an `approval.approved` or `approval.used` of a voting round is not valid. */
 export function explainQuorumFlaw(state: GuardState, round: QuorumRoundRecord, entry: LedgerEntry): string | undefined {
   const atMs = readEntryTime(entry)
   const yeses = listValidYesVotes(state, round, atMs)
@@ -196,8 +199,8 @@ export function explainVoteFlaw(
 }
 
 /**
- * A person's votes are all in this log, one after the other. A node votes in other logs as well, and its votes arrive
- * late and in any order, but each has a number of its own.
+ * A person's votes are all in this log, so each must follow the one before. A node votes in other logs as well, and its
+ * votes arrive late and in any order, but each has a number of its own.
  */
 function chainFlaw(state: GuardState, { voter, key }: QuorumRoundVoter, { seq, prev }: VoteBody): string | undefined {
   const head = state.voteHeads.get(key) ?? { seq: 0, hash: FIRST_VOTE_PREVIOUS_HASH }
@@ -238,7 +241,7 @@ export function explainVoteConflictFlaw(
   return votes.every((vote) => isVoteSignatureValid(vote, key)) ? undefined : 'the voter did not sign them'
 }
 
-/** What decides whether somebody may vote on a call. */
+/** The facts that decide whether somebody may vote on a call. */
 export interface VoterEligibilityFacts
   extends Pick<QuorumRoundTerms, 'effect'>, Pick<CallBinding, 'principal' | 'target'> {}
 
@@ -246,7 +249,7 @@ function voterFlawIn(state: GuardState, round: QuorumRoundRecord, voter: string,
   const [approval, named] = [state.approvals.get(round.id), round.voters.find((each) => each.voter === voter)]
   if (approval === undefined || named === undefined) return `${voter} is no voter of this round`
   const credential = voter.startsWith(NODE_VOTER_PREFIX) ? undefined : findVoterCredential(state, voter)
-  // A vote ends with its credential, and a later credential of that name does not bring it back.
+  // A vote ends with the credential that cast it, and a later credential of that name does not revive it.
   if (credential !== undefined && state.voterKeys.get(credential) !== named.key)
     return `${voter} has another credential than when the round began`
   return explainVoterFlaw(state, { effect: round.effect, ...approval.binding }, named, atMs)
@@ -269,7 +272,7 @@ export function explainVoterFlaw(
   const role = findRoleOfPrincipalAt(state, voter, atMs)
   if (role !== 'approver' && role !== 'admin') return `${voter} is no approver`
   const credential = findVoterCredential(state, voter)
-  // One key per credential, from its first round on.
+  // A credential keeps the key of its first round.
   if (credential === undefined || (state.voterKeys.get(credential) ?? key) !== key) return `${voter} has another key`
   const restrictions = findTokenByName(state, voter)?.restrictions
   const caller = {
@@ -281,7 +284,7 @@ export function explainVoterFlaw(
   return explainApproverRefusal(caller, { principal, target, effect })?.message
 }
 
-/** Console links belong to nobody in particular: a voter has a token, or is the owner. */
+/** Console links belong to no particular person, so a voter must have a token or be the owner. */
 export function findVoterCredential(state: GuardState, voter: string): string | undefined {
   return voter === 'owner' ? OWNER_CREDENTIAL : findTokenByName(state, voter)?.hash
 }

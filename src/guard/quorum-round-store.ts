@@ -1,7 +1,7 @@
 /**
  * Quorum round store: proposes rounds, casts votes and settles rounds, inside the transactions of their approvals.
  *
- *   vote ─▶ recorded ─▶ enough yeses: the approval is given      a no too many: denied      a yes no longer counts: lapsed
+ *   vote ─▶ recorded ─▶ enough yeses: the approval is given      too many noes: denied      a yes no longer counts: lapsed
  */
 import type { Caller } from '../bus/call.ts'
 import { parsePeerCallerKey, toCallerKey } from '../bus/caller.ts'
@@ -49,13 +49,13 @@ export interface NodeVoterIdentity {
   readonly nodeSeed: Uint8Array
   /** The id of a member, given its id or name. */
   readonly member: (which: string) => string | undefined
-  /** Keys of those who can cosign this node's checkpoints now (C2SP vkeys). */
+  /** The keys of the witnesses that can cosign this node's checkpoints now (C2SP vkeys). */
   readonly witnesses: () => readonly string[]
-  /** Draws which of them has to. */
+  /** Draws the witness that has to cosign. */
   readonly draws: RandomDrawKey
 }
 
-/** Who has to agree, as a rule or a proposer names them. */
+/** Who has to agree, as a rule or a proposer specifies it. */
 export interface QuorumRequirement {
   readonly need?: number | undefined
   /** Names of people, and `node:` with the name or id of a node. Absent: every person who may decide. */
@@ -82,12 +82,12 @@ export function createVoteFault(code: VoteErrorCode, message: string): Fault {
 }
 
 export interface QuorumRoundStore {
-  /** The voters and the required number, or why there can be none. `isRule`: the owner's rule chose them. */
+  /** The voters and the required number, or why there can be none. `isRule`: the owner's rule named them. */
   readonly terms: (
     request: QuorumRequirement,
     about: VoterEligibilityFacts & { readonly isRule: boolean; readonly nowMs: number },
   ) => Result<ProposedVotingTerms, Fault>
-  /** Casts the caller's vote, signed here. */
+  /** Casts the caller's vote, which this node signs. */
   readonly castIn: (
     transaction: GuardTransaction,
     id: string,
@@ -99,14 +99,14 @@ export interface QuorumRoundStore {
     id: string,
     vote: { readonly voter: string; readonly vote: SignedVote },
   ) => Result<SignedVote, Fault>
-  /** Signs this node's vote in another node's round, which is not in this log. */
+  /** Signs this node's vote in another node's round; that vote is not in this log. */
   readonly signElsewhere: (
     terms: ForeignQuorumRound,
     vote: { readonly decision: VoteDecision; readonly heardHead: VoteHead | undefined; readonly nowMs: number },
   ) => SignedVote
   /** Draws the witness of a round whose quorum is reached. */
   readonly drawIn: (transaction: GuardTransaction, round: QuorumRoundRecord) => void
-  /** What has to follow from the votes now. */
+  /** What the votes so far mean for the round. */
   readonly outcome: (round: QuorumRoundRecord, nowMs: number) => QuorumRoundOutcome
   readonly self: QuorumRoundVoter
 }
@@ -132,7 +132,7 @@ export function createQuorumRoundStore({
       : { voter: name, key: deriveVoterPublicKey(voting.personSeed(credential)) }
   }
 
-  /** Everybody with an unrestricted credential of their own; the owner where there is nobody else. */
+  /** Every principal with an unrestricted credential of their own; the owner if there is none. */
   function everybody(principal: string, nowMs: number): readonly string[] {
     const people = [...state.tokens.values()]
       .filter(({ name, restrictions }) => restrictions === undefined && name !== principal)
@@ -157,7 +157,7 @@ export function createQuorumRoundStore({
     return flaw === undefined ? undefined : `${name} is no voter here: ${flaw.replace(/\.$/, '')}.`
   }
 
-  /** Which voter of the round the caller is, and with which key. */
+  /** Which voter of the round the caller is, and the voter's key. */
   function speaker(
     round: QuorumRoundRecord,
     by: Caller,
@@ -166,12 +166,15 @@ export function createQuorumRoundStore({
     const credential = findVoterCredential(state, by.id)
     const isPerson = round.voters.some(({ voter }) => voter === by.id)
     if (isPerson && credential !== undefined) return { voter: by.id, seed: voting.personSeed(credential) }
-    // A node votes through its admin.
+    // An admin casts the vote of this node.
     const isNode = by.role === 'admin' && round.voters.some(({ voter }) => voter === self.voter)
     return isNode ? { voter: self.voter, seed: voting.nodeSeed } : undefined
   }
 
-  /** The voter's next vote. `heardHead`: its newest one as others know it, where the ledger may have an older one. */
+  /**
+   * Signs the voter's next vote. `heardHead`: the newest vote that other nodes know, where the ledger may have an older
+   * one.
+   */
   function sign(
     round: ForeignQuorumRound,
     seed: Uint8Array,
@@ -254,7 +257,7 @@ export function createQuorumRoundStore({
         const flaw = voter?.voter === asking ? `${name} asked for it.` : explainCandidate(name, voter, about)
         if (voter === undefined || flaw !== undefined) {
           if (!isRule) return fail(createVoteFault('NOT_A_VOTER', flaw ?? ''))
-          // A rule names the voters; one who may not vote on this call is left out, and the required number stays.
+          // A voter of a rule who may not vote on this call is left out, and the required number stays.
           leftOut.push(` ${flaw}`)
           continue
         }
@@ -269,7 +272,7 @@ export function createQuorumRoundStore({
           kind: 'conflict',
           message: `It takes ${need} voters, and ${voters.length} can be asked.${leftOut.slice(0, 3).join('')}`,
         })
-      // Other houses alone decide here only where the owner's rule says so.
+      // Only the owner's rule may let other nodes decide alone about a call on this node.
       if (!isRule && need <= nodes)
         return fail({
           kind: 'not-permitted',

@@ -27,22 +27,24 @@ export interface QuorumRoundTerms {
   /** How many yes votes are required. */
   readonly need: number
   readonly voters: readonly QuorumRoundVoter[]
-  /** One no is decisive. */
+  /** Whether a single no denies the call. */
   readonly veto: boolean
   readonly digest: string
-  /** The node whose log decides. */
+  /** The node whose log decides about the call. */
   readonly house: string
   /** How many membership records there were. */
   readonly epoch: number
   readonly effect: Effect
-  /** Keys of those who could cosign when the round began (C2SP vkeys); which of them has to is drawn. */
+  /**
+   * Keys of the witnesses that could cosign when the round began (C2SP vkeys); the one that has to is drawn from them.
+   */
   readonly witnesses: readonly string[]
 }
 
-/** The terms without what the call itself determines. */
+/** The terms that a proposal chooses; the call itself determines the others. */
 export type ProposedVotingTerms = Pick<QuorumRoundTerms, 'need' | 'voters' | 'veto' | 'house' | 'epoch' | 'witnesses'>
 
-/** A round of another node. */
+/** A round of another node, in which this node votes. */
 export interface ForeignQuorumRound {
   readonly id: string
   readonly digest: string
@@ -55,11 +57,11 @@ export interface CastVote extends SignedVote {
   readonly voter: string
   readonly decision: VoteDecision
   readonly atMs: number
-  /** The ledger entry that has it. */
+  /** The ledger entry that contains it. */
   readonly seq: number
 }
 
-/** Two votes of one voter that cannot both be honest. */
+/** Two votes of one voter that contradict each other. */
 export interface VoteConflict {
   readonly voter: string
   readonly votes: readonly SignedVote[]
@@ -87,7 +89,7 @@ export type QuorumRoundOutcome =
   | { readonly kind: 'open' }
   | { readonly kind: 'quorum'; readonly yeses: readonly SignedVote[] }
   | { readonly kind: 'denied'; readonly why: string }
-  /** The quorum was reached and is lost again. */
+  /** The quorum was reached, and then lost because a vote no longer counts. */
   | { readonly kind: 'lost' }
 
 /** Facts 3.3: ⌊2n/3⌋ + 1. */
@@ -100,7 +102,7 @@ export function computeRoundDigest(binding: CallBinding): string {
   return computeJsonSha256({ type: 'hearthbus/consensus/v1', ...binding, target: binding.target ?? null })
 }
 
-/** Over the votes that made the quorum, in whatever order they came. */
+/** The hash of the votes that made the quorum, independent of the order in which they came. */
 export function computeCertificateHash(votes: readonly SignedVote[]): string {
   return computeJsonSha256(votes.map((vote) => `${computeVoteHash(vote)} ${vote.signature}`).toSorted())
 }
@@ -123,7 +125,7 @@ export function toQuorumEntryFields(
   return { need, voters: named, veto, house, epoch, digest: computeRoundDigest(binding), effect, witnesses }
 }
 
-/** Whether a round demands at least these terms, of nobody else. */
+/** Whether a round demands at least these terms, from the same voters. */
 export function meetsProposedTerms(
   round: QuorumRoundTerms | undefined,
   { need, voters, veto }: ProposedVotingTerms,

@@ -23,12 +23,12 @@ import type { SiblingMemberFacts } from './secret-detection.ts'
 /** How deep a schema is followed. */
 const MAX_DEPTH = 16
 const CUT = '[cut]'
-/** A device's schema can branch without end; past this, everything under it counts as a secret. */
+/** A device's schema can branch without end; beyond this number of steps, every value counts as a secret. */
 const MAX_SCHEMA_STEPS = 5_000
 
 /**
- * Who reads it. Records are read for years by everybody who may. An approver reads once: passwords are hidden from them
- * as well, but code and positional arguments are not, or they would not know what they allow.
+ * Who reads the result. Records are read for years by everybody who may. An approver reads once: passwords are hidden
+ * from them as well, but code and positional arguments are not, because an approver has to know what they allow.
  */
 export type RedactionAudience = 'record' | 'approver'
 
@@ -41,7 +41,7 @@ interface Bounds {
 }
 
 const KEPT: Bounds = { depth: 16, entries: 256, text: 4_096, total: 32_768 }
-/** For what is small already and must stay complete. */
+/** Bounds for a value that is small already and must stay complete. */
 const WHOLE: Bounds = { depth: 128, entries: Infinity, text: Infinity, total: Infinity }
 
 interface Walk {
@@ -49,7 +49,7 @@ interface Walk {
   readonly reader: RedactionAudience
   readonly secrets: ReadonlySet<string>
   readonly root: JsonSchema | undefined
-  /** In arguments a bare `code` mostly opens something; in a result it is mostly an error code. */
+  /** In arguments, a name that is just `code` usually opens something; in a result it is usually an error code. */
   readonly bareCode: boolean
   left: number
   schemaSteps: number
@@ -66,7 +66,7 @@ export function redactArguments(
   return redactObject(body, schema, walk, 0)
 }
 
-/** Anything else that is stored: results, previews, details. What is secret as an argument is secret in a result. */
+/** Any other stored value: results, previews, details. A name that is secret in arguments is secret in a result. */
 export function redactJson(
   data: Json,
   secretNames: readonly string[] = [],
@@ -77,7 +77,7 @@ export function redactJson(
   return redactValue(data, undefined, walk, 0)
 }
 
-/** Hides secrets and cuts nothing: for answers that are replayed later. */
+/** Hides secrets and shortens nothing, for answers that are replayed later. */
 export function hideSecretsInJson(
   data: Json,
   secretNames: readonly string[] = [],
@@ -164,7 +164,7 @@ function isHiddenBeside(
 const SECRET_SCHEMA: JsonSchema = { writeOnly: true }
 const marked = new WeakMap<JsonSchema, boolean>()
 
-/** Most schemas mark no secrets; this is found out once per schema, not per call. */
+/** Most schemas mark no secrets. This is found out once per schema, not per call. */
 function marksSecrets(schema: JsonSchema): boolean {
   const known = marked.get(schema)
   if (known !== undefined) return known
@@ -174,7 +174,7 @@ function marksSecrets(schema: JsonSchema): boolean {
   return marks
 }
 
-/** One branch that marks it as a secret is enough: which branch a value took is not determined here. */
+/** One branch that marks the value as a secret is enough, because the branch that applies is not determined here. */
 function isSecretSchema(schema: JsonSchema | undefined, walk: Walk, depth: number): boolean {
   if (schema === undefined || depth > MAX_DEPTH) return false
   if (walk.schemaSteps-- <= 0) return true

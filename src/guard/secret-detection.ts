@@ -1,7 +1,7 @@
 /** Secret detection: recognises secrets by their names, by their neighbours, or inside running text. */
 import type { Json } from '../core/json.ts'
 
-// Secret name: names of secrets, in whatever spelling: `userPassword`, `API-Key`, `lock_code`, `gSMTPPassword`.
+// Secret names, in whatever spelling: `userPassword`, `API-Key`, `lock_code`, `gSMTPPassword`.
 
 /**
  * A name that contains such a word is a secret's, whatever else it says. Names of settings run words together:
@@ -15,7 +15,7 @@ const AT_THE_END = /^(?:pin|jwt|bearer|auth)$|(?:pass|pw|passcode|token|apikey)$
 /** English words with these endings that are harmless. */
 const HARMLESS = /^(?:(?:en)?compass|bypass|trespass|surpass|(?:over|under|low|high|band)pass|betoken)$/
 
-/** The last two words together. */
+/** Pairs of words that end the names of secrets. */
 const PAIRS = new Set(
   [
     ...pairs('key', 'api access private secret encryption network shared auth authentication security signing link'),
@@ -41,7 +41,9 @@ export function isSecretName(name: string): boolean {
 /** Every secret's name contains one of these; a name that is not ASCII is checked in full. */
 const MAY_BE_SECRET = /pass|pw|psk|kennwort|secret|credential|auth|cookie|otp|pin|jwt|bearer|token|key|code|[^\0-\x7f]/i
 
-/** The same for a name that is given as a value. Not cached: values are too many, and may be secrets themselves. */
+/**
+ * Whether a value is the name of a secret. Not cached: there are too many values, and they may be secrets themselves.
+ */
 function isSecretNameInValue(value: string): boolean {
   return value.length <= MAX_NAME && MAY_BE_SECRET.test(value) && isSecretByWords(splitNameWords(value))
 }
@@ -51,7 +53,7 @@ function isSecretByWords(words: readonly string[]): boolean {
   const last = words.at(-1)
   if (last === undefined) return false
   if (AT_THE_END.test(last) && !HARMLESS.test(last)) return true
-  // Several codes are as secret as one; `tokens` in the plural are what a model counts.
+  // Several codes are as secret as one; `tokens` in the plural, however, are what a model counts.
   const one = last.replace(/(code|key)s$/, '$1')
   return PAIRS.has(one) || PAIRS.has([...words.slice(-2, -1), one].join(' '))
 }
@@ -83,11 +85,14 @@ export interface SiblingMemberFacts {
   readonly callByPosition: boolean
 }
 
-/** By the last word, so that `settingName` and `config_key` count, too. */
+/**
+ * Names of members whose value is itself a name. The last word decides, so that `settingName` and `config_key` count,
+ * too.
+ */
 const NAMING = new Set(
   'key name id label setting property option parameter param variable field header attribute'.split(' '),
 )
-/** By all words: `new_value` is `newValue`. */
+/** Names of members that hold the value beside such a name. All words are compared: `new_value` is `newValue`. */
 const NAMED = new Set(
   'value values val newvalue oldvalue currentvalue previousvalue defaultvalue new old before after previous current default from to text string'.split(
     ' ',
@@ -95,7 +100,7 @@ const NAMED = new Set(
 )
 const CALLED = new Set('function functionname method methodname'.split(' '))
 const POSITIONAL = new Set('params parameters args arguments'.split(' '))
-/** What code returned has no names either: a function that reads a door code answers with it. */
+/** The result of code has no names either: a function that reads a door code answers with the code. */
 const RETURNED = new Set('raw returned'.split(' '))
 
 type Part = 'naming' | 'named' | 'called' | 'positional' | 'returned' | 'other'
@@ -118,14 +123,14 @@ export function isSecretMember(name: string, value: Json, { nameSecret }: Siblin
   return nameSecret && typeof value !== 'boolean' && value !== null && partOf(name) === 'named'
 }
 
-/** An empty list hides nothing, and shows that there was nothing. */
+/** An empty list is shown, since it hides nothing. */
 export function isPositionalSecretMember(name: string, value: Json, { callByPosition }: SiblingMemberFacts): boolean {
   if (!callByPosition) return false
   const part = partOf(name)
   return part === 'returned' || (part === 'positional' && Array.isArray(value) && value.length > 0)
 }
 
-/** Cached and bounded as above. */
+/** The parts of names, cached and bounded like the names. */
 const knownParts = new Map<string, Part>()
 const MAX_PART_NAME = 64
 
@@ -148,7 +153,7 @@ function partByWords(words: readonly string[]): Part {
 
 // Secret text: secrets inside running text: a URL with a password in it, a statement that sets one.
 //
-//   http://anna:…@10.0.0.5/                           what has the form of a credential
+//   http://anna:…@10.0.0.5/                           a text in the form of a credential
 //   hs.SaveINISetting("Settings","gSMTPPassword","…") what follows the name of a secret
 
 export const REDACTED_PLACEHOLDER = '[redacted]'
@@ -156,17 +161,17 @@ export const REDACTED_PLACEHOLDER = '[redacted]'
 const SHORTEST_CREDENTIAL = 8
 /** The longest credential that is found by its form. */
 export const MAX_CREDENTIAL_LENGTH = 1_100
-/** One cheap test spares most texts the expensive ones. */
+/** A cheap test that spares most texts the expensive ones. */
 const MAY_HOLD_CREDENTIAL = /_|:\/\/|=|bearer|basic/i
 const MAY_HOLD_NAME = /[="'`]/
 
-/** Text as it may be stored. */
+/** The text without its secrets, as it may be stored. */
 export function redactText(text: string): string {
   const shown = redactCredentials(text)
   return text.length < SHORTEST_CREDENTIAL || !MAY_HOLD_NAME.test(text) ? shown : hideAfterNames(shown)
 }
 
-/** Hides what has the form of a credential, and everything that could be part of it. */
+/** Hides text in the form of a credential, with every character that could be part of it. */
 function redactCredentials(text: string): string {
   if (text.length < SHORTEST_CREDENTIAL || !MAY_HOLD_CREDENTIAL.test(text)) return text
   return text

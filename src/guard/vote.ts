@@ -22,11 +22,11 @@ export const FIRST_VOTE_PREVIOUS_HASH = '0'.repeat(64)
 const hash64 = z.string().regex(/^[0-9a-f]{64}$/)
 const voteBody = z.strictObject({
   approval: z.string().min(1).max(64),
-  /** The digest of the call. */
+  /** The digest of the call that is voted on. */
   call: hash64,
   decision: z.enum(['allow', 'deny']),
   epoch: z.int().min(0),
-  /** In seconds. */
+  /** When the vote expires, in seconds since 1970. */
   expires: z.int(),
   house: z.string().min(1).max(64),
   issued: z.int(),
@@ -61,12 +61,13 @@ export function parseVote({ body }: SignedVote): VoteBody | undefined {
 }
 
 /**
- * Votes are checked when they arrive, when they are recorded and when the log is read, so results are cached. Bounded.
+ * Signatures that were found valid. Votes are checked when they arrive, when they are recorded and when the log is
+ * read. Bounded.
  */
 const checked = new Set<string>()
 const MAX_CHECKED = 8_192
 
-/** Strict (RFC 8032): no key and no point of small order, and only the canonical encoding of either. */
+/** Strict (RFC 8032): neither key nor point may be of small order, and both must have the canonical encoding. */
 export function isVoteSignatureValid({ body, signature }: SignedVote, key: string): boolean {
   if (!/^[0-9a-f]{128}$/.test(signature) || !isVoterKey(key)) return false
   const id = `${key}${signature}${hash('sha256', body)}`

@@ -3,8 +3,8 @@
  *
  *   write path.tmp ▸ fsync it ▸ rename over path ▸ fsync the directory
  *
- * The temporary file is always a new one: what a crash left under its name, or somebody put there (a folder, a pipe, a
- * link), is removed or avoided, never written to.
+ * The temporary file is always a new one: anything that a crash or another program left under its name (a folder, a
+ * pipe, a link) is removed or avoided, never written to.
  */
 import { close, fdatasync, open, rename, unlink, writeFile } from 'node:fs'
 import { open as openHandle } from 'node:fs/promises'
@@ -17,7 +17,7 @@ import { readSystemErrorCode } from '../core/thrown-error.ts'
 
 const DEFAULT_MODE = 0o644
 
-/** One writer per path at a time; resolves when the new content is durable. */
+/** Writes a file; there must be one writer per path at a time. Resolves when the new content is durable. */
 export async function writeFileAtomically(
   path: string,
   content: string | Uint8Array,
@@ -27,7 +27,10 @@ export async function writeFileAtomically(
   await syncDirectory(dirname(path))
 }
 
-/** The same, but the name is durable only after `syncDirectory`: for many files, one sync of their directory. */
+/**
+ * Like `writeFileAtomically`, but the name is durable only after `syncDirectory`. For many files, one sync of their
+ * directory is enough.
+ */
 export async function writeFileWithoutDirectorySync(
   path: string,
   content: string | Uint8Array,
@@ -53,14 +56,14 @@ async function createTemporaryFile(
   path: string,
   mode: number,
 ): Promise<{ readonly file: number; readonly temporary: string }> {
-  // The same name each time: the next write of the file removes what a crash left, and nobody has to search for it.
+  // The name is the same each time, so the next write removes what a crash left, and nobody has to search for it.
   const usual = `${path}.tmp`
   try {
     return { file: await openFile(usual, 'wx', mode), temporary: usual }
   } catch (error) {
     if (readSystemErrorCode(error) !== 'EEXIST') throw error
   }
-  // A folder stays; the name that is taken next cannot be guessed.
+  // A folder under that name is left alone; the name that is used instead cannot be guessed.
   await removeFile(usual).catch(() => undefined)
   const temporary = `${path}.${toHex(randomBytes(RANDOM_NAME_BYTES))}.tmp`
   return { file: await openFile(temporary, 'wx', mode), temporary }
@@ -68,8 +71,8 @@ async function createTemporaryFile(
 
 const RANDOM_NAME_BYTES = 8
 
-// Descriptors, not handles: a handle takes the event loop a quarter longer, and a busy log makes a hundred such files
-// for every checkpoint.
+// Uses descriptors, not handles: opening a handle takes the event loop a quarter longer, and a busy log writes a
+// hundred such files for every checkpoint.
 const openFile = promisify(open)
 const writeWhole = promisify(writeFile)
 const syncData = promisify(fdatasync)
@@ -87,7 +90,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** An entry bundle has at most 16 MiB. */
+/** A file has at most twice the 16 MiB of an entry bundle. */
 const MAX_FILE_BYTES = 33_554_432
 
 /** `undefined` when there is no such file; any other error is thrown. */

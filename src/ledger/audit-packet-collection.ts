@@ -1,9 +1,9 @@
 /**
  * Packet collection: the entries that belong into an audit packet, and the packet made of them.
  *
- *   task      what bears its id (steps, thoughts, sessions, calls), how the calls ended, approvals and grants they used
- *   session   the same, and the steps of the tasks that it was about
- *   since     everything from then on but reads and the guard's bookkeeping
+ *   task      entries with its id (steps, thoughts, sessions, calls), how the calls ended, approvals and grants they used
+ *   session   likewise, and the steps of the tasks that it was about
+ *   since     everything from that time on except reads and the guard's bookkeeping
  *
  * Reads through the ledger.
  */
@@ -30,10 +30,10 @@ export type AuditPacketFault =
   | SigningFault
   | { readonly kind: 'nothing-found' }
   | { readonly kind: 'nothing-signed' }
-  /** Cutting the list would make a packet that seems complete. */
+  /** There are too many entries: a shortened list would make a packet that seems complete. */
   | { readonly kind: 'too-many'; readonly most: number }
 
-/** As a sentence; the ledger's own faults are formatted elsewhere. */
+/** The fault as a sentence; faults of the ledger itself are formatted elsewhere. */
 export function formatAuditPacketFault(
   fault: Extract<AuditPacketFault, { kind: 'nothing-found' | 'nothing-signed' | 'too-many' }>,
 ): string {
@@ -53,7 +53,7 @@ export interface AuditPacketOptions {
   /** Whether the entry, and its body, may be shown to the caller. */
   readonly mayRead: (entry: LedgerEntry) => boolean
   readonly mayOpen: (entry: LedgerEntry) => boolean
-  /** `existing`: the caller may not cause a new signature. */
+  /** `existing`: the caller may not cause a new signature, so an existing checkpoint is used. */
   readonly under?: 'existing' | undefined
 }
 
@@ -139,8 +139,8 @@ function workEntries(
 }
 
 /**
- * `undefined` when there are too many. Read from the end, because the clock is only advisory: a batch of only older
- * entries ends it.
+ * The entries since a time; `undefined` when there are too many. They are read from the end. The time of an entry is
+ * only advisory, so reading stops at the first batch that contains only older entries.
  */
 async function entriesSince(ledger: Ledger, since: string): Promise<readonly LedgerEntry[] | undefined> {
   const found: LedgerEntry[] = []

@@ -1,6 +1,6 @@
 /**
- * Packet description: what the entries of an audit packet say, in lists for a reader. It follows from the entries and
- * from nothing else, so that whoever checks a packet can make it again (docs/protocols/ledger.md, "Audit packet").
+ * Packet description: what the entries of an audit packet say, in lists for a reader. It is derived from the entries
+ * alone, so that anybody who checks a packet can derive it again (docs/protocols/ledger.md, "Audit packet").
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'

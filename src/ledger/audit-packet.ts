@@ -3,7 +3,7 @@
  * signed checkpoint over all of them, and a summary that a person or another agent can read.
  *
  *   entries   { index, leaf, path, opening | withheld }       each is proved under `checkpoint` (RFC 6962 § 2.1.1)
- *   tasks, thoughts, sessions, changes, approvals             follow from the entries; whoever checks derives them again
+ *   tasks, thoughts, sessions, changes, approvals             are derived from the entries; a verifier derives them again
  *   consistency { from_size, path }                           from a checkpoint that the reader kept (RFC 6962 § 2.1.2)
  *
  * Its content is proved. That nothing is missing is only claimed by its author, except for two things: the thoughts of
@@ -44,7 +44,7 @@ export interface AuditPacketContents {
   readonly checkpoint: string
   readonly consistency?: { readonly from_size: number; readonly path: readonly string[] }
   readonly entries: readonly AuditPacketEntry[]
-  /** Entries that belong to it but may not be shown to the caller, or are not signed yet. */
+  /** How many entries belong to the packet but may not be shown to the caller, or are not signed yet. */
   readonly leftOut: number
 }
 
@@ -67,7 +67,7 @@ export interface AuditPacketReport {
   readonly size: number
   readonly entries: number
   readonly opened: number
-  /** Sentences; empty when everything is proved. */
+  /** The defects, as sentences; empty when everything is proved. */
   readonly findings: readonly string[]
 }
 
@@ -152,7 +152,10 @@ function openedEntry({ leaf, opening, withheld }: AuditPacketEntry): EntryWithVe
   return { entry: decoded.value, ...(body?.ok === true ? { body: body.value } : {}), ...(withheld && { withheld }) }
 }
 
-/** Missing content must have been erased by a recorded entry, or the author says that it is not shown. */
+/**
+ * Sentences about content that is missing although no recorded entry erased it, and the author does not say that it
+ * withheld it.
+ */
 function unexplained(opened: readonly EntryWithVerifiedBody[]): readonly string[] {
   const erased = new Set(opened.flatMap(({ entry }) => (entry.kind === BODY_ERASED_KIND ? [entry['entry']] : [])))
   return opened.flatMap(({ entry, body, withheld }) => {

@@ -11,7 +11,7 @@ import type { LedgerFindings } from './ledger-finding.ts'
 export class EntryBodyAudit {
   readonly #findings: LedgerFindings
   readonly #isGone: (seq: number) => boolean
-  /** Bodies that are missing, and whose erasure was not read yet. */
+  /** Entries whose bodies are missing, and for which no record of an erasure was read yet. */
   readonly #awaited = new Set<number>()
   readonly #erased = new Set<number>()
   readonly #lost = new Set<number>()
@@ -22,7 +22,7 @@ export class EntryBodyAudit {
     this.#isGone = isGone
   }
 
-  /** `copies`: of each place that should have its body. */
+  /** Checks the body of an entry. `copies` are the bodies found in each place that should have one. */
   read(entry: LedgerEntry, seq: number, copies: readonly (SaltedBody | undefined)[]): void {
     const committed = entry['body_hash']
     for (const stored of copies) {
@@ -34,7 +34,7 @@ export class EntryBodyAudit {
     if (entry.kind === BODY_ERASED_KIND) this.#readErasure(entry['entry'], seq)
   }
 
-  /** The entry cannot be read: whether it committed to a body is not known. */
+  /** Notes that the entry cannot be read, so it is not known whether it committed to a body. */
   lose(seq: number): void {
     this.#lost.add(seq)
   }
@@ -50,7 +50,8 @@ export class EntryBodyAudit {
 
   #readErasure(target: unknown, seq: number): void {
     const entry = isSequenceNumber(target) && target < seq ? target : undefined
-    // Checked now rather than remembered: the body may have been there when its entry was read, and erased meanwhile.
+    // Looked up now rather than remembered: the body may have been there when its entry was read, and have been erased
+    // since.
     if (entry !== undefined && this.#lost.has(entry)) return
     if (entry === undefined || this.#erased.has(entry) || !this.#isGone(entry))
       return this.#findings.add({ kind: 'erasure-unfounded', seq, entry })

@@ -1,7 +1,7 @@
 /**
- * Bundle authenticator: whether a full entry bundle is the one that this node wrote. What decides is computed from
- * bundles at every start, long before anything has verified the whole log, so a bundle is not believed because it has
- * the right name.
+ * Bundle authenticator: whether a full entry bundle is the one that this node wrote. At every start, the state that
+ * decides about calls is computed from bundles, long before the whole log is verified. A bundle is therefore not
+ * trusted because of its file name.
  *
  *   bundle ▸ its MAC is stored ──────────────────────────────▶ authentic
  *          ▸ no MAC, or another ▸ it is in the signed tree ──▶ authentic; its MAC is stored
@@ -22,7 +22,7 @@ import type { InclusionProof } from './proof.ts'
 import { expandTile, readTileNode, TILE_HEIGHT, TILE_WIDTH } from './tile.ts'
 import { computeLeafHash } from './tree.ts'
 
-/** The origin is in it: a log that goes on under another name has other bundles. */
+/** The key's purpose contains the origin, because a log that continues under another name has other bundles. */
 const BUNDLE_KEY_PURPOSE = 'hearthbus ledger bundles v1\n'
 
 export function deriveBundleKey(signer: Pick<LogSigner, 'deriveSecret' | 'key'>): KeyObject {
@@ -37,8 +37,8 @@ export function computeBundleMac(key: KeyObject, index: number, bundle: Uint8Arr
 }
 
 /**
- * Whether these 256 entries are in the signed tree. The proof of the first one begins with the eight nodes beside its
- * way up through the bundle, which commit to all the others.
+ * Whether these 256 entries are in the signed tree. The first eight hashes in the proof of the first entry are its
+ * siblings within the bundle, which commit to all other entries of it.
  */
 export function isBundleInTree(
   index: number,

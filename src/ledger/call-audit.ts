@@ -48,7 +48,7 @@ export class CallEntryAudit {
     return entry
   }
 
-  /** The entry cannot be read: what it began or ended is not known. */
+  /** Notes that the entry cannot be read, so it is not known which call it began or ended. */
   lose(seq: number): void {
     this.#lost.add(seq)
   }

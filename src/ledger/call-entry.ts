@@ -42,10 +42,13 @@ export function readEndedCallSeq(event: LedgerEvent | LedgerEntry): number | und
   return isCallEnd(event) && isSequenceNumber(event['call']) ? event['call'] : undefined
 }
 
-/** Calls that have entered and not ended. It follows the transaction: what an undone work opened or ended is put back. */
+/**
+ * Calls that have entered and not ended. The set follows the transaction: when a work is undone, its changes to the set
+ * are undone, too.
+ */
 export class OpenCalls implements TransactionListener {
   readonly #open = new Set<number>()
-  /** What the works of this group did, in order. */
+  /** What the works of this group opened and ended, in order. */
   #steps: { readonly call: number; readonly hasEntered: boolean }[] = []
   #stepsBeforeWork = 0
 
@@ -57,7 +60,7 @@ export class OpenCalls implements TransactionListener {
     return [...this.#open]
   }
 
-  /** As a start finds them in the log. */
+  /** Restores the open calls that a start found in the log. */
   restore(calls: readonly number[]): void {
     for (const call of calls) this.#open.add(call)
   }

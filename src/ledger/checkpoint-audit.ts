@@ -20,7 +20,7 @@ export class CheckpointAudit {
   readonly #witnesses = new Map<string, NoteVerifier | undefined>()
   /** The largest tree that witnesses had cosigned, as starts say. */
   #cosigned = 0
-  /** The one beside the tiles. */
+  /** The checkpoint beside the tiles. */
   readonly published: SignedCheckpoint | undefined
 
   constructor(stored: LogToVerify, findings: LedgerFindings, roots: ExpectedCheckpointRoots) {
@@ -43,7 +43,7 @@ export class CheckpointAudit {
       this.#findings.add({ kind: 'last-signed-missing', path: lastSigned.path })
   }
 
-  /** Rows of the database about trees of these sizes. */
+  /** Adds the database's checkpoints of trees whose size is between these two to what is expected. */
   expect(above: number, upTo: number): void {
     const rows = this.#stored.checkpoints?.between(above, upTo) ?? []
     // A witness may have cosigned for the first time during this run.
@@ -51,7 +51,10 @@ export class CheckpointAudit {
     for (const row of rows) this.#roots.expectStored(row, witnesses)
   }
 
-  /** A start says what witnesses had cosigned. A log that goes on under another name begins anew with that. */
+  /**
+   * A start records which size witnesses had cosigned. A log that continues under another name has no cosignature at
+   * first.
+   */
   read(entry: LedgerEntry): void {
     if (entry.kind === 'ledger.adopted' && entry['successor_of'] !== undefined) this.#cosigned = 0
     if (entry.kind === 'node.start') this.#cosigned = Math.max(this.#cosigned, Number(entry['cosigned'] ?? 0))
@@ -85,7 +88,8 @@ export class CheckpointAudit {
   }
 
   /**
-   * The file is written first, then the checkpoint beside the tiles, then the row: whichever is behind was restored.
+   * The file is written first, then the checkpoint beside the tiles, then the row. One that is older than its
+   * successors was restored from a copy.
    */
   #checkOrder(): void {
     const { lastSigned, newestRow = 0, key } = this.#stored

@@ -1,6 +1,5 @@
 /**
- * Checkpoint signer: the checkpoints this node gives out, and the promise never to sign two trees that contradict each
- * other.
+ * Checkpoint signer: signs the checkpoints that this node publishes, and never two trees that contradict each other.
  *
  * The order of writes, each durable before the next:
  *
@@ -8,17 +7,17 @@
  *   2. the tiles of the tree, the partial ones among them
  *   3. the new checkpoint in the file beside the log (last signed)
  *   4. the new checkpoint beside the tiles, and in the database
- *   5. only now does anybody see it
+ *   5. only now is it published
  *
- * and what therefore holds whenever the process stops:
+ * and what therefore holds at whatever moment the process stops:
  *
- *   a. A checkpoint that was given out is in the file, or a newer one is. (3 before 5)
- *   b. The tree that the file speaks of is in the log. (1 before 3)
+ *   a. A checkpoint that was published is in the file, or a newer one is. (3 before 5)
+ *   b. The tree of the checkpoint in the file is in the log. (1 before 3)
  *   c. So a log that does not extend the file's checkpoint is not the one this node last wrote: it was restored
  *      from a copy, cut off or changed. It is noticed at start; the file is read again before each signature, because
  *      another process may have signed meanwhile.
  *   d. A stop between 3 and 4 leaves a checkpoint in the file that the database lacks. It is as good as any.
- *   e. Whoever reads the tiles finds everything that the checkpoint beside them promises. (2 before 4)
+ *   e. A reader of the tiles finds every tile of the tree of the checkpoint beside them. (2 before 4)
  *
  * The file can be restored together with the log; then the pin outside of the data directory shows it, which also
  * follows the trees whose checkpoint could not be stored, or else a witness. What a witness shows then takes the file's
@@ -54,7 +53,7 @@ export interface CheckpointSigningOptions {
   readonly tree: StoredTree
   readonly signer: NoteSigner
   readonly lastSignedPath: string
-  /** Outside of the data directory; absent where nothing is kept there. */
+  /** The pin outside of the data directory; absent where none is kept. */
   readonly pin?: LedgerPinFile | undefined
   /** Makes the tiles of a tree durable, partial ones included. */
   readonly prepare: (size: number) => Promise<void>
@@ -114,12 +113,12 @@ export class CheckpointSigner {
     }
   }
 
-  /** The same without the file beside the log. */
+  /** Compares the tree with the database's checkpoints only, not with the file beside the log. */
   judgeDatabase(): LedgerFault | undefined {
     return readingTree(() => this.#judgeRows() ?? this.#judgePin())
   }
 
-  /** Keeps outside what the tree is now. Call only for a tree that is on the disk. */
+  /** Writes the present tree to the pin. Call only for a tree that is on the disk. */
   pinTree({ size, root }: TreeHead): void {
     this.#options.pin?.update({ vkey: formatVerifierKey(this.#options.signer.key), size, root })
   }
@@ -130,11 +129,11 @@ export class CheckpointSigner {
   }
 
   /**
-   * Stores the checkpoint that proved the tree to be outdated in the file: it has this node's signature, and the next
-   * start detects the problem by itself.
+   * Stores the checkpoint that proved this tree to be outdated in the file. It has this node's signature, so the next
+   * start detects the fork by itself.
    */
   keepEvidence(kept: SignedCheckpoint): Promise<void> {
-    // If it cannot be written, the next start has to be shown it again.
+    // If the file cannot be written, the next start has to be given the checkpoint again.
     return this.#inTurn(() =>
       writeFileAtomically(this.#options.lastSignedPath, formatSignedCheckpoint(kept)).catch(() => undefined),
     )
@@ -153,7 +152,10 @@ export class CheckpointSigner {
     })
   }
 
-  /** Signs regardless of the file, once the database's own checkpoints agree: for a person who knows why. */
+  /**
+   * Signs without comparing with the file, if the tree extends the database's own checkpoints. For a person who knows
+   * why the file differs.
+   */
   signAnew(): Promise<Result<SignedCheckpoint, SigningFault>> {
     return this.#inTurn(async () => {
       const fault = this.judgeDatabase()
@@ -183,8 +185,8 @@ export class CheckpointSigner {
   }
 
   /**
-   * The same as `judge`, for a process that knows what it signed last: a file that is missing since then, perhaps with
-   * its whole folder, is written again, and one that cannot be read now is no reason to refuse entries for good.
+   * Like `judge`, for a process that knows what it signed last. A file that has been removed since, perhaps with its
+   * folder, is written again, and a file that cannot be read at the moment is no reason to refuse entries for good.
    */
   async #judgeMeanwhile(): Promise<SigningFault | undefined> {
     const { lastSignedPath: path, tree } = this.#options
@@ -213,7 +215,7 @@ export class CheckpointSigner {
     } catch (error) {
       return fail({ kind: 'last-signed-unwritable', path: lastSignedPath, reason: readErrorMessage(error) })
     } finally {
-      // Also where it could not be stored: what was signed here may not be cut off then either.
+      // The tree is pinned even if its checkpoint could not be stored: it was signed, so it may not be cut off either.
       this.pinTree({ size, root })
     }
     await database.commit(() => this.#store.put(rowOf(signed)))
@@ -222,13 +224,13 @@ export class CheckpointSigner {
     return ok(signed)
   }
 
-  /** A commit of its own: when it resolves, everything in this tree is on the disk. */
+  /** Reads the tree in a commit of its own: when that resolves, everything in this tree is on the disk. */
   #readDurableTree(): Promise<TreeHead> {
     const { database, tree } = this.#options
     return database.commit(() => ({ size: tree.size, root: tree.root() }), { tables: false })
   }
 
-  /** After the others: what a file beside the log says is more to the point, and easier to mend. */
+  /** The pin is checked last, because a contradiction with the file beside the log is easier to explain and to mend. */
   #judgePin(): LedgerFault | undefined {
     const { pin: file, signer, tree } = this.#options
     if (file === undefined) return undefined
@@ -248,7 +250,7 @@ export class CheckpointSigner {
   #judgeRows(): LedgerFault | undefined {
     const row = this.#store.latest()
     if (row === undefined) {
-      // Nothing was signed yet, but a tree that cannot be read must not be appended to either.
+      // Nothing was signed yet, but entries must not be appended to a tree that cannot be read either.
       this.#options.tree.root()
       return undefined
     }

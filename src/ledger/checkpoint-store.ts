@@ -50,7 +50,7 @@ export class CheckpointStore {
     this.#thin.run(blockStart, row.size, row.cosignatures)
   }
 
-  /** For a log that continues under another name: these were signed under the old one. */
+  /** Removes all checkpoints, for a log that continues under another name: they were signed under the old one. */
   removeAll(): void {
     this.#removeAll.run()
   }
@@ -72,7 +72,7 @@ export class CheckpointStore {
     return this.#cosignedAfter.get(seq) as StoredCheckpointRow | undefined
   }
 
-  /** The newest cosigned ones that cover entry `seq`, newest first. */
+  /** The newest cosigned checkpoints that cover entry `seq`, newest first. */
   newestCosigned(seq: number): StoredCheckpointRow[] {
     return this.#newestCosigned.all(seq) as unknown as StoredCheckpointRow[]
   }

@@ -17,7 +17,7 @@ export interface Checkpoint {
   readonly origin: string
   readonly size: number
   readonly root: Uint8Array
-  /** Opaque lines that monitors cannot audit; we write none and preserve those of others. */
+  /** Opaque lines that monitors cannot audit. This program writes none, and preserves those of others. */
   readonly extensions: readonly string[]
 }
 
@@ -72,7 +72,7 @@ export function formatDecimal(value: number): string {
   return String(value)
 }
 
-/** ASCII digits without leading zeros, up to 2^53 − 1. */
+/** Parses ASCII digits without leading zeros, up to 2^53 − 1. */
 export function parseDecimal(text: string): number | undefined {
   if (!/^(?:0|[1-9][0-9]{0,15})$/.test(text)) return undefined
   const value = Number(text)

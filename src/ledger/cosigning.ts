@@ -18,7 +18,8 @@ export interface CosigningResult {
 }
 
 /**
- * A witness that shows our own signature under a tree that ours does not extend makes the ledger refuse from then on.
+ * Asks every witness. If one shows our own signature under a tree that ours does not extend, the ledger refuses entries
+ * from then on.
  */
 export async function cosignNewestCheckpoint(
   ledger: Ledger,

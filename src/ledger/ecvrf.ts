@@ -25,7 +25,10 @@ const ORDER = Point.Fn.ORDER
 type CurvePoint = InstanceType<typeof Point>
 
 interface KeyPair {
-  /** Reduced by the group's order: exact for points of the prime-order subgroup, which are all it is used with. */
+  /**
+   * The key's scalar, reduced by the group's order. This is exact, because only points of the prime-order subgroup are
+   * multiplied.
+   */
   readonly scalar: bigint
   readonly prefix: Uint8Array
   readonly publicKey: Uint8Array
@@ -35,7 +38,7 @@ export function deriveVrfPublicKey(secret: Uint8Array): Uint8Array {
   return expand(secret).publicKey
 }
 
-/** § 5.1. */
+/** RFC 9381 § 5.1. */
 export function createVrfProof(secret: Uint8Array, alpha: Uint8Array): Uint8Array {
   const { scalar, prefix, publicKey } = expand(secret)
   const h = encodeToCurve(publicKey, alpha)
@@ -48,7 +51,10 @@ export function createVrfProof(secret: Uint8Array, alpha: Uint8Array): Uint8Arra
   return concatBytes(gamma.toBytes(), challenge, bytesOf(s))
 }
 
-/** § 5.3. The output, or `undefined` where the proof is invalid: the output of an unverified proof means nothing. */
+/**
+ * RFC 9381 § 5.3. Returns the output, or `undefined` where the proof is invalid: the output of an unverified proof
+ * means nothing.
+ */
 export function verifyVrfProof(publicKey: Uint8Array, alpha: Uint8Array, proof: Uint8Array): Uint8Array | undefined {
   const y = decodePoint(publicKey)
   const gamma = proof.length === VRF_PROOF_BYTES ? decodePoint(proof.subarray(0, POINT_BYTES)) : undefined
@@ -64,7 +70,7 @@ export function verifyVrfProof(publicKey: Uint8Array, alpha: Uint8Array, proof: 
   return areBytesEqual(challengeOf(publicKey, [h, gamma, u, v]), challenge) ? outputOf(gamma) : undefined
 }
 
-/** § 5.2, for a proof of one's own or one that was verified. */
+/** RFC 9381 § 5.2. Call only for a proof that this node made or verified. */
 export function computeVrfOutput(proof: Uint8Array): Uint8Array {
   const gamma = decodePoint(proof.subarray(0, POINT_BYTES))
   if (gamma === undefined) throw new RangeError('a proof whose point cannot be decoded')
@@ -104,7 +110,7 @@ function encodeToCurve(publicKey: Uint8Array, alpha: Uint8Array): CurvePoint {
   throw new Error('no counter maps this input to the curve')
 }
 
-/** § 5.4.3. */
+/** RFC 9381 § 5.4.3. */
 function challengeOf(publicKey: Uint8Array, points: readonly CurvePoint[]): Uint8Array {
   const { challenge, end } = DOMAIN
   const parts = points.map((point) => point.toBytes())

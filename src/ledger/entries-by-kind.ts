@@ -12,7 +12,7 @@ interface SearchableLog {
   readonly entriesMatching: (pattern: RegExp) => Iterable<LedgerLeafRow>
 }
 
-/** Bytes that are not an entry are left to `verify`. */
+/** Yields the entries of these kinds. Bytes that are not a valid entry are skipped; `verify` reports them. */
 export function* readEntriesOfKinds(
   log: SearchableLog,
   kinds: ReadonlySet<string>,
@@ -20,12 +20,15 @@ export function* readEntriesOfKinds(
   if (kinds.size === 0) return
   for (const { bytes } of log.entriesMatching(kindPattern(kinds))) {
     const decoded = decodeEntry(bytes)
-    // A nested object may have a field of that name as well.
+    // The pattern may also have matched a field of a nested object, so the decoded kind is compared.
     if (decoded.ok && kinds.has(decoded.value.kind)) yield decoded.value
   }
 }
 
-/** Canonical JSON has one spelling, and a kind has neither escapes nor, but for its dots, anything special in a pattern. */
+/**
+ * A pattern for the text of entries of these kinds. Canonical JSON spells a kind in one way, and the dot is the only
+ * character in it that is special in a pattern.
+ */
 function kindPattern(kinds: ReadonlySet<string>): RegExp {
   return new RegExp(`"kind":"(?:${[...kinds].map((kind) => kind.replaceAll('.', String.raw`\.`)).join('|')})"`)
 }

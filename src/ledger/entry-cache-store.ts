@@ -5,7 +5,7 @@
  *   append ──▶ apply ──▶ the node's tables ◀── compare, row by row ──▶ empty tables ◀── apply ◀── the whole log, again
  *                              ▲── rebuild: emptied, and made again ────────────────────────────────────┘
  *
- * Nothing is decided from them. A missing, additional or different row is a finding.
+ * No decision is made from these tables. A missing, additional or different row is a finding.
  */
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
@@ -16,11 +16,11 @@ import type { CacheFinding, TableRowReference } from './ledger-finding.ts'
 
 export interface EntryCacheInput {
   readonly entry: LedgerEntry
-  /** Hex. */
+  /** The leaf hash of the entry, in hex. */
   readonly leafHash: string
-  /** `undefined` when it has none, or it was erased. */
+  /** The body; `undefined` when the entry has none, or it was erased. */
   readonly body: Json | undefined
-  /** For an erasure: the entry whose body was erased. */
+  /** If the entry records an erasure: the entry whose body was erased. */
   readonly erased: LedgerEntry | undefined
 }
 
@@ -29,7 +29,7 @@ type Row = Readonly<Record<string, unknown>>
 export interface EntryCacheTable {
   readonly name: string
   readonly key: readonly string[]
-  /** What a person would call the row. */
+  /** Names a row by what a person would call it. */
   readonly named: (row: Row) => TableRowReference
 }
 
@@ -37,18 +37,18 @@ export interface EntryCacheDefinition {
   readonly migrations: ModuleMigrations
   readonly tables: readonly EntryCacheTable[]
   readonly apply: Readonly<Record<string, (sql: DatabaseSync, cached: EntryCacheInput) => void>>
-  /** The rows that show the body of an entry. */
+  /** The rows that contain text from the body of an entry. */
   readonly showing: (entry: LedgerEntry) => readonly TableRowReference[]
 }
 
-/** Rows per call, which take a few milliseconds. */
+/** How many rows are compared per call, which takes a few milliseconds. */
 const PIECE = 200
 
-/** The tables as they should be, made from the log beside the existing ones. */
+/** Builds the expected tables from the log, and compares the existing ones with them. */
 export class EntryCacheAudit {
   readonly #cache: EntryCacheDefinition
   readonly #found: DatabaseSync
-  // Moves to the disk when it grows: a long log must not fill the memory.
+  // An SQLite database without a name, which moves to the disk when it grows: a long log must not fill the memory.
   readonly #expected = new DatabaseSync('')
   readonly #rest: Comparison[]
 
@@ -78,7 +78,7 @@ export class EntryCacheAudit {
     if (comparison === undefined) return false
     const { table, last } = comparison
     const [is, has] = [rowsAfter(this.#found, table, last), rowsAfter(this.#expected, table, last)]
-    // Up to the smaller of the two last keys: beyond it one side was not read yet.
+    // Compares up to the smaller of the two last keys, because one of the two sides was not read beyond it.
     const end = has.length < PIECE && is.length < PIECE ? undefined : smallerEnd(table, is, has)
     const within = (row: Row): boolean => end === undefined || compareKeys(keyOf(table, row), end) <= 0
     compareRows(table, { is: is.filter(within), has: has.filter(within) }, found)
@@ -115,7 +115,7 @@ function rowsAfter(
   const keys = key.join(', ')
   const after = last === undefined ? '' : `WHERE (${keys}) > (${key.map(() => '?').join(', ')})`
   const statement = sql.prepare(`SELECT * FROM ${name} ${after} ORDER BY ${keys} LIMIT ${PIECE}`)
-  // A number that somebody else stored may exceed JavaScript's safe integers.
+  // Another program may have stored a number that exceeds JavaScript's safe integers.
   statement.setReadBigInts(true)
   return statement.all(...(last ?? []))
 }
@@ -154,7 +154,7 @@ function smallerEnd(table: EntryCacheTable, is: readonly Row[], has: readonly Ro
   return ends.toSorted(compareKeys)[0]
 }
 
-/** In the order of SQLite's BINARY collation: by UTF-8 bytes. */
+/** Compares as SQLite's BINARY collation does: by UTF-8 bytes. */
 function compareKeys(left: readonly string[], right: readonly string[]): number {
   for (const [index, part] of left.entries()) {
     const order = Buffer.compare(Buffer.from(part), Buffer.from(right[index] ?? ''))
@@ -165,7 +165,7 @@ function compareKeys(left: readonly string[], right: readonly string[]): number 
 
 const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
 
-/** Prepared once per text: preparing takes longer than running most of them. */
+/** Statements are prepared once per SQL text: preparing takes longer than running most of them. */
 export function prepareCachedStatement(sql: DatabaseSync, text: string): StatementSync {
   const known = statements.get(sql) ?? new Map<string, StatementSync>()
   statements.set(sql, known)

@@ -27,19 +27,19 @@ export interface EntryToAppend {
 
 export interface EntryGroup {
   readonly first: number
-  /** Whether tables were changed together with it. */
+  /** Whether the group's works changed tables as well. */
   readonly changedRows: boolean
   readonly entries: readonly Uint8Array[]
   readonly bodies: readonly BodyRecordLocation[]
   readonly mac: Uint8Array
-  /** The position after its last byte. */
+  /** The position after the group's last byte. */
   readonly end: number
 }
 
 export type EntryGroupFault =
   /** It was not written completely. */
   | { readonly kind: 'torn' }
-  /** It is complete, but not this node's, or not in this position. */
+  /** It is complete, but this node did not write it, or not in this position. */
   | { readonly kind: 'forged' }
 
 export const GROUP_MAC_BYTES = 32
@@ -50,7 +50,7 @@ const CHANGED_ROWS = 1
 /** The purpose that the key is derived for. */
 const TAIL_KEY_PURPOSE = 'hearthbus ledger tail v1'
 
-/** A key object, created once: a MAC takes Node five times as long with the key as bytes. */
+/** Returns a key object that is created once: computing a MAC takes Node five times as long with the key as bytes. */
 export function deriveTailKey(signer: { readonly deriveSecret: (purpose: string) => Uint8Array }): KeyObject {
   return createSecretKey(signer.deriveSecret(TAIL_KEY_PURPOSE))
 }
@@ -110,7 +110,7 @@ export interface EntryGroupDecodeContext {
   readonly at: number
   readonly first: number
   readonly previousMac: Uint8Array
-  /** Without it, MACs are not checked: a verifier of a copy does not have the key. */
+  /** The MAC key. Without it MACs are not checked: a verifier of a copy does not have it. */
   readonly key: KeyObject | undefined
 }
 
@@ -134,14 +134,14 @@ export function decodeEntryGroup(
   return ok({ first, changedRows: bytes.readUInt32BE(at + 20) === CHANGED_ROWS, entries, bodies, mac, end })
 }
 
-/** Whether a group begins there that was written completely, by whomever. */
+/** Whether a completely written group begins at this position, whoever wrote it. */
 export function isCompleteGroup(bytes: Buffer, at: number): boolean {
   if (at + HEAD_BYTES > bytes.length) return false
   const first = Number(bytes.readBigUInt64BE(at + 8))
   return decodeEntryGroup(bytes, { at, first, previousMac: new Uint8Array(0), key: undefined }).ok
 }
 
-/** Whether each body is the one that its entry commits to, which shows that the end of the record was written. */
+/** Whether each body is the one that its entry commits to; if so, the end of the record was written as well. */
 export function hasCommittedBodies(bytes: Buffer, { entries, bodies }: EntryGroup): boolean {
   return bodies.every((record) => {
     const [entry, body] = [entries[record.index], sliceSaltedBody(bytes, record)]
@@ -182,7 +182,7 @@ function groupMac(key: KeyObject, previousMac: Uint8Array, content: Uint8Array):
 //   body_hash = hex SHA-256(salt ‖ canonical JSON)
 
 export const BODY_SALT_BYTES = 32
-/** Twice the default limit of a request; only a safeguard, since the faces have their own limits. */
+/** Twice the default limit of a request. This is only a safeguard, since the faces have limits of their own. */
 const MAX_BODY_BYTES = 8_388_608
 
 /** The kind of the entry that records the erasure of a body: `{kind, entry: seq}`. */
@@ -195,7 +195,7 @@ function encodeBody(body: Json): Uint8Array {
   return bytes
 }
 
-/** `undefined` for bytes that this codec did not write. */
+/** Decodes a body; `undefined` for bytes that this codec did not write. */
 export function decodeEntryBody(bytes: Uint8Array): Json | undefined {
   const text = fromUtf8(bytes)
   if (text === undefined) return undefined
@@ -213,7 +213,9 @@ interface Commitment {
   readonly hash: string
 }
 
-/** What is stored beside an entry, and the hash in the entry. The salt is random and never used twice. */
+/**
+ * The salted bytes that are stored beside an entry, and the hash in the entry. The salt is random and never used twice.
+ */
 export function createBodyCommitment(body: Json, salt: Uint8Array): Commitment {
   const bytes = encodeBody(body)
   return { salt, bytes, hash: computeCommitmentHash(salt, bytes) }
@@ -281,7 +283,7 @@ export function encodeBodyRecords(bodies: readonly (SaltedBody & { readonly inde
   return content
 }
 
-/** `undefined` when the bytes end in the middle of a record. */
+/** Reads body records; `undefined` when the bytes end in the middle of one. */
 export function readBodyRecords(bytes: Buffer, from: number, to: number): readonly BodyRecordLocation[] | undefined {
   const records: BodyRecordLocation[] = []
   for (let at = from; at < to;) {
@@ -295,7 +297,7 @@ export function readBodyRecords(bytes: Buffer, from: number, to: number): readon
   return records
 }
 
-/** `undefined` for one that was erased. */
+/** Returns the body of a record; `undefined` for one that was erased. */
 export function sliceSaltedBody(
   bytes: Uint8Array,
   { offset, length }: Pick<BodyRecordLocation, 'offset' | 'length'>,

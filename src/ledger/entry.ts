@@ -65,7 +65,7 @@ const KIND = /^[a-z][a-z0-9_-]*(?:\.[a-z][a-z0-9_-]*)*$/
 const TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?<day>0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
 const OWN_FIELDS = ['v', 'seq', 'at', 'body_hash'] as const
-/** There are few kinds, and each occurs very often. */
+/** The kinds that were found valid: there are few, and each occurs very often. */
 const KNOWN_KINDS = new Set<string>()
 const MAX_KNOWN_KINDS = 500
 
@@ -81,14 +81,14 @@ export function encodeEntry(event: LedgerEvent, { seq, at, bodyHash }: LedgerAss
   if (!isKind(event.kind)) throw new TypeError(`event kind ${JSON.stringify(event.kind)} is not dotted lower case`)
   for (const field of OWN_FIELDS)
     if (event[field] !== undefined) throw new TypeError(`event field ${field} is the ledger's to give`)
-  // From the buffer pool: a buffer of its own costs five times as much.
+  // The buffer comes from Node's pool: allocating one separately costs five times as much.
   const bytes = Buffer.from(canonicalJson({ ...event, v: 1, seq, at, body_hash: bodyHash }), 'utf8')
   if (bytes.length > MAX_ENTRY_BYTES)
     throw new RangeError(`${event.kind} event of ${bytes.length} bytes, ${MAX_ENTRY_BYTES} allowed`)
   return bytes
 }
 
-/** The event as it will be read from the log, for code that needs it before it is written. */
+/** The event as it will be read from the log, for code that needs it before the entry is written. */
 export function toLedgerEntry(event: LedgerEvent, { seq, at, bodyHash }: LedgerAssignedFields): LedgerEntry {
   const said = Object.entries(event).filter((field): field is [string, Json] => field[1] !== undefined)
   return { ...Object.fromEntries(said), kind: event.kind, v: 1, seq, at, ...(bodyHash && { body_hash: bodyHash }) }
@@ -108,7 +108,7 @@ export function decodeEntry(bytes: Uint8Array): Result<LedgerEntry, EntryFault> 
   return ok(value as LedgerEntry)
 }
 
-/** The readable entries; the others are left to `verify`. */
+/** Returns the readable entries; `verify` reports the others. */
 export function decodeReadableEntries(rows: readonly { readonly bytes: Uint8Array }[]): readonly StoredEntry[] {
   return rows.flatMap(({ bytes }) => {
     const decoded = decodeEntry(bytes)
@@ -134,8 +134,7 @@ function isTime(value: Json | undefined): boolean {
   return isOne
 }
 
-// Entry field: reads a field of an entry, if it has the expected type. A log that was tampered with may have anything
-// there.
+// Reads a field of an entry, if it has the expected type. A log that was tampered with may have any value there.
 
 export function readEntryTextField(entry: LedgerEntry, field: string): string | undefined {
   const value: Json | undefined = entry[field]

@@ -1,10 +1,11 @@
 /**
  * Erasure: erases the body of one entry for good, with the rows that show it.
  *
- *   transaction { refused? ▸ entry says so ▸ rows that are made from it say so } ▸ body overwritten
- *     ▸ the write-ahead log emptied ▸ where else the same texts are (in pieces)
+ *   transaction { refused? ▸ entry about the erasure ▸ rows made from the body are blanked } ▸ body overwritten
+ *     ▸ write-ahead log emptied ▸ search for the same texts elsewhere (in pieces)
  *
- * The entry that says so is durable before the body is overwritten; a start finishes what a crash interrupted there.
+ * The entry about the erasure is durable before the body is overwritten. If a crash comes in between, the next start
+ * overwrites the body.
  *
  * The entry itself stays, with the hash of what is gone: proofs stay valid.
  *
@@ -23,7 +24,7 @@ import type { LogStore } from './log-store.ts'
 import type { EraseFault } from './ledger-refusal.ts'
 import { findWordsInLedger, createWordPredicate, listWordsInBody } from './word-search.ts'
 
-/** What the entry of an erasure says beside which body was erased. It stays for good. */
+/** What the entry of an erasure says besides which body was erased. These fields stay for good. */
 export interface ErasureStatement {
   readonly reason?: string
   readonly by?: string
@@ -34,7 +35,7 @@ export interface ErasureResult extends AppendReceipt {
   readonly blanked: readonly TableRowReference[]
   /** Entries whose bodies still contain one of the texts. */
   readonly also: readonly number[]
-  /** Entries that contain one themselves, where it stays for good. */
+  /** Entries that contain one of the texts themselves; they can never be erased. */
   readonly stays: readonly number[]
   /** Tables beside the log that contain one. */
   readonly tables: readonly string[]
@@ -74,7 +75,7 @@ export async function eraseEntryBody(
   }
 }
 
-/** Overwrites bodies whose erasure is recorded in the tail, where a crash came in between. */
+/** Overwrites the bodies whose erasure is recorded in the tail and that a crash left in place. */
 export function finishInterruptedErasures(log: LogStore): void {
   for (const { bytes } of log.entries(log.tailFirst, log.size - log.tailFirst)) {
     if (!Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(ERASURE)) continue

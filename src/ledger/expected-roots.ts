@@ -26,7 +26,10 @@ export class ExpectedCheckpointRoots {
     else known.push({ place, root })
   }
 
-  /** A note of which only the log's own signature is checked: other signatures are not ours to verify. */
+  /**
+   * Expects the root of a note. Only the log's own signature is checked: it is not this node's task to verify the
+   * others.
+   */
   expectNote(place: CheckpointLocation, text: string | Uint8Array): Checkpoint | undefined {
     const opened = verifyAndParseCheckpoint(text, this.#log)
     if (!opened.ok) {
@@ -53,7 +56,7 @@ export class ExpectedCheckpointRoots {
     return this.#bySize.has(size)
   }
 
-  /** The tree has just reached `size` entries. */
+  /** Notes that the tree has reached `size` entries, and compares its root. */
   reached(size: number, tree: { readonly root: () => Uint8Array }): void {
     const expected = this.#bySize.get(size)
     if (expected === undefined) return
@@ -63,7 +66,7 @@ export class ExpectedCheckpointRoots {
       if (!areBytesEqual(actual, signed)) this.#findings.add({ kind: 'root-differs', where: place, signed: size })
   }
 
-  /** The tree ends at `size`; a checkpoint of a larger one covered entries that are missing. */
+  /** Notes that the tree ends at `size`: a checkpoint of a larger tree covered entries that are missing. */
   ended(size: number): void {
     for (const [signed, expected] of this.#bySize)
       if (signed > size)

@@ -3,10 +3,9 @@
  *
  *   checkpoint · tile/0/… · tile/1/… · tile/entries/… · bodies/… (only if asked for)
  *
- * Tiles and bundles are copied first and are durable before the checkpoint that speaks of them replaces the old one,
- * so whoever reads the directory at any moment finds everything that the checkpoint promises. A full tile never
- * changes; an export goes on from the checkpoint that the last one left, and then removes the partial tiles whose full
- * one is there.
+ * Tiles and bundles are copied first and are durable before the checkpoint that covers them replaces the old one, so a
+ * reader of the directory finds, at any moment, every file that its checkpoint refers to. A full tile never changes; an
+ * export continues from the checkpoint of the last export, and then removes the partial tiles whose full tile exists.
  */
 import { readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -107,7 +106,7 @@ async function write(
 }
 
 export interface ExportVerificationOptions extends LogVerificationOptions {
-  /** Their rules say which entry may follow which; without them that is not looked at. */
+  /** Projections, whose rules say which entry may follow which. Without them, this is not checked. */
   readonly projections?: readonly UntypedProjection[]
 }
 
@@ -143,14 +142,17 @@ async function earlierSize(source: LedgerExportSource, directory: string): Promi
   })
 }
 
-/** Tiles and bundles of a tree, without those that were already full at `earlier`. */
+/** The paths of the tiles and bundles of a tree, except those that were already full at `earlier`. */
 function pathsOf(size: number, earlier: number): TileCoordinates[] {
   const done = (level: number) => Math.floor(countLevelHashes(level, earlier) / TILE_WIDTH)
   const tiles = [...listTiles(size, done)]
   return [...tiles.filter(({ level }) => level === 0).map((tile) => ({ ...tile, level: 'entries' as const })), ...tiles]
 }
 
-/** A partial tile whose full tile exists meanwhile is the beginning of that. */
+/**
+ * The content of a tile. If a partial tile is gone because its full tile exists, its content is the beginning of the
+ * full one.
+ */
 async function contentOf(directory: string, name: TileCoordinates): Promise<Uint8Array> {
   const known = await readFileIfPresent(join(directory, formatTilePath(name)))
   if (known !== undefined) return known
@@ -161,7 +163,10 @@ async function contentOf(directory: string, name: TileCoordinates): Promise<Uint
   return encodeEntryBundle(entries.value.slice(0, name.width))
 }
 
-/** All of them each time, because bodies that were erased since must be removed from the copy as well. */
+/**
+ * All files of bodies are written each time, because bodies that were erased since the last export must be removed from
+ * the copy as well.
+ */
 function* bodyFiles({ bodies, signed }: LedgerExportSource): Generator<readonly [string, Uint8Array]> {
   if (bodies === undefined) return
   const { size } = signed.checkpoint

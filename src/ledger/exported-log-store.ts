@@ -1,6 +1,6 @@
 /**
- * Exported log: entries and bodies as an export has them, in bundles alone. There is no tail: a folder of that name in
- * an export is not looked at.
+ * Exported log: the entries and bodies of an export, which are in bundles only. An export has no tail: a folder of that
+ * name in it is ignored.
  */
 import { sliceSaltedBody } from './entry-group.ts'
 import type { SaltedBody } from './entry-group.ts'
@@ -18,7 +18,7 @@ export class ExportedLog implements VerifiableLog {
   readonly tiles: TileStore
   readonly checkpoint: Buffer | undefined
   readonly damage = undefined
-  /** No entry is anywhere but in the files. */
+  /** All entries are in files, none in memory. */
   readonly base = 0
   readonly size = 0
   readonly tailFirst = 0
@@ -29,11 +29,11 @@ export class ExportedLog implements VerifiableLog {
   constructor(directory: string) {
     this.tiles = new TileStore(directory, false)
     this.checkpoint = this.tiles.read('checkpoint')
-    // Whether it was signed is checked by whoever verifies.
+    // The size that the checkpoint states. The verifier checks its signature.
     this.#signed = Number(this.checkpoint?.toString().split('\n')[1])
   }
 
-  /** `undefined` when there is none, or its bundle cannot be read. */
+  /** The entry; `undefined` when there is none, or its bundle cannot be read. */
   entry(seq: number): LedgerLeafRow | undefined {
     const index = Math.floor(seq / TILE_WIDTH)
     const bytes = this.#bundles.get(index, () => this.#readBundle(index))?.[seq % TILE_WIDTH]
@@ -45,7 +45,7 @@ export class ExportedLog implements VerifiableLog {
     return false
   }
 
-  /** `undefined` when the entry has none, or it was erased. */
+  /** The body; `undefined` when the entry has none, or it was erased. */
   body(seq: number): SaltedBody | undefined {
     const index = Math.floor(seq / TILE_WIDTH)
     const stored = this.#bodies.get(index, () => this.tiles.bodies(index))

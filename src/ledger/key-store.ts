@@ -18,7 +18,7 @@ import { exportPublicKey } from './note-key.ts'
 
 export interface NodeKey {
   readonly privateKey: KeyObject
-  /** 32 bytes. */
+  /** The 32 bytes of the public key. */
   readonly publicKey: Uint8Array
   readonly id: string
 }
@@ -53,7 +53,7 @@ export async function loadExistingNodeKey(path: string): Promise<Result<NodeKey,
   }
 }
 
-/** A PEM file of an Ed25519 key has some hundred. */
+/** A PEM file of an Ed25519 key has some hundred bytes. */
 const MAX_KEY_BYTES = 65_536
 
 export function formatNodeId(publicKey: Uint8Array): string {

@@ -16,13 +16,13 @@ export type LedgerFinding =
   | { readonly kind: 'body-missing'; readonly seq: number }
   | { readonly kind: 'body-differs'; readonly seq: number }
   | { readonly kind: 'body-without-entry'; readonly seq: number }
-  /** An erasure of something that is still there, was never there or was erased before. */
+  /** An entry records the erasure of a body that is still stored, never existed or was erased before. */
   | { readonly kind: 'erasure-unfounded'; readonly seq: number; readonly entry: number | undefined }
   | { readonly kind: 'tile-differs'; readonly path: string }
   | { readonly kind: 'bundle-unreadable'; readonly path: string; readonly reason: string }
   /** `count` entries, the first of them `seq`, are not those whose hashes were signed. */
   | { readonly kind: 'bundle-differs'; readonly path: string; readonly seq: number; readonly count: number }
-  /** The tail has another entry than the files that were signed. */
+  /** The tail has another entry at that position than the signed files. */
   | { readonly kind: 'tail-differs'; readonly seq: number }
   | { readonly kind: 'checkpoint-untrusted'; readonly where: CheckpointLocation; readonly reason: string }
   | {
@@ -37,11 +37,11 @@ export type LedgerFinding =
   | { readonly kind: 'schema-differs'; readonly name: string }
   /** An index does not agree with its table, or the file is damaged. */
   | { readonly kind: 'database-inconsistent'; readonly path: string; readonly reason: string }
-  /** How far the tables say that they have followed the log. */
+  /** The tables have not followed the log as far as they must have. */
   | { readonly kind: 'tables-size-differs'; readonly size: number; readonly expected: number }
   | { readonly kind: 'file-missing'; readonly path: string }
   | { readonly kind: 'file-unreadable'; readonly path: string; readonly reason: string }
-  /** Others may read or replace it. */
+  /** Other users may read or replace the file. */
   | { readonly kind: 'file-exposed'; readonly path: string; readonly reason: string }
   /** The pin outside of the data directory is about another key, or cannot be read. */
   | { readonly kind: 'pin-differs'; readonly reason: string }
@@ -152,7 +152,7 @@ export function formatLedgerFinding(finding: LedgerFinding): string {
   }
 }
 
-/** What belongs to a ledger and was not looked at: it is not there, or it follows from entries that are not known. */
+/** Parts of a ledger that were not checked: they are absent, or follow from entries that could not be read. */
 export type UncheckedPart = keyof typeof UNCHECKED_PARTS
 
 const UNCHECKED_PARTS = {
@@ -169,7 +169,7 @@ export function formatUncheckedParts(parts: readonly UncheckedPart[]): string {
   return parts.map((part) => UNCHECKED_PARTS[part]).join(', ')
 }
 
-/** Only the pin can disagree because of something that a person did on purpose. */
+/** What to do about a finding. Only the pin can differ because of something that a person did on purpose. */
 function formatPinAdvice(where: CheckpointLocation): string {
   return where.startsWith('pin ')
     ? ` If you put back a backup yourself: hearthbus ledger adopt --new-log. ${formatPinRemedies(where.slice('pin '.length))}`
@@ -191,7 +191,7 @@ function entryFaultWords(fault: EntryFault): string {
   }
 }
 
-/** One defect causes many findings: the first of each kind are listed, the rest are counted. */
+/** One defect causes many findings, so only the first of each kind are listed, and the rest are counted. */
 const KEPT_OF_A_KIND = 20
 
 export class LedgerFindings<Of extends { readonly kind: string } = LedgerFinding> {

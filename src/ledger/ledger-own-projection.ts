@@ -2,7 +2,7 @@
 import type { Projection } from './projection.ts'
 
 /**
- * Another program wrote into the database while the node ran: this stays on record, whatever became of what it wrote.
+ * Another program wrote into the database while the node ran. This stays on record, even after its changes were undone.
  */
 export const FOREIGN_DATABASE_WRITE_KIND = 'database.written'
 

@@ -1,11 +1,12 @@
 /**
- * Ledger pin: what this node signed last, kept outside of its data directory, so that somebody who can write there and
- * nowhere else can neither cut the log back to an earlier state nor put another key and history in its place.
+ * Ledger pin: what this node signed last, kept outside of its data directory, so that a person who can write only there
+ * can neither cut the log back to an earlier state nor replace key and history.
  *
  *   { "data": "/var/lib/hearthbus", "vkey": "hearthbus.local/attic+…", "size": 4711, "root": "…" }
  *
- * It follows the signatures, at most every few seconds and at a stop; also those that could not be stored in the data
- * directory. Nothing waits for it, except a stop. It is never ahead of the log: a tree is on the disk before it is signed.
+ * It is updated after signatures, at most every few seconds, and at a stop; also after signatures that could not be
+ * stored in the data directory. Only a stop waits for it. It is never ahead of the log: a tree is on the disk before it
+ * is signed.
  *
  * Reads and writes one file.
  */
@@ -26,7 +27,7 @@ export interface LedgerPin {
   readonly root: Uint8Array
 }
 
-/** A data directory has one pin, whichever link leads to the directory. */
+/** The path of the pin. A data directory has one pin, whichever link leads to the directory. */
 export function resolvePinPath(folder: string, dataRoot: string): string {
   const name = hash('sha256', resolveRealPath(dataRoot)).slice(0, NAME_LENGTH)
   return join(folder, `${name}.json`)
@@ -52,44 +53,48 @@ export class LedgerPinFile {
 
   private constructor(path: string, dataRoot: string) {
     this.path = path
-    // Once: the directory may be gone later.
+    // Resolved once, because the directory may be gone later.
     this.#dataRoot = resolveRealPath(dataRoot)
   }
 
-  /** Always opens; `unreadable` says whether what is there is a pin. */
+  /** Opens the file in any case; `unreadable` says whether it contains a pin. */
   static async open(path: string, dataRoot: string): Promise<LedgerPinFile> {
     const file = new LedgerPinFile(path, dataRoot)
     try {
       file.#pin = parsePin(await readFileIfPresent(path, MAX_PIN_BYTES))
     } catch (error) {
-      // Where this user can have no file, as a service without a home, there is no pin; writing it says so.
+      // Where this user cannot have such a file, for example a service without a home folder, there is no pin; the
+      // attempt to write one reports that.
       if (!IMPOSSIBLE_PLACE.has(readSystemErrorCode(error))) file.#unreadable = readErrorMessage(error)
     }
     return file
   }
 
-  /** As it was read, or is written since. `undefined` where there was none. */
+  /** The pin as it was read or last written; `undefined` if there was none. */
   get pin(): LedgerPin | undefined {
     return this.#pin
   }
 
-  /** Why what is in the file's place is no pin. */
+  /** Why the file's content is not a pin. */
   get unreadable(): string | undefined {
     return this.#unreadable
   }
 
-  /** Why it does not vouch for the newest state; `undefined` while it does. */
+  /** Why the pin does not vouch for the newest state; `undefined` while it does. */
   get trouble(): string | undefined {
     const isInside = this.path.startsWith(`${this.#dataRoot}${sep}`)
     return this.#trouble ?? (isInside ? 'it is inside of that directory' : undefined)
   }
 
-  /** For a person who goes on with another history: the file stays until the next signature replaces it. */
+  /**
+   * Forgets the pin, for a person who continues with another history. The file stays until the next signature replaces
+   * it.
+   */
   forget(): void {
     this.#pin = undefined
   }
 
-  /** Writes it soon. A smaller tree than the pinned one is ignored. */
+  /** Writes the pin soon. A tree that is smaller than the pinned one is ignored. */
   update(pin: LedgerPin): void {
     if (this.#unreadable !== undefined) return
     const known = this.#next ?? this.#pin
@@ -101,7 +106,9 @@ export class LedgerPinFile {
     this.#timer = setTimeout(() => void this.flush(), waitMs).unref()
   }
 
-  /** Resolves when the newest state is written, or could not be; a disk that does not answer is not waited for. */
+  /**
+   * Resolves when the newest state is written, or could not be written; does not wait for a disk that does not answer.
+   */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -143,7 +150,7 @@ function formatPin({ vkey, size, root }: LedgerPin, dataRoot: string): string {
   return `${JSON.stringify({ data: dataRoot, vkey, size, root: toBase64(root) }, undefined, 2)}\n`
 }
 
-/** Throws where it is none; the message is a clause about "it". */
+/** Throws on bytes that are not a pin; the message is a clause about "it". */
 function parsePin(bytes: Uint8Array | undefined): LedgerPin | undefined {
   if (bytes === undefined) return undefined
   const read = parseStrictJson(bytes)
@@ -154,7 +161,7 @@ function parsePin(bytes: Uint8Array | undefined): LedgerPin | undefined {
   return { vkey, size: Number(size), root }
 }
 
-/** Of a directory that does not exist yet, the path as it is. */
+/** The real path; for a directory that does not exist yet, the given path. */
 function resolveRealPath(path: string): string {
   try {
     return realpathSync(path)

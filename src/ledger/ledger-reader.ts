@@ -1,6 +1,6 @@
 /**
  * Ledger reader: what the log says, entry by entry and call by call. It reads the log itself; the cache of lookups only
- * tells where to look.
+ * says where to look.
  */
 import type { CallWorkReference } from '../core/fault.ts'
 import type { Json } from '../core/json.ts'
@@ -17,11 +17,11 @@ import type { CallWithEnding, LedgerLookupRow, LookupStore, RecordedChangeQuery 
 export type BodyState =
   | { readonly kind: 'kept'; readonly body: Json }
   | { readonly kind: 'erased' }
-  /** What is stored is not what the entry commits to: it is not shown. */
+  /** The stored body is not the one that the entry commits to, so it is not shown. */
   | { readonly kind: 'altered' }
   | { readonly kind: 'none' }
 
-/** Without `entry` where its bytes are damaged, which `verify` reports. */
+/** A change and its record; without `entry` where its bytes are damaged, which `verify` reports. */
 export interface RecordedChange {
   readonly seq: number
   readonly at: string
@@ -41,12 +41,12 @@ export interface LedgerEntryWithBody {
 
 interface LeafOfKind {
   readonly seq: number
-  /** Empty for bytes that are not an entry. */
+  /** The kind of the entry; empty for bytes that are not an entry. */
   readonly kind: string
   readonly bytes: Uint8Array
 }
 
-/** The entries and bodies, including those of works that are running. */
+/** Reads entries and bodies, including those of works that are running. */
 export interface RecordedEntryReader extends EntryAndBodyReader {
   readonly size: () => number
   readonly entry: (seq: number) => LeafOfKind | undefined
@@ -98,20 +98,20 @@ export class LedgerReader {
     }
   }
 
-  /** `undefined` when there is none, or its bytes are no longer an entry. */
+  /** The entry; `undefined` when there is none, or its bytes are no longer an entry. */
   entry(seq: number): StoredEntry | undefined {
     const [found] = this.entries(seq, 1)
     return found?.entry.seq === seq ? found : undefined
   }
 
-  /** In order, from `from` on; unreadable ones are left to `verify`. */
+  /** The entries in order, starting at `from`; unreadable ones are skipped, and `verify` reports them. */
   entries(from: number, limit: number): readonly StoredEntry[] {
     return decodeReadableEntries(this.log.entries(from, limit))
   }
 
   /**
-   * The newest entries with a trace id, and the ends of the calls among them. The caller may choose the id (W3C), so it
-   * proves neither the time, nor that it is one call, nor that one caller made it.
+   * The newest entries with a trace id, and the ends of the calls among them. The caller may choose the id (W3C Trace
+   * Context), so it proves neither the time, nor that the entries belong to one call or one caller.
    */
   entriesOfTrace(traceId: string): readonly LedgerEntry[] {
     return this.#readAll(this.lookup.ofTrace(traceId), ({ trace_id: of }) => of === traceId)
@@ -131,7 +131,7 @@ export class LedgerReader {
     return this.#readAll(this.lookup.about(key), ({ about }) => about === key)
   }
 
-  /** The entries that are what was asked for by their own words, whatever the cache says of them. */
+  /** Reads the entries and keeps those whose own fields match the query, whatever the cache says of them. */
   #readAll(calls: readonly CallWithEnding[], isWanted: (row: LedgerLookupRow) => boolean): readonly LedgerEntry[] {
     const found = new Map<number, LedgerEntry>()
     for (const call of calls) {
@@ -148,7 +148,7 @@ export class LedgerReader {
     return this.lookup.changes(query).map(({ at, ...call }) => ({ at, ...this.#readCall(call) }))
   }
 
-  /** Calls, and what was prepared and decided, before an entry, newest first; of one trace, if it is given. */
+  /** Calls, and prepared or decided changes, before an entry, newest first; only of one trace, if one is given. */
   listed(before: number, limit: number, traceId?: string): readonly RecordedCall[] {
     return this.lookup.listed(before, limit, traceId).map((call) => this.#readCall(call))
   }
@@ -160,7 +160,7 @@ export class LedgerReader {
     return {
       seq,
       ...(entry && { entry }),
-      // What the cache takes for the end of another call is not shown as this one's.
+      // An end that belongs to another call is not shown as this one's, whatever the cache says.
       ...(end && readEndedCallSeq(end) === seq && { end }),
       ...(late && readLateOutcomeCallSeq(late) === seq && { late }),
     }
@@ -170,7 +170,7 @@ export class LedgerReader {
     const committed = this.entry(seq)?.entry['body_hash']
     if (committed === undefined) return { kind: 'none' }
     const stored = this.log.body(seq)
-    // Only what is on record as erased was erased by this node.
+    // This node erased only what is on record as erased.
     if (stored === undefined) return { kind: this.#isErased(seq) ? 'erased' : 'altered' }
     const body =
       computeCommitmentHash(stored.salt, stored.body) === committed ? decodeEntryBody(stored.body) : undefined
@@ -181,7 +181,7 @@ export class LedgerReader {
     return this.entriesAbout(seq).some(({ kind }) => kind === BODY_ERASED_KIND)
   }
 
-  /** Salt and content that the entry's `body_hash` commits to, for callers that may read it. */
+  /** The salt and content that the entry's `body_hash` commits to, for callers that may read it. */
   opening(seq: number): SaltedBody | undefined {
     return this.log.body(seq)
   }

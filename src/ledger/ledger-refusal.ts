@@ -6,7 +6,7 @@ import type { ProofFault } from './proof.ts'
 
 export type EraseFault =
   | { readonly kind: 'no-such-entry'; readonly seq: number; readonly size: number }
-  /** It never had a body, or it was erased before. */
+  /** The entry never had a body, or it was erased before. */
   | { readonly kind: 'nothing-to-erase'; readonly seq: number; readonly erased: boolean }
   /** The body is still needed. */
   | { readonly kind: 'words-in-use'; readonly reason: string }

@@ -2,10 +2,10 @@
  * Ledger sample: a look at some entries that were drawn, each proven from its own bytes to be in the ledger as it was
  * signed.
  *
- *   checkpoint ─▶ its size is what is drawn for ─▶ entries ─▶ leaf, path, signed root, and the body where there is one
+ *   checkpoint ─▶ draw over its size ─▶ entries ─▶ leaf, path, signed root, and the body where there is one
  *
- * It takes milliseconds where verifying takes seconds, and it finds what a stranger with the same draw would find. It
- * does not find what it does not look at: a whole verification does.
+ * It takes milliseconds where a verification takes seconds, and anybody with the same draw finds the same. It finds no
+ * defect in the entries that were not drawn; a full verification does.
  *
  * Reads through the ledger it is given.
  */
@@ -24,13 +24,13 @@ const MAX_RECORDED_FINDINGS = 5
 export interface LedgerSampleReport {
   /** Of the checkpoint that was drawn for. */
   readonly size: number
-  /** Hexadecimal: what is drawn for, the key, the proof, and the output that it proves. */
+  /** In hexadecimal: the input of the draw, the key, the proof, and the output that it proves. */
   readonly alpha: string
   readonly publicKey: string
   readonly proof: string
   readonly output: string
   readonly entries: readonly number[]
-  /** Sentences; empty when all is well. */
+  /** The defects, as sentences; empty when there are none. */
   readonly findings: readonly string[]
 }
 

@@ -14,16 +14,19 @@ export type LedgerFault =
   | { readonly kind: 'last-signed-invalid'; readonly path: string; readonly reason: string }
   /** The tables have followed fewer entries than have changed them. */
   | { readonly kind: 'tables-behind'; readonly size: number; readonly needed: number }
-  /** This node stopped and signed that; something was appended since. */
+  /** This node stopped and signed a tree of that size, and something was appended since. */
   | { readonly kind: 'behind-stop'; readonly size: number; readonly signedSize: number }
-  /** The file that keeps a second process from these records is no longer under its name. */
+  /** The lock file that keeps a second process from these records is no longer at its path. */
   | { readonly kind: 'lock-lost'; readonly path: string }
   | { readonly kind: 'damaged'; readonly reason: string }
   /** The pin outside of the data directory has another key or name of the log. */
   | { readonly kind: 'pin-key-differs'; readonly path: string; readonly pinned: string; readonly own: string }
   | { readonly kind: 'pin-unreadable'; readonly path: string; readonly reason: string }
 
-/** Why there is no new checkpoint; a file that cannot be written stops signatures, and after a while changes. */
+/**
+ * Why there is no new checkpoint. If a file cannot be written, nothing is signed, and after a while changes are
+ * refused.
+ */
 export type SigningFault =
   | LedgerFault
   | { readonly kind: 'last-signed-unwritable'; readonly path: string; readonly reason: string }
@@ -58,7 +61,7 @@ export type TreeHead = Pick<Checkpoint, 'size' | 'root'>
 export interface TreeWithSize {
   readonly size: number
   readonly rootAt: (size: number) => Uint8Array
-  /** Forgets what was cached for speed. */
+  /** Drops nodes that were cached for speed. */
   readonly reread?: () => void
 }
 
@@ -67,7 +70,7 @@ export function findLedgerFork(tree: TreeWithSize, signed: TreeHead, source: For
   const sizes = { size: tree.size, signedSize: signed.size, source }
   if (signed.size > tree.size) return { kind: 'truncated', ...sizes }
   if (areBytesEqual(tree.rootAt(signed.size), signed.root)) return undefined
-  // Nodes that were kept for speed are never synced: a power cut may have lost a part of them, which is no fork.
+  // Cached nodes are never synced, so a power cut may have lost a part of them; that is no fork.
   tree.reread?.()
   return areBytesEqual(tree.rootAt(signed.size), signed.root) ? undefined : { kind: 'diverged', ...sizes }
 }
@@ -125,7 +128,7 @@ export function formatLedgerState(state: LedgerState): string | undefined {
   return `The last verification found ${state.findings} thing(s) wrong with what is stored. Entries are still recorded. Run hearthbus ledger verify to see them, and put back the newest sound copy of the database.`
 }
 
-/** No checkpoint could be stored since then. */
+/** Since this moment no checkpoint could be stored. */
 export interface SigningOutage {
   readonly fault: SigningFault
   readonly forMs: number
@@ -133,7 +136,10 @@ export interface SigningOutage {
   readonly entries: number
 }
 
-/** Longer or more than that without a signature, and nothing is changed any more: who prevents signatures gains by it. */
+/**
+ * After this long, or with more entries than this, without a signature, changes are refused. Otherwise a person who
+ * prevents signatures could change things without a signed record.
+ */
 const MAX_OUTAGE_MS = 10 * 60_000
 const MAX_OUTAGE_ENTRIES = 10_000
 
@@ -146,7 +152,7 @@ export function formatSigningOutage(outage: SigningOutage): string {
   return `${outage.entries} entries are not signed. ${formatLedgerFault(outage.fault)}${refused}`
 }
 
-/** The same for callers that cannot do anything about it: why nothing is recorded, without paths. */
+/** The same fault for callers that cannot do anything about it: why nothing is recorded, without paths. */
 export function formatLedgerFaultBriefly({ kind }: LedgerFault): string {
   if (kind === 'truncated') return 'The ledger takes no entries: an older copy of it was put back.'
   if (kind === 'diverged') return 'The ledger takes no entries: those that it has are not the ones that were signed.'

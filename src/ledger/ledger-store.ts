@@ -20,7 +20,7 @@ export const ledgerMigrations: ModuleMigrations = {
   ],
 }
 
-/** Entries up to the last group that changed rows: tables with a smaller number missed some. */
+/** The number of entries up to the last group that changed rows. Tables with a smaller number missed some entries. */
 export function readAppliedEntryCount(sql: DatabaseSync): number {
   return Number(sql.prepare('SELECT size FROM ledger_applied WHERE one = 1').get()?.['size'] ?? 0)
 }

@@ -36,10 +36,12 @@ export class LedgerVerification {
   /** The audits that still have rows to compare. */
   #cacheAudits: EntryCacheAudit[]
   readonly #opened: readonly EntryCacheAudit[]
-  /** Absent where an entry is not known: what may follow depends on everything before it. */
+  /**
+   * Checks which entry follows which. Absent once an entry is unknown, because the rules depend on every entry before.
+   */
   #succession: LawfulEntryAudit | undefined
   #tree: TreeAudit | undefined
-  /** Whether an entry could not be read, so that what follows from all of them is not known. */
+  /** Whether an entry could not be read, so that state which depends on all entries is unknown. */
   #isIncomplete = false
   readonly unchecked: Set<UncheckedPart>
   readonly from: number
@@ -92,7 +94,7 @@ export class LedgerVerification {
    * one view.
    */
   turn(): boolean {
-    // Also while rows are compared: an entry that changed a row since the last turn is read before the row is.
+    // Runs also while rows are compared: an entry that changed a row since the last turn is read before the row is.
     if (this.#readBundle()) return true
     const [audit] = this.#cacheAudits
     if (audit !== undefined) {
@@ -139,7 +141,7 @@ export class LedgerVerification {
     return true
   }
 
-  /** Entries that readers of the checkpoint find in a bundle. */
+  /** Reads the entries of a bundle that a checkpoint covers. */
   #readSigned(index: number, end: number, bodies: BodyFile | undefined): void {
     const { log } = this.#stored
     const first = this.next
@@ -154,7 +156,7 @@ export class LedgerVerification {
     }
   }
 
-  /** Entries that no checkpoint beside the tiles covers. */
+  /** Reads the entries that no checkpoint beside the tiles covers. */
   #readRecent(end: number): void {
     let missing = 0
     for (let seq = this.next; seq < end; seq++) {
@@ -192,11 +194,11 @@ export class LedgerVerification {
     bodies?.stored.delete(seq)
   }
 
-  /** What follows from all entries is not known without this one. */
+  /** State that depends on all entries is unknown without this one. */
   #lose(seq: number): void {
     this.#calls.lose(seq)
     this.#bodies?.lose(seq)
-    // The leaves of a signed one are known from its tile.
+    // The leaves of a signed entry are known from its tile.
     if (seq >= this.#signedSize()) this.#tree?.lose()
     if (this.#isIncomplete) return
     this.#isIncomplete = true
@@ -223,7 +225,7 @@ export class LedgerVerification {
     if (tail === undefined) return
     const segments = tail()
     auditAppliedEntryCount(segments, { size: tablesSize?.(), newestRow }, this.#findings)
-    // Named at the beginning where the log was opened with it.
+    // This damage was already reported at the beginning, if the log was opened with it.
     if (segments.damage === undefined || segments.damage !== log.damage) auditTail(log, segments, this.#findings)
   }
 
@@ -236,7 +238,7 @@ export class LedgerVerification {
     return this.published?.checkpoint.size ?? 0
   }
 
-  /** Also for a call that began before the first entry of this run. */
+  /** Also works for a call that began before the first entry of this run. */
   readonly #isCall = (call: number): boolean => this.#decode(call)?.kind === CALL_ENTER_KIND
 
   #decode(seq: number): LedgerEntry | undefined {
@@ -250,20 +252,22 @@ export class LedgerVerification {
     this.#decode(seq)?.['body_hash'] !== undefined &&
     this.#bodyCopies(seq, undefined).every((copy) => copy === undefined)
 
-  /** Of the bundle that an entry lies in: whether all its bodies were written before it was signed. */
+  /**
+   * Whether the bundle of this entry has a file of bodies; all its bodies were written before the bundle was signed.
+   */
   #isInBodyFile(seq: number): boolean {
     const end = (Math.floor(seq / TILE_WIDTH) + 1) * TILE_WIDTH
     return this.#stored.tail === undefined || end <= this.#signedSize()
   }
 
-  /** Wherever the body of an entry is stored: in its file, in the tail, or in both until the tail lets go of it. */
+  /** The stored copies of an entry's body: in its file, in the tail, or in both until the tail releases it. */
   #bodyCopies(seq: number, file: BodyFile | undefined): readonly (SaltedBody | undefined)[] {
     const { log, tail } = this.#stored
     const inTail = tail !== undefined && seq >= log.tailFirst
     if (!this.#isInBodyFile(seq)) return [log.body(seq)]
     if (file === undefined) return inTail ? [log.body(seq), this.#bodyInFile(seq)] : [log.body(seq)]
     const copies = file.isReadable ? [file.stored.get(seq)] : []
-    // Asked for others, the log would look for a file once for each entry.
+    // The log is asked only for bodies that are in the tail: for others it would open a file for each entry.
     return inTail && log.hasBodyInTail(seq) ? [...copies, log.body(seq)] : copies
   }
 
@@ -273,7 +277,7 @@ export class LedgerVerification {
     return content && record && sliceSaltedBody(content.bytes, record)
   }
 
-  /** By entry. `undefined` where there are none at all, as in an export without bodies. */
+  /** The bodies of a bundle by entry; `undefined` where none are stored, as in an export without bodies. */
   #readBodyFile(index: number): BodyFile | undefined {
     if (this.#bodies === undefined) return undefined
     const stored = new Map<number, SaltedBody>()
@@ -281,7 +285,7 @@ export class LedgerVerification {
     const { content, reason } = this.#stored.log.tiles.examineBodies(index)
     if (reason !== undefined) {
       this.#findings.add({ kind: 'file-unreadable', path, reason })
-      // Rows that were made of these bodies cannot be made again.
+      // Rows that were made from these bodies cannot be made again, so the tables are not compared.
       this.#cacheAudits = []
       this.unchecked.add('tables')
     }

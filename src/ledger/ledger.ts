@@ -4,10 +4,10 @@
  *   appendIn ▸ canonical bytes ▸ one write and one fdatasync for the group ▸ COMMIT of the tables ▸ leaves in the tree
  *            ▸ the caller hears ▸ (every 256 entries) bundle and tile files
  *
- * It stores events and knows nothing of tools, principals or policy. Five kinds mean something to it: `call.enter`
- * opens a call, `call.exit` and `call.aborted` (field `call`, the enter's sequence number) end it, once; `call.outcome`
- * tells what became known about a call that has ended; nothing may follow a signed `node.stop` except what a later
- * start appended and signed.
+ * It stores events and knows nothing of tools, principals or policy. Five kinds of entries have a meaning to it:
+ * `call.enter` opens a call, `call.exit` and `call.aborted` (field `call`, the enter's sequence number) end it, once;
+ * `call.outcome` tells what became known about a call that has ended; nothing may follow a signed `node.stop` except
+ * what a later start appended and signed.
  *
  * Reads and writes through its stores.
  */
@@ -77,24 +77,27 @@ import type { LogVerificationOptions, LogVerificationReport } from './log-verifi
 
 export interface LedgerOptions {
   readonly database: Database
-  /** Its name is the origin. Entries that are not signed yet are authenticated with a secret derived from its key. */
+  /**
+   * The signer's name is the origin. Entries that are not signed yet are authenticated with a secret derived from its
+   * key.
+   */
   readonly signer: LogSigner
   /** The log's name in its checkpoints, such as `hearthbus.local/attic`. */
   readonly origin: string
   /** Where the last signed checkpoint is stored a second time, outside the log. */
   readonly lastSignedPath: string
-  /** What this node signed last, outside of the data directory; absent where nothing is kept there. */
+  /** The pin outside of the data directory, with what this node signed last; absent where none is kept. */
   readonly pin?: LedgerPinFile | undefined
   /** The directory of the log; by default `ledger` beside that file. */
   readonly directory?: string
   readonly clock: Clock
-  /** How many entries a file of the tail takes. */
+  /** How many entries a segment of the tail takes. */
   readonly segmentEntries?: number | undefined
   /**
    * The states that other modules decide from: computed from the log when it is opened, and updated with every entry.
    */
   readonly projections?: readonly UntypedProjection[]
-  /** Audits of what is stored beside the log under hashes that the log has. */
+  /** Audits of content that is stored beside the log, and whose hashes are in the log. */
   readonly contents?: readonly StoredContentAuditor[]
   /** Tables of the same database that copy what entries say, and are written with them. */
   readonly caches?: readonly EntryCacheDefinition[]
@@ -104,7 +107,10 @@ export interface LedgerOptions {
 export const LOG_FOLDER_NAME = 'ledger'
 
 export interface LedgerVerifyOptions extends LogVerificationOptions {
-  /** From the checkpoint up to which this process last found no defect; everything, when it has not verified yet. */
+  /**
+   * Verify only from the checkpoint up to which this process last found no defect; everything, if it has not verified
+   * yet.
+   */
   readonly incremental?: boolean
 }
 
@@ -175,7 +181,7 @@ export class Ledger extends LedgerReader {
     return ledger
   }
 
-  /** Sound, found damaged, or refusing appends and signatures, with the reason. */
+  /** Whether the ledger is sound, was found damaged, or refuses appends and signatures, with the reason. */
   state(): LedgerState {
     return this.#state
   }
@@ -190,7 +196,7 @@ export class Ledger extends LedgerReader {
     return this.#unsigned
   }
 
-  /** Since when no checkpoint could be stored, and why; `undefined` while they can. */
+  /** Since when no checkpoint could be stored, and why; `undefined` while checkpoints can be stored. */
   signingOutage(): SigningOutage | undefined {
     if (this.#outage === undefined) return undefined
     const { fault, sinceMs } = this.#outage
@@ -198,24 +204,24 @@ export class Ledger extends LedgerReader {
     return { fault, forMs: this.#options.clock.monotonic() - sinceMs, entries }
   }
 
-  /** Whether so much is unsigned that nothing may be changed any more. Entries are still recorded. */
+  /** Whether so many entries are unsigned that changes are refused. Entries are still recorded. */
   refusesChanges(): boolean {
     const outage = this.signingOutage()
     return outage !== undefined && refusesChanges(outage)
   }
 
-  /** The file outside of the data directory, and why it cannot be written. */
+  /** The path of the pin, its content, and why it cannot be written. */
   pin(): Pick<LedgerPinFile, 'path' | 'pin' | 'trouble'> | undefined {
     return this.#options.pin
   }
 
-  /** Keeps the present tree outside of the data directory, signed or not. */
+  /** Writes the present tree to the pin, signed or not. */
   async pinTree(): Promise<void> {
     const { database } = this.#options
     this.#signing.pinTree(await database.commit(() => ({ size: this.size(), root: this.root() }), { tables: false }))
   }
 
-  /** Resolves when what was signed last is written outside of the data directory, or could not be. */
+  /** Resolves when the last signed tree is written to the pin, or could not be written. */
   async flushPin(): Promise<void> {
     await this.#options.pin?.flush()
   }
@@ -225,7 +231,7 @@ export class Ledger extends LedgerReader {
     return this.#options.signer.key
   }
 
-  /** Nothing is appended or signed from now on, until it is opened again. */
+  /** Refuses appends and signatures from now on, until the ledger is opened again. */
   refuse(fault: LedgerFault): void {
     if (this.#state.kind !== 'refusing') this.#state = { kind: 'refusing', fault }
   }
@@ -236,8 +242,8 @@ export class Ledger extends LedgerReader {
   }
 
   /**
-   * Appends inside a work given to `Database.commit`, so that a module's write and its event are one transaction. It is
-   * durable when that commit resolves. What it throws must leave the work as well, so that all of it is undone.
+   * Appends inside a work given to `Database.commit`, so that a module's write and its event are one transaction. The
+   * event is durable when that commit resolves. The work must not catch what this throws, so that all of it is undone.
    */
   appendIn(event: LedgerEvent, body?: Json): AppendReceipt {
     if (this.#state.kind === 'refusing') throw new LedgerRefusalError(this.#state.fault)
@@ -290,7 +296,7 @@ export class Ledger extends LedgerReader {
     })
   }
 
-  /** Makes the tables that copy the log again, from the log. */
+  /** Clears the tables that copy the log, and writes them again from the log. */
   async rebuild(): Promise<void> {
     const { caches = [], database } = this.#options
     await database.commit((sql) => {
@@ -305,7 +311,7 @@ export class Ledger extends LedgerReader {
     }
   }
 
-  /** Ends every open call: before the first call after a crash, and after the last one at a stop. */
+  /** Ends every open call as aborted. Runs before the first call after a crash, and after the last call at a stop. */
   async abortOpenCalls(): Promise<readonly number[]> {
     return this.#options.database.commit(
       () => {
@@ -317,7 +323,7 @@ export class Ledger extends LedgerReader {
     )
   }
 
-  /** Appends the event as the last entry and signs: whatever is appended later is refused. */
+  /** Appends the event as the last entry and signs; entries that are appended later without a start are refused. */
   async stop(event: LedgerEvent): Promise<Result<SignedCheckpoint, SigningFault>> {
     if (this.#state.kind === 'refusing') return fail(this.#state.fault)
     await this.#options.database.commit(
@@ -389,12 +395,12 @@ export class Ledger extends LedgerReader {
   }
 
   /**
-   * For a person who knows that this database is the newest although the file beside it is missing or unreadable. The
-   * ledger records that this was done, together with `told`, and signs anew.
+   * For a person who knows that this database is the newest although the file beside it is missing or unreadable.
+   * Records the adoption, together with `told`, and signs anew.
    */
   async adopt(told?: JsonObject): Promise<Result<SignedCheckpoint, SigningFault>> {
     if (this.#state.kind !== 'refusing') {
-      // A log that continues under another name says so, also where no checkpoint of the old one is left here.
+      // A log that continues under another name records this, even if no checkpoint of the old one is left here.
       if (told !== undefined) await this.append({ kind: 'ledger.adopted', ...told })
       return this.checkpoint()
     }
@@ -422,8 +428,9 @@ export class Ledger extends LedgerReader {
   }
 
   /**
-   * A C2SP tlog-proof of one entry, under a cosigned checkpoint where there is one, else under a new one. `existing` is
-   * for a caller that may not cause a signature: then only what a checkpoint covers already can be proved.
+   * Returns a C2SP tlog-proof of one entry, under a cosigned checkpoint if there is one, else under a new one.
+   * `existing` is for a caller that may not cause a signature: then only an entry that a checkpoint already covers can
+   * be proved.
    */
   async proofText(
     seq: number,
@@ -446,7 +453,7 @@ export class Ledger extends LedgerReader {
   }
 
   /**
-   * Writes the ledger, up to a new checkpoint, as files that anybody can verify; continues where the last export ended.
+   * Writes the ledger, up to a new checkpoint, as files that anybody can verify. Continues where the last export ended.
    */
   async exportTo(
     directory: string,
@@ -470,7 +477,7 @@ export class Ledger extends LedgerReader {
   async verify(options: LedgerVerifyOptions = {}): Promise<LogVerificationReport> {
     const { database, signer, lastSignedPath: path, caches = [], projections = [], contents = [] } = this.#options
     const since = options.since ?? (options.incremental === true ? this.#verified : undefined)
-    // Before the first entry is read, so that what is signed meanwhile lies beyond it.
+    // Read before the first entry, so that a checkpoint that is signed meanwhile covers more than it.
     const reached = this.#signing.latest()
     const stored = {
       log: this.log,
@@ -480,7 +487,7 @@ export class Ledger extends LedgerReader {
       tablesSize: () => readAppliedEntryCount(database.sql),
       key: signer.key,
       pinned: this.#options.pin,
-      // A file that cannot be read is not a checkpoint either.
+      // A file that cannot be read counts as one that is not a checkpoint.
       lastSigned: { path, text: await readFileIfPresent(path).catch(() => new Uint8Array(0)) },
       cacheAudits: () => caches.map((cache) => new EntryCacheAudit(cache, database.sql)),
       projections,
@@ -503,7 +510,7 @@ export class Ledger extends LedgerReader {
       if (this.#state.kind === 'damaged') this.#state = SOUND_LEDGER_STATE
     }
     if (outage === undefined || outage.entries <= 0) return report
-    // Not a defect of what is stored, and over with the next signature: the state does not depend on it.
+    // This is not a defect of what is stored, and ends with the next signature, so the state does not depend on it.
     const reason = `signing fails (${formatLedgerFault(outage.fault)})`
     const to = this.size() - 1
     return {
@@ -528,14 +535,14 @@ export class Ledger extends LedgerReader {
     return applied < tablesNeed ? { kind: 'tables-behind', size: applied, needed: tablesNeed } : undefined
   }
 
-  /** Among the bundles that were read so far: all of them, where there are projections. */
+  /** Looks among the bundles that were read so far; if there are projections, these are all bundles. */
   #findUnauthenticBundle(): LedgerFault | undefined {
     const [index] = this.log.unauthentic
     if (index === undefined) return undefined
     return { kind: 'damaged', reason: `entry bundle ${index} does not hold the entries that were signed` }
   }
 
-  /** Updates what follows the log, and finishes what a crash interrupted. */
+  /** Brings the tables up to the log, and finishes what a crash interrupted. */
   #recover(isSound: boolean): void {
     this.#unsigned = isSound ? describeUnsignedTail(this.log, this.#signing.latest()?.checkpoint.size ?? 0) : undefined
     this.#openCalls.restore(recoverLookup(this.lookup, this.log))
@@ -570,8 +577,8 @@ export class Ledger extends LedgerReader {
       if (entries.length === 0) return
       this.#tree.append(entries)
       for (const [index, { at, event }] of events.entries()) this.lookup.add(first + index, at, event)
-      // Segments of the tail are removed when a checkpoint covers them: a busy node does not wait for the next periodic
-      // one.
+      // A checkpoint lets segments of the tail be removed, so a busy node signs at once instead of waiting for the
+      // periodic checkpoint.
       if (this.log.awaitsCheckpoint(this.#signing.latest()?.checkpoint.size ?? 0)) this.#signSoon()
     },
     close: () => {
@@ -584,7 +591,7 @@ export class Ledger extends LedgerReader {
     if (this.#isSigningSoon || this.#state.kind === 'refusing') return
     this.#isSigningSoon = true
     void this.checkpoint()
-      // A checkpoint that cannot be signed now is tried again with the next group; the periodic one reports the error.
+      // A checkpoint that cannot be signed now is tried again after the next group; the periodic one reports the error.
       .catch(() => undefined)
       .finally(() => {
         this.#isSigningSoon = false
@@ -609,9 +616,12 @@ export class Ledger extends LedgerReader {
   }
 }
 
-/** Entries that are read at once for the tables made from them. */
+/** How many entries are read at once for the tables that copy the log. */
 const CACHED_PIECE = 1_000
-/** Entries that are known to be signed before anything is checked; all, where that cannot be read: nothing is cut then. */
+/**
+ * The number of entries known to be signed, before anything is checked; all entries, where it cannot be read, so that
+ * nothing is cut off.
+ */
 async function knownSigned({ database, lastSignedPath, signer, pin }: LedgerOptions): Promise<number> {
   const known = Math.max(new CheckpointStore(database.sql).latest()?.size ?? 0, pin?.pin?.size ?? 0)
   try {

@@ -4,9 +4,9 @@
  *   0 ───────────────────────────── base ──────────────── size ─────── pending
  *   full entry bundles, bodies/…    in memory, from the tail           appended by running works
  *
- * Bundles are written before the next checkpoint, many at once: a file that is made between two groups makes every
- * sync of the tail wait for it. The tail keeps the same entries until the bundle is durable and a signed checkpoint
- * covers it (`release`).
+ * Bundles are written before the next checkpoint, many at once: a file that is created between two groups would delay
+ * every sync of the tail. The tail keeps the same entries until the bundle is durable and a signed checkpoint covers it
+ * (`release`).
  */
 import type { KeyObject } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -32,10 +32,10 @@ export interface LogStoreOptions {
   readonly directory: string
   /** The key of the tail; without it the log can be read, but its tail is not authenticated. */
   readonly key: KeyObject | undefined
-  /** The key of the bundles; without it they are read as they are, for whoever verifies them. */
+  /** The key of the bundles; without it they are read unchecked, for a verifier. */
   readonly bundleKey?: KeyObject | undefined
   readonly readOnly?: boolean
-  /** How far the tables have committed: a later group that changed rows was not confirmed to any caller. */
+  /** How far the tables have committed. A later group that changed rows was not confirmed to any caller. */
   readonly tables?: AppliedAndSignedSizes | undefined
   readonly segmentEntries?: number | undefined
 }
@@ -52,12 +52,12 @@ interface EncodedBundle {
   readonly bodies: readonly (SaltedBody & { readonly index: number })[]
 }
 
-/** Whether the signed tree has these entries as this bundle. */
+/** Whether these entries are in the signed tree as this bundle. */
 export type SignedBundleCheck = (index: number, entries: readonly Uint8Array[]) => boolean
 
-/** A few milliseconds' work before others have their turn. */
+/** Takes a few milliseconds before other work has its turn. */
 const BUNDLES_AT_ONCE = 16
-/** A bundle has some 60 kB. */
+/** How many bundles are cached; one has some 60 kB. */
 const BUNDLES_KEPT = 64
 const BODIES_KEPT = 16
 
@@ -68,20 +68,26 @@ export class LogStore {
   readonly read: TailContents
   /** Why what follows the tiles cannot be trusted, as a sentence without its full stop. */
   readonly damage: string | undefined
-  /** Bytes that a crash left of a group, and entries of groups whose tables were never committed. */
+  /** What a crash left: bytes of an incomplete group, and entries of groups whose tables were never committed. */
   readonly lost: { readonly torn: number; readonly uncommitted: number }
   /** How far the tables must have followed the log, at least. */
   readonly tablesNeed: number
   /** The first entry that the tail holds, as it was opened. */
   readonly tailFirst: number
-  /** Up to where full tiles of all levels were durable when it was opened: what follows was in the tail. */
+  /**
+   * Up to which entry full tiles of all levels were durable when the log was opened; the entries after it were in the
+   * tail.
+   */
   readonly tiledTo: number
   readonly #readCheckpoint: () => Buffer | undefined
   readonly #bundleKey: KeyObject | undefined
   #isSignedBundle: SignedBundleCheck = () => false
-  /** Of bundles that no checkpoint covers yet: only one content of a bundle is ever signed, and that one has its MAC stored. */
+  /**
+   * The MACs of bundles that no checkpoint covers yet. Only one content of a bundle is ever signed, and the MAC of that
+   * one is stored.
+   */
   readonly #unsignedMacs = new Map<number, Uint8Array>()
-  /** Full bundles that are missing, or that this node did not write. None of their entries is read. */
+  /** Full bundles that are missing, or that this node did not write. No entry of them is read. */
   readonly unauthentic = new Set<number>()
   #base: number
   #size: number
@@ -97,7 +103,7 @@ export class LogStore {
   constructor({ directory, key, bundleKey, readOnly = false, tables, segmentEntries }: LogStoreOptions) {
     this.#bundleKey = bundleKey
     this.tiles = new TileStore(directory, !readOnly)
-    // Read before the entries are: the process that writes this log may sign a larger tree meanwhile.
+    // Read before the entries, because the process that writes this log may sign a larger tree meanwhile.
     const before = readOnly ? this.tiles.read('checkpoint') : undefined
     this.#readCheckpoint = readOnly ? () => before : () => this.tiles.read('checkpoint')
     const folder = join(directory, 'tail')
@@ -140,12 +146,12 @@ export class LogStore {
     return this.#base
   }
 
-  /** Including what running works have appended. */
+  /** The number of entries, including those that running works have appended. */
   get pendingSize(): number {
     return this.#size + this.#pending.length
   }
 
-  /** What decides about a full bundle that has no authenticator. */
+  /** Sets the check for a full bundle that has no authenticator. */
   checkBundlesWith(isSigned: SignedBundleCheck): void {
     this.#isSignedBundle = isSigned
   }
@@ -185,13 +191,13 @@ export class LogStore {
     return group
   }
 
-  /** `undefined` when there is none, or its bundle cannot be read. */
+  /** The entry; `undefined` when there is none, or its bundle cannot be read. */
   entry(seq: number): LedgerLeafRow | undefined {
     const bytes = this.#bytes(seq)
     return bytes && { seq, bytes }
   }
 
-  /** In order; those that cannot be read are left out. */
+  /** The entries in order, without those that cannot be read. */
   entries(from: number, limit: number): readonly LedgerLeafRow[] {
     const rows: LedgerLeafRow[] = []
     const end = this.pendingSize
@@ -203,8 +209,8 @@ export class LogStore {
   }
 
   /**
-   * In order, those whose text (as Latin-1) has a match. A full bundle is searched as a whole, and taken apart only if
-   * it has one: a start looks for a few entries among a million.
+   * The entries, in order, whose text (as Latin-1) matches. A full bundle is searched as a whole and decoded only if it
+   * matches, because a start looks for a few entries among a million.
    */
   *entriesMatching(pattern: RegExp): Generator<LedgerLeafRow, void, void> {
     for (let index = 0; index * TILE_WIDTH < this.#base; index++) {
@@ -220,7 +226,7 @@ export class LogStore {
     }
   }
 
-  /** `undefined` when the entry has none, or it was erased. */
+  /** The body; `undefined` when the entry has none, or it was erased. */
   body(seq: number): SaltedBody | undefined {
     if (seq >= this.#size) return this.#pending[seq - this.#size]?.body
     const place = this.#places.get(seq)
@@ -230,7 +236,7 @@ export class LogStore {
     return stored && record && sliceSaltedBody(stored.bytes, record)
   }
 
-  /** Whether the tail has the entry's body, or had it before it was erased. */
+  /** Whether the tail has the entry's body, or had it before the body was erased. */
   hasBodyInTail(seq: number): boolean {
     return this.#places.has(seq)
   }
@@ -245,12 +251,12 @@ export class LogStore {
     this.#bodies.delete(index)
   }
 
-  /** Whether segments wait for a checkpoint beyond `signed`. */
+  /** Whether closed segments wait for a checkpoint larger than `signed`. */
   awaitsCheckpoint(signed: number): boolean {
     return this.#tail !== undefined && this.#tail.closedEnd > this.#tail.first && this.#tail.closedEnd > signed
   }
 
-  /** Tiles are durable and a checkpoint of `signed` entries is, too: what the tail repeats of them can go. */
+  /** Removes segments from the tail. Call when the tiles and a checkpoint of `signed` entries are durable. */
   async release(signed: number): Promise<void> {
     if (this.#tail === undefined) return
     for (const [index, mac] of this.#unsignedMacs) {
@@ -315,18 +321,18 @@ export class LogStore {
     return 'body' in place ? place.body : this.#tail?.read(place)
   }
 
-  /** Writes the bundles that are full; they are durable when it resolves. Rejects with what the file system says. */
+  /** Writes the bundles that are full; they are durable when it resolves. Rejects with the file system's error. */
   async writeBundles(): Promise<void> {
     while (this.#size - this.#base >= TILE_WIDTH) {
       const bundles = this.#takeBundles(BUNDLES_AT_ONCE)
-      // Here and now, so that no erasure comes between reading them and writing them.
+      // Written synchronously, so that no erasure comes between reading the bodies and writing them.
       for (const { name, bodies } of bundles) this.tiles.writeBodies(name.index, bodies)
       await this.tiles.writeTiles(bundles)
       this.#passBundles(bundles)
     }
   }
 
-  /** A start finds those that were written since the oldest segment began. */
+  /** At a start, writes again the bundles that were written since the oldest segment began. */
   #mendBundles(): void {
     const bundles = this.#takeBundles(Infinity)
     for (const { name, content, bodies } of bundles) {
@@ -382,7 +388,7 @@ export class LogStore {
     this.#size = size
   }
 
-  /** Where the bodies of the tail are stored. */
+  /** Notes where the bodies of the tail are stored. */
   #locate({ segments }: TailContents): void {
     for (const { path, bytes, groups } of segments) {
       const segment = this.#tail?.segmentOf(path)
@@ -400,7 +406,7 @@ export class LogStore {
     return this.#size < this.#base ? 'the tail of the log ends before the bundles do' : undefined
   }
 
-  /** How many full bundles there are before the first gap; by bisection, since there may be very many. */
+  /** Finds the number of full bundles before the first gap by bisection, since there may be very many. */
   #countBundles(): number {
     const has = (index: number): boolean =>
       this.tiles.has(formatTilePath({ level: 'entries', index, width: TILE_WIDTH }))

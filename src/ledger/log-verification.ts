@@ -7,15 +7,16 @@
  *        ├──▸ which entry may follow which (projection.ts)
  *        └──▸ tables that repeat what entries say (lookups, entry-cache-store.ts), once all entries were read
  *
- * The same function verifies a running node's log, a copy of a data directory and an export alone. What was signed is
- * read from the files that an export has, too, and so gives the same findings in each; what is not there (tail, bodies,
- * database, keys) is named in the report as not looked at.
+ * The same function verifies a running node's log, a copy of a data directory and an export alone. Signed entries are
+ * read from the files that an export also has, so that all three give the same findings. Parts that are absent (tail,
+ * bodies, database, keys) are named in the report as unchecked.
  *
- * From an earlier checkpoint (`since`) it does the same for what came after. Of what came before it relies on full
- * tiles, whose root that signature covers, and does not read the entries again; nor are succession and
- * tables looked at then, since both follow from all entries.
+ * With an earlier checkpoint (`since`) it verifies only the entries after it. For those before it relies on the full
+ * tiles, whose root that checkpoint signed, and does not read the entries again. Succession and tables are not checked
+ * then, since both depend on all entries.
  *
- * It yields between bundles, so that a node can verify itself while it works, and ends at the entry that is last then.
+ * It yields between bundles, so that a node can verify itself while it works, and ends at the entry that is the last
+ * one by then.
  *
  * Reads through the stores it is given.
  */
@@ -38,7 +39,7 @@ import type { TileStore } from './tile-store.ts'
 import { LedgerVerification } from './ledger-verification.ts'
 
 export interface LogVerificationOptions {
-  /** Verify only what came after this checkpoint, which must be one this log signed. */
+  /** Verify only the entries after this checkpoint, which this log must have signed. */
   readonly since?: SignedCheckpoint | undefined
   /** Checkpoints that were saved elsewhere: the log must extend them. */
   readonly kept?: readonly SignedCheckpoint[] | undefined
@@ -63,26 +64,26 @@ export interface LogToVerify {
   /** The tail as it is on the disk now. */
   readonly tail?: () => TailContents
   readonly checkpoints?: CheckpointStore
-  /** The size of the newest one among them, read before the file was. */
+  /** The size of the newest checkpoint in the database, read before the file was read. */
   readonly newestRow?: number
-  /** What is kept outside of the data directory, as it was before the log was read. */
+  /** What the pin contained before the log was read. */
   readonly pinned?: Pick<LedgerPinFile, 'path' | 'pin'> | undefined
-  /** The file beside the log. */
+  /** The last signed checkpoint in the file beside the log. */
   readonly lastSigned?: { readonly path: string; readonly text: Uint8Array | undefined }
   /** Audits of the tables of the same database that copy what entries say. */
   readonly cacheAudits?: () => readonly EntryCacheAudit[]
   /** How far the tables of the same database have followed the log. */
   readonly tablesSize?: () => number
-  /** Their rules say which entry may follow which. */
+  /** Projections, whose rules say which entry may follow which. */
   readonly projections?: readonly UntypedProjection[]
-  /** Audits of what is stored beside the log under hashes that the log has. */
+  /** Audits of content that is stored beside the log, and whose hashes are in the log. */
   readonly contents?: readonly StoredContentAuditor[]
   /** Database files whose indexes are compared with their tables. */
   readonly databases?: readonly string[]
   /** Names of parts of the database's schema that differ from what the program creates. */
   readonly schema?: () => readonly string[]
   readonly lookup?: AuditedLookups
-  /** One view of log and tables, whoever else writes meanwhile. */
+  /** Runs a function on one consistent view of log and tables, while others may write. */
   readonly view?: <Value>(read: () => Value) => Promise<Value>
 }
 
@@ -136,7 +137,7 @@ export async function verifyStoredLog(
     }
   } catch (error) {
     if (options.signal?.aborted === true) throw error
-    // Somebody may have written what cannot be read.
+    // The data cannot be read because somebody may have changed it.
     findings.add({ kind: 'unreadable', reason: readErrorMessage(error) })
   } finally {
     run?.close()

@@ -17,7 +17,7 @@ export class LookupAudit {
   readonly #lookup: AuditedLookups
   readonly #findings: LedgerFindings
   readonly #from: number
-  /** The expected rows of entries that were read and not compared yet. */
+  /** The expected rows of entries that were read, and whose rows were not compared yet. */
   readonly #rows = new Map<number, LedgerLookupRow>()
   readonly #ends = new Map<number, number>()
   readonly #lates = new Map<number, number>()
@@ -38,7 +38,7 @@ export class LookupAudit {
     if (late !== undefined) this.#lates.set(late, seq)
   }
 
-  /** All entries were read; the log has `size` of them. */
+  /** Notes that all entries were read; the log has `size` of them. */
   ended(size: number): void {
     const { reach } = this.#lookup
     if (Number.isFinite(reach) && reach > size) this.#findings.add({ kind: 'lookup-differs', seq: size })

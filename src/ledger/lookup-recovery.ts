@@ -1,6 +1,6 @@
 /**
  * Lookup recovery: brings the cache of lookups up to the log when the ledger is opened. The log decides: a cache that
- * says something else is made again.
+ * contradicts it is built again.
  */
 import { CALL_ENTER_KIND, readEndedCallSeq } from './call-entry.ts'
 import { decodeEntry } from './entry.ts'
@@ -8,16 +8,18 @@ import { readLogEntry } from './ledger-reader.ts'
 import type { LogStore } from './log-store.ts'
 import type { LookupStore } from './lookup-store.ts'
 
-/** Bounded, so that a log of any length is read in pieces: a lost cache is made again from all of it. */
+/**
+ * A lost cache is built again from the whole log, which is read in pieces of this size so that memory stays bounded.
+ */
 const ENTRIES_AT_ONCE = 4_096
 
-/** Returns the calls that have entered and not ended. */
+/** Updates the cache, and returns the calls that have entered and not ended. */
 export function recoverLookup(lookup: LookupStore, log: LogStore): readonly number[] {
   if (lookup.size > log.size) lookup.cut(log.size)
   fillLookup(lookup, log)
   const open = lookup.openCalls()
   if (areOpenCalls(open, log)) return open
-  // Another program wrote into the cache: what it says of other entries is worth as little.
+  // Another program wrote into the cache, so none of its rows is trusted.
   lookup.clear()
   fillLookup(lookup, log)
   return lookup.openCalls()
@@ -34,7 +36,7 @@ function fillLookup(lookup: LookupStore, log: LogStore): void {
   }
 }
 
-/** Whether each of them entered, and none has ended. */
+/** Whether each of these calls has entered, and none has ended. */
 function areOpenCalls(calls: readonly number[], log: LogStore): boolean {
   const open = new Set(calls)
   if (!calls.every((call) => readLogEntry(log, call)?.kind === CALL_ENTER_KIND)) return false

@@ -1,8 +1,8 @@
 /**
- * Lookup store: which entries bear a trace id, belong to a task or session, speak of an approval, changed something, or
- * ended which call. A cache in a file of its own: it contains nothing that the entries do not say, is updated from them
- * when the log is opened, and can be deleted. Rows are written in the background, many at once, and before each query;
- * a call does not wait for them.
+ * Lookup store: finds entries by trace id, by task or session, by the approval they are about, by whether they changed
+ * something, and by the call that they end. A cache in a file of its own: it contains nothing that the entries do not
+ * say, is updated from them when the log is opened, and can be deleted. Rows are written in the background, many at
+ * once, and before each query; a call does not wait for them.
  */
 import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -15,7 +15,10 @@ import type { LedgerEntry, LedgerEvent } from './entry.ts'
 import type { Json } from '../core/json.ts'
 import { CALL_ENTER_KIND, CHANGING_EFFECTS, readEndedCallSeq, readLateOutcomeCallSeq } from './call-entry.ts'
 
-/** What people do to the node itself, and to calls that wait for approval; calls are recognised by their effect. */
+/**
+ * Kinds of entries for what people do to the node itself and to calls that wait for approval. Calls that change
+ * something are recognised by their effect.
+ */
 const DEEDS: ReadonlySet<string> = new Set([
   'approval.approved',
   'approval.denied',
@@ -30,9 +33,9 @@ const DEEDS: ReadonlySet<string> = new Set([
 ])
 /** Kinds that an audit lists beside calls. */
 const LISTED = /^(?:call\.enter|change\..*|approval\..*)$/
-/** A client may use one trace id for everything. */
+/** A client may use one trace id for all its calls, so the list is bounded. */
 const MAX_OF_TRACE = 200
-/** Takes a few milliseconds. */
+/** How many rows are written at once; this takes a few milliseconds. */
 const FLUSH_ROWS = 2_048
 const FLUSH_MS = 1_000
 const FORMAT = 4
@@ -67,7 +70,7 @@ export interface LedgerLookupRow {
   readonly late: number | null
 }
 
-/** The lookup row of an entry; `undefined` for one that is never looked up. */
+/** The lookup row of an entry; `undefined` for an entry that no query returns. */
 export function toLookupRow(seq: number, at: string, event: LedgerEvent | LedgerEntry): LedgerLookupRow | undefined {
   const { isDeed, listed, subject } = kindFacts(event.kind)
   const [trace, task, session] = [textOf(event['trace_id']), textOf(event['task_id']), textOf(event['session_id'])]
@@ -94,7 +97,7 @@ export function formatErasureLookupKey(seq: number): string {
   return `entry:${seq}`
 }
 
-/** What follows from the kind of an entry alone; there are few kinds, and each occurs very often. */
+/** Facts that follow from the kind of an entry alone. There are few kinds, and each occurs very often. */
 interface KindFacts {
   readonly isDeed: boolean
   readonly listed: boolean
@@ -140,7 +143,7 @@ export class LookupStore {
   /** The rows that are not written yet, by entry. */
   readonly #rows = new Map<number, PendingRow>()
   readonly #updates: CallUpdate[] = []
-  /** How many entries the rows and pending updates cover. */
+  /** The number of entries that the stored and the pending rows cover. */
   #size: number
   #written: number
   #timer: NodeJS.Timeout | undefined
@@ -150,7 +153,7 @@ export class LookupStore {
     this.#isLive = options.readOnly !== true
     requireRegularFile(path)
     this.#sql = this.#isLive ? openCache(path) : new DatabaseSync(path, { readOnly: true })
-    // One view of all rows, whoever writes meanwhile.
+    // A transaction gives one view of all rows while others write.
     if (!this.#isLive) this.#sql.exec('BEGIN')
     this.#size = Number(this.#statement('SELECT size FROM applied').get()?.['size'] ?? 0)
     this.#written = this.#size
@@ -165,12 +168,15 @@ export class LookupStore {
     return Number(this.#statement('PRAGMA data_version').get()?.['data_version'])
   }
 
-  /** Entries that it can speak of: who reads it beside the node that writes it finds it a second behind. */
+  /**
+   * The number of entries that the cache covers. A process that reads it beside the writing node sees it up to a second
+   * behind.
+   */
   get reach(): number {
     return this.#isLive ? Infinity : this.#size
   }
 
-  /** In order. */
+  /** Adds the rows of an entry. Entries must come in order. */
   add(seq: number, at: string, event: LedgerEvent | LedgerEntry): void {
     const row = toLookupRow(seq, at, event)
     if (row !== undefined) this.#rows.set(seq, row)
@@ -183,14 +189,14 @@ export class LookupStore {
     else this.#timer ??= setTimeout(() => this.#tryFlush(), FLUSH_MS).unref()
   }
 
-  /** Most calls end before their row is written: it is then written once, as it ended. */
+  /** Most calls end before their row is written, so the row is written once, with the end. */
   #update(update: CallUpdate): void {
     const row = this.#rows.get(update.call)
     if (row === undefined) this.#updates.push(update)
     else row[update.column] = update.seq
   }
 
-  /** A full disk loses nothing: rows and updates stay, and the log has the entries. */
+  /** A full disk loses nothing: rows and updates stay in memory, and the log has the entries. */
   #tryFlush(): void {
     try {
       this.flush()
@@ -204,14 +210,14 @@ export class LookupStore {
     this.flush()
     this.#statement('DELETE FROM lookup WHERE seq >= ?').run(size)
     this.#statement('UPDATE lookup SET ended = NULL WHERE ended >= ?').run(size)
-    // Which outcome was the newest before is not known here, and told again by nobody: the table is made anew.
+    // The cache does not know which outcome was the newest before the removed one, so it is built again.
     if (this.#statement('SELECT 1 FROM lookup WHERE late >= ? LIMIT 1').get(size) !== undefined) return this.clear()
     this.#statement('UPDATE applied SET size = ?').run(size)
     this.#size = size
     this.#written = size
   }
 
-  /** It does not say what the entries say, and is to be made anew from them. */
+  /** Empties the cache, because it contradicts the entries; it is then filled from them again. */
   clear(): void {
     this.#rows.clear()
     this.#updates.length = 0
@@ -239,7 +245,7 @@ export class LookupStore {
     this.#written = this.#size
   }
 
-  /** The newest that bear the trace id, in order. */
+  /** The newest entries with the trace id, in order. */
   ofTrace(traceId: string): readonly CallWithEnding[] {
     return this.#ended('SELECT seq, ended, late FROM lookup WHERE trace_id = ? ORDER BY seq DESC LIMIT ?', [
       traceId,
@@ -247,7 +253,7 @@ export class LookupStore {
     ]).toReversed()
   }
 
-  /** Newest first by the clock. */
+  /** Newest first, by the time in the entries. */
   changes({
     since,
     before,
@@ -282,13 +288,13 @@ export class LookupStore {
     )
   }
 
-  /** Entries that bear the task or the session, in order. */
+  /** Entries with the id of the task or session, in order. */
   ofWork({ taskId, sessionId }: CallWorkReference): readonly CallWithEnding[] {
     const [column, id] = sessionId === undefined ? ['task_id', taskId] : ['session_id', sessionId]
     return this.#ended(`SELECT seq, ended, late FROM lookup WHERE ${column} = ? ORDER BY seq`, [id ?? ''])
   }
 
-  /** Entries that speak of the approval or grant, in order. */
+  /** Entries about the approval or grant, in order. */
   about(id: string): readonly CallWithEnding[] {
     return this.#ended('SELECT seq, ended, late FROM lookup WHERE about = ? ORDER BY seq', [id])
   }
@@ -299,7 +305,10 @@ export class LookupStore {
     )
   }
 
-  /** As they stand, in order, from `from` on; all of them, below zero, too, if it is absent. */
+  /**
+   * The rows as they are stored, in order, starting at `from`. Without `from` all rows, including those that another
+   * program stored under negative numbers.
+   */
   rows(from: number | undefined, limit: number): readonly LedgerLookupRow[] {
     this.flush()
     const rows =
@@ -340,7 +349,7 @@ function openCache(path: string): DatabaseSync {
     const sql = prepareCache(path)
     if (sql !== undefined) return sql
   } catch {
-    // Below.
+    // The cache is opened again below.
   }
   for (const rest of ['', '-wal', '-shm']) rmSync(`${path}${rest}`, { force: true })
   const sql = prepareCache(path)
@@ -361,13 +370,13 @@ function prepareCache(path: string): DatabaseSync | undefined {
   return sql
 }
 
-/** One, which is a number of entries. */
+/** Whether the table of sizes has exactly one row, with a valid number of entries. */
 function hasSize(sql: DatabaseSync): boolean {
   const sizes = readAllRows(sql.prepare('SELECT size FROM applied LIMIT 2')).map(({ size }) => Number(size))
   return sizes.length === 1 && sizes.every((size) => Number.isSafeInteger(size) && size >= 0)
 }
 
-/** A trigger that somebody planted would keep rows from being written. */
+/** A trigger that another program planted could keep rows from being written. */
 function isOwnSchema(sql: DatabaseSync): boolean {
   const schema = (of: DatabaseSync): string =>
     JSON.stringify(of.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name, type').all())

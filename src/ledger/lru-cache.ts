@@ -5,14 +5,14 @@
  */
 export class LruCache<Key, Value> {
   readonly #limit: number
-  /** Least recently used first. */
+  /** The values, least recently used first. */
   readonly #kept = new Map<Key, Value>()
 
   constructor(limit: number) {
     this.#limit = limit
   }
 
-  /** `undefined` is not kept. */
+  /** Returns the cached value, or makes it. `undefined` is not cached. */
   get(key: Key, make: () => Value | undefined): Value | undefined {
     const known = this.#kept.get(key)
     const value = known ?? make()

@@ -1,6 +1,6 @@
 /**
- * Monitor: follows the published files of another node's log and keeps a copy of its own, by which it notices a fork, a
- * rollback or silence.
+ * Monitor: follows the published files of another node's log and keeps a copy of its own, with which it detects a fork,
+ * a rollback or silence.
  *
  *   checkpoint ▸ signed? ▸ not smaller, not another of the same size ▸ new tiles and bundles
  *     ▸ entries hash to the leaves ▸ each full tile has the root that the tile above it holds ▸ the tree still has the root that was kept ▸ and the new one ▸ kept
@@ -64,7 +64,7 @@ export async function checkMonitoredLog(log: MonitoredLog, nowMs: number): Promi
     )
   const known = kept?.value
   const text = await log.published('checkpoint').catch(async (error: unknown) => {
-    // A log that cannot be reached shows nothing new either.
+    // A log that cannot be reached publishes nothing new either, so it may be silent.
     const quiet = known && (await findSilence(log, nowMs))
     if (quiet === undefined) throw error
     return quiet
@@ -85,7 +85,7 @@ export async function checkMonitoredLog(log: MonitoredLog, nowMs: number): Promi
   return { kind: 'grown', from, size: opened.value.checkpoint.size }
 }
 
-/** `undefined` when the tiles have to be compared. */
+/** Compares the checkpoint with the known one; `undefined` when the tiles have to be compared. */
 function judge({ checkpoint }: SignedCheckpoint, known: SignedCheckpoint | undefined): MonitorRoundResult | undefined {
   if (known === undefined) return undefined
   const { size, root } = known.checkpoint
@@ -100,7 +100,7 @@ function judge({ checkpoint }: SignedCheckpoint, known: SignedCheckpoint | undef
     : alarm('fork', `The log has signed two different trees of ${size} entries.`)
 }
 
-/** `undefined` while the kept checkpoint is new enough. */
+/** Since when the log is silent; `undefined` while the kept checkpoint is new enough. */
 async function findSilence({ folder, silenceMs }: MonitoredLog, nowMs: number): Promise<MonitorAlarm | undefined> {
   const { mtimeMs } = await stat(join(folder, 'checkpoint'))
   const quietMs = nowMs - mtimeMs
@@ -109,7 +109,7 @@ async function findSilence({ folder, silenceMs }: MonitoredLog, nowMs: number): 
     : undefined
 }
 
-/** Returns the first file that is missing. */
+/** Copies the new tiles. Returns the first file that is missing. */
 async function copyTiles(log: MonitoredLog, size: number, from: number): Promise<string | undefined> {
   const done = (level: number): number => Math.floor(countLevelHashes(level, from) / TILE_WIDTH)
   for (const tile of listTiles(size, done))
@@ -160,7 +160,7 @@ async function treeFlaw(
     if (nodes === undefined) throw new Error(`tile ${level}/${Math.floor(index / perTile)} was not copied`)
     return readTileNode(nodes, within, index % perTile)
   }
-  // The root is computed from the upper tiles, so these have to hold the roots of the full tiles below them.
+  // The root is computed from the upper tiles, so these must contain the roots of the full tiles below them.
   for (const { level, index, width } of listTiles(size)) {
     const nodes = tiles.get(`${level}/${index}`)
     const above = (Number(level) + 1) * TILE_HEIGHT

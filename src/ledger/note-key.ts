@@ -22,16 +22,16 @@ export type NoteSignatureType = typeof ED25519_NOTE_SIGNATURE_TYPE | typeof COSI
 /** One signature line of a note. */
 export interface NoteSignature {
   readonly name: string
-  /** Key id (4 bytes) ‖ signature. */
+  /** The key id (4 bytes) followed by the signature. */
   readonly blob: Uint8Array
 }
 
 export interface NoteVerifier {
   readonly name: string
   readonly type: NoteSignatureType
-  /** 32 bytes. */
+  /** The 32 bytes of the public key. */
   readonly publicKey: Uint8Array
-  /** 4 bytes. */
+  /** The 4 bytes of the key id. */
   readonly id: Uint8Array
   /** Verifies a signature (without key id) over a note's text; the value is a cosignature's time. */
   readonly verify: (text: string, signature: Uint8Array) => Result<number | undefined, 'bad-signature'>
@@ -42,7 +42,7 @@ export interface NoteSigner {
   readonly sign: (text: string) => NoteSignature
 }
 
-/** Signs for a log, and derives secrets for what is not signed yet. */
+/** Signs for a log, and derives the secrets that authenticate entries before they are signed. */
 export interface LogSigner extends NoteSigner {
   /** 32 bytes that only the holder of the private key can compute: HKDF-SHA-256 of its seed. */
   readonly deriveSecret: (purpose: string) => Uint8Array

@@ -15,7 +15,7 @@ export interface ProjectionLogWriter {
   readonly projections: ProjectionSet
 }
 
-/** The body of an entry; `undefined` when it was erased, or is not the one that the entry commits to. */
+/** The fields of an entry's body; `undefined` when it was erased, or is not the one that the entry commits to. */
 export function readEntryBodyFields(
   log: Pick<ProjectionLogWriter, 'body'>,
   seq: number | undefined,

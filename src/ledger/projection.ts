@@ -5,8 +5,8 @@
  *                        └─▶ a sentence, if the entry is not a valid successor of the ones before it
  *
  * The same functions run when an entry is appended, when a node starts and when the log is verified. At an append an
- * unlawful entry is refused: its transaction is undone. In a log that is read it stays a finding for ever, and has no
- * effect.
+ * unlawful entry is refused: its transaction is undone. In a log that is read, an unlawful entry has no effect, and
+ * every verification reports it.
  *
  * A state contains no texts of people: those are in bodies, where they can be erased, and are read when they are shown.
  *
@@ -25,18 +25,21 @@ export type EntryHandler<State> = (state: State, entry: LedgerEntry) => string |
 export interface Projection<State> {
   readonly name: string
   readonly initial: (journal: StateUndoJournal) => State
-  /** One function per kind of entry. */
+  /** The functions that apply entries, one per kind. */
   readonly apply: Readonly<Record<string, EntryHandler<State>>>
   /**
-   * Kinds that change no state and are only checked when a log is verified: a start must not read a million calls, and
-   * callers were authenticated with this state anyway.
+   * Functions for kinds that change no state and are only checked when a log is verified: a start must not read a
+   * million calls, and callers were authenticated with this state before.
    */
   readonly check?: Readonly<Record<string, EntryHandler<State>>>
-  /** Why the body of an entry cannot be erased now, as a sentence: somebody still has to read or use it. */
+  /**
+   * Why the body of an entry cannot be erased now, as a sentence: a person still has to read it, or the node still has
+   * to use it.
+   */
   readonly holds?: (state: State, entry: LedgerEntry, nowMs: number) => string | undefined
 }
 
-/** A projection of any state: its functions get what its own `initial` made. */
+/** A projection whose state has an unknown type; its functions get only the state that its own `initial` made. */
 export interface UntypedProjection {
   readonly name: string
   readonly initial: (journal: StateUndoJournal) => unknown
@@ -51,7 +54,7 @@ export interface UnlawfulEntry {
   readonly why: string
 }
 
-/** Thrown by an append, so that its transaction is undone. */
+/** Thrown by an append of an unlawful entry, so that its transaction is undone. */
 export class UnlawfulEntryError extends Error {
   constructor({ kind, why }: Omit<UnlawfulEntry, 'seq'>) {
     super(`an entry ${kind} cannot follow what is recorded: ${why}`)
@@ -59,7 +62,7 @@ export class UnlawfulEntryError extends Error {
   }
 }
 
-/** Reads the log for states: every entry of these kinds, in order. */
+/** Reads every entry of these kinds from the log, in order. */
 export type EntriesByKindReader = (kinds: ReadonlySet<string>) => Iterable<LedgerEntry>
 
 interface OpenProjection {
@@ -67,7 +70,7 @@ interface OpenProjection {
   readonly state: never
 }
 
-/** Further ones are only counted: one unlawful entry causes others. */
+/** Unlawful entries beyond this number are only counted, since one causes others. */
 const MAX_UNLAWFUL = 100
 
 export class ProjectionSet {
@@ -81,17 +84,20 @@ export class ProjectionSet {
     this.#read = read
   }
 
-  /** For the database that entries are committed to. */
+  /** The listener for the database to which entries are committed. */
   get follower(): TransactionListener {
     return this.#journal.follower
   }
 
-  /** Found when the log was read; at most the first hundred. */
+  /** The unlawful entries that were found when the log was read; at most the first hundred. */
   get unlawful(): readonly UnlawfulEntry[] {
     return this.#unlawful
   }
 
-  /** Reads the log once for all of them. Projections that are open stay as they are. */
+  /**
+   * Reads the log once and computes the states of all these projections. Projections that are open already are left as
+   * they are.
+   */
   openAll(projections: readonly UntypedProjection[]): void {
     const fresh = projections.filter((projection) => !this.#open.has(projection))
     if (fresh.length === 0) return
@@ -113,12 +119,12 @@ export class ProjectionSet {
     return this.#open.get(projection)?.state as State
   }
 
-  /** Whether there is a function for this kind: most entries are calls, which have none. */
+  /** Whether a projection handles this kind. Most entries are calls, which no projection handles. */
   handles(kind: string): boolean {
     return this.#byKind.has(kind)
   }
 
-  /** For an entry that is about to be appended. Throws if it is not a valid successor. */
+  /** Applies an entry that is about to be appended. Throws if it is not a valid successor. */
   append(entry: LedgerEntry): void {
     for (const { projection, state } of this.#byKind.get(entry.kind) ?? []) {
       const why = projection.apply[entry.kind]?.(state, entry)
@@ -136,7 +142,7 @@ export class ProjectionSet {
   }
 }
 
-/** Holds what is stored beside the log, under hashes that the log has, against the states that have them. */
+/** Compares content that is stored beside the log with the hashes that projections computed from the log. */
 export type StoredContentAuditor = (state: <State>(projection: Projection<State>) => State) => readonly LedgerFinding[]
 
 /** Reads the whole log from the first entry on, and checks whether each is a valid successor of the ones before it. */
@@ -183,7 +189,7 @@ function listUnder(kinds: Map<string, OpenProjection[]>, kind: string, open: Ope
 }
 
 // State table: values by id, as entries made them. Every change is in a journal until its group is durable, so that a
-// transaction that is undone on the disk is undone here.
+// transaction that is undone in the database is undone here.
 //
 //   work begins ─▶ set · set · delete ─▶ work undone: back to where it began
 //                                    └─▶ group ends: kept, or all of it undone
@@ -252,9 +258,7 @@ export class StateTable<Value> implements StateTableReader<Value> {
     }
   }
 
-  /**
-   * Drops values from the old end for as long as they may be dropped: they lapse roughly in the order of their arrival.
-   */
+  /** Drops values from the old end as long as they may be dropped: they lapse roughly in the order of their arrival. */
   dropLapsed(mayGo: (value: Value) => boolean): void {
     let kept = 0
     for (const [id, value] of this.#values) {
@@ -275,16 +279,16 @@ export class StateTable<Value> implements StateTableReader<Value> {
   }
 }
 
-/** Values at the old end of a table that may not be dropped yet and are skipped. */
+/** How many values at the old end are skipped because they may not be dropped yet. */
 const LOOKED_AT = 16
 
-/** How to undo what was done since the last group became durable. */
+/** Records how to undo what was done since the last group became durable. */
 export class StateUndoJournal {
   #undo: (() => void)[] = []
   #workBegan = 0
   #isOn: boolean
 
-  /** Switched off for a reader of a log, which undoes nothing. */
+  /** A reader of a log switches it off, because it undoes nothing. */
   constructor(isOn = true) {
     this.#isOn = isOn
   }
@@ -293,7 +297,7 @@ export class StateUndoJournal {
     if (this.#isOn) this.#undo.push(undo)
   }
 
-  /** Without recording how to undo it: for entries that are durable already. */
+  /** Runs work without recording how to undo it, for entries that are durable already. */
   withoutUndo(work: () => void): void {
     const wasOn = this.#isOn
     this.#isOn = false

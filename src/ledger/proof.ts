@@ -1,6 +1,6 @@
 /**
- * Proof: what a tree can show about itself, made from its nodes and checked before it is given out. A proof that does
- * not verify would tell its receiver that the log is dishonest, although only a tile is damaged.
+ * Proof: inclusion and consistency proofs of a tree, made from its nodes and checked before they are returned. A proof
+ * that does not verify would tell its receiver that the log is dishonest, although only a tile is damaged.
  *
  * Pure, given a tree to read.
  */
@@ -25,7 +25,7 @@ export interface ProvableTree {
   readonly size: number
   readonly rootAt: (size: number) => Uint8Array
   readonly node: TreeNodeReader
-  /** Drops what it remembers of nodes, so that the next proof is made from the tiles themselves. */
+  /** Drops cached nodes, so that the next proof is made from the tiles themselves. */
   readonly reread?: () => void
 }
 
@@ -59,7 +59,7 @@ export function proveConsistency(
 
 const CONTRADICTION: ProofFault = { kind: 'damaged', reason: 'stored tiles contradict each other' }
 
-/** Remembered nodes may be what is wrong: then it tries once more without them. */
+/** Makes a proof. If it fails, cached nodes may be wrong, so it is made once more without them. */
 function attempt<Claim>(tree: ProvableTree, make: () => Result<Claim, ProofFault>): Result<Claim, ProofFault> {
   const first = guarded(make)
   if (first.ok || first.fault.kind !== 'damaged' || tree.reread === undefined) return first

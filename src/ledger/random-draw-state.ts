@@ -1,7 +1,7 @@
 /**
  * Random draw state: the key that a log draws with, and whether every draw in it holds.
  *
- *   node.start with `vrf_key` ─▶ consensus.drawn · ledger.sampled     each with the proof of that key, and of no other
+ *   node.start with `vrf_key` ─▶ consensus.drawn · ledger.sampled     each with a proof by that key
  *
  * The first key is valid for ever: with another key for each draw, a node could choose what is drawn.
  *
@@ -20,7 +20,7 @@ import { StateTable } from './projection.ts'
 export const SAMPLE_ENTRY_COUNT = 16
 
 interface DrawState {
-  /** The only key, and its node. */
+  /** The log's key for draws, of which there is only one, and its node. */
   readonly keys: StateTable<{ readonly house: string; readonly key: string }>
 }
 

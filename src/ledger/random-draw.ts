@@ -14,17 +14,17 @@ import { canonicalJson } from '../core/json.ts'
 import { computeVrfOutput, createVrfProof, deriveVrfPublicKey } from './ecvrf.ts'
 
 export interface RandomDrawSubject {
-  /** Whose key draws. */
+  /** The id of the node whose key draws. */
   readonly house: string
   readonly epoch: number
   readonly purpose: RandomDrawPurpose
   readonly number: number
 }
 
-/** Who cosigns a decision, and which entries are looked at. */
+/** What is drawn: the witness that cosigns a decision, or the entries that a sample checks. */
 export type RandomDrawPurpose = 'witness' | 'sample'
 
-/** A node's key for draws, which nobody else can compute with. */
+/** A node's key for draws; nobody else can compute its outputs. */
 export interface RandomDrawKey {
   /** The node's id. */
   readonly house: string
@@ -46,7 +46,7 @@ export function createRandomDrawKey(house: string, secret: Uint8Array): RandomDr
   }
 }
 
-/** RFC 8785 sorts names, so every draw begins so. */
+/** RFC 8785 sorts the members' names, so the text of every draw begins with this one. */
 const DRAW_ALPHA_PREFIX = '{"draw":'
 
 export function encodeRandomDrawInput({ house, epoch, purpose, number }: RandomDrawSubject): Uint8Array {
@@ -54,8 +54,8 @@ export function encodeRandomDrawInput({ house, epoch, purpose, number }: RandomD
 }
 
 /**
- * Whether an input could be that of a draw. The node evaluates such inputs for draws only: whoever could have them
- * evaluated would foresee what is drawn, and could choose the moment.
+ * Whether an input has the form of a draw. The node computes the output of such inputs only for its own draws: a caller
+ * that could have others computed would know in advance what will be drawn, and could choose the moment.
  */
 export function isRandomDrawInput(alpha: Uint8Array): boolean {
   return Buffer.from(alpha).toString('latin1').startsWith(DRAW_ALPHA_PREFIX)
@@ -69,7 +69,7 @@ export function computeDrawnOrder(beta: Uint8Array, members: readonly string[]):
     .map(({ member }) => member)
 }
 
-/** Distinct numbers from 0 to below `size`, smallest first; all of them where there are at most `count`. */
+/** Distinct numbers below `size`, smallest first; all of them if there are at most `count`. */
 export function computeDrawnIndices(beta: Uint8Array, size: number, count: number): readonly number[] {
   if (size <= count) return Array.from({ length: Math.max(0, size) }, (_, index) => index)
   const range = 2n ** 64n
@@ -78,7 +78,7 @@ export function computeDrawnIndices(beta: Uint8Array, size: number, count: numbe
   for (let counter = 0; drawn.size < count; counter++) {
     const bytes = sha256(concatBytes(beta, toUtf8(String(counter))))
     const value = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0)
-    // Above the limit some numbers would be more frequent than others.
+    // Without this limit some numbers would be more frequent than others.
     if (value < limit) drawn.add(Number(value % BigInt(size)))
   }
   return [...drawn].toSorted((left, right) => left - right)

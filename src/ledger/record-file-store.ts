@@ -1,6 +1,6 @@
 /**
- * Record file: records of one length, each at the place of its number, in a file that is made anew when it is lost. It
- * is never synced: after a power cut a record may be missing or wrong, so nothing is believed because it is in there.
+ * Record file: records of equal length, each at the position given by its number, in a file that is built again when it
+ * is lost. It is never synced: after a power cut a record may be missing or wrong, so its users verify what they read.
  */
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
 import { requireRegularFile } from '../core/bounded-file-store.ts'
@@ -19,7 +19,7 @@ export class RecordFileStore {
     this.#options = options
   }
 
-  /** `undefined` where nothing is stored. */
+  /** The record; `undefined` where nothing is stored. */
   read(index: number): Uint8Array | undefined {
     const { recordBytes } = this.#options
     const record = new Uint8Array(recordBytes)
@@ -48,7 +48,7 @@ export class RecordFileStore {
     const { path, isWritable } = this.#options
     requireRegularFile(path)
     if (!isWritable) return openSync(path, 'r')
-    // A record is written wherever its number says: through a planted link that would be into another file.
+    // O_NOFOLLOW: a planted link would direct the writes into another file.
     return openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
   }
 }

@@ -15,7 +15,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 import type { NoteSignature, NoteSigner, NoteVerifier } from './note-key.ts'
 
-/** The specification asks for at least 16; more than this is an attempt to cause work. */
+/** The specification requires support for at least 16. A note with more than this is an attempt to cause work. */
 const MAX_SIGNATURES = 100
 export const MAX_NOTE_BYTES = 262_144
 
@@ -80,8 +80,9 @@ export function parseSignatures(text: string): Result<readonly NoteSignature[], 
 }
 
 /**
- * Signatures by other keys are ignored; an invalid one by a known key invalidates the note; one valid one is needed. A
- * second signature by the same key is ignored as well, so that a quorum counts witnesses, not lines.
+ * Verifies a note: signatures by unknown keys are ignored, an invalid one by a known key invalidates the note, and at
+ * least one must be valid. A second signature by the same key is ignored as well, so that a quorum counts witnesses,
+ * not lines.
  */
 export function verifyNote(
   note: SignedNote,

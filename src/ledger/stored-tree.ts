@@ -29,7 +29,10 @@ import type { TileCoordinates } from './tile.ts'
 import { computeRootAt, HASH_BYTES, computeLeafHash, writeLeafHashToBuffer, writeNodeHashToBuffer } from './tree.ts'
 import type { TreeNodeReader } from './tree.ts'
 
-/** 16 kB each: proofs near the same place, and the upper levels of every proof, need no hashing. */
+/**
+ * How many expanded tiles of 16 kB are cached, so that proofs near the same place, and the upper levels of every proof,
+ * need no hashing.
+ */
 const TILES_KEPT = 128
 
 export class StoredTree implements ProvableTree {
@@ -63,7 +66,7 @@ export class StoredTree implements ProvableTree {
   /** Adds what the log has just committed. */
   append(entries: readonly EntryToAppend[]): void {
     const edge = this.#edge
-    // A tree that was not used yet is read from the log, which has the entries.
+    // A tree that was not used yet need not be updated: it will be read from the log, which has the entries.
     if (edge !== undefined) for (const { bytes, leaf } of entries) edge.append(leaf ?? computeLeafHash(bytes))
   }
 
@@ -79,23 +82,25 @@ export class StoredTree implements ProvableTree {
     return readTileNode(nodes, within, index % perTile)
   }
 
-  /** Computes cached nodes again, because something contradicts itself. */
+  /** Computes cached nodes again, because a proof made from them failed. */
   reread(): void {
     this.#believesNodes = false
     this.#kept.clear()
     this.#root = undefined
-    // It was begun from such nodes; the entries that it took since are in the log.
+    // The edge was computed from cached nodes, so it is dropped; the entries that it took since are in the log.
     this.#edge = undefined
   }
 
-  /** The bytes of a tile or bundle of the tree of `size` entries. */
+  /** The content of a tile or bundle of the tree of `size` entries. */
   content({ level, index, width }: TileCoordinates): Uint8Array {
     const first = index * TILE_WIDTH
     if (level === 'entries') return encodeEntryBundle(this.#log.entries(first, width).map(({ bytes }) => bytes))
     return Buffer.concat(Array.from({ length: width }, (_, offset) => this.node(level * TILE_HEIGHT, first + offset)))
   }
 
-  /** Writes full tiles, and the partial ones of a tree of `size` entries, for which readers of its checkpoint ask. */
+  /**
+   * Writes the full tiles, and the partial tiles of a tree of `size` entries, which readers of its checkpoint request.
+   */
   async writeTiles(size: number): Promise<void> {
     this.#current()
     const full = [...this.#unwritten]
@@ -138,7 +143,10 @@ export class StoredTree implements ProvableTree {
     }
   }
 
-  /** Roots of the tiles below: at level 0 everything that the edge starts from is in full tiles. */
+  /**
+   * The hashes of a partial tile, which are the roots of the tiles below. At level 0 there are none: everything that
+   * the edge starts from is in full tiles.
+   */
   #partialTile(level: number, from: number, count: number): Uint8Array {
     return Buffer.concat(
       Array.from({ length: count }, (_, offset) => {
@@ -154,7 +162,9 @@ export class StoredTree implements ProvableTree {
     this.#unwritten.set(`${level}/${index}`, { level, index, nodes })
   }
 
-  /** A start finds those that were written since the oldest segment of the tail began. */
+  /**
+   * Whether a tile is already stored. A start finds those that were written since the oldest segment of the tail began.
+   */
   #isStored(level: number, index: number, nodes: Uint8Array): boolean {
     const stored = this.#log.tiles.tile({ level, index, width: TILE_WIDTH })
     return stored !== undefined && areBytesEqual(stored, nodes.subarray(0, TILE_BYTES))
@@ -182,7 +192,7 @@ export class StoredTree implements ProvableTree {
 export interface CompletedTile {
   readonly level: number
   readonly index: number
-  /** The 511 nodes of `expandTile`; the first 8,192 bytes are the tile as it is stored. */
+  /** The 511 nodes from `expandTile`; the first 8,192 bytes are the tile as it is stored. */
   readonly nodes: Uint8Array
 }
 
@@ -191,7 +201,7 @@ export type PartialTileReader = (level: number, from: number, count: number) => 
 
 export class MerkleTreeRightEdge {
   readonly #onTile: (tile: CompletedTile) => void
-  /** Of each level, with the nodes that are complete in it. */
+  /** For each level, the tile that is still filling, with its complete nodes. */
   readonly #levels: Buffer[] = []
   #size = 0
 
@@ -199,7 +209,7 @@ export class MerkleTreeRightEdge {
     this.#onTile = onTile
   }
 
-  /** The edge of a stored tree: hashes that fill no tile are read, the rest is in full tiles. */
+  /** Makes the edge of a stored tree. Only hashes that do not fill a tile are read; the rest is in full tiles. */
   static at(size: number, read: PartialTileReader, onTile: (tile: CompletedTile) => void): MerkleTreeRightEdge {
     const edge = new MerkleTreeRightEdge(onTile)
     for (let level = 0; countLevelHashes(level, size) > 0; level++) {
@@ -227,21 +237,23 @@ export class MerkleTreeRightEdge {
     this.#complete()
   }
 
-  /** The same as `append(computeLeafHash(entry))`. */
+  /** Equivalent to `append(computeLeafHash(entry))`. */
   appendEntry(entry: Uint8Array): void {
     const nodes = (this.#levels[0] ??= allocateTileNodes())
     writeLeafHashToBuffer(entry, nodes, (this.#size % TILE_WIDTH) * HASH_BYTES)
     this.#complete()
   }
 
-  /** The same as `append` of each: hashes one after another, no more than the tile has room for. */
+  /** Equivalent to `append` for each of these hashes, which must fit into the current tile. */
   appendLeaves(leaves: Uint8Array): void {
     const nodes = (this.#levels[0] ??= allocateTileNodes())
     nodes.set(leaves, (this.#size % TILE_WIDTH) * HASH_BYTES)
     for (let left = leaves.length / HASH_BYTES; left > 0; left--) this.#complete()
   }
 
-  /** A view of a complete node in a tile that is still filling; `undefined` for others, in full tiles or to come. */
+  /**
+   * A view of a complete node in a tile that is still filling; `undefined` for nodes in full tiles, or not there yet.
+   */
   node(height: number, index: number): Uint8Array | undefined {
     if ((index + 1) * 2 ** height > this.#size) return undefined
     const level = Math.floor(height / TILE_HEIGHT)
@@ -260,7 +272,10 @@ export class MerkleTreeRightEdge {
     return nodes && readTileNode(nodes, height % TILE_HEIGHT, slot(height, index)[1])
   }
 
-  /** The leaf stands in its place: hashes the nodes that it completes, and hands over the tiles that are full then. */
+  /**
+   * Call when the leaf is in its place: hashes the nodes that it completes, and hands over the tiles that are full
+   * then.
+   */
   #complete(): void {
     let index = this.#size
     this.#size += 1

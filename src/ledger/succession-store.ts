@@ -1,13 +1,13 @@
 /**
- * Succession: a ledger whose newest copy is lost goes on from an older one, as a log of another name.
+ * Succession: a ledger whose newest copy is lost continues from an older copy, as a log with another name.
  *
  *   old name   …──e56──e57──[e58 … e93]      signed, witnessed, and lost: nothing else is ever signed under this name
  *                      │
- *   new name           └──ledger.adopted──…  its tree begins with the old entries, and says where it parted
+ *   new name           └──ledger.adopted──…  its tree begins with the old entries, and states where it separated
  *
- * Who holds a checkpoint of the old name can still show it, and that entries are missing; nobody can mistake the one
- * log for the other. The order of writes: the old checkpoints leave the database first, so that whatever stops this
- * half-way is found by the file, as before, and it can be done again.
+ * A holder of a checkpoint of the old name can still show it, and prove that entries are missing; nobody can mistake
+ * one log for the other. The order of writes: the old checkpoints leave the database first. If the process stops
+ * half-way, the file still reveals the lost entries at the next start, and the succession can be repeated.
  */
 import { toHex } from '../core/bytes.ts'
 import { fail } from '../core/result.ts'
@@ -35,7 +35,8 @@ export async function continueLogUnderNewName(
   if (state.kind !== 'refusing') return fail({ kind: 'nothing-to-adopt' })
   const { fault } = state
   if (fault.kind !== 'truncated' && fault.kind !== 'diverged') return fail(fault)
-  // An older copy is consistent in itself. Any other defect has nothing to do with its age, and must not be signed.
+  // An older copy is consistent in itself. Any other defect has nothing to do with its age, and such a log must not be
+  // signed.
   const other = (await old.verify()).findings.find((finding) => !isAboutFile(finding))
   if (other !== undefined) return fail({ kind: 'damaged', reason: formatLedgerFinding(other).replace(/\.$/, '') })
   const { signedSize } = fault
@@ -49,7 +50,7 @@ export async function continueLogUnderNewName(
   const evidence = await readFileIfPresent(lastSignedPath)
   if (evidence !== undefined) await writeFileAtomically(`${lastSignedPath}.${signedSize}`, evidence)
   await database.commit((sql) => new CheckpointStore(sql).removeAll())
-  // The old name's pin; the file has it until the new log is signed.
+  // The pin still has the old name; its file is replaced when the new log is signed.
   options.pin?.forget()
   const next = await Ledger.open({ ...options, signer, origin: signer.key.name })
   const adopted = await next.adopt(told)

@@ -1,5 +1,6 @@
 /**
- * Tail audit: the segments on the disk against the entries that were read, and how far the tables followed them.
+ * Tail audit: compares the segments on the disk with the entries that were read, and checks how far the tables followed
+ * them.
  *
  * Pure.
  */
@@ -29,15 +30,16 @@ export function auditTail(
 }
 
 /**
- * Every group that changed rows says so, and each segment what the groups before it had changed last. `newestRow`: the
- * size of the newest checkpoint when the tables were looked at.
+ * Compares how far the tables followed the log with what the tail says: each group says whether it changed rows, and
+ * each segment what the last group before it was that did. `newestRow`: the size of the newest checkpoint when the
+ * tables were read.
  */
 export function auditAppliedEntryCount(
   tail: TailContents,
   tables: { readonly size: number | undefined; readonly newestRow: number },
   findings: LedgerFindings,
 ): void {
-  // Segments that were removed since the tables were looked at: a node beside this process goes on.
+  // Segments were removed since the tables were read: a running node works beside this process.
   if ((tail.segments[0]?.first ?? 0) > tables.newestRow) return
   const expected = countEntriesAppliedToTables(tail)
   if (tables.size !== undefined && tail.damage === undefined && tables.size !== expected)

@@ -1,13 +1,13 @@
 /**
- * Tail reader: what the segments of the tail hold, as far as it can be believed.
+ * Tail reader: the groups in the segments of the tail, as far as they are authentic.
  *
  *   "HBT1" ‖ first (64) ‖ tables (64) ‖ mac of the group before ‖ mac of all this ‖ groups … ‖ zeros
  *
  * `tables` is one past the last entry, before this segment, whose group changed rows: a database that has not followed
- * so far is an older copy.
+ * the log that far is an older copy.
  *
- * A crash can leave a torn group at the very end, which nobody heard of: it does not count, like zeros that no group has
- * come to. Anything else that is not as it was written is damage.
+ * A crash can leave an incomplete group at the very end, which was not confirmed to any caller. It is ignored, like the
+ * zeros after the last group. Any other difference from what was written is damage.
  */
 import { createHmac } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
@@ -30,7 +30,7 @@ export const SEGMENT_HEAD_BYTES = 20 + 2 * GROUP_MAC_BYTES
 const HEAD_CONTENT_BYTES = SEGMENT_HEAD_BYTES - GROUP_MAC_BYTES
 const MAC_AT = 20
 const NAME = /^\d{16}$/
-/** What a disk writes as a unit. */
+/** The unit in which a disk writes. */
 const SECTOR_BYTES = 512
 
 export interface TailSegment {
@@ -38,10 +38,10 @@ export interface TailSegment {
   readonly first: number
   readonly bytes: Buffer
   readonly groups: readonly EntryGroup[]
-  /** What follows this position is torn. */
+  /** The position after the last complete group; what follows is torn. */
   readonly whole: number
   readonly headBytes: number
-  /** See above. */
+  /** See `tables` above. */
   readonly tables: number
 }
 
@@ -54,8 +54,8 @@ export interface TailContents {
 }
 
 /**
- * Trusts nothing. Without the key, MACs are not checked. What was signed was complete: only after the first `signed`
- * entries can a group be torn.
+ * Reads the tail without trusting it. Without the key, MACs are not checked. Signed entries were complete when they
+ * were signed, so only a group after the first `signed` entries can be torn.
  */
 export function readTailSegments(directory: string, key: KeyObject | undefined, signed = 0): TailContents {
   const names = listSegmentNames(directory)
@@ -67,7 +67,7 @@ export function readTailSegments(directory: string, key: KeyObject | undefined, 
     if (bytes === undefined) return { segments, torn, damage: `${path} cannot be read: ${reason ?? 'it is gone'}` }
     const isLast = place === names.length - 1
     const first = Number(name)
-    // A crash while the segment was being created.
+    // The process crashed while it created the segment.
     if (bytes.length < SEGMENT_HEAD_BYTES && isLast && (place > 0 || first === 0))
       return { segments, torn: bytes.length, damage: undefined }
     const begins =
@@ -104,11 +104,11 @@ export function readTailSegments(directory: string, key: KeyObject | undefined, 
   return { segments, torn, damage: undefined }
 }
 
-/** More zeros than one erased body, or a file that is extended ahead of its groups, has one after another. */
+/** One erased body, or a file that was extended ahead of its groups, has fewer consecutive zeros than this. */
 const MAX_ZEROS = 16_777_216
 const PIECE_BYTES = 4_194_304
 
-/** Piece by piece: a sparse file ends where its zeros begin, however long it claims to be. */
+/** Reads piece by piece and stops where only zeros follow, because a sparse file may claim any length. */
 function readSegment(path: string): { readonly content?: Buffer; readonly reason?: string | undefined } {
   try {
     const content = withRegularFile(path, (file, size) => {
@@ -149,8 +149,8 @@ function readGroups(
       return { groups, whole: at, forged: !isTorn }
     }
     const isLast = mayBeTorn && group.value.end >= written && next + group.value.entries.length > signed
-    // Only the last write can be incomplete. None of its bodies was erased yet: an erasure is recorded in a later
-    // group.
+    // Only the last write can be incomplete. None of its bodies was erased yet, because an erasure is recorded in a
+    // later group.
     if (isLast && !hasCommittedBodies(bytes, group.value)) return { groups, whole: at, forged: false }
     groups.push(group.value)
     next += group.value.entries.length
@@ -169,7 +169,8 @@ function headMac(key: KeyObject, head: Buffer): Uint8Array {
 }
 
 /**
- * Whether nothing follows the group, and a sector of it never reached the disk: the checksum may have, and the MAC not.
+ * Whether the group is the last one, and a sector of it never reached the disk: the checksum may be there while the MAC
+ * is not.
  */
 function isLastWrite(bytes: Buffer, at: number, written: number): boolean {
   const end = at + bytes.readUInt32BE(at + 4)
@@ -188,7 +189,7 @@ function countWrittenBytes(bytes: Buffer): number {
   return written
 }
 
-/** Each group is written after the one before it was synced, so nothing complete can follow a torn one. */
+/** Each group is written after the one before it was synced, so no complete group can follow a torn one. */
 function hasLaterGroup(bytes: Buffer, after: number): boolean {
   for (let at = bytes.indexOf(ENTRY_GROUP_MAGIC, after + 1); at >= 0; at = bytes.indexOf(ENTRY_GROUP_MAGIC, at + 1))
     if (isCompleteGroup(bytes, at)) return true
@@ -226,7 +227,7 @@ export function countEntriesAppliedToTables({ segments }: TailContents): number 
 export interface SegmentHead {
   readonly first: number
   readonly tables: number
-  /** The MAC of the group before. */
+  /** The MAC of the previous group. */
   readonly mac: Uint8Array
 }
 

@@ -1,13 +1,13 @@
 /**
- * Tail: the groups that were appended last, in files of their own until tiles and a signature cover them.
+ * Tail: the groups that were appended last, in separate files until tiles and a signature cover them.
  *
  *   tail/0000000000016384     head ‖ groups … ‖ zeros
  *   tail/0000000000032801     the newest takes the writes; older ones wait for their entries to be covered
  *
  * One write and one fdatasync per group. The file is extended with zeros in large steps, ahead of the groups, so that a
- * sync has data to write and no change of the file's size or blocks; a close cuts the zeros off. A crash can leave a torn
- * group at the very end, which nobody heard of: it is cut off, like zeros that no group has come to. Anything else that
- * is not as it was written is damage, and is never mended.
+ * sync has data to write and no change of the file's size or blocks; a close cuts the zeros off. A crash can leave an
+ * incomplete group at the very end, which was not confirmed to any caller: it is cut off, like the zeros after the last
+ * group. Any other difference from what was written is damage, and is never repaired.
  */
 import type { KeyObject } from 'node:crypto'
 import {
@@ -39,12 +39,12 @@ import {
 } from './tail-reader-store.ts'
 import type { TailContents } from './tail-reader-store.ts'
 
-/** A segment of this length is closed; a start reads one or two. */
+/** A segment with this many entries is closed; a start reads one or two segments. */
 const SEGMENT_ENTRIES = 16_384
 const SEGMENT_BYTES = 33_554_432
-/** Bodies of more than one bundle of usual calls. */
+/** The bodies of more than one bundle of usual calls have this many bytes. */
 const MAX_SPAN_BYTES = 1_048_576
-/** Small compared with what a busy day writes, and large compared with a group. */
+/** By how much a file is extended: little compared with what a busy day writes, and much compared with a group. */
 const ALLOCATED_ZEROS = Buffer.alloc(262_144)
 
 interface Segment {
@@ -69,7 +69,7 @@ export interface TailOptions {
   readonly key: KeyObject
   /** What `readTailSegments` returned without damage. */
   readonly read: TailContents
-  /** The first entry of a tail that has none yet. */
+  /** The number of the first entry, for a tail that is empty. */
   readonly begins: number
   readonly segmentEntries: number | undefined
 }
@@ -84,12 +84,12 @@ export class TailStore {
   #tables: number
   #syncs = 0
   #isClosed = false
-  /** What the group that is being written replaced. */
+  /** The state that the group being written replaced. */
   #before:
     | { readonly segment: Segment; readonly bytes: number; readonly mac: Uint8Array; readonly tables: number }
     | undefined
 
-  /** Cuts off what is torn. */
+  /** Cuts off a torn group. */
   constructor({ directory, key, read, begins, segmentEntries }: TailOptions) {
     this.#directory = directory
     this.#key = key
@@ -113,7 +113,7 @@ export class TailStore {
     if (this.#segments.length === 0) this.#begin(begins)
   }
 
-  /** The number of the oldest entry in it. */
+  /** The number of the oldest entry in the tail. */
   get first(): number {
     return this.#segments[0]?.first ?? 0
   }
@@ -127,7 +127,7 @@ export class TailStore {
     return this.#segments.find((segment) => segment.path === path)
   }
 
-  /** Throws file system errors; then nothing is appended. */
+  /** Writes a group. Throws file system errors; then nothing is appended. */
   write(content: Omit<EntryGroupContent, 'first'>): {
     readonly bodies: readonly (BodyRecordLocation & TailBodyPosition)[]
   } {
@@ -192,7 +192,7 @@ export class TailStore {
     return sliceSaltedBody(bytes, { offset: 0, length })
   }
 
-  /** As `read` gives each of them; those that stand close together in one segment are read at once. */
+  /** Reads bodies as `read` does; bodies that are close together in one segment are read at once. */
   readMany(places: readonly TailBodyPosition[]): readonly (SaltedBody | undefined)[] {
     const [first, last] = [places[0], places.at(-1)]
     if (first === undefined || last === undefined) return []
@@ -215,7 +215,8 @@ export class TailStore {
     while (this.#segments.length > 1 && (this.#segments[0]?.end ?? end + 1) <= end) {
       const segment = this.#segments.shift()
       if (segment === undefined) return
-      // The file goes with its last descriptor, and giving back its blocks takes milliseconds: not here.
+      // The file is removed with its last descriptor, and freeing its blocks takes milliseconds, so this is not done on
+      // the event loop.
       await rm(segment.path)
       await new Promise((resolve) => close(segment.file, resolve))
     }
@@ -248,7 +249,7 @@ export class TailStore {
   #begin(first: number): void {
     const path = join(this.#directory, String(first).padStart(16, '0'))
     const head = encodeSegmentHead({ first, tables: this.#tables, mac: this.#mac }, this.#key)
-    // What a failed attempt left goes first, and no link in its place is followed.
+    // What a failed attempt left is removed first, and a link in its place is not followed.
     rmSync(path, { force: true })
     const file = openSync(path, 'wx+', 0o600)
     writeSync(file, head, 0, head.length, 0)
@@ -260,24 +261,24 @@ export class TailStore {
   }
 }
 
-/** A file that was removed while it is open takes everything and keeps nothing. */
+/** A file that was removed while it is open accepts writes and loses them. */
 function removedFault(file: number, path: string): Error | undefined {
   return fstatSync(file).nlink === 0 ? new Error(`${path} was removed while it was open`) : undefined
 }
 
-/** Durable with the next sync, and of no consequence before. */
+/** Extends the file with zeros. They become durable with the next sync, and nothing depends on them before. */
 function allocate(segment: Segment, end: number): void {
   if (end <= segment.allocated) return
   try {
     segment.allocated += writeSync(segment.file, ALLOCATED_ZEROS, 0, ALLOCATED_ZEROS.length, segment.allocated)
   } catch {
-    // A disk that is nearly full may still have room for the group itself.
+    // On a disk that is nearly full there may still be room for the group itself.
   }
 }
 
 function cutAllocation(segment: Segment): void {
   if (segment.allocated === segment.bytes) return
-  // Of another length, it holds groups of another process, which a cut would destroy.
+  // A file of another length contains groups of another process, which cutting would destroy.
   if (fstatSync(segment.file).size !== segment.allocated) return
   ftruncateSync(segment.file, segment.bytes)
   segment.allocated = segment.bytes

@@ -1,14 +1,14 @@
 /**
- * Tile store: the log as files in the layout of C2SP tlog-tiles, and beside them what is not for strangers.
+ * Tile store: the log as files in the layout of C2SP tlog-tiles, and beside them files that are not published.
  *
- *   checkpoint · tile/entries/… · tile/0/… · tile/1/…     whoever has these can verify the log
+ *   checkpoint · tile/entries/… · tile/0/… · tile/1/…     with these, anybody can verify the log
  *   bodies/…                                               content that may be erased, by bundle, with its salts
  *   nodes                                                  full tiles with the nodes above them, so that a proof
- *                                                          hashes little; made anew when it is lost or wrong
+ *                                                          hashes little; built again when it is lost or wrong
  *   bundle-macs                                            one authenticator per full bundle; likewise
  *
- * They are durable after `sync`, and no checkpoint speaks of them before. Until then the tail holds the same entries, and
- * a start writes them anew.
+ * The files are durable after `sync`, and no checkpoint covers them before. Until then the tail holds the same entries,
+ * and a start writes the files again.
  */
 import {
   closeSync,
@@ -44,23 +44,28 @@ export interface StoredBodies {
   readonly records: readonly BodyRecordLocation[]
 }
 
-/** What is under a name: its content, or why that cannot be read; neither where there is nothing. */
+/** The file at a path: its content, or why it cannot be read; neither where there is no file. */
 export interface ExaminedFile<Content> {
   readonly content: Content | undefined
   readonly reason: string | undefined
 }
 
-/** More than any tile, bundle or checkpoint has: what is only somewhat too long is compared, and differs. */
+/**
+ * More than any tile, bundle or checkpoint has. A file that is longer than expected but below this limit is read,
+ * compared and found different.
+ */
 const MAX_FILE_BYTES = 33_554_432
-/** Larger files of bodies are counted through before they are read. */
+/** The records of a larger file of bodies are counted before it is read. */
 const MAX_UNCOUNTED_BYTES = 16_777_216
 
-/** Two at a time: they share syncs of the file system's own journal, and leave threads for the tail's. */
+/**
+ * Two writers at a time: they share syncs of the file system's journal, and leave threads for the syncs of the tail.
+ */
 const WRITERS = 2
 
 const MAC_BYTES = 32
 
-// Neither may lead out of the folder through a planted link; a pipe that somebody put there is not waited for.
+// A planted link must not lead out of the folder, and opening a planted pipe must not wait.
 const REPLACE_CONTENT =
   constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK
 const CHANGE_CONTENT = constants.O_RDWR | constants.O_NOFOLLOW
@@ -72,7 +77,7 @@ export class TileStore {
   /** Files written since the last sync. */
   #unsynced = new Set<string>()
   #unsyncedFolders = new Set<string>()
-  /** Folders of partial tiles whose full one was written since the last sync. */
+  /** Folders of partial tiles whose full tile was written since the last sync. */
   #outgrown: string[] = []
   readonly #nodes: RecordFileStore
   /** The authenticators of full bundles, by the bundle's index. */
@@ -85,12 +90,12 @@ export class TileStore {
     this.bundleMacs = new RecordFileStore({ path: join(directory, 'bundle-macs'), recordBytes: MAC_BYTES, isWritable })
   }
 
-  /** `undefined` when there is no such file, or something else in its place. */
+  /** The content; `undefined` when there is no such file, or something else in its place. */
   read(path: string): Buffer | undefined {
     return this.#ifUsable(() => this.#read(path))
   }
 
-  /** For whoever verifies: also says why something cannot be read. */
+  /** Reads a file for a verifier, and also says why it cannot be read. */
   examine(path: string): ExaminedFile<Buffer> {
     return examined(() => this.#read(path))
   }
@@ -107,7 +112,7 @@ export class TileStore {
     return this.read(formatTilePath(name))
   }
 
-  /** Which partial tiles there are beside the full one, or before it. */
+  /** The widths of the partial tiles that exist beside the full one, or before it. */
   partialWidths(name: TileCoordinates): readonly number[] {
     try {
       return readdirSync(join(this.#directory, `${formatTilePath(name)}.p`))
@@ -125,24 +130,24 @@ export class TileStore {
     if (name.width === TILE_WIDTH) this.#outgrown.push(`${formatTilePath(name)}.p`)
   }
 
-  /** All of them are durable when it resolves, but for their names, which `sync` sees to. */
+  /** Writes tiles. Their contents are durable when it resolves; their names are durable after `sync`. */
   async writeTiles(tiles: Iterable<{ readonly name: TileCoordinates; readonly content: Uint8Array }>): Promise<void> {
     const waiting = tiles[Symbol.iterator]()
     const write = async (): Promise<void> => {
       for (let next = waiting.next(); next.done !== true; next = waiting.next()) {
         const { name, content } = next.value
-        // Under its name a tile is whole, also after the power went out while it was written: nobody writes a partial
-        // one again whose checkpoint was never signed.
+        // A tile under its name is always complete, even if the power fails while it is written: nobody would write a
+        // partial tile again whose checkpoint was never signed.
         await writeFileWithoutDirectorySync(this.#place(formatTilePath(name)), content, 0o600)
         if (name.width === TILE_WIDTH) this.#outgrown.push(`${formatTilePath(name)}.p`)
       }
     }
     const ends = await Promise.allSettled(Array.from({ length: WRITERS }, write))
-    // Only when none of them writes any more: whoever tries again writes the same files.
+    // Throws only when no write is running any more, because a retry writes the same files.
     for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
 
-  /** `undefined` when there is none, or it is not one. */
+  /** The bodies of a bundle; `undefined` when the file is missing, or not a file of bodies. */
   bodies(index: number): StoredBodies | undefined {
     return this.#ifUsable(() => this.#readBodies(index))
   }
@@ -162,10 +167,10 @@ export class TileStore {
     }
   }
 
-  /** `undefined` where nothing is stored. A proof made of it is verified before it is given out. */
+  /** The cached nodes; `undefined` where none are stored. A proof made from them is verified before it is returned. */
   nodes(index: number): Uint8Array | undefined {
     const nodes = this.#nodes.read(index)
-    // A hole in the file reads as zeros, which is never a hash.
+    // A hole in the file reads as zeros, which are never a hash.
     return nodes?.subarray(-32).some((byte) => byte !== 0) === true ? nodes : undefined
   }
 
@@ -183,7 +188,8 @@ export class TileStore {
       await syncFile(path)
     }
     for (const folder of folders) await syncDirectory(folder)
-    // Only now that the full ones are durable, so that a reader with an older checkpoint finds either.
+    // Partial tiles are removed only now that the full ones are durable, so that a reader with an older checkpoint
+    // finds one or the other.
     for (const folder of outgrown)
       if (this.has(folder)) await rm(join(this.#directory, folder), { recursive: true, force: true })
   }
@@ -198,7 +204,7 @@ export class TileStore {
       return read()
     } catch (error) {
       const code = readSystemErrorCode(error)
-      // Who only reads can go on without it, and say what is wrong; who writes must not.
+      // A reader can go on without the file, and reports it; a writer must not.
       if (code === 'ENOENT' || code === 'ENOTDIR' || error instanceof FileUnusableError || !this.#isWritable)
         return undefined
       throw error
@@ -231,7 +237,10 @@ export class TileStore {
     this.#unsynced.add(path)
   }
 
-  /** Where a file comes to stand: its folder is there, and the names in it are to be synced. */
+  /**
+   * The path of a file that will be written. Creates its folder, and notes that the names in the folder have to be
+   * synced.
+   */
   #place(name: string): string {
     const path = join(this.#directory, name)
     const folder = dirname(path)
@@ -245,10 +254,10 @@ export class TileStore {
 }
 
 const NOT_WHOLE = 'it is not whole'
-/** Index and length, before the salt. */
+/** The index and length before the salt. */
 const BODY_HEAD_BYTES = 8
 
-/** Whether it consists of the bodies of one bundle, by their lengths. */
+/** Whether the lengths in the file are those of the bodies of one bundle. */
 function isWholeBodyFile(file: number, size: number): boolean {
   let at = 0
   for (let count = 0; at < size && count <= TILE_WIDTH; count++) {
@@ -267,7 +276,10 @@ function examined<Content>(read: () => Content): ExaminedFile<Content> {
   }
 }
 
-/** Only the sync is waited for beside the event loop: a busy node has hundreds of such files, and each step there costs. */
+/**
+ * Only the sync runs beside the event loop: a busy node has hundreds of such files, and each step outside of it takes
+ * time.
+ */
 async function syncFile(path: string): Promise<void> {
   const file = openSync(path, 'r')
   try {

@@ -58,7 +58,9 @@ export function* listTiles(size: number, from: (level: number) => number = () =>
   }
 }
 
-/** The nodes of a tile, complete ones only; what a partial tile does not complete stays zero and is never asked for. */
+/**
+ * The nodes of a tile, complete ones only. Nodes that a partial tile does not complete stay zero and are never read.
+ */
 export function expandTile(hashes: Uint8Array): Buffer {
   const nodes = allocateTileNodes()
   nodes.set(hashes, 0)
@@ -75,11 +77,11 @@ export function allocateTileNodes(): Buffer {
 /** A view, not a copy. */
 export function readTileNode(nodes: Uint8Array, height: number, index: number): Uint8Array {
   const at = tileNodeOffset(height, index)
-  // A plain one, also of a buffer: proofs carry it.
+  // Returns a plain Uint8Array, even from a Buffer, because proofs contain it.
   return new Uint8Array(nodes.buffer, nodes.byteOffset + at, HASH_BYTES)
 }
 
-/** Of the node at a height, 0 … 8, within the tile. */
+/** The offset of the node at a height, 0 … 8, within the tile. */
 export function tileNodeOffset(height: number, index: number): number {
   return (2 * TILE_WIDTH - 2 ** (TILE_HEIGHT + 1 - height) + index) * HASH_BYTES
 }

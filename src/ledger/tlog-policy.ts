@@ -19,7 +19,7 @@ interface PolicyLog {
 }
 
 interface PolicyWitness extends PolicyLog {
-  /** Used inside the policy only. */
+  /** The name by which lines of the policy refer to it. */
   readonly name: string
 }
 
@@ -33,7 +33,7 @@ export interface WitnessPolicy {
   readonly logs: readonly PolicyLog[]
   readonly witnesses: readonly PolicyWitness[]
   readonly groups: readonly PolicyGroup[]
-  /** A witness or a group, or `none`. */
+  /** The name of a witness or a group, or `none`. */
   readonly quorum: string
 }
 
@@ -43,7 +43,7 @@ export interface WitnessPolicyFault {
   readonly reason: string
 }
 
-/** Twice what the specification requires of an implementation. */
+/** Limit for logs, witnesses and groups: twice what the specification requires of an implementation. */
 const MAX_OF_EACH = 64
 const MAX_POLICY_CHARACTERS = 262_144
 

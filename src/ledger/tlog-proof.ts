@@ -23,14 +23,14 @@ import { HASH_BYTES, computeLeafHash, verifyInclusion } from './tree.ts'
 const FIRST_LINE = 'c2sp.org/tlog-proof@v1'
 /** A tree of 2^63 leaves has paths of 63 hashes. */
 const MAX_PATH = 63
-/** With the opening of the largest body, in base64. */
+/** A note, and the opening of the largest body in base64. */
 const MAX_PROOF_BYTES = MAX_NOTE_BYTES * 2 + 16_777_216
 
 export interface TlogProof {
   readonly extra: Uint8Array | undefined
   readonly index: number
   readonly path: readonly Uint8Array[]
-  /** Verbatim. */
+  /** The checkpoint, verbatim. */
   readonly checkpoint: string
 }
 
@@ -75,7 +75,7 @@ export function parseTlogProof(text: string): Result<TlogProof, TlogProofFault> 
   return ok({ extra, index, path: path as Uint8Array[], checkpoint: text.slice(divide + 2) })
 }
 
-/** In the order that the specification gives: leaf, log signature and origin, quorum, inclusion. */
+/** Checks in the order that the specification gives: leaf, log signature and origin, quorum, inclusion. */
 export function verifyTlogProof(
   text: string,
   entry: Uint8Array,

@@ -1,12 +1,12 @@
 /**
- * Tree audit: the files that strangers read, entry bundles and tiles, against each other and against what was signed.
- * It looks at nothing else, so that a running log, a copy and an export give the same findings.
+ * Tree audit: compares the published files, entry bundles and tiles, with each other and with the signed checkpoints.
+ * It reads nothing else, so that a running log, a copy and an export give the same findings.
  *
  *   entries ▸ leaf hashes = tile 0 ▸ its root stands in tile 1 ▸ … ▸ the signed root
  *
- * Where a bundle and its tile disagree, the tile above shows which of them was changed, and the hashes of the other go
- * on into the tree: a changed file is one finding, and what comes after it is still compared. The last tile of a level
- * has nothing above it but the signed root. That root decides in the end about whatever was taken.
+ * Where a bundle and its tile disagree, the tile above shows which of them was changed, and the hashes of the other are
+ * used for the tree: a changed file is one finding, and the files after it are still compared. The last tile of a level
+ * has nothing above it but the signed root, which finally decides which hashes were right.
  *
  * Reads through the store it is given.
  */
@@ -36,13 +36,13 @@ export interface TreeAuditOptions {
   readonly tiles: Pick<TileStore, 'examine' | 'partialWidths'>
   readonly findings: LedgerFindings
   readonly roots: ExpectedCheckpointRoots
-  /** The checkpoint beside the tiles; without one, tiles may be about to be written, and are not compared. */
+  /** The checkpoint beside the tiles. Without one, the tiles may still be written, and are not compared. */
   readonly published: Checkpoint | undefined
-  /** A multiple of 256: what comes before is taken from full tiles. */
+  /** A multiple of 256; the entries before it are taken from full tiles. */
   readonly from: number
 }
 
-/** By position; `undefined` for an entry that is missing, or is not the one that was signed. */
+/** The entries by position; `undefined` for one that is missing, or is not the signed one. */
 export type BundledEntries = readonly (Uint8Array | undefined)[]
 
 export class TreeAudit {
@@ -65,8 +65,8 @@ export class TreeAudit {
   }
 
   /**
-   * Reads the first entries of a bundle from its file, and grows the tree by them. `others`: the same entries, where
-   * they are known from elsewhere.
+   * Reads the first entries of a bundle from its file, and appends them to the tree. `others`: the same entries from
+   * another source, if there is one.
    */
   readBundle(index: number, width: number, others: readonly Uint8Array[]): BundledEntries {
     const entries = this.#entriesOf(index, width)
@@ -83,7 +83,7 @@ export class TreeAudit {
     return this.#judge({ index, width, entries, leaves, hashes, others })
   }
 
-  /** An entry that no file has to have yet. */
+  /** Appends an entry that need not be in a file yet. */
   append(entry: Uint8Array): void {
     const edge = this.#edge
     if (edge === undefined) return
@@ -91,12 +91,12 @@ export class TreeAudit {
     this.#options.roots.reached(edge.size, edge)
   }
 
-  /** The next entry cannot be read. */
+  /** Notes that the next entry cannot be read. */
   lose(): void {
     this.#edge = undefined
   }
 
-  /** Which of a bundle and its tile was changed. */
+  /** Finds out whether the bundle or its tile was changed. */
   #judge({ index, width, entries, leaves, hashes, others }: Disagreement): BundledEntries {
     const path = formatTilePath({ level: 'entries', index, width })
     const isTileSigned = hashes?.length === width * HASH_BYTES && this.#isSigned(index, hashes)
@@ -117,7 +117,7 @@ export class TreeAudit {
     return known
   }
 
-  /** By the tile above; the last leaves by the signed root, which stands above them. */
+  /** Whether the tile above has the root of these leaves; for the last leaves, whether the signed root has it. */
   #isSigned(index: number, leaves: Uint8Array): boolean {
     const { published } = this.#options
     const edge = this.#edge
@@ -176,7 +176,7 @@ export class TreeAudit {
     return this.#read(name) ?? this.#findMissing(formatTilePath(name))
   }
 
-  /** A partial tile is removed only when the full one is there, which begins with it. */
+  /** A partial tile may be removed once the full one exists, which begins with the same hashes. */
   #read(name: TileCoordinates): Buffer | undefined {
     const { tiles } = this.#options
     const { content, reason } = tiles.examine(formatTilePath(name))
@@ -198,7 +198,7 @@ export class TreeAudit {
     this.#options.findings.add({ kind: 'tile-differs', path: formatTilePath(name) })
   }
 
-  /** Those of level 0 were compared with their bundle. */
+  /** Tiles of level 0 are not checked here, since they were compared with their bundles. */
   readonly #checkTile = ({ level, index, nodes }: CompletedTile): void => {
     const size = this.#options.published?.size ?? 0
     if (level === 0 || (index + 1) * TILE_WIDTH ** (level + 1) > size) return
@@ -212,8 +212,8 @@ export class TreeAudit {
   }
 
   /**
-   * The partial tiles that a reader of the checkpoint asks for, and narrower ones, which stay for readers of an older
-   * one: they hold the first hashes, or entries, of the same.
+   * Checks the partial tiles that a reader of the checkpoint requests, and narrower ones, which stay for readers of an
+   * older checkpoint. They hold the first hashes, or entries, of the wider ones.
    */
   #checkPartials(edge: MerkleTreeRightEdge): void {
     for (const name of listTiles(edge.size)) {
@@ -231,7 +231,7 @@ export class TreeAudit {
     }
   }
 
-  /** Wider ones belong to a later checkpoint, which a running node may be signing. */
+  /** Wider partial tiles are ignored: they belong to a later checkpoint, which a running node may be signing. */
   #narrower({ level, index, width: widest }: TileCoordinates): readonly TileCoordinates[] {
     const widths = this.#options.tiles.partialWidths({ level, index, width: TILE_WIDTH })
     return widths.filter((width) => width > 0 && width < widest).map((width) => ({ level, index, width }))

@@ -20,7 +20,7 @@ export type TreeNodeReader = (height: number, index: number) => Uint8Array
 const digest = Buffer.alloc(HASH_BYTES)
 
 export function computeSha256(data: Uint8Array): Uint8Array {
-  // As a binary string: returning 32 bytes in a buffer of their own takes Node three times as long.
+  // The digest is read as a binary string: returning 32 bytes in a new buffer takes Node three times as long.
   digest.write(hash('sha256', data, 'binary'), 0, HASH_BYTES, 'latin1')
   return new Uint8Array(digest)
 }
@@ -34,7 +34,7 @@ nodeInput[0] = 0x01
 
 /** SHA-256(0x00 ‖ data), RFC 6962 § 2.1. */
 export function computeLeafHash(data: Uint8Array): Uint8Array {
-  // Hashing is synchronous, so one scratch buffer serves every call; foreign leaves may be longer than ours.
+  // Hashing is synchronous, so one scratch buffer serves every call; leaves of other logs may be longer than ours.
   if (data.length >= leafInput.length) return computeSha256(Buffer.concat([leafInput.subarray(0, 1), data]))
   leafInput.set(data, 1)
   return computeSha256(leafInput.subarray(0, 1 + data.length))
@@ -62,8 +62,8 @@ export function computeNodeHash(left: Uint8Array, right: Uint8Array): Uint8Array
 }
 
 /**
- * Changed in place by `extendFrontier`: an append must not copy the stack. `subtrees` runs from the largest to the
- * newest.
+ * `extendFrontier` changes it in place, because an append must not copy the stack. `subtrees` runs from the largest to
+ * the newest.
  */
 export interface TreeFrontier {
   size: number
@@ -115,7 +115,7 @@ export function computeRootAt(size: number, node: TreeNodeReader): Uint8Array {
   return computeFrontierRoot(readFrontierAt(size, node))
 }
 
-/** The siblings from leaf to root, RFC 6962 § 2.1.1. */
+/** The siblings from the leaf to the root, RFC 6962 § 2.1.1. */
 export function computeInclusionPath(index: number, size: number, node: TreeNodeReader): Uint8Array[] {
   if (!(index >= 0 && index < size)) throw new RangeError(`no leaf ${index} in a tree of ${size}`)
   const path: Uint8Array[] = []
@@ -133,7 +133,7 @@ export function computeInclusionPath(index: number, size: number, node: TreeNode
   return path.reverse()
 }
 
-/** RFC 6962 § 2.1.2. Empty for equal sizes and for size 0, of which every tree is an extension. */
+/** RFC 6962 § 2.1.2. The path is empty for equal sizes and for size 0, which every tree extends. */
 export function computeConsistencyPath(from: number, to: number, node: TreeNodeReader): Uint8Array[] {
   if (!(from >= 0 && from <= to)) throw new RangeError(`a tree of ${to} does not extend one of ${from}`)
   if (from === 0 || from === to) return []
@@ -149,7 +149,7 @@ export function computeConsistencyPath(from: number, to: number, node: TreeNodeR
       start = middle
     }
   }
-  // The verifier has the old root already when the walk ends at that node.
+  // If the walk ends at that node, the verifier already has the old root.
   if (start > 0) path.push(rangeHash(start, end, node))
   return path.reverse()
 }

@@ -1,7 +1,7 @@
 /**
- * Uncommitted tail: which groups count after a crash. The log is durable before the tables commit. A group that changed
- * rows and that the tables do not have was not confirmed to any caller; it and what follows it are cut off. Groups that
- * changed no rows count as they are.
+ * Uncommitted tail: which groups are valid after a crash. The log is durable before the tables commit. A group that
+ * changed rows and that the tables do not have was not confirmed to any caller; it and what follows it are cut off.
+ * Groups that changed no rows count as they are.
  *
  * What was signed is never cut: a database that lacks it is an older copy.
  */

@@ -11,9 +11,9 @@ import type { LedgerFault } from './ledger-state.ts'
 export interface UnsignedTail {
   readonly from: number
   readonly entries: number
-  /** How many of each kind. */
+  /** How many entries of each kind. */
   readonly kinds: Readonly<Record<string, number>>
-  /** Bytes of an incomplete group, and entries that the tables never committed: cut off. */
+  /** What was cut off: bytes of an incomplete group, and entries that the tables never committed. */
   readonly torn: number
   readonly uncommitted: number
 }
@@ -27,7 +27,7 @@ export interface TailReader {
 
 export const NODE_STOP_KIND = 'node.stop'
 
-/** `undefined` when nothing follows the signature and nothing was cut off. */
+/** Describes the unsigned tail; `undefined` when nothing follows the signature and nothing was cut off. */
 export function describeUnsignedTail(log: TailReader, signed: number): UnsignedTail | undefined {
   const entries = log.size - signed
   if (entries <= 0 && log.lost.torn === 0 && log.lost.uncommitted === 0) return undefined
@@ -43,8 +43,8 @@ export function describeUnsignedTail(log: TailReader, signed: number): UnsignedT
 export const SIGNING_FAILED_KIND = 'signing.failed'
 
 /**
- * Entries that are unsigned for another reason than that the next signature is still to come: signing failed, or the
- * node stopped and could not sign. `undefined` for any other tail.
+ * A finding about entries that are unsigned although the next signature is overdue: signing failed, or the node stopped
+ * and could not sign. `undefined` for any other tail.
  */
 export function findSigningOutage(log: TailReader, signed: number): LedgerFinding | undefined {
   const decoded = log.entries(signed, Math.max(0, log.size - signed)).map(({ bytes }) => decodeEntry(bytes))
@@ -54,7 +54,7 @@ export function findSigningOutage(log: TailReader, signed: number): LedgerFindin
   return kinds.includes(SIGNING_FAILED_KIND) ? { ...tail, reason: 'signing fails' } : undefined
 }
 
-/** Why entries after the signature are not accepted, if so. */
+/** Why the entries after the signature are not accepted, or `undefined`. */
 export function findUnsignedTailFault(log: TailReader, signed: number): LedgerFault | undefined {
   if (log.tailFirst > signed)
     return {

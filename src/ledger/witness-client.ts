@@ -4,8 +4,8 @@
  *   add-checkpoint from the size we believe it remembers ▸ 200 ▸ cosignature, checked
  *                                                        ▸ 409 size ▸ once more from that size
  *
- * A witness that remembers more than we have, or does not accept our proof, is the alarm that witnesses exist for: it
- * may be able to show a checkpoint with our own signature that our tree does not extend.
+ * Witnesses exist to detect the case that one remembers more entries than we have, or does not accept our proof: it may
+ * be able to show a checkpoint with our own signature that our tree does not extend.
  */
 import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -20,7 +20,7 @@ import { formatAddCheckpointRequest, formatMonitorPath, TREE_SIZE_CONTENT_TYPE }
 import { readResponseText } from '../toolbox/response-body.ts'
 
 export interface WitnessClientOptions {
-  /** Submission prefix, without `/add-checkpoint`. */
+  /** The submission prefix, without `/add-checkpoint`. */
   readonly url: string
   /** A cosignature key, type 4. */
   readonly key: NoteVerifier
@@ -38,7 +38,7 @@ export type WitnessFault =
 /** Proves that the submitted tree extends the one of size `from`. */
 export type ConsistencyProver = (from: number, to: number) => Result<ConsistencyProof, ProofFault>
 
-/** Others may ask the witness between our two attempts; more attempts would not help. */
+/** Another client may use the witness between our two attempts; further attempts would not help. */
 const TRIES = 3
 const MAX_ANSWER_BYTES = 65_536
 

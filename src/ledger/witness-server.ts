@@ -18,7 +18,7 @@ import type { WitnessStore } from './witness-store.ts'
 /** Several times 63 proof lines and a checkpoint with dozens of signatures. */
 const MAX_BODY_BYTES = 65_536
 const REQUEST_TIMEOUT_MS = 10_000
-/** Each log keeps one. */
+/** Each log keeps one connection open. */
 const MAX_CONNECTIONS = 256
 const TEXT = 'text/plain; charset=utf-8'
 
@@ -94,12 +94,12 @@ function plain(status: number, sentence: string): Answer {
 }
 
 function send(response: ServerResponse, { status, type, body }: Answer): void {
-  // A body that was not read to its end would be taken for the next request.
+  // The rest of a body that was not read to its end would be taken for the next request.
   if (status === 413) response.setHeader('Connection', 'close')
   response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) }).end(body)
 }
 
-/** `undefined` when it is longer than any request needs to be. */
+/** The body; `undefined` when it is longer than any valid request. */
 async function readBody(request: IncomingMessage): Promise<Uint8Array | undefined> {
   const parts: Buffer[] = []
   let length = 0

@@ -34,7 +34,7 @@ export class WitnessStore {
     this.#options = options
   }
 
-  /** The answer to an add-checkpoint request: signature lines, or why not. */
+  /** Answers an add-checkpoint request with signature lines, or with the reason for a refusal. */
   async addCheckpoint(body: string): Promise<Result<string, WitnessRefusal>> {
     const { database, signer, logs } = this.#options
     const admitted = parseAddCheckpointRequest(body, logs)
@@ -60,14 +60,17 @@ export class WitnessStore {
     return [...this.#options.logs.keys()]
   }
 
-  /** Stored under its name, unless that row belongs to somebody else's log: the first log of a name keeps it. */
+  /**
+   * The name under which a log is stored. If that row belongs to a log of another owner, the first log of a name keeps
+   * it.
+   */
   #row(origin: string): string {
     const { owner } = this.#options
     const first = owner === undefined ? undefined : this.#note(origin)
     return first !== undefined && this.#isOthers(first, origin) ? `${origin} ${owner}` : origin
   }
 
-  /** A row that cannot be read does not belong to somebody else: it may be what was remembered of this log. */
+  /** A row that cannot be read counts as this log's own: it may contain what was remembered of it. */
   #isOthers(note: string, origin: string): boolean {
     return (this.#options.logs.get(origin) ?? []).every((key) => {
       const opened = verifyAndParseCheckpoint(note, key)
@@ -85,7 +88,7 @@ export class WitnessStore {
     if (text === undefined) return undefined
     const note = parseNote(text)
     const checkpoint = note.ok ? parseCheckpoint(note.value.text) : note
-    // Forgetting could mean to cosign a fork, so it is better to stop.
+    // If the witness forgot what it cosigned, it could cosign a fork, so it stops instead.
     if (!checkpoint.ok) throw new Error(`what this witness remembers of ${origin} cannot be read`)
     return checkpoint.value
   }

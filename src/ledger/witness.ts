@@ -67,7 +67,7 @@ export function parseAddCheckpointRequest(
   const trusted = verifyNote(note.value, keys)
   if (!trusted.ok) return refuse(403, 'no trusted key signed the checkpoint')
   if (oldSize > checkpoint.value.size) return refuse(400, 'the old size is larger than the new one')
-  // Anybody may add lines under a signed checkpoint: those are neither remembered nor shown to monitors.
+  // Anybody may add lines to a signed checkpoint. Signatures of unknown keys are neither stored nor shown to monitors.
   const signatures = trusted.value.map(({ signature }) => signature)
   return ok({ oldSize, proof, signed: { checkpoint: checkpoint.value, note: { text: note.value.text, signatures } } })
 }

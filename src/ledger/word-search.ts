@@ -17,23 +17,23 @@ interface WordPlaces {
 }
 
 export interface WordSearchResult {
-  /** Entries whose bodies contain one of the texts: they can be erased as well. */
+  /** Entries whose bodies contain one of the texts. They can be erased as well. */
   readonly bodies: readonly number[]
-  /** Entries that contain one themselves: those stay for good. */
+  /** Entries that contain one of the texts themselves. They can never be erased. */
   readonly entries: readonly number[]
 }
 
-/** Rows per piece, which take a few milliseconds. */
+/** How many rows are searched per piece, which takes a few milliseconds. */
 const PIECE = 500
-/** A person who is told of this many erases them and asks again. */
+/** How many finds are named. A person who is told of this many erases them and asks again. */
 const MAX_NAMED = 100
-/** Shorter texts occur everywhere. */
+/** Shorter texts occur everywhere, so they are not searched for. */
 const MIN_LENGTH = 2
 /** Texts of this length are found inside a longer word, too: most languages inflect names, and some join them. */
 const MIN_LENGTH_INSIDE = 5
-/** JSON in a string of JSON in a string …: an answer has one, a recorded answer two. */
+/** How deeply JSON may be nested in strings of JSON: an answer has one level, a recorded answer two. */
 const MAX_NESTING = 4
-/** Times, dates, short numbers, hashes, ids and other texts that nobody wrote. */
+/** Times, dates, short numbers, hashes, ids and other texts that no person wrote. */
 const NO_WORDS =
   /^(?:(?:[.:+-]*\d){0,6}[.:+-]*|\d{4}-\d\d-\d\d|\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{16,}|[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9+/_-]{40,}={0,2})$/
 /** Values that our own tools define: they say nothing about anybody. */
@@ -44,7 +44,7 @@ const OUR_WORDS = new Set(
     .split(/\s+/)
     .map(foldText),
 )
-/** Scripts without spaces, or whose particles are written onto the word: it may end between any two characters. */
+/** Scripts without spaces, or in which particles are joined to words: a word may end between any two characters. */
 const SPACELESS =
   /[\p{Script=Hangul}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const WORD_CHARACTER = /[\p{L}\p{N}]/u
@@ -86,7 +86,7 @@ export function createWordPredicate(words: readonly string[]): (bytes: Uint8Arra
   }
 }
 
-/** The texts that somebody wrote: names, addresses, telephone numbers and sentences. */
+/** The texts in a body that a person wrote: names, addresses, telephone numbers and sentences. */
 export function listWordsInBody(body: Uint8Array): readonly string[] {
   return [...new Set(listTexts(decodeEntryBody(body)).map((text) => text.trim()))].filter(
     (text) => isLongEnough(text) && !NO_WORDS.test(text) && !OUR_WORDS.has(foldText(text)),
@@ -97,7 +97,10 @@ function isLongEnough(text: string): boolean {
   return text.length >= MIN_LENGTH || SPACELESS.test(text)
 }
 
-/** The same for texts that a reader takes for the same: upper case last, because `ς` and `σ`, `ß` and `ss` share it. */
+/**
+ * Folds a text so that two texts that a reader takes for the same are equal. Upper case is applied last, because `ς`
+ * and `σ`, `ß` and `ss` share it.
+ */
 function foldText(text: string): string {
   return text
     .normalize('NFKC')
@@ -135,7 +138,7 @@ function characterAt(text: string, index: number): string {
   return code === undefined ? '' : String.fromCodePoint(code)
 }
 
-/** The character that ends there, which may be a surrogate pair. */
+/** The character that ends at this index, which may be a surrogate pair. */
 function characterBefore(text: string, index: number): string {
   if (index === 0) return ''
   const isHalf = index > 1 && /[\uDC00-\uDFFF]/.test(text.charAt(index - 1))

@@ -13,9 +13,9 @@ process.umask(0o077)
 // The reader of our output may close the pipe: a gateway continues, and every other command ends by itself.
 process.stdout.on('error', () => undefined)
 process.stderr.on('error', () => undefined)
-// Before any of our modules is loaded: the second start then takes half the time of the first. In the user's own folder:
-// compiled code is run as it is, and by default it would be read from a shared temporary folder, where any user of the
-// machine could have put it.
+// The compile cache is enabled before any of our modules is loaded: the second start then takes half the time of the
+// first. The cache is in the user's own folder, because compiled code is run unchecked, and the default is a shared
+// temporary folder, where any user of the machine could have put it.
 const home = process.env['HOME'] ?? process.env['USERPROFILE']
 const { enableCompileCache } = await import('node:module')
 if (home !== undefined) enableCompileCache(`${home}/.cache/hearthbus`)
@@ -25,7 +25,8 @@ if (process.argv.includes('sim')) (await import('./cli/sim.ts')).addSimCommands(
 try {
   await rootCommand.parseAsync()
 } catch (error) {
-  // What a person, a file or the machine can cause was explained before it got here, so this is a mistake of ours.
+  // Every error that a person, a file or the machine can cause has been explained before it gets here, so this one is a
+  // mistake of ours.
   const { stack, message } = error instanceof Error ? error : new Error(String(error))
   const details = process.env['HEARTHBUS_DEBUG'] === undefined ? 'HEARTHBUS_DEBUG=1 shows where.' : `\n${stack}`
   process.stderr.write(`Hearthbus ended by a mistake of its own: ${message}. Please report it. ${details}\n`)

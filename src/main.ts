@@ -103,7 +103,7 @@ const allMigrations = [ledgerMigrations, guardMigrations, ...familyMigrations]
 const SWEEP_MS = 1_000
 /** How soon after a new checkpoint the other nodes are asked to cosign it. */
 const COSIGN_MS = 5_000
-/** The first verification of the whole ledger waits until the start is over. */
+/** How long after the start the whole ledger is verified for the first time. */
 const FIRST_VERIFY_MS = 60_000
 
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, StartFault>> {
@@ -144,7 +144,7 @@ async function build(
   { undo, lock }: { readonly undo: Undo; readonly lock: ProcessLock },
 ): Promise<Result<Omit<Gateway, 'stop'>, StartFault>> {
   const { config, logger, version } = options
-  // Before the records are opened: a start that cannot listen must not leave its traces in them.
+  // Checked before the records are opened: a start that cannot listen must not leave traces in them.
   const closed = options.listen ? await findListenFault(readFaceListener(config.listen)) : undefined
   if (closed !== undefined) return createMisconfiguredStartResult(closed)
   const opened = await openRecords(options, data, undo)
@@ -177,7 +177,7 @@ async function build(
     throw error
   })
   if (spine instanceof GuardSecretChangedError) return createRefusedStartResult(spine.message)
-  // When the node ran is part of the record; a start without a stop before it means a crash.
+  // Records when the node ran; a start without a stop before it means a crash.
   const { secretCommitment: guard_secret } = spine.guard
   const tail = recoveredTail(ledger)
   await ledger.append({
@@ -247,7 +247,8 @@ async function build(
   undo.push(startPeriodicJob(config.ledger.checkpointSeconds * 1_000, cosign.value, logger))
   const meshed = await mesh.value?.start(spine)
   if (meshed?.ok === false) return meshed
-  // Added once more, so that it stops earlier: it has to say goodbye to its peers while the rest still runs.
+  // The mesh's stop is added once more, so that it runs earlier: the node has to say goodbye to its peers while the
+  // other modules still run.
   if (mesh.value !== undefined) undo.push(mesh.value.stop)
   if (meshed !== undefined) {
     gossip = meshed.value.gossip
@@ -289,14 +290,16 @@ async function build(
   const { url } = faces.value
   // How commands find this gateway (cli/gateway-client.ts); only the owner can read the file.
   const note = formatRunningGatewayNote({ url, pid: process.pid, version }, readOwnerToken(data.ownerToken))
-  // That of a gateway that was killed goes first, and no link in its place is followed.
+  // A note that a killed gateway left is removed first; a link in its place is not followed.
   rmSync(data.gateway, { force: true })
   writeFileSync(data.gateway, note, { mode: 0o600, flag: 'wx' })
   undo.push(() => rmSync(data.gateway, { force: true }))
   return ok({ ...gateway, url })
 }
 
-/** A log that was there before its pin: whether it was the newest then, nothing outside of the data directory can say. */
+/**
+ * The log existed before its pin, so nothing outside of the data directory can say whether it was the newest one then.
+ */
 function recordNewPin(ledger: Ledger, logger: Logger): JsonObject {
   const file = ledger.pin()
   if (file === undefined || file.pin !== undefined || ledger.size() === 0) return {}
@@ -307,7 +310,7 @@ function recordNewPin(ledger: Ledger, logger: Logger): JsonObject {
   return { pinned_from: ledger.size() }
 }
 
-/** After a crash: how long the unsigned tail was, and what was in it. */
+/** What the log says after a crash: how many entries were not signed yet, and what they were. */
 function recoveredTail(ledger: Ledger): JsonObject {
   const tail = ledger.unsignedTail()
   if (tail === undefined) return {}

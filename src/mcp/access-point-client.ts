@@ -42,7 +42,7 @@ type State = 'connecting' | 'connected' | 'waiting' | 'refused'
 interface Pace {
   readonly backoff: BackoffSchedule
   readonly refusedMs: number
-  /** The wait between two connections, so that the backend has forgotten the one before. */
+  /** How long to wait between two connections, so that the backend has forgotten the earlier one. */
   readonly againMs: number
   readonly pingMs: number
   readonly answerMs: number
@@ -58,10 +58,10 @@ const PACE: Pace = {
 const HANDSHAKE_MS = 15_000
 const MAX_FRAME_BYTES = 1_048_576
 const POLICY_VIOLATION = 1_008
-/** Of frames of any kind; a conversation has a few in a second. */
+/** The limit for frames of any kind; a conversation has a few per second. */
 const FRAME_RATE_LIMIT: TokenRate = { tokens: 100, perMs: 1_000, burst: 400 }
 const MAX_UNSENT_BYTES = 1_048_576
-/** The time in which a backend is to answer a close frame; firmware and several servers never do. */
+/** How long a backend may take to answer a close frame; firmware and several servers never answer it. */
 const CLOSE_MS = 1_000
 
 export function startAccessPoints(points: readonly AccessPoint[], logger: Logger, pace = PACE): AccessPointClients {
@@ -197,7 +197,7 @@ class AccessPointClient {
     const reply = await session.handle(text)
     if (socket.bufferedAmount > MAX_UNSENT_BYTES) socket.terminate()
     else if (reply !== undefined && socket.readyState === WebSocket.OPEN) socket.send(reply)
-    // What changed during a call is published after it.
+    // Changes that happened during a call are published after it.
     if (this.#isRenewalDue && this.#session === session) this.renewIfStale()
   }
 

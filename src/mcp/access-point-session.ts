@@ -130,7 +130,10 @@ export function openAccessPointSession(options: AccessPointSessionOptions): Acce
   }
 }
 
-/** The cloud adds the serial number of the device that was spoken to. No tool here has an argument of that name. */
+/**
+ * The vendor's cloud adds the serial number of the device that a person spoke to. No tool of this gateway has an
+ * argument of that name, so it is removed.
+ */
 function withoutSerialNumber({ serialNumber: _beside, ...params }: JsonObject): JsonObject {
   if (!isJsonObject(params['arguments'])) return params
   const { serialNumber: _among, ...rest } = params['arguments']

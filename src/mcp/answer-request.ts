@@ -74,7 +74,7 @@ function listed(parts: RequestHandlingDependencies, method: McpListMethod, asker
   return strange === undefined ? { result: asker.catalogue.list(method) } : refuse(strange)
 }
 
-/** A list for a node that is not connected would be empty without saying why. */
+/** A list for a node that is not connected would be empty without saying why, so it is refused. */
 function strangeDoor({ bus }: RequestHandlingDependencies, { node }: McpCaller): string | undefined {
   return node === undefined ? undefined : bus.strangeNode(node)
 }
@@ -107,8 +107,8 @@ async function callTool(
 }
 
 /**
- * Whether another profile would show it to this caller. A token that is restricted to profiles is told nothing of
- * others.
+ * Whether another profile would show it to this caller. A caller whose token is restricted to profiles is not told
+ * about others.
  */
 function hasOtherDoors(offer: Offer, { principal }: McpCaller): boolean {
   return principal.restrictions?.profiles === undefined && isOfferVisible(offer, principal)
@@ -219,9 +219,9 @@ function askBack(
   return { result: createInputRequiredResult(wanted, sealed) }
 }
 
-/** The next round: with the state as the handler gave it, on the node that asked. */
+/** The caller for the next round: with the state as the handler gave it, on the node that asked. */
 function answering(asker: McpCaller, opened: string): McpCaller {
-  // Sealed by `askBack`, so it is what was written there.
+  // The state was sealed by `askBack`, so it is unchanged.
   const { state, node = asker.node } = JSON.parse(opened) as { readonly state?: string; readonly node?: string }
   const { requestState: _, ...interaction } = asker.interaction
   return { ...asker, node, interaction: state === undefined ? interaction : { ...interaction, requestState: state } }

@@ -64,7 +64,7 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
     return transport
   }
 
-  /** One at a time: messages that fail together share it. */
+  /** Connects again, once for all messages that failed together. */
   function renew(): Promise<void> {
     renewing ??= begin().finally(() => {
       renewing = undefined
@@ -75,12 +75,13 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
   async function begin(): Promise<void> {
     const next = await connect()
     for (const message of session.again()) await told(next, message)
-    // Not closed yet: other messages may still be in transit there, and each has to fail by itself.
+    // The old transport is not closed yet: other messages may still be in transit on it, and each has to fail by
+    // itself.
     if (far !== undefined) left.push(far)
     far = next
   }
 
-  /** What comes next depends on the answer: the negotiated revision, and the new session. */
+  /** Messages after this one depend on its answer: on the negotiated revision, and on the new session. */
   async function told(transport: StreamableHTTPClientTransport, message: JSONRPCMessage): Promise<void> {
     const id = idOfRequest(message)
     if (id === undefined) return transport.send(message)
@@ -133,7 +134,9 @@ export async function bridgeStdio({ streams, locate, token, log }: BridgeOptions
   await Promise.all([near, far, ...left].map((transport) => transport.close()))
 }
 
-/** Nobody listened, or the session was unknown: the message was not processed, so it can be sent again. */
+/**
+ * Whether the message was not processed, because nobody listened or the session was unknown; then it can be sent again.
+ */
 function wasNotTaken(error: unknown, session: SessionReplayRecorder): boolean {
   if (error instanceof SdkHttpError) return error.status === 404 && session.again().length > 0
   const cause = error instanceof Error ? error.cause : undefined

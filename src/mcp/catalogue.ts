@@ -28,7 +28,7 @@ import type { UriTemplate } from './uri-template.ts'
 import { isOfferVisible } from './offer-visibility.ts'
 import type { ViewerRights } from './offer-visibility.ts'
 
-/** Everything that a list may depend on. */
+/** Everything that the content of a list depends on. */
 export interface CatalogueCriteria {
   readonly principal: ViewerRights
   /** The endpoint's name; only recorded. */
@@ -94,7 +94,7 @@ export function buildCatalogue(offers: readonly Offer[], view: CatalogueCriteria
     view,
     isOffered: (name) => byName().has(name),
     list: (method) => lists[method](),
-    // Most callers use the canonical name: nothing has to be translated for them.
+    // Most callers use the canonical name, which needs no translation.
     canonicalTool: (given) => (byName().get(given)?.face.kind === 'tool' ? given : toolNames().canonical(given)),
     listed,
     tool: (canonical) => {
@@ -114,7 +114,7 @@ export function buildCatalogue(offers: readonly Offer[], view: CatalogueCriteria
       // Dots instead of underscores are not a mistake: either spelling means the tool.
       const plain = (name: string): string => name.replaceAll('.', '_')
       const spelt = new Map(shownTools().map(({ name }) => [plain(name), listed(name)]))
-      // Texts are short: they say registry.methods.list where the whole name is longer.
+      // Our texts use short names such as registry.methods.list, so a name also matches by its ending.
       const ending = [...spelt.keys()].filter((name) => name.endsWith(`_${plain(given)}`))
       const near = ending.length === 1 ? ending : findClosestNames(plain(given), spelt.keys())
       return near.map((name) => spelt.get(name) ?? name)

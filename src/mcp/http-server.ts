@@ -83,7 +83,7 @@ const DEFAULT_LIMITS: McpLimits = {
 
 export interface McpHttpHandler {
   (request: IncomingMessage, response: ServerResponse): Promise<void>
-  /** Ends idle sessions; it runs by itself twice a minute. */
+  /** Ends idle sessions. The server itself calls it twice a minute. */
   sweep: () => void
   /** Ends the sessions, streams and requests of a principal whose credential is no longer valid. */
   forget: (principal: string) => void
@@ -168,7 +168,7 @@ export function createMcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
     const read = await readJsonBody(visit.request, limits.maxBodyBytes)
     if (read === undefined) return
     if (!read.ok) return sendHttpRefusal(visit.response, read.fault)
-    // Disconnected while it was still sending: its request is not processed.
+    // The client disconnected while it was still sending, so its request is not processed.
     if (visit.response.destroyed) return
     const body = read.value
     const flood = Array.isArray(body) ? floodIn(body, visit.principal) : undefined
@@ -238,7 +238,7 @@ function standardHeaders(headers: IncomingHttpHeaders) {
 // client this is a disconnection: its streams end and its calls are cancelled.
 
 export interface OpenRequestTracker {
-  /** Until the response is closed. */
+  /** Tracks a request until its response is closed. */
   readonly enter: (principal: string, response: ServerResponse) => void
   readonly expel: (principal: string) => void
 }

@@ -2,7 +2,7 @@
  * Legacy server: the 2025 revisions over HTTP, with sessions. Each session is one SDK server on one SDK transport,
  * bound to the principal and the endpoint that opened it.
  *
- *   initialize ─▶ session ─▶ POST…, GET (what the server has to say) ─▶ DELETE, or nobody came for too long
+ *   initialize ─▶ session ─▶ POST…, GET (messages of the server) ─▶ DELETE, or no request for too long
  */
 import { randomUUID } from 'node:crypto'
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
@@ -47,7 +47,7 @@ interface Session extends LegacyRequestSession {
   readonly door: McpEndpointScope
   /** Open requests and streams. While there are any, the session is not idle. */
   open: number
-  /** How many of them are requests. */
+  /** How many of the open ones are requests. */
   working: number
   lastSeenMs: number
 }

@@ -2,7 +2,7 @@
  * Legacy without SDK: requests of the 2025 revisions that want one answer, served without the SDK. Most calls are such,
  * and the SDK takes ten times as long.
  *
- *   answer ─┬─▶ said nothing else      application/json
+ *   answer ─┬─▶ no notifications       application/json
  *           ├─▶ logged meanwhile       text/event-stream: the logs, then the result
  *           └─▶ the handler asks back  handed to the SDK with what is known so far: it asks the client and goes on
  */
@@ -45,7 +45,7 @@ export interface AuthenticatedSessionRequest extends AuthenticatedRequest {
   readonly sessionId: string
 }
 
-/** More messages than this are not kept. */
+/** Further messages are dropped. */
 const MAX_SAID = 1_000
 /** A call that may take longer needs a stream from the start: clients do not wait long for the head of a response. */
 const MAX_PLAIN_SECONDS = 60

@@ -15,7 +15,7 @@ interface Kept {
   readonly tool: JsonObject
 }
 
-/** By the name that it is listed under, one for each spelling. */
+/** The listed tools, by the name in each spelling. */
 const kept = new WeakMap<Offer, Map<string, Kept>>()
 
 /** `nodes` are those that offer it. The same offer, name and nodes give the same object. */
@@ -43,7 +43,7 @@ function completeTool(offer: Offer, name: string, nodes: readonly string[]): Jso
   }
 }
 
-/** For the list of everything: what a reader needs in order to choose and to call, and no more. */
+/** The tool in the list of everything: only what a reader needs in order to choose and to call it. */
 function slimTool(offer: Offer, name: string, nodes: readonly string[]): JsonObject {
   const { outputSchema } = outputSchemaOf(offer)
   return {

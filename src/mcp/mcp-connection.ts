@@ -25,7 +25,7 @@ export interface McpConnection extends McpConnectionOptions {
   readonly subscriptions: Set<string>
   /** All levels, unless the client sets one. */
   logLevel: McpLogLevel
-  /** Requests whose handler was called already and wants input: its answer, and what it logged meanwhile. */
+  /** Requests whose handler was already called and needs input: the handler's answer, and what it logged meanwhile. */
   readonly begun: Map<string | number, { readonly result: JsonObject; readonly said: readonly BufferedNotification[] }>
 }
 

@@ -99,7 +99,7 @@ export interface McpCaller {
   readonly signal: AbortSignal
   readonly era: 'modern' | 'legacy'
   readonly trace?: TraceParent | undefined
-  /** Identifies the connection to the router. Never the secret that opens a session. */
+  /** Identifies the connection to the router. This is never the secret that opens a session. */
   readonly connection?: string | undefined
   /** The node that shall answer, by id or name. */
   readonly node?: string | undefined
@@ -228,7 +228,7 @@ function spelt(given: unknown): string {
 
 const TASK_META_KEY = 'io.hearthbus/task'
 const SESSION_META_KEY = 'io.hearthbus/session'
-/** Ids of the runtime are shorter. */
+/** The ids that the runtime creates are shorter than this. */
 const MAX_WORK_ID = 128
 
 /**

@@ -1,6 +1,6 @@
 /**
- * MCP results: outcomes of the bus as MCP results, and as the text that is sent. Families make the envelopes; here they
- * are only put into place. Pure, but for cached bytes of lists.
+ * MCP results: outcomes of the bus as MCP results, and as the text that is sent. Families make the envelopes; this file
+ * only puts them into MCP's fields. Pure, but for cached bytes of lists.
  */
 import type { Outcome, Reply, ContentBlock } from '../bus/call.ts'
 import type { Offer } from '../bus/capability.ts'
@@ -52,7 +52,7 @@ export function createAnswerMeta(outcome: Outcome, ownNodeId: string): JsonObjec
 
 const RECORD_META_KEY = 'io.hearthbus/record'
 
-/** Empty for an answer without a record: the ledger could not be written. */
+/** Empty for an answer without a record, because the ledger could not be written. */
 function recordMeta(outcome: Outcome): JsonObject {
   const record = outcome.ok ? outcome.value.record : outcome.fault.record
   return record === undefined ? {} : { [RECORD_META_KEY]: encodeCallRecordReference(record) }
@@ -113,14 +113,14 @@ function isBase64(value: Json | undefined): boolean {
 }
 
 // Result text: the answer to a request as JSON. Lists are the same objects until the catalogue changes, so they are
-// made once, and kept as bytes: a house with many devices has megabytes of tools, and all its clients ask again when
-// one of them comes or goes. They are sent the same bytes, not a copy each, whichever revision they speak.
+// made once, and kept as bytes: a house with many devices has megabytes of tools, and all its clients request them
+// again when a device comes or goes. All clients are sent the same bytes, whichever revision they speak.
 //
 //   {"jsonrpc":"2.0","id":7,"result": {"tools":[ ▏tool,tool,tool … ▏],"resultType":"complete" … } }
 //                                                 shared by all
 //
-// The bytes of each item are kept as well: of three thousand tools a device that comes back changes its own forty, and
-// only those are written anew.
+// The bytes of each item are kept as well: a device that reconnects changes only its own forty of three thousand tools,
+// and only those are serialised again.
 
 /** A whole message; in pieces where a long part is shared. */
 export type SerializedMessage = string | readonly Uint8Array[]

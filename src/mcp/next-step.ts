@@ -16,12 +16,12 @@ export interface ResultRecipient {
   readonly body?: JsonObject
 }
 
-/** Whoever has every tool under its own name. */
+/** A reader whose list has every tool under its canonical name. */
 export const RECIPIENT_WITH_EVERY_TOOL: ResultRecipient = { listed: (tool) => tool, hasTool: () => true }
 
 const APPROVAL_TOOL = 'approval'
 const WAIT_SECONDS = 60
-/** Of arguments that are repeated: a file that was sent along is not sent back. */
+/** The limit for arguments that a refusal repeats: a file that was sent along is not sent back. */
 const MAX_REPEATED = 4_000
 
 export function addNextStepForRecipient(given: Fault, offer: Offer, reader: ResultRecipient): Fault {
@@ -49,7 +49,7 @@ function withApprovalStep(given: JsonObject, offer: Offer, reader: ResultRecipie
   const { how: _, ...details } = given
   const { approval } = details
   if (!isJsonObject(approval) || typeof approval['id'] !== 'string') return details
-  // What waits on another node is not known here: there is only the call itself.
+  // This node does not know what waits on another node, so only the call itself can be repeated.
   const isHere = details['node'] === undefined
   const next =
     isHere && reader.hasTool(APPROVAL_TOOL)

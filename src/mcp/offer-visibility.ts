@@ -15,7 +15,7 @@ export type ViewerRights = Pick<FacePrincipal, 'role' | 'restrictions'>
 export function isOfferVisible(offer: Offer, { role, restrictions = {} }: ViewerRights): boolean {
   if (offer.face.kind === 'service') return false
   const { effects, devices } = restrictions
-  // A tool of one device names the device here, as its assessments do. Other tools name theirs in each call.
+  // A tool of one device names the device in its params, as its assessments do. Other tools name theirs in each call.
   const device = typeof offer.params['device'] === 'string' ? offer.params['device'] : undefined
   const narrowed = {
     ...(effects === undefined ? {} : { effects }),

@@ -17,13 +17,19 @@ import type { Clock } from '../core/clock.ts'
 export interface RequestStateSeal {
   /** `bound` contains everything that must be the same when the state comes back. */
   readonly seal: (state: string, bound: string) => string
-  /** `undefined`: not ours, not for this call, too late, or used before. The caller is not told which. */
+  /**
+   * Returns the state; `undefined` for a seal that is not ours, not for this call, expired, or used before. The caller
+   * is not told which.
+   */
   readonly open: (sealed: string, bound: string) => string | undefined
 }
 
 const PREFIX = 'v1.'
 const LIFETIME_MS = 600_000
-/** Beyond this nothing is opened until something expires: forgetting a nonce early would let its seal open twice. */
+/**
+ * With this many nonces in memory no seal is opened until one expires: a nonce that is forgotten early would let its
+ * seal open twice.
+ */
 const MAX_REMEMBERED = 10_000
 
 export function createRequestStateSeal(clock: Clock, key: Uint8Array = randomBytes(32)): RequestStateSeal {
@@ -49,7 +55,7 @@ export function createRequestStateSeal(clock: Clock, key: Uint8Array = randomByt
       const given = fromBase64url(mac)
       const wanted = tag(body, bound)
       if (given?.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined
-      // Authentic, so it is what `seal` wrote.
+      // The tag is valid, so the text is what `seal` wrote.
       const text = fromUtf8(fromBase64url(body) ?? new Uint8Array()) ?? '{}'
       const { state, nonce, expiresMs } = JSON.parse(text) as { state: string; nonce: string; expiresMs: number }
       const now = clock.monotonic()

@@ -10,7 +10,7 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client'
 export interface SessionReplayRecorder {
   /** Records a message that is sent to the server. */
   readonly hear: (message: JSONRPCMessage) => void
-  /** In order, under ids of our own; empty for a client that never opened a session. */
+  /** The recorded messages in order, with ids of our own; empty for a client that never opened a session. */
   readonly again: () => readonly JSONRPCMessage[]
 }
 

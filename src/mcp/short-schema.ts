@@ -1,7 +1,7 @@
 /**
- * Short schema: a schema as the list of everything shows it, for readers with a small context. It says less, but
- * nothing different: whatever the complete schema accepts, the short one accepts. The complete ones are at
- * `/mcp/<family>`, in the answers of `tools_find` and in docs/contract.md; calls are checked against those.
+ * Short schema: a schema as the list of everything shows it, for readers with a small context. It is less precise, but
+ * never stricter: the short schema accepts whatever the complete one accepts. The complete ones are at `/mcp/<family>`,
+ * in the answers of `tools_find` and in docs/contract.md; calls are checked against those.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -24,7 +24,7 @@ const INPUT_KEYS = new Set([
 const MAX_ENUM = 10
 const MAX_INPUT_DEPTH = 2
 const MAX_OUTPUT_DEPTH = 2
-/** Further members are not named. */
+/** Only this many members are named. */
 const MAX_OUTPUT_MEMBERS = 12
 
 export function shortenInputSchema(schema: JsonObject): JsonObject {

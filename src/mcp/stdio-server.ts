@@ -36,7 +36,7 @@ export interface McpStdioServer {
   readonly close: () => Promise<void>
 }
 
-/** `undefined` when there is no such profile for this principal. */
+/** Returns `undefined` when there is no such profile for this principal. */
 export function serveStdio(options: McpStdioOptions): McpStdioServer | undefined {
   const { bus, principal, door, serverInfo, log, profiles = {}, families = [], clock = systemClock } = options
   const catalogues = createCatalogueCache({ bus, profiles, families })

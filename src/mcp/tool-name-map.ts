@@ -29,7 +29,7 @@ const MARK_LENGTH = 6
 
 export function createToolNameMap(canonicalNames: Iterable<string>): ToolNameMap {
   const names = new Set(canonicalNames)
-  // Created on the first request: a call by the canonical name, as most are, needs neither.
+  // Created on the first request: most calls use the canonical name and need neither map.
   const spellings: Partial<Record<ToolNameStyle, ReadonlyMap<string, string>>> = {}
   let meanings: ReadonlyMap<string, string> | undefined
   const spelling = (style: ToolNameStyle): ReadonlyMap<string, string> => (spellings[style] ??= spell(names, style))
@@ -39,7 +39,7 @@ export function createToolNameMap(canonicalNames: Iterable<string>): ToolNameMap
   }
   return {
     listed: (canonical, style) => spelling(style).get(canonical) ?? canonical,
-    // A name means first of all the tool that has exactly this name.
+    // A name always means the tool that has exactly this name, if there is one.
     canonical: (given) => (names.has(given) ? given : meaningOf(given)),
   }
 }

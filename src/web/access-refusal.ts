@@ -9,9 +9,9 @@ import type { Caller } from '../bus/call.ts'
 import type { ApiOptions } from './api-context.ts'
 
 /**
- * Everything that hands out power, ends somebody's, or makes the node sign, publish or forget. A call is on record as
- * one, and `/session` is how a credential is shown. The path of an entry is one of these: what a request names stays out
- * of the log.
+ * Every route that grants rights, ends somebody's rights, or makes the node sign, publish or erase something. Calls are
+ * not among them, since each call is recorded anyway; `/session` is, because a credential is presented there. The path
+ * in an entry is one of these: text from the request stays out of the log.
  */
 const WATCHED = [
   '/tokens',

@@ -36,7 +36,8 @@ function apiApp(options: ApiOptions): HonoApi {
   const api = new Hono<HonoApiEnvironment>().basePath('/api')
   api.onError((error, { env: { incoming } }) => {
     if (error instanceof HTTPException) return createApiRefusal(error.status, error.message)
-    // No mistake of ours, and a stranger must not be able to fill the log with it.
+    // An incomplete request is not an error of ours, and an unauthenticated client must not be able to fill the log
+    // with such errors.
     if (incoming.destroyed && !incoming.complete) return createApiRefusal(400, 'The request did not arrive completely.')
     options.logger.error({ err: error }, 'the API made a mistake')
     return createApiRefusal(500, 'Something went wrong here. The log says what.')

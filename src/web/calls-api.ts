@@ -63,7 +63,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
         ? Response.json(outcome.value.data)
         : createFaultResponse(withSuggestion(outcome.fault, tool, visibleNames(context.var.caller)))
     if (outcome.ok) {
-      // Measurements in the answer are added to the history, but not those of a second bus or of another node.
+      // Measurements in the answer are added to the history, except those of a second bus or of another node.
       const nowMs = Date.now()
       const measured =
         node === undefined && body['bus'] === undefined ? extractMeasurements(tool, outcome.value.data) : []
@@ -140,7 +140,7 @@ export function addCallRoutes(api: HonoApi, { bus, guard, ledger, history }: Api
   })
 }
 
-/** Most unknown names are misspellings. */
+/** Adds a suggestion, because most unknown names are misspellings. */
 function withSuggestion(fault: Fault, tool: string, names: readonly string[]): Fault {
   if (fault.kind !== 'not-found') return fault
   return { ...fault, message: `${fault.message}${formatNameSuggestion(findClosestNames(tool, names))}` }

@@ -26,7 +26,7 @@ export interface ClientSnippet {
   readonly hasToken: boolean
 }
 
-/** To be replaced by a real one. */
+/** A placeholder that the reader replaces with a real token. */
 const TOKEN = 'hb_…'
 
 export function createClientSnippet(client: McpClientName, facts: ClientSnippetInput): ClientSnippet {
@@ -47,7 +47,7 @@ export function createClientSnippet(client: McpClientName, facts: ClientSnippetI
   }
   const { hostname } = new URL(url)
   const isReachedHere = isLoopback(hostname)
-  // Programs on this machine may connect without one; others may not.
+  // Programs on this machine may connect without a token; others may not.
   const isNeededHere = listen.anonymous === 'off' || !isReachedHere
   const isOpen = !isLoopback(listen.host)
   const hasToken = isNeededHere || isOpen
@@ -62,7 +62,7 @@ export function createClientSnippet(client: McpClientName, facts: ClientSnippetI
         what: json({
           mcpServers: { hearthbus: { ...stdio, ...(isNeededHere ? { env: { HEARTHBUS_TOKEN: TOKEN } } : {}) } },
         }),
-        // The client starts this program on this machine.
+        // No token is needed otherwise, because the client starts this program on this machine.
         hasToken: isNeededHere,
       }
     case 'claude-code':

@@ -38,11 +38,11 @@ export interface NewConsoleSession {
 }
 
 export interface ConsoleSessions {
-  /** A code that signs in once, as a principal of this role. */
+  /** Creates a code that signs in once, as a principal of this role. */
   readonly issueCode: (role: PrincipalRole) => { readonly code: string; readonly expiresAtMs: number }
   /** `undefined` for an unknown, used or expired code, without saying which. */
   readonly redeem: (code: string, browser: string) => NewConsoleSession | undefined
-  /** For somebody whose credential was checked; `alive` is called again at every request. */
+  /** Opens a session for a principal whose credential was checked; `alive` is called again at every request. */
   readonly open: (
     principal: ConsolePrincipal,
     browser: string,
@@ -75,9 +75,9 @@ const SECRET_BYTES = 32
 const MAX_BROWSER = 160
 
 export interface ConsoleSessionLimits {
-  /** How long without activity. */
+  /** How long a session lasts without activity. */
   readonly idleMs: number
-  /** How long at most. */
+  /** How long a session lasts at most. */
   readonly lifeMs: number
 }
 
@@ -109,7 +109,7 @@ export function createConsoleSessions(
       createdAtMs: nowMs,
       seenAtMs: nowMs,
     })
-    // The id finds the session, the rest proves that it is theirs.
+    // The id finds the session; the cookie and the key prove that the browser owns it.
     return { id, cookie: `${id}.${cookie}`, key, principal, expiresAtMs: nowMs + lifeMs }
   }
 
@@ -158,12 +158,17 @@ export function createConsoleSessions(
   }
 }
 
-/** A principal of its own, so that what is requested at the console is approved by somebody else, and the reverse. */
+/**
+ * The console is a principal of its own, so that a call requested at the console is approved by another credential, and
+ * the reverse.
+ */
 export function createConsolePrincipal(role: PrincipalRole): ConsolePrincipal {
   return { kind: 'principal', id: formatConsolePrincipalId(role), role }
 }
 
-/** The principal with the most sessions loses its least active one: nobody signs others out by signing in. */
+/**
+ * The principal with the most sessions loses its least active one, so that nobody can sign others out by signing in.
+ */
 function makeRoom(sessions: Map<string, Session>): void {
   if (sessions.size < MAX_SESSIONS) return
   const shares = [...Map.groupBy(sessions.values(), ({ owner }) => owner).values()]

@@ -13,7 +13,7 @@ export interface DoctorFacts {
   readonly configFile: string | undefined
   /** Environment variables that are set and have no effect. */
   readonly configNotes?: readonly string[]
-  /** The same for keys in the file. */
+  /** Keys in the file that are set and have no effect. */
   readonly idleSettings?: readonly string[]
   /** Rules and profiles that match nothing (unmatched-patterns.ts). */
   readonly unmatched?: readonly string[]
@@ -29,7 +29,10 @@ export interface DoctorFacts {
   readonly listenerFaults: readonly string[]
   /** The address that would be open to others without any token; known while no gateway runs. */
   readonly openWithoutToken?: string | undefined
-  /** `note`: what could not be compared. `undefined`: there is none. `unknown`: its name is not known without a configuration. */
+  /**
+   * `note` says what could not be compared. `undefined`: there is no ledger. `unknown`: its name is not known without a
+   * configuration.
+   */
   readonly ledger:
     | { readonly entries: number; readonly findings: readonly string[]; readonly note?: string | undefined }
     | 'unknown'

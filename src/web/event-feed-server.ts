@@ -1,8 +1,8 @@
 /**
  * Feed server: gathers what changes in this node and publishes it.
  *
- *   approvals · registry · resources ── told to us ──┐
- *   calls · ledger · stop · services ── looked at ───┴▶ feed
+ *   approvals · registry · resources ── subscribed ──┐
+ *   calls · ledger · stop · services ── polled ──────┴▶ feed
  *
  * Counters of this process are polled, a few times a second and only while there are listeners.
  *
@@ -34,7 +34,8 @@ const MAX_NAMES = 500
 export function startEventFeed(sources: EventFeedSources): () => void {
   const { feed, guard, bus } = sources
   const stops = [
-    // One text for all listeners, so it contains only what everybody may see; people who may decide request the rest.
+    // All listeners get the same text, so it contains only what everybody may see; people who may decide request the
+    // rest.
     guard.approvals.subscribe(({ approval }) =>
       feed.publish('approval', toApprovalView(bus, approval), (caller, view) =>
         mayReadApproval(caller, approval, { bus, guard }) ? view : undefined,

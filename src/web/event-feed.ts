@@ -3,7 +3,7 @@
  *
  *   publish ▸ ring of the last 2,000 events ▸ every listener        id = <start of this process>-<number>
  *
- * Pure, given the name of this run.
+ * Pure, given an id of this start.
  */
 import type { Caller } from '../bus/call.ts'
 import type { ConsoleStreamEvents } from './views.ts'

@@ -27,13 +27,13 @@ export interface EventsHandler {
 }
 
 const MAX_STREAMS = 64
-/** Shorter than any proxy's time-out; also how soon a quiet stream ends after its session has ended. */
+/** Shorter than any proxy's time-out. A quiet stream ends at most this long after its session has ended. */
 const BEAT_MS = 5_000
 /** A page that is further behind is disconnected and requests what it missed. */
 const MAX_BEHIND_BYTES = 4_000_000
 
 export function createEventsHandler({ feed, signIn, node }: EventsOptions): EventsHandler {
-  /** Oldest first, with the principal of each. */
+  /** The open streams, oldest first, with the principal of each. */
   const streams = new Map<ServerResponse, string>()
 
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
@@ -63,7 +63,7 @@ export function createEventsHandler({ feed, signIn, node }: EventsOptions): Even
     send(frame({ id, name: 'hello', data: JSON.stringify(hello) }))
     const hearable = (event: FeedEvent): string => {
       const data = event.dataFor(caller)
-      // The id still advances, so that a page that reconnects does not request it again.
+      // The id still advances, so that a page that reconnects does not request this event again.
       return data === undefined ? `id: ${event.id}\n\n` : frame({ ...event, data })
     }
     for (const event of missed ?? []) send(hearable(event))
@@ -89,8 +89,8 @@ export function createEventsHandler({ feed, signIn, node }: EventsOptions): Even
 }
 
 /**
- * The principal with the most streams loses its oldest, whose page reconnects if it is still open: nobody keeps others
- * from listening.
+ * The principal with the most streams loses its oldest one, so that nobody can keep others from listening. The page of
+ * that stream reconnects if it is still open.
  */
 function makeRoom(streams: Map<ServerResponse, string>): void {
   const shares = [...Map.groupBy(streams, ([, owner]) => owner).values()]

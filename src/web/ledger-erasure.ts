@@ -27,9 +27,9 @@ export async function eraseLedgerEntryBodies(
     for (const other of done.value.stays) stays.add(other)
     for (const table of done.value.tables) tables.add(table)
   }
-  // The reason repeats what it should not, and each of these entries has it.
+  // If the reason of an erasure repeats the erased text, each entry that records the erasure contains it, too.
   if (erased.some(({ recorded }) => stays.has(recorded))) for (const { recorded } of erased) stays.add(recorded)
-  // What was still there after the first erasure may be gone after the second.
+  // Texts that were still elsewhere after the first erasure may be gone after the second.
   for (const { entry } of erased) also.delete(entry)
   const inOrder = (seqs: ReadonlySet<number>): number[] => [...seqs].toSorted((a, b) => a - b)
   return { erased, also: inOrder(also), stays: inOrder(stays), tables: [...tables].toSorted(), refused }

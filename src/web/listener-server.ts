@@ -73,8 +73,8 @@ export async function startHttpListener(options: ListenerOptions): Promise<HttpL
     (request, response) => {
       responses.set(request.socket, response)
       if (!admitUnpipelinedRequest(limiter, request, response)) return
-      // Starts at the end of the answer only: streams handle this themselves. Node restarts the time whenever the
-      // client reads something.
+      // The time-out starts only at the end of the answer, since streams have one of their own. Node restarts it
+      // whenever the client reads something.
       response.once('prefinish', () => response.setTimeout(takingTimeoutMs, () => response.destroy()))
       dispatch({ routes, rules: options.rules }, request, response).catch((error: unknown) => {
         options.logger.error({ err: error, path: request.url }, 'a request failed')
@@ -118,7 +118,10 @@ async function dispatch(
   await route.handle(request, response)
 }
 
-/** Only for origins that the owner configured: a browser asks first whether the page may read the answer. */
+/**
+ * Sends CORS headers for origins that the owner configured only: a browser asks first whether the page may read the
+ * answer.
+ */
 function welcomeOrigin(response: ServerResponse, origin: string): void {
   response.setHeader('access-control-allow-origin', origin)
   response.setHeader('vary', 'origin')
@@ -187,8 +190,8 @@ export function isAllowedHost(header: string | undefined, rules: AllowedHostRule
 }
 
 /**
- * No Origin: not a browser, or a page that requests its own server. Otherwise the origin is our own, or allowed by the
- * owner.
+ * A request without Origin does not come from a browser, or comes from a page of ours. Otherwise the origin must be our
+ * own, or allowed by the owner.
  */
 export function isAllowedOrigin(
   origin: string | undefined,
@@ -210,7 +213,7 @@ const HOST_NAMES = new Map<string, string | undefined>()
 const MAX_HOST_NAMES = 64
 const MAX_KEPT_HEADER = 256
 
-/** Clients say the same in every request, and a URL takes long to parse. */
+/** Clients send the same header with every request, and parsing a URL takes long, so results are cached. */
 function knownHostName(header: string | undefined): string | undefined {
   if (header === undefined || header.length > MAX_KEPT_HEADER) return hostName(header)
   if (HOST_NAMES.has(header)) return HOST_NAMES.get(header)

@@ -8,7 +8,7 @@
 import type { MeasurementSeriesView } from './views.ts'
 
 export interface MeasurementHistory {
-  /** What is measured now. */
+  /** Records a present value. */
   readonly record: (id: string, value: number, nowMs: number) => void
   /** The requested series as far as they are known, each once; all of them without a list. */
   readonly read: (ids?: readonly string[]) => readonly MeasurementSeriesView[]
@@ -39,7 +39,7 @@ export function createMeasurementHistory({ maxSeries = MAX_SERIES, points = POIN
         if (series.size <= maxSeries) break
         series.delete(oldest)
       }
-      // The clock was set back: points in the future were recorded with a wrong clock.
+      // The clock was set back, so points in the future were recorded with a wrong clock, and are removed.
       while ((known.atMs.at(-1) ?? nowMs) > nowMs) {
         known.atMs.pop()
         known.values.pop()

@@ -27,7 +27,7 @@ export const MEASUREMENT_PROBES: readonly MeasurementProbe[] = [
   {
     tool: 'ebus.v1.semantic.snapshot.get',
     arguments: { planes: ['zones', 'dhw', 'boiler_status', 'system'], allow_partial: true },
-    // A saved snapshot shows the house as it was, not as it is.
+    // A saved snapshot shows the house as it was and not as it is, so it is skipped.
     measurements: (data) =>
       at(data, 'consistency', 'mode') === 'LIVE' ? ebusMeasurements(at(data, 'data', 'planes')) : [],
   },
@@ -38,7 +38,7 @@ export const MEASUREMENT_PROBES: readonly MeasurementProbe[] = [
   },
 ]
 
-/** The measurements in a tool's answer, whoever called it. */
+/** Extracts the measurements from a tool's answer, whoever called the tool. */
 export function extractMeasurements(tool: string, data: Json): readonly Measurement[] {
   return MEASUREMENT_PROBES.find((probe) => probe.tool === tool)?.measurements(data) ?? []
 }

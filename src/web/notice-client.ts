@@ -11,8 +11,8 @@ import type { NoticeDestination } from './notice-destination.ts'
 const TIMEOUT_MS = 10_000
 
 /**
- * Resolves to why it was not accepted, as the end of a sentence; `undefined` when it was. Never rejects, and does not
- * repeat the error of `fetch`, which may contain the address or the token.
+ * Resolves to why the notice was not accepted, as the end of a sentence; `undefined` when it was accepted. Never
+ * rejects. The error of `fetch` is not repeated, because it may contain the address or the token.
  */
 export async function postNotice(
   notice: PersonNotice,
@@ -26,7 +26,7 @@ export async function postNotice(
       headers: headersFor(notice, place),
       body: place.format === 'ntfy' ? notice.text : jsonOf(notice, place),
       signal: signal === undefined ? patience : AbortSignal.any([signal, patience]),
-      // The owner has not named another address, so redirects are not followed.
+      // Redirects are not followed, because the owner has configured no other address.
       redirect: 'manual',
     })
     // The body of the answer does not matter: the notice was received.

@@ -5,7 +5,7 @@ import { fail, ok } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
 
 export interface NoticeDestination extends Pick<NotifyDestination, 'url' | 'format' | 'names'> {
-  /** The part of its address that may be shown: the rest may be its only protection. */
+  /** The part of the address that may be shown. The rest may be the only thing that protects it. */
   readonly host: string
   readonly token: string | undefined
   readonly link: string | undefined
@@ -23,20 +23,20 @@ export function resolveNoticeDestination(
   environment: Readonly<Record<string, string | undefined>>,
 ): Result<NoticeDestination, UnusableNoticeDestination> {
   const { host } = new URL(url)
-  // As ASCII, because it is sent in a header.
+  // Encoded as ASCII, because it is sent in a header.
   const place = { url, host, format, names, link: link === undefined ? undefined : new URL(link).href }
   if (tokenVariable === undefined) return ok({ ...place, token: undefined })
   const token = environment[tokenVariable] ?? ''
   const variable = `the environment variable ${tokenVariable}`
   if (token === '') return fail({ host, trouble: `${variable}, which should hold its token, is not set` })
-  // Checked here: the error for such a header would contain the token.
+  // Checked here, because the error for an invalid header would contain the token.
   if (!/^[\x21-\x7E]+$/.test(token)) return fail({ host, trouble: `${variable} holds what cannot be a token` })
   return ok({ ...place, token })
 }
 
 /**
- * `failing`: what a running gateway knows. Before a start nothing is sent: a phone that rings is for a person who asked
- * for a trial.
+ * `failing`: the destinations that fail, as a running gateway knows. Before a start nothing is sent: a phone should
+ * only ring for a person who asked for a trial.
  */
 export function examineNotify(
   notify: readonly NotifyDestination[],

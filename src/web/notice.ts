@@ -11,7 +11,7 @@ export interface PersonNotice {
   /** ASCII, because it may be sent in a header. */
   readonly title: string
   readonly text: string
-  /** The same, for programs. */
+  /** The same facts, for programs. */
   readonly facts: JsonObject
 }
 
@@ -30,7 +30,7 @@ export interface NoticeOptions {
   readonly nowMs: number
 }
 
-/** For at least one call; the one that waits longest is first. */
+/** Takes at least one call; the one that has waited longest is first. */
 export function createApprovalNotice(
   waiting: readonly ApprovalView[],
   { node, names, nowMs }: NoticeOptions,
@@ -57,7 +57,7 @@ function sentence(asked: ApprovalView, names: boolean, nowMs: number): string {
   return `${whatOf(asked, names)}: ${toolOf(asked)}, asked by ${whoOf(asked)}.${votesOf(asked)} Answer within ${minutes} min.`
 }
 
-/** Who has voted how, where several have to agree. */
+/** Which voters have voted and how, if the call is in a voting round. */
 function votesOf({ round }: ApprovalView): string {
   if (round === undefined) return ''
   const yeses = round.votes.filter(({ decision }) => decision === 'allow').map(({ voter }) => voter)
@@ -90,8 +90,8 @@ function whatOf({ shown: { title, label } }: ApprovalView, names: boolean): stri
 }
 
 /**
- * By credential, because a client's own name may be anything. Never a node's claim alone: it may have somebody's name,
- * and so may those for whom it says that it asks.
+ * The credential that asked. The name that a client gives itself may be anything, and so may a node's name, or the
+ * names of the callers it speaks for; such a name is therefore never shown alone.
  */
 function whoOf({ binding, askedBy, askedFor }: ApprovalView): string {
   if (askedBy === undefined) return plain(binding.principal, MAX_WHO)
@@ -99,7 +99,10 @@ function whoOf({ binding, askedBy, askedFor }: ApprovalView): string {
   return askedFor === undefined ? node : `${plain(askedFor, MAX_WHO)}, says ${node}`
 }
 
-/** Untrusted text must not begin a line that looks like ours, reverse text, contain links, or fill the screen. */
+/**
+ * Makes untrusted text harmless: it must not begin a line that looks like ours, reverse text, contain links, or fill
+ * the screen.
+ */
 function plain(words: string, most: number): string {
   return sanitizeLine(sanitizeText(words).replaceAll('://', ' '), most)
 }

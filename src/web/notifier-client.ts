@@ -1,10 +1,10 @@
 /**
  * Notifier: notifies people, at the destinations that the owner configured, that calls wait for them.
  *
- *   asked ─▶ untold ─▶ one notice of all that are untold ─▶ told
- *              │           └ not taken: again later, with what came since, while they wait
+ *   requested ─▶ unsent ─▶ one notice of all unsent requests ─▶ sent
+ *              │           └ not accepted: again later, with newer requests, while they wait
  *              ▼
- *            answered or lapsed before anybody could be told: there is nothing to tell any more
+ *            answered or lapsed before a notice was accepted: none is sent any more
  *
  * No call waits for it: approvals work the same whether a destination accepts its notices or not.
  *
@@ -48,13 +48,13 @@ interface Pace {
    * time.
    */
   readonly restMs: number
-  /** After one that was not accepted. */
+  /** The waits after a notice that was not accepted. */
   readonly again: BackoffSchedule
 }
 
 const PACE: Pace = { restMs: 5_000, again: { firstMs: 2_000, maxMs: 60_000, factor: 2 } }
 
-/** `undefined` where no destination is configured. */
+/** Returns `undefined` where no destination is configured. */
 export function startNotifier(parts: NotifierDependencies): Notifier | undefined {
   const { config, approvals, environment, logger } = parts
   if (config.notify.length === 0) return undefined
@@ -66,7 +66,7 @@ export function startNotifier(parts: NotifierDependencies): Notifier | undefined
     for (const teller of tellers) teller.hear(approval)
   }
   const leave = approvals.subscribe(({ approval }) => hear(approval))
-  // Requests from before this start: it is not known whether anybody was notified then.
+  // Requests that were opened before this start are notified as well: it is not known whether a notice was sent then.
   for (const approval of approvals.list({ state: 'requested' }).toReversed()) hear(approval)
   return {
     reporter: {
@@ -81,7 +81,7 @@ export function startNotifier(parts: NotifierDependencies): Notifier | undefined
   }
 }
 
-/** One destination, and what it was not notified of yet. */
+/** One destination, and the requests that it was not notified of yet. */
 class Teller {
   readonly host: string
   /** Why it did not accept the last notice. */
@@ -90,7 +90,7 @@ class Teller {
   readonly #place: NoticeDestination
   readonly #parts: NotifierDependencies
   readonly #pace: Pace
-  /** Open requests only, which the guard bounds. */
+  /** The requests without a notice. These are open requests only, whose number the guard bounds. */
   readonly #untold = new Map<string, Approval>()
   readonly #ended = new AbortController()
   #timer: NodeJS.Timeout | undefined
@@ -115,7 +115,7 @@ class Teller {
     this.#ended.abort()
   }
 
-  /** Unless a notice is about to be sent anyway. */
+  /** Does nothing if a notice is about to be sent anyway. */
   #tellIn(ms: number): void {
     if (this.#isTelling || this.#timer !== undefined || this.#ended.signal.aborted) return
     this.#timer = setTimeout(() => {
@@ -139,7 +139,7 @@ class Teller {
     if (this.#ended.signal.aborted) return
     this.#note(trouble)
     if (trouble === undefined) for (const { id } of waiting) this.#untold.delete(id)
-    // Also when nothing is left: a new request in a moment has to wait for this destination's pause.
+    // Also runs when nothing is left: a request that arrives soon has to wait for this destination's pause.
     this.#tellIn(trouble === undefined ? this.#pace.restMs : computeBackoffMs(this.#pace.again, this.#failures - 1))
   }
 

@@ -27,7 +27,7 @@ export function addSignInRoutes(api: HonoApi, { signIn, ledger, tooMany }: ApiOp
     if (code !== undefined) session = sessions.redeem(code, browser)
     else if (token !== undefined) {
       const principal = signIn.holder(token)
-      // Each leaves an entry in the ledger.
+      // Each failed sign-in leaves an entry in the ledger, so their rate is limited.
       const flood = principal === undefined ? undefined : tooMany(principal.id)
       if (flood !== undefined) return createApiRefusal(429, flood)
       if (principal !== undefined) session = sessions.open(principal, browser, () => signIn.holder(token))
@@ -95,13 +95,13 @@ export function addSessionRoutes(api: HonoApi, { signIn, ledger }: ApiOptions): 
     const { role } = parseRequestBody(signInLinkRequestSchema, await readRequestBody(context.req.raw))
     const { code, expiresAtMs } = sessions.issueCode(role)
     await ledger.append({ kind: 'console.link', role, by: caller.id })
-    // After the #, so that it is in no request line, no log and no Referer.
+    // The code comes after the #, so that it is in no request line, no log and no Referer.
     const view: SignInLinkView = { url: `${signIn.url()}/#/sign-in/${code}`, role, expiresAtMs }
     return context.json(view)
   })
 }
 
-/** The caller's own sessions, and for an unrestricted admin everybody's. */
+/** Whether a caller may end a session: its own always, and everybody's as an unrestricted admin. */
 function mayHandle(caller: Caller, principal: string): boolean {
   return explainAdministrationRefusal(caller) === undefined || (caller.kind === 'principal' && caller.id === principal)
 }

@@ -2,7 +2,7 @@
  * Sign-in: which caller a request of the API belongs to, and how a browser becomes one.
  *
  *   cookie or key shown ─▶ both good, and sent by our own page ─▶ the person who signed in
- *                        └▶ anything else ─▶ refused; it does not fall back to what a program without credential may do
+ *                        └▶ anything else ─▶ refused; the caller does not count as a program without a credential
  *   neither             ─▶ as `authenticate` says: a token, or a program on this machine
  *
  * Pure, given its sources.
@@ -34,9 +34,9 @@ export interface SignInService {
     headers: IncomingHttpHeaders,
     remoteAddress: string | undefined,
   ) => Result<AuthenticatedApiCaller, SignInRefusal>
-  /** The same without counting as activity. */
+  /** Returns the caller without counting the request as activity. */
   readonly isStillKnown: (headers: IncomingHttpHeaders, remoteAddress: string | undefined) => boolean
-  /** The principal of this token, as long as it is valid. */
+  /** The principal of this token, as long as the token is valid. */
   readonly holder: (token: string) => ConsolePrincipal | undefined
   readonly sessions: ConsoleSessions
   readonly cookieName: string
@@ -65,7 +65,7 @@ export function createSignInService({ sessions, authenticate, nodeId, url }: Sig
       const known = authenticate(headers, remoteAddress)
       return known.ok ? ok({ caller: known.value, session: undefined }) : known
     }
-    // A page says when it polls; a false statement only signs the user out sooner.
+    // A page says itself when it polls; a false statement only signs its user out sooner.
     const found = sessions.find(halves, quietly ?? (headers[QUIET_HEADER] === undefined ? undefined : 'quietly'))
     if (found === undefined) return fail({ status: 401, message: 'You are not, or no longer, signed in.' })
     if (!isSameOriginRequest(headers))

@@ -1,7 +1,7 @@
 /** Token restrictions: what a token is restricted to, in words, for the CLI and the console. */
 import type { CredentialRestrictions } from '../bus/call.ts'
 
-/** Such as `reads, records · device:desk-lamp`; `undefined` for a token that may do whatever its role may. */
+/** A text such as `reads, records · device:desk-lamp`; `undefined` for a token that may do whatever its role may. */
 export function formatTokenRestrictions(restrictions: CredentialRestrictions | undefined): string | undefined {
   if (restrictions === undefined) return undefined
   const { effects, profiles, devices } = restrictions

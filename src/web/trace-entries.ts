@@ -17,7 +17,8 @@ type Records = Pick<Ledger, 'entriesOfTrace' | 'body'>
 type MayReadCall = (principal: string, tool: string, target: string | undefined) => boolean
 
 /**
- * Includes what belongs to none of the trace's calls (an approval, a late outcome) where the reader may see them all.
+ * Includes entries that belong to none of the trace's calls (an approval, a late outcome), if the reader may see all of
+ * its calls.
  */
 export function readTraceCallsAndEntries(
   ledger: Records,
@@ -80,7 +81,7 @@ function resultOf(ledger: Records, exit: LedgerEntry | undefined): Pick<Recorded
   return { result: null, withheld: exit['outcome'] === 'ok' ? 'reads-are-not-kept' : 'none' }
 }
 
-/** The rules are in the entry, the sentences for the caller in its body, in the same order. */
+/** The ids of the rules are in the entry; their sentences for the caller are in its body, in the same order. */
 function reasonsOf(ledger: Records, exit: LedgerEntry): RecordedCallView['reasons'] {
   const sentences = listOf(kept(ledger, exit.seq, 'reasons').value)
   return listOf(exit['reasons'] ?? null).flatMap((rule, index) => {
@@ -95,7 +96,7 @@ function kept(
   field: string,
 ): { readonly state: 'kept' | 'erased' | 'none'; readonly value: Json } {
   const body = ledger.body(seq)
-  // A body that was changed is not what was said, so it is not shown.
+  // A body that was changed is not what was recorded, so it is not shown.
   if (body.kind !== 'kept') return { state: body.kind === 'altered' ? 'none' : body.kind, value: null }
   const value = isJsonObject(body.body) ? body.body[field] : undefined
   return value === undefined ? { state: 'none', value: null } : { state: 'kept', value }

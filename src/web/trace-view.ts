@@ -6,7 +6,7 @@ import type { CallTraceEvent } from '../bus/trace.ts'
 import type { Guard } from '../guard/guard.ts'
 import type { CallResultView, TraceView } from './views.ts'
 
-/** The latest ones, newest first. */
+/** The latest calls, newest first. */
 export function listRecentCalls(
   bus: Pick<CapabilityBus, 'nodeName' | 'recentTraces'>,
   count: number,
@@ -33,7 +33,7 @@ export function toReplyOriginView(
   return nodeName === undefined ? origin : { ...origin, nodeName }
 }
 
-/** The name is the node's present one: the call may be older, and its node gone. */
+/** The node's present name: the call may be older, and the node may have left. */
 export function toTraceView(bus: Pick<CapabilityBus, 'nodeName'>, trace: CallTraceEvent): TraceView {
   const fromName = bus.nodeName(trace.fromNode)
   const toName = trace.toNode === undefined ? undefined : bus.nodeName(trace.toNode)

@@ -66,7 +66,7 @@ export interface ApprovalView {
   readonly askedBy?: string
   /** For whom that node says that it asked: only claimed, and a name that is valid on that node only. */
   readonly askedFor?: string
-  /** Where several have to agree. */
+  /** The voters and votes, where several people have to agree. */
   readonly round?:
     | {
         readonly need: number
@@ -155,7 +155,7 @@ export interface RecordedCallView {
   readonly exit: LedgerEntryView | null
   readonly arguments: Json | null
   readonly result: Json | null
-  /** Why there is no result to show, if there is none. */
+  /** Why no result is shown, if none is. */
   readonly withheld: 'reads-are-not-kept' | 'erased' | 'none' | null
   /** Why it was refused, rule by rule. A sentence is `null` once it was erased. */
   readonly reasons: readonly { readonly rule: string; readonly sentence: string | null }[]

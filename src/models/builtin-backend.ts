@@ -1,6 +1,6 @@
 /**
- * Built-in model: the same answer to the same words, always. It understands nothing; it is there so that everything
- * around a model can be tried out and tested without one.
+ * Built-in model: the same answer to the same words, always. It understands nothing; with it, everything around a model
+ * can be tried out and tested without a real model.
  *
  *   chat    says how many turns there were and repeats the last words
  *   embed   a signed bag of hashed words, unit length
@@ -10,7 +10,7 @@ import { toUtf8 } from '../core/bytes.ts'
 import { ok } from '../core/result.ts'
 import type { ModelBackend } from './model-backend.ts'
 
-/** Named so that nobody takes it for more than it is. */
+/** The name says what it does, so that nobody takes it for a real model. */
 export const BUILTIN_MODEL_NAME = 'hearthbus-echo'
 /** Few enough to read in a test, enough that unrelated words rarely share a place. */
 const DIMENSIONS = 64

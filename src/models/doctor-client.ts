@@ -1,7 +1,8 @@
 /**
- * Models examination: whether the model servers answer, and let this node in.
+ * Models examination: whether the model servers answer and accept this node's credentials.
  *
- * A running gateway hands over how each of them fared. Before a start each is asked for its list of models.
+ * A running gateway passes the last fault of each server. Before a start, the examination asks each server for its list
+ * of models.
  */
 import type { ModelsConfig } from '../config/models.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
@@ -11,7 +12,7 @@ import { createOpenAiBackend } from './openai-client.ts'
 export interface ModelsExaminationOptions {
   readonly config: ModelsConfig
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** What a running gateway knows: what is wrong with its servers. */
+  /** The faults of the servers, as a running gateway knows them. */
   readonly troubles?: readonly Fault[]
 }
 
@@ -22,7 +23,8 @@ export async function examineModels({
 }: ModelsExaminationOptions): Promise<readonly DoctorFinding[]> {
   const found = [
     ...listMissingKeyVariables(config, environment).map((name) => toFinding('warn', explainMissingKeyVariable(name))),
-    // A model that one server lacks is a word in a list; a server that is away, or lets nobody in, is all of its models.
+    // One missing model is a warning. A server that is unreachable or refuses the credentials makes all its models
+    // unavailable, so it is a failure.
     ...(troubles ?? (await askServers(config, environment))).map(({ kind, message }) =>
       toFinding(kind === 'not-found' ? 'warn' : 'fail', message),
     ),

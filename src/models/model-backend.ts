@@ -1,6 +1,5 @@
 /**
- * Backend: somebody who can continue a conversation, or turn texts into vectors. What it is made of is its own
- * business.
+ * Backend: continues a conversation, or turns texts into vectors. The interface hides which server or program does so.
  */
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'
@@ -17,7 +16,7 @@ export interface ChatRequest {
   readonly maxTokens?: number | undefined
 }
 
-/** `length`: cut off by `maxTokens`, or by the model's own limit. */
+/** `length`: the answer was cut off by `maxTokens`, or by the model's own limit. */
 export interface ChatCompletionEnd {
   readonly finishReason: 'stop' | 'length'
   readonly tokensIn: number
@@ -25,16 +24,16 @@ export interface ChatCompletionEnd {
 }
 
 export interface EmbeddingResult {
-  /** One per text, in their order, all of one length. */
+  /** One vector per text, in the order of the texts, all of the same length. */
   readonly vectors: readonly (readonly number[])[]
   readonly tokensIn: number
 }
 
 /** Faults are values: a backend throws only for a bug of its own. An aborted signal ends it at the next piece. */
 export interface ModelBackend {
-  /** What metrics call it. */
+  /** The backend's name in metrics. */
   readonly name: string
-  /** Yields pieces of text as they come; how it ended is what it returns. */
+  /** Yields pieces of text as they arrive, and returns how the answer ended. */
   readonly chat: (
     request: ChatRequest,
     signal: AbortSignal,
@@ -43,6 +42,6 @@ export interface ModelBackend {
     request: { readonly model: string; readonly texts: readonly string[] },
     signal: AbortSignal,
   ) => Promise<Result<EmbeddingResult, Fault>>
-  /** Whether anybody is there who lets us in; absent where there is nobody to be reached. */
+  /** Checks whether the server answers and accepts our credentials; absent for a backend without a server. */
   readonly reach?: (signal: AbortSignal) => Promise<Result<undefined, Fault>>
 }

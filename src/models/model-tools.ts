@@ -1,15 +1,15 @@
 /**
- * Definitions: `llm.chat@1.0` and `embed.text@1.0` as the contract has them: a request of params and input, an answer
- * of output and meta.
+ * Model tools: `llm.chat@1.0` and `embed.text@1.0` as the contract defines them: a request has params and input, an
+ * answer has output and meta.
  *
- * One instance per model. Which one a caller wants is in `params.model`; without it the router chooses. The matcher is
- * data and travels, so another node's model is found by its name as well.
+ * There is one instance per model. A caller names the model in `params.model`; without it the router chooses. The
+ * matcher is data that is sent to other nodes, so a model of another node is found by its name as well.
  */
 import { z } from 'zod'
 import { busFamily } from '../bus/bus-family.ts'
 import { defineTool } from '../bus/capability-definition.ts'
 
-/** One model of one server: what the bus lists, counts and quarantines by itself. */
+/** One model of one server. The bus lists, counts and quarantines each instance separately. */
 export interface ModelInstance {
   readonly model: string
   readonly backend: string
@@ -17,7 +17,7 @@ export interface ModelInstance {
   readonly timeoutSeconds: number
 }
 
-/** Bounds of what a peer may make us hold: a long evening of talk, a book of a message. */
+/** Limits for the memory that a peer's request may take: a long conversation, or a very long message. */
 const MAX_MESSAGES = 512
 const MAX_TEXT = 262_144
 
@@ -30,15 +30,16 @@ const modelName = z.string().max(128).exactOptional().describe('Which model; any
 
 const meta = z.object({ ms: z.number(), model: z.string(), tokens_in: z.number(), tokens_out: z.number().optional() })
 
-/** What both tools of one instance say to the bus. */
+/** The definition that both tools of one instance share. */
 function toInstanceDefinition({ model, backend, maxConcurrent, timeoutSeconds }: ModelInstance) {
   return {
     family: busFamily,
     effect: 'reads',
-    // Spec 2's levels: any node of the community may ask, no stranger.
+    // Spec 2's levels: any node of the community may call it, and no other node.
     trustRequired: 'member',
     params: { model, backend },
-    // Spec 2 § 5.5 as data: `params.model` of a request against that of the instance; absent fits all.
+    // Spec 2 § 5.5 as data: the request's `params.model` must equal that of the instance; a request without one matches
+    // all.
     matches: { model: 'equals' },
     anywhere: true,
     maxConcurrent,
@@ -87,7 +88,7 @@ export const createEmbedTool = (instance: ModelInstance) =>
     input: z.strictObject({
       params: z.strictObject({ model: modelName }).default({}),
       input: z.strictObject({
-        // What common embedding models take at once; longer texts belong in pieces.
+        // Common embedding models accept this much at once; longer texts have to be split.
         texts: z.array(z.string().max(8_192)).min(1).max(256).describe('1 to 256 texts of at most 8192 characters.'),
       }),
     }),

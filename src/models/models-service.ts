@@ -1,7 +1,7 @@
 /**
  * Models service: language models behind the bus, one instance per model and server.
  *
- * Pure joining: the backends do the work.
+ * Only joins; the backends do the work.
  */
 import type { Capability, Service } from '../bus/capability.ts'
 import type { ModelsConfig } from '../config/models.ts'
@@ -25,10 +25,10 @@ export interface ModelsDependencies {
   readonly logger: Logger
 }
 
-/** A server that is away is looked for so often. */
+/** How often to check whether a server that was unreachable has come back. */
 const LOOK_MS = 30_000
 
-/** It answers in microseconds; the bounds only have to be there. */
+/** The built-in model answers in microseconds, so this limit is never reached. */
 const BUILTIN_CONCURRENT = 16
 const BUILTIN_SECONDS = 30
 
@@ -47,7 +47,7 @@ export function createModelsService({ config, environment, clock, logger }: Mode
   const capabilities = [
     ...(config.builtin ? builtin(clock) : []),
     ...config.endpoints.flatMap(({ url, keyVariable, chat, embed, maxConcurrent, timeoutSeconds }) => {
-      // By name: a key in the configuration file would be in every backup of it.
+      // The configuration names a variable: a key in the file itself would be in every backup of it.
       const key = keyVariable === undefined ? undefined : environment[keyVariable]
       const backend = monitorBackend(createOpenAiBackend({ url, key: key === '' ? undefined : key }), {
         trouble: (message) => logger.warn({ url }, message),
@@ -78,7 +78,7 @@ export function createModelsService({ config, environment, clock, logger }: Mode
       const known = troubles()
       const advice = [...keyless.map(explainMissingKeyVariable), ...known.map(({ message }) => message)].join(' ')
       if (advice === '') return { status: 'ok', details: { instances: capabilities.length } }
-      // As the examination has it (doctor-client.ts).
+      // The same distinction as in the examination (doctor-client.ts).
       const isAway = known.some(({ kind }) => kind !== 'not-found')
       return {
         status: 'degraded',
@@ -106,14 +106,14 @@ function chatWith(backend: ModelBackend, instance: ModelInstance, clock: Clock):
     const request = { model, messages: input.messages, temperature: params.temperature, maxTokens: params.max_tokens }
     const pieces = backend.chat(request, signal)
     let content = ''
-    // By hand rather than with for-await, which would throw away how it ended.
+    // Iterates by hand, because for-await would discard the generator's return value, which says how the answer ended.
     for (let step = await pieces.next(); ; step = await pieces.next()) {
       if (step.done === true) {
         if (!step.value.ok) return step.value
         const { finishReason, tokensIn, tokensOut } = step.value.value
         return ok({
           data: {
-            // The halves of a character may come in two pieces, and the last one never.
+            // The halves of a surrogate pair may arrive in two pieces, or the second one never.
             output: { message: { role: 'assistant', content: content.toWellFormed() }, finish_reason: finishReason },
             meta: { ms: clock.monotonic() - startedMs, model, tokens_in: tokensIn, tokens_out: tokensOut },
           },

@@ -1,8 +1,8 @@
 /**
  * OpenAI client: any server that speaks `/chat/completions` and `/embeddings`. Ollama, llama.cpp, vLLM and others do.
  *
- * Whatever it sends is bounded and checked; what it says about tokens is believed, and counted by the word where it
- * says nothing.
+ * All answers are bounded and checked. The server's token counts are used as they are; if it gives none, words are
+ * counted.
  */
 import { z } from 'zod'
 import type { Fault } from '../core/fault.ts'
@@ -15,23 +15,26 @@ import { sanitizeText } from '../core/untrusted-text.ts'
 import type { ModelBackend, ChatCompletionEnd, ChatRequest } from './model-backend.ts'
 
 export interface OpenAiOptions {
-  /** Up to and including `/v1`. */
+  /** The URL up to and including `/v1`. */
   readonly url: string
   readonly key: string | undefined
 }
 
-/** 256 texts of 16,384 numbers would be more; what real models answer is a tenth of this. */
+/** 256 texts of 16,384 numbers would exceed this; answers of real models take a tenth of it. */
 const MAX_ANSWER_BYTES = 33_554_432
 const MAX_LINE = 1_048_576
-/** For whether anybody is there. */
+/** The time-out for checking whether the server answers. */
 const REACH_MS = 5_000
 
 const MAX_RETRY_SECONDS = 3_600
 
-/** What is no number of tokens is as good as nothing said. */
+/** A value that is not a number of tokens counts as absent. */
 const tokens = z.int().min(0).optional().catch(undefined)
 
-/** Lenient: servers leave out, null and add what they like. Only what is used here is looked at. */
+/**
+ * The schema is lenient: servers leave members out, set them to null and add their own. Only members that are used here
+ * are checked.
+ */
 const chunk = z.object({
   choices: z
     .array(
@@ -61,7 +64,7 @@ export function createOpenAiBackend(options: OpenAiOptions): ModelBackend {
       const text = await readResponseText(answered.value, MAX_ANSWER_BYTES).catch(() => undefined)
       const parsed = embeddings.safeParse(parseJsonOrUndefined(text))
       const inOrder = parsed.success ? parsed.data.data.toSorted((left, right) => left.index - right.index) : []
-      // A number twice would give one text the vector of another.
+      // If one index occurred twice, a text would get the vector of another.
       if (!parsed.success || inOrder.length !== texts.length || inOrder.some(({ index }, at) => index !== at))
         return fail(malformedAnswer(`${name} did not answer one vector per text.`))
       return ok({
@@ -72,11 +75,11 @@ export function createOpenAiBackend(options: OpenAiOptions): ModelBackend {
   }
 }
 
-/** By asking for its models: whatever else it answers, it is there. */
+/** Requests the list of models: any answer shows that the server is reachable. */
 async function reach(options: OpenAiOptions, signal: AbortSignal): Promise<Result<undefined, Fault>> {
   const patience = AbortSignal.any([signal, AbortSignal.timeout(REACH_MS)])
   const answered = await ask(options, '/models', { method: 'GET', signal: patience })
-  // Who says nothing for so long is as good as away.
+  // A server that does not answer within the time-out counts as unreachable.
   if (!answered.ok) return fail(signal.aborted ? answered.fault : unreachable(options.url))
   await answered.value.body?.cancel()
   const { status } = answered.value
@@ -92,7 +95,7 @@ async function* chat(
     model,
     messages,
     stream: true,
-    // Otherwise most servers do not count tokens of a stream.
+    // Without this option most servers do not count the tokens of a stream.
     stream_options: { include_usage: true },
     ...omitUndefined({ temperature, max_tokens: maxTokens }),
   }
@@ -111,7 +114,8 @@ async function* chat(
       const [choice] = parsed.data.choices
       finish = choice?.finish_reason ?? finish
       const said = half + (choice?.delta?.content ?? '')
-      // The halves of a character may come in two pieces: alone, neither shows whether it can be seen.
+      // The halves of a surrogate pair may arrive in two pieces; a half alone cannot be checked for visibility, so it
+      // is held back.
       half = /[\uD800-\uDBFF]$/.exec(said)?.[0] ?? ''
       const piece = sanitizeText(said.slice(0, said.length - half.length).toWellFormed())
       if (piece === '') continue
@@ -137,7 +141,7 @@ async function post(
 ): Promise<Result<Response, Fault>> {
   const answered = await ask(options, path, { method: 'POST', signal, body: JSON.stringify(body) })
   if (!answered.ok || answered.value.ok) return answered
-  // What it says about its refusal is not repeated: it may hold the key.
+  // The body of the refusal is not repeated, because it may contain the key.
   await answered.value.body?.cancel()
   return fail(statusFault(options, answered.value))
 }
@@ -150,7 +154,7 @@ async function ask(
   try {
     const response = await fetch(`${url.replace(/\/$/, '')}${path}`, {
       ...request,
-      // A redirect would carry the key to an address that the owner did not write down.
+      // A redirect would send the key to an address that the owner did not configure.
       redirect: 'error',
       headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) },
     })
@@ -167,7 +171,7 @@ function unreachable(url: string): Fault {
 
 function statusFault({ url, key }: OpenAiOptions, { status, headers }: Response): Fault {
   const seconds = Number(headers.get('retry-after'))
-  // `busy` makes the router try another instance, and leave this one alone for so long.
+  // `busy` makes the router try another instance, and leave this one alone for that time.
   if (status === 429 || status === 503)
     return {
       kind: 'busy',
@@ -181,7 +185,7 @@ function statusFault({ url, key }: OpenAiOptions, { status, headers }: Response)
   return { kind: 'failed', code: 'internal_error', message: `The model server at ${url} ${said}.` }
 }
 
-/** Throws when the answer is longer than anything that was asked for. */
+/** Throws when the answer is longer than any valid one. */
 async function* pieces(response: Response): AsyncGenerator<string, void, void> {
   let length = 0
   const decoder = new TextDecoder()
@@ -192,7 +196,7 @@ async function* pieces(response: Response): AsyncGenerator<string, void, void> {
   }
 }
 
-/** The lines of an event stream; a token is never longer than a line may be. */
+/** The lines of an event stream; a single token never exceeds the limit for a line. */
 async function* lines(response: Response): AsyncGenerator<string, void, void> {
   let held = ''
   for await (const piece of pieces(response)) {

@@ -1,7 +1,7 @@
 /**
- * Server health: how a model server fared when it was last asked for something, which stands for how it is.
+ * Server health: the result of the last request to each model server counts as its present state.
  *
- * Holds the last fault of each; otherwise pure.
+ * Holds the last fault of each server; otherwise pure.
  */
 import type { Fault } from '../core/fault.ts'
 import type { Result } from '../core/result.ts'
@@ -15,11 +15,11 @@ export interface ModelServerHealthListener {
 
 export interface MonitoredBackend extends ModelBackend {
   readonly trouble: () => Fault | undefined
-  /** Asks only whether anybody is there. */
+  /** Only checks whether the server answers. */
   readonly look: (signal: AbortSignal) => Promise<void>
 }
 
-/** Says something about the server; that it is busy, or that the caller left, does not. */
+/** Kinds of faults that say something about the server. That it is busy, or that the caller disconnected, does not. */
 const TELLING: ReadonlySet<Fault['kind']> = new Set(['offline', 'failed', 'not-found'])
 
 export function monitorBackend(backend: ModelBackend, news: ModelServerHealthListener): MonitoredBackend {

@@ -1,8 +1,8 @@
 /**
- * Deciding: commands with which the owner approves, denies, hands out tokens and pulls the emergency stop. They show
- * the owner's credential; an agent's token is refused here.
+ * Approval commands: with these the owner approves, denies, creates tokens and engages the emergency stop. They send
+ * the owner's credential; the gateway refuses an agent's token.
  *
- * Pure: the asking is `ask`'s.
+ * Pure: command-client.ts sends the requests.
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
@@ -173,7 +173,7 @@ function addTokens(program: Command): void {
         ...listOption('profiles', options.profiles),
         ...listOption('devices', options.devices),
       }
-      // The first token comes before the first start where others can reach the node.
+      // Where others can reach the node, the first token has to be created before the first start.
       if (!findRunningGateway(readGlobalOptions(command).data).ok) return createTokenOffline(command, body)
       return printGatewayResponse(command, asOwner({ method: 'POST', path: '/api/tokens', body }), (value) =>
         formatJsonAnswer(value, tokenSentence(value)),
@@ -211,7 +211,7 @@ async function createTokenOffline(command: Command, body: JsonObject): Promise<v
   const { familyEnvelopes } = await import('../main/families.ts')
   const token = toNewToken(wish.data)
   const made = await withTemporaryGateway(config, readDataRoot(command), async ({ guard, families }) => {
-    // The quiet gateway starts no family, and what they are called is known all the same.
+    // The temporary gateway starts no family, but the names of the families' profiles are known all the same.
     const known = listProfileNames(config.profiles, [...familyEnvelopes.map(({ name }) => name), ...families])
     const flaw = explainProfileFlaw(token, known)
     return flaw === undefined
@@ -247,7 +247,8 @@ function asOwner(question: ApiRequest): ApiRequest {
 
 function grantOf({ uses, minutes, anyDevice, wholeNode, bounds }: GrantOptions, command: Command): JsonObject {
   if ([uses, minutes, anyDevice, wholeNode, bounds].every((option) => option === undefined)) return {}
-  // Also for --any-device and the like alone: whoever writes them means more than this one call.
+  // Also refused when only --any-device or a similar option is given: a person who writes it means more than this one
+  // call.
   if (uses === undefined || minutes === undefined)
     return command.error('A grant has both: --uses and --minutes.', { exitCode: EXIT_CODES.usage })
   try {

@@ -64,7 +64,7 @@ async function writeBundle(command: Command, file: string, options: BundleOption
       )
   if (packet === undefined) return
   try {
-    // It may hold what people said and what their house is called.
+    // Readable by its owner only, because it may contain people's words and the name of their house.
     await writeFile(file, `${JSON.stringify(packet, undefined, 1)}\n`, { mode: 0o600 })
   } catch (error) {
     const text = `${file} cannot be written: ${readErrorMessage(error)}`
@@ -116,7 +116,7 @@ async function packetHere(
   return failed(isAskedWrongly ? formatAuditPacketFault(fault) : formatLedgerRefusal(fault), EXIT_CODES.failed)
 }
 
-/** `kept` has been opened with the same key. */
+/** `kept` was verified with the same key before. */
 export async function verifyAuditPacketFile(
   command: Command,
   file: string,
@@ -136,7 +136,7 @@ export async function verifyAuditPacketFile(
   })
 }
 
-/** As the command wrote it, or as the tool answered it. */
+/** A packet as the command wrote it to a file, or as the tool answered it. */
 async function readPacket(file: string): Promise<Result<Json, string>> {
   try {
     const value = parseJsonOrUndefined(await readFile(file, 'utf8'))

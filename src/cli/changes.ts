@@ -1,7 +1,7 @@
 /**
- * Changes: the command that says what was changed in the house, by whom, and what became of it.
+ * Changes: the command that lists what was changed in the house, by whom, and with which result.
  *
- * Pure: the asking is `heard`'s.
+ * Pure: command-client.ts sends the requests.
  */
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
@@ -35,10 +35,13 @@ interface Wanted {
   readonly limit: number
 }
 
-/** One looks at 2,000 calls at most, and an agent that reads registers all night makes as many that changed nothing. */
+/**
+ * How many pages are requested. One request searches at most 2,000 calls, and an agent that reads registers all night
+ * makes that many calls without changing anything.
+ */
 const MAX_QUESTIONS = 20
 
-/** A short page is not the end: it is asked on until there are as many as wanted. */
+/** Requests pages until there are enough changes: a short page does not mean that there are no more. */
 export async function collectChanges(
   asked: (page: JsonObject) => Promise<CallResultView | undefined>,
   wanted: Wanted,
@@ -58,7 +61,7 @@ export async function collectChanges(
 
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** As the tool takes it. */
+/** A time in the form that the tool accepts. */
 export function parseSince(text: string, nowMs: number): string {
   const { number, unit } = /^(?<number>\d{1,6})(?<unit>[mhd])$/.exec(text)?.groups ?? {}
   const time = new Date(
@@ -68,13 +71,16 @@ export function parseSince(text: string, nowMs: number): string {
   throw new InvalidArgumentError('It is an age such as 90m, 12h or 7d, or a time in the past such as 2026-01-31T22:00.')
 }
 
-/** Without a zone it is a time of this machine, also for a day alone. Other forms are guesses of JavaScript's. */
+/**
+ * A time without a zone, or a day alone, is local time. Other forms are refused, because JavaScript would guess what
+ * they mean.
+ */
 function dateMs(text: string): number {
   if (/^\d{4}-\d\d-\d\d$/.test(text)) return Date.parse(`${text}T00:00`)
   return /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : NaN
 }
 
-/** As far as a line of a terminal has room for it; the rest is in --json. */
+/** The members that fit on a line of a terminal; the rest is in --json. */
 interface ChangeLine extends JsonObject {
   readonly log_index: number
   readonly at: string
@@ -124,13 +130,16 @@ function moreText(found: number, limit: number): string {
   return `No ${found === 0 ? 'change' : 'other'} was found as far back as was looked; there may be some before that.`
 }
 
-/** Never the names alone: a node may be called like somebody, and so may those for whom it says that it asks. */
+/**
+ * The credential or node, never a name alone: a node may have the name of a caller, and so may the callers that it
+ * speaks for.
+ */
 function who({ caller, node, actor }: ChangeLine): string {
   if (node === undefined) return caller
   return actor === undefined ? `the node ${node}` : `${actor}, says the node ${node}`
 }
 
-/** What was known at the end of the call, and since. */
+/** The result that was known at the end of the call, and what became known later. */
 function resultText({ result, code, later }: ChangeLine): string {
   const ended = code === undefined ? result : `${result} (${code})`
   return later === undefined ? ended : `${ended}, ${later.outcome} ${later.at}`

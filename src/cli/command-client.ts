@@ -1,6 +1,6 @@
 /**
- * Command: what all commands share: the options before them, the configuration, the question to the gateway, and the
- * answer on stdout in the form that was asked for.
+ * Command: what all commands share: the global options, the configuration, the request to the gateway, and the answer
+ * on stdout in the requested form.
  */
 import { homedir } from 'node:os'
 import type { Command } from 'commander'
@@ -20,7 +20,7 @@ export interface GlobalOptions {
   readonly json?: boolean
 }
 
-/** Given before or behind the command: both are understood. */
+/** Global options are accepted before and after the command. */
 export function readGlobalOptions(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>()
 }
@@ -29,7 +29,7 @@ export function readDataRoot(command: Command): string {
   return resolveDataRoot(readGlobalOptions(command).data, process.env, homedir())
 }
 
-/** `undefined` after the problems were written: the command ends there. */
+/** Reads the configuration. Returns `undefined` after it has printed the problems; then the command ends. */
 export function readCommandConfig(command: Command): Config | undefined {
   const loaded = loadConfig(readGlobalOptions(command).config, process.env, homedir())
   if (loaded.ok) {
@@ -42,7 +42,7 @@ export function readCommandConfig(command: Command): Config | undefined {
   return undefined
 }
 
-/** stdout has the answer and nothing else, so that it can be piped; everything beside it goes to stderr. */
+/** Only the answer is written to stdout, so that it can be piped; everything else goes to stderr. */
 export function printAnswer(command: Command, { json, text, exit = EXIT_CODES.ok }: CommandAnswer): void {
   process.stdout.write(
     `${readGlobalOptions(command).json === true ? formatTerminalSafeJson(json) : sanitizeForTerminal(text)}\n`,
@@ -50,7 +50,7 @@ export function printAnswer(command: Command, { json, text, exit = EXIT_CODES.ok
   process.exitCode = exit
 }
 
-/** Asks the running gateway and says what came of it. */
+/** Sends a request to the running gateway and prints the answer or the fault. */
 export async function printGatewayResponse(
   command: Command,
   question: ApiRequest,
@@ -60,7 +60,9 @@ export async function printGatewayResponse(
   if (value !== undefined) printAnswer(command, render(value))
 }
 
-/** For commands that ask more than once; `undefined` after the trouble was told: the command ends there. */
+/**
+ * For commands that send several requests. Returns `undefined` after it has printed the fault; then the command ends.
+ */
 export async function fetchFromGateway(command: Command, question: ApiRequest): Promise<Json | undefined> {
   const gateway = findRunningGateway(readGlobalOptions(command).data)
   const answer = gateway.ok ? await requestGateway(gateway.value, question) : gateway
@@ -69,7 +71,7 @@ export async function fetchFromGateway(command: Command, question: ApiRequest): 
   return undefined
 }
 
-/** The same facts on stdout for a program, a sentence on stderr for a person. */
+/** Prints a fault: as JSON on stdout for a program, and as a sentence on stderr for a person. */
 function complain(command: Command, fault: GatewayClientFault): void {
   if (readGlobalOptions(command).json === true)
     process.stdout.write(`${formatTerminalSafeJson({ ok: false, error: fault })}\n`)
@@ -77,7 +79,7 @@ function complain(command: Command, fault: GatewayClientFault): void {
   process.exitCode = exitOf(fault)
 }
 
-/** Denied is told from failed: a script may ask somebody for the approval and try again. */
+/** A denied call has another exit code than a failed one: a script may ask a person for the approval and try again. */
 function exitOf(fault: GatewayClientFault): ExitCode {
   if (fault.kind !== 'refused') return EXIT_CODES.unreachable
   return fault.status === 401 || fault.status === 403 ? EXIT_CODES.denied : EXIT_CODES.failed

@@ -1,12 +1,13 @@
 /**
- * Print: what a command says, for a person or as JSON, and the exit codes that scripts can rely on.
+ * Command output: formats the answer of a command, for a person or as JSON, and defines the exit codes that scripts can
+ * rely on.
  *
- * Pure: commands hand their answer here, cli.ts writes it.
+ * Pure: command-client.ts writes the answer.
  */
 import type { Json } from '../core/json.ts'
 import { replaceInvisible } from '../core/untrusted-text.ts'
 
-/** Documented in docs/running.md; a test holds the two together. */
+/** Documented in docs/running.md; a test compares the two. */
 export const EXIT_CODES = {
   ok: 0,
   /** The tool, or the node, answered with an error. */
@@ -15,22 +16,22 @@ export const EXIT_CODES = {
   usage: 2,
   /** No gateway runs, or it cannot be reached. */
   unreachable: 3,
-  /** Policy said no, or a person has to approve first. */
+  /** The policy refused the call, or a person has to approve it first. */
   denied: 4,
-  /** The ledger, a proof or the data directory is not what it should be, or `doctor` found something wrong. */
+  /** The ledger, a proof or the data directory has a defect, or `doctor` found a failure. */
   integrity: 5,
 } as const
 
 export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES]
 
-/** What a command hands back: the same facts in both forms. */
+/** The answer of a command: the same facts in both forms. */
 export interface CommandAnswer {
   readonly json: Json
   readonly text: string
   readonly exit?: ExitCode
 }
 
-/** Columns padded to their widest cell; the last one is left as it is. */
+/** Pads each column to its widest cell, except the last one. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [headings, ...rows].map((row) => row.map(toOneLine))
   const widths = headings.map((_, column) => Math.max(...all.map((row) => displayWidth(row[column] ?? ''))))
@@ -39,7 +40,7 @@ export function formatTable(headings: readonly string[], rows: readonly (readonl
   return all.map((row) => line(row).trimEnd()).join('\n')
 }
 
-/** `3 s`, `4 min`, `2 h`, `5 d`: good enough to say how old something is. */
+/** A duration such as `3 s`, `4 min`, `2 h` or `5 d`, rounded to show how old something is. */
 export function formatAge(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (seconds < 120) return `${seconds} s`
@@ -48,12 +49,12 @@ export function formatAge(ms: number): string {
   return `${Math.round(seconds / 86_400)} d`
 }
 
-/** What a stranger wrote must not move the cursor of somebody's terminal. */
+/** Cleans untrusted text, which must not contain control sequences for a terminal. */
 export function sanitizeForTerminal(text: string): string {
   return replaceInvisible(text, (character) => (character === '\n' ? '\n' : '\uFFFD'))
 }
 
-/** For a program, and yet harmless to a terminal: what is invisible stands there as its escape sequence. */
+/** JSON for a program that is harmless in a terminal: invisible characters are written as escape sequences. */
 export function formatTerminalSafeJson(value: unknown): string {
   return replaceInvisible(JSON.stringify(value), (character) =>
     Array.from(
@@ -64,8 +65,8 @@ export function formatTerminalSafeJson(value: unknown): string {
 }
 
 /**
- * Words of strangers within a line of ours begin no line that looks like ours, nor do blanks push them to where one
- * begins.
+ * Puts untrusted text on one line: it must not begin a line that looks like ours, nor push text with blanks to where a
+ * line begins.
  */
 export function toOneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ')
@@ -75,7 +76,7 @@ function pad(cell: string, width: number): string {
   return cell + ' '.repeat(Math.max(0, width - displayWidth(cell)))
 }
 
-/** Characters, not UTF-16 units; wide ones of other scripts are not looked up for a table. */
+/** Counts characters, not UTF-16 units. Wide characters of other scripts count as one. */
 function displayWidth(cell: string): number {
   return Array.from(cell).length
 }

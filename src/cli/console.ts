@@ -1,7 +1,7 @@
 /**
- * Console: commands for the page in the browser: a link to sign in with, and who is signed in.
+ * Console: commands for the page in the browser: they create a sign-in link, and list who is signed in.
  *
- * Pure: the asking is `ask`'s.
+ * Pure: command-client.ts sends the requests.
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
@@ -12,10 +12,11 @@ import { sanitizeForTerminal, formatTable } from './command-output.ts'
 import { formatJsonAnswer } from './gateway-text.ts'
 
 export function addConsoleCommands(program: Command): void {
-  // The underscore keeps clear of the global of that name.
+  // Has an underscore because `console` is a global.
   const console_ = program.command('console').description('the page in the browser')
   console_
-    // With the owner's credential, and good once for 15 minutes: a link in somebody's shell history opens nothing.
+    // The command sends the owner's credential. The link is valid once and for 15 minutes, so a link in a shell history
+    // opens nothing.
     .command('link', { isDefault: true })
     .description('print a link that signs in once')
     .addOption(new Option('--role <role>', 'what it may do').choices(PRINCIPAL_ROLES).default('admin'))

@@ -1,5 +1,5 @@
 /**
- * Contract document: `docs/contract.md`, made from the offers themselves, so that it cannot drift from them.
+ * Contract document: generates `docs/contract.md` from the offers, so that it always agrees with them.
  */
 import type { Effect, JsonSchema, Offer } from '../bus/capability.ts'
 import { formatCapabilityVersion } from '../bus/capability.ts'
@@ -13,7 +13,10 @@ const EFFECTS: Readonly<Record<Effect, string>> = {
   admin: 'changes how the house is run',
 }
 
-/** The same offers give the same bytes: a test compares, so nothing of the moment may be in it. */
+/**
+ * The same offers give the same bytes, because a test compares them; so the text must not contain anything that
+ * changes, such as a date.
+ */
 export function formatContractDocument(offers: readonly Offer[]): string {
   const families = [...new Set(offers.map((offer) => offer.family.name))].toSorted()
   const parts = families.map((family) =>
@@ -67,7 +70,7 @@ function offerPart(offer: Offer): string {
   ].join('\n')
 }
 
-/** One level deep; what an object holds is for the schema in tools/list to say. */
+/** Rows for the arguments, one level deep; the members of an object are only in the schema of tools/list. */
 function argumentRows(schema: JsonSchema): readonly string[] {
   const properties = (schema['properties'] ?? {}) as Record<string, JsonSchema>
   const required = new Set((schema['required'] ?? []) as readonly string[])
@@ -82,7 +85,7 @@ function argumentRows(schema: JsonSchema): readonly string[] {
   })
 }
 
-/** What Zod adds to say "a safe integer" is not a bound that anybody set. */
+/** Bounds that Zod adds for "a safe integer" are left out, because nobody chose them. */
 function bounds(schema: JsonSchema): string | undefined {
   const texts = [
     ['minimum', '≥'],

@@ -1,7 +1,8 @@
 /**
- * Demo: the virtual house, at the far end of real sockets on loopback, and the configuration that points at it.
+ * Demo: starts the virtual house, which is reached over real sockets on loopback, and makes the configuration that
+ * points at it.
  *
- * The gateway is the real one and does not know: it is given addresses, as it would be in any other house.
+ * The gateway is the real one and cannot tell the difference: it is given addresses, as in any other house.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -16,9 +17,9 @@ import { startEbusSimulator } from '../sim/ebus/simulator-server.ts'
 import { startHomeseerSimulator } from '../sim/homeseer/homeseer-server.ts'
 
 export interface DemoHouse {
-  /** The owner's configuration with the house in it. */
+  /** The owner's configuration with the addresses of the virtual house. */
   readonly config: Config
-  /** Switches the ESP32 devices on, once there is somebody for them to talk to. */
+  /** Switches the ESP32 devices on, once the gateway can answer them. */
   readonly wake: (gateway: Gateway) => void
   readonly stop: () => Promise<void>
 }
@@ -34,16 +35,16 @@ interface Switch {
   readonly index: number
   readonly kind: SimulatedBoardKind
   readonly onCode?: (code: string) => void
-  /** Off again, in whatever it is doing. */
+  /** Aborts when the demo stops; a device is then switched off, in whatever state it is. */
   readonly signal: AbortSignal
 }
 
 const HOST = '127.0.0.1'
-/** A room takes hours to warm up; nobody who tries something out has hours. */
+/** The simulation runs faster than real time, because a room takes hours to warm up. */
 const HOUSE_SPEED = 30
-/** Always the same house, so that what the documentation shows is what people see. */
+/** A fixed seed, so that people see the house that the documentation shows. */
 const SEED = 7
-/** Let in by the demo itself; one more waits with its code, so that there is something to approve. */
+/** The demo itself enrols these devices; one more waits with its code, so that there is something to approve. */
 const DEVICES: readonly DemoDevice[] = [
   { name: 'Kitchen speaker', kind: 'speaker', transport: 'websocket' },
   { name: 'Desk lamp', kind: 'lamp', transport: 'mqtt' },
@@ -57,7 +58,7 @@ export async function startDemoHouse(config: Config): Promise<DemoHouse> {
     house: { speed: HOUSE_SPEED },
   })
   const homeseer = await startHomeseerSimulator({ host: HOST, httpPort: 0, asciiPort: 0 })
-  // Chosen here: the devices have to be told before the gateway has opened them.
+  // The ports are chosen here, because the devices need them before the gateway has opened them.
   const [port, mqttPort] = [await freePort(), await freePort()]
   const stopping = new AbortController()
   const { signal } = stopping
@@ -65,9 +66,10 @@ export async function startDemoHouse(config: Config): Promise<DemoHouse> {
   return {
     config: {
       ...config,
-      // Whoever looks for the first time wants to read the welcome; who asked for more, or less, gets it.
+      // By default the demo logs warnings only, so that a newcomer can read the welcome; a level that was set
+      // explicitly is kept.
       logLevel: config.logLevel === 'info' ? 'warn' : config.logLevel,
-      // Five telegrams: whoever tries the demo should not wait for twenty.
+      // Five telegrams end the warm-up, so that a person who tries the demo need not wait for twenty.
       ebus: { ...config.ebus, buses: [{ ...bus, warmUpTransactions: 5 }] },
       homeseer: {
         ...config.homeseer,
@@ -75,7 +77,7 @@ export async function startDemoHouse(config: Config): Promise<DemoHouse> {
         user: 'default',
         password: 'default',
         push: { ...config.homeseer.push, asciiPort: homeseer.asciiPort },
-        // Nobody's disk is looked at: the simulated HomeSeer has the adapter, which tells what its events do.
+        // No disk is searched for events: the simulated HomeSeer has the adapter, which reports what its events do.
         eventsFrom: 'adapter',
       },
       devices: {
@@ -99,7 +101,7 @@ export async function startDemoHouse(config: Config): Promise<DemoHouse> {
   }
 }
 
-/** What a person does who reads the code off a device's display and knows whose it is. */
+/** Does what a person would do who reads the code off a device's display and recognises the device. */
 async function letIn(
   gateway: Gateway,
   { device, ...rest }: Omit<Switch, 'kind' | 'onCode'> & { readonly device: DemoDevice },
@@ -123,11 +125,11 @@ async function switchOn({ index, ...rest }: Switch): Promise<void> {
     awake: true,
     timing: { activateMs: 500, reconnectMs: 2_000 },
   })
-  // One that is switched off while it still waits to be let in was never there.
+  // A device that is switched off before it was enrolled has nothing to clean up.
   await booting.catch(() => undefined)
 }
 
-/** A port that was free a moment ago: two demos on one machine do not meet. */
+/** A port that was free a moment ago, so that two demos can run on one machine. */
 async function freePort(): Promise<number> {
   const probe = createServer()
   const port = await startListening(probe, { host: HOST, port: 0 })

@@ -1,8 +1,8 @@
 /**
- * Device doctor: plays a device's first question, and says what that device would hear and whether it would get there.
+ * Device doctor: sends the first request of a device, and reports the answer and whether the device could follow it.
  *
- * Asked at an address of this machine on the network, because that is where a device asks from: what works on
- * 127.0.0.1 may work nowhere else.
+ * The request goes to this machine's address on the network, as a device's would: a server that answers on 127.0.0.1
+ * may be unreachable from elsewhere.
  */
 import { randomUUID } from 'node:crypto'
 import { networkInterfaces } from 'node:os'
@@ -20,7 +20,9 @@ export interface DeviceOtaCheckOptions {
   readonly ota?: string
 }
 
-/** As a stranger unless a device is named: then with its identity, and so with what it would be told. */
+/**
+ * Sends the request of an unknown device, or of the named device with its identity, which gets that device's answer.
+ */
 export async function examineOtaAsDevice(command: Command, { device, ota }: DeviceOtaCheckOptions): Promise<void> {
   const enrolment = await enrolmentOf(command, { needed: device !== undefined || ota === undefined })
   if (enrolment === undefined) return
@@ -46,7 +48,7 @@ export async function examineOtaAsDevice(command: Command, { device, ota }: Devi
   })
 }
 
-/** Another server can be examined without a gateway of our own. */
+/** The enrolment of a device; not needed for another server, which can be examined without a gateway. */
 async function enrolmentOf(
   command: Command,
   { needed }: { readonly needed: boolean },
@@ -61,7 +63,7 @@ async function enrolmentOf(
   return undefined
 }
 
-/** The address under which others reach this machine, as far as it has one. */
+/** The URL under which others reach this machine, if it has an address on a network. */
 export function toLanUrl(ota: string): string {
   const address = Object.values(networkInterfaces())
     .flat()
@@ -69,7 +71,7 @@ export function toLanUrl(ota: string): string {
   return address === undefined ? ota : ota.replace('://127.0.0.1:', `://${address}:`)
 }
 
-/** Of the locally administered range, so that it can be nobody's. */
+/** A MAC address of the locally administered range, which no real device has. */
 function strangerIdentity(): { readonly deviceId: string; readonly clientId: string } {
   const clientId = randomUUID()
   const digits = clientId.replaceAll('-', '').slice(0, 10)

@@ -1,5 +1,6 @@
 /**
- * Devices text: what the owner reads about devices. Names and descriptions are strangers' words, and look like it.
+ * Devices text: what the commands print about devices. Names and descriptions are untrusted text, and are marked as
+ * such.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -8,7 +9,7 @@ import { sanitizeForTerminal, formatTable, toOneLine } from './command-output.ts
 import type { CommandAnswer } from './command-output.ts'
 import { formatCallResult } from './gateway-text.ts'
 
-/** As `devices.enrolment.list` answers (devices/tools/enrolment-tools.ts). */
+/** The answer of `devices.enrolment.list` (devices/tools/enrolment-tools.ts). */
 export interface EnrolmentView {
   readonly pending: readonly {
     readonly code: string
@@ -39,7 +40,7 @@ export interface EnrolmentView {
   }[]
   readonly ota: string
   readonly local_only: boolean
-  /** The owner said where devices reach us (devices.publicUrl). */
+  /** Whether the owner configured where devices reach the gateway (devices.publicUrl). */
   readonly public_url: boolean
 }
 
@@ -48,7 +49,7 @@ interface Definition {
   readonly input_schema: JsonObject
 }
 
-/** As `devices.tools.list` answers. */
+/** The answer of `devices.tools.list`. */
 export interface DeviceToolsView {
   readonly device: string
   readonly online: boolean
@@ -154,18 +155,18 @@ export function formatEnrolmentSentence(view: JsonObject, done: string): string 
   return sanitizeForTerminal(`${typeof name === 'string' ? name : 'It'} ${done}.`)
 }
 
-/** Firmware opens a WebSocket only to be spoken to; over MQTT it is connected from its boot on. */
+/** Firmware opens a WebSocket only when a person speaks to it; over MQTT it is connected from its start on. */
 export function explainNextConnection({ transport }: JsonObject): string {
   if (transport !== 'websocket') return 'is let in. It connects within seconds; its tools are then on the bus'
   return 'is let in. It connects when somebody wakes it, by voice or button; its tools are then on the bus'
 }
 
-/** By short name, MAC address, or the name that people gave it. */
+/** Whether a text names the device: by short name, MAC address, or the name that people gave it. */
 export function isNameOfDevice(device: { device: string; id: string; name: string }, given: string): boolean {
   return [device.device, device.id, device.name].some((name) => name.toLowerCase() === given.trim().toLowerCase())
 }
 
-/** The sentence alone for a person; the whole answer stays in `json`. */
+/** Only the sentence, for a person; the whole answer is in `json`. */
 export function formatRevokedSentence(device: string): string {
   return sanitizeForTerminal(
     `${device} was turned away: its credentials have ended and it offers nothing. \`hearthbus devices forget ${device}\` makes it a stranger again.`,
@@ -175,7 +176,7 @@ export function formatRevokedSentence(device: string): string {
 export function formatFailedDeviceCall(view: CallResultView): CommandAnswer {
   const answer = formatCallResult(view)
   const error = isJsonObject(view.structured) ? view.structured['error'] : undefined
-  // The sentence for models names a tool.
+  // The sentence for models names a tool, so people get another one.
   if (isJsonObject(error) && error['code'] === 'unknown_device')
     return { ...answer, text: 'There is no such device. hearthbus devices lists them.' }
   const message = isJsonObject(error) ? error['message'] : undefined

@@ -1,8 +1,8 @@
 /**
- * Devices: commands with which the owner lets ESP32 devices in, looks at them and turns them away. They call the same
- * capabilities as everybody, with the owner's credential.
+ * Devices: commands with which the owner enrols, lists, examines and revokes ESP32 devices. They call the same
+ * capabilities as other callers, with the owner's credential.
  *
- * Pure: the asking is `heard`'s, the looking the doctor's.
+ * Pure: command-client.ts sends the requests, device-doctor-client.ts examines.
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
@@ -95,7 +95,7 @@ function addToolApproval(devices: Command): void {
       const view = await called(command, 'devices.tools.list', { device })
       if (view === undefined) return
       const shown = view.structured as unknown as DeviceToolsView
-      // What was shown is what is approved: a device that changes its tools meanwhile is refused.
+      // The owner approves the tools that were shown: a device that changes its tools meanwhile is refused.
       const digest = options.digest ?? shown.digest ?? ''
       await tell(command, 'devices.enrolment.approve_tools', { device, digest }, (answer) => {
         const { approved } = answer as { readonly approved: readonly string[] }
@@ -104,7 +104,10 @@ function addToolApproval(devices: Command): void {
     })
 }
 
-/** `undefined` after it was told why not: in the family's words for a program, in a sentence for a person. */
+/**
+ * Returns `undefined` after it has printed the fault: in the family's envelope for a program, as a sentence for a
+ * person.
+ */
 async function called(command: Command, tool: string, body: JsonObject): Promise<CallResultView | undefined> {
   const question = { method: 'POST', path: '/api/call', body: { tool, arguments: body } } as const
   const value = await fetchFromGateway(command, { ...question, asOwner: true, mayTakeLong: true })

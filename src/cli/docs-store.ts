@@ -1,5 +1,5 @@
 /**
- * Documents: writes what is generated, `docs/contract.md` and the key table in `docs/running.md`.
+ * Documents: writes the generated documents, `docs/contract.md` and the key table in `docs/running.md`.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -29,7 +29,10 @@ import { insertConfigKeyTable } from './config-key-table.ts'
 
 const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url))
 
-/** A house that has everything, so that every family's offers are in the document. Nothing in it is ever contacted. */
+/**
+ * A configuration with everything in it, so that the document has every family's offers. Nothing in it is ever
+ * contacted.
+ */
 const EVERYTHING = `
 ebus: { buses: [{ adapter: 'enh:127.0.0.1:9' }] }
 homeseer: { url: 'http://127.0.0.1:9' }
@@ -37,7 +40,7 @@ devices: { enabled: true, host: 127.0.0.1, port: 0 }
 models: { builtin: true }
 `
 
-/** Path → text, as they should be. */
+/** The path of each document, and the text that it should have. */
 export async function generateDocuments(): Promise<ReadonlyMap<string, string>> {
   const running = join(DOCS, 'running.md')
   return new Map([
@@ -52,7 +55,7 @@ export async function writeDocuments(): Promise<readonly string[]> {
   return [...documents.keys()]
 }
 
-/** Of services that are made and never started: the documents need no sockets and no house. */
+/** Offers of services that are created and never started: the documents need no sockets and no house. */
 export async function collectAllCapabilityOffers(): Promise<readonly Offer[]> {
   const read = readConfig('everything', EVERYTHING)
   if (!read.ok) throw new Error(JSON.stringify(read.fault))

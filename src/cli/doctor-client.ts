@@ -1,5 +1,5 @@
 /**
- * Doctor's facts: what there is to know about a node from outside it.
+ * Doctor client: gathers the facts about a node from outside of its process.
  */
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -35,9 +35,9 @@ export async function gatherDoctorFacts(given: {
   const loaded = loadConfig(given.config, process.env, homedir())
   const config = loaded.ok ? loaded.value.config : undefined
   const running = findRunningGateway(given.data)
-  // Where the gateway that runs keeps its records: that may be the demo's.
+  // The data directory of the running gateway, which may be the demo's.
   const root = running.ok ? running.value.dataRoot : resolveDataRoot(given.data, process.env, homedir())
-  // What a start would meet is examined only while no gateway runs: its own ports are taken, by itself.
+  // Whether a start would succeed is examined only while no gateway runs, because a running one has taken its ports.
   const alone = running.ok ? undefined : config
   const listenerFaults = alone === undefined ? [] : await findListenFaults([readFaceListener(alone.listen)])
   const status = running.ok ? await requestGateway(running.value, { path: '/api/status' }) : undefined
@@ -48,10 +48,10 @@ export async function gatherDoctorFacts(given: {
     configFile: loaded.ok ? loaded.value.path : undefined,
     gateway: running.ok ? { url: running.value.note.url, answers: status?.ok === true } : undefined,
     listenerFaults,
-    // An address that is not this machine's is not one that others can reach.
+    // An address that is not this machine's own cannot be reached by others either.
     openWithoutToken: alone === undefined || listenerFaults.length > 0 ? undefined : openWithoutToken(root, alone),
     ledger: config === undefined ? 'unknown' : await ledgerFacts(root, config, given.data),
-    // A gateway that did not answer once is not asked again: each time somebody would wait.
+    // A gateway that did not answer once is not asked again, because a person would have to wait each time.
     ...(running.ok && status?.ok === true && config !== undefined ? await cosigningFacts(running.value, config) : {}),
     ...(running.ok && status?.ok === true && config !== undefined ? await topologyFacts(running.value, config) : {}),
     services:
@@ -73,7 +73,7 @@ function openWithoutToken(root: string, { listen: { host } }: Config): string | 
   try {
     return readProjectedState(path, guardProjection).tokens.size > 0 ? undefined : host
   } catch {
-    // What is wrong with the database is said of the ledger, which is in it.
+    // Defects of the database are reported about the ledger, which is in it.
     return undefined
   }
 }
@@ -95,7 +95,7 @@ async function ledgerFacts(root: string, config: Config, given?: string): Promis
       : formatLedgerFinding(finding),
   )
   const { size: entries, pinPath } = report.value
-  // The demo is thrown away, and never has a pin.
+  // The demo's data is thrown away, so it never has a pin.
   const isDemo = root === resolveDemoDataRoot(resolveDataRoot(given, process.env, homedir()))
   return { entries, findings: sentences, note: isDemo || pinPath === undefined ? undefined : formatMissingPin(pinPath) }
 }
@@ -114,7 +114,7 @@ async function cosigningFacts(
   return { cosigning: { witnesses: vkeys.length, cosignatures, everySeconds: checkpointSeconds } }
 }
 
-/** Only while a gateway runs does anybody know what there is. */
+/** Only a running gateway knows which capabilities and nodes there are. */
 async function topologyFacts(
   gateway: RunningGatewayRecord,
   config: Config,
@@ -126,13 +126,13 @@ async function topologyFacts(
   return { unmatched: explainUnmatchedPatterns(config, names), disagreements: formatContractDisagreements(topology) }
 }
 
-/** Loaded only here: it knows every module, and other commands should not pay for that. */
+/** Loaded only here, because it imports every module and other commands should not have to. */
 async function servicesBeforeStart(config: Config, dataRoot: string): Promise<readonly DoctorFinding[]> {
   const { examineConfiguredServices } = await import('../main/service-examination.ts')
   return examineConfiguredServices(config, { dataRoot, environment: process.env })
 }
 
-/** A running node examines its services itself: it holds the connections that a second one would disturb. */
+/** A running node examines its services itself: a second process would disturb the connections that it holds. */
 async function servicesNow(gateway: RunningGatewayRecord): Promise<readonly DoctorFinding[]> {
   const answer = await requestGateway(gateway, { path: '/api/doctor' })
   return answer.ok ? (answer.value as unknown as { readonly findings: readonly DoctorFinding[] }).findings : []

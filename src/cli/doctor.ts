@@ -1,12 +1,12 @@
 /**
- * Doctor: what is wrong and what to do about it, as an answer of this program.
+ * Doctor: prints the findings of an examination.
  */
 import { formatFindingLines } from '../core/doctor-finding.ts'
 import type { DoctorFinding } from '../core/doctor-finding.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 
-/** Warnings leave the exit code alone: a script that runs it every night should not cry over them. */
+/** Warnings do not change the exit code, so that a script that runs it every night reports failures only. */
 export function formatDoctorFindings(findings: readonly DoctorFinding[]): CommandAnswer {
   const failed = findings.some((finding) => finding.level === 'fail')
   const warned = findings.some((finding) => finding.level === 'warn')

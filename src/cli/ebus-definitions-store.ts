@@ -15,7 +15,7 @@ import { EXIT_CODES, sanitizeForTerminal, formatTable } from './command-output.t
 
 const BATCH_CHARACTERS = 65_536
 
-/** Collects lines, so that 68,000 of them are not as many writes, and waits when nobody reads. */
+/** Writes lines in batches, so that 68,000 lines do not need as many writes, and waits while nobody reads. */
 class LineWriter {
   #pending = ''
 
@@ -31,7 +31,7 @@ class LineWriter {
   }
 }
 
-/** One row out for each row in, in order. */
+/** Writes one row for each row that it reads, in order. */
 export async function decodeTelegramRows(options: {
   readonly folder: string
   readonly language: string
@@ -47,7 +47,7 @@ export async function decodeTelegramRows(options: {
   return EXIT_CODES.ok
 }
 
-/** Each file by itself, with what it includes, whatever the conditions say. */
+/** Checks each file by itself, with the files that it includes, whatever their conditions say. */
 export async function checkDefinitionFiles(options: {
   readonly folder: string
   readonly language: string

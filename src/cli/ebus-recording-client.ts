@@ -1,5 +1,6 @@
 /**
- * eBUS recordings from the command line: record a bus, play one, list what nobody has described, and describe it.
+ * eBUS recordings on the command line: records a bus, replays a recording, lists telegrams without a definition, and
+ * adds definitions for them.
  */
 import { appendFileSync, createWriteStream, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
@@ -30,9 +31,12 @@ import type { ListenAddress } from './sim-input-client.ts'
 import { waitForSignal } from './process-signal.ts'
 
 const LANGUAGE = 'en'
-/** The columns of the official files. */
+/** The columns of the official definition files. */
 const COLUMNS = 'type,circuit,level,name,comment,qq,zz,pbsb,id,*name,part,type,divisor/values,unit,comment'
-/** Without such lines circuit and address of a file's name are not used, as in ebusd; the official files have them. */
+/**
+ * Default lines, without which circuit and address in the name of a file are not used, as in ebusd; the official files
+ * have them.
+ */
 const DEFAULT_LINES = ['*r,', '*w,', '*u,', '*uw,']
 
 function complain(sentence: string): ExitCode {
@@ -40,7 +44,7 @@ function complain(sentence: string): ExitCode {
   return EXIT_CODES.usage
 }
 
-/** Until somebody says stop, or for so many seconds. Never writes over a file. */
+/** Records until a signal, or for a number of seconds. Never overwrites a file. */
 export async function recordEbus(options: {
   readonly file: string
   readonly adapter: string
@@ -95,8 +99,8 @@ function* exchangesOf({
 type FindMessage = (exchange: TelegramExchange) => MessageDefinition | undefined
 
 /**
- * By the files of those devices that said in the recording who they are; telegrams of the others belong to the first
- * definition that fits, whoever's it is.
+ * Finds messages in the definition files of those devices that identified themselves in the recording. A telegram of
+ * any other device belongs to the first definition that matches it.
  */
 function messageFinder(folder: string | undefined, recording: BusRecording): FindMessage | string {
   if (folder === undefined) return () => undefined
@@ -123,7 +127,10 @@ function messageFinder(folder: string | undefined, recording: BusRecording): Fin
   }
 }
 
-/** Telegrams in words; with `listen`, the symbols themselves for any client of a plain adapter (`tcp:`). */
+/**
+ * Replays a recording: prints its telegrams decoded; with `listen`, serves its symbols to any client of a plain adapter
+ * (`tcp:`).
+ */
 export async function replayRecording(options: {
   readonly file: string
   readonly definitions: string | undefined
@@ -165,7 +172,7 @@ export async function replayRecording(options: {
   return EXIT_CODES.ok
 }
 
-/** Everybody who connects hears the recording from its beginning, at its own pace. */
+/** Every client that connects gets the recording from its beginning, at the recorded pace. */
 async function serveRecording(
   recording: BusRecording,
   { host, port }: ListenAddress,
@@ -176,7 +183,7 @@ async function serveRecording(
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
-    // What a client says is not on this bus.
+    // Bytes that a client sends are ignored.
     socket.resume()
     void play(recording.pieces, { socket, speed, signal: stopping.signal })
   })
@@ -206,7 +213,7 @@ async function play(
   }
 }
 
-/** What no definition describes. */
+/** Prints the telegrams that no definition describes. */
 export function printUnknownTelegrams(options: {
   readonly file: string
   readonly definitions: string | undefined
@@ -236,7 +243,7 @@ export function printUnknownTelegrams(options: {
   return EXIT_CODES.ok
 }
 
-/** A line is added only if it can be read; the file is made if it is not there. */
+/** Adds a definition line only if it can be parsed; creates the file if it does not exist. */
 export function addMessageDefinition(options: {
   readonly file: string
   readonly line: string
@@ -246,7 +253,7 @@ export function addMessageDefinition(options: {
   const isNew = !existsSync(file)
   const text = isNew ? `${[COLUMNS, ...DEFAULT_LINES].join('\n')}\n` : readFileSync(file, 'utf8')
   const whole = `${text.endsWith('\n') ? text : `${text}\n`}${line}\n`
-  // Templates stand beside the file or in the root of its tree, which is the folder above.
+  // Template files are beside the file, or in the root of its tree, which is the folder above.
   const maker = dirname(resolve(file))
   const isInTree = existsSync(join(dirname(maker), '_templates.csv'))
   const folder = new DefinitionFolder(isInTree ? dirname(maker) : maker, LANGUAGE)
@@ -280,7 +287,7 @@ export function addMessageDefinition(options: {
   return EXIT_CODES.ok
 }
 
-/** A running ebusd reads a file only as far as the first such line. */
+/** A running ebusd reads a file only up to the first duplicate definition. */
 function definesTheSame(left: MessageDefinition, right: MessageDefinition): boolean {
   return (
     left.circuit.toLowerCase() === right.circuit.toLowerCase() &&

@@ -1,10 +1,10 @@
 /**
- * eBUS commands: what ebusd's definition files say, and recordings of a bus, all without a gateway.
+ * eBUS commands: for ebusd's definition files and for recordings of a bus, all without a gateway.
  *
  *   hearthbus ebus decode --definitions /etc/ebusd < rows.jsonl
  *   hearthbus ebus definitions check /etc/ebusd
  *
- * Pure: the work is `ebus-definitions-client`'s and `ebus-recording-client`'s.
+ * Pure: ebus-definitions-client.ts and ebus-recording-client.ts do the work.
  */
 import type { Command } from 'commander'
 import { Option } from 'commander'
@@ -42,7 +42,8 @@ export function addEbusCommands(program: Command): void {
       })
   addRecordingCommands(ebus)
   const definitions = ebus.command('definitions').description('look at definition files')
-  // Beside grab, whose findings it names, and beside the check of the files that it writes.
+  // The command is listed under both: beside grab, whose findings it names, and beside the check of the files that it
+  // writes.
   for (const parent of [ebus, definitions]) addDefineCommand(parent)
   definitions
     .command('check')

@@ -1,9 +1,9 @@
 /**
- * Gateway client: how a command talks to the gateway that runs on this machine.
+ * Gateway client: sends a command's requests to the gateway that runs on this machine.
  *
- * It finds the gateway by the lock it holds and the note it leaves in its data directory. A command that acts like an
- * agent shows the token in HEARTHBUS_TOKEN, or none; one that decides or administers shows the owner's, which only the
- * owner's files hold. One that only looks does so, too, where the node asks everybody for a token.
+ * It finds the gateway by the lock that the gateway holds and the note that it leaves in its data directory. A command
+ * that acts like an agent sends the token in HEARTHBUS_TOKEN, or none. One that decides or administers sends the
+ * owner's token from the owner's file; so does one that only reads, where the node requires a token of everybody.
  */
 import { homedir } from 'node:os'
 import { resolveDataDirectory, resolveDataRoot, resolveDemoDataRoot } from '../config/data-directory.ts'
@@ -19,10 +19,12 @@ import { parseRunningGatewayNote } from '../main/running-gateway-note.ts'
 import type { RunningGatewayNote } from '../main/running-gateway-note.ts'
 
 export interface RunningGatewayRecord {
-  /** What it wrote when it began to listen (main.ts). */
+  /** The note that the gateway wrote when it began to listen (main.ts). */
   readonly note: RunningGatewayNote
   readonly dataRoot: string
-  /** Whether the note was authenticated, or the user named the same address. No other gateway is shown a credential. */
+  /**
+   * Whether the note was authenticated, or the user named the same address. A credential is sent to no other gateway.
+   */
   readonly isAuthentic: boolean
 }
 
@@ -35,25 +37,26 @@ export interface ApiRequest {
   readonly method?: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly body?: Json
-  /** Shows the owner's credential. */
+  /** Sends the owner's credential. */
   readonly asOwner?: boolean
-  /** With the credential in HEARTHBUS_VOTER_TOKEN, where there is one. */
+  /** Sends the credential in HEARTHBUS_VOTER_TOKEN, if it is set. */
   readonly asVoter?: boolean
-  /** Reads what all callers did: shows the owner's credential unless HEARTHBUS_TOKEN says to show another. */
+  /** For requests that read other callers' acts: sends the owner's credential, unless HEARTHBUS_TOKEN is set. */
   readonly asWatcher?: boolean
-  /** A call, an export: it has a limit of its own, or none. */
+  /** For requests such as a call or an export, which have a limit of their own, or none. */
   readonly mayTakeLong?: boolean
 }
 
-/** For everything else, and longer than a gateway takes to find that its disk does not answer. */
+/** The limit for all other requests. It is longer than a gateway takes to detect that its disk does not answer. */
 const ANSWER_MS = 7_000
 
-/** The data directory that was named, else the usual one, else the demo inside it: whichever has a living gateway. */
+/** Finds a running gateway in the named data directory, else in the default one, else in the demo's inside of it. */
 export function findRunningGateway(given: string | undefined): Result<RunningGatewayRecord, GatewayClientFault> {
   const root = resolveDataRoot(given, process.env, homedir())
   for (const candidate of [root, resolveDemoDataRoot(root)]) {
     const data = resolveDataDirectory(candidate)
-    // The note of a gateway that was cut off stays behind, and whoever has its port now must not get our credential.
+    // A gateway that was killed leaves its note behind, and the program that has its port now must not get our
+    // credential.
     if (!isProcessLockHeld(data.lock)) continue
     const owner = readText(data.ownerToken)?.trim()
     const note = parseRunningGatewayNote(readText(data.gateway) ?? '', owner)
@@ -92,7 +95,7 @@ export async function requestGateway(
   const token = process.env['HEARTHBUS_TOKEN'] ?? (question.asWatcher === true ? owner : undefined)
   const answer = await requestWith(gateway, question, token)
   if (answer.ok || token !== undefined || answer.fault.kind !== 'refused' || answer.fault.status !== 401) return answer
-  // Only for looking: a change is made with a credential that somebody chose to show.
+  // Only for reading: a change is made with a credential that the user chose explicitly.
   if ((question.method ?? 'GET') === 'GET' && owner !== undefined) return requestWith(gateway, question, owner)
   return fail({ ...answer.fault, message: `${answer.fault.message} Set HEARTHBUS_TOKEN to one.` })
 }
@@ -104,7 +107,7 @@ async function requestWith(
 ): Promise<Result<Json, GatewayClientFault>> {
   const refusal = explainCredentialRefusal(gateway, token)
   if (refusal !== undefined) return fail(refusal)
-  // What may take long is asked only of a gateway that answers at all.
+  // A request that may take long is sent only after the gateway has answered another one.
   const awake = mayTakeLong ? await requestWith(gateway, { path: '/health' }, undefined) : ok(null)
   if (!awake.ok) return awake
   const headers: Record<string, string> = { 'content-type': 'application/json' }
@@ -115,9 +118,10 @@ async function requestWith(
     response = await fetch(`${gateway.note.url}${path}`, {
       method,
       headers,
-      // A change always says how long it is: whoever limits bodies need not read one to know that it is empty.
+      // A request that changes something always has a body and its length, so that a server that limits bodies need not
+      // read one to know that it is empty.
       ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
-      // A process that is stopped or hangs takes the connection and never says a word.
+      // A process that is stopped or hangs accepts the connection and never answers.
       ...(mayTakeLong ? {} : { signal: AbortSignal.timeout(ANSWER_MS) }),
     })
     answer = parse(await response.text())
@@ -138,8 +142,8 @@ async function requestWith(
 }
 
 /**
- * Who can write into the data directory can move the owner's token away and name an address of their own: what nothing
- * proves to be the gateway is asked without a credential, or not at all.
+ * A program that can write into the data directory can move the owner's token away and write a note with an address of
+ * its own. A listener that is not proven to be the gateway is therefore asked without a credential, or not at all.
  */
 export function explainCredentialRefusal(
   { note, dataRoot, isAuthentic }: RunningGatewayRecord,

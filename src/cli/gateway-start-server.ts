@@ -1,6 +1,6 @@
 /**
- * Start: the gateway as a command starts it. What the machine refuses (a folder that is none, a disk that is full or
- * read-only, a file that is no database) is a sentence here; everything else that is thrown is a mistake of ours.
+ * Gateway start: starts the gateway for a command. Errors of the machine (a folder that is not one, a disk that is full
+ * or read-only, a file that is not a database) become sentences; anything else that is thrown is a bug.
  */
 import { fail } from '../core/result.ts'
 import type { Result } from '../core/result.ts'
@@ -24,7 +24,7 @@ export async function startGatewayOrExplain(options: GatewayOptions): Promise<Re
 }
 
 export function selectStartFaultExitCode({ kind }: StartFault): ExitCode {
-  // Not a wrong setting: whoever runs has what was asked for.
+  // This is not a wrong setting: a gateway runs already, as the user wanted.
   if (kind === 'running-already') return EXIT_CODES.unreachable
   return kind === 'misconfigured' ? EXIT_CODES.usage : EXIT_CODES.integrity
 }

@@ -1,7 +1,7 @@
 /**
- * Remote: commands that ask the running gateway and show what it says.
+ * Gateway text: formats the answers of the running gateway for the commands that request them.
  *
- * Pure: given the gateway's answer, they make theirs; the asking is `ask`'s.
+ * Pure: command-client.ts sends the requests.
  */
 import { isJsonObject } from '../core/json.ts'
 import type { Json, JsonObject } from '../core/json.ts'
@@ -32,7 +32,7 @@ export function formatTools(tools: readonly ToolView[]): CommandAnswer {
   return { json: tools as unknown as Json, text: formatTable(['tool', 'effect', ''], rows) }
 }
 
-/** The family's own answer, as a model would see it; the exit code says how it ended. */
+/** The family's own answer, as a model would see it; the exit code says whether it is a success. */
 export function formatCallResult(view: CallResultView): CommandAnswer {
   const exit = view.outcome === 'ok' ? EXIT_CODES.ok : view.outcome === 'denied' ? EXIT_CODES.denied : EXIT_CODES.failed
   return { json: view as unknown as Json, text: sanitizeForTerminal(JSON.stringify(view.structured, null, 2)), exit }
@@ -70,14 +70,14 @@ export function formatApprovals(approvals: readonly JsonObject[], nowMs: number)
       ...changeLine(objectOf(shown['preview'])),
       `  arguments ${JSON.stringify(shown['arguments'])}`,
       ...(shown['preview'] === undefined ? [] : [`  effect    ${JSON.stringify(shown['preview'])}`]),
-      // Of one that was used or closed, nothing is left to be valid.
+      // An approval that was used or closed has no remaining time.
       ...(isOver(approval) ? [] : [`  ${left > 0 ? `valid for ${formatAge(left)}` : 'lapsed'}`]),
     ].join('\n')
   })
   return { json: approvals, text: sanitizeForTerminal(blocks.join('\n\n')) }
 }
 
-/** Of a round: who has said what, and how many it takes. */
+/** For a voting round: how each voter has voted, and how many yes votes are needed. */
 function votesLine({ need, voters, votes }: JsonObject): readonly string[] {
   if (!Array.isArray(voters) || !Array.isArray(votes)) return []
   const said = new Map(votes.map((vote) => [text(objectOf(vote)['voter']), objectOf(vote)['decision']]))
@@ -93,11 +93,11 @@ function isOver({ state }: JsonObject): boolean {
   return state === 'used' || state === 'expired'
 }
 
-/** What a person wants to know first; the whole of it is in `effect`, as the family foresees it. */
+/** What a person wants to know first. The complete change is in `effect`, as the family foresees it. */
 function changeLine({ before, after }: JsonObject): readonly string[] {
   if (before === undefined || after === undefined) return []
   const [was, will] = [isJsonObject(before) ? before : { '': before }, isJsonObject(after) ? after : { '': after }]
-  // HomeSeer says in words what a device shows, but of what is to come only what it is told: `Locked` and `Unlock`.
+  // HomeSeer gives the present state in words (`Locked`), but of the new state only the command (`Unlock`).
   const then = 'status' in was && will['label'] !== undefined ? { status: will['label'], ...will } : will
   const changes = Object.entries(was)
     .filter(([name, value]) => Object.hasOwn(then, name) && JSON.stringify(value) !== JSON.stringify(then[name]))
@@ -107,13 +107,13 @@ function changeLine({ before, after }: JsonObject): readonly string[] {
 
 const BRIEF = 60
 
-/** In quotes where it could pass for another change. */
+/** Text that could be mistaken for another change is quoted. */
 function brief(value: Json | undefined): string {
   const whole = typeof value === 'string' && /[,→]/.test(value) ? JSON.stringify(toOneLine(value)) : text(value)
   return whole.length > BRIEF ? `${whole.slice(0, BRIEF)}…` : whole
 }
 
-/** Everything else: the JSON itself is the best form there is. */
+/** For any other answer, the JSON itself is printed. */
 export function formatJsonAnswer(value: Json, sentence?: string): CommandAnswer {
   return { json: value, text: sentence ?? sanitizeForTerminal(JSON.stringify(value, null, 2)) }
 }
@@ -123,24 +123,30 @@ function summary(details: JsonObject): string {
     Object.entries(details)
       .filter(([, value]) => !isJsonObject(value) && !Array.isArray(value))
       .map(([key, value]) => `${key} ${text(value)}`)
-      // What fits on a line; the rest is in --json.
+      // As many as fit on a line; the rest is in --json.
       .slice(0, 4)
       .join(', ')
   )
 }
 
-/** Of a device's tool its own words: on which device is in the tool's name. */
+/**
+ * The first sentence of the description. For a device's tool it is the device's own text; the tool's name says which
+ * device.
+ */
 function summaryOf(description: string): string {
   const [, offline = '', words] = /^On the device .+? \([\w-]+\)\. (Offline now\. )?(.*)$/s.exec(description) ?? []
   return `${offline}${firstSentence(words ?? description)}`
 }
 
-/** Up to a full stop with a blank behind it: `hs4.devices.set` is no end of a sentence. */
+/** The text up to a full stop that is followed by a blank: the dots in `hs4.devices.set` do not end a sentence. */
 function firstSentence(description: string): string {
   return (/^[\s\S]*?\.(?=\s|$)/.exec(description)?.[0] ?? description).replaceAll(/\s+/g, ' ').slice(0, 120)
 }
 
-/** Never the names alone: a node may be called like somebody, and so may those for whom it says that it asks. */
+/**
+ * The credential or node that asked, never a name alone: a node may have the name of a caller, and so may the callers
+ * that it speaks for.
+ */
 function asker({ askedBy, askedFor }: JsonObject, principal: string): string {
   if (askedBy === undefined) return principal
   const node = `the node ${text(askedBy)} (${principal})`

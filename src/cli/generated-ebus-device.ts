@@ -1,10 +1,10 @@
 /**
- * Defined device: a simulated device that answers what a definition file says such a device answers, with values that
- * move slowly and keep what was written to them.
+ * Generated eBUS device: a simulated device that answers the messages that a definition file describes, with values
+ * that change slowly and keep what was written to them.
  *
  *   08.bai  ▸  vaillant/08.bai.csv  ▸  identification BAI00 of Vaillant at 08, one answer for each message to 08
  *
- * Pure, given its definitions: time comes with each question.
+ * Pure, given its definitions: each telegram comes with its time.
  */
 import { toUtf8 } from '../core/bytes.ts'
 import type { Result } from '../core/result.ts'
@@ -27,10 +27,13 @@ export interface SimulatedDefinitionDevice {
   readonly address: number
   readonly deviceId: string
   readonly messages: number
-  /** The address that such a device would speak from, where it takes writes as well. */
+  /** The initiator address of the device, if the file describes one that accepts writes as well. */
   readonly initiator: number | undefined
   readonly answer: (telegram: Telegram, nowMs: number) => Uint8Array | 'refuse' | undefined
-  /** What others tell such a device, one message after another; `undefined` when its file has none that is only heard. */
+  /**
+   * Telegrams that others send to the device, one after another; `undefined` when its file has no message that is only
+   * heard.
+   */
   readonly overheard: ((turn: number, nowMs: number) => Omit<Telegram, 'source'>) | undefined
 }
 
@@ -45,7 +48,7 @@ const MANUFACTURER_CODES: ReadonlyMap<string, number> = new Map([
   ['kromschroeder', 0x50],
   ['encon', 0x40],
   ['tem', 0x10],
-  // A brand without a code: its controllers speak TEM's service 06 21.
+  // A brand without a manufacturer code: its controllers use TEM's service 06 21.
   ['ochsner', 0x10],
   ['weishaupt', 0xc5],
   ['theben', 0xa5],
@@ -54,7 +57,7 @@ const ID_LENGTH = 5
 const SOFTWARE = 506
 const HARDWARE = 7_401
 
-/** `spec` is how the name of the file begins, or all of it. A sentence when none does. */
+/** `spec` is the beginning of a file's name, or all of it. Returns a sentence when no file matches. */
 export function simulateDeviceFromDefinitions(
   source: DefinitionFileSource,
   spec: string,
@@ -69,7 +72,7 @@ export function simulateDeviceFromDefinitions(
   const name = parseDefinitionFileName(file.slice(file.lastIndexOf('/') + 1))
   const manufacturer = MANUFACTURER_CODES.get(file.split('/').at(-2) ?? '')
   if (name === undefined || manufacturer === undefined) return fail(`${file} describes no device of a known maker`)
-  // Every condition holds: of several loads the first one is taken, as a device is of one kind only.
+  // All conditions are taken as met: of several files to load, the first is used, as a device is of one kind only.
   const set = new DefinitionSet({ source, mode: 'live', language: 'en', holds: () => true })
   for (const common of commonFiles(source, file)) set.load(common)
   set.load(file)
@@ -80,7 +83,7 @@ export function simulateDeviceFromDefinitions(
     ...bcdWord(name.software ?? SOFTWARE),
     ...bcdWord(name.hardware ?? HARDWARE),
   ])
-  // What belongs to no address is asked of this device, too.
+  // Messages without an address of their own are also answered by this device.
   const own = set.messages.map((message) => (message.zz === undefined ? { ...message, zz: name.address } : message))
   const answers = new DeviceAnswers(own, set.conditions())
   const initiator = toCompanionInitiator(name.address)
@@ -110,10 +113,12 @@ function bcdWord(number: number): readonly number[] {
 class DeviceAnswers {
   readonly #reads = new DefinitionIndex()
   readonly #writes = new DefinitionIndex()
-  /** What was written, by circuit, name and field. */
+  /** Written values, by circuit, name and field. */
   readonly #written = new Map<string, string>()
 
-  /** The first condition on a value decides it, so that what its file loads is what the device is. */
+  /**
+   * The first condition on a value decides what the value is, so that the device is of the kind that its file loads.
+   */
   constructor(messages: readonly MessageDefinition[], conditions: readonly MessageCondition[]) {
     for (const message of messages) (message.isWrite ? this.#writes : this.#reads).add({ ...message, isPassive: false })
     for (const { circuit, message: name, field, values } of conditions) {
@@ -128,7 +133,7 @@ class DeviceAnswers {
     const header = { source, target, pb, sb }
     const read = this.#reads.find(header, data)
     const write = this.#writes.find(header, data)
-    // The same id may ask and tell; then what comes with a value tells.
+    // One id may both query and report; the telegram that carries a value reports it.
     if (
       write !== undefined &&
       (read === undefined || write.id.length > read.id.length || data.length > read.id.length)
@@ -144,7 +149,7 @@ class DeviceAnswers {
     return whole.subarray(part * size, (part + 1) * size)
   }
 
-  /** A message with values in its command, as another device would send it. */
+  /** Encodes a message with values in its command, as another device would send it. */
   command(message: MessageDefinition | undefined, nowMs: number): Omit<Telegram, 'source'> {
     if (message === undefined) throw new Error('no message to be said')
     const asked = { ...message, isPassive: false }
@@ -179,7 +184,7 @@ function valueKey({ circuit, name }: MessageDefinition, key: string): string {
   return `${circuit}\n${name}\n${key}`.toLowerCase()
 }
 
-/** Files of the same maker that belong to no address. */
+/** The files of the same manufacturer that belong to no address. */
 function commonFiles(source: DefinitionFileSource, file: string): readonly string[] {
   const folder = file.slice(0, file.lastIndexOf('/') + 1)
   return source
@@ -192,7 +197,7 @@ function commonFiles(source: DefinitionFileSource, file: string): readonly strin
     )
 }
 
-/** All values of a part; `undefined` when one of them cannot be written. */
+/** All encoded values of a part; `undefined` when one of them cannot be encoded. */
 function encodedValues(
   message: MessageDefinition,
   part: 's',
@@ -208,7 +213,7 @@ function encodedValues(
 
 const MINUTE_MS = 60_000
 
-/** Plausible texts for a field, the best first: some do not fit its type. */
+/** Plausible texts for a field, the best first, because some do not fit the field's type. */
 function movingTexts(
   field: DefinedField,
   { seed, message }: { readonly seed: number; readonly message: MessageDefinition },
@@ -232,7 +237,7 @@ function movingTexts(
   return [(middle + wave).toFixed(type.digits), String(1 + (seed % 3)), '1', '0', '01-001', '-']
 }
 
-/** What such a temperature usually is, by the words in its name. */
+/** A typical value for such a temperature, chosen by the words in its name. */
 function celsiusFor(words: string, seed: number): number {
   if (/outs|aussen|^at\b|airin|source|wq_/i.test(words)) return 3 + (seed % 6)
   if (/room|raum|inside|^z\d|daytemp|nighttemp|veto/i.test(words)) return 19 + (seed % 4)

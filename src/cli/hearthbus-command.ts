@@ -1,10 +1,10 @@
 /**
- * Self: how this very program is started, for lines that others copy.
+ * Hearthbus command: the command line that starts this program, for lines that a person copies.
  */
 import { relative } from 'node:path'
 import { resolveHearthbusCommand } from '../web/client-snippet.ts'
 
-/** As short as it can be from where the person is. */
+/** The shortest form from the user's working folder. */
 export function shortenHearthbusCommand(script: string, workingFolder: string): string {
   const command = resolveHearthbusCommand(script)
   const near = relative(workingFolder, command)

@@ -1,6 +1,5 @@
 /**
- * HomeSeer command: what devices are taken for, and the owner's correction in one step, which goes into the
- * configuration file beside everything else that the owner said.
+ * HomeSeer command: shows how devices are classed, and writes the owner's correction into the configuration file.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -59,7 +58,7 @@ function classesAnswer(devices: readonly ClassifiedDevice[]): CommandAnswer {
   }
 }
 
-/** Comments and order of the file stay as they are. */
+/** Comments and order of the file are kept. */
 function correct(command: Command, ref: string, kind: string): CommandAnswer {
   const { path } = resolveConfigPath(readGlobalOptions(command).config, process.env, homedir())
   const document = parseDocument(existsSync(path) ? readFileSync(path, 'utf8') : '')

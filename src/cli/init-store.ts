@@ -1,5 +1,5 @@
 /**
- * Init: writes a first configuration file, with what matters on day one and a pointer to the rest.
+ * Init: writes a first configuration file, with the most important keys and a pointer to the others.
  */
 import { writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -8,7 +8,7 @@ import { readSystemErrorCode, readErrorMessage } from '../core/thrown-error.ts'
 import { EXIT_CODES } from './command-output.ts'
 import type { CommandAnswer } from './command-output.ts'
 
-/** Only what a newcomer decides on the first day: a file with every key is one that nobody reads. */
+/** Only keys that a newcomer decides on the first day: nobody would read a file with every key. */
 const FIRST = `# Hearthbus. Every key, with its default: docs/running.md. An unknown key refuses to start.
 
 # readonly refuses every change, whoever asks: a good first week.
@@ -58,7 +58,7 @@ listen:
 #     format: ntfy
 `
 
-/** Never overwrites: somebody's rules are in that file. */
+/** Never overwrites a file, because it may contain an owner's rules. */
 export function writeInitialConfig(path: string): CommandAnswer {
   try {
     createPrivateFolder(dirname(path))

@@ -2,7 +2,7 @@
  * Inspection and call commands: commands that look at the running gateway, or call a tool through it like any agent
  * would.
  *
- * Pure: the asking is `ask`'s, the words are `remote`'s.
+ * Pure: command-client.ts sends the requests, gateway-text.ts formats the answers.
  */
 import type { Command } from 'commander'
 import type { TopologySnapshot } from '../bus/topology.ts'
@@ -87,7 +87,7 @@ export function addInspectionAndCallCommands(program: Command): void {
     .command('history [series...]')
     .description('what was measured in the last 24 hours')
     .action((series: string[], _, command: Command) =>
-      // All of them: whoever asks for one that there is not is told what there is.
+      // All series are requested, so that a person who names an unknown one is told which there are.
       printGatewayResponse(command, { path: '/api/history' }, (value) =>
         formatMeasurementHistory(value as unknown as MeasurementSeriesView[], series, Date.now()),
       ),

@@ -1,7 +1,7 @@
 /**
  * Later: the command with which the owner sees and cancels the calls that agents have planned.
  *
- * Pure: the asking is `ask`'s.
+ * Pure: command-client.ts sends the requests.
  */
 import type { Command } from 'commander'
 import { isJsonObject } from '../core/json.ts'

@@ -85,7 +85,7 @@ function fromFolder(folder: string): PublishedFileReader {
   return (path) => readFileIfPresent(join(folder, path))
 }
 
-/** A server that sends more than a published file can have is cut off there. */
+/** An answer that is larger than a published file can be is cut off. */
 export function createHttpPublishedFileReader(source: string): PublishedFileReader {
   const base = source.endsWith('/') ? source : `${source}/`
   return async (path) => {

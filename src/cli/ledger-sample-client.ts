@@ -1,6 +1,6 @@
 /**
- * Ledger sample: the command that looks at some entries that nobody chose. A gateway that runs does it and records it;
- * where none runs it is done here, and only told.
+ * Ledger sample: the command that checks some randomly drawn entries. A running gateway checks and records them; if
+ * none runs, the command checks them itself and only prints the result.
  */
 import type { Command } from 'commander'
 import { resolveDataDirectory } from '../config/data-directory.ts'

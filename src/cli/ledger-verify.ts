@@ -1,7 +1,7 @@
 /**
  * Ledger verify: the command that checks the log, an exported copy of it, or the proof of one entry.
  *
- * Pure: the files are `ledger-files-client`'s.
+ * Pure: ledger-files-client.ts reads the files.
  */
 import type { Command } from 'commander'
 import { resolveDemoDataRoot } from '../config/data-directory.ts'
@@ -91,7 +91,7 @@ async function verifyHere(command: Command, { checkpoint }: VerifyOptions): Prom
       exit: EXIT_CODES.integrity,
     })
   const { root: hash, pinPath } = report.value
-  // The demo is thrown away, and never has a pin.
+  // The demo's data is thrown away, so it never has a pin.
   const isDemo = root === resolveDemoDataRoot(readDataRoot(command))
   const note = isDemo || pinPath === undefined ? undefined : formatMissingPin(pinPath)
   printAnswer(command, reportAnswer(report.value, { about: hash === undefined ? '' : `, root ${toHex(hash)}`, note }))
@@ -120,7 +120,7 @@ async function verifyCopy(command: Command, folder: string, { vkey, checkpoint }
   printAnswer(command, reportAnswer(report, { about: `, signed by ${key.value.name}` }))
 }
 
-/** What somebody kept elsewhere, as the log signed it. The fault is a sentence. */
+/** Checkpoints that were saved elsewhere, each with the log's signature. The fault is a sentence. */
 async function keptCheckpoints(
   path: string | undefined,
   key: NoteVerifier | undefined,
@@ -177,9 +177,9 @@ const PROOF_FAULTS: Readonly<Record<TlogProofFault['kind'], string>> = {
 }
 
 interface ReportRemarks {
-  /** Follows the number of entries. */
+  /** The text after the number of entries. */
   readonly about: string
-  /** What could not be compared. */
+  /** What could not be compared, as a sentence. */
   readonly note?: string | undefined
 }
 

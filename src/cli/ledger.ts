@@ -1,7 +1,7 @@
 /**
- * Ledger: commands that sign, prove, show, export and erase; what checks is in `ledger-verify`.
+ * Ledger: commands that sign, prove, show, export and erase; the verifying ones are in ledger-verify.ts.
  *
- * Pure: the files are `ledger-files-client`'s, the running gateway is asked through `ask`.
+ * Pure: ledger-files-client.ts reads the files, command-client.ts sends requests to a running gateway.
  */
 import { resolve } from 'node:path'
 import { Argument } from 'commander'
@@ -297,5 +297,5 @@ function refusal(fault: Parameters<typeof formatLedgerRefusal>[0]): CommandAnswe
   }
 }
 
-/** Nothing is wrong with the ledger then. */
+/** These faults do not mean that the ledger has a defect. */
 const ASKED_WRONGLY: ReadonlySet<string> = new Set(['no-such-entry', 'export-diverged', 'export-unwritable'])

@@ -34,7 +34,7 @@ import type { CommandAnswer } from './command-output.ts'
 export interface MeshCommandContext {
   readonly config: Config
   readonly dataRoot: string
-  /** What this node is called: as its gateway says, where one runs. */
+  /** The name of this node, as the running gateway gives it, if one runs. */
   readonly name: string
 }
 
@@ -74,7 +74,7 @@ export function inviteNode(
     const community = store.community()
     if (community === undefined) return fail(NO_COMMUNITY_MESSAGE)
     if (!mayAdmitMembers(community, authority)) return fail('Only an anchor invites. Ask on a node that is one.')
-    // An anchor can admit and revoke others; who makes one is decided by the root key alone (ADR 31).
+    // An anchor can admit and revoke others. Only the root key makes a node an anchor (ADR 31).
     if (options.level === 'anchor' && authority.root?.id !== community.id)
       return fail('Only the node with the root key makes anchors.')
     const nowMs = systemClock.now()
@@ -85,7 +85,7 @@ export function inviteNode(
       issuer: authority.self.id,
       level: options.level,
       expiresAtMs: nowMs + options.minutes * MINUTE_MS,
-      // Known to the issuer and to whoever holds the line: it proves that one is invited, once.
+      // Known to the issuer and to the holder of the invitation. It proves once that its holder is invited.
       secret: randomBytes(32),
       addresses: listeningAt(command, store),
     }
@@ -114,7 +114,7 @@ export function joinCommunity(command: MeshCommandContext, text: string): Promis
     })
     if (!joined.ok) return fail(joined.fault)
     const { issuer, addresses } = invitation.value
-    // First: a gateway beside us looks for its inviter as soon as it sees the community.
+    // Saved first, because a running gateway looks for its inviter as soon as it sees the community.
     await store.peers.save([{ nodeId: issuer, addresses }], systemClock.now())
     const accepted = await store.accept(joined.value)
     if (!accepted.ok && accepted.fault.kind !== 'not-newer') return fail(communitySentence(accepted.fault))
@@ -126,13 +126,13 @@ export function joinCommunity(command: MeshCommandContext, text: string): Promis
   })
 }
 
-/** The commands work without a listener; the nodes that should come of them do not. */
+/** The commands work without a listener, but the nodes that they invite need one. */
 function enabledHint({ config }: MeshCommandContext): string {
   return config.mesh.enabled ? '' : '\nSet mesh.enabled in the configuration, or nothing comes of it.'
 }
 
 export async function listMembers(command: MeshCommandContext): Promise<CommandAnswer> {
-  // Looking makes neither a key nor a database.
+  // A command that only reads creates neither a key nor a database.
   if (!existsSync(locateMeshFiles(resolveDataDirectory(command.dataRoot)).database))
     return formatMeshRefusal(NO_COMMUNITY_MESSAGE)
   return withMeshStore(command, async ({ store, authority }) => {
@@ -186,7 +186,7 @@ export function revokeNode(command: MeshCommandContext, which: string): Promise<
   })
 }
 
-/** For the `users` of a NATS server; see docs/protocols/mesh.md for the permissions that go with it. */
+/** The key for the `users` of a NATS server; docs/protocols/mesh.md describes the permissions that belong to it. */
 export function showNatsKey(command: MeshCommandContext): Promise<CommandAnswer> {
   return withMeshStore(command, async ({ authority }) => {
     const nkey = encodeUserNkey(authority.self.publicKey)
@@ -194,7 +194,7 @@ export function showNatsKey(command: MeshCommandContext): Promise<CommandAnswer>
   })
 }
 
-/** Where a gateway listens or listened last; else where it would. */
+/** The addresses at which a gateway listens or listened last, else those that are configured. */
 function listeningAt({ config }: MeshCommandContext, store: MeshStore): readonly string[] {
   const known = store.addresses()
   if (known.length > 0) return known
@@ -202,8 +202,8 @@ function listeningAt({ config }: MeshCommandContext, store: MeshStore): readonly
 }
 
 /**
- * By id or, where it is none, by name or by the short id that lists show. Nodes name themselves, so a name may be
- * several nodes', and one node's name another's id: the id itself always wins.
+ * Finds members by id or, if the text is no id, by name or by the short id that lists show. Nodes name themselves, so
+ * several may share a name, and one may take another's id as its name; an exact id always wins.
  */
 export function findMemberIds({ members }: Pick<Community, 'members'>, which: string): readonly string[] {
   if (members.has(which)) return [which]
@@ -212,7 +212,7 @@ export function findMemberIds({ members }: Pick<Community, 'members'>, which: st
     .map(({ nodeId }) => nodeId)
 }
 
-/** The store is the gateway's own and is shared with it: each command opens it for as long as it works. */
+/** The database is shared with the gateway, so each command opens it only as long as it works. */
 export async function withMeshStore(
   command: MeshCommandContext,
   work: (opened: OpenedMeshStore) => Promise<MeshCommandResult>,
@@ -240,7 +240,10 @@ export async function withMeshStore(
   }
 }
 
-/** Absent on every node but the founder's; a key that cannot be read counts as absent, and decides nothing. */
+/**
+ * The root key exists only on the node that founded the community. A key that cannot be read counts as absent, and
+ * grants nothing.
+ */
 async function rootAt(path: string): Promise<NodeIdentity | undefined> {
   const key = await loadExistingNodeKey(path)
   return key.ok ? createNodeIdentity(key.value.privateKey) : undefined

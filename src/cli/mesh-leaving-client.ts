@@ -1,6 +1,6 @@
 /**
- * Leaving: the `mesh leave` command. The node forgets the community it belongs to, and nothing else: its key, its
- * ledger and what it knows of this house stay as they are.
+ * Mesh leave: the command with which the node deletes its membership, and nothing else: its key, its ledger and its
+ * data about this house stay as they are.
  */
 import { existsSync, renameSync } from 'node:fs'
 import { resolveDataDirectory } from '../config/data-directory.ts'
@@ -14,15 +14,15 @@ import type { MeshCommandContext, OpenedMeshStore, MeshCommandResult } from './m
 import type { CommandAnswer } from './command-output.ts'
 
 export interface LeaveOptions {
-  /** Also where this node founded the community and others are in it. */
+  /** Leave even if this node founded the community and others are in it. */
   readonly abandon: boolean
 }
 
 export async function leaveCommunity(command: MeshCommandContext, options: LeaveOptions): Promise<CommandAnswer> {
   const data = resolveDataDirectory(command.dataRoot)
-  // Looking makes neither a key nor a database.
+  // A command that only reads creates neither a key nor a database.
   if (!existsSync(locateMeshFiles(data).database)) return formatMeshRefusal(NO_COMMUNITY_MESSAGE)
-  // A gateway has neighbours, sessions and subscriptions of the community that it started in.
+  // A running gateway has peers, sessions and subscriptions of the community that it started in.
   const lock = await takeGatewayLock(data)
   if (!lock.ok)
     return formatMeshRefusal('The gateway of this node runs. Stop it first, then leave, then start it again.')
@@ -47,7 +47,8 @@ async function leave(
     return fail(
       `This node founded ${community.name} and holds its root key, without which nobody makes anchors or revokes one; ${others} other nodes are in it. If it is to leave all the same: hearthbus mesh leave --abandon, which puts the key aside.`,
     )
-  // First: a node without a community that still had this key would found the next one with it.
+  // The root key is renamed first: a node without a community that still had this key would use it for the next
+  // community that it founds.
   const keptAs = `${rootKey}.${stripNodeIdPrefix(community.id).slice(0, 8)}`
   if (isFounder) renameSync(rootKey, keptAs)
   await store.leave()

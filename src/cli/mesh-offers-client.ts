@@ -1,6 +1,6 @@
 /**
- * Mesh offers client: what the commands do that show and accept offers of other nodes. A running gateway notices within
- * a second; one that is stopped takes what was accepted when it starts.
+ * Mesh offers client: carries out the commands that show and accept offers of other nodes. A running gateway notices
+ * within a second; otherwise the next start reads what was accepted.
  */
 import { fail, ok } from '../core/result.ts'
 import type { Community } from '../mesh/identity/community.ts'

@@ -16,7 +16,7 @@ import { createWholeNumberParser } from './whole-number.ts'
 
 type MeshWork = typeof meshClient
 
-/** Spec 2's trust levels of another node; `self` is nobody else's. */
+/** Spec 2's trust levels for another node; `self` is only for this node. */
 const LEVELS = ['member', 'trusted', 'anchor'] as const
 
 export function addMeshCommands(program: Command): void {
@@ -85,7 +85,7 @@ async function run(
   const config = readCommandConfig(command)
   if (config === undefined) return
   const work = await import('./mesh-client.ts')
-  // The demo has a directory of its own; what is asked while it runs is about it.
+  // The demo has a directory of its own; while it runs, commands are about the demo.
   const running = findRunningGateway(readGlobalOptions(command).data)
   const dataRoot = running.ok ? running.value.dataRoot : readDataRoot(command)
   const closed = explainClosedDataRoot(dataRoot)

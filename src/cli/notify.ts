@@ -1,7 +1,7 @@
 /**
- * Notify: the command that sends a trial notice to every place that people are told at.
+ * Notify: the command that sends a trial notice to every configured destination.
  *
- * Pure: the sending is `bring`'s.
+ * Pure: web/notice-client.ts sends the notices.
  */
 import type { Command } from 'commander'
 import type { NotifyDestination } from '../config/notify.ts'
@@ -15,7 +15,7 @@ import type { CommandAnswer } from './command-output.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What became of the trial at one place; `trouble` as the end of a sentence. */
+/** The result of the trial at one destination; `trouble` is the end of a sentence. */
 interface Tried {
   readonly host: string
   readonly format: string

@@ -1,8 +1,8 @@
 /**
  * Offline ledger: the ledger commands' way into a data directory, with or without a gateway.
  *
- * Checking opens the files read-only beside whoever runs, and trusts nothing in them. Signing, exporting and erasing
- * need the ledger to themselves, so they are only done here when no gateway runs.
+ * Verification opens the files read-only beside a running gateway, and trusts nothing in them. Signing, exporting and
+ * erasing need the ledger exclusively, so they are only done here when no gateway runs.
  */
 import type { KeyObject } from 'node:crypto'
 import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -86,7 +86,7 @@ function newestNoteIn({ database: path }: DataDirectory): string | undefined {
   }
 }
 
-/** The exact bytes of an entry, beside whoever runs. The fault is a sentence. */
+/** The exact bytes of an entry, read beside a running gateway. The fault is a sentence. */
 export function readEntryBytes(dataRoot: string, seq: number): Promise<Result<Uint8Array, string>> {
   return orSentence(dataRoot, async () => {
     const { ledger: directory } = resolveDataDirectory(dataRoot)
@@ -101,7 +101,7 @@ export function readEntryBytes(dataRoot: string, seq: number): Promise<Result<Ui
   })
 }
 
-/** What the log in a folder says of something, beside whoever runs. Throws where it cannot be opened. */
+/** A state computed from the log in a folder, read beside a running gateway. Throws where the log cannot be opened. */
 export function readProjectedState<State>(directory: string, projection: Projection<State>): State {
   const log = new LogStore({ directory, key: undefined, readOnly: true })
   try {
@@ -135,7 +135,7 @@ export async function readFileBytes(path: string): Promise<Result<Buffer, string
   }
 }
 
-/** Whom a proof has to convince, as C2SP tlog-policy writes it. The fault is a sentence. */
+/** Reads the policy that a proof has to satisfy, in the form of C2SP tlog-policy. The fault is a sentence. */
 export async function readWitnessPolicyFile(path: string): Promise<Result<WitnessPolicy, string>> {
   const bytes = await readFileBytes(path)
   if (!bytes.ok) return bytes
@@ -155,11 +155,11 @@ export function verifyExport(
 }
 
 export interface DataVerificationReport extends LogVerificationReport {
-  /** The file that would vouch for the log from outside of the data directory, where it does not exist. */
+  /** The path of the pin that would vouch for the log from outside of the data directory, if it does not exist. */
   readonly pinPath: string | undefined
 }
 
-/** Everything again from the stored bytes. The fault is a sentence. */
+/** Verifies everything again from the stored bytes. The fault is a sentence. */
 export function verifyDataDirectoryLedger(
   dataRoot: string,
   config: Config,
@@ -177,20 +177,21 @@ async function verifyIn(
   if (!existsSync(data.database) || !isLogPresent(data.ledger)) return fail(noLedgerSentence(dataRoot))
   const key = await loadExistingNodeKey(data.nodeKey)
   if (!key.ok) return fail(formatKeyFault(key.fault))
-  // First of all: a gateway that runs beside this process is never behind its pin.
+  // The pin is read first, because a gateway that runs beside this process is never behind its pin.
   const pinned = await openLedgerPin(config, dataRoot)
-  // Read-only, so nothing is migrated: checking must not change what it checks. Tables of a newer program are not
-  // understood, and would only be found changed.
+  // The database is opened read-only and is not migrated: a verification must not change what it verifies. Tables of a
+  // newer program are not understood, and would be reported as changed.
   const migrations = await loadAllMigrations()
   requireRegularFile(data.database)
   const copy = isWritable(dirname(data.database)) ? undefined : copyDatabase(data.database)
   const database = new Database({ path: copy?.path ?? data.database, migrations, readOnly: true })
-  // One view of all tables, whoever writes meanwhile; then the log, which is never behind them.
+  // A transaction gives one view of all tables while others write. The log is read after it, and is never behind the
+  // tables.
   database.sql.exec('BEGIN')
   const checkpoints = new CheckpointStore(database.sql)
   const tables = { size: readAppliedEntryCount(database.sql), signed: checkpoints.latest()?.size ?? 0 }
-  // After the tables and before the entries: what is signed meanwhile is in neither, or in all that are read later.
-  // A file that cannot be read is not a checkpoint either.
+  // The file is read after the tables and before the entries: a checkpoint that is signed meanwhile is then in neither,
+  // or in everything that is read later. A file that cannot be read counts as one that is not a checkpoint.
   const text = await readFileIfPresent(data.lastSigned).catch(() => new Uint8Array(0))
   const origin = await resolveLogOrigin(config, { ...data, pin: pinned.pin }, () => checkpoints.latest()?.note)
   const secret = deriveTailKey(createLogSigner(origin, key.value.privateKey))
@@ -206,7 +207,7 @@ async function verifyIn(
   try {
     const stored = {
       log,
-      // The tail as it was when the tables were looked at; a gateway that runs appends to it meanwhile.
+      // The tail as it was when the tables were read; a running gateway may have appended to it since.
       tail: () => log.read,
       checkpoints,
       newestRow: tables.signed,
@@ -242,7 +243,7 @@ async function verifyIn(
   }
 }
 
-/** Read after the log: what was signed meanwhile covers more than the log that was read. */
+/** Read after the log: a checkpoint that was signed meanwhile covers more than the log that was read. */
 async function findUnsignedNow(
   log: LogStore,
   { key, newestRow }: { readonly key: NoteVerifier; readonly newestRow: number },
@@ -255,7 +256,9 @@ async function findUnsignedNow(
   return finding === undefined ? [] : [finding]
 }
 
-/** Before the log is: it is never ahead of it. `undefined` for a cache that a start would make anew. */
+/**
+ * Read before the log, because the cache is never ahead of it. `undefined` for a cache that a start would build again.
+ */
 function openLookup(folder: string): { readonly store: LookupStore; readonly close: () => void } | undefined {
   const path = join(folder, 'lookup.db')
   if (!existsSync(path) || !statSync(path).isFile()) return undefined
@@ -274,8 +277,8 @@ function openLookup(folder: string): { readonly store: LookupStore; readonly clo
 }
 
 /**
- * Even to read, SQLite makes a file beside the database, which a write-protected medium does not take, unless it hears
- * that nobody writes; but then it reads no write-ahead log.
+ * SQLite creates a file beside the database even for reading, which fails on a write-protected medium unless SQLite is
+ * told that nobody writes; but then it ignores the write-ahead log. So the files are copied.
  */
 function copyDatabase(path: string): { readonly path: string; readonly remove: () => void } {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
@@ -304,14 +307,14 @@ function noLedgerSentence(dataRoot: string): string {
   )
 }
 
-/** `even-refusing`: the work is to mend what the ledger refuses over. */
+/** `even-refusing`: the command repairs the condition because of which the ledger refuses. */
 export type RequiredLedgerCondition = 'sound' | 'even-refusing'
 
 export interface OfflineLedgerOptions {
   readonly dataRoot: string
   readonly config: Config
   readonly state: RequiredLedgerCondition
-  /** Whether the work touches the tables of other rooms, which are then brought up to date. */
+  /** Whether the work touches tables of other modules, which are then brought up to date. */
   readonly rooms?: 'ledger' | 'all'
 }
 
@@ -325,7 +328,8 @@ export function withOfflineLedger<Value>(
     const state = ledger.state()
     if (state.kind === 'refusing' && place.state === 'sound') return fail(formatLedgerFault(state.fault))
     const done = await work(ledger)
-    // Nobody is there to sign later what the work has recorded; and after a stop, nothing unsigned may follow.
+    // The command signs at its end: no running gateway would sign later what it recorded, and nothing unsigned may
+    // follow a stop.
     if (ledger.state().kind !== 'refusing' && ledger.size() > (ledger.latestCheckpoint()?.checkpoint.size ?? 0)) {
       const signed = await ledger.checkpoint()
       if (!signed.ok) return fail(formatLedgerFault(signed.fault))
@@ -340,7 +344,7 @@ export interface SuccessorLog {
   readonly key: NoteVerifier
 }
 
-/** Goes on with an older copy as a log of another name, where no gateway runs. The fault is a sentence. */
+/** Continues from an older copy as a log with another name, where no gateway runs. The fault is a sentence. */
 export function startSuccessorLog(dataRoot: string, config: Config): Promise<Result<SuccessorLog, string>> {
   const { origin: named } = config.ledger
   if (named !== undefined)
@@ -375,7 +379,8 @@ async function workIn<Value>(
   try {
     const key = await loadExistingNodeKey(data.nodeKey)
     if (!key.ok) return fail(formatKeyFault(key.fault))
-    // All of them, whatever the work touches: a trigger that somebody planted would run with its first statement.
+    // All migrations are checked, whatever tables the work touches: a planted trigger would run with its first
+    // statement.
     const database = new Database({ path: data.database, migrations: await loadAllMigrations(), isWhole: true })
     try {
       const pin = await openLedgerPin(config, dataRoot)
@@ -401,14 +406,14 @@ async function workIn<Value>(
   }
 }
 
-/** Not loaded by commands that only look: the families are large. */
+/** Not loaded by commands that only read, because the families are large. */
 export async function loadAllMigrations(): Promise<readonly ModuleMigrations[]> {
   const { guardMigrations } = await import('../guard/guard-schema-store.ts')
   const { familyMigrations } = await import('../main/families.ts')
   return [ledgerMigrations, guardMigrations, ...familyMigrations]
 }
 
-/** Files that cannot be opened are what these commands are there to report. */
+/** Turns errors into sentences: these commands exist to report files that cannot be opened. */
 async function orSentence<Value>(
   dataRoot: string,
   work: () => Promise<Result<Value, string>>,

@@ -1,16 +1,16 @@
 /**
- * Until signal: waits for somebody to say stop.
+ * Process signal: waits for a signal to stop.
  */
 export function waitForSignal(): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
-      // A second Ctrl-C means now.
+      // A second Ctrl-C ends the process at once.
       process.once('SIGINT', () => process.exit(130))
       resolve()
     }
     process.once('SIGINT', done)
     process.once('SIGTERM', done)
-    // The terminal was closed. It may be said twice, and the second time must not cut off the stop.
+    // The terminal was closed. The signal may arrive twice, and the second one must not interrupt the stop.
     process.on('SIGHUP', () => resolve())
   })
 }

@@ -1,6 +1,6 @@
 /**
- * Program: the list of commands. Those that are the gateway load it when they are called: asking one costs no more than
- * asking takes.
+ * Root command: the list of commands. Commands that run the gateway load it only when they are called, so that the
+ * others start quickly.
  *
  * Pure: commander does the rest.
  */
@@ -41,13 +41,13 @@ export const rootCommand = new Command('hearthbus')
     outputError: (text, write) => write(text.startsWith('error: ') ? `${text}${WHERE_HELP_IS}\n` : text),
   })
   .exitOverride((error) => {
-    // commander's own exit codes say 1 for a wrong command line; ours says 2.
+    // commander's exit code for a wrong command line is 1; ours is 2.
     process.exit(error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage)
   })
 
 rootCommand.commandsGroup('Run:')
 addStartCommands(rootCommand)
-/** Its own commands are added by whoever wants them. */
+/** The commands of `sim` are added only when they are needed. */
 export const simCommand = rootCommand
   .command('sim')
   .description('parts of the virtual house, for any client to be tested against')
@@ -69,7 +69,7 @@ addConsoleCommands(rootCommand)
 rootCommand.commandsGroup('Records and other nodes:')
 addLedgerCommands(rootCommand)
 addMeshCommands(rootCommand)
-// Last: commands that are made after it would inherit its heading.
+// Added last, because commands that are created after it would inherit its heading.
 rootCommand.commandsGroup('Set up:').helpCommand('help [command]', 'display help for command')
 rootCommand.addHelpText('after', FIRST_STEPS)
 for (const group of rootCommand.commands) refuseUnknownSubcommand(group)

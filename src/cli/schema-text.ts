@@ -1,9 +1,9 @@
 /**
- * Schema text: a JSON Schema in the few words that a table cell has room for.
+ * Schema text: a JSON Schema in a few words that fit into a table cell.
  */
 import type { JsonSchema } from '../bus/capability.ts'
 
-/** Bars are escaped: they would end the cell. */
+/** Bars are escaped, because they would end the cell. */
 export function formatSchemaType(schema: JsonSchema): string {
   const { const: constant, enum: values, anyOf, oneOf, type, items } = schema
   if (constant !== undefined) return `\`${JSON.stringify(constant)}\``
@@ -15,7 +15,7 @@ export function formatSchemaType(schema: JsonSchema): string {
   return typeof type === 'string' ? type : 'any'
 }
 
-/** One line that stays inside its cell. */
+/** Text on one line that stays inside its cell. */
 export function formatTableCell(text: unknown): string {
   return typeof text === 'string' ? text.replaceAll(/\s+/g, ' ').replaceAll('|', '\\|').trim() : ''
 }

@@ -1,7 +1,7 @@
 /**
- * Setting up: commands for the first hour and for bad days.
+ * Setup commands: for the first configuration and for finding faults.
  *
- * Pure: what touches the world is in the files it calls.
+ * Pure: the files that it calls do the I/O.
  */
 import { homedir } from 'node:os'
 import { Argument } from 'commander'
@@ -48,7 +48,7 @@ export function addSetupCommands(program: Command): void {
       const config = readCommandConfig(command)
       if (config === undefined) return
       const running = findRunningGateway(readGlobalOptions(command).data)
-      // A profile that nobody serves is better found out here than in a client that says nothing.
+      // An unknown profile is reported here; a client would only show an empty list.
       const tools = { path: `/api/tools?profile=${encodeURIComponent(profile)}` }
       if (running.ok && !ALWAYS_SERVED.has(profile) && (await fetchFromGateway(command, tools)) === undefined) return
       const url = running.ok ? running.value.note.url : formatHttpAddress(config.listen.host, config.listen.port)

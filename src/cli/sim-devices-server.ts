@@ -1,5 +1,5 @@
 /**
- * Sim devices: virtual ESP32 devices from the keyboard, against any backend that speaks their protocol.
+ * Sim devices: virtual ESP32 devices, controlled from the keyboard, for any backend that speaks their protocol.
  *
  *   hearthbus sim devices --count 4 --approve
  */
@@ -30,7 +30,7 @@ interface SimOptions {
   readonly fault: readonly FaultName[]
 }
 
-/** What is typed, and the switch of the simulator that it is. */
+/** The word that is typed, and the simulator's switch for it. */
 const FAULTS = {
   'no-pong': 'noPong',
   'drop-on-call': 'dropOnCall',
@@ -75,7 +75,7 @@ export function addDevicesSim(sim: Command): void {
 }
 
 async function simulate(options: SimOptions, command: Command): Promise<number> {
-  // Devices that sleep, or that nobody lets in, hold nothing that would keep the process alive.
+  // Keeps the process alive: devices that sleep, or that were not enrolled, hold no connection.
   const alive = setInterval(() => undefined, 60_000)
   const stopping = new AbortController()
   const stopWanted = waitForSignal().finally(() => clearInterval(alive))
@@ -88,7 +88,8 @@ async function simulate(options: SimOptions, command: Command): Promise<number> 
     awake: asleep !== true,
     ...(profile === undefined ? {} : { profile }),
     ...(kind === undefined ? {} : { kind }),
-    // Somebody who watches would otherwise wait a minute for every device that was cut off.
+    // The reconnect time is shortened, because a person would otherwise wait a minute for every device that was
+    // disconnected.
     timing: { reconnectMs: 2_000, rebootMs: FIRMWARE_TIMING.rebootMs, ...(options.approve ? { activateMs: 500 } : {}) },
     faults: faultsOf(options),
     signal: stopping.signal,
@@ -97,7 +98,7 @@ async function simulate(options: SimOptions, command: Command): Promise<number> 
       else process.stdout.write(`${deviceId} shows ${code}   hearthbus devices approve ${code}\n`)
     },
   })
-  // A fleet that is still waiting to be let in can be stopped as well.
+  // A fleet that still waits for enrolment can be stopped as well.
   const outcome = await Promise.race([started.catch(reason), stopWanted])
   if (typeof outcome === 'string') {
     process.stderr.write(`${outcome}\n`)

@@ -1,9 +1,9 @@
 /**
- * Virtual heating: the simulated eBUS on its own, for other people's clients as much as for ours.
+ * Sim eBUS: the simulated eBUS alone, for our client and those of others.
  *
  *   hearthbus sim ebus --listen 127.0.0.1:9999        then: ebusd -d enh:127.0.0.1:9999, or ebus.buses[].adapter
  *
- * What is typed to it while it runs makes things go wrong: `help` lists how.
+ * While it runs, typed commands cause faults: `help` lists them.
  */
 import type { Command } from 'commander'
 import { Option } from 'commander'
@@ -67,7 +67,7 @@ function collected(value: string, all: readonly string[]): readonly string[] {
   return [...all, value]
 }
 
-/** Devices that definition files describe; a sentence when one cannot be made. */
+/** Simulated devices from definition files; a sentence when one cannot be made. */
 async function definedDevices({
   definitions,
   device,

@@ -1,7 +1,7 @@
 /**
- * Sim HomeSeer: the simulated HomeSeer alone, for anybody's client.
+ * Sim HomeSeer: the simulated HomeSeer alone, for any client.
  *
- * What is typed to it while it runs moves things and makes them go wrong: `help` lists how.
+ * While it runs, typed commands change devices and cause faults: `help` lists them.
  */
 import { Option } from 'commander'
 import type { Command } from 'commander'
@@ -23,7 +23,7 @@ interface SimOptions {
   readonly withoutAdapter?: boolean
 }
 
-/** The gateway shows 20,000 devices at most; the house of hard cases needs some of them. */
+/** The gateway shows 20,000 devices at most, and the house of hard cases needs some of them. */
 const MAX_SENSORS = 15_000
 
 export function addHomeseerSim(sim: Command): void {

@@ -1,5 +1,5 @@
 /**
- * Start check: what of a data directory a start would refuse, found without starting.
+ * Start check: finds, without starting, why a start would refuse a data directory.
  */
 import { existsSync } from 'node:fs'
 import { resolveDataDirectory } from '../config/data-directory.ts'
@@ -16,7 +16,8 @@ import { explainGatewayWithoutLock } from '../main/gateway-lock-client.ts'
 import { loadAllMigrations } from './offline-ledger-store.ts'
 
 /**
- * Sentences, for a directory that no gateway uses. Damage is left to whoever verifies, modes to whoever looks at keys.
+ * Sentences about a data directory that no gateway uses. Damage is reported by the verification, and file modes by the
+ * examination of the keys.
  */
 export async function listStartRefusals(dataRoot: string, config: Config | undefined): Promise<readonly string[]> {
   const data = resolveDataDirectory(dataRoot)
@@ -35,7 +36,7 @@ export async function listStartRefusals(dataRoot: string, config: Config | undef
   ]
 }
 
-/** What is not there yet is made by a start. */
+/** A file that does not exist yet is created by a start. */
 function refusalOf(path: string, look: () => void): readonly string[] {
   if (!existsSync(path)) return []
   try {
@@ -46,7 +47,7 @@ function refusalOf(path: string, look: () => void): readonly string[] {
   }
 }
 
-/** Nobody else looks at this database; of what it holds, the start says whether it was altered. */
+/** No other examination opens this database. Whether its content was altered is only found by a start. */
 async function refusalOfMesh(data: DataDirectory): Promise<readonly string[]> {
   const { database: path } = locateMeshFiles(data)
   if (!existsSync(path)) return []

@@ -1,7 +1,7 @@
 /**
- * Running: commands that are the gateway.
+ * Start commands: they run the gateway in this process.
  *
- * Pure: `up-server` and `stdio-server` do the work.
+ * Pure: up-server.ts and stdio-server.ts do the work.
  */
 import { join } from 'node:path'
 import { Option } from 'commander'
@@ -15,7 +15,7 @@ import { shortenHearthbusCommand } from './hearthbus-command.ts'
 import { createWholeNumberParser } from './whole-number.ts'
 import { PACKAGE_VERSION } from './version-store.ts'
 
-/** How long a gateway that has stopped waits for somebody to read its last words. */
+/** How long a gateway that has stopped waits for its last output to be read. */
 const LAST_WORDS_MS = 1_000
 
 export function addStartCommands(program: Command): void {
@@ -29,7 +29,7 @@ export function addStartCommands(program: Command): void {
       const root = readDataRoot(command)
       const neighbour = neighbourAt(config.listen.port, options.demo === true ? resolveDemoDataRoot(root) : root, root)
       if (neighbour !== undefined) return command.error(neighbour, { exitCode: EXIT_CODES.usage })
-      // Loaded only by who runs it: `hearthbus status` should not pay for a gateway.
+      // Loaded only by this command: `hearthbus status` should not have to load a gateway.
       const { runUpCommand } = await import('./up-server.ts')
       const shared = {
         version: PACKAGE_VERSION,
@@ -70,7 +70,7 @@ export function addStartCommands(program: Command): void {
     .command('witness')
     .description('cosign the checkpoints of gateways elsewhere')
     .option('--host <address>', 'listen on', '127.0.0.1')
-    // Beside 7420 (people and agents), 7421 (devices), 7423 (HomeSeer's web hook) and 7424 (MQTT).
+    // The default port is beside 7420 (people and agents), 7421 (devices), 7423 (HomeSeer's web hook) and 7424 (MQTT).
     .option('--port <n>', 'port; 0 takes a free one', createWholeNumberParser(0, 65_535), 7422)
     .option('--name <name>', 'what it signs as', 'hearthbus.local/witness')
     .option('--log <vkey...>', 'public key of a log to watch over', [])
@@ -81,13 +81,16 @@ export function addStartCommands(program: Command): void {
     })
 }
 
-/** Ends when everything is written, and soon where nobody reads it: what waits in a pipe would keep the process. */
+/**
+ * Exits when all output is written, or soon if nobody reads it: output that waits in a pipe would keep the process
+ * alive.
+ */
 function endWith(code: ExitCode): void {
   process.exitCode = code
   setTimeout(() => process.exit(), LAST_WORDS_MS).unref()
 }
 
-/** The demo and the real house want the same port; whoever forgot the one hears more than that a port is taken. */
+/** The demo and the real house use the same port, so the message names the other gateway instead of a taken port. */
 function neighbourAt(port: number, wanted: string, root: string): string | undefined {
   const running = findRunningGateway(root)
   if (!running.ok || running.value.dataRoot === wanted) return undefined

@@ -1,6 +1,6 @@
 /**
  * Stdio: MCP over this process's own streams, for clients that start their servers themselves. Where a gateway runs
- * already, the client is put through to it.
+ * already, the client is connected to it.
  */
 import { setTimeout as rest } from 'node:timers/promises'
 import type { Config } from '../config/schema.ts'
@@ -24,18 +24,18 @@ export interface StdioCommandOptions {
   readonly profile: string
   readonly style: 'dots' | 'underscore'
   readonly node: string | undefined
-  /** A credential; absent: what a local program without one may be. */
+  /** A credential; if it is absent, the client has the rights of a local program without one. */
   readonly token: string | undefined
 }
 
-/** How long a gateway that another client has just started may take before we can be put through to it. */
+/** How long to wait for a gateway that another client has just started, before connecting to it. */
 const PATIENCE_MS = 15_000
 const LOOK_AGAIN_MS = 100
 const NO_LONGER_GOOD = 'HEARTHBUS_TOKEN is not, or no longer, good here.'
 
 export async function runStdioCommand(options: StdioCommandOptions): Promise<ExitCode> {
   const logger = createLogger(options.config.logLevel)
-  // One patience for all attempts together: a client waits for its server only so long.
+  // One time limit for all attempts together, because a client waits for its server only that long.
   const patience = AbortSignal.timeout(PATIENCE_MS)
   for (;;) {
     const running = findRunningGateway(options.dataRoot)
@@ -48,12 +48,13 @@ export async function runStdioCommand(options: StdioCommandOptions): Promise<Exi
       const code = await become(options, logger, over)
       if (code !== 'another-was-first') return code
     } else if (over) return refuse(running.fault.message, EXIT_CODES.unreachable)
-    // Clients start their servers all at once: one of those is the gateway, the others wait for it.
+    // Clients start their servers at the same time: one of these processes becomes the gateway, and the others wait for
+    // it.
     await rest(LOOK_AGAIN_MS)
   }
 }
 
-/** Is the gateway for as long as the client keeps it. */
+/** Runs the gateway in this process for as long as the client is connected. */
 async function become(
   { config, dataRoot, version, profile, style, node, token }: StdioCommandOptions,
   logger: Logger,
@@ -61,7 +62,7 @@ async function become(
 ): Promise<ExitCode | 'another-was-first'> {
   if (token === undefined && config.listen.anonymous === 'off')
     return refuse('listen.anonymous is off, so nobody may act without a token: set HEARTHBUS_TOKEN.', EXIT_CODES.denied)
-  // Listening as well: the next client that starts its server is put through to this one.
+  // The gateway also listens, so that the server that the next client starts can connect to it.
   const started = await startGatewayOrExplain({ config, dataRoot, version, logger, listen: true })
   if (!started.ok && started.fault.kind === 'running-already' && !isLastTry) return 'another-was-first'
   if (!started.ok) return refuse(started.fault.message, selectStartFaultExitCode(started.fault))
@@ -85,7 +86,7 @@ async function become(
     await gateway.stop()
     return refuse(`There is no profile ${profile}. hearthbus profiles lists them.`, EXIT_CODES.usage)
   }
-  // Ends the session; the gateway is stopped behind it, in order.
+  // Ends the session; the gateway is then stopped in order.
   process.once('SIGINT', () => void served.close())
   process.once('SIGTERM', () => void served.close())
   process.on('SIGHUP', () => void served.close())
@@ -98,11 +99,11 @@ async function become(
   await served.ended
   const troubles = await gateway.stop()
   if (expelled) return refuse(NO_LONGER_GOOD, EXIT_CODES.denied)
-  // The log has said which.
+  // The log says which errors there were.
   return troubles.length === 0 ? EXIT_CODES.ok : EXIT_CODES.integrity
 }
 
-/** Checked as the listener would: the same tokens, the same answer. */
+/** Checked as the listener does, so that the same token gets the same answer. */
 function principalOf({ guard }: Gateway, config: Config, token: string | undefined): FacePrincipal | undefined {
   if (token === undefined) return resolveLocalPrincipal(config.listen.anonymous)
   const authenticate = createAuthenticator({ findToken: guard.tokens.find, isOwner: () => false, anonymous: 'off' })

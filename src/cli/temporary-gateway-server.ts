@@ -1,6 +1,6 @@
 /**
- * Quiet gateway: the records of a node that nobody runs, opened for one administrative step. It listens to nobody and
- * contacts nothing.
+ * Temporary gateway: opens the records of a node whose gateway is not running for one administrative step. It opens no
+ * listener and contacts nothing.
  */
 import type { Config } from '../config/schema.ts'
 import { silentLogger } from '../core/logger.ts'
@@ -11,14 +11,14 @@ import type { StartFault } from '../main/start-fault.ts'
 import { startGatewayOrExplain } from './gateway-start-server.ts'
 import { PACKAGE_VERSION } from './version-store.ts'
 
-/** Takes the lock like any gateway, so it fails where one runs. */
+/** Takes the lock like any gateway, so it fails where a gateway runs. */
 export async function withTemporaryGateway<Value>(
   config: Config,
   dataRoot: string,
   work: (gateway: Gateway) => Promise<Value>,
 ): Promise<Result<Value, StartFault>> {
   const { url: _, ...homeseer } = config.homeseer
-  // Without the families and the mesh: the step is about our own records, and nobody in the house hears of it.
+  // Runs without families and mesh: the step only changes our own records, and nothing in the house is contacted.
   const alone: Config = {
     ...config,
     homeseer,

@@ -1,5 +1,5 @@
 /**
- * Up: runs the gateway until somebody stops it.
+ * Up: runs the gateway until it is stopped.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import { resolveDataDirectory } from '../config/data-directory.ts'
@@ -18,9 +18,9 @@ export interface UpCommandOptions {
   readonly dataRoot: string
   readonly pinned?: boolean
   readonly version: string
-  /** How this program is run, for the lines that tell a newcomer what to type. */
+  /** How this program is run, for the printed lines that a newcomer copies. */
   readonly command: string
-  /** What else is to begin once the gateway is there. */
+  /** Called once the gateway runs. */
   readonly afterwards?: (gateway: Gateway) => void
 }
 
@@ -32,10 +32,10 @@ export async function runUpCommand({
   command,
   afterwards,
 }: UpCommandOptions): Promise<ExitCode> {
-  // Before anything is started, so that a stop is a clean one from the first moment.
+  // Registered before anything is started, so that a stop is in order from the first moment.
   const stopWanted = waitForSignal()
   const logger = createLogger(config.logLevel)
-  // One forgotten promise is a mistake of ours in one place; the heating must not go dark for it.
+  // An unhandled rejection is a bug in one place, and must not stop the gateway that controls the heating.
   process.on('unhandledRejection', (error) =>
     logger.error({ err: error }, 'a promise was rejected and nobody listened'),
   )
@@ -59,27 +59,27 @@ export async function runUpCommand({
   return EXIT_CODES.integrity
 }
 
-/** Asked for like `hearthbus console` does, with the owner's credential: there is no other way in. */
+/** The link is requested as `hearthbus console` does, with the owner's credential: there is no other way to get one. */
 async function signInLink({ url = '' }: Gateway, dataRoot: string): Promise<string> {
   const gateway = { note: { url, pid: process.pid, version: '' }, dataRoot, isAuthentic: true }
   const asked = await requestGateway(gateway, { method: 'POST', path: '/api/console/link', body: {}, asOwner: true })
   return asked.ok ? (asked.value as unknown as SignInLinkView).url : url
 }
 
-/** What to print about the console, and how it signs in. */
+/** What to print about the console, and how a person signs in. */
 interface LinkPlace {
   readonly console: string
   readonly signIn: string
 }
 
 /**
- * The link makes whoever opens it an admin. Printed only where a person looks: what a service writes to its standard
- * output is kept in a journal or a container's log, and read there by others.
+ * The link makes its holder an admin. It is printed to a terminal only: the output of a service is kept in a journal or
+ * a container's log, which others can read.
  */
 function linkPlace(link: string, url: string, dataRoot: string): LinkPlace {
   if (process.stdout.isTTY) return { console: link, signIn: 'signs in once' }
   const { consoleLink } = resolveDataDirectory(dataRoot)
-  // A file that was there before would keep its mode.
+  // An existing file would keep its mode, so it is removed first.
   rmSync(consoleLink, { force: true })
   writeFileSync(consoleLink, `${link}\n`, { mode: 0o600, flag: 'wx' })
   return { console: url, signIn: `a link that signs in once is in ${consoleLink}` }
@@ -92,7 +92,7 @@ function welcome(
 ): string {
   return [
     '',
-    // Not how many tools: devices and other nodes bring theirs a moment later.
+    // The number of tools is not printed, because devices and other nodes register theirs a moment later.
     `  Hearthbus is up: ${gateway.families.join(', ')}.`,
     '',
     `  Console     ${place.console}`,

@@ -1,5 +1,5 @@
 /**
- * Version: what package.json says.
+ * Version: the version in package.json.
  */
 import { readFileSync } from 'node:fs'
 

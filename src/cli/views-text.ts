@@ -1,6 +1,6 @@
 /**
- * Views text: what the bus and its measurements look like to a person at a terminal. What others named is made
- * harmless; the whole of it is in `--json`.
+ * Views text: formats the bus and its measurements for a terminal. Names from outside are cleaned; the complete data is
+ * in `--json`.
  */
 import type { TopologySnapshot } from '../bus/topology.ts'
 import { formatContractDisagreements } from '../web/contract-disagreement.ts'
@@ -13,11 +13,13 @@ import type { CommandAnswer } from './command-output.ts'
 
 type Entry = TopologySnapshot['capabilitiesLocal'][number]
 
-/** One line per node and service: what it offers, how busy it is, and what of it is left alone. */
+/**
+ * One line per node and service: what it offers, how busy it is, and which of its offers are not used at the moment.
+ */
 export function formatTopology(topology: TopologySnapshot): CommandAnswer {
   const { ourNodeId, peers, capabilitiesLocal, capabilitiesRemote } = topology
   const names = new Map(peers.map(({ nodeId, displayName }) => [nodeId, displayName ?? nodeId]))
-  // Which service of a peer offers something is the peer's own affair.
+  // The services of a peer are not known here, only its offers.
   const groups = [
     ...Map.groupBy(capabilitiesLocal, ({ owner }) => owner).values(),
     ...Map.groupBy(capabilitiesRemote, ({ nodeId }) => nodeId).values(),
@@ -67,7 +69,7 @@ function peerTable(peers: TopologySnapshot['peers']): string {
   )
 }
 
-/** Where each series stands, and between what it moved; of those asked for, or of all. */
+/** The present value of each requested series, with its lowest and highest; of all series, if none is named. */
 export function formatMeasurementHistory(
   all: readonly MeasurementSeriesView[],
   asked: readonly string[],
@@ -98,12 +100,12 @@ export function formatMeasurementHistory(
   return { json: series as unknown as Json, text: sanitizeForTerminal(text) }
 }
 
-/** A regulator sends 20.28151 °C and knows a tenth of a degree. */
+/** Rounded, because a regulator sends 20.28151 °C and measures in tenths of a degree. */
 function rounded(value: number): number {
   return Math.round(value * 100) / 100
 }
 
-/** Of what the heating measures; the units of HomeSeer's devices are in its own settings. */
+/** Units of the heating's measurements; those of HomeSeer's devices are in HomeSeer's settings. */
 const UNITS = { _c: ' °C', _pct: ' %', _bar: ' bar' } as const
 
 function unitOf(id: string): string {
@@ -123,7 +125,7 @@ export function formatProfiles({ profiles }: SettingsView): CommandAnswer {
   return { json: profiles, text: sanitizeForTerminal(formatTable(['profile', 'tools', 'from'], rows)) }
 }
 
-/** The words of an entry that tell most, in this order. */
+/** The fields of an entry that are shown, the most important first. */
 const TELLING = ['tool', 'principal', 'outcome', 'approval', 'grant', 'name', 'title', 'by'] as const
 
 export function formatLedgerEntries(entries: readonly LedgerEntryView[]): CommandAnswer {
@@ -140,7 +142,7 @@ export function formatLedgerEntries(entries: readonly LedgerEntryView[]): Comman
   }
 }
 
-/** One tool as a person has to know it who wants to call it. */
+/** One tool, with everything that a person needs in order to call it. */
 export function formatToolDetails(tools: readonly ToolView[], name: string): CommandAnswer {
   const tool = tools.find((candidate) => candidate.name === name)
   if (tool === undefined) {
@@ -166,10 +168,10 @@ function argumentsTable(schema: JsonObject): string {
   return rows.length === 0 ? 'It takes no arguments.' : formatTable(['argument', '', 'kind', ''], rows)
 }
 
-/** Deeper than anybody types at a terminal. */
+/** Nobody types arguments that are nested deeper than this. */
 const MAX_DEPTH = 3
 
-/** Each argument, and below it what is inside: `params.model`, `slots[].start_hour`. */
+/** A row for each argument, followed by rows for its members: `params.model`, `slots[].start_hour`. */
 function argumentRows(schema: JsonObject, prefix: string, depth: number): readonly (readonly string[])[] {
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
   const required = Array.isArray(schema['required']) ? schema['required'] : []
@@ -190,7 +192,10 @@ function argumentRows(schema: JsonObject, prefix: string, depth: number): readon
   })
 }
 
-/** `integer`, `"a" | "b"`, `array of string`: enough to type one; the rest is in the schema. */
+/**
+ * A type such as `integer`, `"a" | "b"` or `array of string`, which is enough to type a value; the rest is in the
+ * schema.
+ */
 function kindOf({ type, enum: choices, anyOf, const: only, items }: JsonObject): string {
   if (only !== undefined) return JSON.stringify(only)
   if (Array.isArray(choices)) return choices.map((choice) => JSON.stringify(choice)).join(' | ')

@@ -1,6 +1,5 @@
 /**
- * Watch: what happens in the gateway, as it happens: the same stream that the console reads, in words or,
- * whole, as JSON.
+ * Watch: prints the gateway's events as they happen, from the stream that the console reads, as lines or as JSON.
  */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
@@ -12,7 +11,7 @@ import { EXIT_CODES } from './command-output.ts'
 import { formatWatchLine } from './watch-text.ts'
 import type { WatchedFeedEvent } from './watch-text.ts'
 
-/** The gateway says something every five seconds, if only that it is there. */
+/** The gateway sends something every five seconds, if only a heartbeat. */
 const LOOK_MS = 5_000
 const MAX_SILENT_LOOKS = 3
 
@@ -32,7 +31,8 @@ async function watch(command: Command, after: string | undefined): Promise<void>
   const refusal = explainCredentialRefusal(gateway.value, token)
   if (refusal !== undefined) return complain(refusal.message)
   const hung = new AbortController()
-  // Looks, not a deadline: a terminal that was held up for a while comes back to a stream that has waited for it.
+  // Counts silent checks instead of using one deadline: a terminal that was suspended finds a stream that has waited
+  // for it.
   let silentLooks = 0
   const watching = setInterval(() => {
     if (++silentLooks >= MAX_SILENT_LOOKS) hung.abort()

@@ -15,7 +15,7 @@ export interface WatchedFeedEvent {
   readonly data: Json
 }
 
-/** `undefined` for what would only drown the rest: a heating bus has a new telegram every second. */
+/** `undefined` for events that would hide the others: a heating bus has a new telegram every second. */
 export function formatWatchLine({ event, data }: WatchedFeedEvent, now: Date): string | undefined {
   if (!isJsonObject(data)) return undefined
   const summary = event in SUMMARIES ? SUMMARIES[event as keyof ConsoleStreamEvents](data) : JSON.stringify(data)
@@ -26,7 +26,7 @@ export function formatWatchLine({ event, data }: WatchedFeedEvent, now: Date): s
 const SUMMARIES: Readonly<Record<keyof ConsoleStreamEvents, (data: JsonObject) => string | undefined>> = {
   hello: ({ node, resumed }) => `${word(node)}${resumed === true ? ', going on where it was left' : ''}`,
   calls: ({ calls, skipped }) => {
-    // They come newest first; a line is read the other way.
+    // Calls arrive newest first, and are printed oldest first.
     const told = list(calls)
       .toReversed()
       .map((call) => `${field(call, 'capability')} ${field(call, 'result')}`)
@@ -56,7 +56,7 @@ const SUMMARIES: Readonly<Record<keyof ConsoleStreamEvents, (data: JsonObject) =
     const told = list(services).map((service) => `${field(service, 'name')} ${field(service, 'status')}`)
     return [word(mode), ...(stopped === true ? ['STOPPED'] : []), ...told, ...busy].join(', ')
   },
-  // That something was read again, and not what.
+  // Only that the resource changed is known, not how, so nothing is printed.
   resource: () => undefined,
   history: () => undefined,
 }

@@ -1,5 +1,5 @@
 /**
- * Whole number: an option that counts something. What is no number is a wrong command line, not a default.
+ * Whole number: parses an option that is a count. Anything that is not a number is a usage error, not the default.
  */
 import { InvalidArgumentError } from 'commander'
 

@@ -1,6 +1,6 @@
 /**
- * Witness: a process of its own, with its own key and memory, that cosigns what logs have signed as long as each only
- * ever grows. Run it on another machine: what it remembers is the point.
+ * Witness: a separate process, with its own key and database, that cosigns the checkpoints of logs as long as each log
+ * only grows. It should run on another machine, because its value is that it remembers what a log signed.
  */
 import { join } from 'node:path'
 import { systemClock } from '../core/clock.ts'
@@ -57,7 +57,7 @@ async function witness({ folder, name, host, port, logs }: WitnessCommandOptions
         `${text} is not a log's key: it is a witness’s. \`hearthbus ledger key\` prints a log's.`,
         EXIT_CODES.usage,
       )
-    // Several keys under one name: a log that was given a new key is still one log.
+    // One name may have several keys: a log that was given a new key is still the same log.
     known.set(parsed.value.name, [...(known.get(parsed.value.name) ?? []), parsed.value])
   }
   createPrivateFolder(folder)

@@ -1,9 +1,9 @@
 /**
- * Witness text: what a witness says when it has started, for whoever configures the gateway that it watches over.
+ * Witness text: what a witness prints when it has started, for the person who configures the gateway.
  */
 
 export interface StartedWitnessFacts {
-  /** As it was told to listen. */
+  /** The host at which it was told to listen. */
   readonly host: string
   readonly url: string
   readonly vkey: string
@@ -15,7 +15,7 @@ export function formatStartedWitness({ host, url, vkey, logs }: StartedWitnessFa
     logs.length === 0
       ? 'no log yet: name one with --log KEY, which `hearthbus ledger key` prints there'
       : logs.join(', ')
-  // It was opened to others, and what is printed leads back to this machine alone.
+  // The witness listens for other machines, but the printed address is only valid on this one.
   const hint =
     host === '0.0.0.0' || host === '::'
       ? [`On another machine this one's address goes where ${new URL(url).hostname} is.`]

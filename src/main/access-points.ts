@@ -1,7 +1,7 @@
 /**
  * Access points: connections to voice backends, where the owner configured any.
  *
- * Pure joining.
+ * Only joins.
  */
 import { toHealthFinding } from '../bus/capability.ts'
 import type { GuardedBus } from '../call/guarded-bus.ts'
@@ -39,7 +39,7 @@ export function createAccessPointPrincipal({
   return { kind: 'principal', id: `access-point:${name}`, role: 'agent', restrictions: { profiles: [profile] } }
 }
 
-/** `undefined` where none is configured; then the client is not loaded. */
+/** Returns `undefined` where none is configured; then the client is not loaded. */
 export async function openAccessPoints(
   parts: AccessPointDependencies,
 ): Promise<Result<Omit<AccessPointClients, 'listChanged'> | undefined, StartFault>> {
@@ -52,7 +52,7 @@ export async function openAccessPoints(
     const expanded = resolveAccessPointUrl(point, { config, environment: process.env, families })
     if (!expanded.ok) return createMisconfiguredStartResult(expanded.fault)
     const { name, profile } = point
-    // Whoever speaks in the room is a principal of its own, with no more rights than the profile.
+    // A person who speaks in the room is a principal of its own, with no more rights than the profile.
     const principal = createAccessPointPrincipal({ name, profile })
     const scope = { profile, style: 'underscore' } as const
     points.push({
@@ -89,8 +89,8 @@ interface AccessPointContext {
 }
 
 /**
- * Before a start. Voice backends are not connected to: one that takes a single connection per access point would drop
- * the one that works.
+ * Examines access points before a start. Voice backends are not connected to: one that accepts a single connection per
+ * access point would drop the connection that works.
  */
 export function examineAccessPoints(config: Config, context: AccessPointContext): readonly DoctorFinding[] {
   return config.accessPoints.flatMap((point): readonly DoctorFinding[] => {
@@ -99,7 +99,7 @@ export function examineAccessPoints(config: Config, context: AccessPointContext)
   })
 }
 
-/** The fault is a sentence: a gateway does not start with it. */
+/** The fault is a sentence, which stops a gateway from starting. */
 function resolveAccessPointUrl(
   { name, url, profile }: Config['accessPoints'][number],
   { config, environment, families }: AccessPointContext & { readonly config: Config },

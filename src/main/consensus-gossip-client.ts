@@ -1,12 +1,12 @@
 /**
- * Consensus gossip: nodes of a community tell each other of rounds, votes and checkpoints, so that voters on other
- * nodes are asked, their votes come back, and contradictory votes are detected.
+ * Consensus gossip: nodes of a community exchange rounds, votes and checkpoints, so that voters on other nodes are
+ * asked, their votes come back, and contradictory votes are detected.
  *
  *   round of this node ─▶ its voters' nodes ─▶ a person there decides ─▶ signed vote ─▶ back, recorded, counted
  *
  * Everything received is proven by its own signature, whichever node sends it.
  *
- * Does I/O: questions through the mesh.
+ * Does I/O through the mesh.
  */
 import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -60,7 +60,7 @@ export interface ConsensusGossip extends ConsensusPeerService, ForeignQuorumRoun
 }
 
 const ASK_MS = 5_000
-/** Contradictions of one node that are recorded; the log has enough evidence then. Counted from each start. */
+/** How many contradictions of one node are recorded per start; the log has enough evidence then. */
 const MAX_CONFLICTS_OF_SIGNER = 32
 /** Without an open round, checkpoints are exchanged only every so many ticks. */
 const QUIET_TICKS = 12
@@ -72,17 +72,22 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
   const self = quorums.self
   const house = self.voter.slice(NODE_VOTER_PREFIX.length)
   const memory = createGossipMemory()
-  /** Findings and rounds that are being appended. Until they are, a second peer that brings the same one adds nothing. */
+  /**
+   * Findings and rounds that are being appended. While they are, a second peer that sends the same one adds nothing.
+   */
   const appending = new Set<string>()
   const ownEvents = createGossipEventSelector({ mesh, ledger, guard, witness: parts.witness, memory })
   const listeners = new Set<(round: WaitingForeignQuorumRound) => void>()
   const conflictsBySigner = new Map<string, number>()
-  /** This node's newest vote as others know it: after a restore, its own log may not have it. */
+  /** This node's newest vote as other nodes know it: after a restore, its own log may lack it. */
   let heardHead: VoteHead | undefined
   let ticks = 0
   let lastReceived: Promise<unknown> = Promise.resolve()
 
-  /** A round by its id alone where only one node has a round of this id, and else with its node. */
+  /**
+   * Whether a reference names this round: by its id alone, if only one node has a round with this id, else with its
+   * node.
+   */
   function isNamed({ id, house: of }: ForeignQuorumRoundRecord, reference: string): boolean {
     return reference === id || reference === formatForeignRoundKey({ id, house: of })
   }
@@ -102,12 +107,14 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
       }))
   }
 
-  /** Statements of strangers prove nothing: anybody can make keys that contradict each other. */
+  /** Statements of nodes outside of the community prove nothing: anybody can make keys that contradict each other. */
   function isKnownNode(nodeId: string): boolean {
     return mesh.community?.members.has(nodeId) === true || mesh.community?.revoked.has(nodeId) === true
   }
 
-  /** Whether `append` ran: it does not while an earlier one with the same key is under way. */
+  /**
+   * Appends once per key. Returns whether `append` ran: it does not while an earlier one with the same key is running.
+   */
   async function appendOnce(key: string, append: () => Promise<unknown>): Promise<boolean> {
     if (appending.has(key)) return false
     appending.add(key)
@@ -119,7 +126,10 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     }
   }
 
-  /** `signer`: the node that has to answer for it. One that contradicts itself without end does not fill this log. */
+  /**
+   * Records a contradiction. `signer` is the node that signed it; the number per signer is limited, so that one that
+   * contradicts itself endlessly does not fill this log.
+   */
   async function conflict(signer: string, about: string, facts: JsonObject): Promise<number> {
     if (state.conflicts.has(about)) return 0
     const known = (conflictsBySigner.get(signer) ?? 0) + 1
@@ -153,7 +163,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     }
     const nodeId = event.voter.startsWith(NODE_VOTER_PREFIX) ? event.voter.slice(NODE_VOTER_PREFIX.length) : undefined
     if (!isKnownNode(event.house) || (nodeId !== undefined && !isKnownNode(nodeId))) return 0
-    // The key of a node is its id. The keys of a node's people are those that this node itself tells.
+    // The key of a node is its id. The keys of a node's people are accepted from that node itself only.
     if (nodeId === undefined && peer === event.house) memory.rememberPersonKey(event)
     if (nodeId === undefined && !memory.hasPersonKey(event)) return 0
     const key = nodeId === undefined ? event.key : decodeNodePublicKeyHex(nodeId)
@@ -184,20 +194,23 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
     return before === undefined ? 0 : conflict(node, about, { what: 'checkpoint', node, notes: [before.note, note] })
   }
 
-  /** This node signed it: its log has to extend it, or it was put back to an older copy. */
+  /**
+   * This node signed the checkpoint, so its log has to extend it; otherwise the node was restored from an older copy.
+   */
   async function receiveOwnCheckpoint({ note }: CheckpointGossipEvent, kept: SignedCheckpoint): Promise<number> {
     const { origin, size, root } = kept.checkpoint
     const own = ledger.latestCheckpoint()
     if (origin !== ledger.verifierKey.name || own === undefined || ledger.state().kind === 'refusing') return 0
     const at = size <= ledger.size() ? ledger.consistency(size, size) : undefined
     if (at?.ok === true && areBytesEqual(at.value.fromRoot, root)) return 0
-    // A round may have been decided and its call made in what is lost: it must not be made again with the same votes.
+    // A round may have been decided, and its call made, in the part that was lost; the call must not be made again with
+    // the same votes.
     if (!state.conflicts.has(`checkpoint ${house} ${origin} ${size}`)) await quorums.abandon('this node was put back')
     const notes = [note, formatSignedCheckpoint(own)]
     return conflict(house, `checkpoint ${house} ${origin} ${size}`, { what: 'checkpoint', node: house, notes })
   }
 
-  /** Batches are taken one after another: two at once would both find a contradiction new, and record it twice. */
+  /** Batches are processed one after another: two at once would both find a contradiction new, and record it twice. */
   function receive(peer: string, events: readonly GossipEvent[]): Promise<number> {
     const received = lastReceived.then(() => receiveBatch(peer, events))
     lastReceived = received.catch(() => undefined)
@@ -206,7 +219,8 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
 
   async function receiveBatch(peer: string, events: readonly GossipEvent[]): Promise<number> {
     let conflicts = 0
-    // First: a node that learns that it was put back takes no votes for what it had decided.
+    // Checkpoints are processed first: a node that learns that it was restored from an older copy accepts no votes for
+    // rounds that it had decided.
     for (const event of events) if (event.kind === 'checkpoint') conflicts += await receiveCheckpoint(event)
     for (const event of events) {
       if (event.kind === 'round') conflicts += await receiveRound(peer, event)
@@ -263,7 +277,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
         const message = `round_id: several nodes have such a round; name one of ${names}`
         return fail({ kind: 'invalid-arguments', message })
       }
-      // A node votes through its admin.
+      // An admin casts the vote of this node.
       if (
         caller.kind !== 'principal' ||
         (caller.role !== 'admin' && caller.role !== 'approver') ||
@@ -290,7 +304,7 @@ export function createConsensusGossip(parts: ConsensusGossipDependencies): Conse
         signature: vote.signature,
         decision,
       })
-      // The periodic job repeats it where the node is not reached now.
+      // The periodic job repeats the exchange if the node cannot be reached now.
       await exchange(round.house, 0)
       return ok(vote)
     },

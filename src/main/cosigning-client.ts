@@ -13,12 +13,12 @@ import { WitnessClient } from '../ledger/witness-client.ts'
 import { createMisconfiguredStartResult } from './start-fault.ts'
 import type { StartFault } from './start-fault.ts'
 
-/** For one witness; all are asked at the same time. */
+/** The time-out for one witness; all are asked at the same time. */
 const TIMEOUT_MS = 10_000
 
 /**
- * A witness that cannot be reached is logged, once for each reason; one that remembers another tree of this log stops
- * the ledger.
+ * Returns a job. A witness that cannot be reached is logged, once for each reason; one that remembers another tree of
+ * this log makes the ledger refuse entries.
  */
 export function createWitnessCosigningJob(
   config: Config,
@@ -51,12 +51,12 @@ export function createWitnessCosigningJob(
         logger.warn({ fault }, 'a witness did not cosign; it is asked every time')
     if (told.length > 0 && round.value.faults.length === 0) logger.info({}, 'all witnesses cosign again')
     told = round.value.faults.map((fault) => JSON.stringify(fault))
-    // Not the present size: entries that were recorded meanwhile still have to be cosigned.
+    // This is not the present size, because entries that were recorded meanwhile still have to be cosigned.
     if (round.value.faults.length === 0) cosignedSize = round.value.signed.checkpoint.size
   })
 }
 
-/** What witnesses have cosigned, each checkpoint with the log's own signature and with that of the witness alone. */
+/** The cosigned checkpoints, each with the log's own signature and with that of one witness alone. */
 export function listCosignedCheckpoints(ledger: Ledger): CosignedCheckpoints {
   return {
     size: ledger.cosignedSize(),

@@ -2,7 +2,7 @@
  * Data directory check: whether a gateway could use a data directory, in the words in which a start refuses it; and how
  * full its disk is, and who can read its keys.
  *
- * What it creates to find out, it removes: there is no data directory afterwards where none was.
+ * It removes what it creates for the test, so no data directory is left where none was.
  */
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -50,7 +50,7 @@ function isBelowFile(path: string): boolean {
   return !statSync(findExisting(path)).isDirectory()
 }
 
-/** By creating the first folder that is missing: permissions are not all that can be in the way. */
+/** Tries to create the first folder that is missing, because permissions are not the only possible obstacle. */
 function tryToCreate(root: string): void {
   const parent = dirname(root)
   if (!existsSync(parent)) return tryToCreate(parent)
@@ -58,7 +58,7 @@ function tryToCreate(root: string): void {
   try {
     rmdirSync(root)
   } catch {
-    // A gateway that was started meanwhile uses it.
+    // A gateway that was started meanwhile uses the folder.
   }
 }
 

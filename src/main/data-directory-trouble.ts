@@ -1,5 +1,5 @@
 /**
- * Data trouble: what the system or SQLite says about a data directory, for a person.
+ * Data directory trouble: explains errors of the system or of SQLite about a data directory to a person.
  */
 import { sep } from 'node:path'
 import { FileUnusableError } from '../core/bounded-file-store.ts'
@@ -8,7 +8,7 @@ import { ProcessLockUnusableError } from '../core/process-lock-store.ts'
 import { isUnsafeIntegerError } from '../core/sqlite-row-store.ts'
 import { readErrorMessage } from '../core/thrown-error.ts'
 
-/** Node's code for whatever SQLite says; the lower eight bits of `errcode` are SQLite's primary result code. */
+/** Node's code for every error of SQLite; the lower eight bits of `errcode` are SQLite's primary result code. */
 const SQLITE_ERROR = 'ERR_SQLITE_ERROR'
 const SQLITE_NOTADB = 26
 const SQLITE_CORRUPT = 11
@@ -17,7 +17,7 @@ const SQLITE_FULL = 13
 /** Errors whose message says what to do. */
 const WITH_SENTENCE = [ProcessLockUnusableError, DatabaseTooNewError, SchemaAlteredError]
 
-/** `undefined`: this is not about the data directory, but a mistake of ours. */
+/** Returns `undefined` if the error is not about the data directory, but a bug. */
 export function explainDataDirectoryTrouble(error: unknown, root: string): string | undefined {
   if (WITH_SENTENCE.some((kind) => error instanceof kind)) return readErrorMessage(error)
   if (error instanceof FileUnusableError) return `${error.path} cannot be used: ${error.message}.`
@@ -25,18 +25,18 @@ export function explainDataDirectoryTrouble(error: unknown, root: string): strin
     return `A database in ${root} contains a number that this program did not write (${readErrorMessage(error)}). Put the directory back from a backup.`
   if (!(error instanceof Error) || !('code' in error)) return undefined
   if (error.code === SQLITE_ERROR) return databaseSentence(error, root)
-  // A write to an open file names no path. A start writes nowhere else.
+  // An error of a write to an open file contains no path; a start writes to no other place.
   const isFull = error.code === 'ENOSPC' || error.code === 'EDQUOT'
   return isFull || ('path' in error && concerns(error.path, root)) ? fileSentence(error, root) : undefined
 }
 
-/** The directory, what is in it, or what it is in. */
+/** Whether a path is the directory, lies in it, or contains it. */
 function concerns(path: unknown, root: string): boolean {
   if (typeof path !== 'string') return false
   return path === root || path.startsWith(`${root}${sep}`) || root.startsWith(`${path}${sep}`)
 }
 
-/** What a person can do about a code of the system, as far as we know it. */
+/** What a person can do about a system error code, if we know it. */
 function fileSentence(error: Error & { readonly code: unknown }, root: string): string {
   switch (error.code) {
     case 'ENOTDIR':

@@ -45,7 +45,7 @@ export interface FacesDependencies {
   readonly data: DataDirectory
   readonly spine: GuardedBus
   readonly families: readonly string[]
-  /** Whatever reports its health: the services, and parts that offer no capability. */
+  /** Everything that reports its health: the services, and parts that offer no capability. */
   readonly reporters: readonly Pick<Service, 'name' | 'version' | 'health' | 'probe' | 'examine'>[]
 }
 
@@ -57,10 +57,10 @@ export interface StartedFaces {
 export async function startFaces(parts: FacesDependencies): Promise<Result<StartedFaces, StartFault>> {
   const { config, spine, version, logger, families } = parts
   const { host, maxBodyBytes, maxSessions, anonymous, tokenHash } = config.listen
-  // Refused rather than warned about: an open port without a credential would give access to the whole house.
+  // A start is refused, not only warned about: an open port without a credential would give access to the whole house.
   const hasToken = tokenHash !== undefined || spine.guard.tokens.list().length > 0
   if (!isLoopback(host) && !hasToken)
-    // An address that is not this machine's is not one that others can reach.
+    // An address that is not this machine's own cannot be reached by others either.
     return createMisconfiguredStartResult(
       (await findListenFault(readFaceListener(config.listen))) ?? explainMissingToken(host),
     )
@@ -119,7 +119,7 @@ export async function startFaces(parts: FacesDependencies): Promise<Result<Start
   url = listener.value.url
   const stop = async (): Promise<void> => {
     stopForgetting()
-    // Streams that stay open would keep the listener from closing.
+    // Open streams would keep the listener from closing.
     people.stop()
     await mcp.close()
     await listener.value.stop()
@@ -200,7 +200,7 @@ function createMetrics(
   }
 }
 
-/** Callers with a credential here are principals: peers have a listener of their own. */
+/** A caller with a credential is a principal here, because peers have a listener of their own. */
 function asPrincipal(known: ReturnType<Authenticator>): Result<FacePrincipal, AuthenticationRefusal> {
   if (!known.ok)
     return fail(known.fault.status === 401 ? { ...known.fault, challenge: 'Bearer realm="hearthbus"' } : known.fault)

@@ -41,7 +41,7 @@ export interface FamilyDependencies {
   /** The node's own key. */
   readonly key: Pick<NodeKey, 'privateKey'>
   readonly draws: RandomDrawKey
-  /** Whatever reports its health, as far as it has started. */
+  /** Everything that reports its health and has started. */
   readonly reporters: () => readonly Pick<Service, 'name' | 'health'>[]
   /** Other nodes, once the mesh has started. */
   readonly peers?: () => ConsensusPeerService | undefined
@@ -75,7 +75,7 @@ export function listConfiguredFamilies({ devices, homeseer, ebus }: Config): rea
 
 /** Nothing is contacted before `start`. A family that is not configured is not even loaded. */
 export async function createFamilyServices(parts: FamilyDependencies): Promise<Result<readonly Service[], StartFault>> {
-  // The only one that can fail: its alias file may be unreadable.
+  // Only this family can fail here, because its alias file may be unreadable.
   const homeseer = await homeseerServices(parts)
   if (!homeseer.ok) return homeseer
   return ok([
@@ -108,7 +108,7 @@ function runtimeService({
     peers,
     vrfSecret: deriveNodeSecret(key, RANDOM_DRAW_KEY_PURPOSE),
     draws,
-    // The runtime's own checks are in the answer already.
+    // The runtime's own checks are already in its answer.
     reporters: () => reporters().filter(({ name }) => name !== 'runtime'),
     config: {
       version,

@@ -21,7 +21,7 @@ import type { ConsensusPeerService } from '../runtime/consensus/tools.ts'
 
 /** A round of another node in which this node has not voted, and what that node says of the call. */
 export interface WaitingForeignQuorumRound extends Pick<ForeignQuorumRoundRecord, 'house' | 'digest' | 'expiresAtMs'> {
-  /** As votes may name it. */
+  /** The reference by which a vote may name it. */
   readonly reference: string
   readonly heardAtMs: number
   readonly shown: Json | undefined
@@ -29,13 +29,13 @@ export interface WaitingForeignQuorumRound extends Pick<ForeignQuorumRoundRecord
 
 export interface ForeignQuorumRoundSource extends Pick<ConsensusPeerService, 'voteElsewhere'> {
   readonly waiting: () => readonly WaitingForeignQuorumRound[]
-  /** Called with every round that is heard of. Returns a function that unsubscribes. */
+  /** Calls the listener with every round that this node learns of. Returns a function that unsubscribes. */
   readonly onHeard: (listener: (round: WaitingForeignQuorumRound) => void) => () => void
 }
 
 const MAX_TEXT = 300
 const text = z.string().transform((value) => value.slice(0, MAX_TEXT).toWellFormed())
-/** What the other node shows: its word, and possibly a later version of it. */
+/** The call as the other node shows it, possibly in a later version. */
 const shownCall = z.object({
   tool: text,
   target: text.nullable().catch(null),
@@ -99,7 +99,7 @@ export function addForeignQuorumRounds(approvals: Approvals, rounds: ForeignQuor
   }
 }
 
-/** As far as this node knows it: hashes of the call are the other node's. */
+/** The round as an approval, as far as this node knows it: the other node made the hashes of the call. */
 function toApproval({ reference, house, digest, expiresAtMs, heardAtMs, shown }: WaitingForeignQuorumRound): Approval {
   const parsed = shownCall.safeParse(shown)
   const call = parsed.success ? parsed.data : undefined

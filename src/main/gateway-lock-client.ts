@@ -1,9 +1,9 @@
 /**
- * Gateway lock: the process lock of a data directory, and the question whether a gateway works there although it does not
- * hold that file: who may write into the directory can move the file away.
+ * Gateway lock: the process lock of a data directory, and a check whether a gateway works there although it does not
+ * hold that file: a program that can write into the directory can move the file away.
  *
  * The note of a running gateway is authenticated with the owner's token. A note that outlived its process does no harm:
- * its process is gone, or another one that has its number does not listen at its address.
+ * either the process is gone, or another one with its number does not listen at its address.
  */
 import type { DataDirectory } from '../config/data-directory.ts'
 import { readBoundedFile } from '../core/bounded-file-store.ts'
@@ -28,7 +28,7 @@ export async function takeGatewayLock(data: DataDirectory): Promise<Result<Proce
   return fail(running)
 }
 
-/** A sentence about a gateway that runs and whose lock file is gone; `undefined` where there is none. */
+/** A sentence about a running gateway whose lock file is gone; `undefined` where there is none. */
 export async function explainGatewayWithoutLock(data: DataDirectory): Promise<string | undefined> {
   const note = readAuthenticNote(data)
   if (note === undefined || note.pid === process.pid || !isProcessAlive(note.pid)) return undefined
@@ -40,12 +40,12 @@ function readAuthenticNote({ gateway, ownerToken }: DataDirectory): RunningGatew
   try {
     return parseRunningGatewayNote(readBoundedFile(gateway, MAX_NOTE_BYTES).toString(), readOwnerToken(ownerToken))
   } catch {
-    // Without a token that can be read, nothing proves who wrote the note; a start refuses over the token itself.
+    // Without a readable token, nothing proves who wrote the note; a start then refuses because of the token.
     return undefined
   }
 }
 
-/** Also a process that takes the connection and is too busy to answer. */
+/** Also true for a process that accepts the connection and is too busy to answer. */
 async function isAnswering(url: string): Promise<boolean> {
   try {
     await fetch(`${url}/health`, { signal: AbortSignal.timeout(ANSWER_MS) })

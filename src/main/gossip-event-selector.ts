@@ -26,12 +26,12 @@ export interface GossipSources {
   readonly memory: GossipMemory
 }
 
-/** Of this node's rounds, in one exchange: the newest ones, and room is left for the rest. */
+/** How many events about this node's rounds one exchange has: the newest ones, so that there is room for the rest. */
 const MAX_ROUND_EVENTS = 128
 const MAX_OWN_VOTES = 32
 const MAX_SHOWN_BYTES = 16_384
 
-/** `since`: only rounds that were opened at this entry or later. */
+/** `since`: only rounds that were opened in this entry or later. */
 export function createGossipEventSelector(
   parts: GossipSources,
 ): (peer: string, since: number) => readonly GossipEvent[] {
@@ -42,8 +42,9 @@ export function createGossipEventSelector(
   const house = self.voter.slice(NODE_VOTER_PREFIX.length)
 
   /**
-   * Newest first; what a call is about is for those to know who vote about it. Votes are told with a checkpoint that
-   * covers them: who knows them can then show this node, should it be put back, that it had come further.
+   * Rounds of this node, newest first. Only nodes that vote learn what a call is about. Votes are sent with a
+   * checkpoint that covers them: if this node is restored from an older copy, the receiver can then show it that it had
+   * come further.
    */
   function roundEvents(peer: string, since: number, signedSize: number): readonly GossipEvent[] {
     const events: GossipEvent[] = []
@@ -72,7 +73,7 @@ export function createGossipEventSelector(
     return events
   }
 
-  /** In rounds of others: to whom they are first, then the newest. */
+  /** This node's votes in rounds of others: those for the receiver first, then the newest. */
   function ownVoteEvents(peer: string): readonly GossipEvent[] {
     const rounds = [...state.foreignRounds.values()].filter(({ vote }) => vote !== undefined).toReversed()
     return rounds
@@ -107,7 +108,7 @@ export function createGossipEventSelector(
   }
 }
 
-/** Arguments that are too large to be told are left out, and the title says so. */
+/** Arguments that are too large to be sent are left out, and the title says so. */
 function toShownCall({ binding: { tool, target }, shown }: Approval): z.core.util.JSONType {
   const whole = { tool, target: target ?? null, ...shown }
   const { preview: _, ...rest } = whole

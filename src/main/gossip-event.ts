@@ -1,12 +1,12 @@
 /**
- * Gossip event: what nodes of a community tell each other of rounds, votes and checkpoints, as it travels.
+ * Gossip event: the messages about rounds, votes and checkpoints that nodes of a community exchange.
  */
 import { z } from 'zod'
 
-/** In one exchange. */
+/** The limit for one exchange. */
 const MAX_GOSSIP_EVENTS = 256
 
-/** Half of what a node takes in one message (`mesh.maxBodyBytes`) unless it is configured otherwise. */
+/** Half of what a node accepts in one message by default (`mesh.maxBodyBytes`). */
 const MAX_GOSSIP_BYTES = 524_288
 
 const gossipEvent = z.discriminatedUnion('kind', [
@@ -39,7 +39,7 @@ export type QuorumRoundGossipEvent = GossipEvent & { readonly kind: 'round' }
 export type QuorumVoteGossipEvent = GossipEvent & { readonly kind: 'vote' }
 export type CheckpointGossipEvent = GossipEvent & { readonly kind: 'checkpoint' }
 
-/** As many as fit into one exchange, in their order; one that is too large for itself does not keep the others back. */
+/** As many events as fit into one exchange, in their order; one that is too large by itself is skipped. */
 export function limitGossipEvents(events: readonly GossipEvent[]): readonly GossipEvent[] {
   let left = MAX_GOSSIP_BYTES
   return events

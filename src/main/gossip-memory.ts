@@ -1,17 +1,17 @@
 /**
- * Gossip memory: signed statements of others, so that whoever says two things is found out, and so that what one node
- * saw reaches all.
+ * Gossip memory: signed statements of other nodes and voters, in order to detect contradictions and to pass on to all
+ * nodes what one has seen.
  *
- *   statement about something ─▶ first: remembered      the same: nothing new      another: both contradict each other
+ *   statement about something ─▶ first: remembered      the same: nothing new      another: the two contradict each other
  *
- * Bounded: the oldest statement goes first, so a flood of new ones does not wipe out everything at once.
+ * Bounded: the oldest statement is dropped first, so a flood of new ones does not remove everything at once.
  *
  * Holds memory; otherwise pure.
  */
 import type { CheckpointGossipEvent, GossipEvent, QuorumVoteGossipEvent } from './gossip-event.ts'
 
 export interface SeenStatement<Event extends GossipEvent> {
-  /** What can be said only once: a voter's vote in a round, a node's tree of a size. */
+  /** What may be stated only once: a voter's vote in a round, a node's tree of a size. */
   readonly about: string
   readonly says: string
   readonly event: Event
@@ -22,12 +22,15 @@ export interface GossipMemory {
   readonly remember: <Event extends QuorumVoteGossipEvent | CheckpointGossipEvent>(
     seen: SeenStatement<Event>,
   ) => Event | undefined
-  /** What a node was heard to have signed of itself: the last few, so that one that was put back is shown what it was. */
+  /**
+   * Remembers the last few checkpoints that a node signed, so that a node that was restored from an older copy can be
+   * shown them.
+   */
   readonly rememberCheckpoint: (event: CheckpointGossipEvent) => void
-  /** The key of a node's person, as that node itself tells it. */
+  /** Remembers the key of a node's person, as that node itself announced it. */
   readonly rememberPersonKey: (event: QuorumVoteGossipEvent) => void
   readonly hasPersonKey: (event: QuorumVoteGossipEvent) => boolean
-  /** What others should hear of: contradictions, the last checkpoints of each node, then the newest votes. */
+  /** What is passed on to other nodes: contradictions, the last checkpoints of each node, then the newest votes. */
   readonly told: () => readonly GossipEvent[]
 }
 

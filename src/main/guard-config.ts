@@ -29,7 +29,7 @@ export function toGuardConfig(config: Config): GuardConfig {
       maxRestWaitMs: guard.actuatorWaitMs,
     },
     approvals: {
-      // The time to decide equals the time to use the decision.
+      // A person has as long to decide as the caller has to use the approval.
       openMs,
       useMs: openMs,
       disputeMs: guard.disputeHours * HOUR_MS,
@@ -38,14 +38,14 @@ export function toGuardConfig(config: Config): GuardConfig {
     },
     changes: {
       maxPrepared: config.homeseer.changeTokenEntries,
-      // An eighth: one caller that prepares and never commits leaves room for seven others.
+      // An eighth, so that one caller that prepares changes and never commits leaves room for seven others.
       maxPreparedPerPrincipal: Math.ceil(config.homeseer.changeTokenEntries / 8),
     },
     keys: {
       ttlMs: guard.idempotencyHours * HOUR_MS,
       maxKeys: 20_000,
       maxKeysPerPrincipal: 5_000,
-      // Longer answers are not stored; a repetition is refused and says so.
+      // Longer answers are not stored; a repetition of their call is refused with that reason.
       maxOutcomeBytes: 65_536,
     },
     profileHolds: (profile, offer) =>

@@ -15,7 +15,7 @@ import type { NatsJoinConnection } from '../mesh/nats/join-client.ts'
 import { OutboundCallClient } from '../mesh/outbound-calls.ts'
 import type { PeerEndpoint } from '../mesh/transport.ts'
 
-/** The joining node: it keeps its key and only becomes a member. */
+/** The options of a node that joins. It keeps its key and only becomes a member. */
 export interface JoiningNodeOptions {
   readonly invitation: Invitation
   readonly identity: NodeIdentity
@@ -24,7 +24,7 @@ export interface JoiningNodeOptions {
   readonly useNkey: boolean
 }
 
-/** For the member list of thousands of nodes; the other limit is how long the issuer may take. */
+/** Large enough for a member list of thousands of nodes. The issuer's answer is also limited in time. */
 const MAX_ANSWER_BYTES = 4_194_304
 const TIMEOUT_MS = 15_000
 
@@ -36,7 +36,7 @@ export async function joinByInvitation(joining: JoiningNodeOptions): Promise<Res
   try {
     const outbound = new OutboundCallClient({
       identity,
-      // The community that this node is about to join: the request is signed for it.
+      // The community that this node is about to join; the request is signed for it.
       communityId: () => invitation.communityId,
       transports: { http, nats: nats?.caller },
       clock: systemClock,
@@ -58,7 +58,7 @@ export async function joinByInvitation(joining: JoiningNodeOptions): Promise<Res
     const community = parseCommunityDocument(answer.value['community'], invitation.communityId)
     if (!community.ok)
       return fail(`The answer is no member list of ${invitation.communityName} (${community.fault.kind}).`)
-    // A signed member list without this node would be stored and lock it out of its own mesh.
+    // A signed member list that lacks this node would be stored and exclude it from its own mesh, so it is refused.
     if (findMemberStanding(community.value, identity.id).kind !== 'member')
       return fail('The member list came without this node.')
     return ok(community.value)

@@ -1,6 +1,6 @@
 /**
- * Key files: whether the files in `keys/` are for their owner's eyes only, and nobody else can put others in their place.
- * What they hold is checked by whoever uses them; a link may lead to them, as containers have it.
+ * Key files: whether only their owner can read the files in `keys/`, and nobody else can replace them. The modules that
+ * use the files check their content. A link may lead to them, as in containers.
  *
  * Does I/O.
  */
@@ -14,7 +14,10 @@ const OTHERS = 0o077
 const OTHERS_WRITE = 0o022
 const ROOT = 0
 
-/** Every file in the folder, also one that this start does not need: a root key that was put aside is still a key. */
+/**
+ * Checks every file in the folder, even one that this start does not need: a root key that was put aside is still a
+ * key.
+ */
 export function findExposedKeyFiles({ keys }: DataDirectory): readonly LedgerFinding[] {
   const folder = statSync(keys, { throwIfNoEntry: false })
   if (folder === undefined) return []
@@ -28,7 +31,7 @@ export function findExposedKeyFiles({ keys }: DataDirectory): readonly LedgerFin
   return isOpen ? [exposed(keys, `others on this machine may write into it (mode ${modeOf(folder)})`), ...files] : files
 }
 
-/** What is no file, such as a folder that a container mounts, is left out. */
+/** Anything that is not a file, such as a folder that a container mounts, is left out. */
 function listKeyFiles(folder: string): readonly { readonly path: string; readonly stats: Stats }[] {
   return readdirSync(folder)
     .toSorted()

@@ -9,7 +9,9 @@ export function openLedgerPin({ ledger }: Config, dataRoot: string): Promise<Led
   return LedgerPinFile.open(resolvePinPath(folder, dataRoot), dataRoot)
 }
 
-/** A user without a home, as a container may have it, has none to keep anything in; writing says so. */
+/**
+ * A user without a home folder, as in some containers, has no place for the file; the attempt to write it reports that.
+ */
 function findHome(): string {
   try {
     return homedir()

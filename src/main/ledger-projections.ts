@@ -1,7 +1,7 @@
 /**
- * Ledger projections: the states that decide and the tables that are copies of the log, of every module that has some.
- * Whoever opens the ledger, gateway or command, opens these. Delete a family's folder and its line here, and the rest
- * still builds.
+ * Ledger projections: the states and the tables of every module that are computed from the log. The gateway and every
+ * command that opens the ledger open all of them. Delete a family's folder and its line here, and the rest still
+ * builds.
  *
  * Reads through the stores.
  */
@@ -39,7 +39,10 @@ export const ledgerProjections: readonly UntypedProjection[] = [
 
 export const ledgerEntryCaches: readonly EntryCacheDefinition[] = [runtimeEntryCache]
 
-/** What a database, and the folder of keys, hold beside the log; the mesh database has its own audit. */
+/**
+ * Audits of a database and of the folder of keys, which hold content beside the log; the mesh database has its own
+ * audit.
+ */
 export function listStoredContentAudits(
   { sql }: Pick<Database, 'sql'>,
   data: DataDirectory,

@@ -1,6 +1,7 @@
 /**
  * Lock loss detector: notices that the lock of the data directory is no longer under its name, so that a second gateway
- * could start on the same records. The ledger then refuses: of two writers, the one that knows stops.
+ * could start on the same records. The ledger then refuses entries: of two possible writers, the one that has noticed
+ * stops.
  */
 import type { Logger } from '../core/logger.ts'
 import type { ProcessLock } from '../core/process-lock-store.ts'

@@ -1,10 +1,10 @@
 /**
  * Log origin: the name of a data directory's log, under which all of its checkpoints are signed.
  *
- * It is derived from the node's name once, and then stays what was signed: it does not change when the node is renamed,
- * or when the log was continued under another name. It is read from a file, or from the database where the file is
- * lost, and nobody has checked either yet, which is safe: the ledger opens only if this node's key signed that file,
- * and the newest checkpoint in the database, under this very name.
+ * It is derived from the node's name once, and then stays the name that was signed: it does not change when the node is
+ * renamed, or when the log was continued under another name. It is read from a file, or from the database where the
+ * file is lost, and neither has been verified at this point. This is safe: the ledger opens only if this node's key
+ * signed that file, and the newest checkpoint in the database, under this very name.
  */
 import type { DataDirectory } from '../config/data-directory.ts'
 import type { Config } from '../config/schema.ts'
@@ -16,7 +16,7 @@ import { parseNote } from '../ledger/signed-note.ts'
 
 /**
  * The configured origin, else the one that was signed last, else the pinned one, else one derived from the node's name.
- * `newestNote` reads the newest checkpoint in the database; it is called only where the file has none.
+ * `newestNote` reads the newest checkpoint in the database; it is called only if the file has none.
  */
 export async function resolveLogOrigin(
   { ledger, node }: Config,
@@ -30,7 +30,7 @@ export async function resolveLogOrigin(
   return known ?? `hearthbus.local/${node.name}`
 }
 
-/** `undefined` where there is none, and where it cannot be read: the ledger reports what is wrong then. */
+/** Returns `undefined` if there is none, or if it cannot be read; the ledger then reports the defect. */
 function signedOrigin(text: string | Uint8Array | undefined): string | undefined {
   const note = text === undefined ? undefined : parseNote(text)
   if (note?.ok !== true) return undefined

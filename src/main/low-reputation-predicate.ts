@@ -26,7 +26,7 @@ export function createLowReputationPredicate(
   const catchUp = (): void => {
     for (const _ of reputation.catchUp(ledger.size()));
   }
-  // At once rather than at the first call, because the whole ledger is read.
+  // Reads the whole ledger now rather than at the first call, because this takes long.
   catchUp()
   return (caller) => {
     if (caller.kind === 'service' || (caller.kind === 'principal' && caller.role === 'admin')) return false

@@ -1,9 +1,9 @@
 /**
- * Membership log: the node's ledger as the store of a community asks it, and what it says about communities.
+ * Membership log: what the node's ledger says about communities, in the form that the store of a community needs.
  *
  *   community.changed ─▶ more records, never fewer      invitation.used ─▶ by one node
  *   community.forked  ─▶ an anchor signed two decisions under one number: it was put back to an older copy, or copied
- *   invitation.reused ─▶ two nodes came in with one invitation
+ *   invitation.reused ─▶ two nodes were admitted with one invitation
  *
  * Pure, but for the state that it is given.
  */
@@ -16,15 +16,15 @@ import { StateTable } from '../ledger/projection.ts'
 import type { MembershipLog } from '../mesh/identity/membership-log.ts'
 
 interface MembershipState {
-  /** By community id. */
+  /** The newest revision of each community, by community id. */
   readonly revisions: StateTable<{ readonly revision: number; readonly digest: string }>
-  /** Invitation id → node id. */
+  /** The node that used each invitation: invitation id → node id. */
   readonly invitations: StateTable<string>
   /** Forks and second uses that were recorded, once each. */
   readonly findings: StateTable<boolean>
 }
 
-/** Bounded by the length of an entry. */
+/** How many names an entry may have; its length is limited. */
 const MAX_NAMED = 512
 
 const MESH_WRITTEN = 'mesh.written'
@@ -83,7 +83,7 @@ export function createMembershipLog(ledger: Ledger): MembershipLog {
         community_id: id,
         revision,
         digest,
-        // For the guard: a revoked node does not vote.
+        // Recorded for the guard, because a revoked node does not vote.
         revoked: [...revoked.keys()].slice(0, MAX_NAMED),
       })
       for (const { signer, number, digests } of forks)
@@ -95,7 +95,7 @@ export function createMembershipLog(ledger: Ledger): MembershipLog {
     },
     usedBy: (invitationId) => invitations.get(invitationId),
     use: async (invitationId, nodeId) => {
-      // The same node may try again after its answer was lost.
+      // The same node may try again if the answer to it was lost.
       if (invitations.get(invitationId) === nodeId) return
       await ledger.append({ kind: 'invitation.used', invitation: invitationId, node_id: nodeId })
     },
@@ -113,7 +113,10 @@ function reuseKey(invitation: string): string {
 
 const SEAL_BYTES = 32
 
-/** Authenticates what this node writes into the mesh database; only the holder of the private key can do so. */
+/**
+ * Derives the key that authenticates what this node writes into the mesh database; only the holder of the private key
+ * can do so.
+ */
 export function deriveMeshSealKey(privateKey: KeyObject): Uint8Array {
   const secret = privateKey.export({ format: 'der', type: 'pkcs8' })
   return new Uint8Array(hkdfSync('sha256', secret, '', 'hearthbus mesh store', SEAL_BYTES))

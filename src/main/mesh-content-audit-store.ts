@@ -1,5 +1,5 @@
 /**
- * Mesh content audit: the mesh database, as a part of what `ledger verify` looks at.
+ * Mesh content audit: the part of `ledger verify` that checks the mesh database.
  *
  * Reads through the store.
  */
@@ -11,12 +11,12 @@ import { membershipProjection } from './membership-log.ts'
 
 export interface MeshDatabaseLocation {
   readonly path: string
-  /** What to open: a copy, where the folder cannot be written. */
+  /** The file to open instead: a copy, if the folder cannot be written. */
   readonly opened?: string
   readonly sealKey: Uint8Array
 }
 
-/** The mesh is only loaded where it is asked for. */
+/** The mesh module is loaded only when this is called. */
 export async function loadMeshContentAudit({
   path,
   opened = path,

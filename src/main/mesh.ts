@@ -146,7 +146,7 @@ function openStore(path: string, options: MeshStoreOptions): Result<MeshStore, S
   }
 }
 
-/** Only the node that founded the community has it. */
+/** Only the node that founded the community has the root key. */
 async function loadRoot(path: string): Promise<Result<NodeIdentity | undefined, StartFault>> {
   const loaded = await loadExistingNodeKey(path)
   if (loaded.ok) return ok(createNodeIdentity(loaded.value.privateKey))

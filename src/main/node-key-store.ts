@@ -1,5 +1,6 @@
 /**
- * Node key: the key of a data directory, created at the first start, and never where another key has already signed.
+ * Node key: the key of a data directory, created at the first start, and never in a data directory in which another key
+ * has already signed.
  */
 import { existsSync } from 'node:fs'
 import type { DataDirectory } from '../config/data-directory.ts'

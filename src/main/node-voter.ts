@@ -18,7 +18,7 @@ import { decodeNodeId, createNodeIdentity, stripNodeIdPrefix } from '../mesh/ide
 export interface VoterContext {
   readonly name: string
   readonly community: () => Community | undefined
-  /** Keys of the configured witnesses, beside the nodes of the community. */
+  /** Keys of the configured witnesses, which cosign in addition to the nodes of the community. */
   readonly witnesses: readonly string[]
   readonly draws: RandomDrawKey
 }

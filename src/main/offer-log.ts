@@ -1,12 +1,12 @@
 /**
- * Offer log: the node's ledger as the store of other nodes' offers asks it.
+ * Offer log: what the node's ledger says about other nodes' offers, in the form that their store needs.
  *
  *   offer.pinned    ─▶ the definition of a capability that was seen first: never over another one
- *   offer.accepted  ─▶ the definition that a person accepted after it was withheld: each acceptance once
+ *   offer.accepted  ─▶ the definition that a person accepted after it was withheld: each acceptance is used once
  *   prefix.reserved ─▶ prefixes of families that this node has or had
  *
- * Capabilities are named by the hash of their name, version and instance: a stranger's text has no place in a log for
- * ever. What was meant is in the body.
+ * Capabilities are named by the hash of their name, version and instance: another node's text must not be in a log for
+ * ever. The names themselves are in the erasable body.
  *
  * Pure, but for the state that it is given.
  */
@@ -21,7 +21,7 @@ import type { OfferLog } from '../mesh/identity/offer-log.ts'
 import type { OfferDefinitionHash } from '../mesh/offer-pin.ts'
 
 interface OfferState {
-  /** Node id → hash that names a capability → hash of its definition. */
+  /** Node id → hash of a capability's name → hash of its definition. */
   readonly pins: StateTable<ReadonlyMap<string, string>>
   readonly acceptances: StateTable<boolean>
   readonly prefixes: StateTable<boolean>
@@ -69,7 +69,8 @@ export function createOfferLog(ledger: Ledger): OfferLog {
     },
     pin: async (nodeId, definitions) => {
       const known = pinsOf(pins, nodeId)
-      // Of two definitions under one name the first counts; of a try that failed half-way, the rest is left.
+      // Of two definitions under one name, the first is pinned; the others of an attempt that failed half-way are
+      // ignored.
       const fresh = [...Map.groupBy(definitions, ({ key }) => key).values()]
         .flatMap((same) => same.slice(0, 1))
         .filter(({ key }) => !known.has(nameCapability(key)))

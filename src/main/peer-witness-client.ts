@@ -1,10 +1,10 @@
 /**
- * Peer witness: nodes of one community vouch for each other's ledgers. Each remembers the last checkpoint it saw of
+ * Peer witness: nodes of one community cosign each other's checkpoints. Each remembers the last checkpoint it saw of
  * every other and cosigns only what extends it (C2SP tlog-witness, spoken through the mesh instead of a URL of its
  * own).
  *
- * A log is known by its node's own key, which the manifest is signed with: nodes without a configured name all give
- * their logs the same name, so each log is remembered by its key.
+ * A log is identified by its node's own key, which also signs the manifest: nodes without a configured name give their
+ * logs the same name, so a name does not identify a log.
  */
 import { systemClock } from '../core/clock.ts'
 import { Database } from '../core/database-store.ts'
@@ -44,7 +44,7 @@ export interface PeerWitness {
   readonly close: () => void
 }
 
-/** For one request to one node; a second attempt corrects what was assumed about it, a third is for a race. */
+/** The time-out for one request to one node. A second request corrects the assumed size; a third is for a race. */
 const ASK_MS = 10_000
 const TRIES = 3
 /**
@@ -58,11 +58,11 @@ export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
   const database = new Database({ path: parts.path, migrations: [witnessMigrations], isWhole: true })
   const signer = createCosigner(formatNodeWitnessName(identity.id), identity.privateKey, systemClock.now)
   const namesOf = new Map<string, Set<string>>()
-  // A node's log is known from its manifest, by the key that signs it.
+  // The log of a node, as its manifest describes it, identified by the key that signed the manifest.
   const logOf = (peer: string): { readonly origin: string; readonly store: WitnessStore } | undefined => {
     const origin = mesh.peers.find(({ nodeId }) => nodeId === peer)?.manifest.ledgerOrigin
     const publicKey = decodeNodeId(peer)
-    // A plus sign or a blank in a name would break the key's line in a signed note.
+    // A plus sign or a blank in a name would break the line of the key in a signed note.
     if (origin === undefined || publicKey === undefined || !isKeyName(origin)) return undefined
     const names = namesOf.get(peer) ?? new Set()
     if (!names.has(origin) && names.size >= MAX_LOGS_PER_NODE) return undefined
@@ -70,7 +70,7 @@ export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
     const logs = new Map([[origin, [createNoteVerifier(origin, ED25519_NOTE_SIGNATURE_TYPE, publicKey)]]])
     return { origin, store: new WitnessStore({ database, signer, logs, owner: stripNodeIdPrefix(peer) }) }
   }
-  // Per node, the size that it cosigned last: only an assumption, which its 409 corrects.
+  // Per node, the size that it cosigned last. This is only an assumption, which the node's 409 answer corrects.
   const remembered = new Map<string, number>()
   const disagreeing = new Set<string>()
   return {
@@ -91,7 +91,7 @@ export function openPeerWitness(parts: PeerWitnessDependencies): PeerWitness {
     },
     cosign: async () => {
       const signed = ledger.latestCheckpoint()
-      // A ledger that refuses does not show what it signed.
+      // While the ledger refuses, it does not show what it signed.
       if (signed === undefined || ledger.state().kind === 'refusing') return
       const { size } = signed.checkpoint
       // Nodes that were away, or joined later, are asked again; nodes that cosigned this checkpoint are not.
@@ -137,7 +137,8 @@ async function askOne(
     }
     const other = status === 409 && typeof text === 'string' ? parseDecimal(text.slice(0, -1)) : undefined
     if (other === undefined) {
-      // 422: the proof does not lead from its tree to ours. Any other status is about the request, not about the log.
+      // 422 means that the proof does not lead from the node's tree to ours. Any other status is about the request, not
+      // about the log.
       if (status !== 422) return undefined
       break
     }
@@ -145,14 +146,15 @@ async function askOne(
   }
   remembered.delete(nodeId)
   const isFork = await confront(parts, nodeId)
-  // Once for each node: it is asked every few seconds, and its answer will not change.
+  // Logged once for each node: it is asked every few seconds, and its answer will not change.
   if (!disagreeing.has(nodeId)) tell(parts, nodeId, isFork)
   disagreeing.add(nodeId)
   return undefined
 }
 
 /**
- * It remembers another tree of this log: if it can show our own signature under it, the ledger must refuse from now on.
+ * The node remembers another tree of this log. If it can show our own signature under that tree, the ledger must refuse
+ * from now on.
  */
 async function confront({ ledger, mesh }: PeerWitnessDependencies, nodeId: string): Promise<boolean> {
   const shown = await mesh.ask(nodeId, 'mesh.checkpoint', {}, ASK_MS)

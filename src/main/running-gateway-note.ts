@@ -1,7 +1,7 @@
 /**
  * Running gateway note: where a gateway listens, for the commands of its owner. It carries a MAC made with the owner's
- * token: who can write into the data directory, but not read its keys, must not lead a command that shows that token to
- * a program of theirs.
+ * token: a person who can write into the data directory, but not read its keys, must not make a command send that token
+ * to another program.
  *
  * Pure.
  */
@@ -19,7 +19,10 @@ export function formatRunningGatewayNote(note: RunningGatewayNote, ownerToken: s
   return JSON.stringify({ ...note, mac: computeNoteMac(note, ownerToken) })
 }
 
-/** `undefined` for what no gateway wrote. Without the owner's token the MAC is not checked: no credential may follow it. */
+/**
+ * Returns `undefined` for text that no gateway wrote. Without the owner's token the MAC is not checked, and no
+ * credential may be sent to that address.
+ */
 export function parseRunningGatewayNote(text: string, ownerToken: string | undefined): RunningGatewayNote | undefined {
   const value = parseJsonOrUndefined(text)
   if (!isJsonObject(value)) return undefined

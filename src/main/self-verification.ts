@@ -2,8 +2,8 @@
  * Self-verification: a node reads all of its ledger again, at least once a day, and records what it found.
  *
  * It takes a few per cent of one processor: after each bundle of entries it pauses for a multiple of the time that the
- * bundle took. What it finds is in the state of the ledger, from where health, doctor and console have it, and in the
- * ledger itself. In between it looks every hour at some entries that are drawn, and records the proof that it did not
+ * bundle took. Its findings are in the ledger's state, which health, doctor and console show, and are recorded in the
+ * ledger itself. In between, it checks some randomly drawn entries every hour, and records the proof that it did not
  * choose them.
  *
  * Pure: the ledger does the reading.

@@ -1,8 +1,8 @@
 /**
- * Service examination: what the doctor says about each service. Each has one examination: before a start it asks the
- * world, in a running node the service hands over what it knows.
+ * Service examination: what the doctor says about each service. Each service has one examination: before a start it
+ * contacts the far ends; in a running node the service passes what it knows.
  *
- * Only joins; nothing of a service that is not configured is loaded.
+ * Only joins; a service that is not configured is not loaded.
  */
 import type { Service } from '../bus/capability.ts'
 import { toHealthFinding } from '../bus/capability.ts'
@@ -15,7 +15,7 @@ import { locateMeshFiles } from './mesh-files.ts'
 import { examineAccessPoints } from './access-points.ts'
 import { listConfiguredFamilies } from './families.ts'
 
-/** A person waits for the answer; an examination before the start may take as long. */
+/** A person waits for the answer, so the examination is limited to this time. */
 const MAX_WAIT_MS = 8_000
 
 const CANNOT_WORK =
@@ -80,7 +80,7 @@ async function examineConfiguredMesh({ mesh }: Config, dataRoot: string): Promis
   return examineMesh(mesh, locateMeshFiles(resolveDataDirectory(dataRoot)))
 }
 
-/** In a running node. `failing`: the services that have just found, by trying, that they cannot do their work. */
+/** Examines the services of a running node. `failing`: the services that a test has just shown to be unable to work. */
 export async function examineRunningServices(
   services: readonly Pick<Service, 'name' | 'health' | 'examine'>[],
   failing: readonly string[],
@@ -89,7 +89,7 @@ export async function examineRunningServices(
     services.map(async (service) => {
       const { name } = service
       const fromHealth = toHealthFinding(name, service.health())
-      // A service that knew beforehand has advice of its own.
+      // A service that reported the failure itself has given its own advice.
       if (failing.includes(name) && fromHealth.level === 'ok')
         return [{ level: 'fail', about: name, sentence: CANNOT_WORK } as const]
       const { examine } = service

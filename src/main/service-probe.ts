@@ -1,6 +1,6 @@
 /**
- * Service probe: which services find by a test that they cannot work. A test costs a write, and anybody who can reach
- * the listener may request it: it runs every few seconds at most, once for all concurrent requests.
+ * Service probe: tests which services cannot work. A test costs a write, and anybody who can reach the listener may
+ * request it, so it runs at most every few seconds, and once for all concurrent requests.
  *
  * Holds memory; otherwise pure.
  */
@@ -8,9 +8,9 @@ import type { Service } from '../bus/capability.ts'
 import type { Clock } from '../core/clock.ts'
 import { runWithTimeLimit } from '../toolbox/time-limit.ts'
 
-/** A full disk is noticed within this time. */
+/** How long a good result is reused; a full disk is noticed within this time. */
 const GOOD_FOR_MS = 5_000
-/** A disk that takes longer does not work. */
+/** A disk that takes longer counts as failed. */
 const MAX_WAIT_MS = 5_000
 
 export function createServiceProbe(

@@ -4,7 +4,7 @@
 import { fail } from '../core/result.ts'
 
 export interface StartFault {
-  /** `misconfigured`: another setting would do. `refused`: the records or keys are not what they should be. */
+  /** `misconfigured`: another setting would help. `refused`: the records or keys have a defect. */
   // Each has an exit code of its own (cli/gateway-start-server.ts).
   readonly kind: 'running-already' | 'misconfigured' | 'refused'
   readonly message: string

@@ -43,7 +43,7 @@ export interface WebFaceHandlers {
 export interface WebFaceDependencies {
   readonly authenticate: Authenticator
   readonly status: () => StatusView
-  /** Names of the services that found by a test that they cannot work. */
+  /** Names of the services that a test has shown to be unable to work. */
   readonly probe: () => Promise<readonly string[]>
   readonly tooMany: (caller: string) => string | undefined
 }
@@ -98,7 +98,7 @@ function profilesOf({ config, spine, families }: FacesDependencies): Profiles {
   )
 }
 
-/** Contains no secrets: everybody who is signed in at the console may read it. */
+/** The view contains no secrets, because everybody who is signed in at the console may read it. */
 function settingsView(parts: FacesDependencies, status: StatusView, services: readonly DoctorFinding[]): SettingsView {
   const { config, version, spine } = parts
   const tools = spine.bus.offers().filter(({ face }) => face.kind === 'tool')
@@ -122,7 +122,7 @@ function settingsView(parts: FacesDependencies, status: StatusView, services: re
   }
 }
 
-/** What a node can report about itself; whether the whole ledger still holds is for `verify` to find out. */
+/** The findings that a node can report about itself. Whether the whole ledger is sound, only `verify` can tell. */
 function findingsOf(
   { config, data, spine }: FacesDependencies,
   status: StatusView,
@@ -130,7 +130,8 @@ function findingsOf(
 ): SettingsView['findings'] {
   const { ledger, bus } = spine
   const names = bus.offers().map(({ name }) => name)
-  // Configuration: this process has read it. Ledger: reported below from its state, without reading everything again.
+  // The configuration is left out because this process has read it; the ledger, because it is reported below from its
+  // state, without reading everything again.
   const outside = new Set(['configuration', 'ledger'])
   const outage = ledger.signingOutage()
   const unsound = formatLedgerState(ledger.state()) ?? (outage && formatSigningOutage(outage))
@@ -141,7 +142,7 @@ function findingsOf(
       // A configuration with problems would not have started.
       configProblems: [],
       configFile: undefined,
-      // The gateway answers, since it produces this answer. Its port is taken, by itself.
+      // The gateway answers, since it produces this answer, and its port is taken by itself.
       gateway: { url: status.url, answers: true },
       listenerFaults: [],
       ledger: undefined,

@@ -1,5 +1,6 @@
 /**
- * Devices: the ESP32 family as one service. Opens its listeners, follows the fleet, keeps the bus in step with it.
+ * Devices: the ESP32 family as one service. It opens the listeners, follows the fleet, and keeps the registered
+ * capabilities up to date.
  *
  *   fleet events ▸ event log, roster ▸ capabilities `device.<slug>.<tool>` come and go
  *
@@ -55,7 +56,10 @@ export interface DevicesServiceOptions {
   readonly bus: DeviceRosterBus & Pick<CapabilityBus, 'call'> & { readonly announceResource: (uri: string) => void }
   readonly clock: Clock
   readonly logger: Logger
-  /** Signs MQTT credentials. Derived from the node's key: a file of its own could be put in the place of another. */
+  /**
+   * Signs MQTT credentials. It is derived from the node's key, because a separate file could be replaced by another
+   * one.
+   */
   readonly signingKey: Uint8Array
 }
 
@@ -100,7 +104,7 @@ export function createDevicesService(options: DevicesServiceOptions): Service {
   }
 }
 
-/** Everything that is held while devices can come in. */
+/** Everything that exists while devices can connect. */
 class DevicesRuntime {
   house: RunningDevicesService | undefined
   trouble: string | undefined
@@ -109,7 +113,7 @@ class DevicesRuntime {
   readonly #waiting: PendingDevicesNotifier
   readonly #refusals: Throttle
   readonly #refusalLog: DeviceRefusalLog
-  /** Devices that somebody spoke to in vain. */
+  /** Devices that a person spoke to while no voice backend could hear them. */
   readonly #unheard = new Set<string>()
   #gateway: DeviceGateway | undefined
   #retry: NodeJS.Timeout | undefined
@@ -127,7 +131,7 @@ class DevicesRuntime {
     this.#refusalLog = new DeviceRefusalLog()
   }
 
-  /** How many devices somebody spoke to in vain. */
+  /** How many devices a person spoke to while no voice backend could hear them. */
   get unheard(): number {
     return this.#unheard.size
   }
@@ -148,17 +152,17 @@ class DevicesRuntime {
         onError: (error, message) => logger.error({ err: error }, message),
       })
     } catch (error) {
-      // Stopped while it was being tried: nobody waits for another attempt.
+      // The service was stopped during the attempt, so there is no further one.
       if (this.#closing.signal.aborted) return
       this.trouble = explainDeviceListenFault(error, config)
       const pauseMs = computeBackoffMs(REOPEN, this.#attempts++)
-      // The sentence says it all where the machine refused; only a mistake of ours needs its stack.
+      // Where the machine refused, the sentence is enough; only a bug needs a stack trace.
       const details = readSystemErrorCode(error) === undefined ? { err: error } : {}
       logger.error({ ...details, retryMs: pauseMs }, this.trouble)
       this.#retry = setTimeout(() => void this.open(), pauseMs)
       return
     }
-    // Stopped while it was being opened.
+    // The service was stopped while the listener was being opened.
     if (this.#closing.signal.aborted) {
       await this.#gateway.close()
       return
@@ -219,7 +223,10 @@ class DevicesRuntime {
     }
   }
 
-  /** Seen by the owner at once; on record as often as a stranger should be able to make us write. */
+  /**
+   * Shows a refusal to the owner at once, and records it at a limited rate, because an unauthenticated client causes
+   * it.
+   */
   #recordRefusal(refusal: DeviceRefusal): void {
     const { ledger, clock, logger } = this.#options
     const { door, why, deviceId, remoteAddress: address } = refusal
@@ -246,7 +253,10 @@ class DevicesRuntime {
     return { voice: { backend, onPresence, ...(config.voice.backendTools === 'guard' ? { callTool } : {}) } }
   }
 
-  /** Once for a device and run: whoever wakes it has seen the alert, and the owner is who can do something about it. */
+  /**
+   * Tells the owner once per device and run. The person at the device has seen the alert, but only the owner can
+   * configure a voice backend.
+   */
   #tellOwner(deviceId: string): void {
     if (this.#unheard.has(deviceId) || this.#options.config.voice.mode !== 'none') return
     this.#unheard.add(deviceId)
@@ -254,7 +264,7 @@ class DevicesRuntime {
     this.#options.logger.warn({ device }, `somebody spoke to ${device}, and nobody listens here. ${VOICE_BACKEND_HINT}`)
   }
 
-  /** Ends with the fleet. Looks never reject, so nobody need wait for them. */
+  /** Ends with the fleet. The synchronisations that it starts never reject, so they need not be awaited. */
   async #follow({ gateway, roster, events }: RunningDevicesService): Promise<void> {
     for await (const event of gateway.fleet.subscribe(this.#closing.signal)) {
       events.add(event)

@@ -1,8 +1,8 @@
 /**
  * Devices examination: whether devices can connect.
  *
- * A running gateway hands over its health. Before a start the listeners are opened and closed, and the owner's broker,
- * where there is one, is connected to; nothing is sent there.
+ * A running gateway passes its health. Before a start, the examination opens and closes the listeners, and connects to
+ * the owner's broker, if there is one, without publishing anything.
  */
 import type { ServiceHealth } from '../bus/capability.ts'
 import { toHealthFinding } from '../bus/capability.ts'
@@ -23,7 +23,7 @@ export async function examineDevices(
 ): Promise<readonly DoctorFinding[]> {
   if (running !== undefined) return [toHealthFinding(NAME, running)]
   const [faults, hasBroker] = await Promise.all([findListenFaults(listDeviceListeners(config)), reachBroker(config)])
-  // The gateway starts without its devices, and tries again.
+  // The gateway starts without its devices, and tries the listeners again.
   const closed = faults.map((sentence): DoctorFinding => ({ level: 'fail', about: NAME, sentence }))
   if (closed.length > 0) return closed
   return hasBroker
@@ -35,7 +35,7 @@ function otaUrl(config: DevicesConfig): string {
   return formatOtaUrl(config, config.port)
 }
 
-/** `true` as well where there is none. */
+/** Also `true` where no broker is configured. */
 function reachBroker({ broker }: DevicesConfig): Promise<boolean> {
   if (broker === undefined) return Promise.resolve(true)
   const { protocol, hostname, port } = new URL(broker.url)

@@ -1,5 +1,5 @@
 /**
- * Gateway settings: the configuration of the devices listener, key by key, in the words of those who work by it.
+ * Gateway settings: translates the configuration of the devices listener into the options of the modules that use it.
  */
 import type { DevicesConfig } from '../config/devices.ts'
 import { formatHttpAddress } from '../core/http-address.ts'
@@ -14,7 +14,7 @@ import { parseUrlRule } from './tools/url-rule.ts'
 
 type GatewaySettings = Omit<DeviceGatewayOptions, 'database' | 'log' | 'signingKey'>
 
-/** What the configuration says about the gateway, in the gateway's words. */
+/** The gateway's options from the configuration. */
 export function readDeviceGatewaySettings(config: DevicesConfig): GatewaySettings {
   const { host, port, publicUrl, mqtt, broker, transport, keepAliveSeconds, allowedOrigins, maxConnections } = config
   return {
@@ -42,13 +42,15 @@ export function readDeviceGatewaySettings(config: DevicesConfig): GatewaySetting
   }
 }
 
-/** What is typed into a device; where nothing is configured, as seen from this machine. */
+/** The URL that a person types into a device; where none is configured, the one on this machine. */
 export function formatOtaUrl({ publicUrl, host, otaPath }: DevicesConfig, port: number): string {
   if (publicUrl !== undefined) return `${publicUrl.replace(/\/$/, '')}${otaPath}`
   return `${formatHttpAddress(host, port)}${otaPath}`
 }
 
-/** A listener on the loopback, with nobody in front of it, is for virtual devices. */
+/**
+ * Whether only this machine reaches the listener, with no proxy in front of it; it then serves virtual devices only.
+ */
 export function isLoopbackOnlyListener({ publicUrl, host }: DevicesConfig): boolean {
   return publicUrl === undefined && isLoopback(host)
 }
@@ -58,7 +60,7 @@ export function readToolTimeouts({ toolSeconds }: DevicesConfig): ToolTimeouts {
   return { ...DEFAULT_TOOL_TIMEOUTS, byTool }
 }
 
-/** The configuration has checked their form. */
+/** The configuration schema has checked the form of the rules. */
 export function readDeviceUrlRules({ urls }: DevicesConfig): readonly UrlRule[] {
   return urls.map((text) => {
     const rule = parseUrlRule(text)
@@ -71,7 +73,7 @@ export function readDeviceUrlRules({ urls }: DevicesConfig): readonly UrlRule[] 
 export function explainDeviceListenFault(error: unknown, config: DevicesConfig): string {
   const failed = systemError(error)
   const [http, mqtt, udp] = listDeviceListeners(config)
-  // Only the UDP socket is bound without listening.
+  // Only opening a UDP socket fails in `bind` instead of `listen`.
   const place = failed.syscall === 'bind' ? udp : failed.port === mqtt?.port ? mqtt : http
   return explainListenFault(error, place ?? http)
 }

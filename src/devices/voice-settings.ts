@@ -1,5 +1,5 @@
 /**
- * Voice settings: the configuration of the voice backend, in the words of those who dial it.
+ * Voice settings: translates the configuration of the voice backend into the options of the clients that connect to it.
  */
 import { expandUrlVariables } from '../config/access-points.ts'
 import type { DevicesConfig } from '../config/devices.ts'
@@ -7,7 +7,10 @@ import type { VoiceOptions } from './enrol/gateway-server.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** `undefined` without a backend. Throws where a variable is missing: no device may come in with half of it. */
+/**
+ * Returns `undefined` without a backend. Throws where a variable is missing, so that no device connects with incomplete
+ * settings.
+ */
 export function readVoiceBackend(
   voice: DevicesConfig['voice'],
   environment: Environment,
@@ -30,7 +33,7 @@ export function readVoiceBackend(
       mqtt: {
         ...account,
         endpoint: mqtt.endpoint,
-        // One session for a client id: the device itself must not be connected there, too.
+        // One session per client id: the device itself must not be connected to the backend with the same id.
         clientId: mqtt.clientId.replace('{device}', deviceId.replaceAll(':', '_')).replace('{client}', clientId),
         publishTopic: mqtt.publishTopic,
         subscribeTopic: '',

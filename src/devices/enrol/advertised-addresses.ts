@@ -1,13 +1,18 @@
 /**
- * Advertised addresses: where devices are told to go. By default the address at which they reached us, since that one works.
+ * Advertised addresses: the addresses that devices are told to connect to. By default the address at which they reached
+ * us, since that one works.
  *
- * The firmware's URL parser takes the first `:` for the port, so there is always one, and knows no IPv6.
+ * The firmware's URL parser expects a port behind the first `:`, so every address has one, and does not understand
+ * IPv6.
  */
 export interface AdvertisedAddresses {
-  /** `http://192.168.1.2:7421`, if devices must be told something else than what they asked; always with a port. */
+  /**
+   * Such as `http://192.168.1.2:7421`, if devices must be told another address than the one they used; always with a
+   * port.
+   */
   readonly publicUrl: string | undefined
   readonly httpPort: number
-  /** Our own broker; `undefined` when it is off. */
+  /** The port of our own MQTT server; `undefined` when it is off. */
   readonly mqttPort: number | undefined
   readonly webSocketPath: string
   readonly visionPath: string
@@ -17,7 +22,9 @@ export const WEBSOCKET_PATH = '/xiaozhi/v1/'
 export const OTA_PATH = '/xiaozhi/ota/'
 export const VISION_PATH = '/xiaozhi/vision/explain'
 
-/** `undefined` when nothing is configured and the device came over IPv6, which it cannot be told. */
+/**
+ * `undefined` when no address is configured and the device connected over IPv6, which its firmware does not understand.
+ */
 export function chooseHostForDevice(
   addresses: AdvertisedAddresses,
   localAddress: string | undefined,

@@ -1,12 +1,13 @@
 /**
- * Device registrar: decides what a device is told and who is let in.
+ * Device registrar: decides how a device's OTA request is answered, and which devices may connect.
  *
- *   OTA ▸ known MAC and UUID, approved ▸ credentials      revoked ▸ nothing      anybody else ▸ a code
+ *   OTA ▸ known MAC and UUID, approved ▸ credentials      revoked ▸ nothing      unknown ▸ a code
  *
  * Credentials over WebSocket are a random token, stored as a hash and bound to device and client id; over MQTT they are
- * signed with this node's key and carry the generation they were signed for. Both end when the generation is raised.
+ * signed with this node's key and contain the generation that they were signed for. Both become invalid when the
+ * generation is raised.
  *
- * Draws chance; the store does the I/O.
+ * Draws random tokens; the store does the I/O.
  */
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { toBase64url } from '../../core/bytes.ts'
@@ -32,34 +33,39 @@ import type { EnrolStore } from './enrol-store.ts'
 import type { PendingDevicesSettings } from './pending-devices.ts'
 import { PendingDevices } from './pending-devices.ts'
 
-/** Somebody else's broker, and how devices get into it. */
+/** The owner's broker, and the credentials of devices there. */
 export interface ExternalMqttBroker {
   readonly endpoint: string
   readonly uplink: string
   readonly downlink: string
-  /** One account for all devices; without it they use the credentials we sign, for brokers that ask us about them. */
+  /**
+   * One account for all devices. Without it, devices use the credentials that we sign, for brokers that check them with
+   * us.
+   */
   readonly account: { readonly username: string; readonly password: string } | undefined
 }
 
 export interface RegistrarOptions {
   readonly store: EnrolStore
-  /** Secret of this node, at least 32 bytes. */
+  /** A secret of this node, at least 32 bytes long. */
   readonly signingKey: Uint8Array
-  /** Asked each time, because ports are known only once somebody listens. */
+  /** Called each time, because ports are known only when the listeners are open. */
   readonly addresses: () => AdvertisedAddresses
   readonly broker?: ExternalMqttBroker | undefined
-  /** For devices approved without a choice. */
+  /** The transport of devices that were approved without a choice. */
   readonly transport: DeviceTransport
-  /** Said with the code on the device's screen. */
+  /** Shown with the code on the device's screen. */
   readonly greeting?: string
   readonly waitingRoom?: PendingDevicesSettings
-  /** Somebody began to wait, was approved, or left. */
+  /** Called when a device began to wait, was approved, or left. */
   readonly onWaiting?: () => void
-  /** A device lost its credentials: whoever holds its connection hangs up. */
+  /** Called when a device lost its credentials, so that its connection is closed. */
   readonly onVoid?: (deviceId: string) => void
-  /** Another device is at this address from now on: nothing that was known of the one before is true of it. */
+  /**
+   * Called when another device has this address from now on: nothing that was known of the earlier one applies to it.
+   */
   readonly onNewcomer?: (deviceId: string) => void
-  /** An approved device was told where to connect. */
+  /** Called when an approved device was told where to connect. */
   readonly onBoot?: (device: EnrolledDevice) => void
   readonly clock?: Clock
 }
@@ -106,7 +112,7 @@ class NodeRegistrar implements DeviceRegistrar {
     const token = known.transport === 'websocket' ? toBase64url(randomBytes(32)) : ''
     const device = { ...known, board: request.board, firmware: request.firmware }
     const still = await this.#store.boot(device, token === '' ? undefined : hashOf(token))
-    // Revoked in the meantime: the next boot will say so.
+    // The device was revoked in the meantime; its next boot request gets the answer for revoked devices.
     if (!still) return { kind: 'nothing' }
     this.#waiting.leave(known)
     this.#options.onBoot?.(known)
@@ -125,7 +131,8 @@ class NodeRegistrar implements DeviceRegistrar {
   readonly activate: DeviceRegistrar['activate'] = (request) => {
     const waiting = this.#waiting.find(request, this.#clock.now())
     if (waiting === undefined) return 'nothing-to-activate'
-    // Chips without a serial number send no challenge; one that does must mean this activation and not an older one.
+    // Chips without a serial number send no challenge. A challenge that is sent must belong to this activation and not
+    // to an older one.
     if (request.challenge !== undefined && request.challenge !== waiting.challenge) return 'nothing-to-activate'
     return waiting.approved ? 'activated' : 'not-yet'
   }
@@ -143,7 +150,7 @@ class NodeRegistrar implements DeviceRegistrar {
     if (waiting === undefined) return fail({ kind: 'unknown-code', code })
     const { deviceId, clientId, board, firmware } = waiting
     const before = this.#store.device(deviceId)
-    // Before the write, so that two approvals of one code cannot both find it.
+    // Marked before the write, so that two approvals of one code cannot both find it.
     this.#waiting.approve(waiting)
     const approval = this.#store.approve({
       deviceId,
@@ -158,10 +165,11 @@ class NodeRegistrar implements DeviceRegistrar {
       this.#waiting.approve(waiting, false)
       throw error
     })
-    // Who has a code is never who is enrolled: the same address with the same UUID would have got credentials.
-    // Before anything else is waited for: the device may connect the moment that it is approved.
+    // A device with a code was not enrolled before: the same address with the same UUID would have got credentials.
+    // This runs before anything else is awaited, because the device may connect as soon as it is approved.
     this.#options.onNewcomer?.(deviceId)
-    // A client that asked once has this token and no other, however it is to connect after its next boot.
+    // A client that sends only one OTA request has this token and no other, whichever transport it uses after its next
+    // boot.
     await this.#store.boot(device, hashOf(waiting.token))
     return ok(device)
   }
@@ -174,7 +182,7 @@ class NodeRegistrar implements DeviceRegistrar {
     const device = this.#store.device(deviceId)
     if (device === undefined) return fail({ kind: 'unknown-device', device: deviceId })
     await this.#store.remove(deviceId, by)
-    // Approved, and not heard of since: it would be shown a code that was used.
+    // The device was approved and has not asked since, so it would be shown a code that was used already.
     this.#waiting.leave(device)
     this.#options.onVoid?.(deviceId)
     return ok(device)
@@ -248,7 +256,8 @@ class NodeRegistrar implements DeviceRegistrar {
     const hash = hashOf(token)
     const found = this.#store.hasToken(deviceId, hash)
     if (found === undefined) return undefined
-    // The device need not wait for the disk: a token that is used again before the write is used again all the same.
+    // The device need not wait for the disk: if the same token is presented again before the write, it is accepted
+    // again anyway.
     if (found === 'unused') void this.#store.useToken(deviceId, hash).catch(() => undefined)
     return identityOf(device)
   }

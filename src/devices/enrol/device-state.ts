@@ -1,11 +1,11 @@
 /**
- * Device state: which devices were let in, with which credentials, and which definitions of their tools somebody stands
- * for, as the log says it.
+ * Device state: which devices are enrolled, with which credentials, and which definitions of their tools are pinned,
+ * computed from the log.
  *
  *   device.approved ─▶ device.booted, device.token-used ─▶ device.rotated · revoked · forgotten
  *   device.named ─▶ device.tools.pinned ─▶ device.tools.withheld ─▶ device.tools.approved · released
  *
- * What people and devices call things is in the bodies of the entries `approvedSeq` and `bootedSeq`.
+ * The names that people and devices give are in the bodies of the entries `approvedSeq` and `bootedSeq`.
  *
  * Pure, but for the state that it is given.
  */
@@ -17,7 +17,7 @@ import type { DeviceTransport } from '../session/session.ts'
 import type { EnrolledDevice } from './enrolment.ts'
 
 interface IssuedToken {
-  /** Hex SHA-256. */
+  /** The SHA-256 of the token, in hex. */
   readonly hash: string
   readonly isUsed: boolean
 }
@@ -25,7 +25,7 @@ interface IssuedToken {
 export interface EnrolledDeviceRecord extends Omit<EnrolledDevice, 'name' | 'board' | 'firmware'> {
   readonly approvedSeq: number
   readonly bootedSeq: number | undefined
-  /** The oldest first. */
+  /** Valid tokens, the oldest first. */
   readonly tokens: readonly IssuedToken[]
 }
 
@@ -33,20 +33,20 @@ export interface DeviceToolPinRecord {
   readonly slug: string
   /** The UUID whose tools are pinned; `undefined` before the first listing. */
   readonly pinnedClient: string | undefined
-  /** Hashes of the definitions that somebody stands for. */
+  /** Hashes of the definitions that a person approved, or that the first listing had. */
   readonly pins: readonly string[]
-  /** What was last recorded as withheld. */
+  /** The digest of the tools that were last recorded as withheld. */
   readonly withheld: string | undefined
 }
 
 export interface DeviceProjectionState {
   readonly devices: StateTable<EnrolledDeviceRecord>
   readonly labels: StateTable<DeviceToolPinRecord>
-  /** Slug to device. */
+  /** Slug → device. */
   readonly slugs: StateTable<string>
 }
 
-/** A device that boots again and again without connecting may use any of its last tokens, and no more are kept. */
+/** A device that boots repeatedly without connecting may use any of its last tokens; this many are kept. */
 const TOKENS_PER_DEVICE = 4
 const TRANSPORTS: readonly DeviceTransport[] = ['websocket', 'mqtt', 'mqtt-broker']
 const INCOMPLETE = 'it lacks what such an entry says'
@@ -62,7 +62,7 @@ const enrolmentEntries: Readonly<Record<string, EntryHandler<DeviceProjectionSta
     const transport = TRANSPORTS.find((known) => known === entry['transport'])
     if (deviceId === undefined || clientId === undefined || by === undefined || transport === undefined)
       return INCOMPLETE
-    // Whoever was at this address before: its credentials end with this.
+    // The credentials of the device that had this address before end here.
     devices.set(deviceId, {
       deviceId,
       clientId,
@@ -93,7 +93,7 @@ const enrolmentEntries: Readonly<Record<string, EntryHandler<DeviceProjectionSta
     const device = known(devices, entry)
     const at = device?.tokens.findIndex(({ hash }) => hash === entry['token_hash']) ?? -1
     if (device?.state !== 'approved' || at < 0) return 'no such token was given out'
-    // The first use of a token ends the ones before it.
+    // The first use of a token invalidates the tokens issued before it.
     const tokens = device.tokens.slice(at).map((token, index) => (index === 0 ? { ...token, isUsed: true } : token))
     devices.set(device.deviceId, { ...device, tokens })
     return undefined
@@ -129,7 +129,7 @@ const labelEntries: Readonly<Record<string, EntryHandler<DeviceProjectionState>>
     const [client, pins] = [readEntryTextField(entry, 'client_id'), pinsOf(entry)]
     if (label === undefined || pins === undefined || client === undefined)
       return label === undefined ? UNKNOWN : INCOMPLETE
-    // Only the first listing is taken as it is.
+    // Only the first listing is pinned without an approval.
     if (label.pinnedClient === client) return `the tools of ${label.slug} were pinned before`
     setLabel(state, entry, { ...label, pinnedClient: client, pins, withheld: undefined })
     return undefined
@@ -183,7 +183,7 @@ function endCredentials(
   return undefined
 }
 
-/** The one in use is kept even if it is old: the device may not have stored a newer one. */
+/** The token in use is kept even if it is old, because the device may not have stored a newer one. */
 function withToken(tokens: readonly IssuedToken[], hash: string): readonly IssuedToken[] {
   const all = [...tokens, { hash, isUsed: false }]
   return all.filter(({ isUsed }, index) => isUsed || index >= all.length - TOKENS_PER_DEVICE)

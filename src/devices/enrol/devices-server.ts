@@ -1,8 +1,8 @@
 /**
  * Devices server: the listener for devices, apart from the one for agents and people. OTA, pictures and WebSockets.
  *
- * Bodies are read up to a limit and within a time; requests that come from a web page are refused, since no device runs
- * in one unless the configuration says so.
+ * Bodies are read up to a limit and within a time; requests from web pages are refused, unless the configuration allows
+ * their origin.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
@@ -36,7 +36,7 @@ export interface DevicesServerOptions {
   readonly allowedOrigins?: readonly string[]
   readonly timezoneMinutes?: (nowMs: number) => number
   readonly maxConnections?: number
-  /** How many may be connected that have not shown who they are. */
+  /** How many unauthenticated connections there may be. */
   readonly maxStrangers?: number
   readonly onRefused?: DeviceRefusalListener
   readonly clock?: Clock
@@ -52,7 +52,7 @@ export interface DevicesServer {
 
 const REQUEST_MS = 20_000
 
-/** Made before it listens, because what devices are told depends on the port it gets. */
+/** Created before it listens, because the addresses that devices are told contain the port that it gets. */
 export function createDevicesServer(options: DevicesServerOptions): DevicesServer {
   const {
     registrar,
@@ -74,7 +74,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: 5_000 })
   const { maxStrangers = MAX_UNAUTHENTICATED_CONNECTIONS } = options
   const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: maxStrangers })
-  // The one that comes is counted before the one that gives way has gone.
+  // A new connection is counted before the one that it replaces is closed.
   server.maxConnections = maxConnections + maxStrangers + 16
   server.on('connection', (socket: Socket) => limiter.accept(socket))
   server.on('request', (request, response) => {
@@ -92,7 +92,7 @@ export function createDevicesServer(options: DevicesServerOptions): DevicesServe
       onRefused({ door: 'http', why: 'foreign-origin', deviceId, remoteAddress: request.remoteAddress })
     } else if (handler === undefined) answer = createDeviceTextAnswer(404, 'nothing here')
     else answer = await handler(request).catch(() => createDeviceTextAnswer(400, 'the request could not be read'))
-    // A body that nobody read would be taken for the next request.
+    // The rest of a body that was not read would be taken for the next request.
     if (!incoming.complete) response.setHeader('Connection', 'close')
     response.writeHead(answer.status, {
       'Content-Type': answer.contentType,
@@ -137,7 +137,7 @@ function readRequest(incoming: IncomingMessage): DeviceHttpRequest {
   }
 }
 
-/** Stops listening at the limit but leaves the request alive, so that the sender can still be told. */
+/** Stops reading at the limit but keeps the connection open, so that the sender still gets an answer. */
 function readBody(
   incoming: IncomingMessage,
   maxBytes: number,

@@ -1,8 +1,8 @@
 /**
- * Enrol store: approved devices and the hashes of their tokens, as the log says it; and what was last known of each,
- * which decides nothing.
+ * Enrol store: approved devices and the hashes of their tokens, computed from the log; and the last known tools of each
+ * device, which decide nothing.
  *
- * Tokens are 256 bits of chance, so a plain SHA-256 hides them as well as anything slower would.
+ * Tokens have 256 random bits, so a plain SHA-256 protects them as well as a slow hash would.
  */
 import type { StatementSync } from 'node:sqlite'
 import { z } from 'zod'
@@ -36,7 +36,7 @@ export class EnrolStore {
     this.#database = database
     this.#log = log
     this.#state = log.projections.state(deviceProjection)
-    // Made once: a statement is memory that only the collector gives back.
+    // Prepared once, because only the garbage collector frees a statement's memory.
     this.#forget = database.sql.prepare('DELETE FROM device_memory WHERE device_id = ?')
     this.#unpin = database.sql.prepare('DELETE FROM device_pin WHERE device_id = ?')
     this.#remember = database.sql.prepare('INSERT OR REPLACE INTO device_memory VALUES (?, ?)')
@@ -53,7 +53,10 @@ export class EnrolStore {
       .map((record) => this.#withWords(record))
   }
 
-  /** Whoever was at this address before: its tokens end, and what it could do is forgotten, in the same transaction. */
+  /**
+   * Approves a device. In the same transaction, the tokens of the device that had this address before end, and its
+   * tools are forgotten.
+   */
   approve(
     device: Omit<EnrolledDevice, 'generation' | 'approvedAtMs' | 'bootedAtMs' | 'state'>,
   ): Promise<EnrolledDevice> {
@@ -70,7 +73,7 @@ export class EnrolStore {
     })
   }
 
-  /** Raises the generation and ends every token, together with the change of state if there is one. */
+  /** Raises the generation and ends every token, together with a change of state if one is given. */
   voidCredentials(deviceId: string, by: string, state?: 'revoked'): Promise<EnrolledDevice | undefined> {
     return this.#database.commit(() => {
       if (!this.#state.devices.has(deviceId)) return undefined
@@ -89,7 +92,7 @@ export class EnrolStore {
     })
   }
 
-  /** Notes a boot and the token handed out at it; `false` if the device lost its place since it was looked up. */
+  /** Records a boot and the token issued at it; `false` if the device lost its enrolment since it was looked up. */
   boot(device: EnrolledDevice, tokenHash: Uint8Array | undefined): Promise<boolean> {
     const { deviceId, generation, board, firmware } = device
     return this.#database.commit(() => {
@@ -109,16 +112,16 @@ export class EnrolStore {
     return token.isUsed ? 'used' : 'unused'
   }
 
-  /** The first use of a token ends the ones before it. */
+  /** The first use of a token invalidates the tokens issued before it. */
   useToken(deviceId: string, hash: Uint8Array): Promise<void> {
     return this.#database.commit(() => {
-      // Two connections may come with one token before the first of them is on record.
+      // Two connections may present one token before the first of them is recorded.
       if (this.hasToken(deviceId, hash) === 'unused')
         this.#log.appendIn({ kind: 'device.token-used', device_id: deviceId, token_hash: toHex(hash) })
     })
   }
 
-  /** What the fleet forgets when the program ends. Losing the last of it costs a device one listing. */
+  /** Stores what the fleet would forget at a restart. Losing the latest part of it costs a device one listing. */
   memory(onError: (error: unknown) => void): RememberedDeviceStore {
     const select = this.#database.sql.prepare('SELECT remembered FROM device_memory WHERE device_id = ?')
     return {
@@ -152,21 +155,21 @@ export class EnrolStore {
   #withWords(record: EnrolledDeviceRecord): EnrolledDevice {
     const { approvedSeq, bootedSeq, tokens: _, ...device } = record
     const approved = readEntryBodyFields(this.#log, approvedSeq)
-    // Its firmware may have been changed since it was approved.
+    // The firmware may have changed since the device was approved, so the newest boot is read.
     const newest = readEntryBodyFields(this.#log, bootedSeq) ?? approved
     const name = readErasableText(approved, 'name')
     return { ...device, name, board: readErasableText(newest, 'board'), firmware: readErasableText(newest, 'firmware') }
   }
 }
 
-/** What cannot be read, or another program wrote, is forgotten: the device lists its tools again. */
+/** Data that cannot be read is dropped, and the device lists its tools again. Another program may have written it. */
 function readMemory(text: unknown, transport: DeviceTransport): RememberedDevice {
   const value = typeof text === 'string' ? parseJsonOrUndefined(text) : undefined
   const read = rememberedShape.safeParse(value)
   return { transport, info: undefined, tools: [], ...(read.success ? read.data : {}) }
 }
 
-/** More than any device is let list. */
+/** More tools than a device may list. */
 const MAX_REMEMBERED_TOOLS = 4_096
 
 const rememberedShape = z.object({

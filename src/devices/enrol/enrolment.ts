@@ -1,10 +1,11 @@
 /**
- * Enrolment: how a stranger becomes a device of this house, and stops being one.
+ * Enrolment: how an unknown device is approved for this house, and how its approval ends.
  *
  *   unknown ──OTA──▶ pending (a code, no credentials) ──a person approves──▶ approved ──▶ revoked
  *
- * A device is a MAC address together with the UUID it made up at first boot. The same MAC with another UUID is a
- * stranger: whoever knows an address can say it, and gets a code of their own that nobody reads off a screen.
+ * A device is identified by its MAC address together with the UUID that it generated at its first boot. The same MAC
+ * with another UUID is an unknown device: anybody who knows an address can claim it, and gets a code that no person
+ * reads off a screen.
  */
 import type { Result } from '../../core/result.ts'
 import type { DeviceAuthenticator, DeviceIdentity } from '../session/fleet.ts'
@@ -17,11 +18,11 @@ export interface EnrolledDevice extends DeviceIdentity {
   readonly transport: DeviceTransport
   readonly board: string
   readonly firmware: string
-  /** Raised by rotation and revocation; credentials of an earlier one are void. */
+  /** Raised by rotation and revocation; credentials of an earlier generation are invalid. */
   readonly generation: number
   readonly approvedAtMs: number
   readonly approvedBy: string
-  /** The last time it asked where to connect. */
+  /** When the device last sent its boot request. */
   readonly bootedAtMs: number | undefined
 }
 
@@ -32,7 +33,10 @@ export interface PendingDevice extends DeviceIdentity {
   readonly remoteAddress: string
   readonly sinceMs: number
   readonly expiresAtMs: number
-  /** A device of this MAC address is enrolled with another UUID: erased, replaced, or somebody pretends. */
+  /**
+   * A device with this MAC address is enrolled with another UUID: it was erased or replaced, or another device imitates
+   * it.
+   */
   readonly replaces: boolean
 }
 
@@ -52,19 +56,19 @@ export interface DeviceRequestAddresses {
 }
 
 export interface DeviceRegistrar {
-  /** What this device is told; the first time a stranger asks, a code is made. */
+  /** The answer to a device's OTA request. The first request of an unknown device creates a code. */
   readonly ota: (request: OtaRequest, asked: DeviceRequestAddresses) => Promise<OtaSettings>
-  /** The same without consequences: no code is made, and credentials are left blank. */
+  /** The answer without its consequences: no code is created, and credentials are left blank. */
   readonly preview: (request: OtaRequest, asked: DeviceRequestAddresses) => OtaSettings
   readonly activate: (request: ActivateRequest) => 'activated' | 'not-yet' | 'nothing-to-activate'
   readonly admit: DeviceAuthenticator
-  /** An approved device that lives behind somebody else's broker. */
+  /** The identity of an approved device that is reached through the owner's broker. */
   readonly recognise: (deviceId: string) => DeviceIdentity | undefined
   readonly approve: (code: string, options: EnrolmentApprovalOptions) => Promise<Result<EnrolledDevice, EnrolmentFault>>
-  /** Voids every credential; an approved device gets new ones at its next boot. */
+  /** Invalidates every credential; an approved device gets new ones at its next boot. */
   readonly rotate: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolmentFault>>
   readonly revoke: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolmentFault>>
-  /** As if it had never been here: its next boot makes it a stranger. */
+  /** Deletes the enrolment: after its next boot the device counts as unknown. */
   readonly forget: (deviceId: string, by: string) => Promise<Result<EnrolledDevice, EnrolmentFault>>
   readonly devices: () => readonly EnrolledDevice[]
   readonly device: (deviceId: string) => EnrolledDevice | undefined

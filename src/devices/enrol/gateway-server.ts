@@ -1,9 +1,9 @@
 /**
- * Gateway server: all of devices/ put together. One fleet, one registrar, and the listeners that are open.
+ * Gateway server: joins the parts of devices/: one fleet, one registrar, and the open listeners.
  *
  *   OTA, pictures, WebSocket ── devices-server ──┐
  *   MQTT ── mqtt-server + UDP audio ──────────────┼──▶ fleet
- *   somebody else's broker ── mqtt-client ───────┘
+ *   the owner's broker ── mqtt-client ────────────┘
  */
 import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
@@ -39,20 +39,20 @@ export interface DeviceGatewayOptions {
   readonly database: Database
   readonly log: ProjectionLogWriter
   readonly signingKey: Uint8Array
-  /** The address that devices reach, and the port of the devices listener; 0 takes a free one. */
+  /** The address at which devices reach us, and the port of the devices listener; 0 lets the system choose one. */
   readonly host: string
   readonly httpPort: number
-  /** Told to devices instead of the address at which they reached us. */
+  /** The URL that devices are told instead of the address at which they reached us. */
   readonly publicUrl?: string
-  /** Our own broker and its UDP audio; off when absent. */
+  /** Our own MQTT server and its UDP audio; off when absent. */
   readonly mqtt?: { readonly port: number; readonly udpPort: number }
-  /** Somebody else's broker: how we get in, and how devices do. */
+  /** The owner's broker: how we connect to it, and how devices do. */
   readonly broker?: ExternalMqttBroker & {
     readonly url: string
     readonly username?: string
     readonly password?: string
   }
-  /** For devices approved without a choice. */
+  /** The transport of devices that were approved without a choice. */
   readonly transport?: DeviceTransport
   /** A voice backend behind the devices. */
   readonly voice?: VoiceOptions
@@ -62,15 +62,15 @@ export interface DeviceGatewayOptions {
     DevicesServerOptions,
     'otaPath' | 'allowedOrigins' | 'timezoneMinutes' | 'maxConnections' | 'maxStrangers'
   >
-  /** Somebody was not let in. */
+  /** Called when a device was refused. */
   readonly onRefused?: DeviceRefusalListener
   readonly clock?: Clock
-  /** What went wrong and is not worth failing for, with a sentence that says what. */
+  /** Called with an error that does not stop the service, and a sentence about it. */
   readonly onError?: (error: unknown, message: string) => void
 }
 
 export interface VoiceOptions {
-  /** The backend's OTA address, or where every device finds it. */
+  /** The backend's OTA address, or a function that finds the backend's address for each device. */
   readonly backend: { readonly ota: string } | { readonly address: (identity: DeviceIdentity) => VoiceBackendAddress }
   readonly callTool?: VoiceRelayOptions['callTool']
   readonly onPresence?: VoiceRelayOptions['onPresence']
@@ -95,7 +95,7 @@ interface OpenListeners {
   broker: MqttBrokerConnection | undefined
 }
 
-/** Rejects when a port is taken, with everything that was opened closed again. */
+/** Rejects when a port is taken, after closing everything that was opened. */
 export async function openDeviceGateway(options: DeviceGatewayOptions): Promise<DeviceGateway> {
   const { database, log, signingKey, host, clock = systemClock } = options
   const { onError = () => undefined, onRefused = () => undefined } = options

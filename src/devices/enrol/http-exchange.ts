@@ -1,16 +1,19 @@
 /**
- * HTTP exchange: the little of HTTP that the endpoints for devices need, so that they are functions.
+ * HTTP exchange: the request and answer that the endpoints for devices need, so that the endpoints are plain functions.
  */
 import type { LowerCaseHttpHeaders } from '../wire/ota.ts'
 
 export interface DeviceHttpRequest {
   readonly method: string
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string
   readonly headers: LowerCaseHttpHeaders
   readonly remoteAddress: string
   readonly localAddress: string | undefined
-  /** Read only by whoever wants it; `undefined` when it is longer than the limit, breaks off, or is not wanted any more. */
+  /**
+   * Reads the body when it is called; `undefined` when the body is longer than the limit, is cut off, or the signal
+   * aborts.
+   */
   readonly body: (maxBytes: number, signal?: AbortSignal) => Promise<Uint8Array | undefined>
 }
 

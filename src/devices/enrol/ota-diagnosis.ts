@@ -1,15 +1,15 @@
 /**
- * OTA diagnosis: what a device would make of an OTA answer, in sentences for the person who has to fix it.
+ * OTA diagnosis: explains how a device would interpret an OTA answer, in sentences for the person who has to fix it.
  *
- * Works on any server's answer: most devices that "do not connect" were told something they cannot use, such as the
- * inside address of a container.
+ * It works on any server's answer: most devices that "do not connect" were told an address that they cannot use, such
+ * as one inside of a container.
  */
 import type { DoctorFinding } from '../../core/doctor-finding.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { isLoopback } from '../../core/loopback.ts'
 
-/** What a device would try to reach, after looking at the answer as it does. */
+/** What a device would try to reach after it has parsed the answer. */
 export type DeviceConnectionTarget =
   | { readonly kind: 'websocket'; readonly url: string; readonly host: string; readonly port: number }
   | { readonly kind: 'mqtt'; readonly host: string; readonly port: number }
@@ -24,14 +24,14 @@ export interface OtaDiagnosis {
 const about = 'device'
 const good = (sentence: string): DoctorFinding => ({ level: 'ok', about, sentence })
 const doubt = (sentence: string): DoctorFinding => ({ level: 'warn', about, sentence })
-/** Keeps the device away. */
+/** A problem that prevents the device from connecting. */
 const problem = (sentence: string): DoctorFinding => ({ level: 'fail', about, sentence })
 
 export function diagnoseOtaAnswer(answer: JsonObject): OtaDiagnosis {
   const findings = [...aboutTime(answer['server_time']), ...aboutFirmware(answer['firmware'])]
   const { mqtt, websocket, activation } = answer
   if (isJsonObject(activation)) findings.push(good('A stranger: it shows a code and waits until somebody approves it.'))
-  // A device given both sections takes MQTT.
+  // A device that is given both sections uses MQTT.
   if (isJsonObject(mqtt)) {
     if (isJsonObject(websocket))
       findings.push(doubt('Both sections are present: the device uses MQTT and ignores the other.'))
@@ -49,7 +49,7 @@ function examineWebSocket(section: JsonObject, findings: DoctorFinding[]): OtaDi
   const url = text(section['url'])
   if (typeof section['token'] !== 'string')
     findings.push(doubt('No token: the device keeps using the one it had before.'))
-  // The firmware's parser: scheme, host up to the first colon, port up to the slash.
+  // Parses as the firmware does: scheme, host up to the first colon, port up to the slash.
   const parts = /^(wss?):\/\/([^:/]+):(\d{1,5})(\/.*)$/.exec(url)
   if (parts === null) {
     findings.push(

@@ -1,11 +1,11 @@
 /**
- * OTA doctor: plays a device's OTA request, and tries what the device would try with the answer.
+ * OTA doctor: sends a device's OTA request, and tries to connect as the device would with the answer.
  *
  *   GET ota ▸ POST ota as this device ▸ diagnose ▸ TCP
  *     ▸ an upgrade or CONNECT without credentials, which must be refused
  *
- * At a Hearthbus the answer has its secrets blanked out and nobody is put on a waiting list; the two requests are counted
- * as what they are, somebody without credentials. At another server it is an ordinary request.
+ * A Hearthbus leaves the secrets in its answer blank and does not add the device to the waiting list; it counts the
+ * connection attempts as refusals of a client without credentials. For another server it is an ordinary request.
  */
 import { connect } from 'node:net'
 import { toHex } from '../../core/bytes.ts'
@@ -28,7 +28,7 @@ export interface OtaExaminationOptions {
 export interface OtaReport {
   readonly told: JsonObject | undefined
   readonly findings: readonly DoctorFinding[]
-  /** Whether nothing was found that keeps the device away. */
+  /** True if no problem was found that prevents the device from connecting. */
   readonly healthy: boolean
 }
 
@@ -124,11 +124,11 @@ type Heard = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: fals
 
 interface Patience {
   readonly timeoutMs: number
-  /** An answer may come in pieces. */
+  /** How many bytes are enough, because an answer may arrive in pieces. */
   readonly enough: number
 }
 
-/** The first bytes that come back. */
+/** Sends the opening bytes and returns the first bytes of the answer. */
 function talk({ host, port }: Address, opening: Uint8Array, { timeoutMs, enough }: Patience): Promise<Heard> {
   return new Promise((resolve) => {
     let bytes: Buffer = Buffer.alloc(0)

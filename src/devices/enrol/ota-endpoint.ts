@@ -1,12 +1,13 @@
 /**
- * OTA endpoint: the one address that is typed into a device. Everything else it is told here.
+ * OTA endpoint: the one address that a person types into a device. The device gets all other settings from here.
  *
  *   GET  /xiaozhi/ota/            a line of text, for people and monitors
  *   POST /xiaozhi/ota/            what to connect to, or the code to show
  *   POST /xiaozhi/ota/activate    200 approved, 202 not yet
  *
  * A device that gets no 200 waits and asks again, ten times with growing pauses, and then falls back to settings it may
- * never have had; so the answer is quick, and trouble of ours is told with a status that makes it come back.
+ * never have had; so the answer is quick, and an error of ours is answered with a status that makes the device try
+ * again.
  *
  * Pure, given the registrar.
  */
@@ -22,17 +23,17 @@ import { createDeviceJsonAnswer, createDeviceTextAnswer } from './http-exchange.
 export interface OtaEndpointOptions {
   readonly registrar: DeviceRegistrar
   readonly clock: Clock
-  /** Minutes east of UTC at a moment, for the clock on the device's screen. */
+  /** Minutes east of UTC at the given moment, for the clock on the device's screen. */
   readonly timezoneMinutes: (nowMs: number) => number
   readonly onRefused: DeviceRefusalListener
-  /** A voice backend that wants to hear the same questions. */
+  /** A voice backend to which the devices' OTA requests are passed on. */
   readonly backend: Pick<VoiceBackendCredentialsClient, 'ask' | 'activate'> | undefined
 }
 
-/** A doctor's visit: the answer is the real one but for its secrets, and nothing is recorded. */
+/** Marks a request of the doctor: it gets the real answer without its secrets, and nothing is recorded. */
 export const DOCTOR_REQUEST_HEADER = 'hearthbus-doctor'
 
-/** Partition tables included, devices send about 2 kB. */
+/** Devices send about 2 kB, partition tables included. */
 const MAX_BODY = 32_768
 
 export function createOtaHandler({
@@ -47,7 +48,7 @@ export function createOtaHandler({
     if (request.method !== 'POST') return createDeviceTextAnswer(405, 'GET or POST')
     const body = await request.body(MAX_BODY)
     if (body === undefined) return tooLarge()
-    // The name of a Wi-Fi may be in any encoding: what is no UTF-8 is no reason to turn a device away.
+    // The name of a Wi-Fi may be in any encoding, so a body that is not UTF-8 does not make the request invalid.
     const said = new TextDecoder().decode(body)
     const decoded = decodeOtaRequest(request.headers, said)
     if (!decoded.ok) return createDeviceJsonAnswer(400, { error: decoded.fault.problem })
@@ -60,12 +61,13 @@ export function createOtaHandler({
       const answer = encodeOtaAnswer(settings, time)
       if (backend === undefined || settings.kind === 'nothing' || settings.kind === 'activation')
         return createDeviceJsonAnswer(200, answer)
-      // Enrolled here: what its voice backend wants of it is passed on, and a backend that is away costs nothing.
+      // The device is enrolled here. If its voice backend demands an activation, that is passed on; a backend that
+      // cannot be reached does not delay the device.
       const wanted = await backend.ask(decoded.value, request.headers, said).catch(() => undefined)
       const activation = wanted === undefined ? {} : { activation: { ...wanted, timeout_ms: 30_000 } }
       return createDeviceJsonAnswer(200, { ...answer, ...activation })
     } catch {
-      // The disk refused to record a token, so none may be handed out.
+      // The disk refused to record a token, so none may be issued.
       return createDeviceJsonAnswer(429, { error: 'try again' })
     }
   }

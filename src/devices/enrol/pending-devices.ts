@@ -1,17 +1,17 @@
 /**
- * Pending devices: strangers with a code, until a person approves them or their time is over.
+ * Pending devices: unknown devices with a code, until a person approves them or their time is over.
  *
- * In memory and bounded: a stranger costs nothing on the disk, and one address cannot crowd out the others. A device
- * that lost its place, by a restart for example, asks again within two minutes and gets a new code.
+ * They are kept in memory and bounded: an unknown device uses no disk space, and one address cannot displace the
+ * others. A device that lost its place, for example by a restart, asks again within two minutes and gets a new code.
  *
- * Pure, apart from the state it holds; codes are drawn by whoever makes it.
+ * Pure, apart from the state it holds; its caller draws the codes.
  */
 import type { DeviceIdentity } from '../session/fleet.ts'
 import type { PendingDevice } from './enrolment.ts'
 
 export interface PendingDeviceRecord extends PendingDevice {
   readonly challenge: string
-  /** Good from the approval on, for clients that ask only once. */
+  /** Valid from the approval on, for clients that send only one OTA request. */
   readonly token: string
   readonly approved: boolean
 }
@@ -27,7 +27,7 @@ const DEFAULT_WAITING_ROOM: PendingDevicesSettings = { places: 256, placesPerAdd
 export type PendingDeviceInput = Omit<PendingDevice, 'code' | 'sinceMs' | 'expiresAtMs'>
 
 export interface PairingCodeSource {
-  /** Six digits. */
+  /** Draws six digits. */
   readonly code: () => string
   readonly challenge: () => string
   readonly token: () => string
@@ -37,10 +37,10 @@ export class PendingDevices {
   readonly #settings: PendingDevicesSettings
   readonly #chance: PairingCodeSource
   readonly #onChange: () => void
-  /** Oldest first, as a Map keeps them. */
+  /** The waiting devices, oldest first, as a Map keeps them. */
   readonly #waiting = new Map<string, PendingDeviceRecord>()
 
-  /** `onChange` is called whenever `list` would say something else than before. */
+  /** `onChange` is called whenever the result of `list` would change. */
   constructor(
     chance: PairingCodeSource,
     settings: PendingDevicesSettings = DEFAULT_WAITING_ROOM,
@@ -51,7 +51,7 @@ export class PendingDevices {
     this.#onChange = onChange
   }
 
-  /** The code this device has already, or a new one. */
+  /** Returns the code that this device has already, or a new one. */
   enter(newcomer: PendingDeviceInput, nowMs: number): PendingDeviceRecord {
     this.#clear(nowMs)
     const key = keyOf(newcomer)
@@ -77,13 +77,13 @@ export class PendingDevices {
     return this.#waiting.get(keyOf(identity))
   }
 
-  /** A code works once: an approved device is no longer found by it. */
+  /** Finds a device by its code. A code works once: an approved device is no longer found by it. */
   byCode(code: string, nowMs: number): PendingDeviceRecord | undefined {
     this.#clear(nowMs)
     return this.list(nowMs).find((waiting) => waiting.code === code)
   }
 
-  /** With `false`, an approval that could not be recorded is taken back. */
+  /** Marks a device as approved; with `false`, undoes this for an approval that could not be recorded. */
   approve(waiting: PendingDeviceRecord, approved = true): void {
     this.#waiting.set(keyOf(waiting), { ...waiting, approved })
     this.#onChange()
@@ -92,7 +92,7 @@ export class PendingDevices {
   leave(identity: DeviceIdentity): void {
     const known = this.#waiting.get(keyOf(identity))
     this.#waiting.delete(keyOf(identity))
-    // Who was approved had left the list before.
+    // An approved device had left the list before, so the list does not change.
     if (known?.approved === false) this.#onChange()
   }
 

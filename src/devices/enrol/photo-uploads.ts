@@ -1,14 +1,15 @@
 /**
- * Photo uploads: tokens for one upload each, and the pictures that came with them.
+ * Photo uploads: one-time upload tokens, and the pictures that were uploaded with them.
  *
  *   issue ▸ token told to the device ▸ redeem (once) ▸ deposit ▸ collect (once)
  *
- * A picture counts only if nobody collected between its token and its last byte: then its call is over.
+ * A picture is discarded if `collect` was called between its token and its last byte, because the call that wanted it
+ * is over.
  *
- * One token and one picture per device at a time, in memory only, and not for long: a picture of somebody's home that
- * nobody asked for any more should not be lying around.
+ * Each device has one token and one picture at a time, in memory only and for a short time: a picture of somebody's
+ * home must not be kept when its call is over.
  *
- * Pure, apart from the state it holds, the chance it draws and the timers that end what it holds.
+ * Pure, apart from the state it holds, the random tokens and the timers that end them.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { toBase64url } from '../../core/bytes.ts'
@@ -17,7 +18,7 @@ import { systemClock } from '../../core/clock.ts'
 import type { DeviceIdentity, UploadedPhoto, PhotoUploads } from '../session/fleet.ts'
 
 export interface PhotoUploadServiceOptions {
-  /** Where a device that reached us at this address posts its pictures; `undefined` if it cannot. */
+  /** The URL to which a device that reached us at this address posts its pictures; `undefined` if it cannot. */
   readonly url: (localAddress: string | undefined) => string | undefined
   readonly maxTotalBytes?: number
   readonly keepMs?: number
@@ -25,26 +26,29 @@ export interface PhotoUploadServiceOptions {
 }
 
 export interface PhotoUploadService extends PhotoUploads {
-  /** Where to leave the picture, if the token is this device's. It is spent by this, whatever becomes of the upload. */
+  /**
+   * Returns the receiver for the picture, if the token belongs to this device. The token is used up, whatever becomes
+   * of the upload.
+   */
   readonly redeem: (identity: DeviceIdentity, token: string) => PhotoReceiver | undefined
   readonly heldBytes: () => number
 }
 
-/** The receipt; `undefined` when nobody waits for the picture any more. */
+/** Takes a picture and returns its receipt; `undefined` when no call waits for the picture any more. */
 export type PhotoReceiver = (picture: Omit<UploadedPhoto, 'receipt'>) => string | undefined
 
 interface Held {
   readonly picture: UploadedPhoto
   readonly sinceMs: number
-  /** Ends with the picture, or it would keep that in memory by itself. */
+  /** Cleared together with the picture, because the timer would keep the picture in memory. */
   readonly timer: NodeJS.Timeout
 }
 
 export function createPhotoUploadService(options: PhotoUploadServiceOptions): PhotoUploadService {
   const { url, maxTotalBytes = 64 * 1_048_576, keepMs = 120_000, clock = systemClock } = options
-  /** Device → hash of client and token: a reader of memory dumps finds no token to use. */
+  /** Device → hash of client and token, so that a memory dump contains no usable token. */
   const tokens = new Map<string, string>()
-  /** Oldest first. */
+  /** Pictures, oldest first. */
   const pictures = new Map<string, Held>()
   /** Device → the upload that may still be deposited. */
   const uploads = new Map<string, PhotoReceiver>()
@@ -69,7 +73,7 @@ export function createPhotoUploadService(options: PhotoUploadServiceOptions): Ph
     issue: (identity, localAddress) => {
       const address = url(localAddress)
       if (address === undefined) return undefined
-      // The same text as for the device before, as the same object.
+      // Equal addresses share one string object.
       if (address !== lastAddress) lastAddress = address
       const token = toBase64url(randomBytes(24))
       tokens.set(identity.deviceId, hashOf(identity, token))

@@ -1,5 +1,5 @@
 /**
- * Deadlines: what a session does when nothing comes in. Time-outs, retries, keep-alive and signs of life.
+ * Deadlines: what a session does when no input arrives: time-outs, retries, keep-alive and probes.
  */
 import { encodeKeepAliveMessage } from '../wire/device-frame.ts'
 import { expireWaitingDeviceCalls } from './device-calls.ts'
@@ -18,15 +18,15 @@ import {
   updateDraftLink,
 } from './session-step-draft.ts'
 
-/** Discovery is tried this often before the device is taken as it is. */
+/** After this many attempts at discovery, the device is used with the tools that are known. */
 const MAX_ATTEMPTS = 3
-/** Probes of a device behind somebody else's broker that may go unanswered. */
+/** After this many unanswered probes, a device behind the owner's broker counts as absent. */
 const MAX_PROBES = 2
-/** A device that answers nothing is not remembered call by call. */
+/** The limit for remembered unanswered calls of one device. */
 const MAX_OVERDUE = 16
 const NEVER = Number.POSITIVE_INFINITY
 
-/** The earliest moment at which a tick changes something; `undefined` while only the outside can. */
+/** The earliest moment at which a tick changes something; `undefined` while only an input from outside can. */
 export function nextSessionDeadline(session: DeviceSession): number | undefined {
   const { link, flight, queue, retryAtMs } = session
   const deadlines = [...queue, ...session.requests].map((waiting) => waiting.expiresAtMs)
@@ -46,7 +46,7 @@ function helloDue({ phase, settings }: DeviceSession, link: SessionLink): number
     : NEVER
 }
 
-/** The firmware takes a WebSocket channel for closed 120 s after the last data frame it received. */
+/** The firmware considers a WebSocket channel closed 120 s after the last data frame that it received. */
 function keepAliveDue({ phase, settings }: DeviceSession, link: SessionLink): number {
   if (link.transport !== 'websocket' || phase === 'greeting') return NEVER
   return link.lastSentMs + (settings.keepAliveMs ?? NEVER)
@@ -77,7 +77,7 @@ export function expireSessionDeadlines(turn: SessionStepDraft): void {
   }
   if (atMs >= keepAliveDue(session, link)) addSendTextEffect(turn, encodeKeepAliveMessage(session.sessionId))
   if (atMs < probeDue(turn.session, link)) return
-  // No firmware implements `ping`, and the error it answers with is as good a sign of life as any.
+  // No firmware implements `ping`, but its error answer is a sign of life as well.
   const purpose = { kind: 'probe', round: session.round } as const
   startRpcRequest(turn, { method: 'ping', params: {}, purpose, timeoutMs: settings.requestMs })
 }
@@ -88,7 +88,7 @@ function giveUp(turn: SessionStepDraft, flight: RpcRequestInFlight): void {
   if (purpose.kind === 'call') {
     const { call } = purpose.waiting
     if (!purpose.abandoned) addCallFaultEffect(turn, call, { kind: 'timed-out', afterMs: turn.atMs - flight.sentAtMs })
-    // Its picture may be on the way, and must not be taken for the next call's.
+    // The picture of the old call may still arrive, and must not be taken for that of the next call.
     const { link } = turn.session
     if (link?.vision !== undefined) {
       updateDraftLink(turn, { visionStale: true, overdue: [...link.overdue, flight.id].slice(-MAX_OVERDUE) })
@@ -103,7 +103,7 @@ function giveUp(turn: SessionStepDraft, flight: RpcRequestInFlight): void {
   const { link, attempts, settings } = turn.session
   const unanswered = (link?.unanswered ?? 0) + 1
   updateDraftLink(turn, { unanswered, lastHeardMs: turn.atMs })
-  // Behind somebody else's broker there is no connection to lose: silence is the only way to be absent.
+  // The owner's broker does not report disconnections, so a device behind it counts as absent when it is silent.
   const patience = purpose.kind === 'probe' ? MAX_PROBES : MAX_ATTEMPTS
   if (link?.transport === 'mqtt-broker' && unanswered >= patience) {
     addCloseLinkEffect(turn, 'no answer')

@@ -1,10 +1,10 @@
 /**
- * Device calls: the queue of one device, and what becomes of a call from its turn to its answer.
+ * Device calls: the queue of one device, and the states of a call from its turn to its answer.
  *
  *   queued ──its turn──▶ tools/call ──▶ answer | deadline | disconnected
  *
- * Arguments are checked when the call is made, so that a mistake is heard at once, and again at its turn, because a
- * device that slept may have come back with other tools.
+ * Arguments are checked when the call is made, so that the caller learns of a mistake at once, and again at its turn,
+ * because a device that was asleep may have other tools now.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
@@ -30,7 +30,7 @@ export function enqueueDeviceCall(turn: SessionStepDraft, request: DeviceCallReq
     addCallFaultEffect(turn, call, createDeviceAsleepFault(session))
     return
   }
-  // While tools are being listed nobody can say yet whether the call is a good one.
+  // While tools are being listed, it is not known yet whether the call is valid.
   if (session.phase === 'ready' || (session.phase === 'asleep' && session.tools.length > 0)) {
     const checked = check(session, request)
     if (!checked.ok) {
@@ -47,7 +47,7 @@ export function enqueueDeviceCall(turn: SessionStepDraft, request: DeviceCallReq
   updateDraftSession(turn, { queue: [...session.queue, waiting] })
 }
 
-/** Sends the next call that can be sent; calls that turn out to be wrong are answered on the way. */
+/** Sends the next call that can be sent; calls that have become invalid are answered with a fault on the way. */
 export function startNextDeviceCall(turn: SessionStepDraft): void {
   for (;;) {
     const [waiting, ...queue] = turn.session.queue
@@ -77,7 +77,7 @@ export function handleDeviceCallResult(turn: SessionStepDraft, waiting: WaitingD
   )
 }
 
-/** The device cannot be told to stop, so a cancelled flight keeps its lane until the answer or the deadline. */
+/** The device cannot be told to stop, so a cancelled call occupies the device until the answer or the deadline. */
 export function cancelDeviceCall(turn: SessionStepDraft, call: number, late: boolean): void {
   const { queue, flight } = turn.session
   const queued = queue.find((waiting) => waiting.call === call)
@@ -110,7 +110,10 @@ function waitedInVain({ session, atMs }: SessionStepDraft, { sinceMs }: WaitingD
   return { kind: 'expired', afterMs: atMs - sinceMs, asleep: !isSessionOnline(session) }
 }
 
-/** The connection is gone: what was sent has an unknown outcome, what waits goes on waiting only if it may. */
+/**
+ * The connection is gone: calls that were sent have an unknown outcome, and waiting calls keep waiting only if they
+ * may.
+ */
 export function dropDeviceCalls(turn: SessionStepDraft): void {
   const { queue, flight } = turn.session
   const purpose = flight?.purpose
@@ -121,7 +124,10 @@ export function dropDeviceCalls(turn: SessionStepDraft): void {
   updateDraftSession(turn, { flight: undefined, queue: queue.filter((waiting) => waiting.outlastsSleep) })
 }
 
-/** A WebSocket device has no connection while idle; over MQTT only power or network can be missing. */
+/**
+ * The fault for a device without a connection. A WebSocket device has none while it is idle; over MQTT, power or
+ * network must be missing.
+ */
 export function createDeviceAsleepFault(session: DeviceSession): DeviceFault {
   const wakesItself = session.transport !== undefined && session.transport !== 'websocket'
   return { kind: 'asleep', device: session.device, wakesItself }

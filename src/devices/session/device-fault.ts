@@ -5,16 +5,18 @@ import type { DeviceArgumentsFault } from '../wire/tool-arguments.ts'
 
 export type DeviceFault =
   | { readonly kind: 'unknown-device'; readonly device: string }
-  /** Not connected. Nothing was sent. */
+  /** The device is not connected. Nothing was sent. */
   | { readonly kind: 'asleep'; readonly device: string; readonly wakesItself: boolean }
-  /** `listed` is false when the device has not told us a single tool, so that nobody can say. */
+  /** `listed` is false when the device has not listed any tool, so that it is not known whether the tool exists. */
   | { readonly kind: 'unknown-tool'; readonly tool: string; readonly listed: boolean }
   | DeviceArgumentsFault
-  /** `ofOne`: it is the caller who has so many waiting. */
+  /** `ofOne`: the limit for one caller was reached. */
   | { readonly kind: 'queue-full'; readonly limit: number; readonly ofOne?: boolean }
-  /** Waited for its turn, or for the device to wake if it is still asleep, for too long. Nothing was sent. */
+  /**
+   * The call waited too long for its turn or, if the device is still asleep, for the device to wake. Nothing was sent.
+   */
   | { readonly kind: 'expired'; readonly afterMs: number; readonly asleep: boolean }
-  /** Sent, and no answer came in time. */
+  /** The request was sent, and no answer came in time. */
   | { readonly kind: 'timed-out'; readonly afterMs: number }
   | { readonly kind: 'disconnected'; readonly sent: boolean }
   | { readonly kind: 'cancelled'; readonly sent: boolean }
@@ -22,7 +24,7 @@ export type DeviceFault =
   | { readonly kind: 'bad-answer'; readonly problem: string }
   | { readonly kind: 'unsupported'; readonly needs: string }
 
-/** Whether the device may have done what was asked although the caller got no answer. */
+/** Whether the device may have carried out the call although the caller got no answer. */
 export function mayDeviceHaveActed(fault: DeviceFault): boolean {
   if (fault.kind === 'timed-out' || fault.kind === 'bad-answer') return true
   return (fault.kind === 'disconnected' || fault.kind === 'cancelled') && fault.sent

@@ -1,21 +1,21 @@
 /**
- * Device refusal: somebody who was not let in, where, why, and whom they claimed to be.
+ * Device refusal: a client that was refused, with the place, the reason and the identity that it claimed.
  *
- * Nothing in it is proved. It is for the owner to look at; whoever was refused hears no more than a status.
+ * None of it is proven. It is shown to the owner; the refused client only gets a status.
  */
 import { parseDeviceId } from '../wire/device-id.ts'
 
 export type DeviceRefusalReason =
-  /** From a web page that the configuration does not name. */
+  /** The request came from a web page that the configuration does not allow. */
   | 'foreign-origin'
-  /** Says neither an address nor a UUID that could be one. */
+  /** The request contains no valid address, or no valid UUID. */
   | 'no-identity'
   | 'no-credentials'
-  /** Made up, somebody else's, spent, or from before a rotation or revocation. */
+  /** The credentials are made up, another device's, used up, or from before a rotation or revocation. */
   | 'wrong-credentials'
-  /** An activation that is over, or was never begun. */
+  /** An activation that has ended, or was never begun. */
   | 'no-activation'
-  /** Of another device, or used before. */
+  /** The token belongs to another device, or was used before. */
   | 'wrong-picture-token'
 
 export interface DeviceRefusal {
@@ -27,7 +27,7 @@ export interface DeviceRefusal {
 
 export type DeviceRefusalListener = (refusal: DeviceRefusal) => void
 
-/** Whom an MQTT client id names, signed or not, in two parts or three. */
+/** The device that an MQTT client id names, whether the id is signed or not, and has two parts or three. */
 export function parseDeviceIdFromClientId(clientId: string): string | undefined {
   return parseDeviceId(clientId.slice(0, 256).split('@@@')[1] ?? '')
 }

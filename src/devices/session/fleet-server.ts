@@ -1,5 +1,5 @@
 /**
- * Fleet server: one session runner per device, the calls that are under way, and all listeners.
+ * Fleet server: one session runner per device, the running calls, and all event subscribers.
  *
  * Does I/O: timers and links, through the runners.
  */
@@ -42,15 +42,17 @@ export interface FleetOptions {
   readonly memory?: RememberedDeviceStore
   readonly voice?: VoiceService | undefined
   readonly clock?: Clock
-  /** Every input and what came of it, for traces. */
+  /** Called with every input and its effects, for traces. */
   readonly onStep?: (device: string, input: SessionInput, effects: readonly SessionEffect[]) => void
-  /** Something a device said broke us; the device was hung up on. Worth a report with its trace. */
+  /**
+   * Called when a message of a device caused a bug here; the device was disconnected. Its trace belongs into a report.
+   */
   readonly onBug?: (device: string, error: unknown) => void
 }
 
-/** How long a call waits for its turn, or for its device to wake, unless its caller says otherwise. */
+/** How long a call waits for its turn, or for its device to wake, unless its caller specifies another time. */
 const WAIT_MS = 60_000
-/** Devices make up message types; beyond this many, they are counted together. */
+/** Devices invent message types; types beyond this many are counted together. */
 const MAX_COUNTERS = 64
 
 type CallResult = Result<ToolResult, DeviceFault>
@@ -115,7 +117,7 @@ class FleetServer implements DeviceFleet, DeviceAcceptor {
         signal?.removeEventListener('abort', onAbort)
         resolve(result)
       }
-      // Before the request can leave, so that no answer finds nobody waiting.
+      // Registered before the request can be sent, so that no answer arrives too early.
       this.#pending.set(call, { runner, settle })
       signal?.addEventListener('abort', onAbort)
       runner.input({
@@ -154,7 +156,7 @@ class FleetServer implements DeviceFleet, DeviceAcceptor {
     if (runner === undefined) return
     runner.stop()
     runner.hangUp('forgotten')
-    // What waited for it to wake has nothing left to wait for.
+    // Calls that waited for the device to wake end here.
     for (const [call, pending] of this.#pending)
       if (pending.runner === runner) this.#settle(call, fail({ kind: 'unknown-device', device: id }))
     this.#runners.delete(id)
@@ -184,7 +186,8 @@ class FleetServer implements DeviceFleet, DeviceAcceptor {
   readonly attach = (identity: DeviceIdentity, link: DeviceLink): DeviceLinkHandlers => {
     const runner = this.#runnerOf(identity.deviceId)
     const older = runner.link
-    // The new one first: the end of the older is then nobody's news, and the device was never away.
+    // The new connection is attached first: the end of the older one then changes nothing, and the device was never
+    // absent.
     const handlers = runner.attach(identity, link, this.#options.vision?.issue(identity, link.localAddress))
     older?.close('replaced by a newer connection')
     if (this.#closed) runner.hangUp('the gateway stops')
@@ -199,7 +202,9 @@ class FleetServer implements DeviceFleet, DeviceAcceptor {
     return runner
   }
 
-  /** The old token is spent or stale, and void from now on; the device is told the new one before its next call. */
+  /**
+   * The old token is used up or outdated, and invalid from now on; the device is told the new one before its next call.
+   */
   #renewVision(deviceId: string): void {
     const runner = this.#runners.get(deviceId)
     if (runner?.identity === undefined || runner.link === undefined) return
@@ -214,14 +219,14 @@ class FleetServer implements DeviceFleet, DeviceAcceptor {
         this.#settle(effect.call, effect.result)
         return
       case 'sent':
-        // Whatever the device posted before this call is nobody's any more.
+        // A picture that the device posted before this call belongs to no call any more, and is discarded.
         this.#options.vision?.collect(device)
         return
       case 'vision-stale':
         this.#renewVision(device)
         return
       case 'ignored':
-        // The device was still at something older, and so was whatever it posted until now.
+        // The device was still working on an older call, so a picture that it posted until now is discarded.
         if (effect.what === 'late-answer') this.#options.vision?.collect(device)
         this.#count(effect.what)
         return
@@ -253,7 +258,7 @@ class FleetServer implements DeviceFleet, DeviceAcceptor {
     this.#pending.delete(call)
     const { device, link } = pending.runner.session
     const picture = result.ok ? this.#options.vision?.collect(device) : undefined
-    // Where an older call may have posted it, only the device can say whose it is.
+    // Where an older call may have posted the picture, it is not certain whose picture it is.
     const isDoubtful = link !== undefined && link.overdue.length > 0
     if (!result.ok || picture === undefined || (isDoubtful && !names(result.value, picture.receipt))) {
       pending.settle(result)
@@ -273,12 +278,14 @@ function names({ content }: ToolResult, receipt: string): boolean {
   return content.some((block) => block.type === 'text' && block.text.includes(receipt))
 }
 
-/** As the bus ends a call whose time is over; anything else means that somebody withdrew it. */
+/**
+ * The bus aborts with this reason when a call's time is over; any other reason means that the caller withdrew the call.
+ */
 function isTimeout(reason: unknown): boolean {
   return reason instanceof DOMException && reason.name === 'TimeoutError'
 }
 
-/** `notify` came to the firmware after its release 2.4.2. */
+/** Firmware has `notify` since the release after 2.4.2. */
 function isAfter242(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
   return major > 2 || (major === 2 && (minor > 4 || (minor === 4 && patch > 2)))

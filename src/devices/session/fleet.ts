@@ -1,11 +1,11 @@
 /**
- * Fleet: the contract between devices and everything that wants something of them.
+ * Fleet: the interface between devices and the modules that use them.
  *
  *   transports ──attach(identity, link)──▶ fleet ──step──▶ one session per device
  *   tools, people ──call, announce, subscribe──▶ fleet
  *
- * Whoever attaches has been authenticated; whoever calls has been through the gate. The fleet knows neither tokens nor
- * policy.
+ * Transports attach authenticated devices only, and calls have passed the guard before. The fleet knows neither tokens
+ * nor policy.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
@@ -35,15 +35,15 @@ export interface DeviceFleet {
     args: Json | undefined,
     options?: DeviceCallOptions,
   ) => Promise<Result<ToolResult, DeviceFault>>
-  /** Nothing comes back from a device: the answer says only that the words were sent. */
+  /** Sends an announcement. A device does not answer it, so the result only says that it was sent. */
   readonly announce: (id: string, announcement: DeviceAnnouncement) => Result<'sent', DeviceFault>
-  /** Asks for the tools again; the outcome is an event. */
+  /** Requests the list of tools again; the result is an event. */
   readonly relist: (id: string) => void
-  /** Ends when the signal aborts, the consumer returns, or the fleet closes. */
+  /** The stream ends when the signal aborts, the consumer returns, or the fleet closes. */
   readonly subscribe: (signal?: AbortSignal) => AsyncIterableIterator<FleetEvent>
-  /** Hangs up, if there is a connection. */
+  /** Closes the connection, if there is one. */
   readonly disconnect: (id: string, reason: string) => void
-  /** Hangs up and forgets that there ever was such a device. */
+  /** Closes the connection and forgets the device. */
   readonly forget: (id: string) => void
   readonly stats: () => FleetStats
   readonly close: () => void
@@ -51,13 +51,13 @@ export interface DeviceFleet {
 
 export interface DeviceCallOptions {
   readonly signal?: AbortSignal | undefined
-  /** How long the device may take, from the moment it is asked. By default what the tool usually needs. */
+  /** How long the device may take after the request was sent. By default the usual time of the tool. */
   readonly timeoutMs?: number | undefined
   /** `fail` answers at once; `queue` keeps the call until the device connects or `waitMs` is over. */
   readonly whenAsleep?: 'fail' | 'queue' | undefined
   /** How long the call may wait for its turn and for the device to wake. */
   readonly waitMs?: number | undefined
-  /** The voice backend wants it: its pictures go there. */
+  /** The voice backend requested the call, so its pictures are sent to the backend. */
   readonly isBackends?: boolean | undefined
 }
 
@@ -65,18 +65,18 @@ export interface FleetDevice {
   readonly id: string
   readonly online: boolean
   readonly phase: SessionPhase
-  /** Now, or last time. */
+  /** The present transport, or the last one. */
   readonly transport: DeviceTransport | undefined
   readonly remoteAddress: string | undefined
   readonly info: DeviceServerInfo | undefined
-  /** Of the last listing, also while the device is asleep. */
+  /** The tools of the last listing, also while the device is asleep. */
   readonly tools: readonly DeviceTool[]
-  /** What is missing from the list; in part the device's own words. */
+  /** Why tools are missing from the list; partly the device's own text. */
   readonly warnings: readonly string[]
   readonly queued: number
-  /** What it works on now is for the voice backend. */
+  /** Whether the device is working on a request of the voice backend now. */
   readonly isAtBackends?: boolean
-  /** Wall clock; `undefined` for a device not seen since the start. */
+  /** By the wall clock; `undefined` for a device that has not connected since the start. */
   readonly lastSeenMs: number | undefined
 }
 
@@ -87,21 +87,21 @@ export type FleetEvent =
       | { readonly kind: 'tools'; readonly changed: boolean }
       | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject | undefined }
       | { readonly kind: 'forgotten' }
-      /** It wanted to listen, and nobody would have heard it. */
+      /** The device began to listen, and no voice backend could hear it. */
       | { readonly kind: 'unheard' }
     ))
-  /** The subscriber was too slow, and this many events were left out. */
+  /** The subscriber was too slow, and this many events were dropped. */
   | { readonly kind: 'missed'; readonly count: number }
 
 export interface FleetStats {
   readonly devices: number
   readonly connected: number
   readonly pendingCalls: number
-  /** What devices said to no effect, by kind. */
+  /** Messages of devices that had no effect, by kind. */
   readonly ignored: Readonly<Record<string, number>>
 }
 
-/** Who a connection has proved to be. */
+/** The identity that a connection has proven. */
 export interface DeviceIdentity {
   readonly deviceId: string
   readonly clientId: string
@@ -111,40 +111,40 @@ export interface DeviceIdentity {
 export interface DeviceLink {
   readonly transport: DeviceTransport
   readonly remoteAddress: string
-  /** The address of ours that the device reached, which is therefore one it can reach again. */
+  /** Our address at which the device reached us, so that it can reach it again. */
   readonly localAddress: string | undefined
   readonly udp: { readonly server: string; readonly port: number } | undefined
   readonly send: (text: string) => void
-  /** Lost where the device cannot be reached with audio now. */
+  /** Sends audio. The frame is dropped if the device cannot receive audio at the moment. */
   readonly sendAudio: (frame: AudioFrame) => void
-  /** Over MQTT: the keys of the audio session that begins with the hello they were told in. */
+  /** Over MQTT: opens the audio session with the keys that the device was told in its hello. */
   readonly openAudio: (keys: UdpAudioKeys) => void
   readonly close: (reason: string) => void
 }
 
 export interface DeviceLinkHandlers {
   readonly text: (text: string) => void
-  /** A packet of audio, which nobody has read yet. */
+  /** A packet of audio arrived, which was not read yet. */
   readonly audio: (read: () => AudioFrame | undefined) => void
-  /** A sign of life that says nothing: it is still there. */
+  /** The device sent something without content, which only shows that it is still there. */
   readonly stir: () => void
   readonly closed: (reason: string) => void
 }
 
-/** What a transport needs of a fleet. The newest connection of a device wins and the older one is closed. */
+/** What a transport needs of a fleet. The newest connection of a device replaces the older one, which is closed. */
 export interface DeviceAcceptor {
   readonly attach: (identity: DeviceIdentity, link: DeviceLink) => DeviceLinkHandlers
 }
 
-/** Where the voice of devices goes. */
+/** The service to which the voice of devices is passed. */
 export interface VoiceService {
-  /** For one connection of a device. */
+  /** Opens a channel for one connection of a device. */
   readonly open: (identity: DeviceIdentity, port: VoiceChannelHandlers) => VoiceChannel
 }
 
 export interface VoiceChannel {
   readonly output: (output: SessionToVoiceMessage) => void
-  /** Whether somebody listens; what nobody listens to is not read. */
+  /** Returns whether the audio is used; unused audio is not decoded. */
   readonly audio: (read: () => AudioFrame | undefined) => boolean
   readonly close: () => void
 }
@@ -154,7 +154,7 @@ export interface VoiceChannelHandlers {
   readonly audio: (frame: AudioFrame) => void
 }
 
-/** What a stranger says to be let in. */
+/** The credential that an unauthenticated client presents. */
 export type PresentedDeviceCredential =
   | PresentedDeviceToken
   | { readonly kind: 'mqtt'; readonly credentials: MqttCredentials }
@@ -166,26 +166,26 @@ export interface PresentedDeviceToken {
   readonly token: string
 }
 
-/** `undefined` keeps the stranger out without saying why. */
+/** Resolves to `undefined` to refuse the client without telling it why. */
 export type DeviceAuthenticator = (claim: PresentedDeviceCredential) => Promise<DeviceIdentity | undefined>
 
 export interface UploadedPhoto {
   readonly bytes: Uint8Array
   readonly mimeType: string
-  /** Told to the device when it had posted; stock cameras repeat it in the answer of their tool. */
+  /** Told to the device after its post; stock cameras repeat it in the answer of their tool. */
   readonly receipt: string
 }
 
-/** Where cameras post: hands out tokens that are good once, and gives up what was posted. */
+/** Issues one-time tokens for posting pictures, and returns the posted pictures. */
 export interface PhotoUploads {
   readonly issue: (identity: DeviceIdentity, localAddress: string | undefined) => VisionEndpoint | undefined
-  /** The picture posted last by this device, once. What it is still posting is nobody's from now on. */
+  /** Returns the picture that this device posted last, once. A post that is still running is discarded. */
   readonly collect: (deviceId: string) => UploadedPhoto | undefined
-  /** Called when a device has used its token, with or without success. */
+  /** Calls the listener when a device has used its token, with or without success. */
   readonly onSpent: (listener: (deviceId: string) => void) => void
 }
 
-/** Keeps what was last known of each device over a restart. */
+/** Keeps the last known facts about each device over a restart. */
 export interface RememberedDeviceStore {
   readonly recall: () => readonly { readonly deviceId: string; readonly remembered: RememberedDevice }[]
   readonly remember: (deviceId: string, remembered: RememberedDevice) => void

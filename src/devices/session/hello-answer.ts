@@ -14,7 +14,7 @@ import { EMPTY_TOOL_LISTING_PROGRESS } from './session.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
 import { addSessionEffect, addSendTextEffect, updateDraftSession, updateDraftLink } from './session-step-draft.ts'
 
-/** Every hello starts discovery again: the device may have been flashed, or be another board behind the same id. */
+/** Every hello restarts discovery: the device may have new firmware, or be another board with the same id. */
 export function answerDeviceHello(
   turn: SessionStepDraft,
   link: SessionLink,
@@ -27,13 +27,14 @@ export function answerDeviceHello(
   const sessionId = backend === undefined ? own : sessionIn(backend)
   clearMicrophoneStopState(turn, link)
   updateDraftLink(turn, { greetings, hello: undefined })
-  // Before the answer leaves, so that no packet can be too early.
+  // The audio session is opened before the answer is sent, so that no packet arrives too early.
   if (link.transport === 'mqtt' && link.udp !== undefined)
     addSessionEffect(turn, { kind: 'audio-keys', keys: udpKeys(link, greetings) })
   addSendTextEffect(turn, answer)
   const { phase, round, flight } = turn.session
   if (phase === 'greeting') addSessionEffect(turn, { kind: 'online' })
-  // Through somebody else's broker, a question from before the hello may never have reached it. A call keeps its time.
+  // Through the owner's broker, a request from before the hello may never have reached the device, so it is sent again.
+  // A call keeps its time limit.
   if (link.transport === 'mqtt-broker' && flight?.purpose.kind !== 'call')
     updateDraftSession(turn, { flight: undefined })
   updateDraftSession(turn, {
@@ -53,12 +54,13 @@ export function answerDeviceHello(
 
 function helloAnswer(link: SessionLink, greetings: number, sessionId: string): string {
   if (link.transport === 'websocket') return encodeWebSocketHello(sessionId)
-  // A device that gets no UDP endpoint shows an alert; with a broker of somebody else's we may have none to offer.
+  // A device that is given no UDP endpoint shows an alert, so a placeholder is sent when the owner's broker has no UDP
+  // audio.
   const { server, port } = link.udp ?? { server: '127.0.0.1', port: 9 }
   return encodeUdpHello(sessionId, { server, port, ...udpKeys(link, greetings) })
 }
 
-/** The backend's own words; only the way the device reaches it by is ours. */
+/** The backend's hello, changed only where it describes the transport, which is ours. */
 function backendHello(link: SessionLink, greetings: number, text: string): string {
   const message = parseJsonObject(text) ?? {}
   if (link.transport === 'websocket') {

@@ -1,27 +1,27 @@
 /**
- * Interned tools: one object for tools, and for names of firmware, that many devices describe in the same words. A house
- * has more devices than kinds of boards, and what a board can do is most of what is kept of a device.
+ * Interned tools: shares one object between devices that list equal tools or equal firmware names. A house has more
+ * devices than kinds of boards, and the list of tools is most of what is stored about a device.
  *
  * Pure, apart from what it remembers.
  */
 import { hash } from 'node:crypto'
 import type { DeviceServerInfo, DeviceTool } from '../wire/tool-list.ts'
 
-/** Of more different tools than this, the oldest is forgotten; nothing but memory depends on it. */
+/** Beyond this many different tools, the oldest is dropped; this only affects memory. */
 const MAX_POOLED = 4_096
 
 const pooledTools = new Map<string, DeviceTool>()
 const pooledInfos = new Map<string, DeviceServerInfo>()
 const pooledLists = new Map<string, readonly DeviceTool[]>()
 
-/** The same tools; as the same object, if they were listed before. */
+/** Returns equal tools, as the same objects if they were listed before. */
 export function internToolList(tools: readonly DeviceTool[]): readonly DeviceTool[] {
   const keys = tools.map((tool) => JSON.stringify(tool))
   const shared = tools.map((tool, index) => remember(pooledTools, keys[index] ?? '', tool))
   return remember(pooledLists, hash('sha256', keys.join('\n')), shared)
 }
 
-/** The same name and version; as the same object, if a device said so before. */
+/** Returns an equal name and version, as the same object if a device sent it before. */
 export function internServerInfo(info: DeviceServerInfo): DeviceServerInfo {
   return remember(pooledInfos, JSON.stringify(info), info)
 }

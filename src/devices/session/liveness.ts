@@ -1,8 +1,9 @@
 /**
- * Liveness: whether a WebSocket device is still there. Pings are a hint, never a verdict.
+ * Liveness: whether a WebSocket device is still connected. An unanswered ping alone does not prove that it is gone.
  *
- * Devices answer pings even while a tool blocks their main loop, and yet some boards do not answer at all; servers that
- * insisted hung up on them every 40 s. So a connection is given up only after several pings *and* a long silence.
+ * Devices answer pings even while a tool blocks their main loop, but some boards never answer them; servers that
+ * required answers disconnected those every 40 s. So a connection is closed only after several unanswered pings *and* a
+ * long silence.
  */
 export interface ConnectionLiveness {
   readonly lastDataMs: number

@@ -1,12 +1,12 @@
 /**
- * Microphone: ends listening where nobody listens. A device streams its room until it is told to stop; no silence
- * detector of its own ends it (measured: 160 s and still sending).
+ * Microphone: stops a device from listening when no voice backend can hear it. A device streams the audio of its room
+ * until it is told to stop, and does not detect silence by itself (measured: still sending after 160 s).
  *
  *   MQTT        listen start ▸ goodbye ▸ alert              idle, connected, callable
  *   WebSocket   listen start ▸ tts start ▸ alert            "speaking": the microphone is shut, the socket stays open
  *     manual    listen start ▸ tts start ▸ tts stop ▸ alert idle
  *     realtime  listen start ▸ alert ▸ close                its microphone stays open while it speaks
- *   audio all the same ▸ told again over MQTT, closed over WebSocket
+ *   audio nevertheless ▸ told again over MQTT, closed over WebSocket
  */
 import type { DeviceAnnouncement, DeviceFrame, ListenMode } from '../wire/device-frame.ts'
 import { encodeAnnouncementMessage, encodeGoodbyeMessage, encodeTtsStateMessage } from '../wire/device-frame.ts'
@@ -14,15 +14,15 @@ import type { SessionLink, MicrophoneStopState } from './session.ts'
 import type { SessionStepDraft } from './session-step-draft.ts'
 import { addCloseLinkEffect, addSessionEffect, addSendTextEffect, updateDraftLink } from './session-step-draft.ts'
 
-/** Packets that were on the way when the device was told. */
+/** Audio packets may still be in transit when the device was told to stop. */
 const IN_TRANSIT_MS = 1_500
-/** A device that becomes idle clears its screen, and an alert that came before that. */
+/** A device that becomes idle clears its screen, and with it an alert that was sent before. */
 const ALERT_AFTER_MS = 400
-/** Long enough to read the alert, well within the five seconds in which a microphone is to be shut. */
+/** Long enough to read the alert, and well within the five seconds in which a microphone must be shut. */
 const CLOSE_AFTER_MS = 2_000
 const NEVER = Number.POSITIVE_INFINITY
 
-/** Said once for an absence. */
+/** Shown once per absence of the backend. */
 export const VOICE_BACKEND_UNREACHABLE_ALERT = {
   kind: 'alert',
   status: 'Hearthbus',
@@ -39,7 +39,7 @@ export const NO_VOICE_BACKEND_ALERT = {
 
 interface ListeningEnd {
   readonly mode: ListenMode
-  /** What the person at the device is told. */
+  /** The alert for the person at the device. */
   readonly notice: DeviceAnnouncement | undefined
 }
 
@@ -53,7 +53,7 @@ export function stopMicrophoneListening(
   addSessionEffect(turn, { kind: 'unheard' })
   if (link.transport !== 'websocket') {
     addSendTextEffect(turn, encodeGoodbyeMessage(sessionId))
-    // A notice that is still due is not lost because the device was woken again meanwhile.
+    // A notice that is still due is kept when the device is woken again meanwhile.
     const due = notice ?? dueNotice(link)
     const alertAtMs = due === undefined ? undefined : turn.atMs + ALERT_AFTER_MS
     watch(turn, { quietFromMs, notice: due, alertAtMs, closeAtMs: undefined })
@@ -61,15 +61,16 @@ export function stopMicrophoneListening(
   }
   const closeAtMs = mode === 'realtime' ? turn.atMs + CLOSE_AFTER_MS : undefined
   if (mode !== 'realtime') addSendTextEffect(turn, encodeTtsStateMessage(sessionId, 'start'))
-  // A button that is held ends in idle, with the socket open, as soon as the speech is over.
+  // In manual mode the device becomes idle after the speech, with the socket open.
   if (mode === 'manual') addSendTextEffect(turn, encodeTtsStateMessage(sessionId, 'stop'))
   watch(turn, { quietFromMs: closeAtMs ?? quietFromMs, notice: undefined, alertAtMs: undefined, closeAtMs })
   if (notice !== undefined) addSendTextEffect(turn, encodeAnnouncementMessage(sessionId, notice))
 }
 
 /**
- * After a wake word the device listens again by itself. After a button it "speaks" on until it is told to stop, and
- * then listens: a person who presses it wants neither, so it is let go unless somebody waits for its answer.
+ * After a wake word the device listens again by itself. After a button press it "speaks" until it is told to stop, and
+ * then listens. A person who presses the button wants neither, so the connection is closed unless a call waits for the
+ * device's answer.
  */
 export function handleSpeechAbort(
   turn: SessionStepDraft,
@@ -81,13 +82,13 @@ export function handleSpeechAbort(
   else addSendTextEffect(turn, encodeTtsStateMessage(sessionId, 'stop'))
 }
 
-/** Of audio it is only told that there is some; at most one such input a second. */
+/** This input only says that audio arrived, and comes at most once a second. */
 export function handleUnexpectedAudio(turn: SessionStepDraft): void {
   const { link, sessionId } = turn.session
   if (link === undefined) return
-  // Without `listen start` before it, as when a wake word is sent ahead: what follows is waited for.
+  // Audio without a `listen start`, as when a wake word is sent ahead: the next message is awaited.
   if (link.microphone === undefined) {
-    // A relay that is still dialling says itself what is to become of it.
+    // A relay that is still connecting decides itself what happens to the audio.
     if (turn.session.settings.hasVoice) return
     const quietFromMs = turn.atMs + IN_TRANSIT_MS
     watch(turn, { quietFromMs, notice: undefined, alertAtMs: undefined, closeAtMs: undefined })
@@ -102,7 +103,7 @@ export function handleUnexpectedAudio(turn: SessionStepDraft): void {
   watch(turn, { ...link.microphone, quietFromMs: turn.atMs + IN_TRANSIT_MS })
 }
 
-/** Nothing is watched any more, but for a notice that is still due. */
+/** Ends the watch, except for a notice that is still due. */
 export function clearMicrophoneStopState(turn: SessionStepDraft, link: SessionLink): void {
   const microphone = dueNotice(link) === undefined ? undefined : link.microphone
   updateDraftLink(turn, { microphone: microphone === undefined ? undefined : { ...microphone, quietFromMs: NEVER } })

@@ -1,14 +1,14 @@
 /**
- * MQTT client: devices behind somebody else's broker (Mosquitto, EMQX, NATS), one pair of topics for each of them.
+ * MQTT client: devices behind the owner's broker (Mosquitto, EMQX, NATS), with one pair of topics per device.
  *
  *   device ──publish devices/up/a0_…──▶ broker ──▶ us ──publish devices/p2p/a0_…──▶ broker ──▶ device
  *
- * The broker authenticates devices and keeps them off each other's topics; here a topic is an identity. Nobody tells us
- * who is connected, so devices that are silent are asked, and a device is there as long as it answers. Stock firmware
- * does not subscribe: the broker must do it for the device (EMQX can), or the device must be one that does
- * (py-xiaozhi).
+ * The broker authenticates devices and must keep each off the topics of the others; here a topic is an identity. The
+ * broker does not tell us which devices are connected, so silent devices are probed, and a device counts as connected
+ * as long as it answers. Stock firmware does not subscribe: the broker must do it for the device (EMQX can), or the
+ * device must be one that does (py-xiaozhi).
  *
- * There is no connection to end either: a device that says too much is not listened to for a while.
+ * There is no connection to close either: a device that sends too much is ignored for a while.
  */
 import type { MqttClient } from 'mqtt'
 import { connect } from 'mqtt'
@@ -34,11 +34,11 @@ export interface MqttBrokerOptions {
   readonly uplink: string
   readonly downlink: string
   readonly acceptor: DeviceAcceptor
-  /** The approved device of this id, if there is one; others are not listened to. */
+  /** Returns the approved device with this id, if there is one; others are ignored. */
   readonly recognise: (deviceId: string) => DeviceIdentity | undefined
-  /** Everybody who may be there. */
+  /** All devices that may be reachable. */
   readonly devices: () => readonly DeviceIdentity[]
-  /** How often devices that are not there are asked whether they are. */
+  /** How often devices that are absent are probed. */
   readonly askMs?: number
   readonly maxMessageBytes?: number
   readonly clock?: Clock
@@ -46,14 +46,14 @@ export interface MqttBrokerOptions {
 
 export interface MqttBrokerConnection {
   readonly connected: () => boolean
-  /** This device has just booted and will be there in a moment. */
+  /** This device has just booted and will connect in a moment. */
   readonly expect: (identity: DeviceIdentity) => void
   readonly close: () => Promise<void>
 }
 
-/** Asking everybody at once would make everybody answer at once. */
+/** The pause between two probes, because all devices at once would answer at once. */
 const ASK_PACE_MS = 5
-/** What a device owes that has used up its tokens: ten seconds of silence. */
+/** A device that has used up its tokens is ignored until it was silent for ten seconds. */
 const DEBT = 10 * TEXT_FRAME_RATE_LIMIT.tokens
 
 interface BrokerDevice {
@@ -66,7 +66,7 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerConnect
   const downlink = parseTopicTemplate(options.downlink)
   const { acceptor, recognise, devices, askMs = 300_000, maxMessageBytes = 131_072, clock = systemClock } = options
   const attached = new Map<string, BrokerDevice>()
-  /** By device, because a device that was dropped attaches anew with the next message. */
+  /** By device, because a device that was dropped attaches again with its next message. */
   const buckets = new Map<string, TokenBucket>()
   const client: MqttClient = connect(options.url, {
     protocolVersion: 4,
@@ -95,7 +95,7 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerConnect
       },
       sendAudio: () => undefined,
       openAudio: () => undefined,
-      // Later, because a machine may ask for it while it is still being attached.
+      // Deferred, because the session machine may request it while the device is still being attached.
       close: (reason) => setImmediate(() => leave(reason)),
     }
     const device: BrokerDevice = { handlers: acceptor.attach(identity, link), leave }
@@ -125,7 +125,7 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerConnect
   }
 
   client.on('connect', () => {
-    // Asked only after the broker has confirmed that we will hear the answers.
+    // Devices are probed only after the broker has confirmed the subscription to their answers.
     client.subscribe(formatTopicFilter(uplink), { qos: 0 }, () => void askAbsent())
   })
   client.on('message', (topic, payload) => {
@@ -137,7 +137,7 @@ export function connectMqttBroker(options: MqttBrokerOptions): MqttBrokerConnect
   client.on('close', () => {
     for (const device of attached.values()) device.leave('the broker is gone')
   })
-  // The client reconnects by itself; without a listener an error would be uncaught.
+  // The client reconnects by itself; an error without a listener would be uncaught.
   client.on('error', () => undefined)
 
   const asking = setInterval(() => void askAbsent(), askMs)

@@ -1,11 +1,11 @@
 /**
- * MQTT server: devices connect here and publish to us; we publish to them, whether they subscribed or not, because
- * stock firmware never does.
+ * MQTT server: devices connect to it and publish to it; it publishes to them whether they subscribed or not, because
+ * stock firmware never subscribes.
  *
  *   CONNECT ▸ admit ▸ CONNACK ▸ attach ▸ PUBLISH …
  *
- * There is nobody to pass a message on to, so there is no broker: whatever topic a device has in its memory, it means
- * us, and nothing is retained, stored or seen by another device. QoS 0 and 1 are taken; QoS 2 is not spoken here.
+ * No message is passed on to another client, so there is no broker: every topic that a device publishes to means this
+ * server, and nothing is retained, stored or seen by another device. QoS 0 and 1 are supported; QoS 2 is not.
  *
  * The limit on a packet's length is small until the sender is known, and pings have a rate.
  */
@@ -43,11 +43,11 @@ export interface MqttServerOptions {
   readonly port: number
   readonly acceptor: DeviceAcceptor
   readonly admit: DeviceAuthenticator
-  /** Where devices are told to send audio; the host is the one they reached us at unless it is given. */
+  /** Where devices send audio. Without a host, it is the address at which the device reached us. */
   readonly udp: { readonly host: string | undefined; readonly server: UdpAudioServer } | undefined
   readonly maxPacketBytes?: number
   readonly maxConnections?: number
-  /** How many may be connected that have not shown who they are. */
+  /** How many unauthenticated connections there may be. */
   readonly maxStrangers?: number
   readonly onRefused?: DeviceRefusalListener
 }
@@ -58,14 +58,14 @@ export interface MqttDeviceServer {
   readonly close: () => Promise<void>
 }
 
-/** From the connection to the CONNECT. */
+/** The time allowed from the connection to the CONNECT. */
 const CONNECT_TIMEOUT_MS = 10_000
 const SWEEP_MS = 5_000
-/** A device that vanished without a word is noticed by TCP, also when it asked for no MQTT keep-alive. */
+/** TCP detects a device that vanished, even if it requested no MQTT keep-alive. */
 const TCP_KEEPALIVE_MS = 60_000
 /** Enough for a CONNECT with the longest credentials we sign. */
 const STRANGER_LIMIT = 2_048
-/** A device that reads nothing is not kept in memory on its own account. */
+/** A device that does not read is disconnected when this many bytes wait for it. */
 const MAX_UNSENT = 262_144
 const CLOSE_GRACE_MS = 1_000
 
@@ -77,15 +77,15 @@ interface Listener {
   readonly limiter: ConnectionLimiter<Socket>
   readonly connections: Set<MqttConnection>
   open: number
-  /** The last address that was told, for all devices that reached us at it. */
+  /** The last audio address that was sent, shared by all devices that reached us at the same address. */
   udp: { readonly server: string; readonly port: number } | undefined
 }
 
-/** Leads from the socket to its connection, so that one set of listeners serves every socket. */
+/** Leads from a socket to its connection, so that one set of listeners serves every socket. */
 const CONNECTION = Symbol('MQTT connection')
 type DeviceSocket = Socket & { [CONNECTION]?: MqttConnection }
 
-/** Rejects when the port is taken, with nothing left behind. */
+/** Rejects when the port is taken, after closing everything. */
 export async function startMqttDeviceServer(options: MqttServerOptions): Promise<MqttDeviceServer> {
   const { maxPacketBytes = 131_072, maxConnections = 4_096, maxStrangers = MAX_UNAUTHENTICATED_CONNECTIONS } = options
   const limiter = new ConnectionLimiter<Socket>({ maxUnauthenticated: maxStrangers })
@@ -102,7 +102,7 @@ export async function startMqttDeviceServer(options: MqttServerOptions): Promise
     socket.on('close', onClose)
     limiter.accept(socket)
   })
-  // The one that comes is counted before the one that gives way has gone.
+  // A new connection is counted before the one that it replaces is closed.
   server.maxConnections = maxConnections + maxStrangers + 16
   const port = await startListening(server, options)
   const sweep = setInterval(() => {
@@ -125,7 +125,10 @@ export async function startMqttDeviceServer(options: MqttServerOptions): Promise
   }
 }
 
-/** One connection. There are thousands of them, most of them idle: no closures, and no bucket while it is full. */
+/**
+ * One connection. There are thousands of them, most of them idle, so they have no closures, and no token bucket while
+ * it is full.
+ */
 class MqttConnection implements DeviceLink {
   readonly #listener: Listener
   readonly #socket: Socket
@@ -182,7 +185,7 @@ class MqttConnection implements DeviceLink {
     if (this.#state === 'closing') return
     this.#state = 'closing'
     this.#socket.end()
-    // A device that does not hang up in turn is not waited for.
+    // A device that does not close its side is not waited for.
     setTimeout(() => this.#socket.destroy(), CLOSE_GRACE_MS).unref()
   }
 
@@ -203,7 +206,7 @@ class MqttConnection implements DeviceLink {
     this.#socket.destroy()
   }
 
-  /** Heard of once, also where the socket says it a moment after we did. */
+  /** Reports the end once, also when the socket reports it a moment after we did. */
   ended(): void {
     this.#listener.connections.delete(this)
     this.#audio?.close()
@@ -275,7 +278,7 @@ class MqttConnection implements DeviceLink {
     }
   }
 
-  /** Nothing more is read before it is known who speaks. */
+  /** Nothing more is read before the client is authenticated. */
   #admit(packet: Extract<MqttClientPacket, { kind: 'connect' }>): void {
     if (packet.level !== 4 && packet.level !== 3) {
       this.#write(encodeConnack(CONNECT_RETURN_CODE.wrongLevel))
@@ -294,7 +297,7 @@ class MqttConnection implements DeviceLink {
       .admit({ kind: 'mqtt', credentials: { clientId, username, password } })
       .catch(() => undefined)
     if (this.#socket.destroyed) return
-    // A device that finds no room comes again, and is no stranger to be told of.
+    // A device that is refused because the listener is full will try again, and is not reported as a refusal.
     const isFull = this.#listener.open >= maxConnections
     if (identity === undefined || isFull) {
       const { notAuthorized, unavailable } = CONNECT_RETURN_CODE

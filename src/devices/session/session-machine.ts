@@ -1,8 +1,8 @@
 /**
  * Session machine: `stepSession(session, input)`, the whole conversation with one device as a function.
  *
- * After every input the machine sends the one next thing the device is ready for: `initialize`, a page of tools, a
- * call. `nextSessionDeadline` (deadlines.ts) says when it wants to be woken by a tick, whatever else happens.
+ * After every input the machine sends the next request that the device is ready for: `initialize`, a page of tools, or
+ * a call. `nextSessionDeadline` (deadlines.ts) says when the machine needs a tick.
  */
 import { decodeDeviceFrame, encodeAnnouncementMessage, encodeKeepAliveMessage } from '../wire/device-frame.ts'
 import type { RpcMessage } from '../wire/rpc.ts'
@@ -107,11 +107,12 @@ function take(turn: SessionStepDraft, input: SessionInput): void {
 }
 
 function connect(turn: SessionStepDraft, input: Extract<SessionInput, { kind: 'connected' }>): void {
-  // The newest connection wins; whoever holds the links closes the old one.
+  // The newest connection replaces the older one, which the caller closes.
   if (turn.session.link !== undefined) disconnect(turn, 'replaced')
   const { transport, seed, vision, udp, atMs } = input
   updateDraftSession(turn, {
-    // Written out: V8 keeps the properties of a literal in the object itself, and those of a spread beside it.
+    // Written out member by member: V8 keeps the properties of a literal in the object itself, and those of a spread
+    // outside of it.
     link: {
       transport,
       openedAtMs: atMs,
@@ -130,8 +131,8 @@ function connect(turn: SessionStepDraft, input: Extract<SessionInput, { kind: 'c
       microphone: undefined,
     },
     transport,
-    // A WebSocket device is deaf until it has been greeted; over MQTT it answers from the first moment. Behind somebody
-    // else's broker it may not be there at all, and counts only once it has said something.
+    // A WebSocket device ignores requests until its hello was answered; over MQTT it answers from the first moment.
+    // Behind the owner's broker it may not be connected at all, and counts as connected only after its first message.
     phase: transport === 'mqtt' ? 'initialising' : 'greeting',
     round: turn.session.round + 1,
     attempts: 0,
@@ -170,7 +171,7 @@ function hear(turn: SessionStepDraft, text: string): void {
   if (frame.value.kind === 'hello') {
     if (!turn.session.settings.hasVoice) answerDeviceHello(turn, link, frame.value.hello)
     else {
-      // The hello that it hears is the backend's; ours only if there is none.
+      // The device gets the backend's hello, or ours if there is no backend.
       updateDraftLink(turn, { hello: frame.value.hello })
       addSessionEffect(turn, { kind: 'voice', output: { kind: 'hello', text } })
     }
@@ -214,7 +215,10 @@ function hearRpc(turn: SessionStepDraft, message: RpcMessage): void {
   land(turn, flight, message)
 }
 
-/** After a pause, and once for many: a device that said so after every listing would be asked without end. */
+/**
+ * Lists again after a pause, once for several requests: a device that announces a change after every listing would
+ * otherwise be listed endlessly.
+ */
 function relistSoon(turn: SessionStepDraft): void {
   const { phase, settings, retryAtMs = Number.POSITIVE_INFINITY } = turn.session
   if (phase === 'ready') updateDraftSession(turn, { retryAtMs: Math.min(retryAtMs, turn.atMs + settings.retryMs) })
@@ -241,7 +245,7 @@ function land(
   if (purpose.kind === 'initialise') {
     if (message.kind === 'result')
       updateDraftSession(turn, { info: internServerInfo(decodeServerInfo(message.result)) })
-    // A device that refuses to be initialised may still list: stock firmware does not insist on the order.
+    // A device that refuses `initialize` may still list its tools: stock firmware does not enforce the order.
     updateDraftSession(turn, { phase: 'listing', listing: EMPTY_TOOL_LISTING_PROGRESS, attempts: 0 })
   } else if (message.kind === 'result') handleToolPage(turn, message.result)
   else finishToolListing(turn, message.error.message)
@@ -252,11 +256,11 @@ function advance(turn: SessionStepDraft): void {
   if (link === undefined || link.closing || flight !== undefined) return
   if (phase === 'ready') {
     if (link.visionStale) return
-    // Any tool may turn out to take a picture, so no call goes out before the device knows a token it can use.
+    // Any tool may turn out to take a picture, so no call is sent before the device has a token that it can use.
     const [request] = turn.session.requests
     const isDue = queue.length > 0 || request?.method === 'tools/call'
     if (isDue && link.vision !== undefined && !link.visionTold) initialise(turn, link, 'vision')
-    // First come, first served, whoever asks.
+    // Requests of the backend and calls are served in the order of their arrival.
     else if (request !== undefined && request.sinceMs <= (queue[0]?.sinceMs ?? Number.POSITIVE_INFINITY)) {
       startVoiceBackendRequest(turn, request)
       advance(turn)
@@ -269,11 +273,13 @@ function advance(turn: SessionStepDraft): void {
   else if (phase === 'listing') requestToolPage(turn)
 }
 
-/** Repeated whenever the picture token changes: firmware keeps the one it was told last. */
+/**
+ * Sends `initialize`, again whenever the picture token changes, because firmware keeps the token that it was told last.
+ */
 function initialise(turn: SessionStepDraft, { vision }: SessionLink, kind: 'initialise' | 'vision'): void {
   const { round, settings, phase } = turn.session
   updateDraftLink(turn, { visionTold: true })
-  // Nobody knows yet whether anybody is there: rather ask again than wait.
+  // It is not known yet whether a device is connected, so the time-out is short and the request is repeated.
   const timeoutMs = phase === 'greeting' ? Math.min(settings.requestMs, UNPROVEN_REQUEST_MS) : settings.requestMs
   startRpcRequest(turn, {
     method: 'initialize',

@@ -1,11 +1,11 @@
 /**
  * Session runner: the session of one device, the connection it has now, and the deadline it waits for.
  *
- * A session is stepped one input at a time; an input that arises while another is being carried out waits its turn.
- * There are as many runners as devices, and most of them are idle: what all of them need is shared, and what only a
- * busy one needs is made when it is needed.
+ * A session is stepped one input at a time; an input that arises while the effects of another are carried out waits.
+ * There are as many runners as devices, and most of them are idle: common parts are shared, and parts that only a busy
+ * runner needs are created when it needs them.
  *
- * Does I/O: whatever the link does.
+ * Does I/O through the link.
  */
 import { randomBytes } from 'node:crypto'
 import { TimerWheelEntry } from '../../bus/timer-wheel.ts'
@@ -28,9 +28,12 @@ import type { SessionEffect, SessionInput, DeviceSession, VisionEndpoint } from 
 import { isSessionOnline } from './session.ts'
 import { nextSessionDeadline } from './deadlines.ts'
 
-/** Deadlines further away than this are kept by the second: keep-alives of thousands then share a few slots. */
+/**
+ * Deadlines further away than this are rounded to a second, so that the keep-alives of thousands share a few timer
+ * slots.
+ */
 const EXACT_WITHIN_MS = 10_000
-/** A device that listens sends 17 packets a second; that it does is news once in so long. */
+/** A device that listens sends 17 packets a second; the session is told at most this often. */
 const AUDIO_NOTICE_MS = 500
 
 export type SessionInputWithoutTime = SessionInput extends infer Each
@@ -39,12 +42,12 @@ export type SessionInputWithoutTime = SessionInput extends infer Each
     : never
   : never
 
-/** Of all runners of a fleet. */
+/** The options that all runners of a fleet share. */
 export interface SessionRunnerOptions {
   readonly clock: Clock
   readonly timer: WheelTimer
   readonly voice: VoiceService | undefined
-  /** Everything a session asks for except `send` and `close`, which the runner does itself. */
+  /** Carries out every effect except `send` and `close`, which the runner itself carries out. */
   readonly carryOut: (runner: SessionRunner, effect: SessionEffect) => void
   readonly onStep: (runner: SessionRunner, input: SessionInput, effects: readonly SessionEffect[]) => void
   readonly onBug: (runner: SessionRunner, error: unknown) => void
@@ -58,7 +61,7 @@ export class SessionRunner extends TimerWheelEntry {
   #voice: VoiceChannel | undefined
   /** Counts connections: the handlers of an older one do nothing. */
   #epoch = 0
-  /** `undefined` is a full one. */
+  /** `undefined` stands for a full bucket. */
   #bucket: TokenBucket | undefined
   #lastSeenMs: number | undefined
   #audioNoticeMs: number | undefined
@@ -72,7 +75,10 @@ export class SessionRunner extends TimerWheelEntry {
     this.#options = options
   }
 
-  /** The connection before this one, which nobody listens to any more, is the caller's to close. */
+  /**
+   * Attaches a connection and returns the one before it, from which no input is accepted any more; the caller closes
+   * it.
+   */
   attach(identity: DeviceIdentity, link: DeviceLink, vision: VisionEndpoint | undefined): DeviceLinkHandlers {
     const epoch = ++this.#epoch
     const { clock } = this.#options
@@ -99,7 +105,8 @@ export class SessionRunner extends TimerWheelEntry {
   }
 
   input(input: SessionInputWithoutTime): void {
-    // Whole milliseconds: a session keeps many times, and V8 keeps small integers without an object each.
+    // Times are whole milliseconds: a session keeps many of them, and V8 stores small integers without allocating an
+    // object.
     const timed = { ...input, atMs: Math.trunc(this.#options.clock.monotonic()) }
     if (this.#busy) {
       this.#inbox ??= []
@@ -112,14 +119,14 @@ export class SessionRunner extends TimerWheelEntry {
       for (let next = this.#inbox?.shift(); next !== undefined; next = this.#inbox?.shift()) this.#step(next)
       this.#inbox = undefined
     } finally {
-      // Whoever made the mistake hears of it; the device is not deaf for ever because of it.
+      // The error goes to the caller; the runner must still accept further inputs.
       this.#busy = false
       this.#arm()
     }
   }
 
   /**
-   * A mistake of ours that one device's words bring out must not take the others down: it costs that device its link.
+   * A bug of ours that a device's message triggers must not affect the other devices: only this device is disconnected.
    */
   #step(input: SessionInput): void {
     try {
@@ -134,7 +141,7 @@ export class SessionRunner extends TimerWheelEntry {
     }
   }
 
-  /** The connection is gone, or treated as gone from now on. */
+  /** The connection is gone, or counts as gone from now on. */
   lost(reason: string): void {
     if (this.link === undefined) return
     this.link = undefined
@@ -194,7 +201,7 @@ export class SessionRunner extends TimerWheelEntry {
     this.input({ kind: 'text', text })
   }
 
-  /** Audio that nobody listens to stays unread. */
+  /** Audio that nobody uses is not decoded. */
   hearAudio(read: () => AudioFrame | undefined): void {
     if (this.#voice?.audio(read) === true) return
     const atMs = this.#options.clock.monotonic()
@@ -223,7 +230,9 @@ export class SessionRunner extends TimerWheelEntry {
   }
 }
 
-/** What a transport tells about one connection of a device; nothing, once the device has a newer one. */
+/**
+ * Receives what a transport reports about one connection of a device; ignored once the device has a newer connection.
+ */
 class AttachedLink implements DeviceLinkHandlers {
   readonly #runner: SessionRunner
   readonly #epoch: number

@@ -1,7 +1,6 @@
 /**
- * Session step draft: one step of a session in the making. What the parts of the machine read, change and emit.
- *
- * Lives within a single step; nobody outside ever sees one half done.
+ * Session step draft: the session and the effects of one step while the parts of the machine compute it. It exists
+ * within a single step only; code outside never sees an unfinished one.
  */
 import type { JsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
@@ -30,7 +29,7 @@ export function addSessionEffect(turn: SessionStepDraft, effect: SessionEffect):
   turn.effects.push(effect)
 }
 
-/** Said once: until the link is really gone, nothing else is due on it. */
+/** Emits the effect once: until the link is really closed, nothing else is sent on it. */
 export function addCloseLinkEffect(turn: SessionStepDraft, reason: string): void {
   if (turn.session.link === undefined || turn.session.link.closing) return
   updateDraftLink(turn, { closing: true })
@@ -61,13 +60,13 @@ export interface OutgoingRpcRequest {
   readonly timeoutMs: number
 }
 
-/** The flight is recorded before the request leaves, so that no answer can be too early for it. */
+/** The request is recorded before it is sent, so that no answer can be too early. */
 export function startRpcRequest(
   turn: SessionStepDraft,
   { method, params, purpose, timeoutMs }: OutgoingRpcRequest,
 ): void {
   const { nextId: id, settings } = turn.session
-  // With one request in flight no id can still be pending when the counter comes round, 2^31 requests later.
+  // With one request at a time, no id is still in use when the counter wraps around, 2^31 requests later.
   const nextId = id === MAX_RPC_ID ? settings.firstId : id + 1
   const flight = { id, sentAtMs: turn.atMs, deadlineMs: turn.atMs + timeoutMs, purpose }
   updateDraftSession(turn, { nextId, flight })

@@ -1,6 +1,7 @@
 /**
- * Session voice: what a session does with a voice relay. Words of the device that are not MCP are passed on; words of the
- * backend are sent as they are; the backend's MCP requests wait for their turn like any call, under ids of our own.
+ * Session voice: connects a session with a voice relay. Messages of the device that are not MCP are passed to the
+ * backend; messages of the backend are sent to the device unchanged; the backend's MCP requests wait for their turn
+ * like any call, with ids of our own.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { encodeGoodbyeMessage } from '../wire/device-frame.ts'
@@ -23,7 +24,7 @@ import {
   updateDraftSession,
 } from './session-step-draft.ts'
 
-/** As many as the calls that may wait. */
+/** The same limit as for waiting calls. */
 const MAX_REQUESTS = 16
 const FAILED = -32_000
 
@@ -61,7 +62,10 @@ export function handleVoiceRelayMessage(turn: SessionStepDraft, input: VoiceToSe
   }
 }
 
-/** A device that speaks because we shut its microphone is interrupted here; any other conversation is the backend's. */
+/**
+ * An abort of speech that we started in order to shut the microphone is handled here; any other abort goes to the
+ * backend.
+ */
 export function forwardToVoiceBackend(turn: SessionStepDraft, frame: DeviceFrame, text: string): void {
   const { link } = turn.session
   const isShut = link?.microphone !== undefined
@@ -83,7 +87,7 @@ function enqueueRequest(turn: SessionStepDraft, given: Extract<VoiceToSessionMes
   updateDraftSession(turn, { requests: [...requests, request] })
 }
 
-/** `initialize` is answered from what the device told us: another one would redirect its pictures. */
+/** `initialize` is answered from what the device told us: sending it to the device would redirect its pictures. */
 export function startVoiceBackendRequest(turn: SessionStepDraft, request: VoiceBackendRequest): void {
   const { requests, info, round } = turn.session
   const { key, method, params, timeoutMs } = request
@@ -120,7 +124,7 @@ export function expireVoiceBackendRequests(turn: SessionStepDraft): void {
   for (const { key } of expired) failVoiceBackendRequest(turn, key, 'The device is busy. Nothing was sent.')
 }
 
-/** The connection is gone. Whether what was sent has been done, nobody knows. */
+/** The connection is gone. It is not known whether the device carried out the requests that were sent. */
 export function dropVoiceBackendRequests(turn: SessionStepDraft): void {
   const { requests, flight } = turn.session
   if (flight?.purpose.kind === 'request')

@@ -1,5 +1,5 @@
 /**
- * Session: everything known about one device between two inputs, and the words in which its machine is spoken to.
+ * Session: everything known about one device between two inputs, and the inputs and effects of its machine.
  *
  *   asleep ──connected──▶ greeting ──hello──▶ initialising ──▶ listing ──▶ ready
  *      ▲                     (MQTT skips greeting)                           │
@@ -18,10 +18,13 @@ import type { DeviceFault } from './device-fault.ts'
 
 export type SessionPhase = 'greeting' | 'initialising' | 'listing' | 'ready' | 'asleep'
 
-/** `mqtt` is our own broker, where a connection is a device; `mqtt-broker` is somebody else's, where a topic is. */
+/**
+ * `mqtt` is our own server, where a connection is a device; `mqtt-broker` is the owner's broker, where a topic is a
+ * device.
+ */
 export type DeviceTransport = 'websocket' | 'mqtt' | 'mqtt-broker'
 
-/** Where a camera is to post its picture; the token is good for one upload. */
+/** Where a camera posts its picture; the token is valid for one upload. */
 export interface VisionEndpoint {
   readonly url: string
   readonly token: string
@@ -30,32 +33,37 @@ export interface VisionEndpoint {
 export interface SessionLink {
   readonly transport: DeviceTransport
   readonly openedAtMs: number
-  /** Chance drawn outside: session ids and audio keys are derived from it, so that a trace replays. */
+  /** A random seed from outside. Session ids and audio keys are derived from it, so that a trace can be replayed. */
   readonly seed: string
   readonly vision: VisionEndpoint | undefined
-  /** Whether the device has heard of this token; a spent one is replaced before the next call. */
+  /** Whether the device was told this token; a used one is replaced before the next call. */
   readonly visionTold: boolean
-  /** A call was given up that may still post with this token: no other is sent before there is a new one. */
+  /**
+   * A call was abandoned whose picture may still be posted with this token: no other call is sent before there is a new
+   * token.
+   */
   readonly visionStale: boolean
-  /** Calls that were given up and not answered since: the device may still be at them, and post what they were for. */
+  /**
+   * Calls that were abandoned and not answered since: the device may still be working on them, and post their pictures.
+   */
   readonly overdue: readonly number[]
   readonly udp: { readonly server: string; readonly port: number } | undefined
-  /** Hellos so far. */
+  /** The number of hellos so far. */
   readonly greetings: number
   readonly lastSentMs: number
   readonly lastHeardMs: number
-  /** Requests in a row that nobody answered. */
+  /** The number of consecutive requests without an answer. */
   readonly unanswered: number
-  /** We have asked for it to be closed; nothing more is sent and nothing more is due. */
+  /** We have requested that the link is closed; nothing more is sent on it, and no deadline applies. */
   readonly closing: boolean
-  /** Said by the device, and waiting for the voice backend's answer. */
+  /** The device's hello, which waits for the voice backend's answer. */
   readonly hello: DeviceHello | undefined
-  /** Listening that was ended because nobody listens; `undefined` while there is nothing to watch. */
+  /** State of ending a device's listening that no backend hears; `undefined` while there is nothing to watch. */
   readonly microphone: MicrophoneStopState | undefined
 }
 
 export interface MicrophoneStopState {
-  /** Audio after this moment means that the device did not heed what it was told. */
+  /** Audio after this moment means that the device did not stop when it was told to. */
   readonly quietFromMs: number
   readonly notice: DeviceAnnouncement | undefined
   readonly alertAtMs: number | undefined
@@ -69,9 +77,9 @@ export interface WaitingDeviceCall {
   readonly timeoutMs: number
   readonly sinceMs: number
   readonly expiresAtMs: number
-  /** Stays queued while the device is asleep. */
+  /** Whether the call stays queued while the device is asleep. */
   readonly outlastsSleep: boolean
-  /** It is the voice backend that wants it. */
+  /** The voice backend requested the call. */
   readonly isBackends?: boolean
 }
 
@@ -80,7 +88,7 @@ export type RpcRequestPurpose =
   | { readonly kind: 'request'; readonly key: number; readonly round: number }
   | { readonly kind: 'call'; readonly waiting: WaitingDeviceCall; readonly abandoned: boolean }
 
-/** The one request a device is working on. Devices work on one thing at a time and answer in that order. */
+/** The one request that a device is working on. Devices work on one request at a time and answer in that order. */
 export interface RpcRequestInFlight {
   readonly id: number
   readonly sentAtMs: number
@@ -100,16 +108,16 @@ export interface DeviceSession {
   readonly settings: SessionSettings
   readonly phase: SessionPhase
   readonly link: SessionLink | undefined
-  /** How it connects now, or did last time: says whether it will come back by itself. */
+  /** The present transport, or the last one; it determines whether the device reconnects by itself. */
   readonly transport: DeviceTransport | undefined
-  /** Empty before the first hello, as MQTT devices are asked before they greet. */
+  /** Empty before the first hello: MQTT devices get requests before they send a hello. */
   readonly sessionId: string
   readonly nextId: number
   readonly flight: RpcRequestInFlight | undefined
   readonly queue: readonly WaitingDeviceCall[]
-  /** Of the voice backend. */
+  /** Waiting requests of the voice backend. */
   readonly requests: readonly VoiceBackendRequest[]
-  /** Raised by every hello, so that answers to an earlier round of discovery are not taken for this one's. */
+  /** Raised by every hello, so that answers to an earlier discovery are not taken for answers to this one. */
   readonly round: number
   readonly attempts: number
   readonly retryAtMs: number | undefined
@@ -119,27 +127,27 @@ export interface DeviceSession {
   readonly warnings: readonly string[]
 }
 
-/** Connected and past its greeting. */
+/** Whether the device is connected and its greeting is over. */
 export function isSessionOnline({ phase }: DeviceSession): boolean {
   return phase !== 'asleep' && phase !== 'greeting'
 }
 
-/** What a voice relay tells a session. */
+/** Messages from a voice relay to a session. */
 export type VoiceToSessionMessage =
   /** The backend's hello, for the device. */
   | { readonly kind: 'hello'; readonly text: string }
-  /** Nobody but us answers the hello. */
+  /** The backend cannot be reached, so the gateway answers the hello. */
   | { readonly kind: 'away' }
-  /** The backend is back, in the middle of a conversation. */
+  /** The backend was reached again, in the middle of a conversation. */
   | { readonly kind: 'resumed' }
-  /** The device listens, and nobody hears it. */
+  /** The device listens, and no backend hears it. */
   | { readonly kind: 'unheard'; readonly mode: ListenMode; readonly isAlerted: boolean }
   /** The backend ended the conversation. */
   | { readonly kind: 'ended' }
   | { readonly kind: 'text'; readonly text: string }
   | ({ readonly kind: 'request' } & Omit<VoiceBackendRequest, 'sinceMs' | 'expiresAtMs'>)
 
-/** What a session tells its voice relay. */
+/** Messages from a session to its voice relay. */
 export type SessionToVoiceMessage =
   | { readonly kind: 'hello' | 'text'; readonly text: string }
   | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject }
@@ -150,7 +158,7 @@ export type SessionToVoiceMessage =
     }
 
 export interface VoiceBackendRequest {
-  /** The relay's own; the backend's id stays with it. */
+  /** The relay's own key for the request; the relay keeps the backend's id. */
   readonly key: number
   readonly method: string
   readonly params: JsonObject
@@ -160,22 +168,28 @@ export interface VoiceBackendRequest {
 }
 
 export interface SessionSettings {
-  /** Whether a voice backend is behind the devices. */
+  /** Whether devices have a voice backend. */
   readonly hasVoice: boolean
   readonly withUserTools: boolean
-  /** Of our requests. Boards that also serve somebody else send those answers here, too, and theirs count from one. */
+  /**
+   * The first id of our requests. Boards that also serve another client send us that client's answers, whose ids count
+   * from one.
+   */
   readonly firstId: number
   readonly helloMs: number
-  /** For `initialize`, `tools/list` and probes; calls bring their own. */
+  /** The time-out for `initialize`, `tools/list` and probes; a call has its own. */
   readonly requestMs: number
-  /** Before discovery is tried again; doubles with every attempt. */
+  /** The wait before discovery is tried again; it doubles with every attempt. */
   readonly retryMs: number
   readonly queueLimit: number
-  /** Text frames that keep a WebSocket channel usable; `undefined` spares the battery. Below 120 s to have effect. */
+  /**
+   * The interval of text frames that keep a WebSocket channel usable; `undefined` saves the battery. Only values below
+   * 120 s have an effect.
+   */
   readonly keepAliveMs: number | undefined
-  /** Silence after which a device behind somebody else's broker is asked whether it is still there. */
+  /** After this silence, a device behind the owner's broker is probed. */
   readonly probeMs: number
-  /** After a device did not answer discovery, how long until it is asked again. */
+  /** How long after a failed discovery the device is asked again. */
   readonly relistMs: number
   readonly maxPages: number
   readonly maxTools: number
@@ -208,26 +222,26 @@ export type SessionInput = { readonly atMs: number } & (
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'disconnected'; readonly reason: string }
   | { readonly kind: 'call'; readonly request: DeviceCallRequest }
-  /** `late`: nobody withdrew it, its time as a whole is over. */
+  /** `late`: the caller did not withdraw the call, but its total time is over. */
   | { readonly kind: 'cancel'; readonly call: number; readonly late?: boolean }
-  /** The old token is spent or stale; here is the next one. */
+  /** The old token is used up or outdated; this is the next one. */
   | { readonly kind: 'vision'; readonly vision: VisionEndpoint | undefined }
   | { readonly kind: 'announce'; readonly announcement: DeviceAnnouncement }
   | { readonly kind: 'voice'; readonly input: VoiceToSessionMessage }
-  /** The microphone is open: audio arrived, of which nothing was read. */
+  /** The microphone is open: audio arrived, and was not decoded. */
   | { readonly kind: 'audio' }
   | { readonly kind: 'relist' }
   | { readonly kind: 'tick' }
 )
 
 export interface DeviceCallRequest {
-  /** The caller's key for this call; answers come back under it. */
+  /** The fleet's key for this call; its outcome has the same key. */
   readonly call: number
   readonly tool: string
   readonly arguments: Json | undefined
-  /** From the moment the request is sent. */
+  /** Counted from the moment at which the request is sent. */
   readonly timeoutMs: number
-  /** For its turn, and for the device to wake if `outlastsSleep`. */
+  /** How long to wait for the turn, and for the device to wake if `outlastsSleep`. */
   readonly waitMs: number
   readonly outlastsSleep: boolean
   readonly isBackends?: boolean
@@ -238,22 +252,22 @@ export type SessionEffect =
   | { readonly kind: 'close'; readonly reason: string }
   | { readonly kind: 'answer'; readonly call: number; readonly result: Result<ToolResult, DeviceFault> }
   | { readonly kind: 'voice'; readonly output: SessionToVoiceMessage }
-  /** What audio of this session is enciphered with from now on. */
+  /** The keys of this session's audio from now on. */
   | { readonly kind: 'audio-keys'; readonly keys: UdpAudioKeys }
-  /** A call's request is about to leave: its time starts now. */
+  /** The request of a call is about to be sent: its time starts now. */
   | { readonly kind: 'sent'; readonly call: number }
-  /** The device may still be at a call that was given up: the token it has must not serve the next one. */
+  /** The device may still be working on an abandoned call, so its token must not be used for the next one. */
   | { readonly kind: 'vision-stale' }
   | { readonly kind: 'online' }
   | { readonly kind: 'offline'; readonly reason: string }
-  /** The device wanted to listen, and nobody would have heard it. */
+  /** The device began to listen, and no backend could hear it. */
   | { readonly kind: 'unheard' }
   | { readonly kind: 'tools'; readonly changed: boolean }
   | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject | undefined }
-  /** Something a device said that changed nothing: for counters and logs. */
+  /** A message of a device that changed nothing; for counters and logs. */
   | { readonly kind: 'ignored'; readonly what: string }
 
-/** Most devices have nothing waiting and nothing to warn of: one empty list is enough for all of them. */
+/** Most devices have no queue and no warnings, so they share one empty list. */
 const NOTHING: readonly never[] = []
 
 export const EMPTY_TOOL_LISTING_PROGRESS: ToolListingProgress = {
@@ -263,7 +277,7 @@ export const EMPTY_TOOL_LISTING_PROGRESS: ToolListingProgress = {
   warnings: NOTHING,
 }
 
-/** What an earlier run remembered of a device, so that its tools are known before it wakes. */
+/** What an earlier run stored about a device, so that its tools are known before it wakes. */
 export interface RememberedDevice {
   readonly transport: DeviceTransport | undefined
   readonly info: DeviceServerInfo | undefined

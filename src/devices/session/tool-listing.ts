@@ -15,7 +15,7 @@ import { startRpcRequest, addSessionEffect, updateDraftSession } from './session
 const MAX_WARNINGS = 16
 const MAX_WARNING = 256
 
-/** `withUserTools` goes with every page: a device that meets a user-only cursor without it answers with an error. */
+/** `withUserTools` is sent with every page: without it, a device answers a cursor of a user-only tool with an error. */
 export function requestToolPage(turn: SessionStepDraft): void {
   const { settings, listing, round } = turn.session
   startRpcRequest(turn, {
@@ -62,7 +62,7 @@ function reasonToStop(turn: SessionStepDraft, count: number, nextCursor: string 
   return undefined
 }
 
-/** The device fell silent: what it did not get to say again is taken to be as it was. */
+/** The device stopped answering; tools that it did not list again are assumed to be unchanged. */
 export function abandonToolListing(turn: SessionStepDraft, problem: string): void {
   const { listing, tools: before, settings } = turn.session
   const read = new Set(listing.tools.map(({ name }) => name))
@@ -71,7 +71,7 @@ export function abandonToolListing(turn: SessionStepDraft, problem: string): voi
   finishToolListing(turn, problem)
 }
 
-/** Ready with what was read. If not even one page was, the tools of last time are still the best guess. */
+/** Ends the listing with the pages that were read. If there was none, the tools of the last listing are kept. */
 export function finishToolListing(turn: SessionStepDraft, problem: string | undefined): void {
   const { listing, tools: before } = turn.session
   const nothingRead = problem !== undefined && listing.seen.length === 0
@@ -83,7 +83,7 @@ export function finishToolListing(turn: SessionStepDraft, problem: string | unde
     attempts: 0,
     listing: EMPTY_TOOL_LISTING_PROGRESS,
     tools: changed ? internToolList(listing.tools) : before,
-    // They quote the device, and are shown to people.
+    // Warnings quote the device and are shown to people, so they are cleaned.
     warnings:
       warnings.length === 0
         ? EMPTY_TOOL_LISTING_PROGRESS.warnings

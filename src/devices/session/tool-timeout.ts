@@ -1,14 +1,14 @@
 /**
- * Tool timeout: how long a device may take for a tool, if the caller does not say.
+ * Tool timeout: how long a device may take for a tool, if the caller specifies no time.
  *
  * A photo is taken, encoded and posted while the device's main loop stands still; its own HTTP timeout is 30 s.
  */
 export interface ToolTimeouts {
   readonly usualMs: number
   readonly photoMs: number
-  /** A firmware is downloaded and written before the device says anything again. */
+  /** The time for downloading and writing firmware, during which the device does not answer. */
   readonly flashMs: number
-  /** By tool name, from the configuration. */
+  /** Times by tool name, from the configuration. */
   readonly byTool: Readonly<Record<string, number>>
 }
 
@@ -20,7 +20,7 @@ export function resolveToolTimeoutMs(tool: string, times: ToolTimeouts): number 
   return isPhotoTool(tool) ? times.photoMs : times.usualMs
 }
 
-/** Firmware queues the answer behind the restart, so that none ever comes: the device's next boot is the answer. */
+/** Firmware restarts before it sends the answer, so none ever arrives: the device's next boot counts as the answer. */
 export function isRestartTool(tool: string): boolean {
   return /(?:^|[._])(?:reboot|restart|upgrade_firmware|ota_update)$/.test(tool)
 }

@@ -1,11 +1,11 @@
 /**
- * UDP audio server: where MQTT devices send their audio, and from where they get it. Without such an address every wake
- * word ends in an alert.
+ * UDP audio server: exchanges audio with MQTT devices. A device without such an address shows an alert after every wake
+ * word.
  *
- *   datagram ▸ ssrc (bytes 4 to 7) ▸ session ▸ whoever listens decides whether it is deciphered at all
+ *   datagram ▸ ssrc (bytes 4 to 7) ▸ session ▸ its listener decides whether the packet is decrypted
  *
- * Packets carry no proof of who sent them (wire/udp-audio.ts): the first valid one of a session says from which address
- * it speaks, and packets from other addresses are dropped from then on.
+ * Packets carry no proof of who sent them (wire/udp-audio.ts): the first valid one of a session fixes the session's
+ * address, and packets from other addresses are dropped from then on.
  */
 import type { Socket } from 'node:dgram'
 import { createSocket } from 'node:dgram'
@@ -17,13 +17,16 @@ import type { DeviceLinkHandlers } from './fleet.ts'
 export interface UdpAudioServer {
   readonly port: number
   readonly packets: () => number
-  /** A session with keys of its own; `listener` is told of every packet of it, and what it does not read is not read. */
+  /**
+   * Opens a session with keys of its own. `listener` is called for every packet; a packet is decrypted only if the
+   * listener reads it.
+   */
   readonly open: (keys: UdpAudioKeys, listener: Pick<DeviceLinkHandlers, 'audio'>) => UdpAudioSession
   readonly close: () => Promise<void>
 }
 
 export interface UdpAudioSession {
-  /** Lost while the device has not sent anything: nobody knows where it is before that. */
+  /** Frames are dropped until the device has sent a packet, because its address is unknown before. */
   readonly send: (frame: AudioFrame) => void
   readonly close: () => void
 }
@@ -33,7 +36,7 @@ interface Peer {
   readonly port: number
 }
 
-/** One hello's worth of audio. Every device that said hello has one, so it is one object without closures. */
+/** The audio of one hello. Every device that sent a hello has one, so it is one object without closures. */
 class Session implements UdpAudioSession {
   readonly #socket: Socket
   readonly #sessions: Map<number, Session>
@@ -76,7 +79,7 @@ class Session implements UdpAudioSession {
     return Number.parseInt(this.#keys.nonceHex.slice(8, 16), 16)
   }
 
-  /** Old and repeated packets are dropped, as the firmware drops them; gaps are for the decoder. */
+  /** Old and repeated packets are dropped, as the firmware drops them; the decoder handles gaps. */
   #read(bytes: Uint8Array): AudioFrame | undefined {
     const packet = decodeUdpAudio(this.#keys.keyHex, bytes)
     if (!packet.ok || packet.value.sequence <= this.#heard) return undefined

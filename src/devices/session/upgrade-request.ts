@@ -1,11 +1,11 @@
 /**
- * Upgrade request: what the request of a WebSocket says about which device sends it.
+ * Upgrade request: the device identity and credential in the HTTP request that opens a WebSocket.
  *
  *   Authorization: Bearer <token>   Device-Id: a0:b1:…   Client-Id: <uuid>   Protocol-Version: 1
  *   GET /xiaozhi/v1/?device-id=…&client-id=…&authorization=…       for clients that cannot set headers
  *
- * Stock devices send their host without a port and no Origin. Whoever does send an Origin is a browser, and a browser
- * is let in only from where the configuration says.
+ * Stock devices send their host without a port and no Origin. A client that sends an Origin is a browser, which is
+ * accepted only from origins that the configuration lists.
  */
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
@@ -15,7 +15,7 @@ import type { PresentedDeviceToken } from './fleet.ts'
 
 export interface UpgradeRequestFault {
   readonly kind: 'wrong-path' | 'foreign-origin' | 'no-identity' | 'no-token'
-  /** Whom they claimed to be, if that much could be read. */
+  /** The device that the client claims to be, if the request contains that much. */
   readonly deviceId: string | undefined
 }
 

@@ -1,10 +1,11 @@
 /**
- * WebSocket server: devices dial in at `/xiaozhi/v1/`. Text frames go to the fleet, audio is dropped as it comes.
+ * WebSocket server: devices connect to it at `/xiaozhi/v1/`. Text frames go to the fleet; audio that nobody uses is
+ * dropped.
  *
  *   upgrade request ▸ admit ▸ 101 ▸ attach ▸ text …
  *
- * Nobody is upgraded before being admitted, and the fleet hears of nobody before the upgrade, so a stranger who knows a
- * device's address cannot disturb its connection.
+ * A request is upgraded only after it was authenticated, and the fleet learns of a device only after the upgrade, so an
+ * unauthenticated client that knows a device's address cannot disturb its connection.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import { STATUS_CODES } from 'node:http'
@@ -28,7 +29,7 @@ import { DEFAULT_LIVENESS_SETTINGS, isConnectionDead } from './liveness.ts'
 import type { DeviceRefusalListener, DeviceRefusalReason } from './device-refusal.ts'
 
 export interface WebSocketDeviceServerOptions {
-  /** Somebody else's server: only upgrades on our path are taken. */
+  /** A server that others use as well: only upgrade requests for our path are handled. */
   readonly server: Server
   readonly acceptor: DeviceAcceptor
   readonly admit: DeviceAuthenticator
@@ -36,7 +37,7 @@ export interface WebSocketDeviceServerOptions {
   /** The firmware sends at most 65,535 bytes in one message; other devices a little more. */
   readonly maxMessageBytes?: number
   readonly maxConnections?: number
-  /** Where the server's connections wait until they are devices. */
+  /** Limits the server's connections until they are authenticated. */
   readonly limiter?: ConnectionLimiter<Socket>
   readonly liveness?: LivenessSettings
   readonly onRefused?: DeviceRefusalListener
@@ -45,19 +46,19 @@ export interface WebSocketDeviceServerOptions {
 
 export interface WebSocketDeviceServer {
   readonly connections: () => number
-  /** Binary frames that were dropped: Opus in the layout the device announced, and whatever else there was. */
+  /** The numbers of dropped binary frames: Opus in the layout that the device announced, and others. */
   readonly dropped: () => { readonly audio: number; readonly other: number }
   readonly close: () => void
 }
 
 const DEFAULT_DOOR: UpgradeEndpoint = { path: '/xiaozhi/v1/', allowedOrigins: [] }
-/** A device does not answer a close frame, and does not close its socket either. */
+/** A device neither answers a close frame nor closes its socket. */
 const CLOSE_GRACE_MS = 1_000
-/** A device that reads nothing is not kept in memory on its own account. */
+/** A device that does not read is disconnected when this many bytes wait for it. */
 const MAX_UNSENT = 262_144
 const UPGRADE_DELAY_MS = 25
 const REFUSAL: Readonly<Record<string, number>> = { 'wrong-path': 404, 'foreign-origin': 403 }
-/** Who asks for another path wants nothing of ours. */
+/** A request for another path is not meant for us, so it is not reported as a refusal. */
 const REASONS: Readonly<Record<UpgradeRequestFault['kind'], DeviceRefusalReason | undefined>> = {
   'wrong-path': undefined,
   'foreign-origin': 'foreign-origin',
@@ -72,7 +73,7 @@ interface Listener {
   readonly dropped: { audio: number; other: number }
 }
 
-/** Leads from the socket to its link, so that one set of listeners serves every socket. */
+/** Leads from a socket to its link, so that one set of listeners serves every socket. */
 class DeviceWebSocket extends WebSocket {
   link: WebSocketLink | undefined
 }
@@ -90,9 +91,9 @@ export function acceptWebSocketDevices(options: WebSocketDeviceServerOptions): W
     WebSocket: DeviceWebSocket,
     perMessageDeflate: false,
     clientTracking: false,
-    // Devices cut texts in the middle of a character; one bad byte is no reason to hang up.
+    // Devices cut texts in the middle of a character, so one invalid byte does not close the connection.
     skipUTF8Validation: true,
-    // Pongs are sent below, where it is seen whether anybody reads them.
+    // Pongs are sent below, where it is checked whether the client reads them.
     autoPong: false,
     maxPayload: options.maxMessageBytes ?? 131_072,
   })
@@ -114,9 +115,10 @@ export function acceptWebSocketDevices(options: WebSocketDeviceServerOptions): W
       turnAway(REASONS[kind], REFUSAL[kind] ?? 401, deviceId)
       return
     }
-    // Firmware sends its request before it is ready for the answer: a 101 that comes at once can be lost, and the
-    // device then waits for ten seconds (seen in 2 of 12 upgrades on a busy machine, in none of 48 answered later).
-    // Waited before anything is asked, or credentials that are withdrawn meanwhile would still open a session.
+    // Firmware sends its request before it is ready for the answer: a 101 that is sent at once can be lost, and the
+    // device then waits for ten seconds (seen in 2 of 12 upgrades on a busy machine, and in none of 48 that were
+    // answered later). The delay comes before authentication, so that credentials which are revoked meanwhile cannot
+    // open a session.
     await delay(UPGRADE_DELAY_MS)
     const identity = await admit(claim.value)
     if (identity === undefined) turnAway('wrong-credentials', 401, claim.value.deviceId)
@@ -139,7 +141,7 @@ export function acceptWebSocketDevices(options: WebSocketDeviceServerOptions): W
     socket.on('close', onClose)
   }
 
-  /** One sweep for everybody: two thousand timers would only do the same thing at two thousand moments. */
+  /** One sweep for all connections instead of thousands of timers. */
   const sweep = setInterval(() => {
     const atMs = clock.monotonic()
     for (const link of links) link.checkLiveness(liveness, atMs)
@@ -159,7 +161,10 @@ export function acceptWebSocketDevices(options: WebSocketDeviceServerOptions): W
   }
 }
 
-/** One connection. There are thousands of them, most of them idle: no closures, and no bucket while it is full. */
+/**
+ * One connection. There are thousands of them, most of them idle, so they have no closures, and no token bucket while
+ * it is full.
+ */
 class WebSocketLink implements DeviceLink {
   readonly remoteAddress: string
   readonly localAddress: string | undefined
@@ -208,7 +213,7 @@ class WebSocketLink implements DeviceLink {
   }
 
   openAudio(): void {
-    // Audio travels in the same connection.
+    // Over WebSocket, audio uses the same connection, so nothing has to be opened.
   }
 
   close(reason: string): void {
@@ -222,7 +227,7 @@ class WebSocketLink implements DeviceLink {
     this.#lastDataMs = Math.trunc(clock.monotonic())
     if (!isBinary) this.handlers?.text(data.toString('utf8'))
     else if (this.#takeFrame()) {
-      // A look at the header and no more: whoever listens reads the rest.
+      // Only the header is decoded here; a listener that uses the audio decodes the rest.
       const frame = decodeAudioFrame(this.#version, data)
       if (!frame.ok) dropped.other++
       else {
@@ -306,7 +311,7 @@ function destroySocket(this: Duplex): void {
 }
 
 function ignoreOutcome(): void {
-  // The end of the connection says it.
+  // The `close` event reports the end.
 }
 
 function audioVersion(header: string | string[] | undefined): AudioVersion {
@@ -316,11 +321,11 @@ function audioVersion(header: string | string[] | undefined): AudioVersion {
 function refuse(socket: Duplex, status: number): void {
   if (!socket.writable) return
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
-  // A client that does not hang up in turn is not waited for.
+  // A client that does not close its side is not waited for.
   socket.once('finish', () => socket.destroy())
 }
 
-/** Repeated headers arrive joined; none that we read may be repeated, and a joined value fails its check. */
+/** Node joins repeated headers; a joined value fails the check of every header that is read here. */
 export function joinRepeatedHeaders(request: IncomingMessage): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : value]),

@@ -1,12 +1,12 @@
 /**
- * Announce tools: words for people, shown or spoken by devices.
+ * Announce tools: show or speak a message to people through devices.
  *
  *   alert    every firmware that speaks MCP: shown on the screen, with a sound
  *   notify   firmware after 2.4.2, while the device is idle: spoken from an Ogg Opus file at an allowed address
  *
- * To several devices it is forwarded one by one, so that each is judged as if it were the only one.
+ * For several devices it makes one call per device, so that the guard decides about each separately.
  *
- * Pure, given the house.
+ * Pure, given the running devices service.
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
@@ -81,7 +81,7 @@ export function createDeviceAnnounceTools(
   return [announce]
 }
 
-/** Without a device: to several, each of which is a call of its own. */
+/** A plan without a device is for several, each of which gets a call of its own. */
 interface AnnouncePlan {
   readonly device?: RosterDevice
 }
@@ -97,7 +97,7 @@ function plan({ devices }: Input, { caller }: Call, { house }: DeviceToolDepende
 
 function assess(device: RosterDevice | undefined, wanted: Input, urls: readonly UrlRule[]): CallAssessment {
   const reasons = reasonsAgainst(wanted, urls)
-  // Calling on changes nothing; each device is decided about by itself.
+  // Making further calls changes nothing by itself; the guard decides about each of them.
   if (device === undefined) return { effect: 'reads', reasons }
   const label = `announcement on ${sanitizeDeviceName(device.enrolled.name, device.slug)}`
   const target = toDeviceTarget(device.slug)
@@ -127,7 +127,7 @@ function announceToEach(wanted: Input, context: HandlerContext, parts: DeviceToo
 function announceTo({ enrolled, slug }: RosterDevice, wanted: Input, parts: DeviceToolDependencies): Promise<Outcome> {
   return withRunningDevicesService(parts, (house) => {
     const sent = house.gateway.fleet.announce(enrolled.deviceId, announcementOf(wanted))
-    // Nothing was sent: neither an absent device nor one that is too old has been told anything.
+    // Nothing was sent: the device was absent, or its firmware is too old.
     if (!sent.ok) return fail(mapDeviceFaultToBusFault(named(sent.fault, slug), { slug, effect: 'reads' }))
     return ok({ data: { results: [{ device: slug, ok: true }] } })
   })

@@ -1,10 +1,10 @@
 /**
- * Backend tool calls: what a voice backend wants of a device's tools, through the same gate as everybody's calls.
+ * Backend tool calls: runs a voice backend's calls of a device's tools through the same stages as every other call.
  *
  *   tools/call of the backend ▸ device.<slug>.<tool> as `voice-backend:<slug>` ▸ an answer that can be spoken
  *
- * Backends lose the text of a result that is an error, so a refusal is told as text. A tool that is user-only, withheld or
- * unknown is not on offer for a backend, whatever it was told by the device's own list.
+ * Backends drop the text of a result that is an error, so a refusal is returned as text. A tool that is user-only,
+ * withheld or unknown is not offered to a backend, even if the device's own list contains it.
  *
  * Pure, given the bus.
  */
@@ -16,7 +16,7 @@ import { cutToJsonBytes } from '../../core/untrusted-text.ts'
 import type { VoiceRpcAnswer } from '../voice/voice-relay-client.ts'
 import type { DeviceToolDependencies } from './running-devices.ts'
 
-/** Backends wait for 30 s. */
+/** Backends wait for 30 s for an answer. */
 const BACKEND_PATIENCE_MS = 28_000
 /** Brokers of voice backends disconnect a device that sends a packet of more than 8,192 bytes. */
 const MAX_ANSWER_BYTES = 7_000
@@ -45,7 +45,7 @@ export function createBackendToolCaller({
   }
 }
 
-/** Backends read the first text and nothing else; a picture in its place would be read aloud as letters. */
+/** Backends read only the first text, and would read the base64 of a picture aloud. */
 function outcomeAnswer(outcome: Outcome): VoiceRpcAnswer {
   if (!outcome.ok) return spokenAnswer(refusal(outcome.fault))
   const { data, content } = outcome.value

@@ -1,11 +1,11 @@
 /**
- * Call tools: a device's tool called by name, on one device or on many.
+ * Call tools: call a device's tool by name, on one device or on many.
  *
  *   devices.call ──forward──▶ device.<slug>.<tool>        guard, approval, lock and record are those of the tool itself
  *
  * For clients that do not want a tool for each tool of each device, and for callers who can wait for a device to wake.
  *
- * Pure, given the house.
+ * Pure, given the running devices service.
  */
 import { z } from 'zod'
 import type { ContentBlock, Outcome } from '../../bus/call.ts'
@@ -120,7 +120,7 @@ async function callOne({ house, context }: Around, input: CallInput): Promise<Ou
   if (device === undefined) return fail(createUnknownDeviceFault(input.device))
   const away = await awaken({ house, context }, device, input)
   if (away !== undefined) return fail(away)
-  // Looked up only now: who has just woken may have other tools than before.
+  // Looked up only now, because a device that has just woken may have other tools than before.
   const found = findTool(findVisibleDevice(house, device.slug, context.caller) ?? device, input.tool)
   if ('kind' in found) return fail(found)
   return context.call(found.capability, input.arguments, { isLocal: true })
@@ -167,7 +167,7 @@ function resultJson({ device, outcome }: DeviceOutcome): JsonObject {
   return { device, ok: true, ...rest }
 }
 
-/** A line for each device, and its pictures while there is room for them. */
+/** One line per device, with its pictures as long as they fit. */
 function contentOf(outcomes: readonly DeviceOutcome[]): readonly ContentBlock[] {
   let room = MAX_MEDIA_CHARACTERS
   return outcomes.flatMap((result) => {
@@ -185,7 +185,7 @@ function text(words: string): ContentBlock {
   return { type: 'text', text: words }
 }
 
-/** In the order given, at most `width` at a time. */
+/** Maps items in the given order, at most `width` at a time. */
 export async function mapConcurrently<Item, Value>(
   items: readonly Item[],
   width: number,

@@ -1,6 +1,6 @@
 /**
- * Capability cache: what was made of a device's tools, while they and its name are the same. A device that comes and
- * goes is then not described anew each time: with 256 tools that takes longer than everything else about it.
+ * Capability cache: the capabilities made from a device's tools, as long as tools and name are unchanged. A device that
+ * reconnects then needs no new ones: with 256 tools, making them takes longer than the rest of a reconnection.
  *
  * Pure, apart from what it holds.
  */
@@ -13,7 +13,7 @@ import type { ToolWithCapabilityName } from './tool-name.ts'
 export interface DeviceToolListing {
   readonly name: string
   readonly online: boolean
-  /** All of them: descriptions name other tools. */
+  /** All tools of the device, because descriptions name other tools. */
   readonly named: readonly ToolWithCapabilityName<DeviceTool>[]
 }
 
@@ -21,14 +21,14 @@ type Made = Capability | undefined
 
 interface CachedListing {
   readonly listing: string
-  /** By state and name, since a description says whether the device is there. */
+  /** Keyed by state and name, since a description says whether the device is connected. */
   readonly made: Map<string, Made>
 }
 
 export class DeviceCapabilityCache {
   readonly #listings = new Map<string, CachedListing>()
 
-  /** Finds what was made for this listing, or has it made. */
+  /** Returns a function that finds the capability of a tool in this listing, or makes it. */
   of(deviceId: string, { name, online, named }: DeviceToolListing): (capability: string, make: () => Made) => Made {
     const words = named.flatMap(({ capability, tool }) => [capability, computeToolDefinitionHash(tool)])
     const listing = hash('sha256', JSON.stringify([name, ...words]))

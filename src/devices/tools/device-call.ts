@@ -1,11 +1,11 @@
 /**
- * Device call: asks a device that is there, and knows what to do about one that is not.
+ * Device call: sends a call to a connected device, and waits or fails for one that is not connected.
  *
- *   asleep   ▸ fails at once with a sentence, or waits until the device is back
- *   greeting ▸ waits until it has listed
- *   ready    ▸ still the tool that was approved? ▸ asked ▸ answer
+ *   asleep   ▸ fails at once with a sentence, or waits until the device has reconnected
+ *   greeting ▸ waits until the device has listed its tools
+ *   ready    ▸ still the tool that was approved? ▸ request ▸ answer
  *
- * A tool that restarts the device is never answered: that the device boots afterwards is what is told.
+ * A tool that restarts the device is never answered; its result is whether the device boots afterwards.
  *
  * Pure, given its fleet, apart from waiting.
  */
@@ -29,10 +29,10 @@ import { DeviceWaiters, MAX_WAITERS_PER_CALLER, MAX_WAITERS_PER_DEVICE } from '.
 
 export interface DeviceWaitRules {
   readonly toolTimes: ToolTimeouts
-  /** What a call to a sleeping device gets that does not say what it wants. */
+  /** What happens to a call to a sleeping device if its caller does not specify it. */
   readonly whenAsleep: 'fail' | 'queue'
   readonly waitMs: number
-  /** When a device last asked where to connect, which it does at every boot. */
+  /** When a device last sent its boot request. */
   readonly bootedAtMs: (deviceId: string) => number | undefined
   readonly now: () => number
 }
@@ -44,9 +44,9 @@ export interface DeviceToolCall {
   readonly effect: Effect
 }
 
-/** For its turn behind other calls; the tool's own time begins when the device is asked. */
+/** How long a call waits behind other calls; the tool's own time begins when the request is sent. */
 const TURN_MS = 60_000
-/** From the last sign of a device that restarts to its first question after it. */
+/** How long a restart may take, from the last message before it to the boot request after it. */
 const RESTART_MS = 60_000
 const LOOK_MS = 200
 
@@ -65,7 +65,7 @@ export class DeviceToolCaller {
     const away = await this.#wakened(deviceId, slug, call)
     if (away !== undefined) return fail(mapDeviceFaultToBusFault(away, { slug, effect }))
     const now = this.#fleet.device(deviceId)?.tools.find(({ name }) => name === tool.name)
-    // The device may have come back as another, and the bus not have heard of it yet.
+    // The device may have reconnected with another definition of the tool, before the bus was updated.
     if (now !== undefined && computeToolDefinitionHash(now) !== computeToolDefinitionHash(tool))
       return fail(createToolWithheldFault(slug, tool.name))
     const timeoutMs = resolveToolTimeoutMs(tool.name, this.#rules.toolTimes)
@@ -79,7 +79,7 @@ export class DeviceToolCaller {
     return toDeviceOutcome(result, { slug, effect })
   }
 
-  /** When the device asked where to connect after this moment; `undefined` if it did not in time. */
+  /** When the device sent a boot request after this moment; `undefined` if it did not in time. */
   async #bootAfter(deviceId: string, atMs: number, signal: AbortSignal): Promise<number | undefined> {
     for (let waitedMs = 0; waitedMs <= RESTART_MS && !signal.aborted; waitedMs += LOOK_MS) {
       const bootedAtMs = this.#rules.bootedAtMs(deviceId)
@@ -89,7 +89,7 @@ export class DeviceToolCaller {
     return undefined
   }
 
-  /** Why the device cannot be asked now either; `undefined` as soon as it can. */
+  /** Waits until the device can be asked. Resolves to why it still cannot, or to `undefined` when it can. */
   async untilReady(
     deviceId: string,
     waitMs: number,
@@ -102,11 +102,11 @@ export class DeviceToolCaller {
     if (waited === 'full') return { kind: 'queue-full', limit: MAX_WAITERS_PER_DEVICE }
     if (waited === 'too-many-of-one') return { kind: 'queue-full', limit: MAX_WAITERS_PER_CALLER, ofOne: true }
     if (signal.aborted) return { kind: 'cancelled', sent: false }
-    // One that is there and not ready has something else to do.
+    // A device that is connected but not ready is busy with something else.
     return { kind: 'expired', afterMs: waitMs, asleep: this.#fleet.device(deviceId)?.online !== true }
   }
 
-  /** Why it is no use to ask a person about a call to this device now. */
+  /** Why a person need not be asked about a call to this device now: it cannot be reached. */
   unreachable(deviceId: string, slug: string): PolicyReason | undefined {
     if (this.#rules.whenAsleep === 'queue' || this.#phase(deviceId) !== 'asleep') return undefined
     return { rule: 'device-asleep', message: formatDeviceFault(this.asleep(deviceId, slug)) }
@@ -117,7 +117,7 @@ export class DeviceToolCaller {
     return { kind: 'asleep', device: slug, wakesItself: transport !== 'websocket' }
   }
 
-  /** The longest that a call of this tool can take, with everything it may have to wait for. */
+  /** The longest time that a call of this tool can take, including all waits. */
   timeoutSeconds(tool: string): number {
     const { toolTimes, whenAsleep, waitMs } = this.#rules
     const restartMs = isRestartTool(tool) ? RESTART_MS : 0
@@ -126,12 +126,12 @@ export class DeviceToolCaller {
     )
   }
 
-  /** Something happened to the device. */
+  /** Wakes the calls that wait for a device, because its state has changed. */
   poke(deviceId: string): void {
     this.#waiters.poke(deviceId)
   }
 
-  /** The device was turned away or forgotten. */
+  /** Ends the waiting calls of a device that was revoked or forgotten. */
   dismiss(deviceId: string): void {
     this.#waiters.dismiss(deviceId)
   }
@@ -146,7 +146,7 @@ export class DeviceToolCaller {
     const phase = this.#phase(deviceId)
     if (phase === 'ready') return undefined
     if (phase === 'asleep' && whenAsleep === 'fail') return this.asleep(deviceId, slug)
-    // One that is just greeting has not said yet what it can do.
+    // A device that is still in its greeting has not listed its tools yet.
     const patienceMs = whenAsleep === 'queue' ? waitMs : TURN_MS
     return this.untilReady(deviceId, patienceMs, call)
   }

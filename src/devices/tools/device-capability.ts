@@ -1,5 +1,5 @@
 /**
- * Device capability: one tool of one device, as everybody calls it.
+ * Device capability: one tool of one device as a capability on the bus.
  *
  *   accept (the device's own schema, coerced) ▸ guard (effect, target, addresses, who may) ▸ call ▸ answer
  *
@@ -32,22 +32,22 @@ export interface DeviceCapabilityInput {
   readonly capability: string
   readonly tool: DeviceTool
   readonly effect: Effect
-  /** For people only: hidden from everybody else, whatever its effect. */
+  /** For people only: hidden from all other callers, whatever its effect. */
   readonly forPeople: boolean
-  /** For descriptions that refer to other tools. */
+  /** Replaces names of other tools in descriptions. */
   readonly rename: ToolNameRewriter
   readonly online: boolean
   readonly listed: boolean
   readonly timeoutSeconds: number
   readonly urls: readonly UrlRule[]
-  /** Why a sensitive call need not be asked about: the device cannot be reached anyway. */
+  /** Why a sensitive call needs no approval request: the device cannot be reached anyway. */
   readonly unreachable: () => PolicyReason | undefined
   readonly call: (call: Call) => Promise<Outcome>
 }
 
 const MAX_TITLE = 80
 
-/** `undefined` for a tool whose arguments nobody could be shown. */
+/** Returns `undefined` for a tool with arguments that cannot be shown. */
 export function createDeviceCapability(given: DeviceCapabilityInput): Capability | undefined {
   const { slug, name, tool, effect, forPeople } = given
   const requestSchema = toListedToolSchema(createStrictArgumentsSchema(tool))
@@ -62,7 +62,7 @@ export function createDeviceCapability(given: DeviceCapabilityInput): Capability
     responseSchema: DEVICE_ANSWER_SCHEMA,
     streamSchema: undefined,
     params: { device: target, tool: sanitizeLine(tool.name, 256), ...(forPeople ? { userOnly: true } : {}) },
-    // One after the other, because a device works on one thing at a time; the others wait before the guard looks.
+    // The device runs one call at a time; the others wait here, before the guard decides.
     maxConcurrent: 64,
     trustRequired: effect === 'reads' ? 'member' : 'trusted',
     timeoutSeconds: given.timeoutSeconds,
@@ -79,7 +79,7 @@ export function createDeviceCapability(given: DeviceCapabilityInput): Capability
     },
   }
   return createPlannedForeignCapability(offer, {
-    // The device checks what only it can know; its schema was checked before.
+    // The arguments were checked against the device's schema before; the device checks what only it can know.
     plan: () => ok(undefined),
     assess: (_plan, _body, call) => assess(call, given, { target, label }),
     act: (_plan, _body, call) => given.call(call),
@@ -91,12 +91,12 @@ function assess(
   { tool, effect, forPeople, urls, unreachable }: DeviceCapabilityInput,
   { target, label }: { readonly target: string; readonly label: string },
 ): CallAssessment {
-  // A question that a person answered for a device that is away would have been asked in vain.
+  // An approval for a device that cannot be reached would be useless, so no person is asked.
   const away = effect === 'sensitive' ? unreachable() : undefined
   return {
     effect,
     target,
-    // Its volume and its lamp are two things: neither has to rest because the other was set.
+    // Each tool counts as an actuator: setting the volume does not make the lamp of the same device rest.
     actuator: `${target}/${tool.name}`,
     label: `${tool.name.replace(/^self\./, '')} on ${label}`,
     reasons: [
@@ -107,7 +107,10 @@ function assess(
   }
 }
 
-/** An address that is left out is the device's own choice, and on stock firmware a sentence instead of an address. */
+/**
+ * Default values of URLs are left out: the device would choose the address, and in stock firmware the default is a
+ * sentence instead of an address.
+ */
 function defaultsOf({ inputSchema: { properties } }: DeviceTool): JsonObject {
   if (!isJsonObject(properties)) return {}
   const given = Object.entries(properties).map(([name, property]) => [
@@ -126,7 +129,7 @@ export function listForbiddenUrlReasons(body: JsonObject, urls: readonly UrlRule
   })
 }
 
-/** `wire/arguments` names the argument first, and the schema check wants it apart. */
+/** `wire/arguments` puts the argument's name first in its sentence; the schema check needs it separately. */
 function issueOf(problem: string, { inputSchema }: DeviceTool): ArgumentIssue {
   const [word = '', ...rest] = problem.split(' ')
   const { properties } = inputSchema

@@ -1,8 +1,8 @@
 /**
- * Device outcome: what a device said, as the bus tells it on.
+ * Device outcome: a device's answer as an outcome of the bus.
  *
- *   result ▸ content without what is invisible, and its meaning as data: the JSON in a single text, or the text
- *   isError, JSON-RPC error, silence ▸ a fault whose kind is honest about whether anything may have happened
+ *   result ▸ content without invisible characters, and its value as data: the JSON in a single text, or the text
+ *   isError, JSON-RPC error, silence ▸ a fault whose kind tells whether anything may have happened
  */
 import type { Outcome } from '../../bus/call.ts'
 import type { Effect, JsonSchema } from '../../bus/capability.ts'
@@ -21,7 +21,7 @@ export interface DeviceOutcomeContext {
   readonly effect: Effect
 }
 
-/** What every device tool answers: `value` is whatever the device meant. */
+/** The answer of every device tool: `value` is the JSON or the text that the device returned. */
 export const DEVICE_ANSWER_SCHEMA: JsonSchema = {
   type: 'object',
   properties: {
@@ -78,7 +78,7 @@ const CODES: Readonly<Partial<Record<DeviceFault['kind'], string>>> = {
   'bad-answer': 'bad_answer',
 }
 
-/** A change that may have happened is never called a mere failure: somebody would try it again. */
+/** A change that may have happened is never reported as a plain failure, because a caller would repeat it. */
 function kindOf(fault: DeviceFault, effect: Effect): FaultKind {
   if (mayDeviceHaveActed(fault) && effect !== 'reads')
     return fault.kind === 'timed-out' || fault.kind === 'cancelled' ? fault.kind : 'unknown-outcome'
@@ -95,7 +95,8 @@ function kindOf(fault: DeviceFault, effect: Effect): FaultKind {
     case 'queue-full':
       return 'busy'
     case 'cancelled':
-      // `cancelled` alone leaves open whether anything was tried, and the guard would take it that something was.
+      // `cancelled` leaves open whether anything was tried, and the guard would assume that something was; so it is
+      // only used after sending.
       return fault.sent ? 'cancelled' : 'busy'
     case 'device-error':
       return rpcKind(fault.code)
@@ -106,13 +107,13 @@ function kindOf(fault: DeviceFault, effect: Effect): FaultKind {
   }
 }
 
-/** JSON-RPC 2.0 § 5.1. Firmware up to 2.4.2 gives no code; then all that is known is that it said no. */
+/** JSON-RPC 2.0 § 5.1. Firmware up to 2.4.2 sends no code; then it is only known that the device refused. */
 function rpcKind(code: number | undefined): FaultKind {
   if (code === -32_601) return 'unsupported'
   return code === -32_602 ? 'invalid-arguments' : 'failed'
 }
 
-/** A device's words end up in somebody's terminal and in a model's eyes. */
+/** A device's text is shown in terminals and to models, so it is cleaned. */
 function errorText(text: string): string {
   return sanitizeLine(text, MAX_ERROR) || 'The device gave no reason.'
 }
@@ -128,17 +129,17 @@ function valueOf(content: ToolResult['content']): Json {
   return texts.length === 1 ? meaning(only) : texts.map(meaning)
 }
 
-/** Trying to parse prose costs more than the rest of an answer, so it has to look like JSON first. */
+/** Parsing prose as JSON costs more than the rest of an answer, so the text must look like JSON first. */
 const LOOKS_LIKE_JSON = /^\s*(?:[[{"]|(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)\s*$)/
 
-/** What cannot be passed on as JSON without loss is passed on as it is written. */
+/** The value of a text: parsed JSON, or the text itself if it would not survive parsing without loss. */
 function meaning(text: string): Json {
   const value = LOOKS_LIKE_JSON.test(text) ? parseJson(text) : undefined
   if (value === undefined || (typeof value === 'number' && !isExact(value, text.trim()))) return text.toWellFormed()
   return value
 }
 
-/** A double keeps fifteen digits whatever they are, and some longer numbers. */
+/** A double represents every number of up to fifteen digits exactly, and some longer ones. */
 function isExact(value: number, text: string): boolean {
   const [digits = ''] = text.split(/e/i)
   return digits.replaceAll(/\D/g, '').length <= 15 || String(value) === text

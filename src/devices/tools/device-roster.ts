@@ -1,14 +1,14 @@
 /**
- * Device roster: who belongs to the house and what of it is on the bus right now.
+ * Device roster: which devices belong to the house, and which of their tools are on the bus at the moment.
  *
  *   enrolled? ▸ slug ▸ listing against pins ▸ available: offered · changed or new: withheld ▸ registered, deregistered
  *
- * A device is looked at again after everything that happens to it, one look at a time; what happens during a look makes
- * for one more. Nothing is offered before its pin is on the disk.
+ * A device is synchronised with the bus after each of its events, one synchronisation at a time; an event during one
+ * causes another. No tool is offered before its pin is on the disk.
  *
- * When the power comes back, or the access point does, all devices want to be looked at in the same moment. Each gets a
- * turn of the event loop to itself, so that nobody else in the house waits for more than one of them. A call that is
- * sooner finds the device as it is (device-call.ts).
+ * After a power cut, or when the access point returns, all devices have to be synchronised at the same moment. Each
+ * gets a turn of the event loop to itself, so that other work waits for one device at most. A call that comes before
+ * its device's turn checks the device itself (device-call.ts).
  *
  * Pure, given its fleet, its store and its bus, apart from waiting its turn.
  */
@@ -38,7 +38,7 @@ import { WithheldToolLogThrottle } from './withheld-tool-log.ts'
 export interface DeviceRosterRules {
   readonly effects: ToolEffectRules
   readonly urls: readonly UrlRule[]
-  /** User-only tools that agents may see and ask for, too. */
+  /** User-only tools that agents may see and request as well. */
   readonly userToolsForAgents: readonly string[]
   readonly offlineTools: 'listed' | 'unlisted' | 'hidden'
 }
@@ -74,7 +74,7 @@ export interface RosterDevice {
   readonly enrolled: EnrolledDevice
   readonly tools: readonly RosterTool[]
   readonly withheld: readonly WithheldDeviceTool[]
-  /** What of its listing cannot be offered to anybody. */
+  /** Why parts of its listing cannot be offered. */
   readonly problems: readonly string[]
 }
 
@@ -91,7 +91,7 @@ export class DeviceRoster {
   readonly #parts: DeviceRosterDependencies
   readonly #devices = new Map<string, RosterDevice>()
   readonly #bySlug = new Map<string, string>()
-  /** Device → capability → what it was made from. */
+  /** Device → capability → the listed tool that it was made from. */
   readonly #offered = new Map<string, Map<string, Offered>>()
   readonly #made = new DeviceCapabilityCache()
   readonly #withheldLog = new WithheldToolLogThrottle()
@@ -106,7 +106,7 @@ export class DeviceRoster {
     return [...this.#devices.values()]
   }
 
-  /** By slug, by MAC address, or by the name that people gave it, if only one has it. */
+  /** Finds a device by slug, by MAC address, or by the name that people gave it, if only one device has that name. */
   find(name: string): RosterDevice | undefined {
     return this.#devices.get(this.#bySlug.get(name) ?? parseDeviceId(name) ?? '') ?? this.#named(name)
   }
@@ -122,7 +122,7 @@ export class DeviceRoster {
     for (const id of ids) await this.sync(id)
   }
 
-  /** Resolves when the bus shows what is true of this device now. */
+  /** Resolves when the bus shows the present state of this device. */
   sync(deviceId: string): Promise<void> {
     const running = this.#looking.get(deviceId)
     if (running !== undefined) {
@@ -135,7 +135,7 @@ export class DeviceRoster {
     return look.done
   }
 
-  /** Takes for approved what was looked at, and nothing that came after. */
+  /** Approves the tools that were shown, and nothing that was listed later. */
   async approve(device: RosterDevice, digest: string, by: string): Promise<Result<readonly string[], Fault>> {
     const { slug, enrolled, withheld } = device
     if (computeWithheldToolsDigest(withheld) !== digest) return fail(otherDigest(device))
@@ -145,21 +145,21 @@ export class DeviceRoster {
     return ok(withheld.map(({ tool }) => tool.name))
   }
 
-  /** Takes everything off the bus. */
+  /** Removes all device tools from the bus. */
   close(): void {
     for (const deviceId of this.#devices.keys()) this.#remove(deviceId)
   }
 
   async #lookUntilCalm(deviceId: string, look: { again: boolean }): Promise<void> {
     do {
-      // Whoever was turned away goes at once.
+      // The tools of a revoked device are removed at once.
       if (this.#parts.registrar.device(deviceId)?.state === 'approved') await this.#ownTurn()
       look.again = false
       try {
         await this.#look(deviceId)
       } catch (error) {
-        // What cannot be pinned is not offered; the next event of the device, also one that came meanwhile, tries
-        // again.
+        // Tools that cannot be pinned are not offered. The next event of the device tries again, also one that came
+        // meanwhile.
         this.#withdraw(deviceId, new Map())
         this.#parts.report(error, `the tools of ${deviceId} could not be recorded and are not offered`)
       }
@@ -194,7 +194,7 @@ export class DeviceRoster {
     this.#show({ slug, enrolled, withheld }, available, fleet.device(deviceId))
   }
 
-  /** What is withheld is so at once, whether or not there is a line about it yet. */
+  /** A tool is withheld at once, whether or not that is on record yet. */
   async #note(
     enrolled: EnrolledDevice,
     slug: string,
@@ -264,7 +264,7 @@ export class DeviceRoster {
     this.#register(deviceId, shown)
   }
 
-  /** What is not there any more, or is something else under the same name. */
+  /** Removes capabilities whose tool is gone, or has changed under the same name. */
   #withdraw(deviceId: string, kept: ReadonlyMap<string, Offered>): void {
     const offered = this.#offered.get(deviceId)
     for (const [name, { definition }] of offered ?? []) {

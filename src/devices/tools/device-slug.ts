@@ -3,13 +3,14 @@
  *
  *   "Küche – Lampe"  ▸  kuche-lampe          a second one of that name  ▸  kuche-lampe-e4f5
  *
- * Given once, from what the device was called when its tools were first seen, and kept: approvals, tokens and a model's
- * memory speak of it. No dots and no underscores, so that a capability's name can be taken apart again.
+ * The slug is assigned once, from the device's name when its tools were first listed, and kept, because approvals,
+ * tokens and a model's memory contain it. It has no dots and no underscores, so that a capability's name can be split
+ * again.
  */
 const MAX_SLUG = 20
 const MARK_LENGTHS: readonly number[] = [4, 6, 8, 12]
 
-/** The first of `names` that has a Latin letter or digit in it; `device` when none has. */
+/** The first of `names` that contains a Latin letter or digit; `device` if none does. */
 export function chooseSlugBase(names: readonly string[]): string {
   for (const name of names) {
     const slug = name
@@ -23,7 +24,7 @@ export function chooseSlugBase(names: readonly string[]): string {
   return 'device'
 }
 
-/** `base`, or `base` with as many digits of the MAC address as it takes. */
+/** `base`, or `base` with as many digits of the MAC address as are needed to make it unique. */
 export function createUniqueSlug(base: string, deviceId: string, isTaken: (slug: string) => boolean): string {
   if (!isTaken(base)) return base
   const digits = deviceId.replaceAll(':', '')
@@ -37,7 +38,7 @@ export function createUniqueSlug(base: string, deviceId: string, isTaken: (slug:
   }
 }
 
-/** As assessments, tokens and the owner's rules name the device. */
+/** The device's target, as assessments, tokens and the owner's rules name it. */
 export function toDeviceTarget(slug: string): string {
   return `device:${slug}`
 }

@@ -1,7 +1,7 @@
 /**
- * Device view: what the lists say of a device, its tools and its events. Strangers' words are made visible first.
+ * Device view: a device, its tools and its events as the lists show them. Untrusted text is cleaned first.
  *
- * Pure, given the house.
+ * Pure, given the running devices service.
  */
 import type { Caller } from '../../bus/call.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -31,7 +31,7 @@ export function toDeviceSummaryJson({ gateway }: RunningDevicesService, device: 
     phase: view?.phase ?? 'asleep',
     transport: enrolled.transport,
     board: sanitizeLine(view?.info?.name || enrolled.board, 64),
-    // What it said at its last boot is never older than what it said when it last connected.
+    // The version from its last boot is never older than that from its last connection.
     firmware: sanitizeLine(enrolled.firmware || (view?.info?.version ?? ''), 64),
     tools: tools.length,
     withheld: withheld.length,
@@ -80,7 +80,8 @@ export function toDeviceToolsJson(house: RunningDevicesService, device: RosterDe
       .map(({ tool, pinned }) => ({
         tool: sanitizeLine(tool.name, 256),
         reason: pinned === undefined ? 'new' : 'changed',
-        // What is withheld is withheld from models here, too; whoever decides about it has to read it.
+        // Withheld definitions are withheld from models here, too; only callers who may decide about them can read
+        // them.
         ...(decides ? { now: definitionJson(tool), was: pinned === undefined ? null : definitionJson(pinned) } : {}),
       })),
     digest: computeWithheldToolsDigest(withheld) ?? null,
@@ -99,7 +100,7 @@ function definitionJson(tool: DeviceTool): JsonObject {
 
 interface EventQuery {
   readonly caller: Caller
-  /** `undefined`: the newest. */
+  /** Events after this number; `undefined` for the newest. */
   readonly after: number | undefined
   readonly limit: number
   readonly only: string | undefined

@@ -1,7 +1,7 @@
 /**
- * Device waiters: calls that wait for something to come true of a device, not too many, and not for ever.
+ * Device waiters: calls that wait for a condition on a device, bounded in number and time.
  *
- * Nothing polls: whoever changes a device pokes those who wait for it.
+ * There is no polling: code that changes a device's state calls `poke`.
  *
  * Pure, apart from waiting.
  */
@@ -23,8 +23,8 @@ interface Waiting {
 
 export const MAX_WAITERS_PER_DEVICE = 32
 /**
- * As many as `devices.call_many` asks at once, and half of what waits for a device: nobody keeps the others from
- * waiting.
+ * As many as `devices.call_many` calls at once, and half of what may wait for a device, so that one caller cannot keep
+ * others from waiting.
  */
 export const MAX_WAITERS_PER_CALLER = 16
 const WAITERS_IN_ALL = 1_024
@@ -67,17 +67,17 @@ export class DeviceWaiters {
     })
   }
 
-  /** Something happened to it. */
+  /** Checks the conditions again, because the device's state has changed. */
   poke(key: string): void {
     for (const { look } of this.#waiting.get(key) ?? []) look()
   }
 
-  /** It will never come: it does not belong to the house any more. */
+  /** Ends the waits for a device that no longer belongs to the house. */
   dismiss(key: string): void {
     for (const { dismiss } of this.#waiting.get(key) ?? []) dismiss()
   }
 
-  /** Nobody will come any more. */
+  /** Ends all waits. */
   close(): void {
     for (const waiting of this.#waiting.values()) for (const { giveUp } of waiting) giveUp()
   }

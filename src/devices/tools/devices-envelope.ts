@@ -47,13 +47,13 @@ export function toDeviceErrorJson(fault: Fault): JsonObject {
   }
 }
 
-/** The guard's word for what became of a change stands above the family's for why. */
+/** Where the guard has a code for what became of a change, that one is used instead of the family's. */
 function codeOf(fault: Fault): string {
   if (isAway(fault)) return 'device_asleep'
   return fault.kind === 'unknown-outcome' ? CODES[fault.kind] : (fault.code ?? CODES[fault.kind])
 }
 
-/** Refused for no other reason than that nobody could have been asked. */
+/** Whether the call was refused only because the device cannot be reached. */
 function isAway({ kind, reasons = [] }: Fault): boolean {
   return kind === 'not-permitted' && reasons.length > 0 && reasons.every(({ rule }) => rule === 'device-asleep')
 }
@@ -75,9 +75,12 @@ const ERROR: JsonSchema = {
   required: ['code', 'message', 'retryable'],
 }
 
-/** A failure is admitted, too: clients of the 2025 era check structured content even when `isError` is set. */
+/**
+ * Failures are in the schema as well: clients of the 2025 revisions check structured content even when `isError` is
+ * set.
+ */
 function outputSchema({ responseSchema }: Offer): JsonSchema | undefined {
-  // The same for every tool of every device, and half of a board's list if it is repeated for each: none is listed.
+  // Every tool of every device has the same output schema, which would be half of a board's list, so it is not listed.
   if (responseSchema === DEVICE_ANSWER_SCHEMA) return undefined
   const { $defs, properties, required, type: _type, additionalProperties: _, ...rest } = responseSchema ?? {}
   return {

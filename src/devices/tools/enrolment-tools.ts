@@ -1,11 +1,12 @@
 /**
- * Enrolment tools: who belongs to the house, decided by an admin. The CLI calls them; no model sees them.
+ * Enrolment tools: with these an admin decides which devices belong to the house. The CLI calls them; no model sees
+ * them.
  *
  *   devices.enrolment.list · approve · revoke · rotate · forget · approve_tools
  *
- * On the bus like everything else, so that every decision takes the same five stages and is on record.
+ * They are capabilities on the bus, so that every decision takes the same five stages and is on record.
  *
- * Pure, given the house.
+ * Pure, given the running devices service.
  */
 import { z } from 'zod'
 import type { Call, Outcome } from '../../bus/call.ts'
@@ -47,11 +48,12 @@ const enrolledView = z.object({
 })
 
 const common = { family: devicesFamily, face: { kind: 'service' }, trustRequired: 'self' } as const
-/** The device is named so that whoever asks later what was decided reads about whom. */
+/** The device is named in the record, so that a later reader knows which device the decision was about. */
 function deciding({ caller }: Call, label: string | undefined): CallAssessment {
   return { effect: 'admin', reasons: explainAdminOnlyRefusal(caller), ...(label === undefined ? {} : { label }) }
 }
-// Address and UUID are all that a device shows for its credentials (ADR 13), and records are for whoever may look.
+// Address and UUID are all that a device presents in order to get credentials (ADR 13), and records may be read by
+// others.
 const secrets = ['client_id']
 const decision = { ...common, effect: 'admin', idempotent: false, secrets } as const
 const oneDevice = {
@@ -190,7 +192,7 @@ async function changed({ house, call }: Around, kind: 'revoke' | 'rotate' | 'for
   return settled(house, result, slug)
 }
 
-/** On or off the bus before anybody hears that it is done. */
+/** Updates the bus before the caller is told that the decision is made. */
 async function settled(
   house: RunningDevicesService,
   result: Result<EnrolledDevice, EnrolmentFault>,

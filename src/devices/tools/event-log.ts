@@ -1,8 +1,8 @@
 /**
- * Event log: what devices did and said lately, for those who were not listening when it happened.
+ * Event log: the latest events of devices, for readers that were not subscribed when they happened.
  *
- * In memory and bounded twice: for each device, so that one that chatters cannot push out what the others said, and for
- * the whole house.
+ * It is kept in memory, and bounded for each device, so that one with many events cannot displace those of the others,
+ * and for the whole house.
  *
  * Pure, apart from what it holds.
  */
@@ -11,7 +11,7 @@ import { sanitizeJson, sanitizeLine } from '../../core/untrusted-text.ts'
 import type { FleetEvent } from '../session/fleet.ts'
 
 export interface LoggedDeviceEvent {
-  /** Grows by one with every event of this run. */
+  /** Grows by one with every event since the start. */
   readonly seq: number
   readonly device: string
   readonly atMs: number
@@ -34,7 +34,7 @@ export class DeviceEventLog {
     if (event.kind === 'missed') return
     const { device, atMs, kind } = event
     const own = this.#byDevice.get(device) ?? []
-    // The device that spoke last is the last in the map: whoever has been silent for longest is forgotten first.
+    // The device with the latest event is the last in the map, so the one that was silent longest is dropped first.
     this.#byDevice.delete(device)
     this.#byDevice.set(device, own)
     own.push({ seq: this.#next++, device, atMs, kind, details: detailsOf(event) })
@@ -47,7 +47,7 @@ export class DeviceEventLog {
     }
   }
 
-  /** Oldest first, those after `after`. */
+  /** Events after number `after`, oldest first. */
   list({
     after,
     isWanted,

@@ -1,5 +1,5 @@
 /**
- * Health: how the devices are, and what to do about it.
+ * Health: the health of the devices family, with advice.
  */
 import type { ServiceHealth } from '../../bus/capability.ts'
 import { isDeviceOnline } from './device-view.ts'
@@ -11,9 +11,9 @@ export interface DeviceListenerFacts {
   readonly port: number
   /** Why the listeners are not open. */
   readonly trouble: string | undefined
-  /** The ways in that the configuration opens. */
+  /** The transports that the configuration opens. */
   readonly transports: readonly string[]
-  /** Devices that somebody spoke to although nobody listens. */
+  /** How many devices a person spoke to although there is no voice backend. */
   readonly unheard: number
 }
 

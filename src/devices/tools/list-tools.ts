@@ -1,9 +1,9 @@
 /**
- * List tools: who is there, what they can do, and what happened.
+ * List tools: list devices, their tools and their events.
  *
  *   devices.list · devices.get · devices.tools.list · devices.events.list
  *
- * Pure, given the house.
+ * Pure, given the running devices service.
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

@@ -1,6 +1,6 @@
 /**
- * Pending devices notice: announces that somebody began to wait, was let in, or gave up. Whoever gives up does so in silence,
- * so the moment at which the next one's time is over is watched for.
+ * Pending devices notice: announces that a device began to wait, was approved, or gave up. A device that gives up sends
+ * nothing, so a timer watches for the moment at which the next code expires.
  *
  * Pure, apart from waiting.
  */
@@ -9,17 +9,17 @@ import type { PendingDevice } from '../enrol/enrolment.ts'
 import { Throttle } from '../../toolbox/throttle.ts'
 
 /**
- * Too early does no harm. A clock that was set back makes it long, and Node's timers end at 2^31 ms: then they ring at
- * once.
+ * An early check does no harm. A clock that was set back makes the wait long, and Node's timers have a limit of 2^31
+ * ms, beyond which they fire at once.
  */
 const MAX_WAIT_MS = 3_600_000
 
-/** Strangers cause these changes, and each costs everybody who listens a look. */
+/** Unauthenticated devices cause these changes, and each makes every subscriber read again. */
 export const PENDING_NOTICE_THROTTLE_MS = 200
 
 export interface PendingDevicesNotifierDependencies {
   readonly announce: () => void
-  /** Oldest first; looking also clears away those whose time is over, and that is a change. */
+  /** The waiting devices, oldest first. Reading the list also removes those whose time is over, which is a change. */
   readonly pending: () => readonly Pick<PendingDevice, 'expiresAtMs'>[]
   readonly clock: Pick<Clock, 'now'>
 }

@@ -1,11 +1,11 @@
 /**
- * Refusal log: who was not let in lately, and which of it is worth a line in the ledger.
+ * Refusal log: which devices were refused lately, and which refusals are recorded in the ledger.
  *
  *   refusal ▸ claims a device of the house? ▸ counted by device, place, reason and address ▸ now and then on record
- *           ▸ anybody else                  ▸ counted by place, reason and address
+ *           ▸ any other                     ▸ counted by place, reason and address
  *
- * Refusals are a stranger's to cause, as many as there are packets, so everything is bounded: what is held, and how
- * often one of them is on record. The first is at once.
+ * An unauthenticated client can cause a refusal with every packet, so both the memory and the rate of recorded refusals
+ * are bounded. The first one is recorded at once.
  *
  * Pure, apart from what it holds.
  */
@@ -22,23 +22,26 @@ export interface CountedDeviceRefusal extends DeviceRefusal {
 const MAX_KNOWN = 256
 const MAX_STRANGERS = 64
 const KEEP_MS = 24 * 3_600_000
-/** Between two lines about the same device and reason. */
+/** The time between two entries about the same device and reason. */
 const RECORD_MS = 600_000
-/** In all, whoever it is about: a line a minute, and sixty at once. */
+/** The rate of entries about all devices together: one a minute, with a burst of sixty. */
 const RECORDS = { tokens: 1, perMs: 60_000, burst: 60 }
 
 export class DeviceRefusalLog {
-  /** Longest unseen first, as a Map keeps them. */
+  /** Known refusals, the one that occurred longest ago first, as a Map keeps them. */
   readonly #known = new Map<string, CountedDeviceRefusal>()
   readonly #strangers = new Map<string, CountedDeviceRefusal>()
-  /** Device and reason → what was refused since the last line, and when the next one may be written. */
+  /** Device and reason → the number of refusals since the last entry, and when the next entry may be written. */
   readonly #records = new Map<string, { since: number; nextMs: number }>()
   #bucket: TokenBucket | undefined
 
-  /** How many refusals a line in the ledger is to speak of; `undefined` when there is to be none now. */
+  /**
+   * Counts a refusal. Returns the number of refusals for an entry in the ledger; `undefined` when none is to be written
+   * now.
+   */
   add(refusal: DeviceRefusal, isKnown: boolean, nowMs: number): number | undefined {
     if (!isKnown || refusal.deviceId === undefined) {
-      // Strangers can claim to be anybody, so what they claim is not kept apart.
+      // An unknown client can claim any identity, so its claim is not stored.
       count(this.#strangers, { ...refusal, deviceId: undefined }, { nowMs, max: MAX_STRANGERS })
       return undefined
     }
@@ -46,7 +49,7 @@ export class DeviceRefusalLog {
     return this.#due(`${refusal.deviceId} ${refusal.why}`, nowMs)
   }
 
-  /** Newest first. */
+  /** The refusals, newest first. */
   list(nowMs: number): readonly CountedDeviceRefusal[] {
     for (const visitors of [this.#known, this.#strangers])
       for (const [key, { lastMs }] of visitors) if (lastMs < nowMs - KEEP_MS) visitors.delete(key)

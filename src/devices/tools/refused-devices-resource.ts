@@ -1,11 +1,11 @@
 /**
- * Refused devices resource: who was turned away lately, for those who decide who belongs here. Announced when it changes.
+ * Refused devices resource: the clients that were refused lately, for admins. Each change is announced.
  *
  *   devices://refused   { refused: [{ device, why, sentence, address, count, … }] }
  *
- * Admins only: it names devices and addresses, and what strangers claim is no business of a model's.
+ * For admins only: it contains devices, addresses and unverified claims, which models must not read.
  *
- * Pure, given the house.
+ * Pure, given the running devices service.
  */
 import { z } from 'zod'
 import type { Capability } from '../../bus/capability.ts'

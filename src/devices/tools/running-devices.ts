@@ -1,5 +1,5 @@
 /**
- * Running devices: what the fleet's tools work with, once the listeners are open.
+ * Running devices: the parts that the fleet's tools use once the listeners are open.
  */
 import type { Caller, Outcome } from '../../bus/call.ts'
 import type { Fault } from '../../core/fault.ts'
@@ -19,21 +19,21 @@ export interface RunningDevicesService {
   readonly calls: DeviceToolCaller
   readonly store: ToolPinStore
   readonly events: DeviceEventLog
-  /** Who was turned away lately, newest first. */
+  /** Refusals, newest first. */
   readonly refused: () => readonly CountedDeviceRefusal[]
   readonly otaUrl: string
-  /** Nothing but this machine can reach the listener. */
+  /** Whether only this machine can reach the listener. */
   readonly localOnly: boolean
-  /** The address is the owner's, not one of this machine. */
+  /** Whether the owner configured the address, so that it is not one of this machine. */
   readonly publicUrl: boolean
 }
 
 export interface DeviceToolDependencies {
-  /** `undefined` while the listeners are closed. */
+  /** Returns `undefined` while the listeners are closed. */
   readonly house: () => RunningDevicesService | undefined
 }
 
-/** The work, while there is somebody to do it with. */
+/** Runs `work` with the service, or fails while the listeners are closed. */
 export async function withRunningDevicesService(
   { house }: Pick<DeviceToolDependencies, 'house'>,
   work: (house: RunningDevicesService) => Outcome | Promise<Outcome>,
@@ -49,7 +49,7 @@ export const DEVICES_CLOSED_FAULT: Fault = {
   retryAfterMs: 5_000,
 }
 
-/** Only devices that this caller may know of; the others are as unknown as those that do not exist. */
+/** Finds a device that this caller may know of; others are answered like devices that do not exist. */
 export function findVisibleDevice(
   { roster }: RunningDevicesService,
   name: string,
@@ -59,7 +59,7 @@ export function findVisibleDevice(
   return device !== undefined && maySeeDevice(caller, toDeviceTarget(device.slug)) ? device : undefined
 }
 
-/** The work on one device that this caller may know of. */
+/** Runs `work` on one device that this caller may know of. */
 export function withVisibleDevice(
   parts: DeviceToolDependencies,
   { name, caller }: { readonly name: string; readonly caller: Caller },
@@ -71,7 +71,7 @@ export function withVisibleDevice(
   })
 }
 
-/** In the order asked. A device that is named twice, by short name and by address, is still one device. */
+/** Devices in the given order. A device that is named twice, by slug and by address, is used once. */
 export function deduplicateDeviceNames(
   house: RunningDevicesService,
   names: readonly string[],

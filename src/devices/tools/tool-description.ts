@@ -1,5 +1,5 @@
 /**
- * Tool description: a device's words about one of its tools, with whose words they are.
+ * Tool description: a device's description of a tool, with a prefix that says which device wrote it.
  */
 import { sanitizeLine } from '../../core/untrusted-text.ts'
 
@@ -17,12 +17,14 @@ export interface ToolDescriptionInput {
   readonly slug: string
   readonly name: string
   readonly description: string
-  /** Other tools of the device by the names they have here: descriptions refer to each other. */
+  /**
+   * Replaces the names of other tools of the device by their names on the bus, since descriptions refer to each other.
+   */
   readonly rename: ToolNameRewriter
   readonly online: boolean
 }
 
-/** Whose words these are comes first, so that no description can claim to be something else. */
+/** The author of the text comes first, so that no description can claim another one. */
 export function formatToolDescription({ slug, name, description, rename, online }: ToolDescriptionInput): string {
   const state = online ? '' : ' Offline now.'
   const words = sanitizeLine(rename(beginning(description)), MAX_DESCRIPTION)
@@ -30,14 +32,17 @@ export function formatToolDescription({ slug, name, description, rename, online 
   return `On the device ${JSON.stringify(sanitizeDeviceName(name, slug))} (${slug}).${state} ${said}`
 }
 
-/** Nobody looks for names where nobody will read. Some more than is shown, because much of it may be invisible. */
+/**
+ * Names are replaced only in the beginning of the text, which is shown. It is somewhat longer than that, because many
+ * of its characters may be invisible.
+ */
 function beginning(text: string): string {
   return text.length <= MAX_READ ? text : `${text.slice(0, MAX_READ)}…`
 }
 
 /**
- * Tool name → capability, of all tools of a device; made once for all their descriptions. Longest names first, or
- * `self.lamp.on` would be rewritten inside `self.lamp.on_for`.
+ * Maps tool names to capabilities, for all tools of a device; made once for all their descriptions. Longer names come
+ * first, or `self.lamp.on` would be replaced inside of `self.lamp.on_for`.
  */
 export function createToolNameRewriter(capabilities: ReadonlyMap<string, string>): ToolNameRewriter {
   const names = [...capabilities.keys()]

@@ -2,13 +2,13 @@
  * Tool effect: what calling a device's tool means for the house.
  *
  *   user-only, or on the sensitive list ▸ sensitive
- *   looks, listens, starts or ends programs ▸ sensitive
- *   a getter by name that takes nothing ▸ reads
- *   moves what keeps people, water or gas out; restarts or flashes the device ▸ sensitive      else ▸ writes
+ *   uses camera or microphone, starts or ends programs ▸ sensitive
+ *   a getter by name without arguments ▸ reads
+ *   moves a barrier for people, water or gas; restarts or flashes the device ▸ sensitive      else ▸ writes
  *
- * A name that looks like reading is believed only while the tool takes nothing that it could act upon, and no other word
- * of it is one for doing. What a tool says in its description and its arguments can make it graver, never lighter: a
- * stranger's word. The owner's own list may name tools with arguments.
+ * A name that looks like reading is believed only if the tool has no argument that it could act upon, and no other word
+ * of the name is a verb of action. Descriptions and arguments are untrusted text: they can raise the effect, but never
+ * lower it. The owner's own list may name tools with arguments.
  */
 import type { Effect } from '../../bus/capability.ts'
 import type { Json } from '../../core/json.ts'
@@ -33,9 +33,9 @@ import {
 } from './tool-words.ts'
 
 export interface ToolEffectRules {
-  /** The owner's: names, or beginnings followed by `*`, of tools that only read. */
+  /** The owner's list: names, or beginnings followed by `*`, of tools that only read. */
   readonly readTools: readonly string[]
-  /** The owner's, beside the built-in ones. */
+  /** The owner's list of sensitive tools, in addition to the built-in ones. */
   readonly sensitiveTools: readonly string[]
 }
 
@@ -54,13 +54,13 @@ export function classifyToolEffect(tool: DeviceTool, rules: ToolEffectRules): Ef
 function looksOrListens({ name, description }: DeviceTool, words: readonly string[]): boolean {
   if (words.some((word) => SURVEILLANCE_OR_EXECUTION_WORDS.has(word)) || mentionsCaptureInNonLatinScript(name))
     return true
-  // An image of a camera is taken; one of a screen is as often shown on it.
+  // A camera's image is taken by the tool; a screen's image is just as often shown on it.
   if (words.includes('camera') && words.includes('image')) return true
   if (words.some((word) => SENSOR_NOUNS.has(word)) && words.some((word) => SENSING_VERBS.has(word))) return true
   return CAPTURE_DESCRIPTION_PATTERN.test(description)
 }
 
-/** `get_door`, "Opens the front door": descriptions begin with what the tool does. */
+/** For example `get_door`, "Opens the front door": descriptions begin with what the tool does. */
 function describesActing({ description }: DeviceTool): boolean {
   const [first = '', second = ''] = splitIntoWords(description).filter((word) => word !== '')
   const verb = first === 'this' || first === 'it' || first === 'tool' ? second : first
@@ -68,12 +68,15 @@ function describesActing({ description }: DeviceTool): boolean {
   return ACTING_VERBS.has(stem) || FOREIGN_OPEN_CLOSE_VERBS.has(verb) || NON_LATIN_OPEN_CLOSE_PATTERN.test(description)
 }
 
-/** A wrong guess costs a question, never a door. What only asks for a state takes nothing and is called so. */
+/**
+ * A wrong guess causes an unnecessary question, which is better than an opened door. A tool that only asks for a state
+ * has no arguments and is named accordingly.
+ */
 function movesBarrier(tool: DeviceTool, words: readonly string[]): boolean {
   const isState = /[._](?:state|status)$/.test(tool.name.toLowerCase()) && takesNothing(tool)
   if (isState && !describesActing(tool)) return false
   if (words.some(isBarrierWord) || mentionsBarrierInNonLatinScript(tool.name)) return true
-  // `relay.set` that says "opens the garage door", or takes `door`: whoever wrote it told us.
+  // For example `relay.set` with the description "opens the garage door", or with an argument `door`.
   const said = [tool.description, ...listArgumentTexts(tool)]
   return said.some((text) => splitIntoWords(text).some(isBarrierWord) || mentionsBarrierInNonLatinScript(text))
 }

@@ -1,16 +1,17 @@
 /**
- * Tool name: a device's tools as capabilities. What the device calls a tool is kept where clients can take it.
+ * Tool name: the capability names of a device's tools. The device's own name for a tool is kept if clients accept it.
  *
  *   kitchen + self.lamp.turn_on   ▸  device.kitchen.self.lamp.turn_on
- *   kitchen + 查询天气              ▸  device.kitchen.tool-5f0c1d2e        the mark follows from the whole name
+ *   kitchen + 查询天气              ▸  device.kitchen.tool-5f0c1d2e        the suffix is a hash of the whole name
  *
- * The way back is by table: the offer's params say device and tool, and `parseSlugFromCapabilityName` takes the device out of any name.
+ * The tool of a capability is found in its offer's params, which contain device and tool; `parseSlugFromCapabilityName`
+ * returns the device of any name.
  */
 import { hash } from 'node:crypto'
 
-/** What MCP clients and the bus take: A-Z a-z 0-9 _ - and dots that separate something. */
+/** Names that MCP clients and the bus accept: A-Z a-z 0-9 _ - and single dots between them. */
 const PLAIN = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/
-/** The bus takes 128; with `device.` and a slug in front, this leaves room. */
+/** The bus accepts 128 characters; with `device.` and a slug in front, this leaves enough room. */
 const MAX_PLAIN = 64
 const MARK_LENGTH = 8
 
@@ -20,8 +21,8 @@ export interface ToolWithCapabilityName<Tool> {
 }
 
 /**
- * One name per tool. Names that need no change go first, so that an odd name can never take the place of a plain one,
- * in whatever order a device lists them; of two that still collide the later is left out.
+ * One name per tool. Names that need no change are assigned first, so that a changed name never takes the place of a
+ * plain one, whatever the order in the list; of two that still collide, the later is left out.
  */
 export function assignCapabilityNames<Tool extends { readonly name: string }>(
   slug: string,
@@ -38,7 +39,7 @@ export function assignCapabilityNames<Tool extends { readonly name: string }>(
   return { named: [...taken].map(([capability, tool]) => ({ capability, tool })), collided }
 }
 
-/** The device in a capability's name. */
+/** The device's slug in a capability's name. */
 export function parseSlugFromCapabilityName(capability: string): string | undefined {
   return /^device\.([a-z0-9-]+)\../.exec(capability)?.[1]
 }

@@ -1,9 +1,9 @@
 /**
- * Tool pin store: the slug of each device, and the definitions of its tools that somebody stands for.
+ * Tool pin store: the slug of each device, and the pinned definitions of its tools.
  *
  * Pins belong to a device with the UUID it was approved with: the same address with another UUID was approved as
- * another device, and its first listing is a first listing again. The log has the hashes of what is pinned, and they
- * alone decide; the table has the definitions, of which only those count that have such a hash.
+ * another device, whose first listing is pinned again. The log contains the hashes of the pinned definitions, which
+ * alone decide; the table contains the definitions, and those with another hash are ignored.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Database, ModuleMigrations } from '../../core/database-store.ts'
@@ -34,7 +34,7 @@ export const deviceToolsMigrations: ModuleMigrations = {
 
 export interface DeviceSlugAndToolPins {
   readonly slug: string
-  /** `undefined` while nothing is pinned for this identity. */
+  /** The pins; `undefined` while nothing is pinned for this identity. */
   readonly pins: DeviceToolPins | undefined
   readonly withheld: string | undefined
 }
@@ -43,7 +43,7 @@ export class ToolPinStore {
   readonly #database: Database
   readonly #log: ProjectionLogWriter
   readonly #state: DeviceProjectionState
-  /** Asked for everything that happens to a device, so it is compiled once. */
+  /** Prepared once, because it runs for every event of a device. */
   readonly #pin: StatementSync
 
   constructor(database: Database, log: ProjectionLogWriter) {
@@ -64,12 +64,12 @@ export class ToolPinStore {
     return this.#state.labels.get(deviceId)?.slug
   }
 
-  /** Whose slug this is, also while the device is revoked. */
+  /** The device that has this slug, even while it is revoked. */
   deviceOf(slug: string): string | undefined {
     return this.#state.slugs.get(slug)
   }
 
-  /** Gives the device its slug; a second call finds the first one's. */
+  /** Assigns a slug to the device; a second call returns the first one. */
   name({ deviceId }: DeviceIdentity, base: string): Promise<string> {
     return this.#database.commit(() => {
       const known = this.slug(deviceId)
@@ -80,7 +80,7 @@ export class ToolPinStore {
     })
   }
 
-  /** The first listing of this identity: everything in it is taken as it is. */
+  /** Pins the first listing of this identity completely. */
   pinAll(identity: DeviceIdentity, slug: string, tools: readonly DeviceTool[]): Promise<void> {
     const { deviceId, clientId } = identity
     return this.#database.commit(() => {
@@ -90,7 +90,7 @@ export class ToolPinStore {
     })
   }
 
-  /** Notes what is withheld now; `changes` is how often that was something else since the last note. */
+  /** Records what is withheld now; `changes` is how often that has changed since the last record. */
   withhold(
     { deviceId }: DeviceIdentity,
     slug: string,
@@ -107,7 +107,7 @@ export class ToolPinStore {
     })
   }
 
-  /** The device is again what it was pinned as. */
+  /** Records that the device lists its pinned definitions again. */
   releaseAll({ deviceId }: DeviceIdentity): Promise<void> {
     return this.#database.commit(() => {
       const label = this.#state.labels.get(deviceId)
@@ -132,7 +132,7 @@ export class ToolPinStore {
     })
   }
 
-  /** A definition whose hash is not the one that is pinned is somebody else's. */
+  /** A definition whose hash is not a pinned one was written by another program. */
   #pins(deviceId: string): DeviceToolPins {
     const pinned = new Set(this.#state.labels.get(deviceId)?.pins)
     return new Map(
@@ -144,7 +144,7 @@ export class ToolPinStore {
     )
   }
 
-  /** Answers with the hashes of all of them; what was kept before goes. */
+  /** Stores the definitions in place of the earlier ones, and returns their hashes. */
   #keep(deviceId: string, tools: readonly DeviceTool[]): readonly string[] {
     const { sql } = this.#database
     sql.prepare('DELETE FROM device_pin WHERE device_id = ?').run(deviceId)
@@ -154,7 +154,7 @@ export class ToolPinStore {
   }
 }
 
-/** The definitions that are stored against the hashes that the log has. */
+/** Compares the stored definitions with the hashes in the log. */
 export function auditToolPins(sql: DatabaseSync): StoredContentAuditor {
   return (state) => {
     const { labels } = state(deviceProjection)
@@ -174,7 +174,7 @@ export function auditToolPins(sql: DatabaseSync): StoredContentAuditor {
   }
 }
 
-/** Names and hashes only, in a body that can be erased: a stranger's text has no place in a log for ever. */
+/** Names and hashes only, in an erasable body: a device's text must not be in the log for ever. */
 function bodyOf(tools: readonly DeviceTool[]): JsonObject {
   return { tools: tools.map((tool) => ({ ...listed(tool) })) }
 }

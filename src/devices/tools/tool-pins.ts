@@ -1,6 +1,6 @@
 /**
- * Tool pins: what a device says a tool is, pinned by its hash. A tool that is described otherwise tomorrow is another
- * tool, whatever it is called.
+ * Tool pins: a device's definition of a tool, pinned by its hash. A tool with another definition counts as another
+ * tool, even under the same name.
  *
  *   first listing of a device ▸ all pinned        later ▸ same hash: available    new or changed: withheld
  */
@@ -8,7 +8,7 @@ import { hash } from 'node:crypto'
 import { canonicalJson } from '../../core/json.ts'
 import type { DeviceTool } from '../wire/tool-list.ts'
 
-/** Tool name → the definition that somebody, or the first listing, stood for. */
+/** Tool name → the definition that a person approved, or that the first listing had. */
 export type DeviceToolPins = ReadonlyMap<string, DeviceToolPin>
 
 export interface DeviceToolPin {
@@ -19,7 +19,7 @@ export interface DeviceToolPin {
 export interface WithheldDeviceTool {
   readonly tool: DeviceTool
   readonly hash: string
-  /** What was pinned; absent for a tool that was not there before. */
+  /** The pinned definition; absent for a tool that was not listed before. */
   readonly pinned: DeviceTool | undefined
 }
 
@@ -30,7 +30,7 @@ export interface ToolPinComparison {
 
 const hashes = new WeakMap<DeviceTool, string>()
 
-/** Over everything of the definition that a model or the guard gets to see. Remembered per object. */
+/** The hash of everything in the definition that a model or the guard reads. Cached per object. */
 export function computeToolDefinitionHash(tool: DeviceTool): string {
   const known = hashes.get(tool)
   if (known !== undefined) return known
@@ -50,7 +50,7 @@ export function compareToolsWithPins(tools: readonly DeviceTool[], pins: DeviceT
   }
 }
 
-/** Names what is withheld, so that an approval is for what was looked at and not for what came after. */
+/** A digest of the withheld tools, so that an approval is valid only for the definitions that were shown. */
 export function computeWithheldToolsDigest(withheld: readonly WithheldDeviceTool[]): string | undefined {
   if (withheld.length === 0) return undefined
   return hash('sha256', canonicalJson(withheld.map((each) => each.hash).toSorted())).slice(0, 16)

@@ -1,8 +1,9 @@
 /**
- * Tool schema: a device's input schema rebuilt from the few words that firmware uses, so that nothing else of a
- * stranger's schema (references, patterns, prose in odd places) reaches our validator or a model.
+ * Tool schema: a device's input schema rebuilt from the few keywords that firmware uses, so that nothing else of it
+ * (references, patterns, prose in unusual places) reaches our validator or a model.
  *
- * Arguments are still checked against what the device listed, by `wire/arguments`: this is what callers are shown.
+ * This is the schema that callers are shown; `wire/arguments` checks arguments against the schema that the device
+ * listed.
  */
 import type { JsonSchema } from '../../bus/capability.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -17,7 +18,7 @@ const MAX_CHOICES = 64
 const MAX_TEXT = 200
 const PROPERTY = /^[^\p{C}\p{Z}]{1,64}$/u
 
-/** `undefined` when an argument has a name that a model should not be asked to spell. */
+/** Returns `undefined` when an argument's name has characters that a model should not have to write. */
 export function toListedToolSchema(schema: JsonObject): JsonSchema | undefined {
   return objectSchema(schema, 0)
 }
@@ -37,7 +38,7 @@ function objectSchema(schema: JsonObject, depth: number): JsonObject | undefined
     type: 'object',
     properties: { ...shown },
     ...(required.length === 0 ? {} : { required }),
-    // Devices ignore what they do not know; a caller who misspelt something should hear of it.
+    // Devices ignore unknown arguments; a caller that misspelt one should be told.
     additionalProperties: false,
   }
 }
@@ -66,7 +67,7 @@ function isBound(value: Json | undefined): value is number {
 function choicesOf(value: Json | undefined): readonly Json[] | undefined {
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_CHOICES) return undefined
   const choices = value as readonly Json[]
-  // A choice that would have to be cleaned could not be sent back.
+  // A choice that had to be cleaned could not be sent back unchanged.
   const isPlain = (choice: Json): boolean =>
     typeof choice === 'number' || (typeof choice === 'string' && sanitizeLine(choice, MAX_TEXT) === choice)
   return choices.every(isPlain) ? [...new Set(choices)] : undefined

@@ -1,17 +1,17 @@
 /**
- * URL rule: where a device may be sent. An address in an argument makes the device fetch from it, post to it, or flash
- * itself from it, inside the owner's network; so only addresses that the owner wrote down are passed on.
+ * URL rule: which URLs a device may be given. A URL in an argument makes the device fetch from it, post to it, or flash
+ * itself from it, inside of the owner's network; so only URLs that the owner allowed are passed on.
  *
  *   allowed  https://files.example.org/firmware/      a scheme, a host, perhaps a port, the beginning of a path
  *            https://*.example.org/                   any host below; never one on the owner's network
  *
- * Devices take URLs apart with a parser of their own, which knows neither user names nor escapes. An address that could
- * mean two things to two parsers is refused, whatever it would mean here.
+ * Devices have a URL parser of their own, which knows neither user names nor escapes. A URL that two parsers could
+ * interpret differently is refused.
  */
 import { isIP } from 'node:net'
 import type { Json } from '../../core/json.ts'
 
-/** Where an argument's name says that its value is an address. */
+/** Names of arguments whose values are URLs. */
 const NAMED_URL = /(?:^|[._-])(?:url|uri|href|link|endpoint|server|host|address|webhook)s?$|(?:Url|URL|Uri|URI)$/
 const LOOKS_LIKE_URL = /^\s*(?:[a-z][a-z0-9+.-]*:\/\/|\/\/|[a-z][a-z0-9+.-]*:\\)/i
 /** Printable ASCII without what parsers disagree about: space, quotes, @, backslash, brackets, fragments. */
@@ -21,14 +21,14 @@ const MAX_URL = 1_024
 
 export interface UrlRule {
   readonly protocol: string
-  /** Without `*.`. */
+  /** The host without `*.`. */
   readonly host: string
   readonly below: boolean
   readonly port: string
   readonly path: string
 }
 
-/** `undefined` for text that is no rule: the configuration refuses it. */
+/** Returns `undefined` for text that is not a rule, so that the configuration is refused. */
 export function parseUrlRule(text: string): UrlRule | undefined {
   const below = /^https?:\/\/\*\./.test(text)
   const plain = below ? text.replace('*.', '') : text
@@ -41,7 +41,7 @@ export function parseUrlRule(text: string): UrlRule | undefined {
 export function explainForbiddenUrl(text: string, rules: readonly UrlRule[]): string | undefined {
   if (text.length > MAX_URL) return `an address of more than ${MAX_URL} characters`
   const url = PLAIN.test(text) ? URL.parse(text) : null
-  // What the parser had to change (1.1 into 1.0.0.1, `..` away) another parser may read otherwise.
+  // What our parser normalised (1.1 into 1.0.0.1, `..` removed), another parser may interpret differently.
   const plain = text.replace(/^(http:\/\/[^/]*):80(?=\/|$)|^(https:\/\/[^/]*):443(?=\/|$)/, '$1$2')
   if (url === null || (url.href !== plain && url.href !== `${plain}/`))
     return 'not a plain http or https address that every device understands'
@@ -50,20 +50,20 @@ export function explainForbiddenUrl(text: string, rules: readonly UrlRule[]): st
   return `${where}, which devices.urls does not allow`
 }
 
-/** Every address in the arguments: by the name of the argument, or because it looks like one. */
+/** Every URL in the arguments, recognised by the name of the argument or by its form. */
 export function findUrlArguments(value: Json, name = ''): readonly { readonly path: string; readonly url: string }[] {
   if (typeof value === 'string')
     return NAMED_URL.test(name) || LOOKS_LIKE_URL.test(value) ? [{ path: name, url: value }] : []
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) =>
-    // In a list, an element goes by the name of the list.
+    // An element of a list has the name of the list.
     findUrlArguments(inner, Array.isArray(value) ? name : name === '' ? key : `${name}.${key}`),
   )
 }
 
 function allows(rule: UrlRule, url: URL): boolean {
   if (url.protocol !== rule.protocol || url.port !== rule.port || !isBelow(url.pathname, rule.path)) return false
-  // `%2e%2e%2f` means “up” to some servers.
+  // Some servers interpret `%2e%2e%2f` as `../`.
   if (/%2e|%2f|%5c/i.test(url.pathname)) return false
   if (!rule.below) return url.hostname === rule.host
   return url.hostname.endsWith(`.${rule.host}`) && !isPrivateHost(url.hostname)
@@ -73,7 +73,9 @@ function isBelow(path: string, rule: string): boolean {
   return path === rule || path.startsWith(rule.endsWith('/') ? rule : `${rule}/`)
 }
 
-/** Addresses, and names that only resolve inside a house. A rule that names one exactly is the owner's decision. */
+/**
+ * IP addresses, and names that resolve only inside of a house. A rule that names one exactly is the owner's decision.
+ */
 export function isPrivateHost(host: string): boolean {
   if (isIP(host) === 4) return isPrivateIp(host.split('.').map(Number))
   return isIP(host) === 6 || !host.includes('.') || PRIVATE_NAME.test(host.replace(/\.$/, ''))

@@ -1,8 +1,9 @@
 /**
  * Visibility: what a caller may know and do about a device, beyond what the guard asks of every call.
  *
- * User-only tools are for people (spec 3): an admin, or a token made out for that very device. The lists of `mcp/` go
- * by the same rule; here it is a reason to refuse, so that naming a hidden tool leads nowhere.
+ * User-only tools are for people (spec 3): for an admin, or for a token that is restricted to that device. The lists of
+ * `mcp/` follow the same rule; here it is a reason to refuse, so that a hidden tool cannot be called by its name
+ * either.
  */
 import { z } from 'zod'
 import type { Call, Caller } from '../../bus/call.ts'
@@ -38,7 +39,7 @@ export function explainAdminOnlyRefusal(caller: Caller): readonly PolicyReason[]
   return [{ rule: 'admin-only', message: 'Who belongs to this house is for an admin to decide.' }]
 }
 
-/** A resource for the people who decide who belongs to this house, and for nobody's model. */
+/** A resource for admins, who decide which devices belong to this house, and not for models. */
 export const ADMIN_RESOURCE_OFFER_DEFAULTS = {
   family: devicesFamily,
   effect: 'reads',

@@ -1,26 +1,26 @@
 /**
- * Withheld tool log: when what is withheld of a device is worth a line in the ledger.
+ * Withheld tool log: decides when the withheld tools of a device are recorded in the ledger.
  *
- * A device can word its tools anew at every hello, and a line costs the disk for ever. So the first is at once, and
- * further ones of the same device every ten minutes, with how often it changed its words since.
+ * A device can change its definitions at every hello, and an entry is stored for ever. So the first change is recorded
+ * at once, and further ones of the same device every ten minutes, with the number of changes since.
  *
  * Pure, apart from what it holds.
  */
 const RECORD_MS = 600_000
 
 interface Wording {
-  /** Of what is withheld now; `undefined` for nothing. */
+  /** The digest of what is withheld now; `undefined` for nothing. */
   digest: string | undefined
-  /** Since the last line. */
+  /** The number of changes since the last entry. */
   changes: number
   nextMs: number
 }
 
 export class WithheldToolLogThrottle {
-  /** Only devices of the house. */
+  /** Only devices of the house are in the map. */
   readonly #wordings = new Map<string, Wording>()
 
-  /** What is withheld of the device now, and what the last line says was. */
+  /** Notes what is withheld of the device now, and what the last entry says was withheld. */
   see(deviceId: string, digest: string | undefined, recorded: string | undefined): void {
     const wording = this.#wordings.get(deviceId) ?? { digest: recorded, changes: 0, nextMs: Number.NEGATIVE_INFINITY }
     this.#wordings.set(deviceId, wording)
@@ -28,13 +28,13 @@ export class WithheldToolLogThrottle {
     wording.digest = digest
   }
 
-  /** How many changes a line is to speak of; `undefined` when there is to be none yet. */
+  /** The number of changes that an entry should contain; `undefined` when none is to be written yet. */
   due(deviceId: string, nowMs: number): number | undefined {
     const wording = this.#wordings.get(deviceId)
     return wording === undefined || nowMs < wording.nextMs ? undefined : wording.changes
   }
 
-  /** Told apart from `due`, because a line that could not be written is still due. */
+  /** Separate from `due`, because an entry that could not be written is still due. */
   wrote(deviceId: string, nowMs: number): void {
     const wording = this.#wordings.get(deviceId)
     if (wording === undefined) return
@@ -42,7 +42,7 @@ export class WithheldToolLogThrottle {
     wording.nextMs = nowMs + RECORD_MS
   }
 
-  /** The device is gone, or a person has looked at it: what comes next is a first again. */
+  /** The device is gone, or a person has decided about it: the next change is recorded at once again. */
   forget(deviceId: string): void {
     this.#wordings.delete(deviceId)
   }

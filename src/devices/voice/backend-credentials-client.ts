@@ -1,12 +1,12 @@
 /**
- * Backend credentials: asks a voice backend's OTA address on behalf of a device, keeps what it says about where to
- * connect, and passes activation on.
+ * Backend credentials: sends an OTA request to a voice backend on behalf of a device, keeps the connection settings
+ * from its answer, and passes activation on.
  *
- *   device's OTA question ──same headers, same body──▶ backend ▸ websocket | mqtt: kept here      activation: to the device
+ *   device's OTA request  ──same headers, same body──▶ backend ▸ websocket | mqtt: kept here      activation: to the device
  *   device's /activate    ──same body───────────────▶ backend ▸ status: to the device
  *
- * Only the chip can answer a challenge of activation version 2, so it is passed on and never made here. `firmware` is not
- * passed on: a backend does not flash a device of this house.
+ * Only the chip can answer a challenge of activation version 2, so the challenge is passed on to it. `firmware` is not
+ * passed on: a backend must not flash a device of this house.
  */
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -19,12 +19,12 @@ import type { VoiceBackendAddress } from './voice-backend.ts'
 
 export interface VoiceBackendCredentialsClientOptions {
   readonly ota: string
-  /** Board and firmware, for a device that has not asked since the gateway started. */
+  /** Board and firmware, for a device that has not sent an OTA request since the gateway started. */
   readonly describe: (deviceId: string) => { readonly board: string; readonly firmware: string } | undefined
 }
 
 export interface VoiceBackendCredentialsClient {
-  /** The device's own question, passed on; the activation that the backend wants, if it does. */
+  /** Passes on the device's own request. Returns the activation that the backend demands, if any. */
   readonly ask: (
     identity: DeviceIdentity,
     headers: LowerCaseHttpHeaders,
@@ -37,14 +37,14 @@ export interface VoiceBackendCredentialsClient {
     body: string,
   ) => Promise<number | undefined>
   readonly address: (identity: DeviceIdentity) => Promise<VoiceBackendAddress | undefined>
-  /** The code that the backend waits for, for the owner. */
+  /** The code that the backend waits for, shown to the owner. */
   readonly codeOf: (deviceId: string) => string | undefined
 }
 
-/** A device waits for our own answer meanwhile. */
+/** Short, because a device waits for our own answer meanwhile. */
 const TIMEOUT_MS = 4_000
 const MAX_ANSWER_BYTES = 65_536
-/** Tokens of open servers last a month; asking is cheap. */
+/** How long an answer is reused. Tokens of public servers last a month, and asking again is cheap. */
 const FRESH_MS = 3_600_000
 const PASSED_ON = ['activation-version', 'serial-number', 'user-agent', 'accept-language'] as const
 
@@ -103,7 +103,7 @@ export function createVoiceBackendCredentialsClient(
       const before = known.get(identity.deviceId)
       if (before?.address !== undefined && now() - before.atMs < FRESH_MS) return before.address
       const { board = 'hearthbus', firmware = '0' } = describe(identity.deviceId) ?? {}
-      // A header holds no other letters, and a board may be called 小智.
+      // A header allows only these characters, and a board may be called 小智.
       const userAgent = `${board}/${firmware}`.replaceAll(/[^\u0020-\u007E]/g, '?')
       const headers = { 'activation-version': '1', 'user-agent': userAgent }
       await ask(identity, headers, bootBody(identity, board, firmware)).catch(() => undefined)
@@ -123,7 +123,7 @@ function bootBody({ deviceId, clientId }: DeviceIdentity, board: string, firmwar
   })
 }
 
-/** MQTT is taken where both are told: so does the firmware. */
+/** MQTT is used where the answer has both, as the firmware does. */
 function addressIn({ mqtt, websocket }: JsonObject): VoiceBackendAddress | undefined {
   if (isJsonObject(mqtt)) {
     const settings = {
@@ -141,7 +141,7 @@ function addressIn({ mqtt, websocket }: JsonObject): VoiceBackendAddress | undef
   return undefined
 }
 
-/** Shown on the device and to the owner: a stranger's text. */
+/** Cleaned, because this untrusted text is shown on the device and to the owner. */
 function activationIn({ activation }: JsonObject): ActivationSettings | undefined {
   if (!isJsonObject(activation) || text(activation, 'code') === '') return undefined
   return {

@@ -4,7 +4,7 @@
  *
  *   CONNECT ▸ publish hello ▸ hello with key and nonce ▸ UDP both ways ▸ goodbye
  *
- * Like the device it subscribes to nothing: such a backend pushes to the connection.
+ * Like the device, it subscribes to no topic: such a backend publishes to the connection directly.
  */
 import { createSocket } from 'node:dgram'
 import type { Socket } from 'node:dgram'
@@ -48,7 +48,7 @@ export function connectVoiceBackendOverMqtt(settings: MqttSettings, handlers: Vo
     isEnded = true
     handlers.closed(isClean, reason)
   }
-  // TLS exactly where firmware uses it.
+  // Uses TLS for the same port as the firmware.
   const client = connect(`${port === TLS_PORT ? 'mqtts' : 'mqtt'}://${host}:${port}`, {
     protocolVersion: 4,
     clean: true,
@@ -59,7 +59,7 @@ export function connectVoiceBackendOverMqtt(settings: MqttSettings, handlers: Vo
     username: settings.username,
     password: settings.password,
   })
-  // While a conversation is open; between conversations the keep-alive of the protocol is enough.
+  // Runs while a conversation is open; between conversations the keep-alive of the protocol is enough.
   const beat = setInterval(() => {
     if (channel === undefined || !client.connected) return
     if (unansweredPings >= MAX_UNANSWERED_PINGS) {
@@ -103,7 +103,7 @@ export function connectVoiceBackendOverMqtt(settings: MqttSettings, handlers: Vo
   }
 }
 
-/** A hello without whole keys has no audio, as for the device itself. */
+/** A hello without complete keys means no audio, as for the device itself. */
 function openChannel(hello: JsonObject, { audio }: VoiceBackendHandlers): Channel | undefined {
   const { udp } = hello
   if (!isJsonObject(udp)) return undefined

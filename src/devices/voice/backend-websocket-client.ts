@@ -1,7 +1,7 @@
 /**
- * Backend WebSocket client: dials a voice backend the way the device would, with the device's identity.
+ * Backend WebSocket client: connects to a voice backend as the device would, with the device's identity.
  *
- * Audio is bare Opus (version 1), which every backend reads whatever a header says.
+ * Audio is bare Opus (version 1), which every backend accepts whatever the header says.
  */
 import { WebSocket } from 'ws'
 import type { DeviceIdentity } from '../session/fleet.ts'
@@ -11,7 +11,7 @@ import type { VoiceBackendHandlers, VoiceBackendLink } from './voice-backend.ts'
 
 const CONNECT_MS = 7_000
 const MAX_MESSAGE_BYTES = 1_048_576
-/** A backend that reads nothing is not kept in memory on its own account. */
+/** A backend that does not read gets no more audio when this many bytes wait for it. */
 const MAX_UNSENT = 262_144
 
 export function connectVoiceBackendOverWebSocket(
@@ -35,7 +35,7 @@ export function connectVoiceBackendOverWebSocket(
       'Device-Id': deviceId,
       'Client-Id': clientId,
       'Protocol-Version': '1',
-      // As firmware does: a token with a blank is a whole header, and an empty one is none.
+      // As in firmware, a token with a blank is a complete header value, and an empty one means no header.
       ...(token === '' ? {} : { Authorization: token.includes(' ') ? token : `Bearer ${token}` }),
     },
   })
@@ -67,7 +67,7 @@ export function connectVoiceBackendOverWebSocket(
       if (socket.readyState === socket.OPEN && socket.bufferedAmount <= MAX_UNSENT) socket.send(text, () => undefined)
     },
     sendAudio: ({ opus }) => {
-      // What cannot be sent now is lost: old audio is of no use to anybody.
+      // Audio that cannot be sent now is dropped, because old audio is useless.
       if (socket.readyState === socket.OPEN && socket.bufferedAmount <= MAX_UNSENT)
         socket.send(opus, { binary: true }, () => undefined)
     },

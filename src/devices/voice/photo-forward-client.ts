@@ -1,6 +1,6 @@
 /**
- * Photo forward: passes a picture that a voice backend asked for on to where the backend wants it, as the device would
- * have posted it. What the backend answers becomes the text of the tool's answer.
+ * Photo forward: posts a picture that a voice backend requested to the backend's address, as the device would have
+ * done. The backend's answer becomes the text of the tool's answer.
  */
 import { readResponseText } from '../../toolbox/response-body.ts'
 import type { DeviceIdentity } from '../session/fleet.ts'
@@ -12,7 +12,7 @@ export interface ForwardedPhoto {
   readonly body: Uint8Array
 }
 
-/** The device's own patience is 30 s. */
+/** The device itself waits for 30 s. */
 const TIMEOUT_MS = 25_000
 const MAX_ANSWER_BYTES = 32_768
 

@@ -1,15 +1,15 @@
 /**
- * Voice backend: what the relay needs of the far end that a device's voice is passed on to, whichever way it goes.
+ * Voice backend: the interface to the far end that a device's voice is passed on to, for every transport.
  */
 import type { AudioFrame } from '../wire/audio-frame.ts'
 import type { MqttSettings, WebSocketSettings } from '../wire/ota.ts'
 
-/** Where a backend is, and as whom a device comes to it. */
+/** The address of a backend, and the identity with which a device connects to it. */
 export type VoiceBackendAddress =
   | { readonly kind: 'websocket'; readonly websocket: WebSocketSettings }
   | { readonly kind: 'mqtt'; readonly mqtt: MqttSettings }
 
-/** One connection on behalf of one device. Nothing of it throws; `closed` is heard exactly once. */
+/** One connection on behalf of one device. No method throws; `closed` is called exactly once. */
 export interface VoiceBackendLink {
   readonly send: (text: string) => void
   readonly sendAudio: (frame: AudioFrame) => void
@@ -17,17 +17,17 @@ export interface VoiceBackendLink {
 }
 
 /**
- * A backend that has gone without a word is lost after this many pings without an answer: a device that listens is to be
- * shut within five seconds. Counted and not timed, so that a stall of our own loses nobody.
+ * A backend counts as lost after this many unanswered pings, because the microphone of a listening device must be shut
+ * within five seconds. Pings are counted instead of timed, so that a delay of our own process ends no connection.
  */
 export const VOICE_BACKEND_PING_INTERVAL_MS = 1_000
 export const MAX_UNANSWERED_PINGS = 3
 
 export interface VoiceBackendHandlers {
-  /** Connected: the device's hello can be said. */
+  /** Called when connected: the device's hello can be sent. */
   readonly opened: () => void
   readonly text: (text: string) => void
   readonly audio: (frame: AudioFrame) => void
-  /** `isClean`: the backend ended the conversation, rather than having gone. */
+  /** `isClean`: the backend ended the conversation, rather than losing the connection. */
   readonly closed: (isClean: boolean, reason: string) => void
 }

@@ -3,8 +3,8 @@
  *
  *   device text, audio ──▶ relay ──▶ backend link        backend's `mcp` ──▶ guard or straight to the device ──▶ answer
  *
- * Audio is passed from one socket to the other and kept nowhere. A backend is a stranger: what is larger than any voice
- * message is dropped, and a backend that sends without end counts as lost.
+ * Audio is passed from one socket to the other and not stored. A backend is not trusted: a message that is larger than
+ * any voice message is dropped, and a backend that sends too much counts as lost.
  *
  * Does I/O, through its links, and timers.
  */
@@ -26,15 +26,18 @@ import type { VoiceRelayState, VoiceRelayEffect, VoiceRelayInput } from './voice
 import { IDLE_VOICE_RELAY_STATE, stepVoiceRelay } from './voice-relay.ts'
 import type { VoiceBackendAddress, VoiceBackendHandlers, VoiceBackendLink } from './voice-backend.ts'
 
-/** What is told of a tool's answer: JSON-RPC `result` or `error`. */
+/** The answer to a tool call: JSON-RPC `result` or `error`. */
 export type VoiceRpcAnswer = { readonly result: Json } | { readonly error: JsonObject }
 
 export interface VoiceRelayOptions {
-  /** Where this device's backend is; asked at every wake, since credentials end. `refresh`: the last ones were refused. */
+  /**
+   * The address of this device's backend; called at every wake, since credentials expire. `refresh`: the last ones were
+   * refused.
+   */
   readonly address: (identity: DeviceIdentity) => Promise<VoiceBackendAddress | undefined>
-  /** The backend wants a tool of the device: through the guard. Absent: straight to the device. */
+  /** Runs the backend's call of a device tool through the guard. Absent: the call goes straight to the device. */
   readonly callTool?: ((deviceId: string, name: string, args: JsonObject) => Promise<VoiceRpcAnswer>) | undefined
-  /** A backend went or came back. */
+  /** Called when a backend was lost or reached again. */
   readonly onPresence: (deviceId: string, isThere: boolean) => void
   readonly clock: Clock
 }
@@ -45,7 +48,7 @@ export interface BackendVisionTarget {
 }
 
 export interface VoiceRelayService extends VoiceService {
-  /** Where the backend wants this device's pictures. */
+  /** Where the backend wants this device's pictures to be posted. */
   readonly visionOf: (deviceId: string) => BackendVisionTarget | undefined
   readonly stateOf: (deviceId: string) => VoiceRelayState['phase'] | undefined
 }
@@ -55,9 +58,9 @@ type Untimed = VoiceRelayInput extends infer Each ? (Each extends VoiceRelayInpu
 const CALL_MS = 60_000
 /** RFC 6716 § 3.2: at most 1,275 bytes for a frame of 20 ms, and 120 ms in a packet. */
 const MAX_OPUS_BYTES = 8_192
-/** Firmware itself sends no more, and holds a message in its memory. */
+/** Firmware sends no longer text, and holds a message in its memory. */
 const MAX_TEXT_CHARACTERS = 65_535
-/** Of a backend's calls that are being decided about or carried out; as many as a device's queue holds. */
+/** The limit for a backend's running calls; the same as for a device's queue. */
 const MAX_CALLS = 16
 
 export function createVoiceRelayService(options: VoiceRelayOptions): VoiceRelayService {
@@ -83,7 +86,7 @@ class RelayChannel implements VoiceChannel {
   #relay: VoiceRelayState = IDLE_VOICE_RELAY_STATE
   #link: VoiceBackendLink | undefined
   #address: VoiceBackendAddress['kind'] | undefined
-  /** Counts dials: what an older connection still says is not heard. */
+  /** Counts connections, so that messages of an older one are ignored. */
   #epoch = 0
   #isOpened = false
   #isBackendLocal = false
@@ -131,7 +134,7 @@ class RelayChannel implements VoiceChannel {
     return true
   }
 
-  /** The device is gone, or comes by another connection. */
+  /** The device is gone, or uses another connection. */
   readonly close = (): void => {
     this.#input({ kind: 'device-gone' })
     clearTimeout(this.#timer)
@@ -159,7 +162,7 @@ class RelayChannel implements VoiceChannel {
     else this.#options.onPresence(this.#identity.deviceId, effect.isThere)
   }
 
-  /** An MQTT connection outlives conversations; a WebSocket is one. */
+  /** An MQTT connection lasts for many conversations; a WebSocket lasts for one. */
   async #dial(hello: string): Promise<void> {
     if (this.#link !== undefined && this.#isOpened && this.#address === 'mqtt') {
       this.#link.send(helloFor(hello, 'mqtt'))
@@ -205,7 +208,7 @@ class RelayChannel implements VoiceChannel {
           ? connectVoiceBackendOverWebSocket(address.websocket, this.#identity, handlers)
           : connectVoiceBackendOverMqtt(address.mqtt, handlers)
     } catch {
-      // An address that cannot be dialled at all.
+      // The address is not one that can be connected to.
       handlers.closed(false, 'bad address')
     }
   }
@@ -227,7 +230,7 @@ class RelayChannel implements VoiceChannel {
     this.#link = undefined
   }
 
-  /** Ids of the backend are kept here and never reach the device, whose own requests count from elsewhere. */
+  /** The relay keeps the backend's ids, which never reach the device, whose own requests have other ids. */
   #takeRequest({ id, method, params }: JsonObject): void {
     if (id === undefined || id === null || typeof method !== 'string') return
     const given = isJsonObject(params) ? params : {}
@@ -252,11 +255,14 @@ class RelayChannel implements VoiceChannel {
     this.#port.input({ kind: 'request', key, method, params: given, timeoutMs: CALL_MS })
   }
 
-  /** The device is told our own address for pictures; the backend's is for those that it asked for. */
+  /**
+   * The device is told our own address for pictures; those that the backend requested are posted to the backend's
+   * address.
+   */
   #keepVision({ capabilities }: JsonObject): void {
     const vision = isJsonObject(capabilities) ? capabilities['vision'] : undefined
     if (!isJsonObject(vision) || typeof vision['url'] !== 'string') return
-    // This gateway posts there. A backend elsewhere must not make it post to services of this machine.
+    // This gateway posts the pictures, so a remote backend must not make it post to services of this machine.
     if (!isHttpUrl(vision['url']) || (isLoopbackUrl(vision['url']) && !this.#isBackendLocal)) return
     this.vision = { url: vision['url'], token: typeof vision['token'] === 'string' ? vision['token'] : '' }
   }
@@ -266,12 +272,12 @@ class RelayChannel implements VoiceChannel {
   }
 }
 
-/** The device's own words, unless the backend is reached another way than the device reaches us. */
+/** The device's own hello, changed if the backend uses another transport than the device. */
 function helloFor(hello: string, kind: VoiceBackendAddress['kind']): string {
   const wanted = kind === 'mqtt' ? { version: 3, transport: 'udp' } : { version: 1, transport: 'websocket' }
   const message = parseJsonObject(hello)
   if (message === undefined) return hello
-  // Audio to a WebSocket backend is bare Opus, which is version 1, whatever the device frames it in towards us.
+  // Audio to a WebSocket backend is bare Opus, which is version 1, whatever version the device uses towards us.
   if (message['transport'] === wanted.transport && message['version'] === wanted.version) return hello
   return JSON.stringify({ ...message, ...wanted })
 }
@@ -281,7 +287,7 @@ function isHttpUrl(text: string): boolean {
   return protocol === 'http:' || protocol === 'https:'
 }
 
-/** As it is written; a name that resolves to this machine is the owner's own DNS. */
+/** Checks the address as it is written. A name that resolves to this machine is in the owner's own DNS. */
 function isLoopbackUrl(text: string): boolean {
   const host = URL.parse(text)?.hostname ?? ''
   return isLoopback(host) || host === '0.0.0.0' || host === '[::]'

@@ -1,12 +1,12 @@
 /**
- * Voice relay: the voice of one device on its way to a backend and back, as a function of what happens.
+ * Voice relay: the state of one device's conversation with a backend, as a function of the inputs.
  *
  *   idle ──device hello──▶ dialling ──backend hello──▶ open ──backend ends──▶ idle
  *                             │ 8 s, refused             │ backend is lost
  *                             └────────▶ absent ◀────────┘ ──listen start──▶ dialling again (4 s)
  *
- * Everything but `mcp` passes unchanged. The device hears one hello, which is the backend's, and so has the backend's
- * session id; only where a conversation was taken up again in the middle are the two ids different, and exchanged.
+ * Everything but `mcp` is passed on unchanged. The device gets one hello, the backend's, and so has the backend's
+ * session id. Only if a conversation was resumed in the middle do the two ids differ, and are replaced.
  */
 import { isJsonObject, parseStrictJsonText } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -16,21 +16,21 @@ import type { VoiceToSessionMessage } from '../session/session.ts'
 
 export interface VoiceRelayState {
   readonly phase: 'idle' | 'dialling' | 'open' | 'absent'
-  /** What the device said first, for a backend that comes back in the middle. */
+  /** The device's hello, for a backend that is reached again in the middle of a conversation. */
   readonly hello: string | undefined
   readonly deviceSession: string
-  /** How the device listened last. */
+  /** The mode in which the device listened last. */
   readonly mode: ListenMode
   readonly backendSession: string
-  /** The device has been greeted already: the backend's hello is not for it. */
+  /** The device has been greeted already, so the backend's hello is not sent to it. */
   readonly isResuming: boolean
   readonly deadlineMs: number | undefined
   readonly failedAtMs: number
   /** Texts that wait for the backend's hello. */
   readonly held: readonly string[]
-  /** The owner has heard that the backend is away. */
+  /** The owner was told that the backend is away. */
   readonly isReported: boolean
-  /** The person at the device has. */
+  /** The person at the device was told that the backend is away. */
   readonly isAlerted: boolean
 }
 
@@ -41,7 +41,7 @@ export type VoiceRelayInput = { readonly atMs: number } & (
 )
 
 export type VoiceRelayEffect =
-  /** Connects, if there is no connection, and says this hello. */
+  /** Connects, if there is no connection, and sends this hello. */
   | { readonly kind: 'dial'; readonly hello: string }
   | { readonly kind: 'send'; readonly text: string }
   | { readonly kind: 'close' }
@@ -50,7 +50,7 @@ export type VoiceRelayEffect =
   | { readonly kind: 'device'; readonly input: VoiceToSessionMessage }
   /** A JSON-RPC message of the backend. */
   | { readonly kind: 'mcp'; readonly payload: JsonObject }
-  /** Once for each time that the backend goes or comes back. */
+  /** Emitted once for each time that the backend is lost or reached again. */
   | { readonly kind: 'presence'; readonly isThere: boolean }
 
 export interface VoiceRelayStep {
@@ -58,11 +58,11 @@ export interface VoiceRelayStep {
   readonly effects: readonly VoiceRelayEffect[]
 }
 
-/** Firmware waits ten seconds for a hello. */
+/** Less than the ten seconds that firmware waits for a hello. */
 const HELLO_MS = 8_000
-/** A device that listens already is to be shut within five. */
+/** Less than five seconds, in which the microphone of a device that already listens must be shut. */
 const RESUME_MS = 4_000
-/** A backend that has just failed is not tried again for the same wake word. */
+/** A backend that has just failed is not tried again for this long. */
 const RETRY_MS = 3_000
 const MAX_HELD = 16
 
@@ -136,9 +136,9 @@ function takeDeviceText(
 }
 
 /**
- * A device finds keys without regard to case and takes the first of two that are the same, where we would take the last:
- * what the two could read differently would be a way around the guard, and is dropped. So is `system`, with which a
- * server restarts a device without asking anybody.
+ * A device finds keys without regard to case and uses the first of two equal ones, where our parser uses the last. A
+ * message that the two could read differently would be a way around the guard, and is dropped. So is `system`, with
+ * which a server restarts a device without asking a person.
  */
 function takeBackendText(relay: VoiceRelayState, text: string): VoiceRelayStep {
   const message = unambiguous(text)
@@ -150,7 +150,7 @@ function takeBackendText(relay: VoiceRelayState, text: string): VoiceRelayStep {
     return { relay, effects: isJsonObject(payload) ? [{ kind: 'mcp', payload }] : [] }
   }
   if (relay.phase !== 'open') return { relay, effects: [] }
-  // Firmware heeds a goodbye of the conversation that it is in, and no other (measured).
+  // Firmware only accepts a goodbye for its present conversation (measured).
   if (message['type'] === 'goodbye')
     return (sessionIn(message) ?? relay.backendSession) === relay.backendSession
       ? { relay: rest(relay, 'idle'), effects: [toDevice({ kind: 'ended' })] }
@@ -182,7 +182,7 @@ function open(relay: VoiceRelayState, text: string, message: JsonObject): VoiceR
   return { relay: opened, effects: [greeting, ...held, ...back] }
 }
 
-/** The backend did not come. The device is greeted by us, or what it listens for is ended. */
+/** The backend was not reached. The gateway answers the device's hello, or ends its listening. */
 function fail(relay: VoiceRelayState, atMs: number, before: readonly VoiceRelayEffect[]): VoiceRelayStep {
   const mode = relay.held.map(listenMode).findLast((each) => each !== undefined)
   const absent: VoiceRelayState = { ...rest(relay, 'absent'), failedAtMs: atMs }
@@ -192,12 +192,12 @@ function fail(relay: VoiceRelayState, atMs: number, before: readonly VoiceRelayE
   return { relay: ended.relay, effects: [...before, ...ended.effects] }
 }
 
-/** It has gone in the middle: whatever the device does now, nobody hears it. */
+/** The backend was lost in the middle of a conversation: from now on nobody hears the device. */
 function lose(relay: VoiceRelayState, atMs: number): VoiceRelayStep {
   return unheard({ ...rest(relay, 'absent'), failedAtMs: atMs }, relay.mode)
 }
 
-/** The alert is shown once for an absence; listening is ended every time. */
+/** The alert is shown once per absence; listening is ended every time. */
 function unheard(relay: VoiceRelayState, mode: ListenMode): VoiceRelayStep {
   const told = absence(relay)
   const input: VoiceToSessionMessage = { kind: 'unheard', mode, isAlerted: relay.isAlerted }
@@ -217,7 +217,7 @@ function toDevice(input: VoiceToSessionMessage): VoiceRelayEffect {
   return { kind: 'device', input }
 }
 
-/** The very text, unless the two ends know the conversation by different ids. */
+/** The text unchanged, unless the two ends use different ids for the conversation. */
 function withSession(text: string, wanted: string, { deviceSession, backendSession }: VoiceRelayState): string {
   if (deviceSession === backendSession) return text
   const message = parseJsonObject(text)

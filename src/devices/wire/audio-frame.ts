@@ -41,7 +41,7 @@ export function encodeAudioFrame(version: AudioVersion, frame: AudioFrame): Uint
   return concatBytes(new Uint8Array(header.buffer), frame.opus)
 }
 
-/** A view into `bytes`, not a copy: a backend that only wants MCP looks at the header and drops the rest. */
+/** Returns a view of `bytes`, not a copy: a receiver that does not use the audio looks at the header only. */
 export function decodeAudioFrame(version: AudioVersion, bytes: Uint8Array): Result<AudioFrame, AudioFault> {
   if (version === 1) return bytes.length === 0 ? fail({ kind: 'not-audio' }) : ok({ timestampMs: 0, opus: bytes })
   const headerSize = version === 2 ? V2_HEADER : V3_HEADER

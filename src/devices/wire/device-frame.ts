@@ -3,7 +3,8 @@
  *
  *   {"session_id":"…","type":"mcp","payload":{ JSON-RPC 2.0 }}
  *
- * Everything a device may say is tolerated; what is not understood is named, never an error for the connection.
+ * Every message of a device is accepted; one that is not understood is reported by its type, and does not end the
+ * connection.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
@@ -21,13 +22,13 @@ export type DeviceFrame =
   | { readonly kind: 'mcp'; readonly message: RpcMessage; readonly salvaged: boolean }
   /** MQTT only: the device ends its audio session and stays connected. */
   | { readonly kind: 'goodbye' }
-  /** `start`: the microphone is open from now on. `detect` only names the wake word. */
+  /** `start` opens the microphone. `detect` only names the wake word. */
   | { readonly kind: 'listen'; readonly state: 'detect' | 'start' | 'stop'; readonly mode: ListenMode }
   /** A person interrupts speech, by wake word or by button. */
   | { readonly kind: 'abort'; readonly byWakeWord: boolean }
-  /** Some forks and browser clients ask for a sign of life in text. */
+  /** Some forks and browser clients send a ping as text. */
   | { readonly kind: 'ping' }
-  /** `iot` and whatever comes next: nothing for an MCP backend to do. */
+  /** `iot` and future types, which an MCP backend ignores. */
   | { readonly kind: 'other'; readonly type: string }
 
 /** `auto` shuts the microphone while the device speaks, `realtime` never does, `manual` is a button that is held. */
@@ -68,7 +69,7 @@ function decodeTyped(message: JsonObject, type: string): Result<DeviceFrame, Dev
   }
 }
 
-/** A state that nobody knows may mean an open microphone, so it counts as `start`; likewise a mode as `realtime`. */
+/** An unknown state may mean an open microphone, so it counts as `start`; an unknown mode counts as `realtime`. */
 function decodeListen({ state, mode }: JsonObject): DeviceFrame {
   return {
     kind: 'listen',
@@ -77,30 +78,30 @@ function decodeListen({ state, mode }: JsonObject): DeviceFrame {
   }
 }
 
-/** MQTT only: ends listening and the audio session; a device heeds it only with its own session id. */
+/** MQTT only: ends listening and the audio session; a device obeys it only with its own session id. */
 export function encodeGoodbyeMessage(sessionId: string): string {
   return JSON.stringify({ session_id: sessionId, type: 'goodbye' })
 }
 
-/** Between the two a device speaks, and its microphone is shut unless it listens in mode `realtime`. */
+/** Between `start` and `stop` a device speaks, and its microphone is shut unless it listens in mode `realtime`. */
 export function encodeTtsStateMessage(sessionId: string, state: 'start' | 'stop'): string {
   return JSON.stringify({ session_id: sessionId, type: 'tts', state })
 }
 
-/** Over MQTT a device is asked before its first hello, with an empty session id. */
+/** Over MQTT a device gets requests before its first hello, with an empty session id. */
 export function encodeMcpMessage(sessionId: string, payload: JsonObject): string {
   return JSON.stringify({ session_id: sessionId, type: 'mcp', payload })
 }
 
 /**
- * A text frame every device logs and ignores. It is what keeps a WebSocket channel usable: the firmware counts 120 s
- * from the last data frame it received, and WebSocket pings are not data frames.
+ * A text frame that every device logs and ignores. It keeps a WebSocket channel usable: the firmware counts 120 s from
+ * the last data frame that it received, and WebSocket pings are not data frames.
  */
 export function encodeKeepAliveMessage(sessionId: string): string {
   return JSON.stringify({ session_id: sessionId, type: 'pong' })
 }
 
-/** Shown on the screen with a sound, in every firmware that speaks MCP; all three texts are required by it. */
+/** Shown on the screen with a sound by every firmware that speaks MCP, which requires all three texts. */
 interface Alert {
   readonly kind: 'alert'
   readonly status: string
@@ -108,7 +109,7 @@ interface Alert {
   readonly emotion: string
 }
 
-/** Spoken from an Ogg Opus file; firmware after 2.4.2, and only while the device is idle. */
+/** Spoken from an Ogg Opus file by firmware after 2.4.2, and only while the device is idle. */
 interface Notify {
   readonly kind: 'notify'
   readonly audioUrl: string

@@ -1,11 +1,11 @@
 /**
- * Hello: the first words in each direction, over WebSocket and over MQTT.
+ * Hello: the first message in each direction, over WebSocket and over MQTT.
  *
  *   device ▸ {"type":"hello","version":1,"features":{"mcp":true},"transport":"websocket","audio_params":{…}}
  *   backend ▸ {"type":"hello","transport":"websocket","session_id":"…","audio_params":{…}}
  *
  * A device ignores an answer whose transport is missing or another one, and gives up after ten seconds. Over MQTT the
- * answer must also name a UDP endpoint with key and nonce, whether anybody wants to hear audio or not.
+ * answer must also name a UDP endpoint with key and nonce, whether audio is used or not.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
@@ -17,7 +17,7 @@ export interface AudioParams {
   readonly frameMs: number
 }
 
-/** What the device says about itself. `sessionId` is in spec 3's example; no firmware we know sends it. */
+/** The device's hello. `sessionId` is in spec 3's example; no firmware we know sends it. */
 export interface DeviceHello {
   readonly version: number
   readonly transport: 'websocket' | 'udp'
@@ -28,7 +28,7 @@ export interface DeviceHello {
 
 export type HelloFault = { readonly kind: 'bad-hello'; readonly problem: string }
 
-/** Where a device is to send its audio: AES-128-CTR, with the nonce as template of every packet's header. */
+/** Where a device sends its audio: AES-128-CTR, with the nonce as template of every packet's header. */
 export interface UdpEndpoint {
   readonly server: string
   readonly port: number
@@ -36,9 +36,9 @@ export interface UdpEndpoint {
   readonly nonceHex: string
 }
 
-/** What a device's own hello means when a number is missing. */
+/** The values that a device means when a number is missing in its hello. */
 const DEFAULT_AUDIO: AudioParams = { sampleRate: 16_000, frameMs: 60 }
-/** What a device is sent: the rate that firmware takes for granted and opens its decoder with. */
+/** The format of audio for devices: the rate that firmware assumes and opens its decoder with. */
 const DOWNLINK_AUDIO: AudioParams = { sampleRate: 24_000, frameMs: 60 }
 
 export function decodeDeviceHello(message: JsonObject): Result<DeviceHello, HelloFault> {

@@ -1,5 +1,5 @@
 /**
- * JSON field: keys as the firmware's JSON library finds them, without regard to case.
+ * JSON field: finds keys as the firmware's JSON library does, without regard to case.
  *
  * Only ASCII letters are folded, as the C library does, and the first of several spellings wins.
  */

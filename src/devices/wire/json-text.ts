@@ -1,16 +1,16 @@
 /**
- * JSON text: what a device wrote, parsed only if everybody behind us can handle it.
+ * JSON text: parses a device's text, if all later readers can handle its value.
  *
- * `JSON.parse` accepts more than the rest of the program can take: nesting that overflows the stack of whoever writes
- * it out again, numbers that become Infinity, halves of surrogate pairs, a key `__proto__`. None of it comes from
- * firmware.
+ * `JSON.parse` accepts more than the rest of the program can take: nesting that overflows the stack when it is
+ * serialised again, numbers that become Infinity, halves of surrogate pairs, a key `__proto__`. Firmware sends none of
+ * these.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject, parseUntrustedJson } from '../../core/json.ts'
 
 const MAX_DEPTH = 32
 
-/** `undefined` for what is not JSON, and for JSON that nobody should have to deal with. */
+/** Returns `undefined` for text that is not JSON, and for JSON that later readers cannot handle. */
 export function parseJson(text: string): Json | undefined {
   if (depthOf(text) > MAX_DEPTH) return undefined
   const value = parseUntrustedJson(text)
@@ -22,7 +22,7 @@ export function parseJsonObject(text: string): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined
 }
 
-/** Brackets outside of strings; right for JSON, and no matter for anything else. */
+/** Counts brackets outside of strings, which is right for JSON; for other text the result does not matter. */
 function depthOf(text: string): number {
   let depth = 0
   let deepest = 0

@@ -1,5 +1,5 @@
 /**
- * Media type: what a picture or a sound is, by its first bytes. Whatever else it says about itself is a stranger's word.
+ * Media type: recognises pictures and sounds by their first bytes. A type that a device claims is not trusted.
  */
 import { findGifEnd, findJpegEnd, findPngEnd, findRiffEnd, findWebpEnd } from './picture-end.ts'
 
@@ -18,13 +18,13 @@ const SIGNATURES: readonly (readonly [start: string, offset: number, type: strin
 
 export interface DetectedMedia {
   readonly mimeType: string
-  /** From the first byte of a picture to its last: what follows it, such as a page or an archive, is cut off. */
+  /** The picture from its first byte to its last; anything after it, such as a page or an archive, is cut off. */
   readonly bytes: Uint8Array
 }
 
 /**
- * `undefined` for everything that is not on the list, SVG and HTML among them, and for pictures that end too early: a
- * client that passes one on is refused by its model, with the whole conversation.
+ * Returns `undefined` for types that are not on the list, among them SVG and HTML, and for pictures that are cut off: a
+ * model refuses such a picture, together with the whole conversation.
  */
 export function detectMedia(bytes: Uint8Array): DetectedMedia | undefined {
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1')
@@ -39,7 +39,7 @@ export function detectMedia(bytes: Uint8Array): DetectedMedia | undefined {
 function endOfMedia(mimeType: string, bytes: Buffer): number | undefined {
   switch (mimeType) {
     case 'image/jpeg':
-      // Cameras of ESP32 boards pad their frames.
+      // Cameras of ESP32 boards append padding to their frames.
       return findJpegEnd(bytes)
     case 'image/png':
       return findPngEnd(bytes)

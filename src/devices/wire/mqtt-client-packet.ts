@@ -1,6 +1,6 @@
 /**
  * MQTT client packet: what a server of MQTT 3.1.1 (OASIS, 2014) reads from a device, and the few packets with which it
- * answers. MQTT 3.1 differs in the name of the protocol only, as far as it is read here.
+ * answers. In the parts that are read here, MQTT 3.1 differs only in the name of the protocol.
  */
 import { decodeFixedHeader, decodePublish, encodeMqttPacket } from './mqtt-packet.ts'
 import type { MqttPacket } from './mqtt-packet.ts'
@@ -26,7 +26,7 @@ export interface TopicFilter {
 }
 
 export const PINGRESP = Uint8Array.of(0xd0, 0)
-/** § 3.9.3: this filter was not taken. */
+/** § 3.9.3: the subscription to this filter was refused. */
 export const SUBACK_FAILURE_RETURN_CODE = 0x80
 
 /** § 3.2.2.3. */
@@ -49,8 +49,8 @@ export function encodeUnsuback(packetId: number): Uint8Array {
 }
 
 /**
- * The packets in a stream of bytes, whole. What has begun is kept in a buffer that grows with what has arrived, never
- * with what was announced: a length that nobody means to fill costs its sender more than us.
+ * The complete packets in a stream of bytes. An incomplete packet is kept in a buffer that grows with the bytes that
+ * arrived, never with the announced length, so a false length does not cost memory here.
  */
 export class MqttPacketReader {
   #bytes: Uint8Array | undefined
@@ -79,7 +79,10 @@ export class MqttPacketReader {
     this.#end += chunk.length
   }
 
-  /** `undefined` until the next packet is whole; `'malformed'` if it never can be, or is longer than `limit` bytes. */
+  /**
+   * Returns `undefined` until the next packet is complete; `'malformed'` if it never can be, or is longer than `limit`
+   * bytes.
+   */
   next(limit: number): MqttClientPacket | 'malformed' | undefined {
     if (this.#bytes === undefined) return undefined
     const bytes = this.#bytes.subarray(this.#start, this.#end)
@@ -96,7 +99,7 @@ export class MqttPacketReader {
     return packet
   }
 
-  /** A copy: what the network handed over may be a small piece of something large. */
+  /** Copies, because the bytes from the network may be a small part of a large buffer. */
   #keep(bytes: Uint8Array): void {
     if (this.#isOwn) return
     this.#bytes = bytes.slice()
@@ -108,7 +111,7 @@ export class MqttPacketReader {
 
 function decodeClientPacket(type: number, flags: number, body: Uint8Array): MqttClientPacket | undefined {
   if (type === 3) return decodePublish(flags, body)
-  // § 2.2.2: all other flags are reserved, and have one right value.
+  // § 2.2.2: all other flags are reserved and have one valid value.
   if (flags !== (type === 8 || type === 10 ? 2 : 0)) return undefined
   switch (type) {
     case 1:
@@ -128,14 +131,14 @@ function decodeClientPacket(type: number, flags: number, body: Uint8Array): Mqtt
   }
 }
 
-/** § 3.1. A will is read past: nobody is told when a device goes but us, and we see it. */
+/** § 3.1. A will is skipped: it would only be published to us, and we notice ourselves when a device disconnects. */
 function decodeConnect(body: Uint8Array): MqttClientPacket | undefined {
   const fields = new FieldReader(body)
   const protocol = fields.text()
   const [level, flags] = [fields.byte(), fields.byte()]
   const keepAliveSeconds = fields.uint16()
   if (protocol !== 'MQTT' && protocol !== 'MQIsdp') return undefined
-  // What follows in another version of the protocol is unknown here; the server says so by its level.
+  // The rest of a packet of another protocol version is unknown here; the server refuses it because of its level.
   if (level !== 3 && level !== 4)
     return { kind: 'connect', level, keepAliveSeconds, clientId: '', username: undefined, password: undefined }
   // § 3.1.2.3: the reserved bit must be zero; § 3.1.2.9: no password without a user name.
@@ -150,7 +153,7 @@ function decodeConnect(body: Uint8Array): MqttClientPacket | undefined {
   return fields.isShort ? undefined : { kind: 'connect', level, keepAliveSeconds, clientId, username, password }
 }
 
-/** § 3.8: at least one filter; § 2.3.1: an id is not zero, and we could not answer one that is. */
+/** § 3.8: at least one filter; § 2.3.1: an id is not zero, and a packet with id zero could not be answered. */
 function decodeSubscribe(body: Uint8Array): MqttClientPacket | undefined {
   const fields = new FieldReader(body)
   const packetId = fields.uint16()
@@ -160,7 +163,7 @@ function decodeSubscribe(body: Uint8Array): MqttClientPacket | undefined {
   return { kind: 'subscribe', packetId, filters }
 }
 
-/** § 3.10: at least one filter. Which one does not matter: there is nothing to leave. */
+/** § 3.10: at least one filter. Its content does not matter, since the server keeps no subscriptions. */
 function decodeUnsubscribe(body: Uint8Array): MqttClientPacket | undefined {
   const fields = new FieldReader(body)
   const packetId = fields.uint16()
@@ -173,7 +176,7 @@ function uint16At(bytes: Uint8Array, at: number): number {
   return ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
 }
 
-/** Reads fields one after the other; beyond the end they are empty, and `isShort` says so. */
+/** Reads fields one after the other; beyond the end they are empty, and `isShort` is set. */
 class FieldReader {
   readonly #bytes: Uint8Array
   #at = 0

@@ -1,12 +1,12 @@
 /**
- * MQTT identity: who a connection is, signed so that it cannot be made up, and the topics that go with it.
+ * MQTT identity: a device's MQTT credentials, which are signed so that they cannot be forged, and its topics.
  *
  *   client id   <group>@@@<mac_with_underscores>@@@<uuid>
  *   username    base64 of {"g":<generation>}
  *   password    base64 of HMAC-SHA256(key, client id + "|" + username)
  *
- * The generation is ours: raising it in the store revokes every password signed before. The two-part client id of older
- * servers, which carried no signature at all, is not an identity here.
+ * The generation is a number of ours: raising it in the store revokes every password that was signed before. The
+ * two-part client id of older servers, which has no signature, is not accepted.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { toBase64, fromBase64, fromUtf8, toUtf8 } from '../../core/bytes.ts'
@@ -15,10 +15,10 @@ import { fail, ok } from '../../core/result.ts'
 import { formatDeviceIdForTopic, parseClientId, parseDeviceId } from './device-id.ts'
 import { parseJsonObject } from './json-text.ts'
 
-/** All stock devices publish here; the connection, not the topic, says which one it was. */
+/** All stock devices publish to this topic; the connection, not the topic, identifies the device. */
 export const UPLINK_TOPIC = 'device-server'
 
-/** Stock devices take a message on any topic; those that subscribe do so here. */
+/** Stock devices accept a message on any topic; those that subscribe do so to this one. */
 export function formatDownlinkTopic(deviceId: string): string {
   return `devices/p2p/${formatDeviceIdForTopic(deviceId)}`
 }
@@ -50,7 +50,7 @@ export function formatMqttClientId(identity: { readonly deviceId: string; readon
   return [GROUP, formatDeviceIdForTopic(identity.deviceId), identity.clientId].join('@@@')
 }
 
-/** Believes nothing before the signature holds; whether the generation is still good is for the store to say. */
+/** Trusts nothing before the signature is verified; the store decides whether the generation is still valid. */
 export function verifyMqttIdentity(
   key: Uint8Array,
   { clientId, username, password }: MqttCredentials,

@@ -1,5 +1,5 @@
 /**
- * MQTT packet: the part of MQTT 3.1.1 (OASIS, 2014) that a device speaks. What its server reads is in
+ * MQTT packet: the part of MQTT 3.1.1 (OASIS, 2014) that a device uses. The packets that its server reads are in
  * mqtt-client-packet.ts.
  *
  *   type·flags(1)  remaining length(1…4, 7 bits each, low first)  variable header  payload
@@ -12,7 +12,7 @@ export type MqttPacket =
       readonly kind: 'publish'
       readonly topic: string
       readonly qos: number
-      /** To be acknowledged; of QoS 1 and 2 only. */
+      /** The id for the acknowledgement; only for QoS 1 and 2. */
       readonly packetId: number | undefined
       readonly payload: Uint8Array
     }
@@ -52,7 +52,10 @@ const PUBLISH = 3
 
 export const PINGREQ_PACKET = Uint8Array.of(0xc0, 0)
 
-/** The first whole packet of `bytes` and how long it is; `undefined` while it is incomplete, `'malformed'` if never. */
+/**
+ * The first complete packet of `bytes` and its length; `undefined` while it is incomplete, `'malformed'` if it never
+ * can be complete.
+ */
 export function decodeMqttPacket(
   bytes: Uint8Array,
 ): { readonly packet: MqttPacket; readonly size: number } | 'malformed' | undefined {

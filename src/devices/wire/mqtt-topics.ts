@@ -1,10 +1,10 @@
 /**
- * MQTT topics: which topic of somebody else's broker is which device.
+ * MQTT topics: which topic of the owner's broker belongs to which device.
  *
  *   devices/up/{device}                       {device} is the MAC with underscores
  *   /p2p/device_public/{client}               {client} is the MQTT client id, <group>@@@<mac>@@@<uuid>
  *
- * A template has one placeholder, and it fills a whole level of the topic.
+ * A template has one placeholder, which is a whole level of the topic.
  */
 import { formatDeviceIdForTopic, parseDeviceId } from './device-id.ts'
 import { formatMqttClientId } from './mqtt-identity.ts'
@@ -16,7 +16,7 @@ export interface TopicTemplate {
   readonly at: number
 }
 
-/** Throws on a template that is not one: it comes from the configuration, which checks it with this. */
+/** Throws on text that is not a template; the configuration schema checks templates with this function. */
 export function parseTopicTemplate(text: string): TopicTemplate {
   const levels = text.split('/')
   const at = levels.findIndex((level) => PLACEHOLDER.test(level))

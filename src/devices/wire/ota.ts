@@ -1,12 +1,13 @@
 /**
- * OTA: what a device asks at boot, and the answer that moves it here. One URL in the device decides everything else.
+ * OTA: the request of a device at boot, and the answer with its settings. The device gets all other addresses from this
+ * one URL.
  *
  *   POST /xiaozhi/ota/            Device-Id, Client-Id, Activation-Version …  {application, board, …}
  *   200  {"server_time":{…},"websocket":{"url","token","version"}}            or "mqtt", or "activation"
  *   POST /xiaozhi/ota/activate    {} or {algorithm, serial_number, challenge, hmac}      200 done, 202 not yet
  *
- * Keys that are left out keep their old value in the device's memory, so credentials are always written whole. The
- * `firmware` section is never written: a version it cannot parse makes the device throw.
+ * A key that is left out keeps its old value in the device's memory, so credentials are always sent completely. The
+ * `firmware` section is never sent: a version that the device cannot parse makes it throw.
  */
 import type { JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
@@ -18,7 +19,7 @@ import { parseJsonObject } from './json-text.ts'
 export interface OtaRequest {
   readonly deviceId: string
   readonly clientId: string
-  /** 2 when the chip has a serial number, and can sign a challenge with a key we do not have. */
+  /** 2 when the chip has a serial number, and can sign a challenge with a key that we do not have. */
   readonly activationVersion: 1 | 2
   readonly board: string
   readonly firmware: string
@@ -28,7 +29,7 @@ export interface OtaRequest {
 export interface ActivateRequest {
   readonly deviceId: string
   readonly clientId: string
-  /** Only chips with a serial number repeat it. */
+  /** Only chips with a serial number return it. */
   readonly challenge: string | undefined
 }
 
@@ -40,7 +41,7 @@ export interface WebSocketSettings {
 }
 
 export interface MqttSettings {
-  /** `host:port`; exactly port 8883 makes the device use TLS. */
+  /** `host:port`; the device uses TLS for port 8883 only. */
   readonly endpoint: string
   readonly clientId: string
   readonly username: string
@@ -58,21 +59,21 @@ export interface ActivationSettings {
 export type OtaSettings =
   | { readonly kind: 'websocket'; readonly websocket: WebSocketSettings }
   | { readonly kind: 'mqtt'; readonly mqtt: MqttSettings }
-  /** The WebSocket section is for clients that ask once: its token is good from the approval on. */
+  /** The WebSocket section is for clients that send only one OTA request: its token is valid from the approval on. */
   | {
       readonly kind: 'activation'
       readonly activation: ActivationSettings
       readonly websocket: WebSocketSettings | undefined
     }
-  /** Known and turned away: the time and nothing else. */
+  /** A revoked device: the answer contains only the time. */
   | { readonly kind: 'nothing' }
 
 /** Header names in lower case, as node:http gives them. */
 export type LowerCaseHttpHeaders = Readonly<Record<string, string | undefined>>
 
 /**
- * The headers say who asks. Firmware pastes the name of the Wi-Fi into the body as it is, so a quote in it makes the
- * whole unreadable; the user agent says the same about board and version.
+ * The headers identify the device. Firmware inserts the name of the Wi-Fi into the body without escaping, so a quote in
+ * it makes the whole body unreadable; the user agent has the same board and version.
  */
 export function decodeOtaRequest(headers: LowerCaseHttpHeaders, body: string): Result<OtaRequest, OtaFault> {
   const identity = decodeIdentity(headers)
@@ -93,13 +94,13 @@ export function decodeActivateRequest(headers: LowerCaseHttpHeaders, body: strin
   if (!identity.ok) return identity
   const message = parseJsonObject(body === '' ? '{}' : body)
   if (message === undefined) return fail({ kind: 'bad-request', problem: 'the body is not a JSON object' })
-  // py-xiaozhi wraps the same fields once more.
+  // py-xiaozhi nests the same fields one level deeper.
   const inner = isJsonObject(message['Payload']) ? message['Payload'] : message
   const { challenge } = inner
   return ok({ ...identity.value, challenge: typeof challenge === 'string' ? challenge.slice(0, 128) : undefined })
 }
 
-/** `timezoneMinutes` is minutes east of UTC: the device adds it to the timestamp to get the time on the wall. */
+/** `timezoneMinutes` is minutes east of UTC: the device adds it to the timestamp to get the local time. */
 export function encodeOtaAnswer(
   settings: OtaSettings,
   time: { readonly nowMs: number; readonly timezoneMinutes: number },

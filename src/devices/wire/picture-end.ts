@@ -1,17 +1,18 @@
 /**
  * Picture end: where a JPEG, PNG, GIF or WebP picture ends, found by following its segments from the first to the last.
  *
- * The mark of an end alone says nothing: the preview inside a cut-off photo has one, and so can an archive behind a
- * picture. `undefined` for a picture that is cut off, has no pixels, or more than a decoder should be given.
+ * An end marker alone proves nothing: the preview inside of a cut-off photo has one, and so may an archive behind a
+ * picture. The functions return `undefined` for a picture that is cut off, has no pixels, or has more than a decoder
+ * should be given.
  */
 
-/** A model's client refuses larger ones, and a decoder would need gigabytes. */
+/** A model's client refuses larger pictures, and a decoder would need gigabytes. */
 const MAX_PIXELS_PER_SIDE = 8_000
 
 export function findJpegEnd(bytes: Buffer): number | undefined {
   let hasFrame = false
   let hasScan = false
-  // ITU T.81 § B.1.1: FF, any number of which may fill, and a code; most are followed by a length that counts itself.
+  // ITU T.81 § B.1.1: FF, which may be repeated, and a code; after most codes a length follows that includes itself.
   for (let at = 2; at + 1 < bytes.length;) {
     if (bytes[at] !== 0xff) return undefined
     const code = bytes[at + 1] ?? 0
@@ -76,7 +77,7 @@ export function findGifEnd(bytes: Buffer): number | undefined {
     const kind = bytes[at]
     if (kind === 0x3b) return hasPixels ? at + 1 : undefined
     if (kind !== 0x21 && kind !== 0x2c) return undefined
-    // An image has its place, perhaps colours, and the size of its first code; an extension has a label.
+    // An image has a position, perhaps colours, and the size of its first code; an extension has a label.
     at += kind === 0x21 ? 2 : 11 + sizeOfColorTable(bytes[at + 9] ?? 0)
     if (kind === 0x2c) hasPixels = true
     while (at < bytes.length && bytes[at] !== 0) at += 1 + (bytes[at] ?? 0)
@@ -89,13 +90,13 @@ function sizeOfColorTable(flags: number): number {
   return (flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1)
 }
 
-/** RFC 9649 § 2.4 to 2.7: a RIFF file whose first chunk says how large the picture is. */
+/** RFC 9649 § 2.4 to 2.7: a RIFF file whose first chunk contains the size of the picture. */
 export function findWebpEnd(bytes: Buffer): number | undefined {
   const end = findRiffEnd(bytes)
   if (end === undefined || end < 30) return undefined
   switch (bytes.toString('latin1', 12, 16)) {
     case 'VP8 ':
-      // RFC 6386 § 9.1: 14 bits each.
+      // RFC 6386 § 9.1: 14 bits for width and height each.
       return isDrawable(bytes.readUInt16LE(26) & 0x3f_ff, bytes.readUInt16LE(28) & 0x3f_ff) ? end : undefined
     case 'VP8L': {
       const sides = bytes.readUInt32LE(21)
@@ -108,7 +109,7 @@ export function findWebpEnd(bytes: Buffer): number | undefined {
   }
 }
 
-/** RIFF: the length of all that follows the first eight bytes. */
+/** RIFF: the length of everything after the first eight bytes. */
 export function findRiffEnd(bytes: Buffer): number | undefined {
   if (bytes.length < 12) return undefined
   const end = bytes.readUInt32LE(4) + 8

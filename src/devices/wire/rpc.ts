@@ -1,15 +1,15 @@
 /**
  * RPC: JSON-RPC 2.0 as these devices speak it.
  *
- * The backend asks with ids that fit a signed 32-bit integer: the firmware truncates anything larger and drops strings
- * without a word. Errors have a message and, on newer firmware, a code.
+ * Request ids fit into a signed 32-bit integer: the firmware truncates larger ones and silently drops strings. Errors
+ * have a message and, on newer firmware, a code.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
-/** 2^31 − 1: what a larger id comes back as. */
+/** 2^31 − 1; firmware returns larger ids as this number. */
 export const MAX_RPC_ID = 2_147_483_647
 
 const MAX_MESSAGE = 4_096
@@ -35,7 +35,7 @@ export interface RpcRequest {
   readonly params: JsonObject
 }
 
-/** Member order as in spec 3, so that a transcript can be held against it. */
+/** The member order of spec 3, so that a transcript can be compared with it. */
 export function createRpcRequest({ id, method, params }: RpcRequest): JsonObject {
   if (!Number.isInteger(id) || id < 1 || id > MAX_RPC_ID) throw new RangeError(`request id ${id} does not fit a device`)
   return { jsonrpc: '2.0', method, params, id }
@@ -60,7 +60,7 @@ function decodeAsked(payload: JsonObject, method: string): Result<RpcMessage, Rp
   return ok({ kind: 'notification', method, params: isJsonObject(params) ? params : undefined })
 }
 
-/** Some devices answer with a bare string, some without a message: there is always a text to show. */
+/** Some devices answer with a bare string, some without a message: the result always has a text to show. */
 function decodeError(error: Json): RpcError {
   const { code, message } = isJsonObject(error) ? error : { message: error }
   return {

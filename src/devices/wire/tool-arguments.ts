@@ -1,10 +1,11 @@
 /**
- * Tool arguments: what a caller gave, checked and coerced against the schema a device listed, before anything is sent.
+ * Tool arguments: checks and coerces a caller's arguments against the schema that a device listed, before anything is
+ * sent.
  *
- * The device is no help here. Up to 2.4.2 it takes a wrong type for a missing argument and silently uses the default,
- * cuts 33.9 to 33, ignores unknown keys, and finds keys without regard to case. What is
- * clearly meant is coerced, and a fraction is cut before its range is looked at; everything else is refused with a
- * sentence a model can act on.
+ * The device itself checks little. Firmware up to 2.4.2 treats an argument of a wrong type as missing and silently uses
+ * the default, truncates 33.9 to 33, ignores unknown keys, and finds keys without regard to case. Values whose meaning
+ * is clear are coerced, and a fraction is truncated before its range is checked; everything else is refused with a
+ * sentence that a model can act on.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject } from '../../core/json.ts'
@@ -21,8 +22,9 @@ const INT32 = { min: -2_147_483_648, max: 2_147_483_647 }
 const MAX_ARGUMENT_BYTES = 7_168
 
 /**
- * `self.upgrade_firmware` carries the description of its `url` as that argument's default value, so the device would
- * flash from a sentence. These must be given, whatever the schema says.
+ * The schema of `self.upgrade_firmware` has the description of `url` as that argument's default value, so without the
+ * argument the device would try to flash itself from a sentence. These arguments must be given, whatever the schema
+ * says.
  */
 const REQUIRED_IN_TRUTH: ReadonlyMap<string, readonly string[]> = new Map([['self.upgrade_firmware', ['url']]])
 
@@ -50,14 +52,14 @@ export function checkDeviceToolArguments(
       problems.push(`${name} is required`)
   const result = Object.fromEntries(checked)
   const written = JSON.stringify(result)
-  // In the firmware's strings a NUL is the end: it would act on less than was looked at.
+  // In the firmware's strings a NUL is the end, so the device would use less of the text than was checked.
   if (/(?<!\\)(?:\\\\)*\\u0000/.test(written)) problems.push('a text with a NUL character is not sent')
   const bytes = Buffer.byteLength(written)
   if (bytes > MAX_ARGUMENT_BYTES) problems.push(`arguments take ${bytes} bytes, ${MAX_ARGUMENT_BYTES} allowed`)
   return problems.length === 0 ? ok(result) : fail({ kind: 'invalid-arguments', problems })
 }
 
-/** The schema that a call is really held to: what must be given is required, and has no default. */
+/** The schema that a call is checked against: required arguments are marked as such, and have no default. */
 export function createStrictArgumentsSchema(tool: Pick<DeviceTool, 'name' | 'inputSchema'>): JsonObject {
   const names = REQUIRED_IN_TRUTH.get(tool.name)
   const { properties } = tool.inputSchema
@@ -126,7 +128,7 @@ function coerceInteger(name: string, value: Json, schema: JsonObject): Result<Js
   if (typeof number !== 'number') return fail(`${name} must be a whole number`)
   const whole = Math.trunc(number)
   if (whole < INT32.min || whole > INT32.max) return fail(`${name} must fit 32 bits`)
-  // `+ 0` turns the −0 that truncation can leave into 0; JSON would write both as 0 anyway.
+  // `+ 0` turns the −0 that truncation can produce into 0; JSON would write both as 0 anyway.
   return inRange(name, whole + 0, schema)
 }
 

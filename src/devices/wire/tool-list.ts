@@ -4,7 +4,7 @@
  *   {"name":"self.audio_speaker.set_volume","description":"…","inputSchema":{"type":"object","properties":{…}},
  *    "annotations":{"audience":["user"]}}          annotations only on user-only tools
  *
- * A tool that cannot be used is left out and named in `skipped`; it does not cost the others their page.
+ * A tool that cannot be used is left out and named in `skipped`; the other tools of the page are kept.
  */
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isJsonObject, isNestedWithin } from '../../core/json.ts'
@@ -12,9 +12,9 @@ import type { Result } from '../../core/result.ts'
 import { fail, ok } from '../../core/result.ts'
 
 export interface DeviceTool {
-  /** Exactly as the device spells it, and as it must be sent back. */
+  /** The name exactly as the device spells it, which it must get back in calls. */
   readonly name: string
-  /** A stranger's text: whoever shows it to a model cleans and bounds it first. */
+  /** Untrusted text: it must be cleaned and bounded before it is shown to a model. */
   readonly description: string
   readonly inputSchema: JsonObject
   /** Hidden from models by spec 3; the device itself does not enforce it. */
@@ -28,9 +28,9 @@ export interface ToolPage {
 }
 
 export interface DeviceServerInfo {
-  /** The board's name. */
+  /** The name of the board. */
   readonly name: string
-  /** The firmware's version. */
+  /** The version of the firmware. */
   readonly version: string
 }
 
@@ -60,7 +60,7 @@ export function decodeToolPage(result: Json): Result<ToolPage, ToolListFault> {
   const cursor = result['nextCursor']
   if (typeof cursor === 'string' && cursor.length > MAX_CURSOR)
     return fail({ kind: 'bad-list', problem: `a cursor of ${cursor.length} characters, ${MAX_CURSOR} allowed` })
-  // Spec 3: only a non-empty cursor asks for another page.
+  // Spec 3: only a non-empty cursor means that there is another page.
   return ok({ tools, skipped, nextCursor: typeof cursor === 'string' && cursor !== '' ? cursor : undefined })
 }
 
@@ -86,7 +86,7 @@ function isUserOnly(annotations: Json | undefined): boolean {
   return audience.includes('user') && !audience.includes('assistant')
 }
 
-/** Never fails: a device that answers at all is worth listing, whatever it calls itself. */
+/** Never fails: a device that answers at all can be listed, whatever name it gives. */
 export function decodeServerInfo(result: Json): DeviceServerInfo {
   const info = isJsonObject(result) ? result['serverInfo'] : undefined
   const text = (value: Json | undefined) => (typeof value === 'string' ? value.slice(0, 128).toWellFormed() : '')

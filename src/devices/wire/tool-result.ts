@@ -1,10 +1,10 @@
 /**
- * Tool result: a tool's answer in the shape MCP clients know, whatever the firmware made of it.
+ * Tool result: converts a firmware's answer to a tool call into the form that MCP clients know.
  *
  *   stock image   {"type":"image","image":"{\"type\":\"image\",\"mimeType\":\"image/jpeg\",\"data\":\"…\"}"}
  *   standard      {"type":"image","data":"…","mimeType":"image/jpeg"}
  *
- * `false` as text means that the tool ran and refused; stock firmware has no error flag and none is invented here.
+ * `false` as text means that the tool ran and refused; stock firmware has no error flag, and none is added here.
  */
 import { fromBase64, toBase64 } from '../../core/bytes.ts'
 import { detectMedia } from './media-type.ts'
@@ -28,7 +28,7 @@ export interface ToolResult {
 export type ToolResultFault = { readonly kind: 'bad-content'; readonly problem: string }
 
 const MAX_ITEMS = 64
-/** Models take pictures up to 5 MB; the largest of a board has some hundred kilobytes. */
+/** Models accept pictures up to 5 MB; the largest picture of a board has some hundred kilobytes. */
 const MAX_MEDIA_BYTES = 4 * 1_048_576
 
 export function decodeToolResult(result: Json): Result<ToolResult, ToolResultFault> {
@@ -52,7 +52,9 @@ function standardItem(entry: Json): ContentItem {
   return asText(entry)
 }
 
-/** The type is that of the bytes: what the device calls them is a stranger's word. No SVG, which is a program. */
+/**
+ * The type is derived from the bytes, not from what the device claims. SVG is refused, because it can contain scripts.
+ */
 function media(entry: JsonObject, type: 'image' | 'audio'): ContentItem | undefined {
   const { data } = entry
   if (typeof data !== 'string') return undefined
@@ -63,7 +65,7 @@ function media(entry: JsonObject, type: 'image' | 'audio'): ContentItem | undefi
   return { type, data: found.bytes.length === bytes?.length ? data : toBase64(found.bytes), mimeType: found.mimeType }
 }
 
-/** Said instead of it, so that nobody takes a missing picture for none. */
+/** A text in place of the picture, so that a reader knows that there was one. */
 function leftOut(type: 'image' | 'audio', why: string): ContentItem {
   return {
     type: 'text',
@@ -71,7 +73,7 @@ function leftOut(type: 'image' | 'audio', why: string): ContentItem {
   }
 }
 
-/** What has no standard shape stays readable. */
+/** Content without a standard form is shown as text. */
 function asText(entry: JsonObject): ContentItem {
   return { type: 'text', text: JSON.stringify(entry) }
 }

@@ -1,6 +1,5 @@
 /**
- * UDP audio: one encrypted Opus packet beside an MQTT session. The 16-byte header is also the AES-128-CTR counter
- * block.
+ * UDP audio: one encrypted Opus packet of an MQTT session. The 16-byte header is also the AES-128-CTR counter block.
  *
  *   type(1)=1 flags(1)=0 size(2) ssrc(4) timestampMs(4) sequence(4) ciphertext(size)      all big-endian
  *
@@ -37,7 +36,7 @@ export function encodeUdpAudio(keys: UdpAudioKeys, packet: Omit<UdpAudio, 'ssrc'
   return concatBytes(header, cipher(keys.keyHex, header, packet.opus))
 }
 
-/** The only part of a datagram that says whose it is; `undefined` for what is no audio. */
+/** The field of a datagram that identifies its session; `undefined` for a datagram that is not audio. */
 export function readUdpAudioSource(bytes: Uint8Array): number | undefined {
   if (bytes.length < HEADER || bytes[0] !== 1) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, HEADER)

@@ -1,9 +1,9 @@
 /**
- * Unescaped RPC: what can still be read from a frame that is not JSON because the firmware escapes nothing.
+ * Unescaped RPC: recovers an answer from a frame that is not valid JSON because the firmware does not escape texts.
  *
- * All firmware versions paste error texts, and the name in `nextCursor`, between quotes as they are. One quote,
- * backslash or line break inside and the whole frame no longer parses; the caller would wait for its timeout for
- * nothing.
+ * All firmware versions insert error texts, and the name in `nextCursor`, between quotes without escaping. One quote,
+ * backslash or line break in them makes the whole frame unreadable, and the caller would wait until its time-out in
+ * vain.
  *
  *   …"payload":{"jsonrpc":"2.0","id":7,"error":{"message":"Unknown tool: a"b"}}}
  *   …"payload":{"jsonrpc":"2.0","id":8,"result":{"tools":[…],"nextCursor":"a"b"}}}
@@ -18,7 +18,7 @@ const LIST_HEAD = /"id"\s*:\s*(\d{1,10})\s*,\s*"result"\s*:\s*\{\s*"tools"\s*:\s
 const CODE = /^\s*"code"\s*:\s*(-?\d{1,9})\s*,/
 const MESSAGE = /^\s*"message"\s*:\s*"/
 const CURSOR = '],"nextCursor":"'
-/** The quote and braces that close message, error, payload and envelope; the last of them may be missing. */
+/** The quote and braces that close message, error, payload and envelope; the last brace may be missing. */
 const TAIL = /"\s*\}{1,3}\s*$/
 
 /** Called with text that failed to parse; `undefined` when no answer can be recognised in it. */
@@ -48,7 +48,7 @@ function recoverList(text: string): RpcMessage | undefined {
   const id = Number(head?.[1])
   if (head === null || id > MAX_RPC_ID) return undefined
   const start = head.index + head[0].length
-  // The last occurrence: the same characters inside a description are escaped and cannot match.
+  // Searches for the last occurrence: the same characters inside of a description are escaped and cannot match.
   const end = text.lastIndexOf(CURSOR)
   if (end < start) return undefined
   const tools = parseJson(text.slice(start, end + 1))
